@@ -51,7 +51,7 @@ use self::call::{Call, choose, encode_head};
 pub use self::copy::{UnfinishedCopy, begin_copy, create_copy};
 use self::names::NamesDurability;
 use self::unlogged_draws::log_unlogged;
-pub use crate::txn::{Flow, Interrupt, Isolation, Savepoint};
+pub use crate::txn::{Flow, Interrupt, Isolation, Savepoint, TableLock};
 
 /// One open database.
 pub trait Engine: Send + Sync {
@@ -143,6 +143,8 @@ pub trait Schema {
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()>;
     /// Locks a whole table, for bulk loads: row locks are then skipped.
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;
+    /// LOCK TABLE; unless it `waits`, it fails (55P03) where it would have to.
+    fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()>;
     /// Keeps everybody from making, moving and dropping anything in a schema.
     fn lock_schema(&mut self, name: &str) -> Flow<()>;
     /// The table of this name as this transaction sees it (its own uncommitted schema changes included).
@@ -604,6 +606,11 @@ impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
         self.log_as_data();
         self.transaction.lock_table(table)
+    }
+
+    fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()> {
+        self.log_as_data();
+        self.transaction.lock_table_by_command(table, lock, waits)
     }
 
     fn lock_schema(&mut self, name: &str) -> Flow<()> {

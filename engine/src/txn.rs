@@ -484,6 +484,19 @@ pub trait Access: Send {
     fn rollback_to(&mut self, savepoint: Savepoint);
 }
 
+/// The modes of LOCK TABLE, by PostgreSQL's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableLock {
+    AccessShare,
+    RowShare,
+    RowExclusive,
+    ShareUpdateExclusive,
+    Share,
+    ShareRowExclusive,
+    Exclusive,
+    AccessExclusive,
+}
+
 /// A concurrency control: makes the transactions of one database.
 pub trait Control<P: Protocol>: Send + Sync + Sized + 'static {
     type Transaction: Transaction<P> + 'static;
@@ -548,6 +561,9 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
     fn log_as_data(&mut self);
 
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;
+
+    /// LOCK TABLE; unless it `waits`, it fails (55P03) where it would have to.
+    fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()>;
 
     /// Keeps everybody from making, moving and dropping anything in a schema.
     fn lock_schema(&mut self, name: &str) -> Flow<()>;

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use hyades_engine::db::TableLock;
 use hyades_engine::procedure::ir::{Expr, Procedure, Register};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
@@ -54,6 +55,7 @@ pub(crate) enum Action {
         names: Vec<QualifiedName>,
         is_deferred: bool,
     },
+    Lock(LockCommand),
     /// Ready lines.
     Explain(Vec<String>),
     /// How a call is logged depends on the session.
@@ -100,6 +102,14 @@ pub(crate) enum TransactionCommand {
     Release(String),
     RollbackTo(String),
     Set(IsolationModes),
+}
+
+/// LOCK TABLE.
+#[derive(Debug)]
+pub(crate) struct LockCommand {
+    pub(crate) tables: Vec<QualifiedName>,
+    pub(crate) lock: TableLock,
+    pub(crate) waits: bool,
 }
 
 #[derive(Debug)]

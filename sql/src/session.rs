@@ -44,6 +44,7 @@ mod index_commands;
 mod index_expressions;
 mod listen_commands;
 mod listeners;
+mod lock_command;
 mod moves;
 mod prepare;
 mod prepared;

@@ -27,6 +27,7 @@
 //!                   IntentWrite                schema changes other than TRUNCATE: on all stripes
 //! ```
 //!
+//! LOCK TABLE takes the same: `table_lock`.
 //! A script shows each row: `sql/tests/sessions/strengths_of_statements.sql`, `gaps.own.sql`,
 //! `lock_modes.own.sql`, `schema_changes.sql` and `names.own.sql` in the same folder.
 //!
@@ -53,7 +54,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, TableId};
-use hyades_types::error::{Abort, Error};
 use hyades_types::guest;
 use hyades_types::sequence::{Draw, OwnSequence, Sequence};
 
@@ -69,14 +69,14 @@ use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::{Table, TableState};
 use crate::txn::cursor;
-use crate::txn::lock_mode::LockMode;
-use crate::txn::lock_table::{Acquired, Leaver, LockTable, Trace, TransactionId};
+use crate::txn::lock_table::{Leaver, LockTable, Trace, TransactionId};
 use crate::txn::row_changes::{take_back, write_row};
 use crate::txn::{
-    Access, Chosen, Cursor, Duplicate, Flow, Found, FoundAhead, Insertion, Intent, Interrupt, Isolation,
-    NewRow, Savepoint, Sight, Transaction,
+    Access, Chosen, Cursor, Duplicate, Flow, Found, FoundAhead, Insertion, Intent, Isolation, NewRow,
+    Savepoint, Sight, TableLock, Transaction,
 };
 
+mod acquisition;
 mod alteration;
 mod catalog_change;
 mod comment_change;
@@ -251,82 +251,6 @@ impl<P: Protocol> LockingTransaction<P> {
             self.id = TransactionId(self.worker << 32 | self.id.0 & TransactionId::BRIEF);
         }
         self.id.0 += 1;
-    }
-
-    /// Locks a resource until the end of the transaction; returns the mode now held.
-    fn lock(&mut self, resource: Resource, mode: LockMode) -> Flow<LockMode> {
-        self.settle_wait(resource);
-        let shared = &*self.shared;
-        match shared.locks.acquire(shared, &mut self.dependencies, self.id, resource, mode) {
-            Acquired::New(mode) => {
-                self.held.push(resource);
-                self.pending = None;
-                Ok(mode)
-            }
-            Acquired::Held(mode) => {
-                self.pending = None;
-                Ok(mode)
-            }
-            Acquired::Wait(ticket) => {
-                self.pending = Some(resource);
-                self.has_waited = true;
-                Err(Interrupt::Wait(ticket))
-            }
-            Acquired::Deadlock => {
-                self.pending = None;
-                Err(Interrupt::Failed(Error::Abort(Abort::Deadlock)))
-            }
-        }
-    }
-
-    /// Locks a resource unless that means to wait for others; returns whether it is held, and if it was not
-    /// before.
-    fn lock_at_once(&mut self, resource: Resource, mode: LockMode) -> Flow<AtOnce> {
-        self.settle_wait(resource);
-        let shared = &*self.shared;
-        let (dependencies, id) = (&mut self.dependencies, self.id);
-        match shared.locks.acquire_at_once(shared, dependencies, id, resource, mode) {
-            Some(Acquired::New(_)) => {
-                self.held.push(resource);
-                self.pending = None;
-                Ok(AtOnce::New)
-            }
-            Some(Acquired::Held(_)) => {
-                self.pending = None;
-                Ok(AtOnce::Held)
-            }
-            Some(Acquired::Wait(ticket)) => {
-                self.pending = Some(resource);
-                self.has_waited = true;
-                Err(Interrupt::Wait(ticket))
-            }
-            Some(Acquired::Deadlock) | None => Ok(AtOnce::Refused),
-        }
-    }
-
-    /// What it has waited for may not be what comes next.
-    #[inline(always)]
-    fn settle_wait(&mut self, next: Resource) {
-        if let Some(other) = self.pending.take_if(|pending| *pending != next) {
-            self.settle_other_wait(other);
-        }
-    }
-
-    /// What it has waited for, and was granted perhaps, is not wanted any more.
-    fn withdraw_wait(&mut self) {
-        if let Some(resource) = self.pending.take() {
-            self.shared.locks.withdraw(self.id, resource);
-        }
-    }
-
-    /// The index changed while this transaction waited, and now something else comes next.
-    #[cold]
-    #[inline(never)]
-    fn settle_other_wait(&mut self, other: Resource) {
-        let shared = &*self.shared;
-        if shared.locks.claim(shared, &mut self.dependencies, self.id, other) {
-            self.held.push(other);
-        }
     }
 
     /// Adds a write to the write-set hash of a call; returns the hash before.
@@ -659,6 +583,10 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
 
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
         self.lock_everybody_out(table)
+    }
+
+    fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()> {
+        self.lock_by_command(table, lock, waits)
     }
 
     fn lock_schema(&mut self, name: &str) -> Flow<()> {

@@ -7,7 +7,7 @@ use sqlparser::ast::Expr as AstExpr;
 use super::Compiler;
 use crate::answer::{Response, ResultColumn};
 use crate::bind::types;
-use crate::plan::{Action, Plan, SchemaCommand, SettingsCommand, TransactionCommand};
+use crate::plan::{Action, LockCommand, Plan, SchemaCommand, SettingsCommand, TransactionCommand};
 use crate::statement::{ListenStatement, QualifiedName, Statement, query};
 
 /// 42P01. PostgreSQL gives no position for commands that are not queries.
@@ -51,6 +51,10 @@ impl Compiler<'_> {
             Statement::SetConstraints { names, is_deferred } => {
                 let action = Action::SetConstraints { names: names.clone(), is_deferred: *is_deferred };
                 Ok(self.simple("SET CONSTRAINTS", action))
+            }
+            Statement::LockTable { tables, lock, waits } => {
+                let command = LockCommand { tables: tables.clone(), lock: *lock, waits: *waits };
+                Ok(self.simple("LOCK TABLE", Action::Lock(command)))
             }
             Statement::Show(name) => Ok(self.show(name.clone())),
             Statement::Reset(name) => Ok(self.settings("RESET", SettingsCommand::Reset(name.clone()))),

@@ -113,6 +113,7 @@ impl Session {
             Some(Running::Query(run)) => return self.continue_query(statement, parameters, *run, output),
             Some(Running::Call(run)) => return self.continue_call(statement, parameters, *run, output),
             Some(Running::Filling(run)) => return self.continue_filling(statement, *run, output),
+            Some(Running::Lock(plan)) => return self.lock_tables(&plan),
             Some(Running::Schema(run)) => return self.continue_schema(statement, run, output),
             None => {}
         }
@@ -144,6 +145,7 @@ impl Session {
                 let run = self.start_query(Arc::clone(&plan), parameters)?;
                 self.continue_query(statement, parameters, run, output)
             }
+            Action::Lock(_) => self.lock_command(&plan),
             Action::Listen(listen) => self.listen_command(listen),
             Action::Fetch(fetch) => self.fetch(fetch, &plan, output),
             Action::CloseCursor(name) => self.close_cursor(name.as_deref()),

@@ -18,6 +18,8 @@ use crate::statement::{DropSchema, SchemaElement};
 pub(super) enum Running {
     Query(Box<QueryRun>),
     Schema(SchemaRun),
+    /// LOCK TABLE: what it has locked stays so.
+    Lock(Arc<Plan>),
     /// The rows of CREATE TABLE AS; they begin again with the table.
     Filling(Box<QueryRun>),
     Call(Box<CallRun>),

@@ -151,7 +151,7 @@ pub(super) struct DrawingDefault {
 }
 
 impl Session {
-    fn sequence(&self, name: &TableName) -> Option<Arc<Sequence>> {
+    pub(super) fn sequence(&self, name: &TableName) -> Option<Arc<Sequence>> {
         self.worker.catalog_view().sequence_named(name)
     }
 

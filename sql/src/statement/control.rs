@@ -2,6 +2,7 @@
 //!
 //! A hand-written descent over the tokens; every refusal is PostgreSQL's `syntax error at or near`.
 
+use hyades_engine::db::TableLock;
 use hyades_types::datetime;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::interval::{IntervalFields, IntervalModifier};
@@ -52,6 +53,7 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
             let payload = if tokens.accept_symbol(",") { tokens.string()? } else { String::new() };
             Statement::Listen(ListenStatement::Notify { channel, payload })
         }
+        "lock" => lock_table(&mut tokens)?,
         "prepare" => return prepare(&mut tokens),
         "execute" => execute(&mut tokens)?,
         "deallocate" => {
@@ -71,14 +73,13 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
 
 /// A statement of PostgreSQL that is missing here, or no statement at all.
 fn unknown<T>(tokens: &Tokens<'_>, first: &str) -> Result<T> {
-    const MISSING: [&str; 12] = [
+    const MISSING: [&str; 11] = [
         "checkpoint",
         "cluster",
         "comment",
         "grant",
         "import",
         "load",
-        "lock",
         "merge",
         "reassign",
         "refresh",
@@ -97,6 +98,62 @@ fn maintenance(
     refused_in_block: Option<&'static str>,
 ) -> Statement {
     Statement::Maintenance { tag, tables, refused_in_block }
+}
+
+/// `LOCK [TABLE] [ONLY] name [*] [, ...] [IN mode MODE] [NOWAIT]`
+fn lock_table(tokens: &mut Tokens<'_>) -> Result<Statement> {
+    tokens.accept("table");
+    let mut tables = Vec::new();
+    loop {
+        // No table inherits from another.
+        if tokens.accept("only") && tokens.accept_symbol("(") {
+            tables.push(tokens.qualified_name()?);
+            tokens.expect_symbol(")")?;
+        } else {
+            tables.push(tokens.qualified_name()?);
+            tokens.accept_symbol("*");
+        }
+        if !tokens.accept_symbol(",") {
+            break;
+        }
+    }
+    let mut lock = TableLock::AccessExclusive;
+    if tokens.accept("in") {
+        lock = lock_mode(tokens)?;
+        tokens.expect("mode")?;
+    }
+    let waits = !tokens.accept("nowait");
+    Ok(Statement::LockTable { tables, lock, waits })
+}
+
+fn lock_mode(tokens: &mut Tokens<'_>) -> Result<TableLock> {
+    let first = tokens.peek().text.to_ascii_lowercase();
+    if !matches!(first.as_str(), "access" | "row" | "share" | "exclusive") {
+        return tokens.error();
+    }
+    tokens.next();
+    Ok(match first.as_str() {
+        "exclusive" => TableLock::Exclusive,
+        "share" if tokens.accept("update") => {
+            tokens.expect("exclusive")?;
+            TableLock::ShareUpdateExclusive
+        }
+        "share" if tokens.accept("row") => {
+            tokens.expect("exclusive")?;
+            TableLock::ShareRowExclusive
+        }
+        "share" => TableLock::Share,
+        "access" if tokens.accept("share") => TableLock::AccessShare,
+        "access" => {
+            tokens.expect("exclusive")?;
+            TableLock::AccessExclusive
+        }
+        _ if tokens.accept("share") => TableLock::RowShare,
+        _ => {
+            tokens.expect("exclusive")?;
+            TableLock::RowExclusive
+        }
+    })
 }
 
 fn work(tokens: &mut Tokens<'_>) {

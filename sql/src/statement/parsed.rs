@@ -1,5 +1,6 @@
 //! What parsing a statement comes to: a [`Statement`] and its parts. Names and types are not looked up yet.
 
+use hyades_engine::db::TableLock;
 use hyades_types::definition::{ParameterMode, RoutineKind};
 use hyades_types::enumeration::LabelPlace;
 
@@ -42,6 +43,11 @@ pub(crate) enum Statement {
     SetTransaction(IsolationModes),
     SetSessionCharacteristics(IsolationModes),
     /// No names: ALL.
+    LockTable {
+        tables: Vec<QualifiedName>,
+        lock: TableLock,
+        waits: bool,
+    },
     SetConstraints {
         names: Vec<QualifiedName>,
         is_deferred: bool,

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{
-    Engine, Flow, Interrupt, Isolation, Logging, LoggingChoice, Savepoint, Schema, Work, Worker, open,
+    Engine, Flow, Interrupt, Isolation, Logging, LoggingChoice, Savepoint, Schema, TableLock, Work, Worker,
+    open,
 };
 use hyades_engine::local_arc::LocalArc;
 use hyades_engine::log::durable::Durability;
@@ -195,6 +196,11 @@ impl Schema for TestWorker {
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
         self.wait()?;
         self.inner.change_catalog(change)
+    }
+
+    fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()> {
+        self.wait()?;
+        self.inner.lock_table_by_command(table, lock, waits)
     }
 
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {

@@ -10,7 +10,6 @@ select a from t for update;
 select array[1];
 select a = any(array[1]) from t;
 merge into t using t u on true when matched then delete;
-lock table t;
 call f();
 prepare transaction 'x';
 copy t from '/tmp/x';

@@ -1,17 +1,31 @@
 //! The tables that a transaction is in, and their locks.
+//!
+//! LOCK TABLE takes the locks that statements take. Where they are fewer than PostgreSQL's eight modes, it
+//! takes the next stronger one:
+//!
+//! ```text
+//! command                                     definition    rows
+//! ACCESS SHARE                                Read          -
+//! ROW SHARE                                   Read          IntentRead
+//! ROW EXCLUSIVE                               Read          IntentWrite
+//! SHARE                                       Read          Read
+//! SHARE UPDATE EXCLUSIVE, SHARE ROW EXCLUSIVE Read          NoKeyWrite
+//! EXCLUSIVE                                   Read          Write
+//! ACCESS EXCLUSIVE                            Write         Write
+//! ```
 
 use std::sync::Arc;
 
-use hyades_types::error::{Abort, Error};
+use hyades_types::error::{Abort, Error, sqlstate};
 
 use super::modes::{is_of_one_stripe, row_mode, table_mode};
 use super::resource::{Resource, TABLE_STRIPES};
 use super::table_use::{Countdown, TableUse};
-use super::{LockingTransaction, PLACE_NOTES};
+use super::{AtOnce, LockingTransaction, PLACE_NOTES};
 use crate::protocol::Protocol;
 use crate::storage::table::Table;
 use crate::txn::lock_mode::LockMode;
-use crate::txn::{Flow, Intent};
+use crate::txn::{Flow, Intent, Interrupt, TableLock};
 
 impl<P: Protocol> LockingTransaction<P> {
     /// Where a table stands among `tables`, and where to note that.
@@ -71,6 +85,55 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
+    /// LOCK TABLE; see the module head.
+    pub(super) fn lock_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()> {
+        let before = self.held.len();
+        let locked = self.try_by_command(table, lock, waits);
+        if !waits && matches!(locked, Err(Interrupt::Failed(_))) {
+            // Nothing relies on them yet.
+            while self.held.len() > before {
+                self.let_go(self.held[self.held.len() - 1]);
+            }
+        }
+        locked
+    }
+
+    fn try_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()> {
+        let (id, own) = (table.id(), self.worker..self.worker + 1);
+        let (stripes, mode) = match lock {
+            TableLock::AccessExclusive => (0..TABLE_STRIPES, LockMode::Write),
+            _ => (own.clone(), LockMode::Read),
+        };
+        for stripe in stripes {
+            self.take(Resource::definition_stripe(id, stripe), mode, table, waits)?;
+        }
+        let place = self.table_place(table);
+        if let Some(mode) = mode_of_rows(lock) {
+            let wanted = self.tables[place].mode.map_or(mode, |held| held.join(mode));
+            let stripes = if is_of_one_stripe(wanted) { own } else { 0..TABLE_STRIPES };
+            for stripe in stripes {
+                self.take(Resource::table_stripe(id, stripe), wanted, table, waits)?;
+            }
+            self.tables[place].mode = Some(wanted);
+        }
+        self.tables[place].is_defined = true;
+        Ok(())
+    }
+
+    fn take(&mut self, resource: Resource, mode: LockMode, table: &Table, waits: bool) -> Flow<()> {
+        if waits {
+            return self.lock(resource, mode).map(drop);
+        }
+        match self.lock_at_once(resource, mode)? {
+            AtOnce::New | AtOnce::Held => Ok(()),
+            AtOnce::Refused => {
+                let message =
+                    format!("could not obtain lock on relation \"{}\"", table.definition().name.name);
+                Err(Error::input(sqlstate::LOCK_NOT_AVAILABLE, message).into())
+            }
+        }
+    }
+
     #[inline(never)]
     pub(super) fn enter_first(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool> {
         if !self.lock_table_for(table, table_mode(intent), intent)? {
@@ -83,4 +146,16 @@ impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn is_as_planned(&self, table: &Arc<Table>, version: u64) -> bool {
         table.version() == version && !table.is_dropped() && !self.has_dropped(table)
     }
+}
+
+/// See the module head.
+fn mode_of_rows(lock: TableLock) -> Option<LockMode> {
+    Some(match lock {
+        TableLock::AccessShare => return None,
+        TableLock::RowShare => LockMode::IntentRead,
+        TableLock::RowExclusive => LockMode::IntentWrite,
+        TableLock::Share => LockMode::Read,
+        TableLock::ShareUpdateExclusive | TableLock::ShareRowExclusive => LockMode::NoKeyWrite,
+        TableLock::Exclusive | TableLock::AccessExclusive => LockMode::Write,
+    })
 }

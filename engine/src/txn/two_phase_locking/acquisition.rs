@@ -1,0 +1,88 @@
+//! How a transaction comes to a lock: it waits, or it does not; and what becomes of a wait that is over.
+
+use hyades_types::error::{Abort, Error};
+
+use super::resource::Resource;
+use super::{AtOnce, LockingTransaction};
+use crate::protocol::Protocol;
+use crate::txn::lock_mode::LockMode;
+use crate::txn::lock_table::Acquired;
+use crate::txn::{Flow, Interrupt};
+
+impl<P: Protocol> LockingTransaction<P> {
+    /// Locks a resource until the end of the transaction; returns the mode now held.
+    pub(super) fn lock(&mut self, resource: Resource, mode: LockMode) -> Flow<LockMode> {
+        self.settle_wait(resource);
+        let shared = &*self.shared;
+        match shared.locks.acquire(shared, &mut self.dependencies, self.id, resource, mode) {
+            Acquired::New(mode) => {
+                self.held.push(resource);
+                self.pending = None;
+                Ok(mode)
+            }
+            Acquired::Held(mode) => {
+                self.pending = None;
+                Ok(mode)
+            }
+            Acquired::Wait(ticket) => {
+                self.pending = Some(resource);
+                self.has_waited = true;
+                Err(Interrupt::Wait(ticket))
+            }
+            Acquired::Deadlock => {
+                self.pending = None;
+                Err(Interrupt::Failed(Error::Abort(Abort::Deadlock)))
+            }
+        }
+    }
+
+    /// Locks a resource unless that means to wait for others; returns whether it is held, and if it was not
+    /// before.
+    pub(super) fn lock_at_once(&mut self, resource: Resource, mode: LockMode) -> Flow<AtOnce> {
+        self.settle_wait(resource);
+        let shared = &*self.shared;
+        let (dependencies, id) = (&mut self.dependencies, self.id);
+        match shared.locks.acquire_at_once(shared, dependencies, id, resource, mode) {
+            Some(Acquired::New(_)) => {
+                self.held.push(resource);
+                self.pending = None;
+                Ok(AtOnce::New)
+            }
+            Some(Acquired::Held(_)) => {
+                self.pending = None;
+                Ok(AtOnce::Held)
+            }
+            Some(Acquired::Wait(ticket)) => {
+                self.pending = Some(resource);
+                self.has_waited = true;
+                Err(Interrupt::Wait(ticket))
+            }
+            Some(Acquired::Deadlock) | None => Ok(AtOnce::Refused),
+        }
+    }
+
+    /// What it has waited for may not be what comes next.
+    #[inline(always)]
+    pub(super) fn settle_wait(&mut self, next: Resource) {
+        if let Some(other) = self.pending.take_if(|pending| *pending != next) {
+            self.settle_other_wait(other);
+        }
+    }
+
+    /// What it has waited for, and was granted perhaps, is not wanted any more.
+    pub(super) fn withdraw_wait(&mut self) {
+        if let Some(resource) = self.pending.take() {
+            self.shared.locks.withdraw(self.id, resource);
+        }
+    }
+
+    /// The index changed while this transaction waited, and now something else comes next.
+    #[cold]
+    #[inline(never)]
+    fn settle_other_wait(&mut self, other: Resource) {
+        let shared = &*self.shared;
+        if shared.locks.claim(shared, &mut self.dependencies, self.id, other) {
+            self.held.push(other);
+        }
+    }
+}

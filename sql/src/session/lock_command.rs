@@ -1,0 +1,87 @@
+//! LOCK TABLE in a session.
+//!
+//! A name means what it means when its lock is there: who has waited looks it up again.
+//!
+//! Reference: PostgreSQL's lockcmds.c.
+
+use std::sync::Arc;
+
+use hyades_engine::db::{Flow, Interrupt};
+use hyades_engine::storage::table::Table;
+use hyades_types::error::{Error, Result, sqlstate};
+
+use super::running::Running;
+use super::state::State;
+use super::transaction::{failed, tag};
+use super::{Completion, Session};
+use crate::plan::{Action, LockCommand, Plan};
+use crate::statement::QualifiedName;
+use crate::system::relation;
+
+impl Session {
+    pub(super) fn lock_command(&mut self, plan: &Arc<Plan>) -> Flow<Completion> {
+        if self.state != State::Block && !self.is_in_list {
+            let message = "LOCK TABLE can only be used in transaction blocks";
+            return failed(sqlstate::NO_ACTIVE_SQL_TRANSACTION, message);
+        }
+        self.open_transaction()?;
+        self.isolate(false);
+        self.lock_tables(plan)
+    }
+
+    /// Begins anew after every wait: what is locked already is so at once.
+    pub(super) fn lock_tables(&mut self, plan: &Arc<Plan>) -> Flow<Completion> {
+        let Action::Lock(LockCommand { tables, lock, waits }) = &plan.action else {
+            return failed(sqlstate::INTERNAL_ERROR, "the statement locks nothing");
+        };
+        let mut done = Vec::new();
+        for name in tables {
+            let mut wanted = vec![self.lockable(name)?];
+            while let Some(table) = wanted.pop() {
+                match self.worker.lock_table_by_command(&table, *lock, *waits) {
+                    Err(Interrupt::Wait(ticket)) => {
+                        self.running = Some(Running::Lock(Arc::clone(plan)));
+                        return Err(Interrupt::Wait(ticket));
+                    }
+                    locked => locked?,
+                }
+                if !done.contains(&table.id()) {
+                    done.push(table.id());
+                    wanted.extend(self.below(&table));
+                }
+                let now = self.lockable(name)?;
+                if wanted.is_empty() && !done.contains(&now.id()) {
+                    wanted.push(now);
+                }
+            }
+        }
+        tag("LOCK TABLE")
+    }
+
+    /// What a view reads.
+    fn below(&self, table: &Arc<Table>) -> Vec<Arc<Table>> {
+        let definition = table.definition();
+        let read = definition.view().into_iter().flat_map(|view| &view.tables);
+        read.filter_map(|id| self.table_by_id(*id)).collect()
+    }
+
+    /// The table or view of this name.
+    fn lockable(&self, name: &QualifiedName) -> Result<Arc<Table>> {
+        let full = self.meant(name);
+        let wrong_kind = || {
+            let kinds = if self.sequence(&full).is_some() { "sequences" } else { "indexes" };
+            let message = format!("cannot lock relation \"{}\"", full.name);
+            Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
+                .with_detail(format!("This operation is not supported for {kinds}.")))
+        };
+        match self.table(&full) {
+            Some(table) => Ok(table),
+            None if self.is_relation(&full) => wrong_kind(),
+            None if relation::find(name.schema.as_deref().unwrap_or("pg_catalog"), &name.name).is_some() => {
+                let message = "LOCK TABLE of a relation of the catalog is not supported yet";
+                Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
+            }
+            None => Err(self.no_relation(name)),
+        }
+    }
+}
