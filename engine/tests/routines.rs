@@ -58,6 +58,7 @@ fn definition(of: &str, types: &[SqlType], body: &str) -> RoutineDefinition {
         body: body.to_owned(),
         path: None,
         is_strict: false,
+        traits: Default::default(),
     }
 }
 

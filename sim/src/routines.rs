@@ -81,6 +81,7 @@ pub fn definition(name: &str, parameters: usize, body: &str) -> RoutineDefinitio
         body: body.to_owned(),
         path: None,
         is_strict: false,
+        traits: Default::default(),
     }
 }
 

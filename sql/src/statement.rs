@@ -19,6 +19,7 @@ pub(crate) mod locking;
 mod missing;
 pub(crate) mod names;
 mod parsed;
+mod plain_words;
 pub(crate) mod query;
 pub(crate) mod reference_syntax;
 pub(crate) mod routine_syntax;

@@ -25,7 +25,8 @@ pub use index_definition::{IndexColumn, IndexDefinition};
 pub use reference::{Deferral, KeyAction, KeyComparison};
 pub use relation::{IndexKind, SchemaId, TableId, TableName};
 pub use routine_definition::{
-    ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind, RoutineParameter,
+    DeclaredParallel, DeclaredVolatility, ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind,
+    RoutineParameter, RoutineTraits,
 };
 pub use sequence_definition::{SequenceDefinition, SequenceId, SequenceOwner, SequenceState};
 pub use view_definition::{ViewBase, ViewDefinition};

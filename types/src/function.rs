@@ -20,6 +20,7 @@ mod array;
 mod array_search;
 mod array_subscript;
 mod bytes;
+mod catalog_functions;
 mod concat;
 mod date_reading;
 mod degrees;

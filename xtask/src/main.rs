@@ -1,5 +1,5 @@
 //! Every developer command of Hyades: `cargo xtask
-//! ci|tidy|test|crash|hostile|bench|cost|fuzz|loom|procedures|promises|agree|clients|regression`.
+//! ci|tidy|test|crash|hostile|bench|cost|fuzz|loom|procedures|promises|agree|clients|dump|regression`.
 //!
 //! Why here: a Rust program needs no shell dialect, is tested like the rest, and works from any directory of
 //! the checkout. One module per command; what several of them need stands in `tools` (processes, paths,
@@ -15,6 +15,7 @@ mod ci;
 mod clients;
 mod cost;
 mod crash;
+mod dump;
 mod fuzz;
 mod hostile;
 mod loom;
@@ -58,6 +59,8 @@ enum Command {
     Clients(clients::Options),
     /// Counts instructions and allocations of one call, and holds them to ceilings.
     Cost(cost::Options),
+    /// Dumps Hyades with pg_dump, restores that into PostgreSQL and into Hyades, and compares.
+    Dump(dump::Options),
     /// Feeds the decoders and the SQL entry with generated input.
     Fuzz(fuzz::Options),
     /// Runs procedures made from seeds on Hyades and on PostgreSQL and compares what they answer.
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
         Command::Bench(options) => bench::run(&options),
         Command::Clients(options) => clients::run(&options),
         Command::Cost(options) => cost::run(&options),
+        Command::Dump(options) => dump::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Procedures(options) => procedures::run(&options),
         Command::Promises(options) => promises::run(&options),

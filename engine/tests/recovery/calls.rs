@@ -39,6 +39,7 @@ fn definition(body: &str) -> RoutineDefinition {
         body: body.to_owned(),
         path: None,
         is_strict: false,
+        traits: Default::default(),
     }
 }
 

@@ -6,6 +6,7 @@ use hyades_types::array_value::MOST_DIMENSIONS;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
+use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
@@ -68,6 +69,13 @@ impl Binder<'_> {
         };
         if array.known_type() == Some(SqlType::Jsonb) && !rest.is_empty() {
             return self.json_subscript(array, rest);
+        }
+        if array.known_type() == Some(SqlType::System(SystemType::Name))
+            && let [AccessExpr::Subscript(Subscript::Index { index })] = rest
+        {
+            let arguments = vec![array.expr, self.array_bound(Some(index))?];
+            let expr = Expr::Call { function: Function::NameCharacter, arguments };
+            return Ok(Bound::typed(expr, SqlType::System(SystemType::Char), place));
         }
         let Some(element) = array.known_type().and_then(element_of) else {
             let message = format!(

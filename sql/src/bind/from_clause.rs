@@ -22,7 +22,8 @@ use super::tree::{
 use super::{Binder, Bound, Place};
 use crate::statement::names::{fold, parts};
 use crate::statement::query::{parse_expression, select_of};
-use crate::system::relation::{self, SystemRelation};
+use crate::system::object_id;
+use crate::system::relation::{self, SEQUENCE_COLUMNS, SystemRelation};
 
 impl Binder<'_> {
     /// An item of FROM, or a join in parentheses.
@@ -113,6 +114,9 @@ impl Binder<'_> {
         if let Some(item) = self.system_item(name, alias)? {
             return Ok(item);
         }
+        if let Some(item) = self.sequence_item(name, alias)? {
+            return Ok(item);
+        }
         let table = self.table(name)?;
         self.tables_read.push(table.id());
         let row = self.new_row()?;
@@ -153,7 +157,32 @@ impl Binder<'_> {
     /// A relation of the catalog, if the name is one's: its rows are kept like those of a query.
     fn system_item(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Option<Item>> {
         let Some(relation) = self.system_relation(name)? else { return Ok(None) };
-        let branch = Branch { body: QueryBody::System(relation.oid), scope: Scope::default() };
+        let (own_name, columns) = (relation.name.to_owned(), relation.columns.clone());
+        self.catalog_rows(relation.oid, own_name, columns, alias, Place::of(name)).map(Some)
+    }
+
+    /// A sequence in the place of a table: its one row says how far it has come.
+    fn sequence_item(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Option<Item>> {
+        let (full, place) = self.table_name(name)?;
+        if self.context.tables.table(&full).is_some() {
+            return Ok(None);
+        }
+        let Some(sequence) = self.context.tables.sequence(&full) else { return Ok(None) };
+        let columns = SEQUENCE_COLUMNS.map(|(name, sql_type)| (name.to_owned(), sql_type)).to_vec();
+        let oid = object_id::of_sequence(sequence.id);
+        self.catalog_rows(oid, full.name, columns, alias, place).map(Some)
+    }
+
+    /// The rows that the catalog has under a number.
+    fn catalog_rows(
+        &mut self,
+        oid: u32,
+        own_name: String,
+        columns: Vec<(String, SqlType)>,
+        alias: Option<&TableAlias>,
+        place: Place,
+    ) -> Result<Item> {
+        let branch = Branch { body: QueryBody::System(oid), scope: Scope::default() };
         let kind = SubqueryKind::Rows;
         let query = self.add_subquery(Subquery {
             branch,
@@ -162,25 +191,21 @@ impl Binder<'_> {
             sees_changes: false,
             outer: Vec::new(),
         });
-        let registers =
-            relation.columns.iter().map(|_| self.new_register()).collect::<Result<Vec<Register>>>()?;
+        let registers = columns.iter().map(|_| self.new_register()).collect::<Result<Vec<Register>>>()?;
         let alias_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
         let label = match &alias_name {
-            Some(alias) => format!("{} {alias}", relation.name),
-            None => relation.name.to_owned(),
+            Some(alias) => format!("{own_name} {alias}"),
+            None => own_name.clone(),
         };
         let shown = Relation {
-            name: alias_name.unwrap_or_else(|| relation.name.to_owned()),
-            columns: relation.columns.clone(),
-            kind: RelationKind::System(registers.clone(), relation.oid),
+            name: alias_name.unwrap_or(own_name),
+            columns,
+            kind: RelationKind::System(registers.clone(), oid),
             visibility: Visibility::Everywhere,
         };
-        let shown = self.add_relation(shown, alias, Place::of(name))?;
-        Ok(Some(Item::new(
-            Source::Query(DerivedTable { query, registers, outer: Vec::new(), recursion: None }),
-            label,
-            shown,
-        )))
+        let shown = self.add_relation(shown, alias, place)?;
+        let derived = DerivedTable { query, registers, outer: Vec::new(), recursion: None };
+        Ok(Item::new(Source::Query(derived), label, shown))
     }
 
     pub(super) fn series_item(
@@ -272,6 +297,7 @@ impl Binder<'_> {
             "unnest"
                 | "generate_subscripts"
                 | "pg_listening_channels"
+                | "pg_options_to_table"
                 | "pg_partition_ancestors"
                 | "regexp_split_to_table"
                 | "string_to_table"
@@ -310,6 +336,10 @@ impl Binder<'_> {
                 };
                 self.elements_item(shown, arrays, alias, with_ordinality, place).map(Some)
             }
+            ("pg_options_to_table", [options]) => {
+                let arrays = self.option_arrays(options, place)?;
+                self.elements_item(shown, arrays, alias, with_ordinality, place).map(Some)
+            }
             // There are no partitions, so nothing has ancestors.
             ("pg_partition_ancestors", [relation]) => {
                 self.coerce(relation.clone(), SqlType::System(SystemType::RegClass))?;
@@ -320,6 +350,17 @@ impl Binder<'_> {
             }
             _ => Err(self.no_function_of(shown, &bound, place)),
         }
+    }
+
+    /// The columns of `pg_options_to_table`.
+    fn option_arrays(&mut self, options: &Bound, place: Place) -> Result<Vec<(&'static str, Bound)>> {
+        let texts = SqlType::Array(ArrayElement::Text);
+        let options = self.coerce(options.clone(), texts)?;
+        let part = |function| {
+            let call = Expr::Call { function, arguments: vec![options.clone()] };
+            Bound::typed(call, texts, place)
+        };
+        Ok(vec![("option_name", part(Function::OptionNames)), ("option_value", part(Function::OptionValues))])
     }
 
     /// `regexp_matches(...)`: a query of its own, because its rows are arrays.

@@ -75,6 +75,9 @@ impl Binder<'_> {
                 let shown = SystemType::RegType.reference(oid, shown);
                 return constant(shown, SqlType::System(SystemType::RegType));
             }
+            ("pg_export_snapshot", 0) => {
+                return self.unsupported("pg_export_snapshot, which parallel pg_dump needs, is", place);
+            }
             ("current_schemas", 1) => return self.current_schemas(arguments, place).map(Some),
             _ => return Ok(None),
         };

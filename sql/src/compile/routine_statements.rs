@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::Expr;
+use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableName,
+    ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter, RoutineTraits, TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::PUBLIC;
+use hyades_types::sequence::written_name;
 use hyades_types::value::SqlType;
 
 use super::{Compiler, unsupported};
@@ -121,6 +123,15 @@ impl Compiler<'_> {
             }
             known.push(name);
         }
+        let row_of = match (&returns, &create.returns) {
+            (Returns::SetOfRow(_), WrittenReturns::Type { name, .. }) => self.table_of_rows(name),
+            _ => None,
+        };
+        let traits = RoutineTraits {
+            row_of: row_of.map(|table| table.id()),
+            sets_path: create.path.as_ref().is_some_and(|path| !path.is_empty()),
+            ..create.traits.clone()
+        };
         Ok(RoutineDefinition {
             name,
             kind: create.kind,
@@ -130,6 +141,7 @@ impl Compiler<'_> {
             body: create.body.clone(),
             is_strict: create.is_strict,
             path: self.path_of_body(create.path.as_deref()),
+            traits,
         })
     }
 
@@ -201,12 +213,14 @@ impl Compiler<'_> {
 
     /// The columns of the table of this name.
     fn row_type(&self, name: &str) -> Option<Vec<(String, SqlType)>> {
-        let folded = name.trim().to_ascii_lowercase();
-        let parts: Vec<&str> = folded.split('.').map(str::trim).collect();
-        let (name, schema) = parts.split_last()?;
-        let name = self.binder.meant(schema.last().copied(), name);
-        let definition = self.binder.context.tables.table(&name)?.definition();
+        let definition = self.table_of_rows(name)?.definition();
         Some(named_columns(definition.visible_columns()))
+    }
+
+    fn table_of_rows(&self, name: &str) -> Option<Arc<Table>> {
+        let (schema, name) = written_name(name.trim()).ok()?;
+        let name = self.binder.meant(schema.as_deref(), &name);
+        self.binder.context.tables.table(&name)
     }
 
     fn written_returns(

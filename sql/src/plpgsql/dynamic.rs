@@ -46,6 +46,7 @@ pub(crate) fn compile(
         returns: rows.map_or(Returns::Nothing, |rows| Returns::SetOfRow(columns(rows))),
         path: Some(path),
         is_strict: false,
+        traits: Default::default(),
         body: text.to_owned(),
     };
     let wanted = match rows {

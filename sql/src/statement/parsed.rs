@@ -1,7 +1,7 @@
 //! What parsing a statement comes to: a [`Statement`] and its parts. Names and types are not looked up yet.
 
 use hyades_engine::db::TableLock;
-use hyades_types::definition::{ParameterMode, RoutineKind};
+use hyades_types::definition::{ParameterMode, RoutineKind, RoutineTraits};
 use hyades_types::enumeration::LabelPlace;
 
 /// A possibly qualified name.
@@ -294,6 +294,7 @@ pub(crate) struct CreateRoutine {
     /// Characters in front of the body.
     pub(crate) body_offset: u32,
     pub(crate) is_strict: bool,
+    pub(crate) traits: RoutineTraits,
     /// SET search_path.
     pub(crate) path: Option<Vec<String>>,
 }

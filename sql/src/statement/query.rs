@@ -15,6 +15,7 @@ use super::lexer::{Lexer, TokenKind, character_position, string_value, syntax_er
 use super::locking;
 use super::names::{positional_behind_named, split_arguments};
 use super::parsed::Statement;
+use super::plain_words;
 use super::reference_syntax;
 use super::sequence_syntax;
 use super::split::{check_memory, too_deep};
@@ -135,7 +136,7 @@ fn with_parser<T>(
         .tokenize_with_location()
         .map_err(|error| tokenizer_error(sql, &error))?;
     let tokens = table_as_syntax::spell_out(join_strings(sql, tokens));
-    let tokens = substring_syntax::respell(without_idle_from(tokens));
+    let tokens = substring_syntax::respell(without_idle_from(plain_words::respell(tokens)));
     let tokens = element_target::pack(sql, tokens);
     let tokens = sequence_syntax::pack(sql, locking::pack(tokens));
     let mut tokens = cursor_syntax::pack(reference_syntax::pack(tokens));

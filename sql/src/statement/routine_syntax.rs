@@ -3,7 +3,9 @@
 //! sqlparser reads these too, but without the places that errors in a body need, and with options PostgreSQL
 //! does not have.
 
-use hyades_types::definition::{ParameterMode, RoutineKind};
+use hyades_types::definition::{
+    DeclaredParallel, DeclaredVolatility, ParameterMode, RoutineKind, RoutineTraits,
+};
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::lexer::{TokenKind, character_position, string_value};
@@ -41,6 +43,7 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
         body: String::new(),
         body_offset: 0,
         is_strict: false,
+        traits: RoutineTraits::default(),
         path: None,
     };
     let mut has_body = false;
@@ -71,6 +74,7 @@ pub(crate) fn anonymous_block(sql: &str) -> Result<Statement> {
         body: String::new(),
         body_offset: 0,
         is_strict: false,
+        traits: RoutineTraits::default(),
         path: None,
     };
     let mut has_body = false;
@@ -125,12 +129,8 @@ fn option(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<bool> {
             return Ok(true);
         }
         // What they promise to PostgreSQL's planner changes nothing here.
-        "immutable" | "stable" | "volatile" | "leakproof" => {
-            tokens.next();
-        }
-        "not" => {
-            tokens.next();
-            tokens.expect("leakproof")?;
+        "immutable" | "stable" | "volatile" | "leakproof" | "not" | "cost" | "rows" | "parallel" => {
+            promise(tokens, &mut create.traits)?;
         }
         "strict" => {
             tokens.next();
@@ -140,10 +140,6 @@ fn option(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<bool> {
             for word in ["called", "on", "null", "input"] {
                 tokens.expect(word)?;
             }
-        }
-        "cost" | "rows" | "parallel" => {
-            tokens.next();
-            tokens.next();
         }
         "external" | "security" => {
             tokens.accept("external");
@@ -165,6 +161,46 @@ fn option(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<bool> {
         _ => return tokens.error(),
     }
     Ok(false)
+}
+
+fn promise(tokens: &mut Tokens<'_>, traits: &mut RoutineTraits) -> Result<()> {
+    let word = tokens.next().text.to_ascii_lowercase();
+    match word.as_str() {
+        "immutable" => traits.volatility = DeclaredVolatility::Immutable,
+        "stable" => traits.volatility = DeclaredVolatility::Stable,
+        "volatile" => traits.volatility = DeclaredVolatility::Volatile,
+        "leakproof" => traits.is_leakproof = true,
+        "not" => {
+            tokens.expect("leakproof")?;
+            traits.is_leakproof = false;
+        }
+        "cost" => traits.cost = Some(positive(tokens, "COST")?),
+        "rows" => traits.rows = Some(positive(tokens, "ROWS")?),
+        _ => {
+            let degree = tokens.identifier()?;
+            traits.parallel = match degree.as_str() {
+                "safe" => DeclaredParallel::Safe,
+                "restricted" => DeclaredParallel::Restricted,
+                "unsafe" => DeclaredParallel::Unsafe,
+                _ => {
+                    let message = "parameter \"parallel\" must be SAFE, RESTRICTED, or UNSAFE";
+                    return Err(Error::input(sqlstate::SYNTAX_ERROR, message));
+                }
+            };
+        }
+    }
+    Ok(())
+}
+
+fn positive(tokens: &mut Tokens<'_>, what: &str) -> Result<f32> {
+    let is_negative = tokens.accept_symbol("-");
+    let Ok(number) = tokens.peek().text.parse::<f32>() else { return tokens.error() };
+    tokens.next();
+    if is_negative || number <= 0.0 {
+        let message = format!("{what} must be positive");
+        return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
+    }
+    Ok(number)
 }
 
 /// What SET search_path sets.

@@ -1,20 +1,23 @@
 //! Which relation has which rows; what else is asked of the catalog is answered in `names` and `functions`.
 
+use std::sync::Arc;
+
 use compact_str::CompactString;
-use hyades_types::error::Result;
+use hyades_types::error::{Abort, Error, Result};
+use hyades_types::sequence::Sequence;
 use hyades_types::system_catalog::{Question, SystemCatalog};
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{SqlType, Value};
 use hyades_types::{guest, memory};
 
 use super::relation::{self, SystemRelation};
-use super::row::NamedRow;
+use super::row::{NamedRow, int8, truth};
 use super::snapshot::System;
-use super::{classes, cluster, constraints, data_types, information_schema, routines, views};
+use super::{classes, cluster, constraints, data_types, information_schema, object_id, routines, views};
 
 impl SystemCatalog for System {
     fn rows(&self, relation: u32) -> Result<Vec<Vec<Value>>> {
-        let Some(relation) = relation::by_oid(relation) else { return Ok(Vec::new()) };
+        let Some(relation) = relation::by_oid(relation) else { return self.sequence_row(relation) };
         let is_catalog = relation.schema == "pg_catalog";
         let rows =
             if is_catalog { rows_of(relation.name) } else { information_schema::rows_of(relation.name) };
@@ -37,6 +40,18 @@ impl SystemCatalog for System {
     }
 }
 
+impl System {
+    /// The row of the sequence of this number. One that has been dropped since the statement was compiled
+    /// has it compiled again.
+    fn sequence_row(&self, oid: u32) -> Result<Vec<Vec<Value>>> {
+        let is_meant = |sequence: &&Arc<Sequence>| object_id::of_sequence(sequence.id) == oid;
+        let found = self.facts.sequences.iter().find(is_meant).ok_or(Error::Abort(Abort::StalePlan))?;
+        let state = found.state();
+        // No numbers are logged ahead of their use.
+        Ok(vec![vec![int8(state.value), int8(0), truth(state.is_called)]])
+    }
+}
+
 /// Where rows of `pg_catalog` come from. What is not named is of objects that cannot be made.
 fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
     match name {
@@ -47,6 +62,7 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_sequence" => classes::sequences,
         "pg_constraint" => constraints::constraints,
         "pg_depend" => constraints::dependencies,
+        "pg_rewrite" => constraints::rules,
         "pg_proc" => routines::routines,
         "pg_description" => System::description_rows,
         "pg_type" => System::type_rows,

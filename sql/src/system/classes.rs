@@ -10,12 +10,9 @@ use hyades_types::value::{ArrayElement, SqlType, Value};
 use super::class::{Class, ClassKind};
 use super::data_types;
 use super::object_id::{self, Part};
+use super::relation::SEQUENCE_COLUMNS;
 use super::row::{self, NamedRow, column_numbers, int2, int4, int8, oid, text, truth};
 use super::snapshot::System;
-
-/// The columns of a sequence when it is read as a table.
-const SEQUENCE_COLUMNS: [(&str, SqlType); 3] =
-    [("last_value", SqlType::BigInt), ("log_cnt", SqlType::BigInt), ("is_called", SqlType::Boolean)];
 
 /// A column of any relation.
 struct Column<'a> {
@@ -112,7 +109,7 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
         ("relhasindex", truth(has_index)),
         ("relpersistence", text(if is_temporary(class, system) { "t" } else { "p" })),
         ("relkind", text(class.letter())),
-        ("relnatts", int2(columns_of(class, system).len())),
+        ("relnatts", int2(columns_of(class, system).len() + dropped_of(class, system).len())),
         ("relchecks", int2(checks)),
         ("relhasrules", truth(class.letter() == "v")),
         ("relhastriggers", truth(has_triggers)),
@@ -132,8 +129,31 @@ pub(super) fn attributes(system: &System) -> Vec<NamedRow> {
             };
             rows.push(attribute_row(class.oid, number, column));
         }
+        rows.extend(dropped_of(class, system).iter().map(|number| dropped_row(class.oid, *number)));
     }
     rows
+}
+
+/// The numbers of the columns that a table had.
+fn dropped_of<'a>(class: &Class, system: &'a System) -> &'a [u16] {
+    match class.kind {
+        ClassKind::Table(at) => &system.definitions[at].dropped,
+        _ => &[],
+    }
+}
+
+/// What PostgreSQL leaves of a column that was dropped.
+fn dropped_row(relation: u32, number: u16) -> NamedRow {
+    vec![
+        ("attrelid", oid(relation)),
+        ("attname", text(format!("........pg.dropped.{number}........"))),
+        ("attstattarget", int4(0)),
+        ("attnum", int2(number)),
+        ("attcacheoff", int4(-1)),
+        ("atttypmod", int4(-1)),
+        ("attisdropped", truth(true)),
+        ("attislocal", truth(true)),
+    ]
 }
 
 fn attribute_row(relation: u32, number: u16, column: &Column<'_>) -> NamedRow {

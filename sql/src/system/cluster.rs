@@ -3,8 +3,9 @@
 //! Hyades has no roles: whoever asks is the one who owns everything.
 
 use hyades_engine::procedure::compiled_routine::Schemas;
-use hyades_types::search_path::SearchPath;
-use hyades_types::value::Value;
+use hyades_types::search_path::{PUBLIC, SearchPath};
+use hyades_types::system_type::SystemType;
+use hyades_types::value::{ArrayElement, Value};
 
 use super::object_id::{self, OWNER, PG_CATALOG};
 use super::row::{NamedRow, int4, oid, text, truth};
@@ -22,6 +23,12 @@ const SCHEMAS: [(u32, &str); 3] = [
     (object_id::INFORMATION_SCHEMA, "information_schema"),
 ];
 
+/// The role that PostgreSQL lets own the schema `public`.
+pub(super) const DATABASE_OWNER_NAME: &str = "pg_database_owner";
+/// What PostgreSQL says of the schema `public` before anybody changes that.
+const PUBLIC_PRIVILEGES: [&str; 2] = ["pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"];
+pub(super) const PUBLIC_COMMENT: &str = "standard public schema";
+
 /// All schemas: those of the catalog, those that were created, in the order of their numbers, and that of the
 /// session's temporary relations.
 pub(super) fn schemas(path: &SearchPath, created: &Schemas) -> Vec<(u32, String)> {
@@ -37,7 +44,15 @@ pub(super) fn schemas(path: &SearchPath, created: &Schemas) -> Vec<(u32, String)
 /// `pg_namespace`
 pub(super) fn namespaces(system: &System) -> Vec<NamedRow> {
     let row = |(own, name): &(u32, String)| {
-        vec![("oid", oid(*own)), ("nspname", text(name)), ("nspowner", oid(OWNER))]
+        let mut row = vec![("oid", oid(*own)), ("nspname", text(name))];
+        if name == PUBLIC {
+            let items = PUBLIC_PRIVILEGES.map(Value::text).to_vec();
+            row.push(("nspowner", oid(object_id::DATABASE_OWNER)));
+            row.push(("nspacl", Value::array(ArrayElement::System(SystemType::AclItem), items)));
+        } else {
+            row.push(("nspowner", oid(OWNER)));
+        }
+        row
     };
     system.schemas.iter().map(row).collect()
 }
@@ -63,8 +78,8 @@ pub(super) fn access_methods(_system: &System) -> Vec<NamedRow> {
 /// `pg_authid` and the views of it.
 pub(super) fn roles_of(view: &str) -> fn(&System) -> Vec<NamedRow> {
     match view {
-        "pg_authid" => |system| vec![role(system, true)],
-        "pg_roles" => |system| vec![role(system, false)],
+        "pg_authid" => |system| vec![database_owner(true), role(system, true)],
+        "pg_roles" => |system| vec![database_owner(false), role(system, false)],
         "pg_user" | "pg_shadow" => |system| {
             vec![vec![
                 ("usename", text(&system.facts.user)),
@@ -78,6 +93,28 @@ pub(super) fn roles_of(view: &str) -> fn(&System) -> Vec<NamedRow> {
         },
         _ => |_| Vec::new(),
     }
+}
+
+/// A role that nobody can become.
+fn database_owner(is_table: bool) -> NamedRow {
+    let number = ("oid", oid(object_id::DATABASE_OWNER));
+    let mut row = if is_table { vec![number.clone()] } else { Vec::new() };
+    row.push(("rolname", text(DATABASE_OWNER_NAME)));
+    row.push(("rolsuper", truth(false)));
+    row.push(("rolinherit", truth(true)));
+    row.extend(
+        ["rolcreaterole", "rolcreatedb", "rolcanlogin", "rolreplication"].map(|one| (one, truth(false))),
+    );
+    if is_table {
+        row.push(("rolbypassrls", truth(false)));
+        row.push(("rolconnlimit", int4(-1)));
+    } else {
+        row.push(("rolconnlimit", int4(-1)));
+        row.push(("rolpassword", text("********")));
+        row.push(("rolbypassrls", truth(false)));
+        row.push(number);
+    }
+    row
 }
 
 fn role(system: &System, is_table: bool) -> NamedRow {
@@ -158,7 +195,11 @@ pub(super) fn languages(_system: &System) -> Vec<NamedRow> {
             ("lanpltrusted", truth(is_procedural)),
         ]
     };
-    vec![row(object_id::INTERNAL, "internal", false), row(object_id::PLPGSQL, "plpgsql", true)]
+    vec![
+        row(object_id::INTERNAL, "internal", false),
+        row(object_id::SQL, "sql", false),
+        row(object_id::PLPGSQL, "plpgsql", true),
+    ]
 }
 
 /// `pg_tablespace`

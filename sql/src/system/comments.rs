@@ -1,8 +1,10 @@
 //! Comments on objects: `pg_description`, and the functions that show one.
 
 use hyades_types::definition::{CommentPart, RoutineId, SequenceId};
+use hyades_types::search_path::PUBLIC;
 use hyades_types::value::Value;
 
+use super::cluster;
 use super::object_id::{self, Part};
 use super::row::{NamedRow, int4, oid, text};
 use super::snapshot::System;
@@ -22,10 +24,14 @@ const CATALOGS: [(&str, u32); 5] = [
 impl System {
     /// Those on objects that are there.
     fn comments(&self) -> impl Iterator<Item = Shown<'_>> {
-        self.facts.comments.iter().filter_map(|(on, comment)| {
+        let public = self.schema_oid(PUBLIC);
+        let is_own = public != 0 && !self.facts.comments.iter().any(|(on, _)| on.object == public);
+        let standard = (public, object_id::PG_NAMESPACE, 0, cluster::PUBLIC_COMMENT);
+        let said = self.facts.comments.iter().filter_map(|(on, comment)| {
             let (number, catalog, column) = self.place_of(on.object, &on.part)?;
             Some((number, catalog, column, &**comment))
-        })
+        });
+        said.chain(is_own.then_some(standard))
     }
 
     fn place_of(&self, object: u32, part: &CommentPart) -> Option<(u32, u32, u16)> {

@@ -1,13 +1,16 @@
-//! Constraints and what depends on what: `pg_constraint`, `pg_depend`.
+//! Constraints and what depends on what: `pg_constraint`, `pg_depend`, `pg_rewrite`.
 
+use std::sync::Arc;
+
+use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::definition::{
-    CheckConstraint, Deferral, ForeignKey, IndexDefinition, KeyAction, PrimaryKey,
+    CheckConstraint, Deferral, ForeignKey, IndexDefinition, KeyAction, PrimaryKey, TableDefinition,
 };
 use hyades_types::value::Value;
 
 use super::class::{Index, indexes_of};
 use super::classes::has_default;
-use super::object_id::{self, PG_ATTRDEF, PG_CLASS, PG_CONSTRAINT, Part};
+use super::object_id::{self, PG_ATTRDEF, PG_CLASS, PG_CONSTRAINT, PG_REWRITE, Part};
 use super::row::{NamedRow, column_numbers, int4, oid, text, truth};
 use super::snapshot::System;
 
@@ -197,6 +200,10 @@ pub(super) fn dependencies(system: &System) -> Vec<NamedRow> {
             let own = (PG_ATTRDEF, object_id::of_part(table, Part::Default, &column.name), 0);
             let number = i32::from(definition.column_number(at));
             rows.push(dependency(own, (PG_CLASS, table, number), "a"));
+            let written = column.default.as_deref().filter(|_| column.generation.is_none());
+            if let Some(sequence) = written.and_then(|written| system.drawn_from(written)) {
+                rows.push(dependency(own, (PG_CLASS, sequence, 0), "n"));
+            }
         }
         for index in indexes_of(table, definition) {
             let own = (PG_CLASS, index.oid, 0);
@@ -223,7 +230,67 @@ pub(super) fn dependencies(system: &System) -> Vec<NamedRow> {
             }
         }
     }
+    rows.extend(code_dependencies(system));
     rows
+}
+
+/// What views read, and what functions give rows of: it must be there before them.
+fn code_dependencies(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for (view, definition) in system.tables() {
+        let Some(query) = definition.view() else { continue };
+        let rule = (PG_REWRITE, object_id::of_part(view, Part::Rule, RETURN_RULE), 0);
+        rows.push(dependency(rule, (PG_CLASS, view, 0), "i"));
+        for table in &query.tables {
+            let mut columns = query.columns.iter().filter(|(of, _)| of == table).peekable();
+            if columns.peek().is_none() {
+                rows.push(dependency(rule, (PG_CLASS, table.0, 0), "n"));
+            }
+            for (_, column) in columns {
+                let number = system.column_number(table.0, *column);
+                rows.push(dependency(rule, (PG_CLASS, table.0, number), "n"));
+            }
+        }
+        for (name, types) in &query.routines {
+            let is_called = |routine: &&Arc<Routine>| {
+                routine.definition.name == *name && routine.definition.identity() == *types
+            };
+            if let Some(routine) = system.facts.routines.iter().find(is_called) {
+                let routine = (object_id::PG_PROC, object_id::of_routine(routine.id), 0);
+                rows.push(dependency(rule, routine, "n"));
+            }
+        }
+        let types = query.types.iter().map(|own| (object_id::PG_TYPE, *own, 0));
+        rows.extend(types.map(|own| dependency(rule, own, "n")));
+    }
+    for routine in &system.facts.routines {
+        let own = (object_id::PG_PROC, object_id::of_routine(routine.id), 0);
+        if let Some(table) = routine.definition.traits.row_of {
+            rows.push(dependency(own, (PG_CLASS, table.0, 0), "n"));
+        }
+    }
+    rows
+}
+
+/// What the rule of every view is called.
+const RETURN_RULE: &str = "_RETURN";
+
+/// `pg_rewrite`: the rules of views.
+pub(super) fn rules(system: &System) -> Vec<NamedRow> {
+    let row = |(view, definition): (u32, &Arc<TableDefinition>)| {
+        let query = definition.view()?;
+        Some(vec![
+            ("oid", oid(object_id::of_part(view, Part::Rule, RETURN_RULE))),
+            ("rulename", text(RETURN_RULE)),
+            ("ev_class", oid(view)),
+            ("ev_type", text("1")),
+            ("ev_enabled", text("O")),
+            ("is_instead", truth(true)),
+            ("ev_qual", text("<>")),
+            ("ev_action", text(&query.query)),
+        ])
+    };
+    system.tables().filter_map(row).collect()
 }
 
 /// Relation of the catalog, number and part of an object.

@@ -1,14 +1,15 @@
 //! Objects as the SQL that would make them, in PostgreSQL's words.
 
 use hyades_types::definition::{
-    ColumnDefinition, Deferral, IndexColumn, IndexKind, KeyAction, ParameterMode, Returns, RoutineDefinition,
-    RoutineKind, RoutineParameter, TableDefinition,
+    ColumnDefinition, DeclaredParallel, DeclaredVolatility, Deferral, IndexColumn, IndexKind, KeyAction,
+    ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableDefinition,
 };
 use hyades_types::system_type::SystemType;
 use hyades_types::value::SqlType;
 
 use super::class::Index;
 use super::constraints::{Constraint, action_words};
+use super::data_types;
 use super::names::quoted;
 use super::snapshot::System;
 
@@ -47,21 +48,27 @@ fn single_condition(shown: &str) -> Option<&str> {
 }
 
 /// An expression as PostgreSQL would show it as a default of this type.
-pub(super) fn default_shown(written: &str, sql_type: SqlType) -> String {
-    let is_literal = written.len() > 1
-        && written.starts_with('\'')
-        && written.ends_with('\'')
-        && !written[1..written.len() - 1].replace("''", "").contains('\'');
+pub(super) fn default_shown(written: &str, sql_type: SqlType, type_name: &str) -> String {
+    if let Some((value, cast)) = written.rsplit_once("::")
+        && is_quoted(value)
+        && let Some(named) = data_types::written(cast)
+    {
+        return match named.oid == sql_type.oid() {
+            true => literal(value, sql_type.without_modifier(), type_name),
+            false => format!("{value}::{}", named.shown()),
+        };
+    }
+    let is_literal = is_quoted(written);
     let number = written.strip_prefix('-').unwrap_or(written);
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if is_literal {
-        return literal(written, sql_type.without_modifier());
+        return literal(written, sql_type.without_modifier(), type_name);
     }
     if is_number && !sql_type.is_text() && written.starts_with('-') {
         return format!("'{written}'::{}", number_type(number));
     }
     match written.to_ascii_lowercase().as_str() {
-        "null" => format!("NULL::{}", sql_type.base_name()),
+        "null" => format!("NULL::{type_name}"),
         "current_timestamp" => "CURRENT_TIMESTAMP".to_owned(),
         "current_date" => "CURRENT_DATE".to_owned(),
         "localtimestamp" => "LOCALTIMESTAMP".to_owned(),
@@ -69,6 +76,13 @@ pub(super) fn default_shown(written: &str, sql_type: SqlType) -> String {
         word @ ("true" | "false" | "now()") => word.to_owned(),
         _ => written.to_owned(),
     }
+}
+
+fn is_quoted(written: &str) -> bool {
+    written.len() > 1
+        && written.starts_with('\'')
+        && written.ends_with('\'')
+        && !written[1..written.len() - 1].replace("''", "").contains('\'')
 }
 
 /// The type that a number has where it is written.
@@ -81,7 +95,7 @@ fn number_type(number: &str) -> &'static str {
 }
 
 /// A literal in quotes for a column of this type.
-fn literal(written: &str, sql_type: SqlType) -> String {
+fn literal(written: &str, sql_type: SqlType, type_name: &str) -> String {
     let inner = &written[1..written.len() - 1];
     match sql_type {
         SqlType::Boolean => match inner.to_ascii_lowercase().as_str() {
@@ -90,7 +104,7 @@ fn literal(written: &str, sql_type: SqlType) -> String {
         },
         SqlType::Integer => inner.trim().to_owned(),
         SqlType::Char(_) => format!("{written}::bpchar"),
-        other => format!("{written}::{}", other.base_name()),
+        _ => format!("{written}::{type_name}"),
     }
 }
 
@@ -101,16 +115,20 @@ impl System {
             return Some(generation.shown.clone());
         }
         let written = column.default.as_deref()?.trim();
-        let drawn = written.strip_prefix("nextval('");
-        let sequence = drawn
-            .and_then(|rest| rest.strip_suffix("'::regclass)").or_else(|| rest.strip_suffix("'::REGCLASS)")));
-        if let Some(name) = sequence
-            && let Ok(oid) = self.find_object(SystemType::RegClass, &name.replace("''", "'"))
-        {
+        if let Some(oid) = self.drawn_from(written) {
             let shown = self.shown_object(SystemType::RegClass, oid).replace('\'', "''");
             return Some(format!("nextval('{shown}'::regclass)"));
         }
-        Some(self.unqualified(&default_shown(written, column.sql_type)))
+        let type_name = self.shown_type(column.sql_type);
+        Some(self.unqualified(&default_shown(written, column.sql_type, &type_name)))
+    }
+
+    /// The number of the sequence that a default draws from and does nothing else.
+    pub(super) fn drawn_from(&self, default: &str) -> Option<u32> {
+        let name = default.trim().strip_prefix("nextval('")?;
+        let ends = ["'::regclass)", "'::REGCLASS)", "')"];
+        let name = ends.into_iter().find_map(|end| name.strip_suffix(end))?;
+        self.find_object(SystemType::RegClass, &name.replace("''", "'")).ok()
     }
 
     /// `CREATE INDEX`; the table with its schema, or as it would be found.
@@ -202,8 +220,12 @@ impl System {
     }
 }
 
+/// What PostgreSQL assumes of a routine that says nothing.
+pub(super) const USUAL_COST: f32 = 100.0;
+pub(super) const USUAL_ROWS: f32 = 1000.0;
+
 /// `pg_get_function_arguments`, or with `with_defaults` false what tells it from others of its name.
-pub(super) fn arguments(definition: &RoutineDefinition, with_defaults: bool) -> String {
+pub(super) fn arguments(system: &System, definition: &RoutineDefinition, with_defaults: bool) -> String {
     let shows_in = definition.kind == RoutineKind::Procedure;
     let shown = |parameter: &RoutineParameter| {
         let mut out = String::new();
@@ -217,10 +239,12 @@ pub(super) fn arguments(definition: &RoutineDefinition, with_defaults: bool) -> 
             out.push_str(&quoted(name));
             out.push(' ');
         }
-        out.push_str(parameter.sql_type.base_name());
+        let type_name = system.shown_type(parameter.sql_type);
+        out.push_str(&type_name);
         if let (true, Some(default)) = (with_defaults, &parameter.default) {
             out.push_str(" DEFAULT ");
-            out.push_str(&default_shown(default.trim(), parameter.sql_type));
+            let shown = default_shown(default.trim(), parameter.sql_type, &type_name);
+            out.push_str(&system.unqualified(&shown));
         }
         out
     };
@@ -228,44 +252,79 @@ pub(super) fn arguments(definition: &RoutineDefinition, with_defaults: bool) -> 
 }
 
 /// `pg_get_function_result`; none for a procedure.
-pub(super) fn result(definition: &RoutineDefinition) -> Option<String> {
+pub(super) fn result(system: &System, definition: &RoutineDefinition) -> Option<String> {
     if definition.kind == RoutineKind::Procedure {
         return None;
     }
     let outputs: Vec<&RoutineParameter> =
         definition.parameters.iter().filter(|parameter| parameter.mode.is_output()).collect();
     let single = || match outputs.as_slice() {
-        [only] => only.sql_type.base_name(),
-        _ => "record",
+        [only] => system.shown_type(only.sql_type),
+        _ => "record".to_owned(),
     };
-    let column = |(name, sql_type): &(String, SqlType)| format!("{} {}", quoted(name), sql_type.base_name());
+    let column =
+        |(name, sql_type): &(String, SqlType)| format!("{} {}", quoted(name), system.shown_type(*sql_type));
     Some(match &definition.returns {
         Returns::Nothing => "void".to_owned(),
-        Returns::Value(sql_type) => sql_type.base_name().to_owned(),
-        Returns::SetOf(sql_type) => format!("SETOF {}", sql_type.base_name()),
+        Returns::Value(sql_type) => system.shown_type(*sql_type),
+        Returns::SetOf(sql_type) => format!("SETOF {}", system.shown_type(*sql_type)),
         Returns::Table(columns) => {
             format!("TABLE({})", columns.iter().map(column).collect::<Vec<String>>().join(", "))
         }
-        Returns::SetOfRow(_) => "SETOF record".to_owned(),
-        Returns::Record => single().to_owned(),
+        Returns::SetOfRow(_) => {
+            let table = definition.traits.row_of;
+            let name = table.map(|table| system.shown_object(SystemType::RegClass, table.0));
+            format!("SETOF {}", name.as_deref().unwrap_or("record"))
+        }
+        Returns::Record => single(),
         Returns::SetOfRecord => format!("SETOF {}", single()),
     })
 }
 
+/// The line of its properties, if it has any that are not the usual ones.
+fn traits(definition: &RoutineDefinition) -> String {
+    let traits = &definition.traits;
+    let mut out = String::new();
+    out.push_str(match traits.volatility {
+        DeclaredVolatility::Volatile => "",
+        DeclaredVolatility::Stable => " STABLE",
+        DeclaredVolatility::Immutable => " IMMUTABLE",
+    });
+    out.push_str(match traits.parallel {
+        DeclaredParallel::Unsafe => "",
+        DeclaredParallel::Restricted => " PARALLEL RESTRICTED",
+        DeclaredParallel::Safe => " PARALLEL SAFE",
+    });
+    for (is_so, word) in [(definition.is_strict, " STRICT"), (traits.is_leakproof, " LEAKPROOF")] {
+        out.push_str(if is_so { word } else { "" });
+    }
+    if let Some(cost) = traits.cost.filter(|cost| *cost != USUAL_COST) {
+        out.push_str(&format!(" COST {cost}"));
+    }
+    if let Some(rows) = traits.rows.filter(|rows| *rows != USUAL_ROWS) {
+        out.push_str(&format!(" ROWS {rows}"));
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out
+}
+
 /// `pg_get_functiondef`
-pub(super) fn routine(definition: &RoutineDefinition) -> String {
+pub(super) fn routine(system: &System, definition: &RoutineDefinition) -> String {
     let word = definition.kind.word();
     let name = format!("{}.{}", quoted(&definition.name.schema), quoted(&definition.name.name));
-    let returns = result(definition).map_or(String::new(), |result| format!(" RETURNS {result}\n"));
-    let strict = if definition.is_strict { " STRICT\n" } else { "" };
+    let result = result(system, definition);
+    let returns = result.map_or(String::new(), |result| format!(" RETURNS {result}\n"));
+    let traits = traits(definition);
     let mut quote = format!("${word}$");
     while definition.body.contains(&quote) {
         quote.insert(quote.len() - 1, 'x');
     }
     format!(
-        "CREATE OR REPLACE {} {name}({})\n{returns} LANGUAGE {}\n{strict}AS {quote}{}{quote}\n",
+        "CREATE OR REPLACE {} {name}({})\n{returns} LANGUAGE {}\n{traits}AS {quote}{}{quote}\n",
         word.to_uppercase(),
-        arguments(definition, true),
+        arguments(system, definition, true),
         quoted(&definition.language),
         definition.body,
     )

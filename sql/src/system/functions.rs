@@ -7,7 +7,7 @@ use super::class::ClassKind;
 use super::names::quoted;
 use super::row::{or_null, text, truth};
 use super::snapshot::System;
-use super::{definitions, object_id};
+use super::{cluster, definitions, object_id};
 
 impl System {
     pub(super) fn answer_question(&self, question: Question, arguments: &[Value]) -> Value {
@@ -18,6 +18,7 @@ impl System {
             Question::FormatType => text(self.format_type(oid, arguments.get(1))),
             Question::UserById => text(match oid {
                 object_id::OWNER => self.facts.user.clone(),
+                object_id::DATABASE_OWNER => cluster::DATABASE_OWNER_NAME.to_owned(),
                 other => format!("unknown (OID={other})"),
             }),
             Question::TableIsVisible => {
@@ -37,15 +38,16 @@ impl System {
                 self.constraint_text(oid, is_pretty)
             }
             Question::RoutineSource => {
-                or_null(routine(), |definition| text(definitions::routine(definition)))
+                or_null(routine(), |definition| text(definitions::routine(self, definition)))
             }
-            Question::RoutineResult => or_null(routine().and_then(definitions::result), text),
+            Question::RoutineResult => {
+                or_null(routine().and_then(|definition| definitions::result(self, definition)), text)
+            }
             Question::RoutineArguments => {
-                let shown = |definition| self.unqualified(&definitions::arguments(definition, true));
-                or_null(routine(), |definition| text(shown(definition)))
+                or_null(routine(), |definition| text(definitions::arguments(self, definition, true)))
             }
             Question::RoutineIdentity => {
-                or_null(routine(), |definition| text(definitions::arguments(definition, false)))
+                or_null(routine(), |definition| text(definitions::arguments(self, definition, false)))
             }
             Question::Description => self.description(oid, arguments.get(1)),
             Question::IsPublishable => {

@@ -561,7 +561,10 @@ fn parameters_of(routine: &Routine) -> Vec<Parameter<'_>> {
                 ParameterMode::InOut => "INOUT",
             },
             sql_type: parameter.sql_type,
-            default: parameter.default.as_deref().map(|default| default_shown(default, parameter.sql_type)),
+            default: parameter
+                .default
+                .as_deref()
+                .map(|default| default_shown(default, parameter.sql_type, parameter.sql_type.base_name())),
         })
         .collect();
     if let Returns::Table(columns) = &definition.returns {

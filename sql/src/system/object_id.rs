@@ -23,6 +23,9 @@ pub(super) const INFORMATION_SCHEMA: u32 = 13_207;
 /// The role that owns everything: whoever asks.
 pub(crate) const OWNER: u32 = 10;
 
+/// The role that owns the schema `public`: whoever owns the database.
+pub(crate) const DATABASE_OWNER: u32 = 6171;
+
 /// The database. PostgreSQL gives this number to `postgres`.
 pub(crate) const DATABASE: u32 = 5;
 
@@ -33,6 +36,7 @@ pub(super) const HASH: u32 = 405;
 
 /// Languages.
 pub(super) const INTERNAL: u32 = 12;
+pub(super) const SQL: u32 = 14;
 pub(super) const PLPGSQL: u32 = 13_563;
 
 /// Relations that others refer to.
@@ -41,6 +45,7 @@ pub(super) const PG_ATTRDEF: u32 = 2604;
 pub(super) const PG_CONSTRAINT: u32 = 2606;
 pub(super) const PG_TYPE: u32 = 1247;
 pub(super) const PG_PROC: u32 = 1255;
+pub(super) const PG_REWRITE: u32 = 2618;
 pub(super) const PG_NAMESPACE: u32 = 2615;
 
 const SEQUENCES: u32 = 1 << 30;
@@ -55,6 +60,8 @@ pub(super) enum Part {
     Index = 1,
     Constraint = 2,
     Default = 3,
+    /// Of a view: what makes a query of it.
+    Rule = 4,
 }
 
 /// Of the schema of temporary relations that has this name.
@@ -63,7 +70,7 @@ pub(super) fn of_temporary_schema(name: &str) -> u32 {
     SEQUENCES - 1 - number % (1 << 20)
 }
 
-pub(super) fn of_sequence(id: SequenceId) -> u32 {
+pub(crate) fn of_sequence(id: SequenceId) -> u32 {
     SEQUENCES + id.0
 }
 

@@ -17,6 +17,10 @@ pub(crate) struct SystemRelation {
     pub(crate) columns: Vec<(String, SqlType)>,
 }
 
+/// The columns of a sequence when it is read as a table.
+pub(crate) const SEQUENCE_COLUMNS: [(&str, SqlType); 3] =
+    [("last_value", SqlType::BigInt), ("log_cnt", SqlType::BigInt), ("is_called", SqlType::Boolean)];
+
 impl SystemRelation {
     pub(super) fn schema_oid(&self) -> u32 {
         if self.schema == "pg_catalog" { object_id::PG_CATALOG } else { object_id::INFORMATION_SCHEMA }

@@ -1,11 +1,15 @@
 //! Procedures and functions that users made: `pg_proc`.
 
-use hyades_types::definition::{ParameterMode, Returns, RoutineDefinition, RoutineKind};
+use hyades_types::definition::{
+    DeclaredParallel, DeclaredVolatility, ParameterMode, Returns, RoutineDefinition, RoutineKind,
+};
+use hyades_types::identifier::quoted_identifier;
+use hyades_types::search_path::PUBLIC;
 use hyades_types::value::{SqlType, Value};
 
-use super::object_id;
 use super::row::{NamedRow, int2, letters, oid, oids, or_null, text, texts, truth};
 use super::snapshot::System;
+use super::{definitions, object_id};
 
 /// The pseudo-types of results.
 const VOID: u32 = 2278;
@@ -80,20 +84,37 @@ fn routine_row(system: &System, own: u32, definition: &RoutineDefinition) -> Nam
     let has_names = all.names.iter().any(|name| !name.is_empty());
     let is_set = definition.returns.is_set();
     let defaults = definition.inputs().filter(|parameter| parameter.default.is_some());
-    let language = if definition.language == "plpgsql" { object_id::PLPGSQL } else { 0 };
+    let language = if definition.language == "plpgsql" { object_id::PLPGSQL } else { object_id::SQL };
+    let traits = &definition.traits;
+    let rows = if is_set { traits.rows.unwrap_or(definitions::USUAL_ROWS) } else { 0.0 };
     vec![
         ("oid", oid(own)),
         ("proname", text(&definition.name.name)),
         ("pronamespace", oid(system.schema_oid(&definition.name.schema))),
         ("proowner", oid(object_id::OWNER)),
         ("prolang", oid(language)),
-        ("procost", Value::Real(100.0)),
-        ("prorows", Value::Real(if is_set { 1000.0 } else { 0.0 })),
+        ("procost", Value::Real(traits.cost.unwrap_or(definitions::USUAL_COST))),
+        ("prorows", Value::Real(rows)),
         ("prokind", text(if definition.kind == RoutineKind::Procedure { "p" } else { "f" })),
+        ("proleakproof", truth(traits.is_leakproof)),
         ("proisstrict", truth(definition.is_strict)),
         ("proretset", truth(is_set)),
-        ("provolatile", text("v")),
-        ("proparallel", text("u")),
+        (
+            "provolatile",
+            text(match traits.volatility {
+                DeclaredVolatility::Volatile => "v",
+                DeclaredVolatility::Stable => "s",
+                DeclaredVolatility::Immutable => "i",
+            }),
+        ),
+        (
+            "proparallel",
+            text(match traits.parallel {
+                DeclaredParallel::Unsafe => "u",
+                DeclaredParallel::Restricted => "r",
+                DeclaredParallel::Safe => "s",
+            }),
+        ),
         ("pronargs", int2(definition.inputs().count())),
         ("pronargdefaults", int2(defaults.count())),
         ("prorettype", oid(result_type(definition))),
@@ -107,5 +128,14 @@ fn routine_row(system: &System, own: u32, definition: &RoutineDefinition) -> Nam
         ("proargmodes", or_null(has_modes.then_some(all.modes), letters)),
         ("proargnames", or_null(has_names.then_some(all.names), texts)),
         ("prosrc", text(&definition.body)),
+        ("proconfig", or_null(path_shown(definition), |path| texts([path]))),
     ]
+}
+
+/// SET search_path, as `proconfig` has it.
+fn path_shown(definition: &RoutineDefinition) -> Option<String> {
+    let public = [PUBLIC.to_owned()];
+    let path = definition.path.as_deref().unwrap_or(&public);
+    let names: Vec<String> = path.iter().map(|schema| quoted_identifier(schema).to_string()).collect();
+    definition.traits.sets_path.then(|| format!("search_path={}", names.join(", ")))
 }

@@ -73,7 +73,7 @@ WHERE c.relkind IN ('S','')
   AND pg_catalog.pg_table_is_visible(c.oid)
 ORDER BY 1,2;
 SELECT n.nspname AS "Name",
-  pg_catalog.pg_get_userbyid(n.nspowner) = current_user AS "Owner"
+  pg_catalog.pg_get_userbyid(n.nspowner) IS NOT NULL AS "Owner"
 FROM pg_catalog.pg_namespace n
 WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 ORDER BY 1;

@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::definition::TableName;
+use crate::definition::{TableId, TableName};
 use crate::enumeration::EnumType;
 use crate::search_path::{PUBLIC, SearchPath};
 use crate::value::SqlType;
@@ -92,6 +92,43 @@ impl Returns {
     }
 }
 
+/// What a routine promises to PostgreSQL's planner: it is kept and shown, and changes nothing here.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RoutineTraits {
+    #[serde(default)]
+    pub volatility: DeclaredVolatility,
+    #[serde(default)]
+    pub parallel: DeclaredParallel,
+    #[serde(default)]
+    pub is_leakproof: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<f32>,
+    /// The table whose rows it returns, if it was said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row_of: Option<TableId>,
+    /// It was created with SET search_path.
+    #[serde(default)]
+    pub sets_path: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DeclaredVolatility {
+    #[default]
+    Volatile,
+    Stable,
+    Immutable,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DeclaredParallel {
+    #[default]
+    Unsafe,
+    Restricted,
+    Safe,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoutineDefinition {
     pub name: TableName,
@@ -109,6 +146,8 @@ pub struct RoutineDefinition {
     /// The schemas in which names of the body are looked up; `None`: `public` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Vec<String>>,
+    #[serde(default)]
+    pub traits: RoutineTraits,
 }
 
 impl RoutineDefinition {

@@ -13,6 +13,7 @@
 //! (`GREATEST`, `CURRENT_TIMESTAMP`, `EXTRACT`, `POSITION`, `TRIM`) is listed under the word itself.
 //! `varchar` arguments pass as `text`. Functions without names are chosen by the compiler.
 
+use super::catalog_functions::catalog_functions;
 use super::type_patterns::*;
 use super::{
     LooksAt, Signature, array, array_search, array_subscript, bytes, concat, date_reading, degrees, format,
@@ -20,7 +21,7 @@ use super::{
     regular_expression, sequence, session, string, system, template, time, whole_number,
 };
 
-functions! {
+catalog_functions! {
     // Numbers
     Abs: strict, NOTHING, math {
         "abs" =>
@@ -692,109 +693,5 @@ functions! {
     }
     SetNumber: strict, SEQUENCES, sequence {
         "setval" => (TEXT, INT8) -> INT8, (TEXT, INT8, BOOL) -> INT8;
-    }
-
-    // The catalog
-    FormatType: sees_null, CATALOG, system {
-        "format_type" => (OID, INT4) -> TEXT;
-    }
-    UserById: strict, CATALOG, system {
-        "pg_get_userbyid" => (OID) -> NAME;
-    }
-    TableIsVisible: strict, CATALOG, system {
-        "pg_table_is_visible" => (OID) -> BOOL;
-    }
-    TypeIsVisible: strict, CATALOG, system {
-        "pg_type_is_visible" => (OID) -> BOOL;
-    }
-    RoutineIsVisible: strict, CATALOG, system {
-        "pg_function_is_visible" => (OID) -> BOOL;
-    }
-    CollationIsVisible: strict, CATALOG, system {
-        "pg_collation_is_visible" => (OID) -> BOOL;
-    }
-    /// A `pg_node_tree` is the expression's text already.
-    ExpressionText: strict, NOTHING, system {
-        "pg_get_expr" => (NODETREE, OID) -> TEXT, (NODETREE, OID, BOOL) -> TEXT;
-    }
-    IndexDefinition: strict, CATALOG, system {
-        "pg_get_indexdef" => (OID) -> TEXT, (OID, INT4, BOOL) -> TEXT;
-    }
-    ViewDefinition: strict, CATALOG, system {
-        "pg_get_viewdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT, (OID, INT4) -> TEXT;
-        "pg_get_ruledef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
-    }
-    ConstraintDefinition: strict, CATALOG, system {
-        "pg_get_constraintdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
-    }
-    RoutineSource: strict, CATALOG, system {
-        "pg_get_functiondef" => (OID) -> TEXT;
-    }
-    RoutineResult: strict, CATALOG, system {
-        "pg_get_function_result" => (OID) -> TEXT;
-    }
-    /// With their defaults.
-    RoutineArguments: strict, CATALOG, system {
-        "pg_get_function_arguments" => (OID) -> TEXT;
-    }
-    RoutineIdentity: strict, CATALOG, system {
-        "pg_get_function_identity_arguments" => (OID) -> TEXT;
-    }
-    /// Of objects that cannot be made: NULL, as PostgreSQL answers for a number that no such object has.
-    NoDefinition: strict, NOTHING, system {
-        "pg_get_function_sqlbody" | "pg_get_ruledef" | "pg_get_statisticsobjdef_columns" => (OID) -> TEXT;
-        "pg_get_triggerdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
-        "pg_get_partkeydef" | "pg_get_partition_constraintdef" => (OID) -> TEXT;
-    }
-    /// The comment on an object.
-    Description: strict, CATALOG, system {
-        "obj_description" => (OID) -> TEXT, (OID, NAME) -> TEXT;
-        "col_description" => (OID, INT4) -> TEXT;
-        "shobj_description" => (OID, NAME) -> TEXT;
-    }
-    EncodingName: strict, NOTHING, system {
-        "pg_encoding_to_char" => (INT4) -> NAME;
-        "getdatabaseencoding" => () -> NAME;
-    }
-    EncodingNumber: strict, NOTHING, system {
-        "pg_char_to_encoding" => (NAME) -> INT4;
-    }
-    TablespaceLocation: strict, NOTHING, system {
-        "pg_tablespace_location" => (OID) -> TEXT;
-    }
-    /// Whether the object is there: whoever is connected may do everything.
-    HasPrivilege: strict, CATALOG, system {
-        "has_table_privilege" => (REGCLASS, TEXT) -> BOOL, (NAME, REGCLASS, TEXT) -> BOOL;
-    }
-    /// The same where nobody asks whether it is there.
-    HasAnyPrivilege: strict, NOTHING, system {
-        "has_schema_privilege" | "has_database_privilege" | "has_function_privilege" | "has_sequence_privilege"
-        | "has_type_privilege" | "has_language_privilege" | "has_tablespace_privilege"
-        | "has_any_column_privilege" | "pg_has_role" => (ANY, TEXT) -> BOOL, (ANY, ANY, TEXT) -> BOOL;
-        "has_column_privilege" => (ANY, ANY, TEXT) -> BOOL, (ANY, ANY, ANY, TEXT) -> BOOL;
-    }
-    IsPublishable: strict, CATALOG, system {
-        "pg_relation_is_publishable" => (REGCLASS) -> BOOL;
-    }
-    ToRegClass: strict, CATALOG, system {
-        "to_regclass" => (TEXT) -> REGCLASS;
-    }
-    ToRegType: strict, CATALOG, system {
-        "to_regtype" => (TEXT) -> REGTYPE;
-    }
-    ToRegProc: strict, CATALOG, system {
-        "to_regproc" => (TEXT) -> REGPROC;
-    }
-    ToRegProcedure: strict, CATALOG, system {
-        "to_regprocedure" => (TEXT) -> REGPROCEDURE;
-    }
-    ToRegNamespace: strict, CATALOG, system {
-        "to_regnamespace" => (TEXT) -> REGNAMESPACE;
-    }
-    ToRegRole: strict, CATALOG, system {
-        "to_regrole" => (TEXT) -> REGROLE;
-    }
-    SizePretty: strict, NOTHING, system {
-        "pg_size_pretty" => (INT8) -> TEXT;
     }
 }

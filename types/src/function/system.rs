@@ -1,16 +1,22 @@
 //! Functions of the catalog. What needs to know what there is, is asked of the environment's
 //! [`SystemCatalog`](crate::system_catalog::SystemCatalog).
 
+use std::sync::Arc;
+
 use super::{Function, mismatch};
+use crate::array_value::ArrayValue;
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
-use crate::system_catalog::Question;
+use crate::system_catalog::{Question, SystemCatalog};
 use crate::system_type::SystemType;
-use crate::value::Value;
+use crate::value::{ArrayElement, Value};
 
 /// `pg_char_to_encoding('UTF8')`.
 const UTF8: i32 = 6;
 const SQL_ASCII: i32 = 0;
+
+/// `NAMEDATALEN`
+const NAME_BYTES: usize = 64;
 
 /// The names of the units of `pg_size_pretty`, and up to where PostgreSQL shows a number of each.
 const UNITS: [(&str, u64); 6] =
@@ -37,6 +43,13 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
         }
         (Function::SizePretty, [Value::BigInt(bytes)]) => Ok(Value::text(size_pretty(*bytes))),
         (Function::HasPrivilege, [.., Value::Reference(_), _]) => Ok(Value::Boolean(true)),
+        (Function::OptionNames, [Value::Array(options)]) => Ok(options_part(options, 0)),
+        (Function::OptionValues, [Value::Array(options)]) => Ok(options_part(options, 1)),
+        (Function::NameCharacter, [Value::Text(name), Value::Integer(at)]) => Ok(name_character(name, *at)),
+        (Function::DefaultPrivileges, [Value::Text(kind), Value::Oid(owner)]) => {
+            let shown = |catalog: &Arc<dyn SystemCatalog>| catalog.shown(SystemType::RegRole, *owner);
+            default_privileges(kind, &environment.catalog.as_ref().map(shown).unwrap_or_default())
+        }
         (_, arguments) => match &environment.catalog {
             Some(catalog) => match (question_of(function), reference_of(function)) {
                 (Some(question), _) => Ok(catalog.answer(question, arguments)),
@@ -56,6 +69,49 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             }
         },
     }
+}
+
+/// The names (0) or the values (1) of options that are written `name=value`; one without a value has NULL.
+fn options_part(options: &ArrayValue, part: usize) -> Value {
+    let of_option = |option: &Value| match option {
+        Value::Text(option) => option.splitn(2, '=').nth(part).map_or(Value::Null, Value::text),
+        _ => Value::Null,
+    };
+    Value::array(ArrayElement::Text, options.values.iter().map(of_option).collect())
+}
+
+/// A byte of a name: it is an array of them that counts from 0, with zeros behind its text.
+fn name_character(name: &str, at: i32) -> Value {
+    let Some(at) = usize::try_from(at).ok().filter(|at| *at < NAME_BYTES) else { return Value::Null };
+    match name.as_bytes().get(at) {
+        None => Value::text(""),
+        Some(byte) if byte.is_ascii() => Value::text(char::from(*byte).to_string()),
+        Some(byte) => Value::text(format!("\\{byte:03o}")),
+    }
+}
+
+/// `acldefault`: the letters of the rights are those of PostgreSQL's `aclitem`.
+fn default_privileges(kind: &str, owner: &str) -> Result<Value> {
+    let (of_everybody, of_owner) = match kind {
+        "c" => return Ok(Value::array(ArrayElement::System(SystemType::AclItem), Vec::new())),
+        "r" => ("", "arwdDxt"),
+        "s" => ("", "rwU"),
+        "d" => ("Tc", "CTc"),
+        "f" => ("X", "X"),
+        "l" | "T" => ("U", "U"),
+        "L" => ("", "rw"),
+        "n" => ("", "UC"),
+        "t" => ("", "C"),
+        "F" | "S" => ("", "U"),
+        "p" => ("", "sA"),
+        _ => {
+            let message = format!("unrecognized objtype abbreviation: {kind}");
+            return Err(Error::input(sqlstate::INTERNAL_ERROR, message));
+        }
+    };
+    let everybody = (!of_everybody.is_empty()).then(|| format!("={of_everybody}/{owner}"));
+    let items = everybody.into_iter().chain([format!("{owner}={of_owner}/{owner}")]);
+    Ok(Value::array(ArrayElement::System(SystemType::AclItem), items.map(Value::text).collect()))
 }
 
 /// What a function asks the catalog.

@@ -24,6 +24,10 @@ pub(super) const INTERVAL: TypePattern = TypePattern::Exact(SqlType::INTERVAL);
 pub(super) const UUID: TypePattern = TypePattern::Exact(SqlType::Uuid);
 pub(super) const OID: TypePattern = TypePattern::Exact(SqlType::System(SystemType::Oid));
 pub(super) const NAME: TypePattern = TypePattern::Exact(SqlType::System(SystemType::Name));
+/// `"char"`
+pub(super) const LETTER: TypePattern = TypePattern::Exact(SqlType::System(SystemType::Char));
+pub(super) const ACLITEMS: TypePattern =
+    TypePattern::Exact(SqlType::Array(ArrayElement::System(SystemType::AclItem)));
 pub(super) const NODETREE: TypePattern = TypePattern::Exact(SqlType::System(SystemType::NodeTree));
 pub(super) const REGCLASS: TypePattern = TypePattern::Exact(SqlType::System(SystemType::RegClass));
 pub(super) const REGTYPE: TypePattern = TypePattern::Exact(SqlType::System(SystemType::RegType));

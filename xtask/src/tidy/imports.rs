@@ -138,6 +138,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "procedures",
             "agree",
             "clients",
+            "dump",
             "regression",
             "test",
             "tidy",

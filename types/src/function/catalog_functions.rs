@@ -1,0 +1,121 @@
+//! The rows of `function_table` that look at the catalog, or that clients call to read it. They are put
+//! behind those of that table, which is one.
+
+macro_rules! catalog_functions {
+    ($($rows:tt)*) => { functions! { $($rows)*
+    // The catalog
+    FormatType: sees_null, CATALOG, system {
+        "format_type" => (OID, INT4) -> TEXT;
+    }
+    UserById: strict, CATALOG, system {
+        "pg_get_userbyid" => (OID) -> NAME;
+    }
+    TableIsVisible: strict, CATALOG, system {
+        "pg_table_is_visible" => (OID) -> BOOL;
+    }
+    TypeIsVisible: strict, CATALOG, system {
+        "pg_type_is_visible" => (OID) -> BOOL;
+    }
+    RoutineIsVisible: strict, CATALOG, system {
+        "pg_function_is_visible" => (OID) -> BOOL;
+    }
+    CollationIsVisible: strict, CATALOG, system {
+        "pg_collation_is_visible" => (OID) -> BOOL;
+    }
+    /// A `pg_node_tree` is the expression's text already.
+    ExpressionText: strict, NOTHING, system {
+        "pg_get_expr" => (NODETREE, OID) -> TEXT, (NODETREE, OID, BOOL) -> TEXT;
+    }
+    IndexDefinition: strict, CATALOG, system {
+        "pg_get_indexdef" => (OID) -> TEXT, (OID, INT4, BOOL) -> TEXT;
+    }
+    ViewDefinition: strict, CATALOG, system {
+        "pg_get_viewdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT, (OID, INT4) -> TEXT;
+        "pg_get_ruledef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
+    }
+    ConstraintDefinition: strict, CATALOG, system {
+        "pg_get_constraintdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
+    }
+    RoutineSource: strict, CATALOG, system {
+        "pg_get_functiondef" => (OID) -> TEXT;
+    }
+    RoutineResult: strict, CATALOG, system {
+        "pg_get_function_result" => (OID) -> TEXT;
+    }
+    /// With their defaults.
+    RoutineArguments: strict, CATALOG, system {
+        "pg_get_function_arguments" => (OID) -> TEXT;
+    }
+    RoutineIdentity: strict, CATALOG, system {
+        "pg_get_function_identity_arguments" => (OID) -> TEXT;
+    }
+    /// Of objects that cannot be made: NULL, as PostgreSQL answers for a number that no such object has.
+    NoDefinition: strict, NOTHING, system {
+        "pg_get_function_sqlbody" | "pg_get_ruledef" | "pg_get_statisticsobjdef_columns" => (OID) -> TEXT;
+        "pg_get_triggerdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
+        "pg_get_partkeydef" | "pg_get_partition_constraintdef" => (OID) -> TEXT;
+    }
+    /// The comment on an object.
+    Description: strict, CATALOG, system {
+        "obj_description" => (OID) -> TEXT, (OID, NAME) -> TEXT;
+        "col_description" => (OID, INT4) -> TEXT;
+        "shobj_description" => (OID, NAME) -> TEXT;
+    }
+    EncodingName: strict, NOTHING, system {
+        "pg_encoding_to_char" => (INT4) -> NAME;
+        "getdatabaseencoding" => () -> NAME;
+    }
+    EncodingNumber: strict, NOTHING, system {
+        "pg_char_to_encoding" => (NAME) -> INT4;
+    }
+    TablespaceLocation: strict, NOTHING, system {
+        "pg_tablespace_location" => (OID) -> TEXT;
+    }
+    /// Whether the object is there: whoever is connected may do everything.
+    HasPrivilege: strict, CATALOG, system {
+        "has_table_privilege" => (REGCLASS, TEXT) -> BOOL, (NAME, REGCLASS, TEXT) -> BOOL;
+    }
+    /// The same where nobody asks whether it is there.
+    HasAnyPrivilege: strict, NOTHING, system {
+        "has_schema_privilege" | "has_database_privilege" | "has_function_privilege" | "has_sequence_privilege"
+        | "has_type_privilege" | "has_language_privilege" | "has_tablespace_privilege"
+        | "has_any_column_privilege" | "pg_has_role" => (ANY, TEXT) -> BOOL, (ANY, ANY, TEXT) -> BOOL;
+        "has_column_privilege" => (ANY, ANY, TEXT) -> BOOL, (ANY, ANY, ANY, TEXT) -> BOOL;
+    }
+    /// What everybody and the owner may do with an object of this kind when nobody has said anything.
+    DefaultPrivileges: strict, CATALOG, system {
+        "acldefault" => (LETTER, OID) -> ACLITEMS;
+    }
+    /// `name[0]`
+    NameCharacter: strict, NOTHING, system {}
+    // The two columns of `pg_options_to_table`, as arrays.
+    OptionNames: strict, NOTHING, system {}
+    OptionValues: strict, NOTHING, system {}
+    IsPublishable: strict, CATALOG, system {
+        "pg_relation_is_publishable" => (REGCLASS) -> BOOL;
+    }
+    ToRegClass: strict, CATALOG, system {
+        "to_regclass" => (TEXT) -> REGCLASS;
+    }
+    ToRegType: strict, CATALOG, system {
+        "to_regtype" => (TEXT) -> REGTYPE;
+    }
+    ToRegProc: strict, CATALOG, system {
+        "to_regproc" => (TEXT) -> REGPROC;
+    }
+    ToRegProcedure: strict, CATALOG, system {
+        "to_regprocedure" => (TEXT) -> REGPROCEDURE;
+    }
+    ToRegNamespace: strict, CATALOG, system {
+        "to_regnamespace" => (TEXT) -> REGNAMESPACE;
+    }
+    ToRegRole: strict, CATALOG, system {
+        "to_regrole" => (TEXT) -> REGROLE;
+    }
+    SizePretty: strict, NOTHING, system {
+        "pg_size_pretty" => (INT8) -> TEXT;
+    }
+    } };
+}
+
+pub(super) use catalog_functions;

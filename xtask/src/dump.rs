@@ -1,0 +1,159 @@
+//! `cargo xtask dump`: what pg_dump makes of Hyades loads into PostgreSQL and back into Hyades, and is what
+//! it makes of PostgreSQL.
+//!
+//! `xtask/dump/schema.sql` is run on both. Their dumps must be the same text, in every form that
+//! [`FORMS`] lists; nothing is left out but what names the server and the moment. Then what Hyades was
+//! dumped to, as a script and as an archive, is restored into an empty database of PostgreSQL and into an
+//! empty Hyades, where every message of an error ends the command, and is dumped again: schema and rows must
+//! be what they were.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::server::{
+    Hyades, Instance, PASSWORD, PostgreSql, RunningServer, System, find_tool, hyades_binary,
+};
+use crate::tools;
+
+/// How long a server may take to start.
+const START_LIMIT: Duration = Duration::from_secs(60);
+/// Lines of a difference that are shown.
+const SHOWN_LINES: usize = 10;
+const SCHEMA: &str = "xtask/dump/schema.sql";
+
+/// What pg_dump is asked for, besides the whole database.
+const FORMS: [&[&str]; 10] = [
+    &["--schema-only"],
+    &["--data-only"],
+    &["--inserts"],
+    &["--column-inserts", "--rows-per-insert=2"],
+    &["--clean", "--if-exists"],
+    &["--no-owner", "--no-privileges"],
+    &["--table=sales.orders"],
+    &["--exclude-table=keyless", "--exclude-schema=Odd Schema"],
+    &["--schema=sales"],
+    &["--section=pre-data", "--serializable-deferrable", "--lock-wait-timeout=1000"],
+];
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// A hyades binary; built if left out.
+    #[arg(long)]
+    server: Option<std::path::PathBuf>,
+}
+
+/// A running server and how its clients find it.
+pub(crate) struct Peer {
+    pub(crate) instance: Instance,
+    _server: RunningServer,
+}
+
+impl Peer {
+    pub(crate) fn start(system: System, directory: &Path) -> Result<Peer> {
+        let instance = Instance::create(system, directory.to_path_buf(), Vec::new())?;
+        let (server, _) = instance.start_ready(START_LIMIT)?;
+        Ok(Peer { instance, _server: server })
+    }
+
+    /// A program of PostgreSQL's, connected to this server.
+    pub(crate) fn command(&self, tool: &str, arguments: &[&str]) -> Result<Command> {
+        let mut command = Command::new(find_tool(tool)?);
+        command.args(arguments).args(self.instance.client_arguments());
+        command.args(["--dbname", self.instance.system.database()]);
+        command.env("PGPASSWORD", PASSWORD);
+        Ok(command)
+    }
+
+    /// Runs a file of statements; the first error ends it.
+    pub(crate) fn load(&self, file: &Path) -> Result<()> {
+        let arguments = ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--output=/dev/null", "--file"];
+        let mut command = self.command("psql", &arguments[..4])?;
+        command.arg(arguments[4]).arg(file);
+        silent(&mut command)
+    }
+
+    fn dump(&self, form: &[&str]) -> Result<String> {
+        let dumped = tools::output_of(&mut self.command("pg_dump", form)?)?;
+        Ok(dumped.lines().filter(|line| !is_of_its_time(line)).map(|line| format!("{line}\n")).collect())
+    }
+}
+
+/// A program that must succeed without a word.
+fn silent(command: &mut Command) -> Result<()> {
+    let output = command.output().with_context(|| format!("cannot start `{}`", tools::display(command)))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        output.status.success() && said.trim().is_empty(),
+        "`{}`: {}\n{}",
+        tools::display(command),
+        output.status,
+        said.trim_end()
+    );
+    Ok(())
+}
+
+/// Names the server, or is a key that pg_dump draws by lot.
+fn is_of_its_time(line: &str) -> bool {
+    ["-- Dumped from ", "-- Dumped by ", "\\restrict ", "\\unrestrict "]
+        .iter()
+        .any(|head| line.starts_with(head))
+}
+
+pub(crate) fn hyades(named: Option<&Path>) -> Result<System> {
+    let binary = hyades_binary(named, false)?;
+    Ok(System::Hyades(Hyades { binary, protocol: "taurus".to_owned(), logs: None }))
+}
+
+pub(crate) fn postgresql() -> System {
+    System::PostgreSql(PostgreSql { settings: vec!["fsync=off".to_owned()] })
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let directory = tools::scratch_directory(None)?;
+    let place = |name: &str| directory.path().join(name);
+    let schema = tools::repository_root().join(SCHEMA);
+    let ours = Peer::start(hyades(options.server.as_deref())?, &place("ours"))?;
+    let theirs = Peer::start(postgresql(), &place("theirs"))?;
+    ours.load(&schema).context("Hyades")?;
+    theirs.load(&schema).context("PostgreSQL")?;
+    let whole = ours.dump(&[])?;
+    same("of everything", &theirs.dump(&[])?, &whole)?;
+    for form in FORMS {
+        same(&form.join(" "), &theirs.dump(form)?, &ours.dump(form)?)?;
+    }
+    println!("dump: {} forms are what they are of PostgreSQL", FORMS.len() + 1);
+    let script = place("script.sql");
+    let archive = place("archive");
+    std::fs::write(&script, &whole)?;
+    let mut archived = ours.command("pg_dump", &["--format=custom"])?;
+    silent(archived.arg("--file").arg(&archive))?;
+    let empty = [
+        ("PostgreSQL", postgresql(), postgresql()),
+        ("Hyades", hyades(options.server.as_deref())?, hyades(options.server.as_deref())?),
+    ];
+    for (name, first, second) in empty {
+        let loaded = Peer::start(first, &place(&format!("{name} with the script")))?;
+        loaded.load(&script).context(name)?;
+        same(&format!("of {name} with the script"), &whole, &loaded.dump(&[])?)?;
+        let restored = Peer::start(second, &place(&format!("{name} with the archive")))?;
+        silent(restored.command("pg_restore", &["--exit-on-error"])?.arg(&archive)).context(name)?;
+        same(&format!("of {name} with the archive"), &whole, &restored.dump(&[])?)?;
+        println!("dump: restored into {name}");
+    }
+    Ok(())
+}
+
+/// Fails with the first lines that differ.
+pub(crate) fn same(what: &str, wanted: &str, found: &str) -> Result<()> {
+    if wanted == found {
+        return Ok(());
+    }
+    let (wanted, found): (Vec<&str>, Vec<&str>) = (wanted.lines().collect(), found.lines().collect());
+    let first = wanted.iter().zip(&found).take_while(|(wanted, found)| wanted == found).count();
+    let shown =
+        |lines: &[&str]| lines.iter().skip(first).take(SHOWN_LINES).copied().collect::<Vec<_>>().join("\n");
+    bail!("{what}, line {}:\n{}\n-- but Hyades --\n{}", first + 1, shown(&wanted), shown(&found));
+}
