@@ -16,13 +16,16 @@
 //!    not never appears;
 //! 4. what an answered read has shown is there (architecture invariant 1 holds for reads too);
 //! 5. TPC-B's four sums agree, those of pgbench's own transactions included, so every transaction is there
-//!    wholly or not at all.
+//!    wholly or not at all;
+//! 6. an alteration of the ledger's table ([`schema`]) is there wholly or not at all, indexes find what a
+//!    scan finds, a sequence gives no number twice, and foreign keys and checks still refuse.
 //!
 //! SIGKILL leaves the page cache alone: what a power cut would lose is the business of the simulated disk
 //! (docs/testing.md), on which the power is cut at every single operation before the first round.
 
 mod ledger;
 mod load;
+mod schema;
 mod summary;
 mod tpcc;
 mod verify;
@@ -197,7 +200,7 @@ impl Harness {
         let (mut server, _) = instance.start_ready(RECOVERY_LIMIT)?;
         pgbench::initialize(instance, 1)?;
         let mut ledger = Ledger::default();
-        ledger::create_tables(&mut instance.connect()?)?;
+        schema::create_tables(&mut instance.connect()?)?;
         for round in first..first + rounds {
             if let System::Hyades(_) = &instance.system {
                 // The load is light: with the default, most of it would go to one log.
@@ -226,6 +229,7 @@ impl Harness {
         ledger: &mut Ledger,
     ) -> Result<RoundReport> {
         let mut report = RoundReport::default();
+        let generation = ledger.generation;
         let load = load::Load::start(instance, ledger, self.random.random())?;
         // Short times are as likely as long ones: the first transactions after a start are the interesting
         // ones.
@@ -245,6 +249,7 @@ impl Harness {
         self.last_recovery = took;
         report.recovery = took;
         report.verified = verify::compare(instance, ledger)?;
+        report.alterations = ledger.generation - generation;
         Ok(report)
     }
 

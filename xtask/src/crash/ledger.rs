@@ -16,9 +16,6 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Context, Result};
-use postgres::Client;
-
 /// Ledger clients; pgbench brings as many again.
 pub(super) const CLIENTS: usize = 8;
 
@@ -38,6 +35,10 @@ pub(super) struct Outcome {
     pub(super) retries: u64,
     /// The highest counter of each client that this one has read with an answer.
     pub(super) seen: [i64; CLIENTS],
+    /// The last alteration of the schema that was acknowledged ([`super::schema`]).
+    pub(super) generation: i64,
+    /// That whose COMMIT was sent and not answered.
+    pub(super) altering: Option<i64>,
 }
 
 /// All that the clients of one database know.
@@ -48,12 +49,15 @@ pub(super) struct Ledger {
     pub(super) undecided: HashMap<Marker, i32>,
     pub(super) next_sequence: [i64; CLIENTS],
     pub(super) seen: [i64; CLIENTS],
+    pub(super) generation: i64,
+    pub(super) altering: Option<i64>,
 }
 
 impl Ledger {
     /// Takes in what the clients did; returns how many acknowledgements are new.
     pub(super) fn add(&mut self, outcomes: &[Outcome]) -> u64 {
         let before = self.acknowledged.len();
+        self.altering = outcomes.iter().find_map(|outcome| outcome.altering);
         for outcome in outcomes {
             self.acknowledged.extend(outcome.acknowledged.iter().copied());
             self.undecided.extend(outcome.undecided);
@@ -62,26 +66,10 @@ impl Ledger {
             for (seen, new) in self.seen.iter_mut().zip(outcome.seen) {
                 *seen = (*seen).max(new);
             }
+            self.generation = self.generation.max(outcome.generation);
         }
         (self.acknowledged.len() - before) as u64
     }
-}
-
-/// The tables of the ledger, beside pgbench's.
-pub(super) fn create_tables(client: &mut Client) -> Result<()> {
-    // No primary key: a marker that were replayed twice would be found twice.
-    client
-        .batch_execute(
-            "create table crash_ledger (client int not null, sequence bigint not null, delta int not null)",
-        )
-        .context("create table crash_ledger")?;
-    client
-        .batch_execute("create table crash_counter (client int primary key, sequence bigint not null)")
-        .context("create table crash_counter")?;
-    for number in 0..CLIENTS {
-        client.batch_execute(&format!("insert into crash_counter values ({number}, 0)"))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The load of a round: eight ledger clients, one reader, and the real pgbench with eight clients, until the
-//! server dies.
+//! The load of a round: eight ledger clients, one reader, one that alters the ledger's table, and the real
+//! pgbench with eight clients, until the server dies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +14,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::ledger::{CLIENTS, Ledger, Marker, Outcome};
+use super::schema::Alterer;
 use crate::pgbench;
 use crate::server::{Instance, RunningServer};
 
@@ -46,6 +47,8 @@ impl Load {
         }
         let reader = Reader::new(instance.connect()?, Arc::clone(&killing))?;
         threads.push(std::thread::spawn(move || reader.run()));
+        let alterer = Alterer::new(instance.connect()?, Arc::clone(&killing), ledger.generation);
+        threads.push(std::thread::spawn(move || alterer.run()));
         let run = pgbench::Run {
             clients: CLIENTS as u32,
             threads: 2,
@@ -94,7 +97,7 @@ impl Load {
 }
 
 /// Why a step of a transaction did not succeed.
-enum Stopped {
+pub(super) enum Stopped {
     /// The server is gone.
     Disconnected,
     /// A conflict: begin again.
@@ -240,7 +243,7 @@ impl Teller {
 
 /// A conflict may be retried; a lost connection is right only when the server is being killed; anything else
 /// is a mistake.
-fn classify(error: &postgres::Error, client: &Client, killing: &AtomicBool) -> Result<Stopped> {
+pub(super) fn classify(error: &postgres::Error, client: &Client, killing: &AtomicBool) -> Result<Stopped> {
     match error.code() {
         Some(code)
             if *code == SqlState::T_R_SERIALIZATION_FAILURE || *code == SqlState::T_R_DEADLOCK_DETECTED =>

@@ -21,6 +21,8 @@ pub(super) struct RoundReport {
     /// By this round's clients, pgbench's not counted.
     pub(super) acknowledged: u64,
     pub(super) retries: u64,
+    /// Of the ledger's table, committed in this round.
+    pub(super) alterations: i64,
     pub(super) second_kill: Option<SecondKill>,
     /// From the start of the process to its first answer.
     pub(super) recovery: Duration,
@@ -36,6 +38,9 @@ impl fmt::Display for RoundReport {
             write!(f, ", killed again after {} ms ({state})", after.as_millis())?;
         }
         write!(f, ", back in {} ms: {markers} there, lost 0", self.recovery.as_millis())?;
+        if self.alterations > 0 {
+            write!(f, ", {} alterations", self.alterations)?;
+        }
         if undecided_found + undecided_absent > 0 {
             write!(f, ", {undecided_found} of {} unanswered happened", undecided_found + undecided_absent)?;
         }
@@ -48,6 +53,7 @@ pub(super) struct Summary {
     rounds: u64,
     acknowledged: u64,
     retries: u64,
+    alterations: i64,
     undecided_found: u64,
     undecided_absent: u64,
     second_kills: u64,
@@ -60,6 +66,7 @@ impl Summary {
         self.rounds += 1;
         self.acknowledged += report.acknowledged;
         self.retries += report.retries;
+        self.alterations += report.alterations;
         self.undecided_found += report.verified.undecided_found;
         self.undecided_absent += report.verified.undecided_absent;
         if let Some(second) = report.second_kill {
@@ -77,6 +84,7 @@ impl fmt::Display for Summary {
         writeln!(f, "crash: {} rounds passed", self.rounds)?;
         writeln!(f, "  acknowledged  {} transactions, all recovered, lost=0", self.acknowledged)?;
         writeln!(f, "  unanswered    {undecided} transactions, of which {} happened", self.undecided_found)?;
+        writeln!(f, "  alterations   {} of the ledger's table under load", self.alterations)?;
         writeln!(f, "  conflicts     {} transactions begun again", self.retries)?;
         write!(
             f,

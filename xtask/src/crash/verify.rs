@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use postgres::{Client, SimpleQueryMessage};
 
 use super::ledger::{CLIENTS, Ledger, Marker};
+use super::schema;
 use crate::server::Instance;
 use crate::tools::with_deadline;
 
@@ -30,6 +31,7 @@ pub(super) struct Verified {
 struct Found {
     markers: Vec<(Marker, i32)>,
     counters: [i64; CLIENTS],
+    generation: i64,
     /// accounts, tellers, branches, history.
     sums: [i64; 4],
     /// accounts, tellers, branches.
@@ -45,7 +47,21 @@ pub(super) fn compare(instance: &Instance, ledger: &mut Ledger) -> Result<Verifi
     })?;
     check_totals(&found)?;
     check_counters(&found, ledger)?;
+    check_generation(found.generation, ledger)?;
     check_markers(&found.markers, ledger)
+}
+
+/// The last alteration that was acknowledged, or the one whose COMMIT was not answered.
+fn check_generation(found: i64, ledger: &mut Ledger) -> Result<()> {
+    if found != ledger.generation && ledger.altering != Some(found) {
+        bail!(
+            "the tables are of generation {found}; acknowledged was {}, not answered {:?}",
+            ledger.generation,
+            ledger.altering
+        );
+    }
+    (ledger.generation, ledger.altering) = (found, None);
+    Ok(())
 }
 
 fn read(client: &mut Client) -> Result<Found> {
@@ -71,6 +87,7 @@ fn read(client: &mut Client) -> Result<Found> {
     for (place, table) in found.counts.iter_mut().zip(tables) {
         *place = read_number(client, &format!("select count(*) from {table}"))?;
     }
+    found.generation = schema::check(client)?;
     Ok(found)
 }
 
@@ -157,7 +174,7 @@ pub(super) fn content_hash(instance: &Instance) -> Result<Vec<u64>> {
         let tables = ["pgbench_accounts", "pgbench_tellers", "pgbench_branches", "pgbench_history"];
         tables
             .iter()
-            .chain(&["crash_ledger", "crash_counter"])
+            .chain(&["crash_ledger", "crash_counter", "crash_generation"])
             .map(|table| hash_of_table(&mut client, table))
             .collect()
     })
@@ -214,6 +231,15 @@ mod tests {
         ] {
             assert!(check_markers(&wrong, &mut ledger()).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn an_alteration_is_there_once_it_was_shown() {
+        let mut ledger = Ledger { generation: 3, altering: Some(4), ..Ledger::default() };
+        assert!(check_generation(2, &mut ledger).is_err());
+        assert!(check_generation(5, &mut ledger).is_err());
+        assert!(check_generation(4, &mut ledger).is_ok());
+        assert!(check_generation(3, &mut ledger).is_err());
     }
 
     #[test]

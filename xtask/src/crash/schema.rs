@@ -1,0 +1,188 @@
+//! The ledger's tables and everything that hangs on them: a sequence, secondary indexes, a foreign key and
+//! checks; and a client that alters them while the others write.
+//!
+//! Each alteration is a *generation*: in one transaction it takes the column of the generation before out of
+//! the ledger, adds its own, makes an index anew and writes its number into a table. So what a recovery
+//! shows can be told: one column, that of the number in the table, filled in every row.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use postgres::Client;
+
+use super::ledger::{CLIENTS, Marker, Outcome};
+use super::load::{Stopped, classify};
+
+/// Between two alterations: each waits for all writers and lets none pass.
+const PAUSE: Duration = Duration::from_millis(40);
+/// Every so many alterations are rolled back.
+const ROLLED_BACK: i64 = 4;
+
+/// The tables of the ledger, beside pgbench's.
+pub(super) fn create_tables(client: &mut Client) -> Result<()> {
+    // No unique index: a marker that were replayed twice would be found twice.
+    let statements = [
+        "create table crash_counter (client int primary key, sequence bigint not null check (sequence >= 0))",
+        "create table crash_ledger (number bigserial, client int not null references crash_counter, \
+         sequence bigint not null, delta int not null check (delta between -5000 and 5000))",
+        "create index crash_ledger_by_client on crash_ledger (client, sequence desc)",
+        "create index crash_ledger_by_delta on crash_ledger (abs(delta)) where delta > 0",
+        "create table crash_generation (number bigint not null)",
+        "insert into crash_generation values (0)",
+    ];
+    for statement in statements {
+        client.batch_execute(statement).with_context(|| statement.to_owned())?;
+    }
+    for number in 0..CLIENTS {
+        client.batch_execute(&format!("insert into crash_counter values ({number}, 0)"))?;
+    }
+    Ok(())
+}
+
+/// The client that alters the ledger.
+pub(super) struct Alterer {
+    client: Client,
+    killing: Arc<AtomicBool>,
+    /// That of the database.
+    generation: i64,
+}
+
+impl Alterer {
+    pub(super) fn new(client: Client, killing: Arc<AtomicBool>, generation: i64) -> Alterer {
+        Alterer { client, killing, generation }
+    }
+
+    pub(super) fn run(mut self) -> Result<Outcome> {
+        let mut outcome = Outcome { generation: self.generation, ..Outcome::default() };
+        for attempt in 1.. {
+            let next = self.generation + 1;
+            let end = if attempt % ROLLED_BACK == 0 { "rollback" } else { "commit" };
+            let altered = self.alter(next).and_then(|()| {
+                outcome.altering = (end == "commit").then_some(next);
+                self.client.batch_execute(end)
+            });
+            match altered {
+                Ok(()) if end == "commit" => {
+                    self.generation = next;
+                    outcome.generation = next;
+                }
+                Ok(()) => {}
+                Err(error) => match classify(&error, &self.client, &self.killing)? {
+                    Stopped::Disconnected => break,
+                    Stopped::Retry => {
+                        outcome.retries += 1;
+                        // If the server is gone, the next BEGIN says so.
+                        let _ = self.client.batch_execute("rollback");
+                    }
+                },
+            }
+            outcome.altering = None;
+            std::thread::sleep(PAUSE);
+        }
+        Ok(outcome)
+    }
+
+    fn alter(&mut self, next: i64) -> std::result::Result<(), postgres::Error> {
+        for statement in [
+            "begin".to_owned(),
+            format!(
+                "alter table crash_ledger drop column if exists generation_{}, \
+                 add column generation_{next} bigint not null default {next}",
+                next - 1
+            ),
+            "drop index crash_ledger_by_delta".to_owned(),
+            "create index crash_ledger_by_delta on crash_ledger (abs(delta)) where delta > 0".to_owned(),
+            format!("update crash_generation set number = {next}"),
+        ] {
+            self.client.batch_execute(&statement)?;
+        }
+        Ok(())
+    }
+}
+
+/// Sequence, indexes, constraints and columns after a recovery; returns the generation.
+pub(super) fn check(client: &mut Client) -> Result<i64> {
+    let generation: i64 = client.query_one("select number from crash_generation", &[])?.try_get(0)?;
+    check_columns(client, generation)?;
+    check_sequence(client)?;
+    check_indexes(client)?;
+    for (statement, code) in [
+        ("insert into crash_ledger (client, sequence, delta) values (-1, 1, 1)", "23503"),
+        ("insert into crash_ledger (client, sequence, delta) values (0, 1, 5001)", "23514"),
+        (
+            "insert into crash_ledger (client, sequence, delta) values (0, 1, 1); delete from crash_counter",
+            "23503",
+        ),
+    ] {
+        match client.batch_execute(&format!("begin; {statement}")) {
+            Ok(()) => bail!("no constraint refuses: {statement}"),
+            Err(error) if error.code().is_some_and(|found| found.code() == code) => {}
+            Err(error) => return Err(error).context(statement),
+        }
+        client.batch_execute("rollback")?;
+    }
+    Ok(generation)
+}
+
+fn check_columns(client: &mut Client, generation: i64) -> Result<()> {
+    let sql = "select column_name::text from information_schema.columns where table_name = 'crash_ledger' \
+               and column_name like 'generation%'";
+    let columns: Vec<String> =
+        client.query(sql, &[])?.iter().map(|row| row.try_get(0)).collect::<std::result::Result<_, _>>()?;
+    let expected: Vec<String> =
+        (generation > 0).then(|| format!("generation_{generation}")).into_iter().collect();
+    if columns != expected {
+        bail!("generation {generation}, but the columns {columns:?}: an alteration came back in part");
+    }
+    for column in columns {
+        let sql = format!("select count(*) from crash_ledger where {column} is distinct from {generation}");
+        let others: i64 = client.query_one(&sql, &[])?.try_get(0)?;
+        if others > 0 {
+            bail!("{others} rows of the ledger do not have {column}'s default");
+        }
+    }
+    Ok(())
+}
+
+/// No number is given twice, and the next one is beyond all of them.
+fn check_sequence(client: &mut Client) -> Result<()> {
+    let row = client.query_one(
+        "select count(*) - count(distinct number), coalesce(max(number), 0) from crash_ledger",
+        &[],
+    )?;
+    let (twice, highest): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+    let next: i64 = client.query_one("select nextval('crash_ledger_number_seq')", &[])?.try_get(0)?;
+    if twice > 0 || next <= highest {
+        bail!("the sequence gave {twice} numbers twice; after {highest} it gives {next}");
+    }
+    Ok(())
+}
+
+/// What a scan finds, the indexes find.
+fn check_indexes(client: &mut Client) -> Result<()> {
+    let mut markers = |sql: &str| -> Result<Vec<Marker>> {
+        let rows = client.query(sql, &[]).with_context(|| sql.to_owned())?;
+        rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+    };
+    let all = markers("select client, sequence from crash_ledger")?;
+    let mut by_client = Vec::new();
+    for number in 0..CLIENTS {
+        let sql =
+            format!("select client, sequence from crash_ledger where client = {number} and sequence > 0");
+        by_client.extend(markers(&sql)?);
+    }
+    let positive = markers("select client, sequence from crash_ledger where delta + 0 > 0")?;
+    let by_delta = markers("select client, sequence from crash_ledger where abs(delta) > 0 and delta > 0")?;
+    for (index, scanned, found) in
+        [("crash_ledger_by_client", all, by_client), ("crash_ledger_by_delta", positive, by_delta)]
+    {
+        let scanned_set: HashSet<&Marker> = scanned.iter().collect();
+        if scanned.len() != found.len() || found.iter().any(|marker| !scanned_set.contains(marker)) {
+            bail!("{index} finds {} rows, a scan {}", found.len(), scanned.len());
+        }
+    }
+    Ok(())
+}
