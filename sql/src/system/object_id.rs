@@ -45,6 +45,8 @@ pub(super) const PG_ATTRDEF: u32 = 2604;
 pub(super) const PG_CONSTRAINT: u32 = 2606;
 pub(super) const PG_TYPE: u32 = 1247;
 pub(super) const PG_PROC: u32 = 1255;
+pub(super) const PG_LANGUAGE: u32 = 2612;
+pub(super) const PG_EXTENSION: u32 = 3079;
 pub(super) const PG_REWRITE: u32 = 2618;
 pub(super) const PG_NAMESPACE: u32 = 2615;
 
@@ -80,6 +82,6 @@ pub(super) fn of_routine(id: RoutineId) -> u32 {
 
 /// Of the part of this name of a table.
 pub(super) fn of_part(table: u32, part: Part, name: &str) -> u32 {
-    let seed = u64::from(table) << 2 | part as u64;
+    let seed = u64::from(table) << 3 | part as u64;
     PARTS | (xxh3_64_with_seed(name.as_bytes(), seed) as u32)
 }

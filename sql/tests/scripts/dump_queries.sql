@@ -14,7 +14,6 @@ CREATE TABLE numbered (a int DEFAULT nextval('numbers'), b text DEFAULT 'x'::var
 SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'numbered'::regclass ORDER BY adnum;
 SELECT refobjid::regclass, deptype FROM pg_depend WHERE classid = 'pg_attrdef'::regclass AND refobjid = 'numbers'::regclass;
 SELECT replace(acldefault(kind::"char", 10)::text, current_user, 'me') FROM (VALUES ('c'), ('r'), ('s'), ('d'), ('f'), ('l'), ('L'), ('n'), ('t'), ('F'), ('S'), ('T'), ('p')) kinds (kind);
-SELECT acldefault('x', 10);
 SELECT acldefault(NULL, 10) IS NULL;
 SELECT typname[0], typname[1], typname[63] = '', typname[64] IS NULL, typname[-1] IS NULL FROM pg_type WHERE oid = 23;
 SELECT * FROM pg_options_to_table('{a=1,b,c=x=y,=z}');

@@ -25,7 +25,7 @@ const UNITS: [(&str, u64); 6] =
 pub(super) fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
     match (function, arguments) {
         (Function::ExpressionText, [text, ..]) => Ok(text.clone()),
-        (Function::NoDefinition, _) => Ok(Value::Null),
+        (Function::NoDefinition | Function::NoSize, _) => Ok(Value::Null),
         (Function::TablespaceLocation, _) => Ok(Value::text("")),
         (Function::HasAnyPrivilege, _) => Ok(Value::Boolean(true)),
         (Function::EncodingName, [Value::Integer(encoding)]) => Ok(Value::text(match *encoding {
@@ -52,7 +52,10 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
         }
         (_, arguments) => match &environment.catalog {
             Some(catalog) => match (question_of(function), reference_of(function)) {
-                (Some(question), _) => Ok(catalog.answer(question, arguments)),
+                (Some(question), _) => match catalog.answer(question, arguments) {
+                    Value::Null if question == Question::Setting => Err(no_setting(arguments)),
+                    answer => Ok(answer),
+                },
                 (None, None) => Err(mismatch(function, arguments)),
                 (None, Some(system_type)) => {
                     let [Value::Text(name)] = arguments else { return Err(mismatch(function, arguments)) };
@@ -106,12 +109,20 @@ fn default_privileges(kind: &str, owner: &str) -> Result<Value> {
         "p" => ("", "sA"),
         _ => {
             let message = format!("unrecognized objtype abbreviation: {kind}");
-            return Err(Error::input(sqlstate::INTERNAL_ERROR, message));
+            return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
         }
     };
     let everybody = (!of_everybody.is_empty()).then(|| format!("={of_everybody}/{owner}"));
     let items = everybody.into_iter().chain([format!("{owner}={of_owner}/{owner}")]);
     Ok(Value::array(ArrayElement::System(SystemType::AclItem), items.map(Value::text).collect()))
+}
+
+fn no_setting(arguments: &[Value]) -> Error {
+    let name = match arguments {
+        [Value::Text(name), ..] => name.as_str(),
+        _ => "",
+    };
+    Error::input(sqlstate::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""))
 }
 
 /// What a function asks the catalog.
@@ -132,6 +143,7 @@ fn question_of(function: Function) -> Option<Question> {
         Function::RoutineIdentity => Question::RoutineIdentity,
         Function::IsPublishable => Question::IsPublishable,
         Function::Description => Question::Description,
+        Function::SettingShown => Question::Setting,
         _ => return None,
     })
 }
