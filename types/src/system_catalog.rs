@@ -52,6 +52,8 @@ pub enum Question {
     /// Without.
     RoutineIdentity,
     IsPublishable,
+    /// The value of the session's setting of this name.
+    Setting,
     /// The comment on an object: of the catalog of this name, or on the column of this number.
     Description,
 }

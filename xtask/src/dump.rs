@@ -22,7 +22,7 @@ use crate::tools;
 const START_LIMIT: Duration = Duration::from_secs(60);
 /// Lines of a difference that are shown.
 const SHOWN_LINES: usize = 10;
-const SCHEMA: &str = "xtask/dump/schema.sql";
+pub(crate) const SCHEMA: &str = "xtask/dump/schema.sql";
 
 /// What pg_dump is asked for, besides the whole database.
 const FORMS: [&[&str]; 10] = [

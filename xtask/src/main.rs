@@ -1,5 +1,6 @@
 //! Every developer command of Hyades: `cargo xtask
-//! ci|tidy|test|crash|hostile|bench|cost|fuzz|loom|procedures|promises|agree|clients|dump|regression`.
+//! ci|tidy|test|crash|hostile|bench|cost|fuzz|loom|procedures|promises|agree|clients|
+//! regression|dump|backslash`.
 //!
 //! Why here: a Rust program needs no shell dialect, is tested like the rest, and works from any directory of
 //! the checkout. One module per command; what several of them need stands in `tools` (processes, paths,
@@ -10,6 +11,7 @@
 //! answers and `regression --write` what it counted; `fuzz` may add to its own corpus, which git ignores.
 
 mod agree;
+mod backslash;
 mod bench;
 mod ci;
 mod clients;
@@ -59,6 +61,8 @@ enum Command {
     Clients(clients::Options),
     /// Counts instructions and allocations of one call, and holds them to ceilings.
     Cost(cost::Options),
+    /// Runs psql's backslash commands on Hyades and on PostgreSQL and compares what they print.
+    Backslash(backslash::Options),
     /// Dumps Hyades with pg_dump, restores that into PostgreSQL and into Hyades, and compares.
     Dump(dump::Options),
     /// Feeds the decoders and the SQL entry with generated input.
@@ -89,6 +93,7 @@ fn main() -> ExitCode {
         Command::Bench(options) => bench::run(&options),
         Command::Clients(options) => clients::run(&options),
         Command::Cost(options) => cost::run(&options),
+        Command::Backslash(options) => backslash::run(&options),
         Command::Dump(options) => dump::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Procedures(options) => procedures::run(&options),

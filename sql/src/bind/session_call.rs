@@ -55,6 +55,9 @@ impl Binder<'_> {
                 _ => {}
             }
         }
+        if self.is_setting_of_row(name, arguments) {
+            return Ok(None);
+        }
         let (function, types, result): (_, &[SqlType], _) = match (name, arguments.len()) {
             ("current_setting", 1) => (SessionFunction::CurrentSetting, &[SqlType::Text], SqlType::Text),
             ("current_setting", 2) => {
@@ -93,6 +96,12 @@ impl Binder<'_> {
         let into = self.new_register()?;
         self.session_calls.push(SessionCall { function, arguments: bound, into });
         Ok(Some(Bound::typed(Expr::Register(into), result, place)))
+    }
+
+    /// Whether it is `current_setting` of something that rows say: the catalog answers that.
+    fn is_setting_of_row(&self, name: &str, arguments: &[Bound]) -> bool {
+        let [argument] = arguments else { return false };
+        name == "current_setting" && expr::any(&argument.expr, &|part| self.scope.reads(part))
     }
 
     /// `current_schemas(with_implicit)`: those of the search path that exist, and `pg_catalog`, which is

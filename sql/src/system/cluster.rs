@@ -29,6 +29,16 @@ pub(super) const DATABASE_OWNER_NAME: &str = "pg_database_owner";
 const PUBLIC_PRIVILEGES: [&str; 2] = ["pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"];
 pub(super) const PUBLIC_COMMENT: &str = "standard public schema";
 
+/// The number of `plpgsql_call_handler` in PostgreSQL.
+const PLPGSQL_HANDLER: u32 = 13_560;
+const PLPGSQL_EXTENSION: u32 = 13_559;
+
+/// What PostgreSQL says of what is there from the start: number, catalog and text.
+pub(super) const COMMENTS: [(u32, u32, &str); 2] = [
+    (PLPGSQL_EXTENSION, object_id::PG_EXTENSION, "PL/pgSQL procedural language"),
+    (object_id::PLPGSQL, object_id::PG_LANGUAGE, "PL/pgSQL procedural language"),
+];
+
 /// All schemas: those of the catalog, those that were created, in the order of their numbers, and that of the
 /// session's temporary relations.
 pub(super) fn schemas(path: &SearchPath, created: &Schemas) -> Vec<(u32, String)> {
@@ -176,7 +186,7 @@ pub(super) fn databases(system: &System) -> Vec<NamedRow> {
 /// `pg_extension`
 pub(super) fn extensions(_system: &System) -> Vec<NamedRow> {
     vec![vec![
-        ("oid", oid(13_559)),
+        ("oid", oid(PLPGSQL_EXTENSION)),
         ("extname", text("plpgsql")),
         ("extowner", oid(OWNER)),
         ("extnamespace", oid(PG_CATALOG)),
@@ -193,6 +203,7 @@ pub(super) fn languages(_system: &System) -> Vec<NamedRow> {
             ("lanowner", oid(OWNER)),
             ("lanispl", truth(is_procedural)),
             ("lanpltrusted", truth(is_procedural)),
+            ("lanplcallfoid", oid(if is_procedural { PLPGSQL_HANDLER } else { 0 })),
         ]
     };
     vec![

@@ -13,7 +13,9 @@ use super::snapshot::System;
 type Shown<'s> = (u32, u32, u16, &'s str);
 
 /// The catalogs by their names.
-const CATALOGS: [(&str, u32); 5] = [
+const CATALOGS: [(&str, u32); 7] = [
+    ("pg_extension", object_id::PG_EXTENSION),
+    ("pg_language", object_id::PG_LANGUAGE),
     ("pg_class", object_id::PG_CLASS),
     ("pg_proc", object_id::PG_PROC),
     ("pg_type", object_id::PG_TYPE),
@@ -31,7 +33,8 @@ impl System {
             let (number, catalog, column) = self.place_of(on.object, &on.part)?;
             Some((number, catalog, column, &**comment))
         });
-        said.chain(is_own.then_some(standard))
+        let of_system = cluster::COMMENTS.map(|(own, catalog, text)| (own, catalog, 0, text));
+        said.chain(is_own.then_some(standard)).chain(of_system)
     }
 
     fn place_of(&self, object: u32, part: &CommentPart) -> Option<(u32, u32, u16)> {

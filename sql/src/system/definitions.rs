@@ -4,6 +4,7 @@ use hyades_types::definition::{
     ColumnDefinition, DeclaredParallel, DeclaredVolatility, Deferral, IndexColumn, IndexKind, KeyAction,
     ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableDefinition,
 };
+use hyades_types::search_path::PUBLIC;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::SqlType;
 
@@ -39,6 +40,25 @@ fn ordered(table: &TableDefinition, key: &IndexColumn) -> String {
         (true, false) => " DESC NULLS LAST",
     };
     format!("{name}{order}")
+}
+
+/// Whether one pair of parentheses is around all of an expression.
+pub(super) fn is_in_parentheses(shown: &str) -> bool {
+    let (mut depth, mut quote) = (0_usize, None);
+    for (at, byte) in shown.bytes().enumerate() {
+        match (byte, quote) {
+            (_, Some(open)) if byte == open => quote = None,
+            (_, Some(_)) => {}
+            (b'\'' | b'"', None) => quote = Some(byte),
+            (b'(', None) => depth += 1,
+            (b')', None) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && at + 1 < shown.len() {
+            return false;
+        }
+    }
+    shown.ends_with(')')
 }
 
 /// A single condition without its parentheses, which short definitions leave out.
@@ -281,6 +301,11 @@ pub(super) fn result(system: &System, definition: &RoutineDefinition) -> Option<
     })
 }
 
+/// The schemas that SET search_path names.
+pub(super) fn path_of(definition: &RoutineDefinition) -> Vec<String> {
+    definition.path.clone().unwrap_or_else(|| vec![PUBLIC.to_owned()])
+}
+
 /// The line of its properties, if it has any that are not the usual ones.
 fn traits(definition: &RoutineDefinition) -> String {
     let traits = &definition.traits;
@@ -317,12 +342,17 @@ pub(super) fn routine(system: &System, definition: &RoutineDefinition) -> String
     let result = result(system, definition);
     let returns = result.map_or(String::new(), |result| format!(" RETURNS {result}\n"));
     let traits = traits(definition);
+    let path = definition.traits.sets_path.then(|| path_of(definition));
+    let path = path.map_or(String::new(), |path| {
+        let names: Vec<String> = path.iter().map(|name| format!("'{}'", name.replace('\'', "''"))).collect();
+        format!(" SET search_path TO {}\n", names.join(", "))
+    });
     let mut quote = format!("${word}$");
     while definition.body.contains(&quote) {
         quote.insert(quote.len() - 1, 'x');
     }
     format!(
-        "CREATE OR REPLACE {} {name}({})\n{returns} LANGUAGE {}\n{traits}AS {quote}{}{quote}\n",
+        "CREATE OR REPLACE {} {name}({})\n{returns} LANGUAGE {}\n{traits}{path}AS {quote}{}{quote}\n",
         word.to_uppercase(),
         arguments(system, definition, true),
         quoted(&definition.language),

@@ -4,13 +4,17 @@ use hyades_types::system_catalog::Question;
 use hyades_types::value::Value;
 
 use super::class::ClassKind;
-use super::names::quoted;
 use super::row::{or_null, text, truth};
 use super::snapshot::System;
 use super::{cluster, definitions, object_id};
+use crate::settings::Shown;
 
 impl System {
     pub(super) fn answer_question(&self, question: Question, arguments: &[Value]) -> Value {
+        if let (Question::Setting, [Value::Text(name)]) = (question, arguments) {
+            let is_meant = |shown: &&Shown| shown.name.eq_ignore_ascii_case(name);
+            return or_null(self.facts.settings.iter().find(is_meant), |shown| text(&shown.value));
+        }
         let number = arguments.first().and_then(number_of);
         let Some(oid) = number else { return Value::Null };
         let routine = || self.routine(oid).map(|routine| &routine.definition);
@@ -50,6 +54,7 @@ impl System {
                 or_null(routine(), |definition| text(definitions::arguments(self, definition, false)))
             }
             Question::Description => self.description(oid, arguments.get(1)),
+            Question::Setting => Value::Null,
             Question::IsPublishable => {
                 truth(self.class(oid).is_some_and(|class| matches!(class.kind, ClassKind::Table(_))))
             }
@@ -68,8 +73,11 @@ impl System {
             Some(column) => {
                 let columns = index.all_columns();
                 let column = usize::try_from(column - 1).ok().and_then(|column| columns.get(column));
-                let name = column.map(|column| &table.columns[usize::from(*column)].name);
-                text(name.map_or(String::new(), |name| quoted(name)))
+                let shown = column.map_or(String::new(), |column| definitions::indexed_name(table, *column));
+                let inner = shown.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+                // What the index is on has parentheses of its own, which the short form leaves out.
+                let short = inner.filter(|inner| is_pretty && definitions::is_in_parentheses(inner));
+                text(short.unwrap_or(&shown))
             }
         }
     }

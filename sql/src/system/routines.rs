@@ -4,7 +4,6 @@ use hyades_types::definition::{
     DeclaredParallel, DeclaredVolatility, ParameterMode, Returns, RoutineDefinition, RoutineKind,
 };
 use hyades_types::identifier::quoted_identifier;
-use hyades_types::search_path::PUBLIC;
 use hyades_types::value::{SqlType, Value};
 
 use super::row::{NamedRow, int2, letters, oid, oids, or_null, text, texts, truth};
@@ -134,8 +133,7 @@ fn routine_row(system: &System, own: u32, definition: &RoutineDefinition) -> Nam
 
 /// SET search_path, as `proconfig` has it.
 fn path_shown(definition: &RoutineDefinition) -> Option<String> {
-    let public = [PUBLIC.to_owned()];
-    let path = definition.path.as_deref().unwrap_or(&public);
+    let path = definitions::path_of(definition);
     let names: Vec<String> = path.iter().map(|schema| quoted_identifier(schema).to_string()).collect();
     definition.traits.sets_path.then(|| format!("search_path={}", names.join(", ")))
 }

@@ -20,7 +20,9 @@ macro_rules! catalog_functions {
         "pg_function_is_visible" => (OID) -> BOOL;
     }
     CollationIsVisible: strict, CATALOG, system {
-        "pg_collation_is_visible" => (OID) -> BOOL;
+        "pg_collation_is_visible" | "pg_conversion_is_visible" | "pg_opclass_is_visible" | "pg_operator_is_visible"
+        | "pg_opfamily_is_visible" | "pg_statistics_obj_is_visible" | "pg_ts_config_is_visible"
+        | "pg_ts_dict_is_visible" | "pg_ts_parser_is_visible" | "pg_ts_template_is_visible" => (OID) -> BOOL;
     }
     /// A `pg_node_tree` is the expression's text already.
     ExpressionText: strict, NOTHING, system {
@@ -48,6 +50,15 @@ macro_rules! catalog_functions {
     }
     RoutineIdentity: strict, CATALOG, system {
         "pg_get_function_identity_arguments" => (OID) -> TEXT;
+    }
+    /// Of the name in a row; where it is the same for all rows, the session answers.
+    SettingShown: strict, CATALOG, system {
+        "current_setting" => (TEXT) -> TEXT;
+    }
+    /// No relation has files: NULL, which PostgreSQL answers for one that is not there.
+    NoSize: strict, NOTHING, system {
+        "pg_table_size" | "pg_total_relation_size" | "pg_relation_size" | "pg_indexes_size" => (REGCLASS) -> INT8;
+        "pg_tablespace_size" | "pg_database_size" => (OID) -> INT8, (NAME) -> INT8;
     }
     /// Of objects that cannot be made: NULL, as PostgreSQL answers for a number that no such object has.
     NoDefinition: strict, NOTHING, system {

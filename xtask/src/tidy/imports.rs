@@ -139,6 +139,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "agree",
             "clients",
             "dump",
+            "backslash",
             "regression",
             "test",
             "tidy",
