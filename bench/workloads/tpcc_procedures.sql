@@ -34,7 +34,6 @@ BEGIN
     END LOOP;
     INSERT INTO orders (o_w_id, o_d_id, o_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local)
         VALUES (w, d, order_id, c, entered, NULL, lines, all_local);
-    INSERT INTO orders_by_customer (oc_w_id, oc_d_id, oc_c_id, oc_o_id) VALUES (w, d, c, order_id);
     INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES (w, d, order_id);
     total := 0;
     FOR i IN 1 .. lines LOOP
@@ -69,21 +68,14 @@ $$;
 CREATE FUNCTION tpcc_customer_by_name(w integer, d integer, last_name text) RETURNS integer
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    namesakes integer;
-    place integer := 0;
-    candidate integer;
+    namesakes integer[];
 BEGIN
-    SELECT count(*) INTO namesakes FROM customer_by_name WHERE n_w_id = w AND n_d_id = d AND n_last = last_name;
-    FOR candidate IN
-        SELECT n_c_id FROM customer_by_name WHERE n_w_id = w AND n_d_id = d AND n_last = last_name
-            ORDER BY n_first, n_c_id
-    LOOP
-        place := place + 1;
-        IF place >= (namesakes + 1) / 2 THEN
-            RETURN candidate;
-        END IF;
-    END LOOP;
-    RAISE EXCEPTION 'no customer of this name' USING ERRCODE = 'P0002';
+    SELECT array_agg(c_id ORDER BY c_first, c_id) INTO namesakes
+        FROM customer WHERE c_w_id = w AND c_d_id = d AND c_last = last_name;
+    IF namesakes IS NULL THEN
+        RAISE EXCEPTION 'no customer of this name' USING ERRCODE = 'P0002';
+    END IF;
+    RETURN namesakes[(array_length(namesakes, 1) + 1) / 2];
 END
 $$;
 
@@ -130,9 +122,8 @@ BEGIN
         c := tpcc_customer_by_name(w, d, last_name);
     END IF;
     SELECT c_balance INTO STRICT balance FROM customer WHERE c_w_id = w AND c_d_id = d AND c_id = c;
-    SELECT oc_o_id INTO order_id FROM orders_by_customer
-        WHERE oc_w_id = w AND oc_d_id = d AND oc_c_id = c ORDER BY oc_o_id DESC LIMIT 1;
-    SELECT o_carrier_id INTO STRICT carrier FROM orders WHERE o_w_id = w AND o_d_id = d AND o_id = order_id;
+    SELECT o_id, o_carrier_id INTO STRICT order_id, carrier FROM orders
+        WHERE o_w_id = w AND o_d_id = d AND o_c_id = c ORDER BY o_id DESC LIMIT 1;
     SELECT sum(ol_quantity) INTO ordered FROM order_line
         WHERE ol_w_id = w AND ol_d_id = d AND ol_o_id = order_id;
 END

@@ -4,7 +4,7 @@
 //! full mix; at a random moment the server gets SIGKILL; then its logs are recovered in memory (`replays`,
 //! `hyades log verify`) in several ways; in half of the rounds the server is started and killed again at a
 //! random moment of its recovery; then it is started for good. What must hold:
-//! 1. the twelve consistency conditions of TPC-C, and its index tables agree with their tables;
+//! 1. the twelve consistency conditions of TPC-C, and its indexes find what their tables hold;
 //! 2. every acknowledged order and payment is there, and none that nobody asked for;
 //! 3. nothing that an earlier recovery has shown is gone;
 //! 4. all ways of recovery come to the same state, byte for byte: one worker and two, and, where the server

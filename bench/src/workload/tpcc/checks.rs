@@ -1,5 +1,5 @@
-//! The twelve consistency conditions (clause 3.3.2), and that the tables which stand for indexes agree with
-//! theirs.
+//! The twelve consistency conditions (clause 3.3.2), and that the secondary indexes find what their tables
+//! hold.
 //!
 //! Condition 11 of the specification holds for the initial population only: every delivery moves one order
 //! out of NEW-ORDER. Here the deliveries that customers have counted are taken into account, so that it is a
@@ -8,7 +8,7 @@
 //! Sums are made here and not by the database: what is checked is what its tables hold, with little trust in
 //! its aggregates.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
 
@@ -228,28 +228,39 @@ impl State {
     }
 }
 
+/// The statements that read a district's orders and customers through the secondary indexes: the range over
+/// the third column leaves the planner no better way. Warehouse, district and number come back.
+pub const THROUGH_INDEXES: [(&str, &str); 2] = [
+    (
+        "orders_by_customer",
+        "SELECT o_w_id, o_d_id, o_id FROM orders WHERE o_w_id = $1 AND o_d_id = $2 AND o_c_id >= 0",
+    ),
+    (
+        "customer_by_name",
+        "SELECT c_w_id, c_d_id, c_id FROM customer WHERE c_w_id = $1 AND c_d_id = $2 AND c_last >= ''",
+    ),
+];
+
+/// What the indexes find is what the tables hold.
 fn check_indexes(
     connection: &mut dyn Connection,
     state: &State,
     violations: &mut Vec<Violation>,
 ) -> Result<()> {
-    let mut found = 0;
-    for row in connection.numbers("SELECT oc_w_id, oc_d_id, oc_o_id, oc_c_id FROM orders_by_customer")? {
-        found += 1;
-        let order = state.orders.get(&(row[0], row[1], row[2]));
-        let is_right = order.is_some_and(|order| order.customer == row[3]);
-        require(violations, "orders_by_customer agrees with orders", is_right, || format!("{row:?}"));
+    for (place, (index, sql)) in THROUGH_INDEXES.into_iter().enumerate() {
+        let mut found = HashSet::new();
+        for (warehouse, district) in state.districts.keys() {
+            let sql = sql.replace("$1", &warehouse.to_string()).replace("$2", &district.to_string());
+            found.extend(connection.numbers(&sql)?.into_iter().map(|row| (row[0], row[1], row[2])));
+        }
+        let rows: HashSet<Key> = if place == 0 {
+            state.orders.keys().copied().collect()
+        } else {
+            state.customers.keys().copied().collect()
+        };
+        require(violations, &format!("{index} finds the rows of its table"), found == rows, || {
+            format!("{} through the index, {} in the table", found.len(), rows.len())
+        });
     }
-    require(violations, "orders_by_customer has a row for each order", found == state.orders.len(), || {
-        format!("{found} rows, {} orders", state.orders.len())
-    });
-    let agreeing = connection.number(
-        "SELECT count(*) FROM customer_by_name JOIN customer ON c_w_id = n_w_id AND c_d_id = n_d_id AND c_id = n_c_id \
-         WHERE c_last = n_last AND c_first = n_first",
-    )?;
-    let customers = state.customers.len() as i64;
-    require(violations, "customer_by_name agrees with customer", agreeing == customers, || {
-        format!("{agreeing} of {customers}")
-    });
     Ok(())
 }

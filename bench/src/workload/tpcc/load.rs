@@ -150,7 +150,7 @@ fn stock(tpcc: &Tpcc, warehouse: u64, connection: &mut dyn Connection) -> Result
     })
 }
 
-/// Customers, their index by name, and the history of their first payment.
+/// Customers and the history of their first payment.
 fn customers(tpcc: &Tpcc, warehouse: u64, connection: &mut dyn Connection) -> Result<()> {
     let customers = tpcc.scale.customers;
     let place = move |row: u64| (row / customers + 1, row % customers + 1);
@@ -167,11 +167,6 @@ fn customers(tpcc: &Tpcc, warehouse: u64, connection: &mut dyn Connection) -> Re
             "{warehouse}\t{district}\t{customer}\t{first}\tOE\t{last}\t{address}\t{phone:016}\t{LOADED_AT}\t{credit}\t5000000\t\
              {discount}\t-{FIRST_PAYMENT}\t{FIRST_PAYMENT}\t1\t0\t{data}"
         );
-    })?;
-    copy_rows(connection, "customer_by_name", DISTRICTS * customers, |row, line| {
-        let (district, customer) = place(row);
-        let (first, last, _) = names(warehouse, district, customer);
-        let _ = write!(line, "{warehouse}\t{district}\t{last}\t{first}\t{customer}");
     })?;
     copy_rows(connection, "history", DISTRICTS * customers, |row, line| {
         let (district, customer) = place(row);
@@ -197,9 +192,6 @@ fn orders(tpcc: &Tpcc, warehouse: u64, district: u64, connection: &mut dyn Conne
             false => write!(line, "\\N"),
         };
         let _ = write!(line, "\t{lines}\t1");
-    })?;
-    copy_rows(connection, "orders_by_customer", count, |row, line| {
-        let _ = write!(line, "{warehouse}\t{district}\t{}\t{}", by[row as usize], row + 1);
     })?;
     copy_rows(connection, "new_order", tpcc.scale.undelivered, |row, line| {
         let _ = write!(line, "{warehouse}\t{district}\t{}", delivered + row + 1);
