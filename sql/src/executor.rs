@@ -4,7 +4,7 @@
 //! answers are buffered completely before locks are released anyway. The state outlives waits of the
 //! procedure. Everything is held in memory. What they get are ready values: the procedure evaluates, so
 //! subqueries and functions may stand anywhere. Files: `aggregate`, `combination` (UNION and its like),
-//! `array_of`.
+//! `array_of`, `row_keys` (what tells rows apart).
 
 mod accumulator;
 mod aggregate;
@@ -12,20 +12,22 @@ mod array_of;
 mod combination;
 mod moments;
 mod ordered_set;
+mod row_keys;
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Register, Stage, StageRun};
+use hyades_types::compare;
 use hyades_types::environment::Environment;
 use hyades_types::error::Result;
 use hyades_types::guest;
 use hyades_types::memory;
 use hyades_types::value::Value;
-use hyades_types::{compare, key};
 
 use crate::plan::{Distinct, SortKey, Sorting};
+
+use row_keys::RowKeys;
 
 /// One row between stages.
 pub(crate) type Row = Vec<Value>;
@@ -36,7 +38,7 @@ struct SortingRun {
     limit: Option<usize>,
     offset: usize,
     rows: Vec<Row>,
-    seen: HashSet<Vec<u8>>,
+    seen: RowKeys,
 }
 
 impl Stage for Sorting {
@@ -46,27 +48,14 @@ impl Stage for Sorting {
             number.and_then(|number| usize::try_from(number).ok())
         };
         let (limit, offset) = (self.limit.and_then(count), self.offset.and_then(count).unwrap_or(0));
-        Box::new(SortingRun { sorting: self, limit, offset, rows: Vec::new(), seen: HashSet::new() })
-    }
-}
-
-/// Values as bytes that are equal when SQL calls them not distinct.
-pub(crate) fn grouping_bytes(values: &[Value], out: &mut Vec<u8>) {
-    for value in values {
-        match value.sql_type() {
-            None => out.push(0),
-            Some(sql_type) => {
-                out.push(1);
-                key::encode(value, sql_type, out);
-            }
-        }
+        Box::new(SortingRun { sorting: self, limit, offset, rows: Vec::new(), seen: RowKeys::default() })
     }
 }
 
 impl StageRun for SortingRun {
     fn feed(&mut self, values: &mut [Value]) -> Result<()> {
         if let Distinct::Rows(width) = self.sorting.distinct
-            && !self.is_new(&values[..width])
+            && !self.seen.is_new(&values[..width])
         {
             return Ok(());
         }
@@ -82,13 +71,12 @@ impl StageRun for SortingRun {
         memory::check(size_of_val(rows.as_slice()))?;
         sort(&mut rows, &sorting.sort)?;
         if let Distinct::On(columns) = &sorting.distinct {
-            self.seen.clear();
+            let mut seen = RowKeys::default();
             let mut outcome = Ok(());
             rows.retain(|row| {
                 outcome.is_ok() && {
                     outcome = guest::spend(UNITS_PER_ROW);
-                    let keys: Row = columns.iter().map(|column| row[*column].clone()).collect();
-                    self.is_new(&keys)
+                    seen.is_new(columns.iter().map(|column| &row[*column]))
                 }
             });
             outcome?;
@@ -102,14 +90,6 @@ impl StageRun for SortingRun {
             row.truncate(sorting.width);
         }
         Ok(rows)
-    }
-}
-
-impl SortingRun {
-    fn is_new(&mut self, values: &[Value]) -> bool {
-        let mut bytes = Vec::new();
-        grouping_bytes(values, &mut bytes);
-        self.seen.insert(bytes)
     }
 }
 

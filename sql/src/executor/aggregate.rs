@@ -3,7 +3,6 @@
 //! Groups come out in the order in which their first row came in. With grouping sets every row goes to a
 //! group of each set, and a set without keys has its one group even if no row came.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Stage, StageRun};
@@ -14,7 +13,8 @@ use hyades_types::memory;
 use hyades_types::value::Value;
 
 use super::accumulator::Accumulator;
-use super::{Row, grouping_bytes, sort};
+use super::row_keys::RowKeys;
+use super::{Row, sort};
 use crate::bind::aggregation::AggregateKind;
 use crate::plan::{Grouping, SortKey};
 
@@ -25,7 +25,7 @@ struct Group {
     keys: Row,
     accumulators: Vec<Accumulator>,
     /// For DISTINCT aggregates: the arguments seen.
-    seen: Vec<HashSet<Vec<u8>>>,
+    seen: Vec<RowKeys>,
     /// For aggregates with ORDER BY: arguments and keys of the rows, to be sorted.
     waiting: Vec<Vec<Row>>,
 }
@@ -34,8 +34,7 @@ struct Group {
 struct GroupingRun {
     grouping: Arc<Grouping>,
     groups: Vec<Group>,
-    by_key: HashMap<Vec<u8>, usize>,
-    key_bytes: Vec<u8>,
+    by_key: RowKeys,
 }
 
 impl Group {
@@ -44,7 +43,7 @@ impl Group {
             set: i32::try_from(set).unwrap_or(i32::MAX) + 1,
             keys,
             accumulators: grouping.calls.iter().map(Accumulator::new).collect(),
-            seen: grouping.calls.iter().map(|_| HashSet::new()).collect(),
+            seen: grouping.calls.iter().map(|_| RowKeys::default()).collect(),
             waiting: grouping.calls.iter().map(|_| Vec::new()).collect(),
         }
     }
@@ -60,12 +59,8 @@ impl Group {
             if arguments.first().is_some_and(Value::is_null) && !call.kind.takes_null() {
                 continue;
             }
-            if call.is_distinct {
-                let mut bytes = Vec::new();
-                grouping_bytes(arguments, &mut bytes);
-                if !self.seen[at].insert(bytes) {
-                    continue;
-                }
+            if call.is_distinct && !self.seen[at].is_new(arguments) {
+                continue;
             }
             if call.order.is_empty() {
                 self.accumulators[at].add(call.kind, arguments)?;
@@ -101,31 +96,27 @@ impl Group {
 
 impl Stage for Grouping {
     fn start(self: Arc<Self>, _registers: &[Value]) -> Box<dyn StageRun> {
-        let (by_key, key_bytes) = (HashMap::new(), Vec::new());
-        Box::new(GroupingRun { grouping: self, groups: Vec::new(), by_key, key_bytes })
+        Box::new(GroupingRun { grouping: self, groups: Vec::new(), by_key: RowKeys::default() })
     }
 }
 
 impl GroupingRun {
-    /// The place of the group with this key, which `keys` makes if it is a new one.
+    /// The place of the group with the key that was made; `keys` makes the values of a new one.
     fn group_of_key(&mut self, set: usize, keys: impl FnOnce() -> Row) -> usize {
-        if let Some(at) = self.by_key.get(&self.key_bytes) {
-            return *at;
+        let next = self.groups.len();
+        let at = self.by_key.place(next);
+        if at == next {
+            self.groups.push(Group::new(&self.grouping, set, keys()));
         }
-        self.groups.push(Group::new(&self.grouping, set, keys()));
-        self.by_key.insert(self.key_bytes.clone(), self.groups.len() - 1);
-        self.groups.len() - 1
+        at
     }
 
     /// To a group of each set.
     fn feed_sets(&mut self, values: &mut [Value]) -> Result<()> {
         let grouping = Arc::clone(&self.grouping);
         for (number, set) in grouping.sets.iter().enumerate() {
-            self.key_bytes.clear();
-            self.key_bytes.extend_from_slice(&number.to_le_bytes());
-            for key in set {
-                grouping_bytes(&values[*key..=*key], &mut self.key_bytes);
-            }
+            self.by_key.begin(number);
+            set.iter().for_each(|key| self.by_key.push(&values[*key]));
             let at = self.group_of_key(number, || {
                 let mut keys = vec![Value::Null; grouping.keys];
                 set.iter().for_each(|key| keys[*key] = values[*key].clone());
@@ -150,8 +141,8 @@ impl StageRun for GroupingRun {
             }
             0
         } else {
-            self.key_bytes.clear();
-            grouping_bytes(&values[..grouping.keys], &mut self.key_bytes);
+            self.by_key.begin(0);
+            values[..grouping.keys].iter().for_each(|value| self.by_key.push(value));
             self.group_of_key(0, || values[..grouping.keys].iter_mut().map(std::mem::take).collect())
         };
         self.groups[at].add(&grouping, values)

@@ -1,7 +1,6 @@
 //! UNION, INTERSECT and EXCEPT: rows of two queries, told apart by a last value that says whether a row is
 //! the second one's.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Stage, StageRun};
@@ -11,7 +10,8 @@ use hyades_types::guest;
 use hyades_types::value::Value;
 use sqlparser::ast::SetOperator;
 
-use super::{Row, grouping_bytes};
+use super::Row;
+use super::row_keys::RowKeys;
 use crate::plan::Combination;
 
 /// A row, and how often each of the queries has it.
@@ -24,12 +24,12 @@ struct Combining {
     operation: Arc<Combination>,
     /// In the order in which they came.
     rows: Vec<Counted>,
-    places: HashMap<Vec<u8>, usize>,
+    places: RowKeys,
 }
 
 impl Stage for Combination {
     fn start(self: Arc<Self>, _registers: &[Value]) -> Box<dyn StageRun> {
-        Box::new(Combining { operation: self, rows: Vec::new(), places: HashMap::new() })
+        Box::new(Combining { operation: self, rows: Vec::new(), places: RowKeys::default() })
     }
 }
 
@@ -37,10 +37,8 @@ impl StageRun for Combining {
     fn feed(&mut self, values: &mut [Value]) -> Result<()> {
         let Some((side, row)) = values.split_last_mut() else { return Ok(()) };
         let side = usize::from(side.as_bool() == Some(true));
-        let mut bytes = Vec::new();
-        grouping_bytes(row, &mut bytes);
         let next = self.rows.len();
-        let place = *self.places.entry(bytes).or_insert(next);
+        let place = self.places.place_of(row.iter(), next);
         if place == next {
             self.rows.push(Counted { row: row.iter_mut().map(std::mem::take).collect(), counts: [0, 0] });
         }
