@@ -20,7 +20,7 @@ use crate::tools;
 
 const COMMANDS: &str = "xtask/dump/commands.txt";
 
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub(crate) struct Options {
     /// A hyades binary; built if left out.
     #[arg(long)]

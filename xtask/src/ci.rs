@@ -59,6 +59,8 @@ pub(crate) fn run() -> Result<()> {
         step("loom", &|| crate::loom::run(&crate::loom::Options::default()));
         step("procedures", &|| crate::procedures::run(&crate::procedures::Options::default()));
         step("agree", &|| crate::agree::run(&crate::agree::Options::default()));
+        step("dump", &|| crate::dump::run(&crate::dump::Options::default()));
+        step("backslash", &|| crate::backslash::run(&crate::backslash::Options::default()));
         step("test", &|| crate::test::run(&crate::test::Options::default()));
     } else {
         steps.push(Step { name: "test", outcome: Outcome::Skipped, took: Duration::ZERO });

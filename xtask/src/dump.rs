@@ -38,7 +38,7 @@ const FORMS: [&[&str]; 10] = [
     &["--section=pre-data", "--serializable-deferrable", "--lock-wait-timeout=1000"],
 ];
 
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub(crate) struct Options {
     /// A hyades binary; built if left out.
     #[arg(long)]

@@ -44,7 +44,7 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Everything a change must pass: formatting, lints, tidy, loom models, procedures, tests.
+    /// Everything a change must pass: formatting, lints, tidy, loom models, procedures, dumps, tests.
     Ci,
     /// Checks limits, import directions and documents.
     Tidy,
