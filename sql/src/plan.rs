@@ -146,6 +146,8 @@ pub(crate) enum SchemaCommand {
     CreateView {
         definition: Box<TableDefinition>,
         or_replace: bool,
+        /// The statement says which schema it goes to.
+        names_schema: bool,
     },
     DropView(DropView),
     /// CREATE TABLE ... AS.

@@ -108,8 +108,11 @@ impl Compiler<'_> {
             dropped: Vec::new(),
             view: Some(Box::new(view)),
         };
-        let command =
-            SchemaCommand::CreateView { definition: Box::new(definition), or_replace: create.or_replace };
+        let command = SchemaCommand::CreateView {
+            definition: Box::new(definition),
+            or_replace: create.or_replace,
+            names_schema: create.name.schema.is_some(),
+        };
         Ok(Plan { is_read_only: false, ..self.simple("CREATE VIEW", Action::Schema(command)) })
     }
 

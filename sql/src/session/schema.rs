@@ -38,8 +38,8 @@ impl Session {
             SchemaCommand::Create { .. } | SchemaCommand::CreateAs { .. } => {
                 self.created_table(command, output)
             }
-            SchemaCommand::CreateView { definition, or_replace } => {
-                self.created_view(definition, *or_replace, output)
+            SchemaCommand::CreateView { definition, or_replace, names_schema } => {
+                self.created_view(definition, *or_replace, *names_schema, output)
             }
             SchemaCommand::DropView(drop) => self.dropped_views(drop, output),
             // See `begun_alteration`.

@@ -71,6 +71,7 @@ impl Session {
         &mut self,
         definition: &TableDefinition,
         or_replace: bool,
+        names_schema: bool,
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
         let mut definition = definition.clone();
@@ -79,6 +80,12 @@ impl Session {
         if uses_temporary && definition.name.schema != hyades_types::search_path::TEMPORARY {
             let message = format!("view \"{}\" will be a temporary view", definition.name.name);
             self.note(output, "00000", message);
+            if names_schema {
+                return Err(Error::input(
+                    sqlstate::INVALID_TABLE_DEFINITION,
+                    "cannot create temporary relation in non-temporary schema",
+                ));
+            }
             definition.name.schema = hyades_types::search_path::TEMPORARY.to_owned();
         }
         let definition = self.own_definition(&definition);

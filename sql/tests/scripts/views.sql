@@ -134,6 +134,7 @@ drop table t;
 -- temporary ones
 create temp table tt (a int);
 insert into tt values (1);
+create view public.tv as select * from tt;
 create view tv as select * from tt;
 select * from tv;
 create table pt (a int);
