@@ -35,7 +35,6 @@ const NAMES: &[&str] = &[
     "parse_ident",
     "percent_rank",
     "pg_sleep",
-    "pg_total_relation_size",
     "rank",
     "regexp_matches",
     "regexp_split_to_table",
