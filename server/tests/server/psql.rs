@@ -132,7 +132,7 @@ fn backslash_commands_list_what_there_is() {
         format!("public|child_pkey|index|{user}|child\npublic|parent_pkey|index|{user}|parent\n")
     );
     assert_eq!(shown("\\ds"), format!("public|child_id_seq|sequence|{user}\n"));
-    assert_eq!(shown("\\dn"), format!("public|{user}\n"));
+    assert_eq!(shown("\\dn"), "public|pg_database_owner\n");
     assert_eq!(shown("\\df"), "public|f|integer|a integer, b text|func\n");
     assert!(shown("\\du").starts_with(&format!("{user}|Superuser")));
     assert!(shown("\\dx").starts_with("plpgsql|1.0|pg_catalog|"));
