@@ -32,6 +32,9 @@ const NULL_FIRST: u8 = 0;
 pub(crate) const VALUE: u8 = 1;
 const NULL_LAST: u8 = 2;
 
+/// Most entries are shorter: room for one is made at once.
+pub(crate) const ENTRY_BYTES: usize = 64;
+
 /// Looked at in one step when just one is expected.
 const FEW_ENTRIES: usize = 4;
 
@@ -148,6 +151,7 @@ impl SecondaryIndex {
     /// Replaces the content of `entry` by that of the row under `key`.
     pub fn encode(&self, layout: &RowLayout, row: &[u8], key: &[u8], entry: &mut Vec<u8>) {
         entry.clear();
+        entry.reserve(ENTRY_BYTES);
         self.append_columns(layout, row, entry);
         entry.extend_from_slice(key);
     }

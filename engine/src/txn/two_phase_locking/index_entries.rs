@@ -37,7 +37,7 @@ use crate::protocol::Protocol;
 use crate::storage::catalog::for_each_record;
 use crate::storage::primary_index::{Finger, Located};
 use crate::storage::record::Record;
-use crate::storage::secondary_index::SecondaryIndex;
+use crate::storage::secondary_index::{ENTRY_BYTES, SecondaryIndex};
 use crate::storage::table::{Table, TableState};
 use crate::txn::cursor::{find_record, secondary};
 use crate::txn::lock_mode::LockMode;
@@ -93,13 +93,12 @@ impl<P: Protocol> LockingTransaction<P> {
     ) -> Flow<Option<Duplicate>> {
         let state = table.state(guard);
         let current = find_record(table, new.key, guard).and_then(|record| record.row(guard));
-        let mut changed: Vec<(&SecondaryIndex, Vec<u8>)> = Vec::new();
-        let mut entry = Vec::new();
+        let mut changed: Vec<(&SecondaryIndex, Vec<u8>)> = Vec::with_capacity(state.indexes().len());
+        let (mut entry, mut scratch) = (Vec::new(), Vec::new());
         for (number, index) in (0u16..).zip(state.indexes()) {
             index.encode(state.layout(), new.row, new.key, &mut entry);
-            let is_same = current.is_some_and(|row| {
-                index.is_entry_of(&entry, state.layout(), (new.key, row), &mut Vec::new())
-            });
+            let is_same = current
+                .is_some_and(|row| index.is_entry_of(&entry, state.layout(), (new.key, row), &mut scratch));
             if is_same {
                 continue;
             }
@@ -131,7 +130,10 @@ impl<P: Protocol> LockingTransaction<P> {
     ) -> Flow<Option<Duplicate>> {
         let state = table.state(guard);
         let Some(index) = secondary(state, number) else { return Ok(None) };
-        let mut columns = Vec::new();
+        if !index.definition().is_unique {
+            return Ok(None);
+        }
+        let mut columns = Vec::with_capacity(ENTRY_BYTES);
         let has_null = index.append_columns(state.layout(), new.row, &mut columns);
         if !index.is_exclusive(has_null) {
             return Ok(None);
