@@ -12,7 +12,7 @@ use hyades_bench::target::embedded::EmbeddedConnection;
 use hyades_bench::workload::Workload;
 use hyades_bench::workload::bank::Bank;
 use hyades_bench::workload::smallbank::SmallBank;
-use hyades_bench::workload::tpcc::{Mix, Scale, Tpcc};
+use hyades_bench::workload::tpcc::{Mix, Scale, Tpcc, checks};
 use hyades_bench::workload::transfer::Transfer;
 use hyades_bench::workload::ycsb::Ycsb;
 
@@ -134,4 +134,25 @@ fn every_condition_of_tpcc_finds_its_damage() {
         connection.script("ROLLBACK").expect(damage);
     }
     assert_eq!(TPCC.check(&mut connection).expect("it can be read"), Vec::new(), "all undone");
+}
+
+/// Otherwise the check that the indexes find what the tables hold would compare the tables with themselves.
+#[test]
+fn the_checks_of_indexes_read_through_them() {
+    let mut config = Config::new("/unused");
+    config.protocol = ProtocolKind::None;
+    config.disk = std::sync::Arc::new(hyades::engine::disk::MemoryDisk::default());
+    let database = Database::open(config).expect("memory only");
+    let mut connection = EmbeddedConnection::new(&database).expect("it is open");
+    for script in TPCC.schema() {
+        connection.script(script).expect("it compiles");
+    }
+    for (index, sql) in [
+        ("orders_by_customer", checks::orders_of(1, 2, 3)),
+        ("customer_by_name", checks::customers_named(1, 2, "BARBARBAR")),
+    ] {
+        // A plan is no number, and the error quotes it.
+        let plan = connection.numbers(&format!("EXPLAIN {sql}")).expect_err("a plan is text").to_string();
+        assert!(plan.contains(&format!("Index Scan using {index}")), "{plan}");
+    }
 }
