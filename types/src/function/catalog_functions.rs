@@ -62,7 +62,7 @@ macro_rules! catalog_functions {
     }
     /// Of objects that cannot be made: NULL, as PostgreSQL answers for a number that no such object has.
     NoDefinition: strict, NOTHING, system {
-        "pg_get_function_sqlbody" | "pg_get_ruledef" | "pg_get_statisticsobjdef_columns" => (OID) -> TEXT;
+        "pg_get_function_sqlbody" | "pg_get_statisticsobjdef_columns" => (OID) -> TEXT;
         "pg_get_triggerdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
         "pg_get_partkeydef" | "pg_get_partition_constraintdef" => (OID) -> TEXT;
     }
