@@ -39,6 +39,7 @@ mod cursor_commands;
 mod cursors;
 mod deferred;
 mod dependents;
+mod drawing_defaults;
 mod foreign_key;
 mod index_commands;
 mod index_expressions;

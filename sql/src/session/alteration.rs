@@ -17,7 +17,6 @@ use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::value::Value;
 use sqlparser::ast;
 
-use super::column_changes::column_of;
 use super::run::unattended;
 use super::running::{AlterStep, Alteration};
 use super::{Notice, Output, Session};
@@ -318,6 +317,12 @@ pub(super) fn no_column(definition: &TableDefinition, name: &str) -> Error {
     let table = &definition.name.name;
     let message = format!("column \"{name}\" of relation \"{table}\" does not exist");
     Error::input(sqlstate::UNDEFINED_COLUMN, message)
+}
+
+/// The number of a column, or 42703.
+pub(super) fn column_of(definition: &TableDefinition, name: &str) -> Result<u16> {
+    let at = definition.column_index(name).and_then(|at| u16::try_from(at).ok());
+    at.ok_or_else(|| no_column(definition, name))
 }
 
 /// SET and DROP NOT NULL.

@@ -22,10 +22,10 @@ use hyades_types::value::{SqlType, Value};
 use jiff::tz::TimeZone;
 use sqlparser::ast;
 
-use super::alteration::{altered, no_column};
+use super::alteration::{altered, column_of, no_column};
 use super::dependents::Object;
+use super::drawing_defaults::DrawingDefault;
 use super::running::{AlterStep, Alteration};
-use super::sequence_commands::DrawingDefault;
 use super::{Output, Session};
 use crate::compile::check::{Filling, row_type};
 use crate::compile::unsupported;
@@ -48,12 +48,6 @@ pub(super) fn rewritten(
     columns: Vec<ColumnSource>,
 ) -> CatalogChange {
     CatalogChange::AlterTable { id: table.id(), definition: Box::new(definition), columns: Some(columns) }
-}
-
-/// The number of a column, or 42703.
-pub(super) fn column_of(definition: &TableDefinition, name: &str) -> Result<u16> {
-    let at = definition.column_index(name).and_then(|at| u16::try_from(at).ok());
-    at.ok_or_else(|| no_column(definition, name))
 }
 
 /// Puts a new column where statements see it last.

@@ -17,7 +17,7 @@ use hyades_types::definition::{CatalogChange, SchemaId, TableDefinition};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::sequence::Sequence;
 
-use super::sequence_commands::DrawingDefault;
+use super::drawing_defaults::DrawingDefault;
 use super::view_commands::kind_of;
 use super::{Output, Session};
 use crate::statement::query::parse_expression;

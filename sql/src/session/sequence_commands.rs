@@ -9,7 +9,6 @@
 use std::sync::Arc;
 
 use hyades_engine::storage::catalog::duplicate_table;
-use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
     CatalogChange, SequenceDefinition, SequenceOwner, TableDefinition, TableId, TableName,
 };
@@ -141,13 +140,6 @@ fn blank(name: TableName, sql_type: SqlType) -> SequenceDefinition {
 fn drawing(name: &TableName) -> String {
     let shown = format!("{}.{}", quoted(&name.schema), quoted(&name.name));
     format!("nextval('{}'::regclass)", shown.replace('\'', "''"))
-}
-
-/// A column whose default draws from a sequence.
-pub(super) struct DrawingDefault {
-    pub(super) table: Arc<Table>,
-    pub(super) column: u16,
-    pub(super) sequence: Arc<Sequence>,
 }
 
 impl Session {
@@ -333,34 +325,6 @@ impl Session {
         let mut sequences = self.worker.sequences();
         sequences.retain(|one| one.definition.owner.is_some_and(|owner| tables.contains(&owner.table)));
         sequences
-    }
-
-    /// Defaults that draw from these sequences, of tables that stay.
-    pub(super) fn drawing_defaults(
-        &self,
-        sequences: &[Arc<Sequence>],
-        dropped: &[TableId],
-    ) -> Result<Vec<DrawingDefault>> {
-        let mut found = Vec::new();
-        if sequences.is_empty() {
-            return Ok(found);
-        }
-        for table in self.visible_tables() {
-            let definition = table.definition();
-            let draws = |default: &Option<String>| default.as_ref().is_some_and(|text| text.contains('('));
-            if dropped.contains(&table.id())
-                || !definition.columns.iter().any(|column| draws(&column.default))
-            {
-                continue;
-            }
-            for (column, id) in self.sequences_of_defaults(&table)? {
-                if let Some(sequence) = sequences.iter().find(|sequence| sequence.id == id) {
-                    let (table, sequence) = (Arc::clone(&table), Arc::clone(sequence));
-                    found.push(DrawingDefault { table, column, sequence });
-                }
-            }
-        }
-        Ok(found)
     }
 
     pub(super) fn dropped_sequences(
