@@ -292,37 +292,15 @@ impl CatalogChange {
     /// Whether it is about what is a session's own: no log tells of it.
     pub fn is_temporary(&self) -> bool {
         match self {
-            CatalogChange::CreateTable { id, .. }
-            | CatalogChange::DropTable { id }
-            | CatalogChange::Truncate { id }
-            | CatalogChange::AddPrimaryKey { id, .. }
-            | CatalogChange::AddForeignKey { id, .. }
-            | CatalogChange::DropForeignKey { id, .. }
-            | CatalogChange::ValidateForeignKey { id, .. }
-            | CatalogChange::CreateIndex { table: id, .. }
-            | CatalogChange::DropIndex { table: id, .. }
-            | CatalogChange::RenameIndex { table: id, .. }
-            | CatalogChange::ReplaceView { id, .. }
-            | CatalogChange::DropDefault { id, .. }
-            | CatalogChange::AlterTable { id, .. }
-            | CatalogChange::RenameTable { id, .. } => id.is_temporary(),
+            CatalogChange::CreateTable { id, .. } => id.is_temporary(),
             CatalogChange::CreateSequence { id, .. }
             | CatalogChange::AlterSequence { id, .. }
             | CatalogChange::DropSequence { id } => id.is_temporary(),
             CatalogChange::Comment { on, .. } => on.object >= SequenceId::FIRST_TEMPORARY,
-            CatalogChange::CreateRoutine { .. }
-            | CatalogChange::DropRoutine { .. }
-            | CatalogChange::CreateType { .. }
-            | CatalogChange::AlterType { .. }
-            | CatalogChange::DropType { .. }
-            | CatalogChange::CreateSchema { .. }
-            | CatalogChange::DropSchema { .. }
-            | CatalogChange::RenameSchema { .. } => false,
+            _ => self.changed_tables().first().is_some_and(|id| id.is_temporary()),
         }
     }
-}
 
-impl CatalogChange {
     /// The tables that are there and that it changes; those with columns of a type that it changes left out.
     pub fn changed_tables(&self) -> Vec<TableId> {
         match self {
