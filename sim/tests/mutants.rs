@@ -510,7 +510,7 @@ fn every_mutant_is_found() {
         (Mutant::CommitInLogOrder, held_log, 10),
         (Mutant::DurableBeforeSync, held_log, 20),
         (Mutant::ZombiesRevived, held_log, 10),
-        (Mutant::NoSyncBeforeCut, crash_point, 100),
+        (Mutant::NoSyncBeforeCut, crash_point, 200),
         (Mutant::ZeroTupleLv, forgotten_writers_are_followed, 3),
         (Mutant::IdleWorkerInfinity, late_writer_and_early_successor, 20),
         (Mutant::NoReadLv, readers_are_followed, 10),
