@@ -60,7 +60,7 @@ use crate::bind::view_target::ThroughView;
 use crate::bind::{BindContext, Binder};
 use crate::explain::PlanNode;
 use crate::expr::{Draft, NamedConditions};
-use crate::plan::{Action, Plan, RunPlan, SchemaCommand, Tag};
+use crate::plan::{Action, JudgedSize, Plan, RunPlan, SchemaCommand, Tag};
 use crate::statement::{self, Statement, query, split};
 use changing_with::changes_rows;
 use code::Code;
@@ -149,6 +149,8 @@ pub(crate) struct Compiler<'a> {
     outer: Vec<Register>,
     /// Registers that must be NULL when the statement begins.
     marks: Vec<Register>,
+    /// The tables whose sizes have a say in the plan.
+    judged: Vec<JudgedSize>,
     is_in_subquery: bool,
     /// Descriptions of the subqueries so far, for EXPLAIN.
     subplans: Vec<(String, PlanNode)>,
@@ -181,6 +183,7 @@ impl<'a> Compiler<'a> {
             events,
             outer: Vec::new(),
             marks: Vec::new(),
+            judged: Vec::new(),
             is_in_subquery: false,
             subplans: Vec::new(),
         })
@@ -313,6 +316,7 @@ impl<'a> Compiler<'a> {
             procedure,
             tag,
             explain,
+            judged: std::mem::take(&mut self.judged),
         }
     }
 }

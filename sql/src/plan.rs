@@ -421,12 +421,39 @@ pub(crate) struct RunPlan {
     pub(crate) tag: Tag,
     /// Only for EXPLAIN.
     pub(crate) explain: Option<PlanNode>,
+    /// The tables of its joins.
+    pub(crate) judged: Vec<JudgedSize>,
 }
 
 impl RunPlan {
-    /// Whether a view or a type in it is not what it was when it was compiled.
-    pub(crate) fn has_stale_unopened(&self) -> bool {
-        self.procedure.uses_unopened && !self.procedure.is_current()
+    /// Whether it should be compiled again: a view or a type in it is not what it was then, or a table has
+    /// become so large or small that another order of joins may be better.
+    pub(crate) fn is_outdated(&self) -> bool {
+        (self.procedure.uses_unopened && !self.procedure.is_current())
+            || self.judged.iter().any(JudgedSize::is_outdated)
+    }
+}
+
+/// The size of a table when a statement was compiled.
+#[derive(Clone, Debug)]
+pub(crate) struct JudgedSize {
+    table: Arc<Table>,
+    pub(crate) rows: u64,
+}
+
+impl JudgedSize {
+    /// Smaller tables count as having so many: they may grow, and matter little until then.
+    pub(crate) const FEWEST_ROWS: u64 = 100;
+    /// A table that has become larger or smaller by this factor has outgrown the plan.
+    const FACTOR: u64 = 8;
+
+    pub(crate) fn of(table: &Arc<Table>) -> JudgedSize {
+        JudgedSize { table: Arc::clone(table), rows: table.row_count().max(JudgedSize::FEWEST_ROWS) }
+    }
+
+    fn is_outdated(&self) -> bool {
+        let rows = self.table.row_count().max(JudgedSize::FEWEST_ROWS);
+        rows > self.rows.saturating_mul(JudgedSize::FACTOR) || rows < self.rows / JudgedSize::FACTOR
     }
 }
 

@@ -475,8 +475,28 @@ pub(crate) fn order_of_scan(
     Some(wanted.unwrap_or(Direction::Forward))
 }
 
+/// The index, and the direction, in which a scan that was chosen can yield rows in the order asked for. One
+/// that no condition steers may go by any index if the query stops early.
+pub(crate) fn in_order(
+    definition: &TableDefinition,
+    choice: &Choice,
+    order: &[(u16, bool, bool)],
+    stops_early: bool,
+    is_only_table: bool,
+) -> Option<(IndexNumber, Direction)> {
+    let Access::Scan { range, .. } = &choice.access else { return None };
+    let mut indexes = vec![range.index];
+    if choice.steering.is_empty() && stops_early {
+        indexes.extend(ordered_indexes(definition));
+    }
+    indexes.into_iter().find_map(|index| {
+        let direction = order_of_scan(definition, index, &choice.equal_columns, order, is_only_table)?;
+        Some((index, direction))
+    })
+}
+
 /// The secondary indexes of a table that have an order, by number.
-pub(crate) fn ordered_indexes(definition: &TableDefinition) -> impl Iterator<Item = IndexNumber> {
+fn ordered_indexes(definition: &TableDefinition) -> impl Iterator<Item = IndexNumber> {
     let indexes = (0u16..).zip(&definition.indexes);
     indexes.filter(|(_, index)| index.kind == IndexKind::Ordered).map(|(number, _)| Some(number))
 }

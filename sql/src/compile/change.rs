@@ -123,7 +123,7 @@ impl Compiler<'_> {
             Item { intent: Intent::chosen(Strength::Write, None), ..Item::new(source, label.clone(), 0) };
         let mut from = JoinGroup { conditions, ..JoinGroup::of(item) };
         from.append(others);
-        let (steps, constant) = order::steps(from, self)?;
+        let (steps, constant) = order::steps(from, None, self)?;
         Ok(Changed { table, row, steps, constant, wanted, beside, outputs, label })
     }
 

@@ -15,7 +15,10 @@
 //! 3. The rows do not change while the statement runs: what sees changes of its own statement (RETURNING)
 //!    keeps nothing, and neither does a statement that calls a function that changes anything.
 
+use std::sync::Arc;
+
 use hyades_engine::procedure::ir::{Callee, Expr, JoinSlot, Label, Register};
+use hyades_engine::storage::table::Table;
 use hyades_types::error::Result;
 use hyades_types::value::Value;
 
@@ -26,6 +29,7 @@ use super::loops::Body;
 use super::order::Around;
 use super::outer_join::{is_null, not, truth};
 use crate::bind::tree::{Source, Subquery, SubqueryKind};
+use crate::plan::JudgedSize;
 
 impl Around for Compiler<'_> {
     fn new_join(&mut self) -> Result<JoinSlot> {
@@ -48,6 +52,18 @@ impl Around for Compiler<'_> {
             Source::Query(derived) => derived.recursion.is_none() && self.code.runs_once(derived.query),
             Source::Series(_) | Source::Routine(_) | Source::Working(..) => false,
         }
+    }
+
+    /// In a routine every table counts the same: the replay of a call that was logged as a command compiles
+    /// it again, and must go through rows in the same order.
+    fn row_count(&mut self, table: &Arc<Table>) -> f64 {
+        if self.nested.is_some() {
+            return JudgedSize::FEWEST_ROWS as f64;
+        }
+        let judged = JudgedSize::of(table);
+        let rows = judged.rows;
+        self.judged.push(judged);
+        rows as f64
     }
 }
 

@@ -1,13 +1,15 @@
 //! The order of the loops over FROM, and which loop checks which condition.
 //!
-//! Among relations that are joined with each other, the one with the best access comes next, given what the
-//! relations before it make known. Both sides of an outer join stay together; the side that may be absent
+//! Relations that are joined with each other stand in the order that is expected to cost least (`search`,
+//! with the numbers of `estimate`). Both sides of an outer join stay together; the side that may be absent
 //! comes last. A condition goes to the first loop that knows all it reads; one from outside an outer join
 //! waits until what may be absent has been replaced by NULLs.
 //!
-//! Time: what a condition reads is looked up once, and an item is ranked again only when a relation was
-//! placed with which it shares a condition, so that FROM lists of hundreds of tables are ordered in
+//! Time: what a condition reads is looked up once, so that FROM lists of hundreds of tables are ordered in
 //! milliseconds.
+
+mod estimate;
+mod search;
 
 use std::sync::Arc;
 
@@ -15,7 +17,6 @@ use hyades_engine::procedure::ir::{Expr, Intent, JoinSlot, Register, RowSlot};
 use hyades_engine::storage::table::Table;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
-use hyades_types::guest;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::SqlType;
 
@@ -24,9 +25,6 @@ use super::index_expressions::with_computed;
 use super::level::{FullJoin, Kept, LeftJoin, Level, Reading, Step};
 use crate::bind::tree::{Item, JoinGroup, JoinMember, OuterJoin, Source};
 use crate::expr;
-
-/// What it takes to look at an item, as work of a guest.
-const UNITS_PER_ITEM: usize = 2;
 
 /// What is around the loops.
 pub(crate) trait Around {
@@ -40,11 +38,28 @@ pub(crate) trait Around {
 
     /// Whether the rows of this are the same each time.
     fn is_lasting(&self, source: &Source) -> bool;
+
+    /// How many rows a table is taken to have.
+    fn row_count(&mut self, table: &Arc<Table>) -> f64;
+}
+
+/// A query that stops after a few rows, in the order of columns of one table.
+#[derive(Debug)]
+pub(crate) struct EarlyStop {
+    pub(crate) row: RowSlot,
+    /// As for [`access::order_of_scan`].
+    pub(crate) columns: Vec<(u16, bool, bool)>,
+    /// After how many rows.
+    pub(crate) limit: f64,
 }
 
 /// Orders the items into loops and gives each condition to the first loop that can check it. Conditions that
 /// read no item come back.
-pub(crate) fn steps(from: JoinGroup, around: &mut dyn Around) -> Result<(Vec<Step>, Vec<Expr>)> {
+pub(crate) fn steps(
+    from: JoinGroup,
+    early_stop: Option<EarlyStop>,
+    around: &mut dyn Around,
+) -> Result<(Vec<Step>, Vec<Expr>)> {
     let JoinGroup { members, conditions } = from;
     if members.is_empty() {
         return Ok((Vec::new(), conditions));
@@ -54,7 +69,7 @@ pub(crate) fn steps(from: JoinGroup, around: &mut dyn Around) -> Result<(Vec<Ste
         Ok(join) => join.into(),
         Err(several) => several,
     };
-    let mut order = Order::new(JoinGroup { members, conditions }, around);
+    let mut order = Order::new(JoinGroup { members, conditions }, early_stop, around);
     let steps = order.steps(0)?;
     Ok((steps, order.constant))
 }
@@ -123,6 +138,7 @@ type Equality<'f, 'a> = dyn Fn(&Order<'a>, &Expr) -> Option<(Expr, Expr)> + 'f;
 
 struct Order<'a> {
     around: &'a mut dyn Around,
+    early_stop: Option<EarlyStop>,
     groups: Vec<Group>,
     /// In the order of FROM; `None` once placed.
     items: Vec<Option<Item>>,
@@ -138,8 +154,8 @@ struct Order<'a> {
     pending: Vec<Pending>,
     /// For each item the conditions that read it.
     readers: Vec<Vec<usize>>,
-    /// For each item its rank, while nothing has changed it.
-    ranks: Vec<Option<u8>>,
+    /// For each item how many rows it is taken to have.
+    row_counts: Vec<f64>,
     constant: Vec<Expr>,
     /// Whether the loops so far find at most one row together.
     is_single: bool,
@@ -153,9 +169,10 @@ fn item_of(items: &[(u16, usize)], slot: u16) -> Option<usize> {
 }
 
 impl<'a> Order<'a> {
-    fn new(from: JoinGroup, around: &'a mut dyn Around) -> Order<'a> {
+    fn new(from: JoinGroup, early_stop: Option<EarlyStop>, around: &'a mut dyn Around) -> Order<'a> {
         let mut order = Order {
             around,
+            early_stop,
             groups: Vec::new(),
             items: Vec::new(),
             group_of: Vec::new(),
@@ -165,7 +182,7 @@ impl<'a> Order<'a> {
             registers: Vec::new(),
             pending: Vec::new(),
             readers: Vec::new(),
-            ranks: Vec::new(),
+            row_counts: Vec::new(),
             constant: Vec::new(),
             is_single: true,
             has_loop: false,
@@ -223,13 +240,16 @@ impl<'a> Order<'a> {
             Source::Table { table, row, .. } => {
                 self.rows.push((*row, number));
                 self.tables.push((*row, Arc::clone(table)));
+                self.row_counts.push(self.around.row_count(table));
             }
-            source => self.registers.extend(source.registers().iter().map(|register| (*register, number))),
+            source => {
+                self.registers.extend(source.registers().iter().map(|register| (*register, number)));
+                self.row_counts.push(estimate::rows_of_set(source));
+            }
         }
         self.items.push(Some(item));
         self.group_of.push(group);
         self.readers.push(Vec::new());
-        self.ranks.push(None);
         Member::Item(number)
     }
 
@@ -273,14 +293,32 @@ impl<'a> Order<'a> {
         part.for_each_part(&mut |inner| self.for_each_read(inner, found));
     }
 
+    fn items_in(&self, member: &Member) -> Vec<usize> {
+        match member {
+            Member::Item(item) => vec![*item],
+            Member::Left { items, .. } | Member::Full { items, .. } => items.clone(),
+        }
+    }
+
+    /// Whether everything that a member reads itself is known.
+    fn is_ready(&self, member: &Member, is_known: &dyn Fn(usize) -> bool) -> bool {
+        match member {
+            Member::Item(item) => self.depends[*item].iter().all(|item| is_known(*item)),
+            Member::Left { items, .. } | Member::Full { items, .. } => items
+                .iter()
+                .flat_map(|item| &self.depends[*item])
+                .all(|item| is_known(*item) || items.contains(item)),
+        }
+    }
+
     /// The loops of a group, inside those that there are already.
     fn steps(&mut self, group: usize) -> Result<Vec<Step>> {
-        let mut members = std::mem::take(&mut self.groups[group].members);
+        let members = std::mem::take(&mut self.groups[group].members);
+        let order = self.search(&members)?;
+        let mut members: Vec<Option<Member>> = members.into_iter().map(Some).collect();
         let mut steps = Vec::with_capacity(members.len());
-        while !members.is_empty() {
-            guest::spend_for(UNITS_PER_ITEM * members.len())?;
-            let next = self.pick(&members)?;
-            match members.remove(next) {
+        for next in order {
+            match members[next].take().expect("each stands in the order once") {
                 Member::Item(item) => {
                     steps.extend(self.place(item)?.map(|level| Step::Loop(Box::new(level))))
                 }
@@ -296,69 +334,6 @@ impl<'a> Order<'a> {
             }
         }
         Ok(steps)
-    }
-
-    /// The member to go through next.
-    fn pick(&mut self, members: &[Member]) -> Result<usize> {
-        let mut best: Option<(u8, usize)> = None;
-        for (at, member) in members.iter().enumerate() {
-            if !self.is_ready(member) {
-                continue;
-            }
-            let rank = if members.len() == 1 { 0 } else { self.rank_of(member) };
-            if best.is_none_or(|(known, _)| rank < known) {
-                best = Some((rank, at));
-            }
-        }
-        best.map(|(_, at)| at).ok_or_else(|| {
-            Error::input(sqlstate::INTERNAL_ERROR, "the items of FROM depend on each other in a circle")
-        })
-    }
-
-    /// Whether everything that it reads itself is known.
-    fn is_ready(&self, member: &Member) -> bool {
-        let is_placed = |item: &usize| self.items[*item].is_none();
-        match member {
-            Member::Item(item) => self.depends[*item].iter().all(is_placed),
-            Member::Left { items, .. } | Member::Full { items, .. } => items
-                .iter()
-                .flat_map(|item| &self.depends[*item])
-                .all(|item| is_placed(item) || items.contains(item)),
-        }
-    }
-
-    fn rank_of(&mut self, member: &Member) -> u8 {
-        match member {
-            Member::Item(item) => self.rank(*item),
-            Member::Left { left, .. } => {
-                let first = self.first_items(*left);
-                first.into_iter().map(|item| self.rank(item)).min().unwrap_or(u8::MAX)
-            }
-            Member::Full { .. } => u8::MAX,
-        }
-    }
-
-    /// The items that the loops of a group may begin with.
-    fn first_items(&self, group: usize) -> Vec<usize> {
-        let first = |member: &Member| match member {
-            Member::Item(item) => vec![*item],
-            Member::Left { left, .. } => self.first_items(*left),
-            Member::Full { .. } => Vec::new(),
-        };
-        self.groups[group].members.iter().flat_map(first).collect()
-    }
-
-    fn rank(&mut self, number: usize) -> u8 {
-        if let Some(rank) = self.ranks[number] {
-            return rank;
-        }
-        let own: Vec<Expr> =
-            self.checkable(number).filter_map(|at| self.pending[at].condition.clone()).collect();
-        let rank = self.items[number]
-            .as_ref()
-            .map_or(0, |item| choice(&item.source, &own, &|value| self.is_known(&item.source, value)).rank());
-        self.ranks[number] = Some(rank);
-        rank
     }
 
     /// The conditions that this item's loop could check if it came next.
@@ -411,7 +386,6 @@ impl<'a> Order<'a> {
     fn take(&mut self, number: usize) -> Option<Item> {
         for at in std::mem::take(&mut self.readers[number]) {
             self.pending[at].unplaced -= 1;
-            self.pending[at].reads.iter().for_each(|item| self.ranks[*item] = None);
         }
         self.items[number].take()
     }
@@ -447,19 +421,33 @@ impl<'a> Order<'a> {
         Ok((is_found || is_called).then_some(kept))
     }
 
+    /// Whether its rows are better found by values in a join table that lasts as long as the statement.
+    fn is_kept_for_the_statement(&self, source: &Source, chosen: &Choice, own: &[Expr]) -> bool {
+        let is_steered =
+            || self.is_steered(chosen) || chosen.steering.iter().any(|part| self.reads_outer(part));
+        let is_found = |condition: &Expr| {
+            !self.reads_only(source, condition)
+                || self.reads_outer(condition)
+                || !expr::never_fails(condition)
+        };
+        !self.around.outer().is_empty()
+            && self.around.is_lasting(source)
+            && !is_steered()
+            && !own.iter().any(expr::is_volatile)
+            && own
+                .iter()
+                .filter(|part| is_found(part))
+                .any(|part| self.lasting_equality(source, part).is_some())
+    }
+
     /// The same, for as long as the statement runs.
     fn lasting_instead(&mut self, source: &Source, chosen: &Choice, own: &[Expr]) -> Result<Option<Choice>> {
-        let is_steered = self.is_steered(chosen) || chosen.steering.iter().any(|part| self.reads_outer(part));
-        let is_volatile = || own.iter().any(expr::is_volatile);
-        if self.around.outer().is_empty() || !self.around.is_lasting(source) || is_steered || is_volatile() {
+        if !self.is_kept_for_the_statement(source, chosen, own) {
             return Ok(None);
         }
         let (own, others): (Vec<Expr>, Vec<Expr>) = own.iter().cloned().partition(|condition| {
             self.reads_only(source, condition) && !self.reads_outer(condition) && expr::never_fails(condition)
         });
-        if !others.iter().any(|condition| self.lasting_equality(source, condition).is_some()) {
-            return Ok(None);
-        }
         let mut choice =
             self.kept(source, &own, others, &|order, condition| order.lasting_equality(source, condition))?;
         if let Access::Kept(kept) = &mut choice.access {

@@ -12,7 +12,8 @@ use sqlparser::ast::{self, Query, SetExpr};
 use super::access::{self, Access};
 use super::changing_with::changes_rows;
 use super::level::{Step, any_level};
-use super::{CompiledQuery, Compiler, order};
+use super::order::{self, EarlyStop};
+use super::{CompiledQuery, Compiler};
 use crate::bind::Place;
 use crate::bind::aggregation::Aggregate;
 use crate::bind::select::clause_around;
@@ -77,7 +78,8 @@ impl Compiler<'_> {
 
     /// Decides in which order FROM is gone through, and how.
     pub(crate) fn plan_query(&mut self, bound: BoundQuery) -> Result<BoundSelect> {
-        let (steps, constant) = order::steps(bound.from, self)?;
+        let early_stop = if bound.from.members.len() > 1 { early_stop(&bound) } else { None };
+        let (steps, constant) = order::steps(bound.from, early_stop, self)?;
         let mut planned = BoundSelect {
             steps,
             constant,
@@ -240,19 +242,8 @@ fn use_scan_order(bound: &mut BoundSelect) -> bool {
     if level.choice.is_single {
         return is_only;
     }
-    let Some(order) = columns_of_order(bound, *row) else { return false };
-    let definition = table.definition();
-    let Access::Scan { range, .. } = &level.choice.access else { return false };
-    let equal = &level.choice.equal_columns;
-    let is_unsteered = level.choice.steering.is_empty();
-    let mut indexes = vec![range.index];
-    if is_unsteered && has_limit {
-        indexes.extend(access::ordered_indexes(&definition));
-    }
-    let found = indexes.into_iter().find_map(|index| {
-        let direction = access::order_of_scan(&definition, index, equal, &order, is_only)?;
-        Some((index, direction))
-    });
+    let Some(order) = columns_of_order(&bound.order, &bound.outputs, *row) else { return false };
+    let found = access::in_order(&table.definition(), &level.choice, &order, has_limit, is_only);
     let Some((index, wanted)) = found else { return false };
     if let Some(Step::Loop(level)) = bound.steps.first_mut()
         && let Access::Scan { range, direction } = &mut level.choice.access
@@ -263,16 +254,44 @@ fn use_scan_order(bound: &mut BoundSelect) -> bool {
     true
 }
 
+fn expression_of<'q>(key: &'q OrderKey, outputs: &'q [OutputColumn]) -> &'q Expr {
+    match &key.target {
+        OrderTarget::Output(at) => &outputs[*at].expr,
+        OrderTarget::Expression(expr) => expr,
+    }
+}
+
+/// After how many rows a query stops, and in which order, if that is one of the columns of one table.
+fn early_stop(bound: &BoundQuery) -> Option<EarlyStop> {
+    let is_plain = bound.aggregates.is_empty()
+        && bound.group.is_none()
+        && bound.having.is_none()
+        && matches!(bound.distinct, BoundDistinct::No);
+    let limit = bound.limits.limit.as_ref().filter(|_| is_plain)?;
+    let limit = match limit {
+        Expr::Const(value) => value.as_i64()? as f64,
+        _ => UNKNOWN_LIMIT,
+    };
+    let row = bound.order.iter().find_map(|key| match expression_of(key, &bound.outputs) {
+        Expr::Column { row, .. } => Some(*row),
+        _ => None,
+    })?;
+    Some(EarlyStop { row, columns: columns_of_order(&bound.order, &bound.outputs, row)?, limit })
+}
+
+/// What LIMIT is taken to be where a parameter says it.
+const UNKNOWN_LIMIT: f64 = 100.0;
+
 /// The columns of a table's row that are ordered by, each with whether it descends and whether NULLs come
 /// first; `None` if it is ordered by anything else.
-fn columns_of_order(bound: &BoundSelect, row: RowSlot) -> Option<Vec<(u16, bool, bool)>> {
+fn columns_of_order(
+    order: &[OrderKey],
+    outputs: &[OutputColumn],
+    row: RowSlot,
+) -> Option<Vec<(u16, bool, bool)>> {
     let mut columns = Vec::new();
-    for key in &bound.order {
-        let expr = match &key.target {
-            OrderTarget::Output(at) => &bound.outputs[*at].expr,
-            OrderTarget::Expression(expr) => expr,
-        };
-        match expr {
+    for key in order {
+        match expression_of(key, outputs) {
             Expr::Const(_) => {}
             Expr::Column { row: its_row, column } if *its_row == row => {
                 columns.push((*column, key.is_descending, key.nulls_first));

@@ -231,8 +231,8 @@ impl Session {
                 let when = When::Anonymous(*body_offset);
                 let procedure = Arc::new(plpgsql::routine_body::compile(definition, &tables, when)?);
                 let only_looks = procedure.only_looks();
-                let (session_calls, tag, explain) = (Vec::new(), Tag::Do, None);
-                let run = RunPlan { session_calls, procedure, only_looks, tag, explain };
+                let (session_calls, tag, explain, judged) = (Vec::new(), Tag::Do, None, Vec::new());
+                let run = RunPlan { session_calls, procedure, only_looks, tag, explain, judged };
                 plan.action = Action::Run(Box::new(run));
             }
             _ => {}

@@ -49,7 +49,7 @@ impl Prepared {
         &self.text
     }
 
-    pub(super) fn plan(&self) -> Arc<Plan> {
+    pub(crate) fn plan(&self) -> Arc<Plan> {
         Arc::clone(&self.plan.lock().0)
     }
 

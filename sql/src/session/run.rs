@@ -126,7 +126,7 @@ impl Session {
         self.environment.stop.check()?;
         let (mut plan, is_fresh) = statement.plan_under(self.meaning.stamp);
         self.check_state(&plan)?;
-        if !is_fresh || matches!(&plan.action, Action::Run(run) if run.has_stale_unopened()) {
+        if !is_fresh || matches!(&plan.action, Action::Run(run) if run.is_outdated()) {
             plan = self.recompile(statement)?;
         }
         self.copy = None;

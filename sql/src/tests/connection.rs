@@ -97,3 +97,20 @@ fn conflicting_transactions_are_run_again() {
     let rows = first.query("select b from t where a in (1, 3) order by a", &[]).expect("rows");
     assert_eq!(rows, [[Value::BigInt(110)], [Value::BigInt(100)]]);
 }
+
+#[test]
+fn a_join_is_planned_again_when_its_tables_have_grown() {
+    let mut connection = database().connect().expect("a connection");
+    connection.execute("create table u (a int)", &[]).expect("a table");
+    let prepared = connection.prepare("select count(*) from t join u on t.b = u.a").expect("a statement");
+    let mut run = |change: &str| {
+        connection.execute(change, &[]).expect("a change");
+        let before = prepared.plan();
+        connection.query_prepared(&prepared, &[]).expect("a count");
+        !Arc::ptr_eq(&before, &prepared.plan())
+    };
+    assert!(!run("insert into u select generate_series(1, 600)"), "too few to matter");
+    assert!(run("insert into u select generate_series(1, 600)"));
+    assert!(!run("insert into u select generate_series(1, 600)"));
+    assert!(run("delete from u"));
+}

@@ -1,0 +1,247 @@
+//! How many rows are expected, and what it costs to find them.
+//!
+//! Known are the numbers of rows of tables, which columns are unique, and the form of conditions; where
+//! nothing tells how many values a column has, the numbers are PostgreSQL's for that case (`selfuncs.h`).
+//! Costs are in units of one row that a scan goes through.
+
+use hyades_engine::procedure::ir::{Expr, Intent};
+use hyades_types::definition::TableDefinition;
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::Value;
+
+use super::super::access::{self, Choice};
+use super::{Member, Order, choice, item_of};
+use crate::bind::tree::Source;
+
+/// Values of a column of which nothing is known.
+const DISTINCT_VALUES: f64 = 200.0;
+/// The share of rows on one side of a bound.
+const SHARE_OF_RANGE: f64 = 1.0 / 3.0;
+/// The share of rows that are NULL, or like a pattern.
+const SHARE_OF_MATCHES: f64 = 0.005;
+/// The share of rows for which a condition of another form holds.
+const SHARE_OF_OTHERS: f64 = 0.5;
+/// Elements of an array that is not known.
+const ELEMENTS: f64 = 10.0;
+/// Rows of a set of which nothing is known.
+const ROWS_OF_SET: f64 = 1000.0;
+
+/// Going down an index.
+const COST_OF_DESCENT: f64 = 2.0;
+/// A row that an index leads to.
+const COST_OF_FOUND: f64 = 1.0;
+/// Putting a row into a join table.
+const COST_OF_KEEPING: f64 = 4.0;
+/// Looking for a key in a join table.
+const COST_OF_PROBE: f64 = 1.5;
+
+/// How often a subquery runs that reads the row around it.
+const RUNS: f64 = 100.0;
+
+/// What it takes to join one member more to those before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extension {
+    /// Once.
+    pub(super) build: f64,
+    /// For each row of those before it.
+    pub(super) probe: f64,
+    /// Rows for each row of those before it.
+    pub(super) rows: f64,
+    /// At most one.
+    pub(super) is_single: bool,
+}
+
+impl Extension {
+    const NOTHING: Extension = Extension { build: 0.0, probe: 0.0, rows: 1.0, is_single: true };
+
+    /// Both, one after the other.
+    fn then(self, next: Extension) -> Extension {
+        Extension {
+            build: self.build + next.build,
+            probe: self.probe + self.rows * next.probe,
+            rows: self.rows * next.rows,
+            is_single: self.is_single && next.is_single,
+        }
+    }
+}
+
+/// Rows of what is no table.
+pub(super) fn rows_of_set(source: &Source) -> f64 {
+    match source {
+        Source::Routine(routine) if !routine.is_set => 1.0,
+        _ => ROWS_OF_SET,
+    }
+}
+
+impl Order<'_> {
+    /// `is_known` says of an item whether it comes before the member; `is_single` whether the loops before it
+    /// find at most one row together.
+    pub(super) fn extension(
+        &self,
+        member: &Member,
+        is_known: &dyn Fn(usize) -> bool,
+        is_single: bool,
+    ) -> Extension {
+        match member {
+            Member::Item(item) => self.extension_by_item(*item, is_known, is_single),
+            Member::Left { left, right, .. } => {
+                let left_items: Vec<usize> =
+                    self.groups[*left].members.iter().flat_map(|member| self.items_in(member)).collect();
+                let found = self.extension_by_group(*left, is_known, is_single);
+                let is_known = |item: usize| is_known(item) || left_items.contains(&item);
+                let mut other = self.extension_by_group(*right, &is_known, is_single && found.is_single);
+                other.rows = other.rows.max(1.0);
+                found.then(other)
+            }
+            Member::Full { left, right, .. } => {
+                let left = self.extension_by_group(*left, is_known, is_single);
+                let right = self.extension_by_group(*right, is_known, is_single);
+                let build = right.probe + right.build + COST_OF_KEEPING * right.rows;
+                let probe = left.probe + COST_OF_PROBE * left.rows;
+                Extension {
+                    build: left.build + build,
+                    probe,
+                    rows: left.rows.max(right.rows),
+                    is_single: false,
+                }
+            }
+        }
+    }
+
+    /// The members in the order of FROM.
+    fn extension_by_group(
+        &self,
+        group: usize,
+        is_known: &dyn Fn(usize) -> bool,
+        is_single: bool,
+    ) -> Extension {
+        let mut all = Extension::NOTHING;
+        let mut before: Vec<usize> = Vec::new();
+        for member in &self.groups[group].members {
+            let is_known = |item: usize| is_known(item) || before.contains(&item);
+            let next = self.extension(member, &is_known, is_single && all.is_single);
+            all = all.then(next);
+            before.extend(self.items_in(member));
+        }
+        all
+    }
+
+    fn extension_by_item(&self, item: usize, is_known: &dyn Fn(usize) -> bool, is_single: bool) -> Extension {
+        let Some(it) = &self.items[item] else { return Extension::NOTHING };
+        let (own, chosen) = self.choice_after(item, is_known);
+        let total = self.row_counts[item];
+        let mut rows = total * self.share_of_all(&own);
+        if chosen.is_single {
+            rows = rows.min(1.0);
+        }
+        let found = if chosen.is_single { 1.0 } else { total * self.share_of_all(&chosen.steering) };
+        let extension = |build, probe| Extension { build, probe, rows, is_single: chosen.is_single };
+        if self.is_steered(&chosen) {
+            return extension(0.0, COST_OF_DESCENT + COST_OF_FOUND * found);
+        }
+        if self.is_kept_for_the_statement(&it.source, &chosen, &own) {
+            return extension((found + COST_OF_KEEPING * total) / RUNS, COST_OF_PROBE);
+        }
+        let is_called_once = matches!(it.source, Source::Routine(_));
+        let is_kept = !is_single
+            && it.intent == Intent::READ
+            && self.depends[item].is_empty()
+            && (is_called_once || own.iter().any(|part| self.equality(&it.source, part).is_some()));
+        if is_kept {
+            let local: f64 = own
+                .iter()
+                .filter(|part| self.reads_only(&it.source, part))
+                .map(|part| self.share(part))
+                .product();
+            return extension(found + COST_OF_KEEPING * total * local, COST_OF_PROBE);
+        }
+        extension(0.0, found)
+    }
+
+    /// The conditions that an item's loop can check after the known items, and how it finds its rows then.
+    pub(super) fn choice_after(&self, item: usize, is_known: &dyn Fn(usize) -> bool) -> (Vec<Expr>, Choice) {
+        let Some(it) = &self.items[item] else { return (Vec::new(), access::unsteered(&[])) };
+        let homes = &self.groups[self.group_of[item]].homes;
+        let own: Vec<Expr> = self.readers[item]
+            .iter()
+            .map(|at| &self.pending[*at])
+            .filter(|pending| homes.contains(&pending.home))
+            .filter(|pending| pending.reads.iter().all(|read| *read == item || is_known(*read)))
+            .filter_map(|pending| pending.condition.clone())
+            .collect();
+        let chosen = choice(&it.source, &own, &|value| {
+            let mut is_ready = !it.source.is_read_by(value);
+            self.for_each_read(value, &mut |read| is_ready &= is_known(read));
+            is_ready
+        });
+        (own, chosen)
+    }
+
+    fn share_of_all(&self, conditions: &[Expr]) -> f64 {
+        conditions.iter().map(|condition| self.share(condition)).product()
+    }
+
+    /// The share of rows for which a condition holds.
+    fn share(&self, condition: &Expr) -> f64 {
+        use BinaryOperator::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
+        match condition {
+            Expr::Const(Value::Boolean(is_true)) => f64::from(*is_true),
+            Expr::Const(_) => 0.0,
+            Expr::Binary { operator: Equal, left, right } | Expr::NotDistinct(left, right) => {
+                1.0 / self.distinct_values(left).max(self.distinct_values(right))
+            }
+            Expr::Binary { operator: NotEqual, left, right } => {
+                1.0 - 1.0 / self.distinct_values(left).max(self.distinct_values(right)).max(2.0)
+            }
+            Expr::Binary { operator: Less | LessEqual | Greater | GreaterEqual, .. } => SHARE_OF_RANGE,
+            Expr::InList { operand, list } => {
+                (list.len() as f64 / self.distinct_values(operand)).min(SHARE_OF_OTHERS)
+            }
+            Expr::Quantified { operator: Equal, is_all: false, left, .. } => {
+                (ELEMENTS / self.distinct_values(left)).min(SHARE_OF_OTHERS)
+            }
+            Expr::And(left, right) => self.share(left) * self.share(right),
+            Expr::Or(left, right) => {
+                let (left, right) = (self.share(left), self.share(right));
+                left + right - left * right
+            }
+            Expr::Not(condition) => 1.0 - self.share(condition),
+            Expr::IsNull(_) | Expr::Like { .. } => SHARE_OF_MATCHES,
+            _ => SHARE_OF_OTHERS,
+        }
+    }
+
+    /// How many values an expression has in the rows of its table; 1 if it reads none.
+    fn distinct_values(&self, value: &Expr) -> f64 {
+        let mut most: f64 = 1.0;
+        let mut look = |part: &Expr| match part {
+            Expr::Column { row, column } => {
+                let table = self.tables.iter().find(|(known, _)| known == row);
+                let (Some((_, table)), Some(item)) = (table, item_of(&self.rows, *row)) else { return };
+                let rows = self.row_counts[item];
+                let is_unique = is_unique(&table.definition(), *column);
+                most = most.max(if is_unique { rows } else { rows.min(DISTINCT_VALUES) });
+            }
+            Expr::Register(_) if !self.reads(part).is_empty() => most = most.max(DISTINCT_VALUES),
+            _ => {}
+        };
+        for_each_part(value, &mut look);
+        most
+    }
+}
+
+fn for_each_part(value: &Expr, look: &mut dyn FnMut(&Expr)) {
+    look(value);
+    value.for_each_part(&mut |inner| for_each_part(inner, look));
+}
+
+/// Whether no two rows have the same value in this column alone.
+fn is_unique(definition: &TableDefinition, column: u16) -> bool {
+    let is_key = definition.primary_key.as_ref().is_some_and(|key| key.columns == [column]);
+    is_key
+        || definition.indexes.iter().any(|index| {
+            index.is_unique
+                && index.predicate.is_none()
+                && matches!(index.columns.as_slice(), [only] if only.column == column)
+        })
+}

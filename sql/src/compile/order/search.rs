@@ -1,0 +1,242 @@
+//! The search for the order of joins that costs least.
+//!
+//! Selinger et al., "Access Path Selection in a Relational Database Management System" (SIGMOD 1979): the
+//! best order of a set of members ends with one of them, after the best order of the others; so the best
+//! orders of all sets are found from small ones to large ones. Beyond [`MOST_SEARCHED`] members the next
+//! one is the one that makes the least of the rows so far, members that share a condition with those before
+//! them first.
+//!
+//! Of orders that cost the same, the one that follows FROM longer is taken. Members of outer joins count as
+//! FROM has them; their own groups are searched when their turn comes.
+
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::guest;
+
+use super::super::access;
+use super::estimate::Extension;
+use super::{EarlyStop, Member, Order};
+use crate::bind::tree::Source;
+
+/// Members of which all orders are looked at.
+const MOST_SEARCHED: usize = 8;
+/// What it takes to look at a member, as work of a guest.
+const UNITS_PER_MEMBER: usize = 4;
+/// What becomes of a row after the joins, or before it meets the next one.
+const COST_OF_ROW: f64 = 0.5;
+/// Comparing a row with another, when they are sorted.
+const COST_OF_COMPARISON: f64 = 0.5;
+
+/// Some members, joined.
+#[derive(Clone, Copy, Debug)]
+struct Joined {
+    cost: f64,
+    rows: f64,
+    is_single: bool,
+    /// Which member came last; none if there are no members yet.
+    last: Option<usize>,
+}
+
+impl Joined {
+    fn and(&self, next: usize, extension: Extension) -> Joined {
+        let rows = (self.rows * extension.rows).max(1.0);
+        Joined {
+            cost: self.cost + extension.build + self.rows * extension.probe + rows * COST_OF_ROW,
+            rows,
+            is_single: self.is_single && extension.is_single,
+            last: Some(next),
+        }
+    }
+}
+
+/// The members of a set as bits.
+fn contains(set: usize, member: usize) -> bool {
+    set & 1 << member != 0
+}
+
+impl Order<'_> {
+    /// The numbers of the members, in the order of their loops.
+    pub(super) fn search(&self, members: &[Member]) -> Result<Vec<usize>> {
+        if members.len() == 1 {
+            return Ok(vec![0]);
+        }
+        let search = Search::new(self, members);
+        let found = match members.len() <= MOST_SEARCHED {
+            true => search.all_orders()?,
+            false => search.next_by_next()?,
+        };
+        found.ok_or_else(|| {
+            Error::input(sqlstate::INTERNAL_ERROR, "the items of FROM depend on each other in a circle")
+        })
+    }
+}
+
+struct Search<'s, 'a> {
+    order: &'s Order<'a>,
+    members: &'s [Member],
+    /// Which member an item belongs to; of items that have loops already, none.
+    member_of: Vec<Option<usize>>,
+    /// For each member those that it shares a condition with.
+    neighbours: Vec<Vec<usize>>,
+}
+
+impl<'s, 'a> Search<'s, 'a> {
+    fn new(order: &'s Order<'a>, members: &'s [Member]) -> Search<'s, 'a> {
+        let mut member_of = vec![None; order.items.len()];
+        for (number, member) in members.iter().enumerate() {
+            order.items_in(member).into_iter().for_each(|item| member_of[item] = Some(number));
+        }
+        let mut neighbours = vec![Vec::new(); members.len()];
+        for pending in order.pending.iter().filter(|pending| pending.condition.is_some()) {
+            let mut joined: Vec<usize> = pending.reads.iter().filter_map(|item| member_of[*item]).collect();
+            joined.dedup();
+            for (at, member) in joined.iter().enumerate() {
+                neighbours[*member].extend(
+                    joined.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, other)| *other),
+                );
+            }
+        }
+        for neighbours in &mut neighbours {
+            neighbours.sort_unstable();
+            neighbours.dedup();
+        }
+        Search { order, members, member_of, neighbours }
+    }
+
+    fn nothing(&self) -> Joined {
+        Joined { cost: 0.0, rows: 1.0, is_single: self.order.is_single, last: None }
+    }
+
+    /// Whether an item comes before the next member, if these members do.
+    fn is_known(&self, item: usize, comes_before: impl Fn(usize) -> bool) -> bool {
+        self.member_of[item].map_or(self.order.items[item].is_none(), comes_before)
+    }
+
+    /// The cheapest order of all, or the cheapest that begins with rows in the order that is asked for, where
+    /// stopping early makes it cheaper than sorting.
+    fn all_orders(&self) -> Result<Option<Vec<usize>>> {
+        let any = self.cheapest(None)?;
+        let stop = self.order.early_stop.as_ref();
+        let Some((stop, first)) = stop.and_then(|stop| Some((stop, self.first_in_order(stop)?))) else {
+            return Ok(any.map(|(_, order)| order));
+        };
+        let sorted_cost =
+            any.as_ref().map(|(any, _)| any.cost + any.rows * any.rows.log2() * COST_OF_COMPARISON);
+        let in_order = self.cheapest(Some(first))?.filter(|(in_order, _)| {
+            let cost = in_order.cost * (stop.limit / in_order.rows).min(1.0);
+            sorted_cost.is_none_or(|sorted| cost <= sorted)
+        });
+        Ok(in_order.or(any).map(|(_, order)| order))
+    }
+
+    /// The member whose rows can come in this order if it is the first.
+    fn first_in_order(&self, stop: &EarlyStop) -> Option<usize> {
+        self.members.iter().position(|member| {
+            let Member::Item(item) = member else { return false };
+            let Some(Source::Table { table, row, .. }) =
+                self.order.items[*item].as_ref().map(|item| &item.source)
+            else {
+                return false;
+            };
+            let (_, choice) = self.order.choice_after(*item, &|item| self.order.items[item].is_none());
+            *row == stop.row
+                && access::in_order(&table.definition(), &choice, &stop.columns, true, false).is_some()
+        })
+    }
+
+    /// The best order of all members; `first`: of those that begin with this one.
+    fn cheapest(&self, first: Option<usize>) -> Result<Option<(Joined, Vec<usize>)>> {
+        let count = self.members.len();
+        let mut known = vec![None; count << count << 1];
+        let mut best: Vec<Option<Joined>> = vec![None; 1 << count];
+        best[0] = Some(self.nothing());
+        for set in 0..best.len() {
+            let Some(joined) = best[set] else { continue };
+            guest::spend_for(UNITS_PER_MEMBER * count)?;
+            for next in (0..count).filter(|next| !contains(set, *next)) {
+                if set == 0 && first.is_some_and(|first| first != next) {
+                    continue;
+                }
+                let Some(extension) = self.known_extension(next, set, joined.is_single, &mut known) else {
+                    continue;
+                };
+                let candidate = joined.and(next, extension);
+                let place = &mut best[set | 1 << next];
+                if place.is_none_or(|best| candidate.cost < best.cost) {
+                    *place = Some(candidate);
+                }
+            }
+        }
+        let Some(all) = best[best.len() - 1] else { return Ok(None) };
+        let mut order = Vec::with_capacity(count);
+        let mut set = best.len() - 1;
+        while let Some(last) = best[set].and_then(|joined| joined.last) {
+            order.push(last);
+            set &= !(1 << last);
+        }
+        order.reverse();
+        Ok(Some((all, order)))
+    }
+
+    /// What it takes to join a member to a set; `None` if it reads one that is not in the set. Only its
+    /// neighbours matter.
+    fn known_extension(
+        &self,
+        next: usize,
+        set: usize,
+        is_single: bool,
+        known: &mut [Option<Extension>],
+    ) -> Option<Extension> {
+        let member = &self.members[next];
+        if !self.order.is_ready(member, &|item| self.is_known(item, |member| contains(set, member))) {
+            return None;
+        }
+        let of_interest = self.neighbours[next].iter().fold(0, |bits, neighbour| bits | 1 << neighbour) & set;
+        let place = &mut known[(next << self.members.len() | of_interest) << 1 | usize::from(is_single)];
+        Some(*place.get_or_insert_with(|| {
+            let is_known = |item: usize| self.is_known(item, |member| contains(of_interest, member));
+            self.order.extension(member, &is_known, is_single)
+        }))
+    }
+
+    /// One member after the other: of those that share a condition with one before them, if there are any,
+    /// the one that costs least with the rows that it leaves.
+    fn next_by_next(&self) -> Result<Option<Vec<usize>>> {
+        let count = self.members.len();
+        let mut order = Vec::with_capacity(count);
+        let (mut is_placed, mut is_joined) = (vec![false; count], vec![false; count]);
+        let mut known: Vec<Option<Extension>> = vec![None; count];
+        let mut joined = self.nothing();
+        while order.len() < count {
+            guest::spend_for(UNITS_PER_MEMBER * count)?;
+            let mut best: Option<(bool, f64, Joined, usize)> = None;
+            let is_known = |item: usize| self.is_known(item, |member| is_placed[member]);
+            for next in (0..count).filter(|next| !is_placed[*next]) {
+                let member = &self.members[next];
+                if !self.order.is_ready(member, &is_known) {
+                    continue;
+                }
+                let extension = *known[next]
+                    .get_or_insert_with(|| self.order.extension(member, &is_known, joined.is_single));
+                let candidate = joined.and(next, extension);
+                let burden = candidate.cost - joined.cost + candidate.rows;
+                let is_better = |(best_is_joined, least, ..): &(bool, f64, Joined, usize)| {
+                    (is_joined[next], *least) > (*best_is_joined, burden)
+                };
+                if best.as_ref().is_none_or(is_better) {
+                    best = Some((is_joined[next], burden, candidate, next));
+                }
+            }
+            let Some((_, _, chosen, next)) = best else { return Ok(None) };
+            if joined.is_single != chosen.is_single {
+                known.fill(None);
+            }
+            is_placed[next] = true;
+            for neighbour in &self.neighbours[next] {
+                (is_joined[*neighbour], known[*neighbour]) = (true, None);
+            }
+            order.push(next);
+            joined = chosen;
+        }
+        Ok(Some(order))
+    }
+}
