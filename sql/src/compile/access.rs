@@ -439,19 +439,27 @@ fn bound(equal: &[Expr], steering: Option<Steering>) -> ScanBound {
     if is_strict && steering.is_exact { ScanBound::Excluded(values) } else { ScanBound::Included(values) }
 }
 
-/// In which direction an index, from the equal columns on, yields rows in the order asked for: of each key of
-/// the order its column, whether it descends, and whether NULLs come first. `None`: in neither.
-pub(crate) fn order_of_scan(
+/// A column of a table that rows are asked for in the order of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OrderColumn {
+    pub(crate) column: u16,
+    pub(crate) is_descending: bool,
+    pub(crate) nulls_first: bool,
+}
+
+/// In which direction an index, from the equal columns on, yields rows in the order asked for. `None`: in
+/// neither.
+fn order_of_scan(
     definition: &TableDefinition,
     index: IndexNumber,
     equal_columns: &[u16],
-    order: &[(u16, bool, bool)],
+    order: &[OrderColumn],
     is_only_table: bool,
 ) -> Option<Direction> {
     let key = keys(definition).into_iter().find(|key| key.index == index).filter(|key| !key.is_hash)?;
     let mut columns = key.columns[equal_columns.len()..].iter();
     let mut wanted: Option<Direction> = None;
-    for (column, is_descending, nulls_first) in order {
+    for OrderColumn { column, is_descending, nulls_first } in order {
         if equal_columns.contains(column) {
             continue;
         }
@@ -480,7 +488,7 @@ pub(crate) fn order_of_scan(
 pub(crate) fn in_order(
     definition: &TableDefinition,
     choice: &Choice,
-    order: &[(u16, bool, bool)],
+    order: &[OrderColumn],
     stops_early: bool,
     is_only_table: bool,
 ) -> Option<(IndexNumber, Direction)> {

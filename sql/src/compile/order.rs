@@ -20,7 +20,7 @@ use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::SqlType;
 
-use super::access::{self, Access, Choice};
+use super::access::{self, Access, Choice, OrderColumn};
 use super::index_expressions::with_computed;
 use super::level::{FullJoin, Kept, LeftJoin, Level, Reading, Step};
 use crate::bind::tree::{Item, JoinGroup, JoinMember, OuterJoin, Source};
@@ -43,14 +43,12 @@ pub(crate) trait Around {
     fn row_count(&mut self, table: &Arc<Table>) -> f64;
 }
 
-/// A query that stops after a few rows, in the order of columns of one table.
+/// A query that stops after a few rows, unless it has to sort them.
 #[derive(Debug)]
 pub(crate) struct EarlyStop {
-    pub(crate) row: RowSlot,
-    /// As for [`access::order_of_scan`].
-    pub(crate) columns: Vec<(u16, bool, bool)>,
-    /// After how many rows.
     pub(crate) limit: f64,
+    /// The order in which they are wanted, if in any: that of columns of this row.
+    pub(crate) order: Option<(RowSlot, Vec<OrderColumn>)>,
 }
 
 /// Orders the items into loops and gives each condition to the first loop that can check it. Conditions that
@@ -317,10 +315,10 @@ impl<'a> Order<'a> {
         let order = self.search(&members)?;
         let mut members: Vec<Option<Member>> = members.into_iter().map(Some).collect();
         let mut steps = Vec::with_capacity(members.len());
-        for next in order {
-            match members[next].take().expect("each stands in the order once") {
+        for search::Next { member, keeps } in order {
+            match members[member].take().expect("each stands in the order once") {
                 Member::Item(item) => {
-                    steps.extend(self.place(item)?.map(|level| Step::Loop(Box::new(level))))
+                    steps.extend(self.place(item, keeps)?.map(|level| Step::Loop(Box::new(level))))
                 }
                 Member::Left { left, right, .. } => {
                     steps.extend(self.steps(left)?);
@@ -367,13 +365,14 @@ impl<'a> Order<'a> {
         is_known
     }
 
-    /// Makes an item a loop, with the conditions it can check.
-    fn place(&mut self, number: usize) -> Result<Option<Level>> {
+    /// Makes an item a loop, with the conditions it can check. `keeps`: its rows are kept in a join table
+    /// even if an index leads to them.
+    fn place(&mut self, number: usize, keeps: bool) -> Result<Option<Level>> {
         let own: Vec<usize> = self.checkable(number).collect();
         let own: Vec<Expr> = own.into_iter().filter_map(|at| self.pending[at].condition.take()).collect();
         let Some(item) = self.take(number) else { return Ok(None) };
         let mut chosen = choice(&item.source, &own, &|value| self.is_known(&item.source, value));
-        if let Some(kept) = self.kept_instead(number, &item, &chosen, &own)? {
+        if let Some(kept) = self.kept_instead(number, &item, (&chosen, keeps), &own)? {
             chosen = kept;
         }
         let level = level(item, chosen);
@@ -396,7 +395,7 @@ impl<'a> Order<'a> {
         &mut self,
         number: usize,
         item: &Item,
-        chosen: &Choice,
+        (chosen, keeps): (&Choice, bool),
         own: &[Expr],
     ) -> Result<Option<Choice>> {
         let is_lateral = !self.depends[number].is_empty();
@@ -408,7 +407,7 @@ impl<'a> Order<'a> {
         }
         // A function is called once.
         let is_called = matches!(item.source, Source::Routine(_)) && self.has_loop;
-        if !is_called && (self.is_single || self.is_steered(chosen)) {
+        if !is_called && !keeps && (self.is_single || self.is_steered(chosen)) {
             return Ok(None);
         }
         let (own, others): (Vec<Expr>, Vec<Expr>) = own

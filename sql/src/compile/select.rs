@@ -9,7 +9,7 @@ use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, Query, SetExpr};
 
-use super::access::{self, Access};
+use super::access::{self, Access, OrderColumn};
 use super::changing_with::changes_rows;
 use super::level::{Step, any_level};
 use super::order::{self, EarlyStop};
@@ -19,7 +19,7 @@ use crate::bind::aggregation::Aggregate;
 use crate::bind::select::clause_around;
 use crate::bind::tree::OutputColumn;
 use crate::bind::tree::Source;
-use crate::bind::tree::{BoundDistinct, BoundQuery, GroupBy, Limits, OrderKey, OrderTarget};
+use crate::bind::tree::{BoundDistinct, BoundQuery, GroupBy, JoinMember, Limits, OrderKey, OrderTarget};
 use crate::explain::PlanNode;
 use crate::plan::Tag;
 use crate::statement::locking::{name_of, unpack};
@@ -78,7 +78,8 @@ impl Compiler<'_> {
 
     /// Decides in which order FROM is gone through, and how.
     pub(crate) fn plan_query(&mut self, bound: BoundQuery) -> Result<BoundSelect> {
-        let early_stop = if bound.from.members.len() > 1 { early_stop(&bound) } else { None };
+        let is_join = !matches!(bound.from.members.as_slice(), [] | [JoinMember::Item(_)]);
+        let early_stop = if is_join { early_stop(&bound) } else { None };
         let (steps, constant) = order::steps(bound.from, early_stop, self)?;
         let mut planned = BoundSelect {
             steps,
@@ -261,7 +262,7 @@ fn expression_of<'q>(key: &'q OrderKey, outputs: &'q [OutputColumn]) -> &'q Expr
     }
 }
 
-/// After how many rows a query stops, and in which order, if that is one of the columns of one table.
+/// After how many rows a query stops, and in which order, if it does not have to sort them in any case.
 fn early_stop(bound: &BoundQuery) -> Option<EarlyStop> {
     let is_plain = bound.aggregates.is_empty()
         && bound.group.is_none()
@@ -272,11 +273,15 @@ fn early_stop(bound: &BoundQuery) -> Option<EarlyStop> {
         Expr::Const(value) => value.as_i64()? as f64,
         _ => UNKNOWN_LIMIT,
     };
+    if bound.order.is_empty() {
+        return Some(EarlyStop { limit, order: None });
+    }
     let row = bound.order.iter().find_map(|key| match expression_of(key, &bound.outputs) {
         Expr::Column { row, .. } => Some(*row),
         _ => None,
     })?;
-    Some(EarlyStop { row, columns: columns_of_order(&bound.order, &bound.outputs, row)?, limit })
+    let columns = columns_of_order(&bound.order, &bound.outputs, row)?;
+    Some(EarlyStop { limit, order: Some((row, columns)) })
 }
 
 /// What LIMIT is taken to be where a parameter says it.
@@ -284,17 +289,14 @@ const UNKNOWN_LIMIT: f64 = 100.0;
 
 /// The columns of a table's row that are ordered by, each with whether it descends and whether NULLs come
 /// first; `None` if it is ordered by anything else.
-fn columns_of_order(
-    order: &[OrderKey],
-    outputs: &[OutputColumn],
-    row: RowSlot,
-) -> Option<Vec<(u16, bool, bool)>> {
+fn columns_of_order(order: &[OrderKey], outputs: &[OutputColumn], row: RowSlot) -> Option<Vec<OrderColumn>> {
     let mut columns = Vec::new();
     for key in order {
         match expression_of(key, outputs) {
             Expr::Const(_) => {}
             Expr::Column { row: its_row, column } if *its_row == row => {
-                columns.push((*column, key.is_descending, key.nulls_first));
+                let (is_descending, nulls_first) = (key.is_descending, key.nulls_first);
+                columns.push(OrderColumn { column: *column, is_descending, nulls_first });
             }
             _ => return None,
         }

@@ -128,14 +128,14 @@ impl<T: Access> Run<'_, T> {
         };
         let registers = parts.registers();
         self.frame.registers[usize::from(registers.start)..usize::from(registers.end)]
-            .clone_from_slice(&kept.values);
+            .clone_from_slice(kept.values);
         self.frame.registers[usize::from(position)].put(Value::BigInt(i64::from(number)));
         if let Some((_, row)) = parts.row {
             let buffer = &mut self.frame.rows[usize::from(row)];
             buffer.key.clear();
-            buffer.key.extend_from_slice(&kept.row_key);
+            buffer.key.extend_from_slice(kept.row_key);
             buffer.bytes.clear();
-            buffer.bytes.extend_from_slice(&kept.row);
+            buffer.bytes.extend_from_slice(kept.row);
             self.set_row(row, None);
         }
         Ok(Next::Following)

@@ -27,13 +27,13 @@ const ELEMENTS: f64 = 10.0;
 const ROWS_OF_SET: f64 = 1000.0;
 
 /// Going down an index.
-const COST_OF_DESCENT: f64 = 2.0;
+const COST_OF_DESCENT: f64 = 1.0;
 /// A row that an index leads to.
 const COST_OF_FOUND: f64 = 1.0;
 /// Putting a row into a join table.
 const COST_OF_KEEPING: f64 = 4.0;
 /// Looking for a key in a join table.
-const COST_OF_PROBE: f64 = 1.5;
+pub(super) const COST_OF_PROBE: f64 = 1.0;
 
 /// How often a subquery runs that reads the row around it.
 const RUNS: f64 = 100.0;
@@ -43,16 +43,18 @@ const RUNS: f64 = 100.0;
 pub(super) struct Extension {
     /// Once.
     pub(super) build: f64,
-    /// For each row of those before it.
+    /// For each row of those before it, unless its rows are kept.
     pub(super) probe: f64,
     /// Rows for each row of those before it.
     pub(super) rows: f64,
     /// At most one.
     pub(super) is_single: bool,
+    /// What it takes once if its rows are kept in a join table although an index leads to them.
+    pub(super) kept: Option<f64>,
 }
 
 impl Extension {
-    const NOTHING: Extension = Extension { build: 0.0, probe: 0.0, rows: 1.0, is_single: true };
+    const NOTHING: Extension = Extension { build: 0.0, probe: 0.0, rows: 1.0, is_single: true, kept: None };
 
     /// Both, one after the other.
     fn then(self, next: Extension) -> Extension {
@@ -61,6 +63,7 @@ impl Extension {
             probe: self.probe + self.rows * next.probe,
             rows: self.rows * next.rows,
             is_single: self.is_single && next.is_single,
+            kept: None,
         }
     }
 }
@@ -103,6 +106,7 @@ impl Order<'_> {
                     probe,
                     rows: left.rows.max(right.rows),
                     is_single: false,
+                    kept: None,
                 }
             }
         }
@@ -135,27 +139,32 @@ impl Order<'_> {
             rows = rows.min(1.0);
         }
         let found = if chosen.is_single { 1.0 } else { total * self.share_of_all(&chosen.steering) };
-        let extension = |build, probe| Extension { build, probe, rows, is_single: chosen.is_single };
+        let kept = || {
+            let is_local = |part: &&Expr| self.reads_only(&it.source, part);
+            let local: f64 = own.iter().filter(is_local).map(|part| self.share(part)).product();
+            total + COST_OF_KEEPING * total * local
+        };
+        let extension =
+            |build, probe| Extension { build, probe, rows, is_single: chosen.is_single, kept: None };
+        let is_joined = || own.iter().any(|part| self.equality(&it.source, part).is_some());
+        let may_be_kept = !is_single && it.intent == Intent::READ && self.depends[item].is_empty();
         if self.is_steered(&chosen) {
-            return extension(0.0, COST_OF_DESCENT + COST_OF_FOUND * found);
+            let by_index = extension(0.0, COST_OF_DESCENT + COST_OF_FOUND * found);
+            let is_alternative = may_be_kept && self.is_worth_keeping() && is_joined();
+            return Extension { kept: is_alternative.then(kept), ..by_index };
         }
         if self.is_kept_for_the_statement(&it.source, &chosen, &own) {
             return extension((found + COST_OF_KEEPING * total) / RUNS, COST_OF_PROBE);
         }
-        let is_called_once = matches!(it.source, Source::Routine(_));
-        let is_kept = !is_single
-            && it.intent == Intent::READ
-            && self.depends[item].is_empty()
-            && (is_called_once || own.iter().any(|part| self.equality(&it.source, part).is_some()));
-        if is_kept {
-            let local: f64 = own
-                .iter()
-                .filter(|part| self.reads_only(&it.source, part))
-                .map(|part| self.share(part))
-                .product();
-            return extension(found + COST_OF_KEEPING * total * local, COST_OF_PROBE);
+        if may_be_kept && (matches!(it.source, Source::Routine(_)) || is_joined()) {
+            return extension(kept() - total + found, COST_OF_PROBE);
         }
         extension(0.0, found)
+    }
+
+    /// Whether the loops run once, and to their end.
+    fn is_worth_keeping(&self) -> bool {
+        self.early_stop.is_none() && self.around.outer().is_empty()
     }
 
     /// The conditions that an item's loop can check after the known items, and how it finds its rows then.

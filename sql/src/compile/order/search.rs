@@ -9,12 +9,13 @@
 //! Of orders that cost the same, the one that follows FROM longer is taken. Members of outer joins count as
 //! FROM has them; their own groups are searched when their turn comes.
 
+use hyades_engine::procedure::ir::RowSlot;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
 
-use super::super::access;
-use super::estimate::Extension;
-use super::{EarlyStop, Member, Order};
+use super::super::access::{self, OrderColumn};
+use super::estimate::{COST_OF_PROBE, Extension};
+use super::{Member, Order};
 use crate::bind::tree::Source;
 
 /// Members of which all orders are looked at.
@@ -34,14 +35,20 @@ struct Joined {
     is_single: bool,
     /// Which member came last; none if there are no members yet.
     last: Option<usize>,
+    /// Whether its rows are kept in a join table although an index leads to them.
+    keeps: bool,
 }
 
 impl Joined {
     fn and(&self, next: usize, extension: Extension) -> Joined {
         let rows = (self.rows * extension.rows).max(1.0);
+        let by_index = extension.build + self.rows * extension.probe;
+        let kept =
+            extension.kept.map(|build| build + self.rows * COST_OF_PROBE).filter(|kept| *kept < by_index);
         Joined {
-            cost: self.cost + extension.build + self.rows * extension.probe + rows * COST_OF_ROW,
+            cost: self.cost + kept.unwrap_or(by_index) + rows * COST_OF_ROW,
             rows,
+            keeps: kept.is_some(),
             is_single: self.is_single && extension.is_single,
             last: Some(next),
         }
@@ -53,11 +60,19 @@ fn contains(set: usize, member: usize) -> bool {
     set & 1 << member != 0
 }
 
+/// A step of an order.
+pub(super) struct Next {
+    /// Its number.
+    pub(super) member: usize,
+    /// As in [`Joined`].
+    pub(super) keeps: bool,
+}
+
 impl Order<'_> {
-    /// The numbers of the members, in the order of their loops.
-    pub(super) fn search(&self, members: &[Member]) -> Result<Vec<usize>> {
+    /// The members in the order of their loops.
+    pub(super) fn search(&self, members: &[Member]) -> Result<Vec<Next>> {
         if members.len() == 1 {
-            return Ok(vec![0]);
+            return Ok(vec![Next { member: 0, keeps: false }]);
         }
         let search = Search::new(self, members);
         let found = match members.len() <= MOST_SEARCHED {
@@ -103,7 +118,7 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     fn nothing(&self) -> Joined {
-        Joined { cost: 0.0, rows: 1.0, is_single: self.order.is_single, last: None }
+        Joined { cost: 0.0, rows: 1.0, is_single: self.order.is_single, last: None, keeps: false }
     }
 
     /// Whether an item comes before the next member, if these members do.
@@ -113,23 +128,26 @@ impl<'s, 'a> Search<'s, 'a> {
 
     /// The cheapest order of all, or the cheapest that begins with rows in the order that is asked for, where
     /// stopping early makes it cheaper than sorting.
-    fn all_orders(&self) -> Result<Option<Vec<usize>>> {
+    fn all_orders(&self) -> Result<Option<Vec<Next>>> {
         let any = self.cheapest(None)?;
-        let stop = self.order.early_stop.as_ref();
-        let Some((stop, first)) = stop.and_then(|stop| Some((stop, self.first_in_order(stop)?))) else {
+        let stop = self.order.early_stop.as_ref().and_then(|stop| {
+            let (row, columns) = stop.order.as_ref()?;
+            Some((stop.limit, self.first_in_order(*row, columns)?))
+        });
+        let Some((limit, first)) = stop else {
             return Ok(any.map(|(_, order)| order));
         };
         let sorted_cost =
             any.as_ref().map(|(any, _)| any.cost + any.rows * any.rows.log2() * COST_OF_COMPARISON);
         let in_order = self.cheapest(Some(first))?.filter(|(in_order, _)| {
-            let cost = in_order.cost * (stop.limit / in_order.rows).min(1.0);
+            let cost = in_order.cost * (limit / in_order.rows).min(1.0);
             sorted_cost.is_none_or(|sorted| cost <= sorted)
         });
         Ok(in_order.or(any).map(|(_, order)| order))
     }
 
     /// The member whose rows can come in this order if it is the first.
-    fn first_in_order(&self, stop: &EarlyStop) -> Option<usize> {
+    fn first_in_order(&self, wanted: RowSlot, columns: &[OrderColumn]) -> Option<usize> {
         self.members.iter().position(|member| {
             let Member::Item(item) = member else { return false };
             let Some(Source::Table { table, row, .. }) =
@@ -138,13 +156,12 @@ impl<'s, 'a> Search<'s, 'a> {
                 return false;
             };
             let (_, choice) = self.order.choice_after(*item, &|item| self.order.items[item].is_none());
-            *row == stop.row
-                && access::in_order(&table.definition(), &choice, &stop.columns, true, false).is_some()
+            *row == wanted && access::in_order(&table.definition(), &choice, columns, true, false).is_some()
         })
     }
 
     /// The best order of all members; `first`: of those that begin with this one.
-    fn cheapest(&self, first: Option<usize>) -> Result<Option<(Joined, Vec<usize>)>> {
+    fn cheapest(&self, first: Option<usize>) -> Result<Option<(Joined, Vec<Next>)>> {
         let count = self.members.len();
         let mut known = vec![None; count << count << 1];
         let mut best: Vec<Option<Joined>> = vec![None; 1 << count];
@@ -169,9 +186,9 @@ impl<'s, 'a> Search<'s, 'a> {
         let Some(all) = best[best.len() - 1] else { return Ok(None) };
         let mut order = Vec::with_capacity(count);
         let mut set = best.len() - 1;
-        while let Some(last) = best[set].and_then(|joined| joined.last) {
-            order.push(last);
-            set &= !(1 << last);
+        while let Some(Joined { last: Some(member), keeps, .. }) = best[set] {
+            order.push(Next { member, keeps });
+            set &= !(1 << member);
         }
         order.reverse();
         Ok(Some((all, order)))
@@ -200,7 +217,7 @@ impl<'s, 'a> Search<'s, 'a> {
 
     /// One member after the other: of those that share a condition with one before them, if there are any,
     /// the one that costs least with the rows that it leaves.
-    fn next_by_next(&self) -> Result<Option<Vec<usize>>> {
+    fn next_by_next(&self) -> Result<Option<Vec<Next>>> {
         let count = self.members.len();
         let mut order = Vec::with_capacity(count);
         let (mut is_placed, mut is_joined) = (vec![false; count], vec![false; count]);
@@ -234,7 +251,7 @@ impl<'s, 'a> Search<'s, 'a> {
             for neighbour in &self.neighbours[next] {
                 (is_joined[*neighbour], known[*neighbour]) = (true, None);
             }
-            order.push(next);
+            order.push(Next { member: next, keeps: chosen.keeps });
             joined = chosen;
         }
         Ok(Some(order))
