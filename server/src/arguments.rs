@@ -173,7 +173,7 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(64..=1 << 30))]
     memory_limit: Option<u64>,
     /// Memory that the statements, results and transaction of one connection may use [default: a quarter of
-    /// --memory-limit, at most 1024].
+    /// --memory-limit].
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(4..=1 << 30))]
     memory_per_connection: Option<u64>,
     /// Form of the log on standard error.

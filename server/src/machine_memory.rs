@@ -71,8 +71,9 @@ fn available_mib() -> Option<usize> {
 /// Of the memory that there is, this share may be used unless the operator says otherwise: the allocator,
 /// stacks and the system need the rest.
 const SHARE_PERCENT: u64 = 75;
-/// The most that one connection may use unless the operator says so.
-const MOST_PER_CONNECTION_MIB: u64 = 1024;
+/// One connection may use this part of it unless the operator says otherwise: a load of ten million rows in
+/// one transaction takes some gigabytes until it commits.
+const PART_OF_CONNECTION: u64 = 4;
 
 /// This part of it may be versions that only old snapshots see.
 const PART_OF_VERSIONS: usize = 8;
@@ -92,7 +93,7 @@ pub(crate) fn limits(server_mib: Option<u64>, connection_mib: Option<u64>) -> Li
             ..Limits::NONE
         };
     };
-    let connection_mib = connection_mib.unwrap_or((server_mib / 4).min(MOST_PER_CONNECTION_MIB));
+    let connection_mib = connection_mib.unwrap_or(server_mib / PART_OF_CONNECTION);
     Limits { server_bytes: bytes(server_mib), connection_bytes: bytes(connection_mib) }
 }
 
@@ -135,7 +136,7 @@ mod tests {
     #[test]
     fn what_is_not_said_follows_from_the_machine() {
         assert_eq!(limits(Some(400), None), Limits { server_bytes: 400 << 20, connection_bytes: 100 << 20 });
-        assert_eq!(limits(Some(1 << 20), None).connection_bytes, 1024 << 20);
+        assert_eq!(limits(Some(1 << 20), None).connection_bytes, 1 << 38);
         assert_eq!(limits(Some(400), Some(300)).connection_bytes, 300 << 20);
         let machine = machine_mib().expect("Linux");
         assert_eq!(
