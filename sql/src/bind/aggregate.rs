@@ -144,6 +144,7 @@ impl Binder<'_> {
                 );
             }
             AggregateMode::Forbidden(clause) => {
+                self.refuse_misplaced_outer_aggregate(name, kind, call, place)?;
                 let message = format!("aggregate functions are not allowed {clause}");
                 return self.fail(sqlstate::GROUPING_ERROR, message, place);
             }
@@ -303,6 +304,26 @@ impl Binder<'_> {
                     .collect::<Result<_>>()?;
                 Err(self.no_function(name, &shown.join(", "), place))
             }
+        }
+    }
+
+    /// Where this query may have no aggregate, there may be one of a query around it.
+    fn refuse_misplaced_outer_aggregate(
+        &mut self,
+        name: &str,
+        kind: AggregateKind,
+        call: &Function,
+        place: Place,
+    ) -> Result<()> {
+        if self.surroundings.is_empty() {
+            return Ok(());
+        }
+        let mode = std::mem::replace(&mut self.aggregate_mode, AggregateMode::Nested);
+        let bound = self.aggregate(name, kind, call, place);
+        self.aggregate_mode = mode;
+        match bound {
+            Err(error) if error.sqlstate() == sqlstate::FEATURE_NOT_SUPPORTED => Err(error),
+            _ => Ok(()),
         }
     }
 

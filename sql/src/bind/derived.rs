@@ -429,6 +429,13 @@ impl Binder<'_> {
 
     /// The rows of VALUES, of common types.
     pub(crate) fn values_rows(&mut self, values: &ast::Values) -> Result<(Vec<Vec<Expr>>, Columns)> {
+        let mode = std::mem::replace(&mut self.aggregate_mode, AggregateMode::Forbidden("in VALUES"));
+        let rows = self.typed_values_rows(values);
+        self.aggregate_mode = mode;
+        rows
+    }
+
+    fn typed_values_rows(&mut self, values: &ast::Values) -> Result<(Vec<Vec<Expr>>, Columns)> {
         let mut rows: Vec<Vec<Bound>> = Vec::new();
         for row in &values.rows {
             check_width(row.content.len())?;

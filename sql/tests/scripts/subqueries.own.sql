@@ -13,3 +13,12 @@ explain verbose select name from authors a where exists (select 1 from books whe
 drop procedure takes;
 drop table books;
 drop table authors;
+
+-- An aggregate of the query around it where the subquery itself may have none.
+create table grouped (a int, b text);
+select b, (values (count(a)), (2) order by 1 limit 1) from grouped group by b;
+select b from grouped g group by b having exists (select 1 from grouped where a < count(g.a));
+select (values (count(*)));
+values (sum(1));
+insert into grouped values (count(*), 'x');
+drop table grouped;
