@@ -4,12 +4,14 @@
 //! pgbench loads one at a time, alternating A B A B, so that a slow minute of the machine hits both. A
 //! comparison is the median of the ratios of neighbouring runs; every figure comes with its smallest and
 //! largest value. What needs no wire is measured by the program `hyades-bench` in its own process, taurus and
-//! none alternating in the same way; procedures in SQL by `hyades bench`.
+//! none alternating in the same way; procedures in SQL by `hyades bench`. sysbench, a load by COPY and a join
+//! stand in `applications`.
 //!
 //! Scheduling: on a machine without kernel preemption a thread that waits for a sync is woken late while
 //! others compute. `--realtime` runs servers, clients and probe under `chrt -r 10`, all of them, or none.
 //! Figures of different modes do not compare.
 
+mod applications;
 mod call;
 mod in_process;
 mod options;

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::call;
 use super::options::Options;
 use super::sync_probe;
 use super::table::{Line, Target};
+use super::{applications, call};
 use crate::pgbench::{self, Run};
 use crate::server::{Hyades, Instance, PostgreSql, RunningServer, System, with_prefix};
 use crate::tools::{self, Spread, quantile};
@@ -47,7 +47,8 @@ pub(super) fn measure(options: &Options, directory: &Path) -> Result<Vec<Line>> 
         COMPARISONS.iter().filter(|comparison| options.wants(comparison.name)).collect();
     let wants_latency = options.wants(LATENCY_NAME);
     let wants_call = call::is_wanted(options);
-    if chosen.is_empty() && !wants_latency && !wants_call {
+    let wants_applications = applications::is_wanted(options);
+    if chosen.is_empty() && !wants_latency && !wants_call && !wants_applications {
         return Ok(Vec::new());
     }
     let peer = System::PostgreSql(PostgreSql { settings: vec!["shared_buffers=1GB".to_owned()] });
@@ -68,6 +69,10 @@ pub(super) fn measure(options: &Options, directory: &Path) -> Result<Vec<Line>> 
     if wants_call {
         let [ours, theirs] = &sides;
         lines.extend(call::measure(options, &ours.instance, &theirs.instance, directory)?);
+    }
+    if wants_applications {
+        let [ours, theirs] = &sides;
+        lines.extend(applications::measure(options, [&ours.instance, &theirs.instance])?);
     }
     for mut side in sides {
         side.server.kill()?;
