@@ -132,10 +132,11 @@ pub(super) fn judge(hyades: &Answer, postgresql: &Answer) -> Verdict {
     }
 }
 
-/// The rows without zeros at the end of a fraction: which of 1 and 1.00 stands for both where equal rows
-/// become one is nobody's promise.
+/// The rows without zeros at the end of a fraction, and without the sign of a zero: which of 1 and 1.00, or
+/// of 0 and -0, stands for both where equal rows become one is nobody's promise.
 fn trimmed(rows: &[String]) -> Vec<String> {
     let trim = |value: &str| match value.parse::<f64>() {
+        Ok(0.0) => "0".to_owned(),
         Ok(_) if value.contains('.') => value.trim_end_matches('0').trim_end_matches('.').to_owned(),
         _ => value.to_owned(),
     };
@@ -160,6 +161,7 @@ mod tests {
         assert_eq!(judge(&error("0A000"), &rows(&["1"])), Verdict::Refused("m".to_owned()));
         assert_eq!(judge(&rows(&["1"]), &error("22012")), Verdict::Skipped);
         assert_eq!(judge(&rows(&["a|1.50"]), &rows(&["a|1.5"])), Verdict::Skipped);
+        assert_eq!(judge(&rows(&["a|-0"]), &rows(&["a|0"])), Verdict::Skipped);
         assert_eq!(judge(&error("XX000"), &error("42804")), Verdict::Differ);
     }
 }
