@@ -2,9 +2,9 @@
 //!
 //! Rows are pushed in one by one ([`StageRun::feed`]) and come out all at once ([`StageRun::finish`]):
 //! answers are buffered completely before locks are released anyway. The state outlives waits of the
-//! procedure. Everything is held in memory. What they get are ready values: the procedure evaluates, so
-//! subqueries and functions may stand anywhere. Files: `aggregate`, `combination` (UNION and its like),
-//! `array_of`, `row_keys` (what tells rows apart).
+//! procedure. Everything is held in memory, but of a sort with LIMIT only what is wanted. What they get are
+//! ready values: the procedure evaluates, so subqueries and functions may stand anywhere. Files: `aggregate`,
+//! `combination` (UNION and its like), `array_of`, `row_keys` (what tells rows apart).
 
 mod accumulator;
 mod aggregate;
@@ -43,12 +43,33 @@ struct SortingRun {
 
 impl Stage for Sorting {
     fn start(self: Arc<Self>, registers: &[Value]) -> Box<dyn StageRun> {
+        Box::new(SortingRun::begin(self, registers))
+    }
+}
+
+impl SortingRun {
+    fn begin(sorting: Arc<Sorting>, registers: &[Value]) -> SortingRun {
         let count = |register: Register| {
             let number = registers.get(usize::from(register)).and_then(Value::as_i64);
             number.and_then(|number| usize::try_from(number).ok())
         };
-        let (limit, offset) = (self.limit.and_then(count), self.offset.and_then(count).unwrap_or(0));
-        Box::new(SortingRun { sorting: self, limit, offset, rows: Vec::new(), seen: RowKeys::default() })
+        let (limit, offset) = (sorting.limit.and_then(count), sorting.offset.and_then(count).unwrap_or(0));
+        SortingRun { sorting, limit, offset, rows: Vec::new(), seen: RowKeys::default() }
+    }
+
+    /// How many rows of those that have come are wanted, if that is known before they have all come.
+    fn wanted(&self) -> Option<usize> {
+        let comes_late = matches!(self.sorting.distinct, Distinct::On(_));
+        let limit = self.limit.filter(|_| !comes_late)?;
+        limit.checked_add(self.offset).filter(|wanted| *wanted <= MOST_WANTED)
+    }
+
+    /// Keeps the first rows of those that have come. Of equal rows these are the ones that came first, and
+    /// they stay before those that are still to come.
+    fn forget_last(&mut self, wanted: usize) -> Result<()> {
+        sort(&mut self.rows, &self.sorting.sort)?;
+        self.rows.truncate(wanted);
+        Ok(())
     }
 }
 
@@ -60,7 +81,10 @@ impl StageRun for SortingRun {
             return Ok(());
         }
         self.rows.push(values.iter_mut().map(std::mem::take).collect());
-        Ok(())
+        match self.wanted() {
+            Some(wanted) if self.rows.len() >= (2 * wanted).max(RUN_ROWS) => self.forget_last(wanted),
+            _ => Ok(()),
+        }
     }
 
     /// The state is empty afterwards.
@@ -97,6 +121,8 @@ impl StageRun for SortingRun {
 const UNITS_PER_ROW: u32 = 10;
 /// Bytes of texts that are compared in about ten nanoseconds.
 const BYTES_PER_UNIT: usize = 64;
+/// Where more rows are wanted, they are kept until the end.
+const MOST_WANTED: usize = 1 << 20;
 /// Rows sorted without a look at whether the statement is to stop.
 const RUN_ROWS: usize = 512;
 
@@ -172,6 +198,32 @@ fn merge(left: Vec<Row>, right: Vec<Row>, keys: &[SortKey], merged: &mut Vec<Row
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_keeps_few_rows_and_the_right_ones() {
+        let key = |value, is_descending| SortKey { value, is_descending, nulls_first: false, is_char: false };
+        let row = |at: i32| vec![Value::Integer(at * 7919 % 101), Value::Integer(at)];
+        for (limit, offset) in [(0, 0), (1, 0), (3, 5), (300, 700)] {
+            let sorting = Arc::new(Sorting {
+                sort: vec![key(0, true)],
+                limit: Some(0),
+                offset: Some(1),
+                width: 2,
+                ..Sorting::default()
+            });
+            let registers = [Value::BigInt(limit), Value::BigInt(offset)];
+            let mut run = SortingRun::begin(sorting, &registers);
+            for at in 0..20_000 {
+                run.feed(&mut row(at)).unwrap();
+                assert!(run.rows.len() < RUN_ROWS.max(2000), "{limit}: {} rows", run.rows.len());
+            }
+            let mut expected: Vec<Row> = (0..20_000).map(row).collect();
+            expected.sort_by(|left, right| compare_rows(left, right, &[key(0, true)]));
+            let expected = expected.into_iter().skip(usize::try_from(offset).unwrap());
+            let expected: Vec<Row> = expected.take(usize::try_from(limit).unwrap()).collect();
+            assert_eq!(run.finish(&Environment::default()).unwrap(), expected);
+        }
+    }
 
     #[test]
     fn long_inputs_are_sorted_as_the_library_does() {
