@@ -12,14 +12,15 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Direction, Expr, IndexNumber, RowSlot, ScanBound, ScanRange};
+use hyades_engine::procedure::ir::{
+    Direction, Expr, IndexNumber, JoinSlot, Register, RowSlot, ScanBound, ScanRange,
+};
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{IndexColumn, IndexKind, TableDefinition};
 use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 
-use super::level::Kept;
 use crate::bind::operator::mirrored;
 use crate::evaluation;
 use crate::expr;
@@ -69,6 +70,32 @@ impl Access {
             Access::Kept(_) => None,
         }
     }
+}
+
+/// How the rows of a level are kept in a join table.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    pub(crate) join: JoinSlot,
+    /// How they are read in the first place, and which of them.
+    pub(crate) build: Choice,
+    /// The values that they are kept under,
+    pub(crate) key: Vec<Expr>,
+    /// and those that they are looked for with.
+    pub(crate) probe: Vec<Expr>,
+    pub(crate) reading: Reading,
+}
+
+/// When the rows of a join table are read.
+#[derive(Clone, Debug)]
+pub(crate) enum Reading {
+    /// Before the loops, each time these run.
+    EachTime,
+    /// Before the loops, the first time in a statement that they run. The register, NULL until then, says
+    /// that it has happened.
+    Once(Register),
+    /// The second time in a statement that the loops run, for which the register counts: NULL, false, then
+    /// true. The first time the rows are gone through in this way: there may be no second time.
+    SecondTime(Register, Box<Choice>),
 }
 
 /// An access and what remains to be checked.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Expr, Instruction, Intent, Register, RowSlot, Strength};
+use hyades_engine::procedure::ir::{Expr, Instruction, Intent, Register, RowSlot, Strength, TableIndex};
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{ColumnDefinition, Identity};
 use hyades_types::error::{Result, sqlstate};
@@ -13,7 +13,6 @@ use hyades_types::value::Value;
 use sqlparser::ast::{self, AssignmentTarget, FromTable, TableFactor, TableWithJoins, UpdateTableFromKind};
 use sqlparser::tokenizer::Location;
 
-use super::collected_change::Change;
 use super::insert::{generated_always, is_default};
 use super::level::{Step, for_each_level};
 use super::select::{described, is_single};
@@ -27,9 +26,46 @@ use crate::bind::view_target::{ChangeTarget, ViewChange};
 use crate::bind::{Place, start_of, start_of_query};
 use crate::explain::PlanNode;
 use crate::expr;
+use crate::plan::Tag;
 use crate::statement::cursor_syntax;
 use crate::statement::element_target;
 use crate::statement::names::{fold, parts};
+
+/// What happens to each row.
+pub(super) enum Change {
+    Update(Vec<(u16, Expr)>),
+    Delete,
+}
+
+impl Change {
+    pub(super) fn verb(&self) -> &'static str {
+        match self {
+            Change::Update(_) => "Update",
+            Change::Delete => "Delete",
+        }
+    }
+
+    pub(super) fn tag(&self) -> Tag {
+        match self {
+            Change::Update(_) => Tag::Update,
+            Change::Delete => Tag::Delete,
+        }
+    }
+
+    pub(super) fn instruction(&self, table: TableIndex, row: RowSlot) -> Instruction {
+        match self {
+            Change::Update(set) => Instruction::Update { table, row, set: set.clone() },
+            Change::Delete => Instruction::Delete { table, row },
+        }
+    }
+
+    pub(super) fn new_values(&self) -> &[(u16, Expr)] {
+        match self {
+            Change::Update(set) => set,
+            Change::Delete => &[],
+        }
+    }
+}
 
 /// The table being changed.
 pub(super) struct Changed {

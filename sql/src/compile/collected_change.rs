@@ -9,52 +9,15 @@
 //! beside the same rows of the others.
 
 use hyades_engine::procedure::ir::{
-    Expr, Instruction, Intent, JoinStep, JoinedParts, Register, RowSlot, Strength, TableIndex,
+    Expr, Instruction, Intent, JoinStep, JoinedParts, Register, Strength, TableIndex,
 };
 use hyades_types::error::Result;
 use hyades_types::value::Value;
 
-use super::change::Changed;
+use super::change::{Change, Changed};
 use super::select::{described, is_single};
 use super::{CompiledQuery, Compiler};
 use crate::expr;
-use crate::plan::Tag;
-
-/// What happens to each row.
-pub(super) enum Change {
-    Update(Vec<(u16, Expr)>),
-    Delete,
-}
-
-impl Change {
-    pub(super) fn verb(&self) -> &'static str {
-        match self {
-            Change::Update(_) => "Update",
-            Change::Delete => "Delete",
-        }
-    }
-
-    pub(super) fn tag(&self) -> Tag {
-        match self {
-            Change::Update(_) => Tag::Update,
-            Change::Delete => Tag::Delete,
-        }
-    }
-
-    pub(super) fn instruction(&self, table: TableIndex, row: RowSlot) -> Instruction {
-        match self {
-            Change::Update(set) => Instruction::Update { table, row, set: set.clone() },
-            Change::Delete => Instruction::Delete { table, row },
-        }
-    }
-
-    fn new_values(&self) -> &[(u16, Expr)] {
-        match self {
-            Change::Update(set) => set,
-            Change::Delete => &[],
-        }
-    }
-}
 
 /// What is kept beside a row, in registers that follow each other: the new values, then values of the other
 /// relations.

@@ -5,8 +5,8 @@ use hyades_engine::procedure::listing::{conditions, shown};
 use hyades_types::error::Result;
 use hyades_types::value::SqlType;
 
-use super::access::Access;
-use super::level::{Kept, Level, Step, only_level};
+use super::access::{Access, Kept};
+use super::level::{Level, Step, only_level};
 use super::select::BoundSelect;
 use super::{Compiler, Purpose, compile_for, shifted};
 use crate::answer::{Response, ResultColumn};

@@ -23,8 +23,8 @@ use hyades_types::error::Result;
 use hyades_types::value::Value;
 
 use super::Compiler;
-use super::access::Choice;
-use super::level::{Kept, Level};
+use super::access::{Choice, Kept};
+use super::level::Level;
 use super::loops::Body;
 use super::order::Around;
 use super::outer_join::{is_null, not, truth};

@@ -6,9 +6,9 @@
 //! join is a step whose inner loops run for every row of those before it; where they find nothing, the steps
 //! after it see a row of NULLs instead.
 
-use hyades_engine::procedure::ir::{Expr, Intent, JoinSlot, Register};
+use hyades_engine::procedure::ir::{Expr, Intent};
 
-use super::access::{Access, Choice};
+use super::access::{Access, Choice, Kept};
 use crate::bind::tree::Source;
 
 /// One part of the nest, inside those before it.
@@ -49,32 +49,6 @@ pub(crate) struct FullJoin {
     /// Kept in a join table; its filter is what the join asks besides.
     pub(crate) right: Level,
     pub(crate) after: Vec<Expr>,
-}
-
-/// How the rows of a level are kept in a join table.
-#[derive(Clone, Debug)]
-pub(crate) struct Kept {
-    pub(crate) join: JoinSlot,
-    /// How they are read in the first place, and which of them.
-    pub(crate) build: Choice,
-    /// The values that they are kept under,
-    pub(crate) key: Vec<Expr>,
-    /// and those that they are looked for with.
-    pub(crate) probe: Vec<Expr>,
-    pub(crate) reading: Reading,
-}
-
-/// When the rows of a join table are read.
-#[derive(Clone, Debug)]
-pub(crate) enum Reading {
-    /// Before the loops, each time these run.
-    EachTime,
-    /// Before the loops, the first time in a statement that they run. The register, NULL until then, says
-    /// that it has happened.
-    Once(Register),
-    /// The second time in a statement that the loops run, for which the register counts: NULL, false, then
-    /// true. The first time the rows are gone through in this way: there may be no second time.
-    SecondTime(Register, Box<Choice>),
 }
 
 impl Level {

@@ -11,8 +11,8 @@ use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 
 use super::Compiler;
-use super::access::{Access, narrowed};
-use super::level::{Level, Reading, Step};
+use super::access::{Access, Reading, narrowed};
+use super::level::{Level, Step};
 use crate::bind::tree::{DerivedTable, RoutineSource, Series, Source};
 use crate::evaluation;
 

@@ -20,9 +20,9 @@ use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::SqlType;
 
-use super::access::{self, Access, Choice, OrderColumn};
+use super::access::{self, Access, Choice, Kept, OrderColumn, Reading};
 use super::index_expressions::with_computed;
-use super::level::{FullJoin, Kept, LeftJoin, Level, Reading, Step};
+use super::level::{FullJoin, LeftJoin, Level, Step};
 use crate::bind::tree::{Item, JoinGroup, JoinMember, OuterJoin, Source};
 use crate::expr;
 

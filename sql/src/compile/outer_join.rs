@@ -8,7 +8,8 @@ use hyades_types::error::Result;
 use hyades_types::value::Value;
 
 use super::Compiler;
-use super::level::{FullJoin, Kept, LeftJoin, Level, Reading, Step, for_each_level};
+use super::access::{Kept, Reading};
+use super::level::{FullJoin, LeftJoin, Level, Step, for_each_level};
 use super::loops::Body;
 use crate::bind::tree::Source;
 

@@ -2,8 +2,7 @@
 //!
 //! Hyades has no roles: whoever asks is the one who owns everything.
 
-use hyades_engine::procedure::compiled_routine::Schemas;
-use hyades_types::search_path::{PUBLIC, SearchPath};
+use hyades_types::search_path::PUBLIC;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, Value};
 
@@ -15,13 +14,6 @@ use super::snapshot::System;
 const UTF8: i32 = 6;
 /// The tablespace of a database.
 const PG_DEFAULT: u32 = 1663;
-
-/// The schemas of the catalog: number and name.
-const SCHEMAS: [(u32, &str); 3] = [
-    (object_id::PG_TOAST, "pg_toast"),
-    (PG_CATALOG, "pg_catalog"),
-    (object_id::INFORMATION_SCHEMA, "information_schema"),
-];
 
 /// The role that PostgreSQL lets own the schema `public`.
 pub(super) const DATABASE_OWNER_NAME: &str = "pg_database_owner";
@@ -38,18 +30,6 @@ pub(super) const COMMENTS: [(u32, u32, &str); 2] = [
     (PLPGSQL_EXTENSION, object_id::PG_EXTENSION, "PL/pgSQL procedural language"),
     (object_id::PLPGSQL, object_id::PG_LANGUAGE, "PL/pgSQL procedural language"),
 ];
-
-/// All schemas: those of the catalog, those that were created, in the order of their numbers, and that of the
-/// session's temporary relations.
-pub(super) fn schemas(path: &SearchPath, created: &Schemas) -> Vec<(u32, String)> {
-    let own = path.temporary().map(|name| (object_id::of_temporary_schema(name), name.to_owned()));
-    let of_catalog = SCHEMAS.into_iter().map(|(oid, name)| (oid, name.to_owned()));
-    let created = created.iter().map(|(name, id)| (id.0, name.to_owned()));
-    let mut all: Vec<(u32, String)> = of_catalog.chain(created).collect();
-    all.sort_unstable();
-    all.extend(own);
-    all
-}
 
 /// `pg_namespace`
 pub(super) fn namespaces(system: &System) -> Vec<NamedRow> {

@@ -16,7 +16,6 @@ use hyades_types::sequence::Sequence;
 use hyades_types::value::SqlType;
 
 use super::class::{self, Class};
-use super::cluster;
 use super::object_id;
 use super::row::NamedRow;
 use crate::settings::Shown;
@@ -89,7 +88,7 @@ impl System {
     pub(crate) fn new(facts: Facts) -> System {
         let definitions: Vec<Arc<TableDefinition>> =
             facts.tables.iter().map(|table| table.definition()).collect();
-        let schemas = cluster::schemas(&facts.path, &facts.schemas);
+        let schemas = all_schemas(&facts.path, &facts.schemas);
         let classes = class::all(&facts.tables, &facts.sequences, &definitions, &schemas);
         let by_oid = classes.iter().enumerate().map(|(at, class)| (class.oid, at)).collect();
         System { facts, definitions, classes, schemas, by_oid }
@@ -130,4 +129,23 @@ impl fmt::Debug for System {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("System").field("classes", &self.classes.len()).finish_non_exhaustive()
     }
+}
+
+/// The schemas of the catalog: number and name.
+const SCHEMAS: [(u32, &str); 3] = [
+    (object_id::PG_TOAST, "pg_toast"),
+    (object_id::PG_CATALOG, "pg_catalog"),
+    (object_id::INFORMATION_SCHEMA, "information_schema"),
+];
+
+/// All schemas: those of the catalog, those that were created, in the order of their numbers, and that of the
+/// session's temporary relations.
+fn all_schemas(path: &SearchPath, created: &Schemas) -> Vec<(u32, String)> {
+    let own = path.temporary().map(|name| (object_id::of_temporary_schema(name), name.to_owned()));
+    let of_catalog = SCHEMAS.into_iter().map(|(oid, name)| (oid, name.to_owned()));
+    let created = created.iter().map(|(name, id)| (id.0, name.to_owned()));
+    let mut all: Vec<(u32, String)> = of_catalog.chain(created).collect();
+    all.sort_unstable();
+    all.extend(own);
+    all
 }
