@@ -61,7 +61,7 @@ impl SortingRun {
     fn wanted(&self) -> Option<usize> {
         let comes_late = matches!(self.sorting.distinct, Distinct::On(_));
         let limit = self.limit.filter(|_| !comes_late)?;
-        limit.checked_add(self.offset).filter(|wanted| *wanted <= MOST_WANTED)
+        limit.checked_add(self.offset)
     }
 
     /// Keeps the first rows of those that have come. Of equal rows these are the ones that came first, and
@@ -82,7 +82,9 @@ impl StageRun for SortingRun {
         }
         self.rows.push(values.iter_mut().map(std::mem::take).collect());
         match self.wanted() {
-            Some(wanted) if self.rows.len() >= (2 * wanted).max(RUN_ROWS) => self.forget_last(wanted),
+            Some(wanted) if self.rows.len() >= wanted.saturating_mul(2).max(RUN_ROWS) => {
+                self.forget_last(wanted)
+            }
             _ => Ok(()),
         }
     }
@@ -121,8 +123,6 @@ impl StageRun for SortingRun {
 const UNITS_PER_ROW: u32 = 10;
 /// Bytes of texts that are compared in about ten nanoseconds.
 const BYTES_PER_UNIT: usize = 64;
-/// Where more rows are wanted, they are kept until the end.
-const MOST_WANTED: usize = 1 << 20;
 /// Rows sorted without a look at whether the statement is to stop.
 const RUN_ROWS: usize = 512;
 

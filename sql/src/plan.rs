@@ -437,7 +437,7 @@ impl RunPlan {
 /// The size of a table when a statement was compiled.
 #[derive(Clone, Debug)]
 pub(crate) struct JudgedSize {
-    table: Arc<Table>,
+    pub(crate) table: Arc<Table>,
     pub(crate) rows: u64,
 }
 

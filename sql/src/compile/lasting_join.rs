@@ -60,6 +60,9 @@ impl Around for Compiler<'_> {
         if self.nested.is_some() {
             return JudgedSize::FEWEST_ROWS as f64;
         }
+        if let Some(judged) = self.judged.iter().find(|judged| Arc::ptr_eq(&judged.table, table)) {
+            return judged.rows as f64;
+        }
         let judged = JudgedSize::of(table);
         let rows = judged.rows;
         self.judged.push(judged);

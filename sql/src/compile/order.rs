@@ -131,6 +131,15 @@ enum Member {
     },
 }
 
+impl Member {
+    fn items(&self) -> &[usize] {
+        match self {
+            Member::Item(item) => std::slice::from_ref(item),
+            Member::Left { items, .. } | Member::Full { items, .. } => items,
+        }
+    }
+}
+
 /// Whether a condition compares a relation with what is known beside it: both sides.
 type Equality<'f, 'a> = dyn Fn(&Order<'a>, &Expr) -> Option<(Expr, Expr)> + 'f;
 
@@ -152,7 +161,7 @@ struct Order<'a> {
     pending: Vec<Pending>,
     /// For each item the conditions that read it.
     readers: Vec<Vec<usize>>,
-    /// For each item how many rows it is taken to have.
+    /// For each item how many rows it is taken to have, if there are several items.
     row_counts: Vec<f64>,
     constant: Vec<Expr>,
     /// Whether the loops so far find at most one row together.
@@ -187,6 +196,11 @@ impl<'a> Order<'a> {
         };
         let mut conditions = Vec::new();
         order.add_group(from, None, &mut conditions);
+        // One alone is in no order.
+        if order.items.len() > 1 {
+            let count = |item: &Item| estimate::row_count(&item.source, order.around);
+            order.row_counts = order.items.iter().flatten().map(count).collect();
+        }
         order.rows.sort_unstable();
         order.registers.sort_unstable();
         order.depends =
@@ -238,12 +252,8 @@ impl<'a> Order<'a> {
             Source::Table { table, row, .. } => {
                 self.rows.push((*row, number));
                 self.tables.push((*row, Arc::clone(table)));
-                self.row_counts.push(self.around.row_count(table));
             }
-            source => {
-                self.registers.extend(source.registers().iter().map(|register| (*register, number)));
-                self.row_counts.push(estimate::rows_of_set(source));
-            }
+            source => self.registers.extend(source.registers().iter().map(|register| (*register, number))),
         }
         self.items.push(Some(item));
         self.group_of.push(group);
@@ -291,22 +301,11 @@ impl<'a> Order<'a> {
         part.for_each_part(&mut |inner| self.for_each_read(inner, found));
     }
 
-    fn items_in(&self, member: &Member) -> Vec<usize> {
-        match member {
-            Member::Item(item) => vec![*item],
-            Member::Left { items, .. } | Member::Full { items, .. } => items.clone(),
-        }
-    }
-
     /// Whether everything that a member reads itself is known.
     fn is_ready(&self, member: &Member, is_known: &dyn Fn(usize) -> bool) -> bool {
-        match member {
-            Member::Item(item) => self.depends[*item].iter().all(|item| is_known(*item)),
-            Member::Left { items, .. } | Member::Full { items, .. } => items
-                .iter()
-                .flat_map(|item| &self.depends[*item])
-                .all(|item| is_known(*item) || items.contains(item)),
-        }
+        let items = member.items();
+        let mut depends = items.iter().flat_map(|item| &self.depends[*item]);
+        depends.all(|item| is_known(*item) || items.contains(item))
     }
 
     /// The loops of a group, inside those that there are already.
@@ -316,7 +315,8 @@ impl<'a> Order<'a> {
         let mut members: Vec<Option<Member>> = members.into_iter().map(Some).collect();
         let mut steps = Vec::with_capacity(members.len());
         for search::Next { member, keeps } in order {
-            match members[member].take().expect("each stands in the order once") {
+            let Some(member) = members[member].take() else { continue };
+            match member {
                 Member::Item(item) => {
                     steps.extend(self.place(item, keeps)?.map(|level| Step::Loop(Box::new(level))))
                 }

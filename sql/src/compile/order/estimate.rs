@@ -4,13 +4,13 @@
 //! nothing tells how many values a column has, the numbers are PostgreSQL's for that case (`selfuncs.h`).
 //! Costs are in units of one row that a scan goes through.
 
-use hyades_engine::procedure::ir::{Expr, Intent};
+use hyades_engine::procedure::ir::{Expr, Intent, RowSlot};
 use hyades_types::definition::TableDefinition;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::Value;
 
 use super::super::access::{self, Choice};
-use super::{Member, Order, choice, item_of};
+use super::{Around, Member, Order, choice, item_of};
 use crate::bind::tree::Source;
 
 /// Values of a column of which nothing is known.
@@ -68,11 +68,12 @@ impl Extension {
     }
 }
 
-/// Rows of what is no table.
-pub(super) fn rows_of_set(source: &Source) -> f64 {
+/// How many rows a relation is taken to have.
+pub(super) fn row_count(source: &Source, around: &mut dyn Around) -> f64 {
     match source {
+        Source::Table { table, .. } => around.row_count(table),
         Source::Routine(routine) if !routine.is_set => 1.0,
-        _ => ROWS_OF_SET,
+        Source::Series(_) | Source::Routine(_) | Source::Query(_) | Source::Working(..) => ROWS_OF_SET,
     }
 }
 
@@ -88,10 +89,10 @@ impl Order<'_> {
         match member {
             Member::Item(item) => self.extension_by_item(*item, is_known, is_single),
             Member::Left { left, right, .. } => {
-                let left_items: Vec<usize> =
-                    self.groups[*left].members.iter().flat_map(|member| self.items_in(member)).collect();
+                let members = &self.groups[*left].members;
+                let is_left = |item: usize| members.iter().any(|member| member.items().contains(&item));
                 let found = self.extension_by_group(*left, is_known, is_single);
-                let is_known = |item: usize| is_known(item) || left_items.contains(&item);
+                let is_known = |item: usize| is_known(item) || is_left(item);
                 let mut other = self.extension_by_group(*right, &is_known, is_single && found.is_single);
                 other.rows = other.rows.max(1.0);
                 found.then(other)
@@ -125,7 +126,7 @@ impl Order<'_> {
             let is_known = |item: usize| is_known(item) || before.contains(&item);
             let next = self.extension(member, &is_known, is_single && all.is_single);
             all = all.then(next);
-            before.extend(self.items_in(member));
+            before.extend(member.items());
         }
         all
     }
@@ -139,10 +140,10 @@ impl Order<'_> {
             rows = rows.min(1.0);
         }
         let found = if chosen.is_single { 1.0 } else { total * self.share_of_all(&chosen.steering) };
-        let kept = || {
+        let keeping = || {
             let is_local = |part: &&Expr| self.reads_only(&it.source, part);
             let local: f64 = own.iter().filter(is_local).map(|part| self.share(part)).product();
-            total + COST_OF_KEEPING * total * local
+            COST_OF_KEEPING * total * local
         };
         let extension =
             |build, probe| Extension { build, probe, rows, is_single: chosen.is_single, kept: None };
@@ -151,13 +152,13 @@ impl Order<'_> {
         if self.is_steered(&chosen) {
             let by_index = extension(0.0, COST_OF_DESCENT + COST_OF_FOUND * found);
             let is_alternative = may_be_kept && self.is_worth_keeping() && is_joined();
-            return Extension { kept: is_alternative.then(kept), ..by_index };
+            return Extension { kept: is_alternative.then(|| total + keeping()), ..by_index };
         }
         if self.is_kept_for_the_statement(&it.source, &chosen, &own) {
             return extension((found + COST_OF_KEEPING * total) / RUNS, COST_OF_PROBE);
         }
         if may_be_kept && (matches!(it.source, Source::Routine(_)) || is_joined()) {
-            return extension(kept() - total + found, COST_OF_PROBE);
+            return extension(found + keeping(), COST_OF_PROBE);
         }
         extension(0.0, found)
     }
@@ -222,26 +223,21 @@ impl Order<'_> {
 
     /// How many values an expression has in the rows of its table; 1 if it reads none.
     fn distinct_values(&self, value: &Expr) -> f64 {
-        let mut most: f64 = 1.0;
-        let mut look = |part: &Expr| match part {
-            Expr::Column { row, column } => {
-                let table = self.tables.iter().find(|(known, _)| known == row);
-                let (Some((_, table)), Some(item)) = (table, item_of(&self.rows, *row)) else { return };
-                let rows = self.row_counts[item];
-                let is_unique = is_unique(&table.definition(), *column);
-                most = most.max(if is_unique { rows } else { rows.min(DISTINCT_VALUES) });
-            }
-            Expr::Register(_) if !self.reads(part).is_empty() => most = most.max(DISTINCT_VALUES),
-            _ => {}
+        let mut most: f64 = match value {
+            Expr::Column { row, column } => self.distinct_values_of_column(*row, *column),
+            Expr::Register(register) if item_of(&self.registers, *register).is_some() => DISTINCT_VALUES,
+            _ => 1.0,
         };
-        for_each_part(value, &mut look);
+        value.for_each_part(&mut |part| most = most.max(self.distinct_values(part)));
         most
     }
-}
 
-fn for_each_part(value: &Expr, look: &mut dyn FnMut(&Expr)) {
-    look(value);
-    value.for_each_part(&mut |inner| for_each_part(inner, look));
+    fn distinct_values_of_column(&self, row: RowSlot, column: u16) -> f64 {
+        let table = self.tables.iter().find(|(known, _)| *known == row);
+        let (Some((_, table)), Some(item)) = (table, item_of(&self.rows, row)) else { return 1.0 };
+        let rows = self.row_counts[item];
+        if is_unique(&table.definition(), column) { rows } else { rows.min(DISTINCT_VALUES) }
+    }
 }
 
 /// Whether no two rows have the same value in this column alone.

@@ -98,16 +98,14 @@ impl<'s, 'a> Search<'s, 'a> {
     fn new(order: &'s Order<'a>, members: &'s [Member]) -> Search<'s, 'a> {
         let mut member_of = vec![None; order.items.len()];
         for (number, member) in members.iter().enumerate() {
-            order.items_in(member).into_iter().for_each(|item| member_of[item] = Some(number));
+            member.items().iter().for_each(|item| member_of[*item] = Some(number));
         }
         let mut neighbours = vec![Vec::new(); members.len()];
         for pending in order.pending.iter().filter(|pending| pending.condition.is_some()) {
             let mut joined: Vec<usize> = pending.reads.iter().filter_map(|item| member_of[*item]).collect();
             joined.dedup();
-            for (at, member) in joined.iter().enumerate() {
-                neighbours[*member].extend(
-                    joined.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, other)| *other),
-                );
+            for member in &joined {
+                neighbours[*member].extend(joined.iter().filter(|other| *other != member));
             }
         }
         for neighbours in &mut neighbours {
@@ -129,7 +127,8 @@ impl<'s, 'a> Search<'s, 'a> {
     /// The cheapest order of all, or the cheapest that begins with rows in the order that is asked for, where
     /// stopping early makes it cheaper than sorting.
     fn all_orders(&self) -> Result<Option<Vec<Next>>> {
-        let any = self.cheapest(None)?;
+        let mut known = vec![None; self.members.len() << self.members.len() << 1];
+        let any = self.cheapest(None, &mut known)?;
         let stop = self.order.early_stop.as_ref().and_then(|stop| {
             let (row, columns) = stop.order.as_ref()?;
             Some((stop.limit, self.first_in_order(*row, columns)?))
@@ -139,7 +138,7 @@ impl<'s, 'a> Search<'s, 'a> {
         };
         let sorted_cost =
             any.as_ref().map(|(any, _)| any.cost + any.rows * any.rows.log2() * COST_OF_COMPARISON);
-        let in_order = self.cheapest(Some(first))?.filter(|(in_order, _)| {
+        let in_order = self.cheapest(Some(first), &mut known)?.filter(|(in_order, _)| {
             let cost = in_order.cost * (limit / in_order.rows).min(1.0);
             sorted_cost.is_none_or(|sorted| cost <= sorted)
         });
@@ -155,15 +154,22 @@ impl<'s, 'a> Search<'s, 'a> {
             else {
                 return false;
             };
+            if *row != wanted {
+                return false;
+            }
             let (_, choice) = self.order.choice_after(*item, &|item| self.order.items[item].is_none());
-            *row == wanted && access::in_order(&table.definition(), &choice, columns, true, false).is_some()
+            access::in_order(&table.definition(), &choice, columns, true, false).is_some()
         })
     }
 
-    /// The best order of all members; `first`: of those that begin with this one.
-    fn cheapest(&self, first: Option<usize>) -> Result<Option<(Joined, Vec<Next>)>> {
+    /// The best order of all members; `first`: of those that begin with this one. `known`: see
+    /// [`Search::known_extension`].
+    fn cheapest(
+        &self,
+        first: Option<usize>,
+        known: &mut [Option<Extension>],
+    ) -> Result<Option<(Joined, Vec<Next>)>> {
         let count = self.members.len();
-        let mut known = vec![None; count << count << 1];
         let mut best: Vec<Option<Joined>> = vec![None; 1 << count];
         best[0] = Some(self.nothing());
         for set in 0..best.len() {
@@ -173,7 +179,7 @@ impl<'s, 'a> Search<'s, 'a> {
                 if set == 0 && first.is_some_and(|first| first != next) {
                     continue;
                 }
-                let Some(extension) = self.known_extension(next, set, joined.is_single, &mut known) else {
+                let Some(extension) = self.known_extension(next, set, joined.is_single, known) else {
                     continue;
                 };
                 let candidate = joined.and(next, extension);
