@@ -316,9 +316,7 @@ fn replayed_as_before(
     let mut clients = clients.map_err(as_text)?;
     let [in_log_0, in_log_1] = clients.get_disjoint_mut(casting.clients).expect("two of them");
     for key in 0..CALLS {
-        in_log_0.begin();
-        in_log_0.put_number(key * 10, 1).map_err(as_text)?;
-        in_log_0.commit().and_then(|durability| durability.wait()).map_err(as_text)?;
+        put_durably(in_log_0, key * 10).map_err(as_text)?;
     }
     let worked = work(&disk, &*engine, [in_log_0, in_log_1]);
     disk.hold_writes_under(None);
@@ -346,11 +344,6 @@ fn forgotten_writers_are_followed(attempt: u64) -> Outcome {
     const BEFORE: u64 = 2000;
     const AFTER: u64 = 1000;
     replayed_as_before(attempt, Casting { logs: 2, clients: [0, 1] }, |disk, _, [in_log_0, in_log_1]| {
-        let put_durably = |client: &mut Client, key| {
-            client.begin();
-            client.put_number(key, 1)?;
-            client.commit()?.wait()
-        };
         disk.hold_writes_under(Some(&Path::new(DATA).join("logs/log-0")));
         put(in_log_0, 0)?;
         (0..BEFORE).try_for_each(|number| put_durably(in_log_1, KEY + 10 + number % 10))?;
@@ -366,6 +359,12 @@ fn command(client: &mut Client, name: &str, arguments: [u64; 3]) -> Result<(), E
     let arguments = arguments.map(|argument| big(argument as i64));
     let parameters = if name == "surroundings" { 1 } else { 3 };
     client.call(name, &arguments[..parameters], Logging::Command).map(drop)
+}
+
+fn put_durably(client: &mut Client, key: u64) -> Result<(), Error> {
+    client.begin();
+    client.put_number(key, 1)?;
+    client.commit()?.wait()
 }
 
 fn put(client: &mut Client, key: u64) -> Result<(), Error> {
