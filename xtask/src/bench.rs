@@ -18,6 +18,7 @@ mod options;
 mod procedures;
 pub(crate) mod sync_probe;
 mod table;
+mod turns;
 mod wire;
 
 use anyhow::{Context, Result};

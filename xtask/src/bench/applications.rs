@@ -15,8 +15,9 @@ use postgres::Client;
 
 use super::options::Options;
 use super::table::{Line, Target};
+use super::turns::by_turns;
 use crate::server::{Instance, PASSWORD, with_prefix};
-use crate::tools::{self, Spread};
+use crate::tools;
 
 /// sysbench's tests: their lines and names. Each must reach [`SYSBENCH_FACTOR`] times PostgreSQL's rate.
 const SYSBENCH: &[(&str, &str)] = &[
@@ -68,49 +69,20 @@ pub(super) fn measure(options: &Options, sides: [&Instance; 2]) -> Result<Vec<Li
                 transactions_per_second(&tools::output_of(&mut command)?)
             };
             let target = Target::AtLeast(SYSBENCH_FACTOR);
-            lines.push(compare(name, "/s", options.rounds, target, sides, rate)?);
+            lines.push(by_turns(name, "/s", options.rounds, target, sides, rate)?);
         }
     }
     if options.wants(JOIN_NAME) {
         for side in sides {
             side.connect()?.batch_execute(JOIN_TABLES).context("the tables of the join")?;
         }
-        lines.push(compare(JOIN_NAME, "joins/s", options.rounds, Target::AtLeast(1.0), sides, joins)?);
+        lines.push(by_turns(JOIN_NAME, "joins/s", options.rounds, Target::AtLeast(1.0), sides, joins)?);
     }
     if options.wants(COPY_NAME) {
         let rounds = options.rounds.min(COPY_ROUNDS);
-        lines.push(compare(COPY_NAME, "rows/s", rounds, Target::AtLeast(1.0), sides, copy)?);
+        lines.push(by_turns(COPY_NAME, "rows/s", rounds, Target::AtLeast(1.0), sides, copy)?);
     }
     Ok(lines)
-}
-
-/// Rates of both sides by turns.
-fn compare(
-    name: &'static str,
-    unit: &'static str,
-    rounds: usize,
-    target: Target,
-    sides: [&Instance; 2],
-    rate: impl Fn(&Instance) -> Result<f64>,
-) -> Result<Line> {
-    let mut rates = [Vec::new(), Vec::new()];
-    for round in 0..rounds {
-        for (side, rates) in sides.into_iter().zip(&mut rates) {
-            let system = side.system.name();
-            let measured = rate(side).with_context(|| format!("{name}: {system}"))?;
-            eprintln!("{name} round {}: {system} {measured:.1} {unit}", round + 1);
-            rates.push(measured);
-        }
-    }
-    let ratios: Vec<f64> = rates[0].iter().zip(&rates[1]).map(|(ours, theirs)| ours / theirs).collect();
-    Ok(Line {
-        name,
-        measured: Spread::of(&rates[0]).context("no rounds")?,
-        unit,
-        beside: Some(("PostgreSQL".to_owned(), Spread::of(&rates[1]).context("no rounds")?)),
-        judged: Spread::of(&ratios).context("no rounds")?,
-        target,
-    })
 }
 
 fn sysbench(side: &Instance, test: &str, more: &[&str], step: &str) -> Command {

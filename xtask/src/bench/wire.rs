@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::options::Options;
 use super::sync_probe;
 use super::table::{Line, Target};
+use super::turns::by_turns;
 use super::{applications, call};
 use crate::pgbench::{self, Run};
 use crate::server::{Hyades, Instance, PostgreSql, RunningServer, System, with_prefix};
@@ -103,28 +104,16 @@ fn run_of(script: &str, clients: u32, seconds: u64) -> Run {
 
 fn compare(options: &Options, comparison: &Comparison, sides: &[Side; 2]) -> Result<Line> {
     let run = run_of(comparison.script, comparison.clients, options.seconds);
-    let mut rates = [Vec::new(), Vec::new()];
-    for round in 0..options.rounds {
-        for (side, rates) in sides.iter().zip(&mut rates) {
-            let name = side.instance.system.name();
-            let report = pgbench::run(&side.instance, &run, &side.instance.directory)
-                .with_context(|| format!("{}: {name}", comparison.name))?;
-            if report.failed > 0 {
-                bail!("{}: {name}: {} transactions failed", comparison.name, report.failed);
-            }
-            eprintln!("{} round {}: {name} {:.0}/s", comparison.name, round + 1, report.per_second);
-            rates.push(report.per_second);
+    let rate = |instance: &Instance| {
+        let report = pgbench::run(instance, &run, &instance.directory)?;
+        if report.failed > 0 {
+            bail!("{} transactions failed", report.failed);
         }
-    }
-    let ratios: Vec<f64> = rates[0].iter().zip(&rates[1]).map(|(ours, theirs)| ours / theirs).collect();
-    Ok(Line {
-        name: comparison.name,
-        measured: Spread::of(&rates[0]).context("no rounds")?,
-        unit: "/s",
-        beside: Some(("PostgreSQL".to_owned(), Spread::of(&rates[1]).context("no rounds")?)),
-        judged: Spread::of(&ratios).context("no rounds")?,
-        target: Target::AtLeast(comparison.factor),
-    })
+        Ok(report.per_second)
+    };
+    let [ours, theirs] = sides;
+    let target = Target::AtLeast(comparison.factor);
+    by_turns(comparison.name, "/s", options.rounds, target, [&ours.instance, &theirs.instance], rate)
 }
 
 /// The 99th percentile of single-row updates, one at a time, next to the device's own and PostgreSQL's.
