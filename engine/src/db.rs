@@ -6,6 +6,7 @@
 //! What is generic over the protocol ends in this file; each call of a worker is one virtual call, and
 //! nothing virtual happens per row.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
@@ -84,6 +85,8 @@ pub trait Engine: Send + Sync {
     fn tombstones(&self) -> usize;
     /// How much memory the database was given.
     fn memory_limits(&self) -> Limits;
+    /// Where temporary files go: the data directory, if the operating system has it.
+    fn temporary_directory(&self) -> Option<Arc<Path>>;
 }
 
 /// What a session needs: transactions, and tables and routines as they see them.
@@ -252,6 +255,7 @@ struct Database<P: Protocol, C: Control<P>> {
     compiler: Option<Arc<dyn RoutineCompiler>>,
     report: RecoveryReport,
     memory: Limits,
+    temporary: Option<Arc<Path>>,
     janitor: Mutex<Option<Janitor>>,
     next_worker: AtomicUsize,
     is_shut_down: AtomicBool,
@@ -320,6 +324,7 @@ impl<P: Protocol, C: Control<P>> Database<P, C> {
             compiler,
             report,
             memory: config.memory,
+            temporary: config.data_directory.is_dir().then(|| Arc::from(config.data_directory.as_path())),
             janitor,
             next_worker: AtomicUsize::new(0),
             is_shut_down: AtomicBool::new(false),
@@ -402,6 +407,10 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
 
     fn memory_limits(&self) -> Limits {
         self.memory
+    }
+
+    fn temporary_directory(&self) -> Option<Arc<Path>> {
+        self.temporary.clone()
     }
 }
 

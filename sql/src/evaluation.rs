@@ -53,6 +53,7 @@ pub(crate) fn environment(user: &str, database: &str) -> Environment {
         notifications: RefCell::default(),
         advisory_locks: None,
         may_end_transactions: false,
+        work_memory: Default::default(),
     }
 }
 

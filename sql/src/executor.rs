@@ -1,247 +1,208 @@
 //! What procedures feed rows to and read them from: grouping, DISTINCT, sorting, LIMIT.
 //!
-//! Rows are pushed in one by one ([`StageRun::feed`]) and come out all at once ([`StageRun::finish`]):
-//! answers are buffered completely before locks are released anyway. The state outlives waits of the
-//! procedure. Everything is held in memory, but of a sort with LIMIT only what is wanted. What they get are
-//! ready values: the procedure evaluates, so subqueries and functions may stand anywhere. Files: `aggregate`,
-//! `combination` (UNION and its like), `array_of`, `row_keys` (what tells rows apart).
+//! Rows are pushed in one by one ([`StageRun::feed`]) and come out after the last ([`StageRun::finish`]). The
+//! state outlives waits of the procedure. What they get are ready values: the procedure evaluates, so
+//! subqueries and functions may stand anywhere. Of a sort with LIMIT only what is wanted is held.
+//!
+//! A sort and a grouping hold `work_mem` each in memory ([`held_bytes`] estimates that); the rest goes to
+//! temporary files. What comes out, and in which order, does not depend on it.
+//!
+//! Files: `sorter`; `folding` (rows with equal keys made one) and what it serves: `aggregate` and
+//! `combination` (UNION and its like); `row_keys` (what tells rows apart); `spill` and `spilled_value` (rows
+//! on disk); `array_of`.
 
 mod accumulator;
 mod aggregate;
 mod array_of;
 mod combination;
+mod folding;
 mod moments;
 mod ordered_set;
 mod row_keys;
+mod sorter;
+mod spill;
+mod spilled_value;
+mod staged_row;
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Register, Stage, StageRun};
-use hyades_types::compare;
+use hyades_engine::procedure::ir::{Register, Stage, StageRows, StageRun};
 use hyades_types::environment::Environment;
 use hyades_types::error::Result;
 use hyades_types::guest;
-use hyades_types::memory;
 use hyades_types::value::Value;
 
 use crate::plan::{Distinct, SortKey, Sorting};
 
+use folding::{Fold, Folding};
 use row_keys::RowKeys;
-
-/// One row between stages.
-pub(crate) type Row = Vec<Value>;
+use sorter::{Sorted, Sorter};
+pub(crate) use staged_row::Row;
+use staged_row::held_bytes;
 
 /// The rows on their way. See the module head.
 struct SortingRun {
     sorting: Arc<Sorting>,
     limit: Option<usize>,
     offset: usize,
-    rows: Vec<Row>,
-    seen: RowKeys,
+    /// What comes first: DISTINCT, and DISTINCT ON without an order.
+    distinct: Option<Folding<FirstRows>>,
+    sorter: Sorter,
+}
+
+/// Of rows that are equal in these values the first.
+struct FirstRows {
+    columns: Vec<usize>,
+}
+
+impl Fold for FirstRows {
+    type State = Row;
+
+    fn push_key(&self, _set: usize, values: &[Value], key: &mut RowKeys) {
+        self.columns.iter().for_each(|column| key.push(&values[*column]));
+    }
+
+    fn state(&self, _set: usize, values: &mut [Value]) -> (Row, usize) {
+        let row: Row = values.iter_mut().map(std::mem::take).collect();
+        let bytes = held_bytes(&row);
+        (row, bytes)
+    }
+
+    fn add(&self, _row: &mut Row, _values: &mut [Value]) -> Result<usize> {
+        Ok(0)
+    }
+
+    fn finish(&self, row: Row, rows: &mut Vec<Row>) -> Result<()> {
+        rows.push(row);
+        Ok(())
+    }
 }
 
 impl Stage for Sorting {
-    fn start(self: Arc<Self>, registers: &[Value]) -> Box<dyn StageRun> {
-        Box::new(SortingRun::begin(self, registers))
+    fn start(self: Arc<Self>, registers: &[Value], environment: &Environment) -> Box<dyn StageRun> {
+        Box::new(SortingRun::begin(self, registers, environment))
     }
 }
 
 impl SortingRun {
-    fn begin(sorting: Arc<Sorting>, registers: &[Value]) -> SortingRun {
+    fn begin(sorting: Arc<Sorting>, registers: &[Value], environment: &Environment) -> SortingRun {
         let count = |register: Register| {
             let number = registers.get(usize::from(register)).and_then(Value::as_i64);
             number.and_then(|number| usize::try_from(number).ok())
         };
         let (limit, offset) = (sorting.limit.and_then(count), sorting.offset.and_then(count).unwrap_or(0));
-        SortingRun { sorting, limit, offset, rows: Vec::new(), seen: RowKeys::default() }
-    }
-
-    /// How many rows of those that have come are wanted, if that is known before they have all come.
-    fn wanted(&self) -> Option<usize> {
-        let comes_late = matches!(self.sorting.distinct, Distinct::On(_));
-        let limit = self.limit.filter(|_| !comes_late)?;
-        limit.checked_add(self.offset)
-    }
-
-    /// Keeps the first rows of those that have come. Of equal rows these are the ones that came first, and
-    /// they stay before those that are still to come.
-    fn forget_last(&mut self, wanted: usize) -> Result<()> {
-        sort(&mut self.rows, &self.sorting.sort)?;
-        self.rows.truncate(wanted);
-        Ok(())
+        let columns = match &sorting.distinct {
+            Distinct::Rows(width) => Some((0..*width).collect()),
+            Distinct::On(columns) if sorting.sort.is_empty() => Some(columns.clone()),
+            Distinct::On(_) | Distinct::No => None,
+        };
+        let work = &environment.work_memory;
+        let distinct = columns.map(|columns| Folding::new(Arc::new(FirstRows { columns }), work.clone()));
+        let comes_late = distinct.is_none() && matches!(sorting.distinct, Distinct::On(_));
+        let wanted = limit.filter(|_| !comes_late).and_then(|limit| limit.checked_add(offset));
+        let mut keys = sorting.sort.clone();
+        if let (None, Distinct::On(columns)) = (&distinct, &sorting.distinct) {
+            // Equal rows become neighbours.
+            let missing =
+                columns.iter().filter(|column| !sorting.sort.iter().any(|key| key.value == **column));
+            keys.extend(missing.map(|column| SortKey::ascending(*column)));
+        }
+        let sorter = Sorter::new(keys.into(), wanted, work.clone());
+        SortingRun { sorting, limit, offset, distinct, sorter }
     }
 }
 
 impl StageRun for SortingRun {
     fn feed(&mut self, values: &mut [Value]) -> Result<()> {
-        if let Distinct::Rows(width) = self.sorting.distinct
-            && !self.seen.is_new(&values[..width])
-        {
-            return Ok(());
-        }
-        self.rows.push(values.iter_mut().map(std::mem::take).collect());
-        match self.wanted() {
-            Some(wanted) if self.rows.len() >= wanted.saturating_mul(2).max(RUN_ROWS) => {
-                self.forget_last(wanted)
-            }
-            _ => Ok(()),
+        match &mut self.distinct {
+            Some(distinct) => distinct.feed(values),
+            None => self.sorter.push(values.iter_mut().map(std::mem::take).collect()),
         }
     }
 
-    /// The state is empty afterwards.
-    fn finish(&mut self, _environment: &Environment) -> Result<Vec<Row>> {
-        let sorting = Arc::clone(&self.sorting);
-        let mut rows = std::mem::take(&mut self.rows);
-        // Sorting takes as much again as the places of the rows.
-        memory::check(size_of_val(rows.as_slice()))?;
-        sort(&mut rows, &sorting.sort)?;
-        if let Distinct::On(columns) = &sorting.distinct {
-            let mut seen = RowKeys::default();
-            let mut outcome = Ok(());
-            rows.retain(|row| {
-                outcome.is_ok() && {
-                    outcome = guest::spend(UNITS_PER_ROW);
-                    seen.is_new(columns.iter().map(|column| &row[*column]))
-                }
-            });
-            outcome?;
+    fn finish(mut self: Box<Self>) -> Result<StageRows> {
+        match self.distinct.take().map(Folding::finish).transpose()? {
+            Some(StageRows::InMemory(rows)) => {
+                rows.into_iter().try_for_each(|row| self.sorter.push(row))?;
+            }
+            Some(StageRows::Later(mut rows)) => rows.try_for_each(|row| self.sorter.push(row?))?,
+            None => {}
         }
-        rows.drain(..self.offset.min(rows.len()));
-        if let Some(limit) = self.limit {
-            rows.truncate(limit);
+        let sorted = self.sorter.finish()?;
+        let is_in_memory = matches!(sorted, Sorted::InMemory(_));
+        let columns = match &self.sorting.distinct {
+            // Of neighbours.
+            Distinct::On(columns) if !self.sorting.sort.is_empty() => columns.clone(),
+            _ => Vec::new(),
+        };
+        let answer = Answered {
+            rows: sorted,
+            columns,
+            last: None,
+            offset: self.offset,
+            rest: self.limit,
+            width: self.sorting.width,
+        };
+        if is_in_memory {
+            return Ok(StageRows::InMemory(answer.collect::<Result<Vec<Row>>>()?));
         }
-        for row in &mut rows {
+        Ok(StageRows::Later(Box::new(answer)))
+    }
+}
+
+/// Sorted rows after DISTINCT ON, OFFSET and LIMIT.
+struct Answered {
+    rows: Sorted,
+    /// Of DISTINCT ON.
+    columns: Vec<usize>,
+    /// The key of the row before, for these columns.
+    last: Option<RowKeys>,
+    offset: usize,
+    rest: Option<usize>,
+    width: usize,
+}
+
+impl Answered {
+    fn is_repeated(&mut self, row: &Row) -> bool {
+        if self.columns.is_empty() {
+            return false;
+        }
+        let mut key = RowKeys::default();
+        key.make(self.columns.iter().map(|column| &row[*column]));
+        let is_repeated = self.last.as_ref().is_some_and(|last| last.key() == key.key());
+        self.last = Some(key);
+        is_repeated
+    }
+
+    fn next_row(&mut self) -> Result<Option<Row>> {
+        if self.rest == Some(0) {
+            return Ok(None);
+        }
+        while let Some(row) = self.rows.next() {
             guest::spend(1)?;
-            row.truncate(sorting.width);
-        }
-        Ok(rows)
-    }
-}
-
-/// What a row costs a stage.
-const UNITS_PER_ROW: u32 = 10;
-/// Bytes of texts that are compared in about ten nanoseconds.
-const BYTES_PER_UNIT: usize = 64;
-/// Rows sorted without a look at whether the statement is to stop.
-const RUN_ROWS: usize = 512;
-
-fn order(left: &Value, right: &Value, key: &SortKey) -> Ordering {
-    let nulls = if key.nulls_first { Ordering::Less } else { Ordering::Greater };
-    match (left.is_null(), right.is_null()) {
-        (true, true) => Ordering::Equal,
-        (true, false) => nulls,
-        (false, true) => nulls.reverse(),
-        (false, false) => {
-            let ordering = match (left.as_str(), right.as_str()) {
-                (Some(left), Some(right)) if key.is_char => {
-                    compare::char_order(left.as_bytes(), right.as_bytes())
-                }
-                _ => compare::total(left, right),
-            };
-            if key.is_descending { ordering.reverse() } else { ordering }
-        }
-    }
-}
-
-fn compare_rows(left: &Row, right: &Row, keys: &[SortKey]) -> Ordering {
-    guest::pass(2);
-    keys.iter()
-        .map(|key| {
-            let (left, right) = (&left[key.value], &right[key.value]);
-            if let Some(text) = left.as_str() {
-                guest::pass_for(text.len() / BYTES_PER_UNIT);
+            let mut row = row?;
+            if self.is_repeated(&row) {
+                continue;
             }
-            order(left, right, key)
-        })
-        .find(|ordering| ordering.is_ne())
-        .unwrap_or(Ordering::Equal)
-}
-
-/// Sorts stably: short runs first, which are then merged two by two. A sort of the library could not be left
-/// before its end.
-fn sort(rows: &mut Vec<Row>, keys: &[SortKey]) -> Result<()> {
-    if keys.is_empty() {
-        return Ok(());
-    }
-    for run in rows.chunks_mut(RUN_ROWS) {
-        run.sort_by(|left, right| compare_rows(left, right, keys));
-        guest::spend(UNITS_PER_ROW)?;
-    }
-    let mut width = RUN_ROWS;
-    while width < rows.len() {
-        let mut merged = Vec::with_capacity(rows.len());
-        let mut rest = std::mem::take(rows).into_iter();
-        while rest.len() > 0 {
-            let left: Vec<Row> = rest.by_ref().take(width).collect();
-            let right: Vec<Row> = rest.by_ref().take(width).collect();
-            merge(left, right, keys, &mut merged)?;
+            if self.offset > 0 {
+                self.offset -= 1;
+                continue;
+            }
+            self.rest = self.rest.map(|rest| rest - 1);
+            row.truncate(self.width);
+            return Ok(Some(row));
         }
-        *rows = merged;
-        width *= 2;
+        Ok(None)
     }
-    Ok(())
 }
 
-fn merge(left: Vec<Row>, right: Vec<Row>, keys: &[SortKey], merged: &mut Vec<Row>) -> Result<()> {
-    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
-    while let (Some(first), Some(second)) = (left.peek(), right.peek()) {
-        guest::spend(1)?;
-        let is_left_first = compare_rows(first, second, keys).is_le();
-        merged.extend(if is_left_first { left.next() } else { right.next() });
+impl Iterator for Answered {
+    type Item = Result<Row>;
+
+    fn next(&mut self) -> Option<Result<Row>> {
+        self.next_row().transpose()
     }
-    merged.extend(left);
-    merged.extend(right);
-    Ok(())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_limit_keeps_few_rows_and_the_right_ones() {
-        let key = |value, is_descending| SortKey { value, is_descending, nulls_first: false, is_char: false };
-        let row = |at: i32| vec![Value::Integer(at * 7919 % 101), Value::Integer(at)];
-        for (limit, offset) in [(0, 0), (1, 0), (3, 5), (300, 700)] {
-            let sorting = Arc::new(Sorting {
-                sort: vec![key(0, true)],
-                limit: Some(0),
-                offset: Some(1),
-                width: 2,
-                ..Sorting::default()
-            });
-            let registers = [Value::BigInt(limit), Value::BigInt(offset)];
-            let mut run = SortingRun::begin(sorting, &registers);
-            for at in 0..20_000 {
-                run.feed(&mut row(at)).unwrap();
-                assert!(run.rows.len() < RUN_ROWS.max(2000), "{limit}: {} rows", run.rows.len());
-            }
-            let mut expected: Vec<Row> = (0..20_000).map(row).collect();
-            expected.sort_by(|left, right| compare_rows(left, right, &[key(0, true)]));
-            let expected = expected.into_iter().skip(usize::try_from(offset).unwrap());
-            let expected: Vec<Row> = expected.take(usize::try_from(limit).unwrap()).collect();
-            assert_eq!(run.finish(&Environment::default()).unwrap(), expected);
-        }
-    }
-
-    #[test]
-    fn long_inputs_are_sorted_as_the_library_does() {
-        let key = |value, is_descending| SortKey { value, is_descending, nulls_first: false, is_char: false };
-        let keys = [key(0, true), key(1, false)];
-        for count in [0, 1, RUN_ROWS, RUN_ROWS + 1, 7 * RUN_ROWS + 3] {
-            // The third value shows whether equal rows keep their order.
-            let mut rows: Vec<Row> = (0..count)
-                .map(|at| {
-                    let number = i32::try_from(at * 7919 % 1009).unwrap_or(0);
-                    let last = Value::BigInt(i64::try_from(at).unwrap_or(0));
-                    vec![Value::Integer(number % 10), Value::Integer(number % 7), last]
-                })
-                .collect();
-            let mut expected = rows.clone();
-            expected.sort_by(|left, right| compare_rows(left, right, &keys));
-            sort(&mut rows, &keys).unwrap();
-            assert_eq!(rows, expected, "{count}");
-        }
-    }
-}
+mod tests;

@@ -528,6 +528,13 @@ pub(crate) struct SortKey {
     pub(crate) is_char: bool,
 }
 
+impl SortKey {
+    /// As `ORDER BY value` of what is no `character`.
+    pub(crate) fn ascending(value: usize) -> SortKey {
+        SortKey { value, is_descending: false, nulls_first: false, is_char: false }
+    }
+}
+
 /// DECLARE ... CURSOR: the query runs at once, and its rows are kept.
 #[derive(Debug)]
 pub(crate) struct DeclarePlan {

@@ -292,6 +292,8 @@ impl Database {
             spare_frames: Vec::new(),
             account,
         };
+        session.environment.work_memory.directory = session.shared.engine.temporary_directory();
+        session.refresh_environment();
         session.refresh_path();
         session.show_application();
         Ok(session)

@@ -5,10 +5,10 @@
 //! changed, SET LOCAL ends with the transaction either way. For that the first change in a transaction
 //! remembers the value from before.
 //!
-//! What works: `TimeZone`, `extra_float_digits`, `search_path` (`path`), `client_min_messages`,
-//! `synchronous_commit`, `hyades.logging`, the transaction defaults, the timeouts (enforced by the server),
-//! `application_name`. The others are kept for SHOW, because clients set and read them; docs/sql.md lists
-//! them. A value that would change answers or promises and does not is refused.
+//! What works: `TimeZone`, `extra_float_digits`, `work_mem`, `temp_file_limit`, `search_path` (`path`),
+//! `client_min_messages`, `synchronous_commit`, `hyades.logging`, the transaction defaults, the timeouts
+//! (enforced by the server), `application_name`. The others are kept for SHOW, because clients set and read
+//! them; docs/sql.md lists them. A value that would change answers or promises and does not is refused.
 //!
 //! `synchronous_commit = off`: the answer to COMMIT goes out before the log is durable. A crash of the
 //! process or the machine can then lose the transactions acknowledged within the last moments (those not yet
@@ -30,6 +30,7 @@ use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory;
 use jiff::tz::TimeZone;
+use number::Unit;
 
 /// The version that clients parse; its leading number decides which catalog queries they send.
 pub const SERVER_VERSION: &str = concat!("15.0 (Hyades ", env!("CARGO_PKG_VERSION"), ")");
@@ -77,6 +78,10 @@ pub(crate) struct Settings {
     isolation: Isolation,
     read_only: bool,
     float_digits: i8,
+    /// `work_mem`, in bytes.
+    work_bytes: usize,
+    /// `temp_file_limit`, in bytes.
+    file_bytes: Option<u64>,
     /// The least severe message that the client gets.
     least_message: Severity,
     /// Whether something that is read while compiling was set since the last look.
@@ -123,10 +128,13 @@ impl Settings {
             isolation: Isolation::ReadCommitted,
             read_only: false,
             float_digits: 1,
+            work_bytes: 0,
+            file_bytes: None,
             least_message: Severity::Notice,
             compiles_differently: false,
         };
         settings.initial.insert("session_authorization".to_owned(), user.to_owned());
+        settings.refresh("work_mem");
         settings
     }
 
@@ -226,6 +234,17 @@ impl Settings {
     /// something else.
     pub(crate) fn take_compiles_differently(&mut self) -> bool {
         std::mem::take(&mut self.compiles_differently)
+    }
+
+    /// `work_mem` and `temp_file_limit`.
+    pub(crate) fn work_memory(&self) -> (usize, Option<u64>) {
+        (self.work_bytes, self.file_bytes)
+    }
+
+    /// A setting in kB; negative if it is.
+    fn bytes_of(&self, lower: &str) -> i64 {
+        let shown = self.get(lower).unwrap_or_default();
+        number::parse_integer(&shown, Unit::Kilobytes).map_or(0, |kilobytes| kilobytes.saturating_mul(1024))
     }
 
     /// `extra_float_digits`.
@@ -442,6 +461,8 @@ impl Settings {
             "extra_float_digits" => {
                 self.float_digits = self.get(lower).and_then(|digits| digits.parse().ok()).unwrap_or(1);
             }
+            "work_mem" => self.work_bytes = usize::try_from(self.bytes_of(lower)).unwrap_or(usize::MAX),
+            "temp_file_limit" => self.file_bytes = u64::try_from(self.bytes_of(lower)).ok(),
             "client_min_messages" => {
                 self.least_message = self.get(lower).map_or(Severity::Notice, |level| severity(&level));
             }

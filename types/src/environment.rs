@@ -1,6 +1,7 @@
 //! What expressions may ask about their surroundings.
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::advisory::AdvisoryLocks;
@@ -45,6 +46,25 @@ pub struct Environment {
     pub advisory_locks: Option<Arc<dyn AdvisoryLocks>>,
     /// Whether procedures may commit and roll back: the statement is a CALL that is all of its transaction.
     pub may_end_transactions: bool,
+    pub work_memory: WorkMemory,
+}
+
+/// What a sort or a grouping holds in memory, and where the rest goes.
+#[derive(Clone, Debug)]
+pub struct WorkMemory {
+    /// For each sort and each grouping (`work_mem`). It is an estimate that they keep to.
+    pub bytes: usize,
+    /// Most bytes of one temporary file (`temp_file_limit`).
+    pub file_bytes: Option<u64>,
+    /// Where temporary files are; `None`: where the system has them.
+    pub directory: Option<Arc<Path>>,
+}
+
+impl Default for WorkMemory {
+    /// Without a limit.
+    fn default() -> WorkMemory {
+        WorkMemory { bytes: usize::MAX, file_bytes: None, directory: None }
+    }
 }
 
 /// A point to go back to: what a transaction has gathered outside of its rows.
@@ -75,6 +95,7 @@ impl Default for Environment {
             notifications: RefCell::default(),
             advisory_locks: None,
             may_end_transactions: false,
+            work_memory: WorkMemory::default(),
         }
     }
 }

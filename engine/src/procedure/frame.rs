@@ -13,7 +13,7 @@ use hyades_types::error::{Error, SqlState};
 use hyades_types::value::{SqlType, Value};
 
 use super::buffers::{RowBuffer, Scratch};
-use super::ir::{DynamicRows, Label, Procedure, SpoolSlot, StageRun};
+use super::ir::{DynamicRows, Label, LaterRows, Procedure, SpoolSlot, StageRun};
 use super::join_table::JoinTable;
 use crate::local_arc::LocalArc;
 use crate::storage::row::RowLayout;
@@ -47,6 +47,8 @@ const KEPT_ROWS: usize = 64;
 #[derive(Default)]
 pub(crate) struct Spool {
     pub(crate) rows: Vec<Vec<Value>>,
+    /// Rows that follow these.
+    pub(crate) later: Option<LaterRows>,
     pub(crate) next: usize,
     /// Keys of the rows that the statement has written.
     pub(crate) written: HashSet<Vec<u8>>,
@@ -213,6 +215,7 @@ impl Frame {
             spool.written.shrink_to(KEPT_ROWS);
             spool.rows.clear();
             spool.rows.shrink_to(KEPT_ROWS);
+            spool.later = None;
         }
         self.joins.iter_mut().for_each(JoinTable::put_away);
         for row in &mut self.rows {

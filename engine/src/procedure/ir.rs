@@ -154,7 +154,7 @@ pub enum Callee {
 /// What procedures cannot do to rows themselves (grouping, sorting): given by the front end.
 pub trait Stage: fmt::Debug + Send + Sync {
     /// For one run of the query. `registers` are those of the frame now.
-    fn start(self: Arc<Self>, registers: &[Value]) -> Box<dyn StageRun>;
+    fn start(self: Arc<Self>, registers: &[Value], environment: &Environment) -> Box<dyn StageRun>;
 }
 
 /// One run of a [`Stage`].
@@ -167,9 +167,19 @@ pub trait StageRun: Send {
     /// All rows that come out.
     ///
     /// # Errors
-    /// The user's, as a negative LIMIT.
-    fn finish(&mut self, environment: &Environment) -> hyades_types::Result<Vec<Vec<Value>>>;
+    /// The user's, as an overflow in an average; those of temporary files.
+    fn finish(self: Box<Self>) -> hyades_types::Result<StageRows>;
 }
+
+/// Rows that come out of a [`Stage`].
+pub enum StageRows {
+    InMemory(Vec<Vec<Value>>),
+    /// More than it may hold in memory: made one by one.
+    Later(LaterRows),
+}
+
+/// Makes rows one by one.
+pub type LaterRows = Box<dyn Iterator<Item = hyades_types::Result<Vec<Value>>> + Send>;
 
 /// What the compiler vouches for: whether a run can be repeated from a log record that holds only the call.
 #[derive(Clone, Debug, PartialEq, Eq)]

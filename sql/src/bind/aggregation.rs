@@ -84,6 +84,17 @@ impl AggregateKind {
             AggregateKind::CountRows | AggregateKind::ArrayAgg(_) | AggregateKind::ArrayOfArrays(_)
         )
     }
+
+    /// Whether what it keeps grows with its rows.
+    pub(crate) fn gathers(self) -> bool {
+        matches!(
+            self,
+            AggregateKind::StringAgg
+                | AggregateKind::ArrayAgg(_)
+                | AggregateKind::ArrayOfArrays(_)
+                | AggregateKind::OrderedSet(_)
+        )
+    }
 }
 
 /// One aggregate of a query.

@@ -1,25 +1,30 @@
 //! Aggregation: one [`Group`] for each distinct key, one [`Accumulator`] for each aggregate of a group.
 //!
-//! Groups come out in the order in which their first row came in. With grouping sets every row goes to a
-//! group of each set, and a set without keys has its one group even if no row came.
+//! Groups come out in the order in which their first row came in (`folding`). With grouping sets every row
+//! goes to a group of each set, and a set without keys has its one group even if no row came. What a single
+//! group gathers (arrays, texts, DISTINCT, ORDER BY inside of an aggregate) stays in memory.
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Stage, StageRun};
+use hyades_engine::procedure::ir::{Stage, StageRows, StageRun};
 use hyades_types::environment::Environment;
 use hyades_types::error::Result;
 use hyades_types::guest;
-use hyades_types::memory;
 use hyades_types::value::Value;
 
 use super::accumulator::Accumulator;
+use super::folding::{Fold, Folding};
 use super::row_keys::RowKeys;
-use super::{Row, sort};
+use super::sorter::sort;
+use super::staged_row::{Row, held_bytes};
 use crate::bind::aggregation::AggregateKind;
 use crate::plan::{Grouping, SortKey};
 
+/// What an aggregate of a group takes beside what it gathers.
+const CALL_BYTES: usize = size_of::<Accumulator>() + size_of::<RowKeys>() + size_of::<Vec<Row>>();
+
 #[derive(Debug)]
-struct Group {
+pub(super) struct Group {
     /// The number of its grouping set, from 1.
     set: i32,
     keys: Row,
@@ -33,8 +38,10 @@ struct Group {
 /// The groups on their way.
 struct GroupingRun {
     grouping: Arc<Grouping>,
-    groups: Vec<Group>,
-    by_key: RowKeys,
+    folding: Folding<Grouping>,
+    /// The one group of a grouping without keys.
+    only: Option<Group>,
+    is_empty: bool,
 }
 
 impl Group {
@@ -48,7 +55,9 @@ impl Group {
         }
     }
 
-    fn add(&mut self, grouping: &Grouping, values: &mut [Value]) -> Result<()> {
+    /// Returns how many bytes it gathers.
+    fn add(&mut self, grouping: &Grouping, values: &[Value]) -> Result<usize> {
+        let mut gathered = 0;
         for (at, call) in grouping.calls.iter().enumerate() {
             if call.filter.is_some_and(|filter| values[filter].as_bool() != Some(true)) {
                 continue;
@@ -59,17 +68,24 @@ impl Group {
             if arguments.first().is_some_and(Value::is_null) && !call.kind.takes_null() {
                 continue;
             }
-            if call.is_distinct && !self.seen[at].is_new(arguments) {
-                continue;
+            if call.is_distinct {
+                if !self.seen[at].is_new(arguments) {
+                    continue;
+                }
+                gathered += held_bytes(arguments);
             }
             if call.order.is_empty() {
                 self.accumulators[at].add(call.kind, arguments)?;
+                if call.kind.gathers() {
+                    gathered += held_bytes(&arguments[..1]);
+                }
             } else {
                 let end = first + call.arguments.len() + call.order.len();
+                gathered += held_bytes(&values[first..end]);
                 self.waiting[at].push(values[first..end].to_vec());
             }
         }
-        Ok(())
+        Ok(gathered)
     }
 
     /// Its keys, then the results.
@@ -95,35 +111,50 @@ impl Group {
 }
 
 impl Stage for Grouping {
-    fn start(self: Arc<Self>, _registers: &[Value]) -> Box<dyn StageRun> {
-        Box::new(GroupingRun { grouping: self, groups: Vec::new(), by_key: RowKeys::default() })
+    fn start(self: Arc<Self>, _registers: &[Value], environment: &Environment) -> Box<dyn StageRun> {
+        let is_one = self.keys == 0 && self.sets.is_empty();
+        Box::new(GroupingRun {
+            folding: Folding::new(Arc::clone(&self), environment.work_memory.clone()),
+            only: (is_one && !self.is_grouped).then(|| Group::new(&self, 0, Row::new())),
+            is_empty: true,
+            grouping: self,
+        })
     }
 }
 
-impl GroupingRun {
-    /// The place of the group with the key that was made; `keys` makes the values of a new one.
-    fn group_of_key(&mut self, set: usize, keys: impl FnOnce() -> Row) -> usize {
-        let next = self.groups.len();
-        let at = self.by_key.place(next);
-        if at == next {
-            self.groups.push(Group::new(&self.grouping, set, keys()));
-        }
-        at
+impl Fold for Grouping {
+    type State = Group;
+
+    fn sets(&self) -> usize {
+        self.sets.len().max(1)
     }
 
-    /// To a group of each set.
-    fn feed_sets(&mut self, values: &mut [Value]) -> Result<()> {
-        let grouping = Arc::clone(&self.grouping);
-        for (number, set) in grouping.sets.iter().enumerate() {
-            self.by_key.begin(number);
-            set.iter().for_each(|key| self.by_key.push(&values[*key]));
-            let at = self.group_of_key(number, || {
-                let mut keys = vec![Value::Null; grouping.keys];
+    fn push_key(&self, set: usize, values: &[Value], key: &mut RowKeys) {
+        match self.sets.get(set) {
+            Some(set) => set.iter().for_each(|at| key.push(&values[*at])),
+            None => values[..self.keys].iter().for_each(|value| key.push(value)),
+        }
+    }
+
+    fn state(&self, set: usize, values: &mut [Value]) -> (Group, usize) {
+        let keys: Row = match self.sets.get(set) {
+            Some(set) => {
+                let mut keys = vec![Value::Null; self.keys];
                 set.iter().for_each(|key| keys[*key] = values[*key].clone());
                 keys
-            });
-            self.groups[at].add(&grouping, values)?;
-        }
+            }
+            None => values[..self.keys].iter_mut().map(std::mem::take).collect(),
+        };
+        let bytes = held_bytes(&keys) + size_of::<Group>() + self.calls.len() * CALL_BYTES;
+        (Group::new(self, set, keys), bytes)
+    }
+
+    fn add(&self, group: &mut Group, values: &mut [Value]) -> Result<usize> {
+        group.add(self, values)
+    }
+
+    fn finish(&self, group: Group, rows: &mut Vec<Row>) -> Result<()> {
+        rows.push(group.result(self)?);
         Ok(())
     }
 }
@@ -131,41 +162,26 @@ impl GroupingRun {
 impl StageRun for GroupingRun {
     /// The first values are the keys.
     fn feed(&mut self, values: &mut [Value]) -> Result<()> {
-        let grouping = Arc::clone(&self.grouping);
-        if !grouping.sets.is_empty() {
-            return self.feed_sets(values);
+        self.is_empty = false;
+        match &mut self.only {
+            Some(group) => group.add(&self.grouping, values).map(drop),
+            None => self.folding.feed(values),
         }
-        let at = if grouping.keys == 0 {
-            if self.groups.is_empty() {
-                self.groups.push(Group::new(&grouping, 0, Row::new()));
-            }
-            0
-        } else {
-            self.by_key.begin(0);
-            values[..grouping.keys].iter().for_each(|value| self.by_key.push(value));
-            self.group_of_key(0, || values[..grouping.keys].iter_mut().map(std::mem::take).collect())
-        };
-        self.groups[at].add(&grouping, values)
     }
 
-    fn finish(&mut self, _environment: &Environment) -> Result<Vec<Row>> {
-        let mut groups = std::mem::take(&mut self.groups);
-        if groups.is_empty() {
-            let grouping = &self.grouping;
-            let without_keys = grouping.sets.iter().enumerate().filter(|(_, set)| set.is_empty());
-            let keys = vec![Value::Null; grouping.keys];
-            groups.extend(without_keys.map(|(number, _)| Group::new(grouping, number, keys.clone())));
-            if !grouping.is_grouped {
-                groups.push(Group::new(grouping, 0, Row::new()));
-            }
+    fn finish(self: Box<Self>) -> Result<StageRows> {
+        let grouping = self.grouping;
+        if let Some(group) = self.only {
+            return Ok(StageRows::InMemory(vec![group.result(&grouping)?]));
         }
-        groups
-            .into_iter()
-            .map(|group| {
-                guest::spend(4)?;
-                memory::check(0)?;
-                group.result(&self.grouping)
-            })
-            .collect()
+        if !self.is_empty {
+            return self.folding.finish();
+        }
+        // A set without keys has its one group even then.
+        let without_keys = grouping.sets.iter().enumerate().filter(|(_, set)| set.is_empty());
+        let keys = vec![Value::Null; grouping.keys];
+        let groups = without_keys.map(|(number, _)| Group::new(&grouping, number, keys.clone()));
+        let rows = groups.map(|group| group.result(&grouping)).collect::<Result<Vec<Row>>>()?;
+        Ok(StageRows::InMemory(rows))
     }
 }

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Stage, StageRun};
+use hyades_engine::procedure::ir::{Stage, StageRows, StageRun};
 use hyades_types::compare;
 use hyades_types::environment::Environment;
 use hyades_types::error::Result;
 use hyades_types::value::Value;
 
-use super::Row;
 use crate::plan::ArrayOf;
 
 struct Elements {
@@ -17,7 +16,7 @@ struct Elements {
 }
 
 impl Stage for ArrayOf {
-    fn start(self: Arc<Self>, _registers: &[Value]) -> Box<dyn StageRun> {
+    fn start(self: Arc<Self>, _registers: &[Value], _environment: &Environment) -> Box<dyn StageRun> {
         Box::new(Elements { array: self, values: Vec::new() })
     }
 }
@@ -28,12 +27,12 @@ impl StageRun for Elements {
         Ok(())
     }
 
-    fn finish(&mut self, _environment: &Environment) -> Result<Vec<Row>> {
-        let mut values = std::mem::take(&mut self.values);
+    fn finish(self: Box<Self>) -> Result<StageRows> {
+        let mut values = self.values;
         if self.array.is_set {
             values.sort_unstable_by(compare::total);
             values.dedup_by(|one, other| compare::total(one, other).is_eq());
         }
-        Ok(vec![vec![Value::array(self.array.element, values)]])
+        Ok(StageRows::InMemory(vec![vec![Value::array(self.array.element, values)]]))
     }
 }

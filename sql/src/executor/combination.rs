@@ -3,66 +3,81 @@
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Stage, StageRun};
+use hyades_engine::procedure::ir::{Stage, StageRows, StageRun};
 use hyades_types::environment::Environment;
 use hyades_types::error::Result;
 use hyades_types::guest;
 use hyades_types::value::Value;
 use sqlparser::ast::SetOperator;
 
-use super::Row;
+use super::folding::{Fold, Folding};
 use super::row_keys::RowKeys;
+use super::staged_row::{Row, held_bytes};
 use crate::plan::Combination;
 
 /// A row, and how often each of the queries has it.
-struct Counted {
+pub(super) struct Counted {
     row: Row,
     counts: [usize; 2],
 }
 
-struct Combining {
-    operation: Arc<Combination>,
-    /// In the order in which they came.
-    rows: Vec<Counted>,
-    places: RowKeys,
-}
+struct Combining(Folding<Combination>);
 
 impl Stage for Combination {
-    fn start(self: Arc<Self>, _registers: &[Value]) -> Box<dyn StageRun> {
-        Box::new(Combining { operation: self, rows: Vec::new(), places: RowKeys::default() })
+    fn start(self: Arc<Self>, _registers: &[Value], environment: &Environment) -> Box<dyn StageRun> {
+        Box::new(Combining(Folding::new(self, environment.work_memory.clone())))
     }
 }
 
 impl StageRun for Combining {
     fn feed(&mut self, values: &mut [Value]) -> Result<()> {
-        let Some((side, row)) = values.split_last_mut() else { return Ok(()) };
-        let side = usize::from(side.as_bool() == Some(true));
-        let next = self.rows.len();
-        let place = self.places.place_of(row.iter(), next);
-        if place == next {
-            self.rows.push(Counted { row: row.iter_mut().map(std::mem::take).collect(), counts: [0, 0] });
-        }
-        self.rows[place].counts[side] += 1;
-        Ok(())
+        self.0.feed(values)
     }
 
-    fn finish(&mut self, _environment: &Environment) -> Result<Vec<Row>> {
-        let mut found = Vec::new();
-        for Counted { row, counts: [left, right] } in std::mem::take(&mut self.rows) {
-            let all = match self.operation.operator {
-                SetOperator::Union => left + right,
-                SetOperator::Intersect => left.min(right),
-                // EXCEPT without ALL drops what the right side has, however often.
-                _ if self.operation.is_all => left.saturating_sub(right),
-                _ if right > 0 => 0,
-                _ => left,
-            };
-            let count = if self.operation.is_all { all } else { all.min(1) };
-            for _ in 0..count {
-                guest::spend(1)?;
-                found.push(row.clone());
-            }
+    fn finish(self: Box<Self>) -> Result<StageRows> {
+        self.0.finish()
+    }
+}
+
+impl Fold for Combination {
+    type State = Counted;
+
+    fn push_key(&self, _set: usize, values: &[Value], key: &mut RowKeys) {
+        if let [row @ .., _side] = values {
+            row.iter().for_each(|value| key.push(value));
         }
-        Ok(found)
+    }
+
+    fn state(&self, _set: usize, values: &mut [Value]) -> (Counted, usize) {
+        let (_side, row) = values.split_last_mut().unwrap_or((&mut Value::Null, &mut []));
+        let row: Row = row.iter_mut().map(std::mem::take).collect();
+        let bytes = held_bytes(&row) + size_of::<Counted>();
+        (Counted { row, counts: [0, 0] }, bytes)
+    }
+
+    fn add(&self, counted: &mut Counted, values: &mut [Value]) -> Result<usize> {
+        let is_second = values.last().and_then(Value::as_bool) == Some(true);
+        counted.counts[usize::from(is_second)] += 1;
+        Ok(0)
+    }
+
+    fn finish(&self, Counted { row, counts: [left, right] }: Counted, rows: &mut Vec<Row>) -> Result<()> {
+        let all = match self.operator {
+            SetOperator::Union => left + right,
+            SetOperator::Intersect => left.min(right),
+            // EXCEPT without ALL drops what the right side has, however often.
+            _ if self.is_all => left.saturating_sub(right),
+            _ if right > 0 => 0,
+            _ => left,
+        };
+        let count = if self.is_all { all } else { all.min(1) };
+        for _ in 1..count {
+            guest::spend(1)?;
+            rows.push(row.clone());
+        }
+        if count > 0 {
+            rows.push(row);
+        }
+        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Rows told apart by their values, as DISTINCT, GROUP BY and set operations do.
+//! Rows told apart by their values, as DISTINCT, GROUP BY and set operations do it.
 //!
 //! Only a key that is new is allocated: most rows of a grouping bring one that is there.
 
@@ -33,27 +33,34 @@ impl RowKeys {
         }
     }
 
-    /// The place of the row with the key that was made; `next` becomes that of a new one.
-    pub(super) fn place(&mut self, next: usize) -> usize {
-        match self.places.get(self.key.as_slice()) {
-            Some(place) => *place,
-            None => {
-                self.places.insert(self.key.as_slice().into(), next);
-                next
-            }
-        }
+    /// The place of the row with the key that was made.
+    pub(super) fn place(&self) -> Option<usize> {
+        self.places.get(self.key.as_slice()).copied()
     }
 
-    /// The same for values that are the whole key.
-    pub(super) fn place_of<'a>(&mut self, values: impl IntoIterator<Item = &'a Value>, next: usize) -> usize {
+    /// Gives the key that was made this place.
+    pub(super) fn add(&mut self, place: usize) {
+        self.places.insert(self.key.as_slice().into(), place);
+    }
+
+    /// The key that was made.
+    pub(super) fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// Makes the key of these values.
+    pub(super) fn make<'a>(&mut self, values: impl IntoIterator<Item = &'a Value>) {
         self.begin(0);
         values.into_iter().for_each(|value| self.push(value));
-        self.place(next)
     }
 
     /// Whether no row before had these values.
     pub(super) fn is_new<'a>(&mut self, values: impl IntoIterator<Item = &'a Value>) -> bool {
-        let next = self.places.len();
-        self.place_of(values, next) == next
+        self.make(values);
+        let is_new = self.place().is_none();
+        if is_new {
+            self.add(0);
+        }
+        is_new
     }
 }

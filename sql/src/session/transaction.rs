@@ -179,6 +179,11 @@ impl Session {
     pub(super) fn refresh_environment(&mut self) {
         self.environment.float_digits = self.settings.float_digits();
         self.environment.least_message = self.settings.least_message();
+        let (bytes, file_bytes) = self.settings.work_memory();
+        let work = &mut self.environment.work_memory;
+        // Several sorts and groupings of a statement have room together.
+        work.bytes = bytes.min(self.shared.memory.connection_bytes / 4);
+        work.file_bytes = file_bytes;
         if self.settings.take_compiles_differently() {
             self.environment.time_zone = self.settings.time_zone().clone();
             // Literals of timestamptz were read in the old zone, names looked up in the old path.

@@ -4,6 +4,7 @@
 //! A single session never waits by itself; [`Trouble`] makes a worker wait every second time, which the
 //! answers to a client must not show.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use hyades_engine::config::{Config, ProtocolKind};
@@ -109,6 +110,10 @@ impl Engine for TestEngine {
     }
     fn memory_limits(&self) -> Limits {
         self.inner.memory_limits()
+    }
+
+    fn temporary_directory(&self) -> Option<Arc<Path>> {
+        self.inner.temporary_directory()
     }
 }
 

@@ -10,8 +10,11 @@ use hyades_types::value::Value;
 
 use super::values::weight;
 use crate::procedure::evaluate::evaluate;
+use crate::procedure::frame::Spool;
 use crate::procedure::interpret::{Next, Run};
-use crate::procedure::ir::{Expr, Instruction, Label, Procedure, Register, RowSlot, SpoolSlot, StageIndex};
+use crate::procedure::ir::{
+    Expr, Instruction, Label, Procedure, Register, RowSlot, SpoolSlot, StageIndex, StageRows,
+};
 use crate::txn::{Access, Flow};
 
 impl<T: Access> Run<'_, T> {
@@ -74,6 +77,7 @@ impl<T: Access> Run<'_, T> {
     pub(crate) fn open_spool(&mut self, spool: SpoolSlot) -> Flow<Next> {
         let spool = &mut self.frame.spools[usize::from(spool)];
         spool.rows.clear();
+        spool.later = None;
         spool.next = 0;
         spool.written.clear();
         Ok(Next::Following)
@@ -106,8 +110,19 @@ impl<T: Access> Run<'_, T> {
         end: Label,
     ) -> Flow<Next> {
         let spool = &mut self.frame.spools[usize::from(spool)];
-        let Some(row) = spool.rows.get_mut(spool.next) else { return Ok(Next::Label(end)) };
-        spool.next += 1;
+        let mut later;
+        let row = match spool.rows.get_mut(spool.next) {
+            Some(row) => {
+                spool.next += 1;
+                row
+            }
+            None => {
+                let next = spool.later.as_mut().and_then(Iterator::next).transpose()?;
+                let Some(row) = next else { return Ok(Next::Label(end)) };
+                later = row;
+                &mut later
+            }
+        };
         let first = usize::from(into);
         let registers = &mut self.frame.registers[first..first + usize::from(width)];
         for (register, value) in registers.iter_mut().zip(row) {
@@ -125,13 +140,18 @@ impl<T: Access> Run<'_, T> {
         end: Label,
     ) -> Flow<Next> {
         let number = self.frame.registers[usize::from(position)].as_i64().unwrap_or(0);
-        let rows = &self.frame.spools[usize::from(spool)].rows;
-        let Some(row) = usize::try_from(number).ok().and_then(|number| rows.get(number)) else {
-            return Ok(Next::Label(end));
-        };
+        let Spool { rows, later, .. } = &mut self.frame.spools[usize::from(spool)];
+        let number = usize::try_from(number).unwrap_or(0);
+        while rows.len() <= number
+            && let Some(row) = later.as_mut().and_then(Iterator::next)
+        {
+            rows.push(row?);
+            memory::check(0)?;
+        }
+        let Some(row) = rows.get(number) else { return Ok(Next::Label(end)) };
         let first = usize::from(into);
         self.frame.registers[first..first + usize::from(width)].clone_from_slice(row);
-        self.frame.registers[usize::from(position)] = Value::BigInt(number + 1);
+        self.frame.registers[usize::from(position)] = Value::BigInt(number as i64 + 1);
         Ok(Next::Following)
     }
 
@@ -173,7 +193,7 @@ impl<T: Access> Run<'_, T> {
     #[inline(never)]
     pub(crate) fn open_stage(&mut self, procedure: &Procedure, stage: StageIndex) -> Flow<Next> {
         let stage = usize::from(stage);
-        let run = Arc::clone(&procedure.stages[stage]).start(&self.frame.registers);
+        let run = Arc::clone(&procedure.stages[stage]).start(&self.frame.registers, self.environment);
         self.frame.stages[stage] = Some(run);
         Ok(Next::Following)
     }
@@ -196,9 +216,12 @@ impl<T: Access> Run<'_, T> {
 
     #[inline(never)]
     pub(crate) fn finish_stage(&mut self, stage: StageIndex, spool: SpoolSlot) -> Flow<Next> {
-        if let Some(mut run) = self.frame.stages[usize::from(stage)].take() {
-            let rows = run.finish(self.environment)?;
-            self.frame.spools[usize::from(spool)].rows.extend(rows);
+        if let Some(run) = self.frame.stages[usize::from(stage)].take() {
+            let spool = &mut self.frame.spools[usize::from(spool)];
+            match run.finish()? {
+                StageRows::InMemory(rows) => spool.rows.extend(rows),
+                StageRows::Later(rows) => spool.later = Some(rows),
+            }
         }
         Ok(Next::Following)
     }

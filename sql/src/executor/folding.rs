@@ -1,0 +1,220 @@
+//! Rows with equal keys made one: what GROUP BY, DISTINCT and set operations have in common.
+//!
+//! ```text
+//!   row -> key -> known? -- yes -> folded into its state
+//!                  | no
+//!                  +-- room left -> a state of its own
+//!                  +-- none -> written to one of 32 partitions, by the hash of its key
+//! ```
+//! Once `work_mem` is used up no new key gets a state; rows of the known ones are folded as before. At the
+//! end each partition is folded in the same way by itself, with another hash.
+//!
+//! The results come in the order of the keys' first rows, however much memory there was: a call that is
+//! replayed with more of it goes the same way. For that, states and spilled rows carry their *turn*, the
+//! number of the row, and the results of the partitions are merged by it. States in memory come before all
+//! partitions, because their first rows did.
+//!
+//! Reference: Graefe, "Query Evaluation Techniques for Large Databases" (1993), 4.2 (hybrid hash
+//! aggregation); PostgreSQL 15's `nodeAgg.c`.
+
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use hyades_engine::procedure::ir::StageRows;
+use hyades_types::environment::WorkMemory;
+use hyades_types::error::Result;
+use hyades_types::guest;
+use hyades_types::memory;
+use hyades_types::value::Value;
+
+use super::row_keys::RowKeys;
+use super::sorter::merged;
+use super::spill::{BLOCKS_AT_ONCE, SpillFile, Tape};
+use super::staged_row::Row;
+use crate::plan::SortKey;
+
+/// So many keys get states whatever memory they take, so that every partition of a partition is smaller.
+const LEAST_STATES: usize = 64;
+/// What a key costs beside its bytes: the allocation, and its place in the table of keys.
+const KEY_BYTES: usize = 48;
+
+/// What is made of rows with equal keys.
+pub(super) trait Fold: Send + Sync + 'static {
+    /// Of one key.
+    type State: Send;
+
+    /// How many keys a row has: a grouping has one for each of its sets.
+    fn sets(&self) -> usize {
+        1
+    }
+    fn push_key(&self, set: usize, values: &[Value], key: &mut RowKeys);
+    /// Before its first row, this one, is folded in; and how many bytes it holds. Values of the key may be
+    /// taken if there is only one set.
+    fn state(&self, set: usize, values: &mut [Value]) -> (Self::State, usize);
+    /// Folds a row in. Returns how many bytes more the state holds.
+    fn add(&self, state: &mut Self::State, values: &mut [Value]) -> Result<usize>;
+    /// Appends the rows that come out.
+    fn finish(&self, state: Self::State, rows: &mut Vec<Row>) -> Result<()>;
+}
+
+/// Rows being folded.
+pub(super) struct Folding<F: Fold> {
+    level: Level<F>,
+    /// The turn of the next row.
+    turn: i64,
+    file: Option<SpillFile>,
+}
+
+/// The rows that one pass folds: all, or those of a partition.
+struct Level<F: Fold> {
+    fold: Arc<F>,
+    work: WorkMemory,
+    /// In the order of their turns.
+    states: Vec<(i64, F::State)>,
+    keys: RowKeys,
+    /// Estimated bytes of states and keys.
+    held: usize,
+    /// Rows whose keys have no states, each with its turn and its set at the end; none before the first.
+    partitions: Vec<Tape>,
+    /// How often its rows have been partitioned already.
+    depth: u64,
+}
+
+/// What has become of a row.
+enum Folded {
+    Here,
+    /// Nothing yet: it belongs into this partition.
+    Elsewhere(usize),
+}
+
+impl<F: Fold> Folding<F> {
+    pub(super) fn new(fold: Arc<F>, work: WorkMemory) -> Folding<F> {
+        Folding { level: Level::new(fold, work, 0), turn: 0, file: None }
+    }
+
+    /// Takes a row; the values may be taken.
+    pub(super) fn feed(&mut self, values: &mut [Value]) -> Result<()> {
+        for set in 0..self.level.fold.sets() {
+            let turn = self.turn;
+            self.turn += 1;
+            if let Folded::Elsewhere(partition) = self.level.fold_row(turn, set, values)? {
+                let file = match &mut self.file {
+                    Some(file) => file,
+                    None => self.file.insert(SpillFile::create(&self.level.work)?),
+                };
+                let mut row = values.to_vec();
+                row.extend([Value::BigInt(turn), Value::BigInt(set as i64)]);
+                file.push(&mut self.level.partitions[partition], &row)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Result<StageRows> {
+        let Some(mut file) = self.file.take() else {
+            let mut rows = Vec::with_capacity(self.level.states.len());
+            for (_, state) in self.level.states {
+                guest::spend(4)?;
+                memory::check(0)?;
+                self.level.fold.finish(state, &mut rows)?;
+            }
+            return Ok(StageRows::InMemory(rows));
+        };
+        let tape = self.level.settle(&mut file)?;
+        let mut reader = file.read(tape)?;
+        Ok(StageRows::Later(Box::new(std::iter::from_fn(move || {
+            let mut row = match reader.next(&file) {
+                Ok(row) => row?,
+                Err(error) => return Some(Err(error)),
+            };
+            row.remove(0);
+            Some(Ok(row))
+        }))))
+    }
+}
+
+impl<F: Fold> Level<F> {
+    fn new(fold: Arc<F>, work: WorkMemory, depth: u64) -> Level<F> {
+        Level {
+            fold,
+            work,
+            states: Vec::new(),
+            keys: RowKeys::default(),
+            held: 0,
+            partitions: Vec::new(),
+            depth,
+        }
+    }
+
+    fn fold_row(&mut self, turn: i64, set: usize, values: &mut [Value]) -> Result<Folded> {
+        self.keys.begin(set);
+        self.fold.push_key(set, values, &mut self.keys);
+        let place = match self.keys.place() {
+            Some(place) => place,
+            None if self.is_full() => return Ok(Folded::Elsewhere(self.partition())),
+            None => {
+                let place = self.states.len();
+                self.keys.add(place);
+                let (state, bytes) = self.fold.state(set, values);
+                self.states.push((turn, state));
+                self.held += KEY_BYTES + self.keys.key().len() + bytes;
+                place
+            }
+        };
+        self.held += self.fold.add(&mut self.states[place].1, values)?;
+        Ok(Folded::Here)
+    }
+
+    /// Once a key has been turned away, no new one gets a state: the next row of that key would.
+    fn is_full(&self) -> bool {
+        !self.partitions.is_empty() || (self.held > self.work.bytes && self.states.len() >= LEAST_STATES)
+    }
+
+    /// That of the key at hand.
+    fn partition(&mut self) -> usize {
+        if self.partitions.is_empty() {
+            self.partitions.resize_with(BLOCKS_AT_ONCE, Tape::default);
+        }
+        let mut hasher = FixedState::with_seed(self.depth).build_hasher();
+        hasher.write(self.keys.key());
+        (hasher.finish() >> 32) as usize % BLOCKS_AT_ONCE
+    }
+
+    /// Writes all that comes out, in order, each row after its turn.
+    fn settle(self, file: &mut SpillFile) -> Result<Tape> {
+        let Level { fold, work, states, keys, partitions, depth, .. } = self;
+        drop(keys);
+        let mut all = Tape::default();
+        let mut rows = Vec::new();
+        for (turn, state) in states {
+            memory::check(0)?;
+            fold.finish(state, &mut rows)?;
+            for mut row in rows.drain(..) {
+                row.insert(0, Value::BigInt(turn));
+                file.push(&mut all, &row)?;
+            }
+        }
+        let mut tapes = Vec::with_capacity(partitions.len());
+        for partition in partitions.into_iter().filter(|partition| !partition.is_empty()) {
+            let mut inner = Level::new(Arc::clone(&fold), work.clone(), depth + 1);
+            let mut reader = file.read(partition)?;
+            while let Some(mut row) = reader.next(file)? {
+                let [values @ .., turn, set] = row.as_mut_slice() else { continue };
+                let turn = turn.as_i64().unwrap_or(0);
+                let set = set.as_i64().and_then(|set| usize::try_from(set).ok()).unwrap_or(0);
+                if let Folded::Elsewhere(partition) = inner.fold_row(turn, set, values)? {
+                    file.push(&mut inner.partitions[partition], &row)?;
+                }
+                memory::check(0)?;
+            }
+            tapes.push(inner.settle(file)?);
+        }
+        let rest = merged(file, tapes, &Arc::from([SortKey::ascending(0)]))?;
+        file.append(&mut all, rest)?;
+        Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,269 @@
+//! Sorting: in memory, and beyond `work_mem` by merging sorted runs from disk.
+//!
+//! Both are stable, so the order of equal rows does not depend on how much memory there was: a call that is
+//! replayed with more of it goes the same way.
+//!
+//! Reference: Knuth, "The Art of Computer Programming", volume 3, 5.4.1 (multiway merging); PostgreSQL 15's
+//! `tuplesort.c`.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::vec;
+
+use hyades_types::compare;
+use hyades_types::environment::WorkMemory;
+use hyades_types::error::Result;
+use hyades_types::guest;
+use hyades_types::memory;
+use hyades_types::value::Value;
+
+use super::spill::{BLOCKS_AT_ONCE, SpillFile, Tape, TapeReader};
+use super::staged_row::{Row, UNITS_PER_ROW, held_bytes};
+use crate::plan::SortKey;
+
+/// Bytes of texts that are compared in about ten nanoseconds.
+const BYTES_PER_UNIT: usize = 64;
+/// Rows sorted without a look at whether the statement is to stop.
+pub(super) const RUN_ROWS: usize = 512;
+
+/// Takes rows, gives them back in order.
+pub(super) struct Sorter {
+    keys: Arc<[SortKey]>,
+    /// Only so many of the first rows are wanted.
+    wanted: Option<usize>,
+    rows: Vec<Row>,
+    /// Bytes of the rows.
+    held: usize,
+    work: WorkMemory,
+    /// Sorted runs, in the order in which their rows came.
+    runs: Option<(SpillFile, Vec<Tape>)>,
+}
+
+/// Rows in order.
+pub(super) enum Sorted {
+    InMemory(vec::IntoIter<Row>),
+    Spilled(SpillFile, Merge),
+}
+
+impl Sorter {
+    pub(super) fn new(keys: Arc<[SortKey]>, wanted: Option<usize>, work: WorkMemory) -> Sorter {
+        Sorter { keys, wanted, rows: Vec::new(), held: 0, work, runs: None }
+    }
+
+    pub(super) fn push(&mut self, row: Row) -> Result<()> {
+        self.held += held_bytes(&row);
+        self.rows.push(row);
+        match self.wanted {
+            Some(wanted) if self.rows.len() >= wanted.saturating_mul(2).max(RUN_ROWS) => {
+                self.forget_last(wanted)?;
+            }
+            _ => {}
+        }
+        if self.held > self.work.bytes { self.spill() } else { Ok(()) }
+    }
+
+    /// Keeps the first of the rows in memory. Of equal rows these are the ones that came first, and they stay
+    /// before those that are still to come.
+    fn forget_last(&mut self, wanted: usize) -> Result<()> {
+        sort(&mut self.rows, &self.keys)?;
+        self.rows.truncate(wanted);
+        self.held = self.rows.iter().map(|row| held_bytes(row)).sum();
+        Ok(())
+    }
+
+    /// Writes the rows in memory as a run.
+    fn spill(&mut self) -> Result<()> {
+        sort(&mut self.rows, &self.keys)?;
+        let (file, runs) = match &mut self.runs {
+            Some(runs) => runs,
+            None => self.runs.insert((SpillFile::create(&self.work)?, Vec::new())),
+        };
+        let mut run = Tape::default();
+        let wanted = self.wanted.unwrap_or(usize::MAX);
+        for row in self.rows.drain(..).take(wanted) {
+            file.push(&mut run, &row)?;
+        }
+        runs.push(run);
+        self.held = 0;
+        Ok(())
+    }
+
+    /// The rows, or at least those that are wanted.
+    pub(super) fn finish(mut self) -> Result<Sorted> {
+        if self.runs.is_none() {
+            // Sorting takes as much again as the places of the rows.
+            memory::check(size_of_val(self.rows.as_slice()))?;
+            sort(&mut self.rows, &self.keys)?;
+            return Ok(Sorted::InMemory(self.rows.into_iter()));
+        }
+        self.spill()?;
+        self.rows = Vec::new();
+        let Some((mut file, mut runs)) = self.runs else {
+            return Ok(Sorted::InMemory(self.rows.into_iter()));
+        };
+        while runs.len() > BLOCKS_AT_ONCE {
+            // Neighbours, so that equal rows stay in order.
+            let mut longer = Vec::with_capacity(runs.len().div_ceil(BLOCKS_AT_ONCE));
+            let mut rest = runs.into_iter();
+            while rest.len() > 0 {
+                let some = rest.by_ref().take(BLOCKS_AT_ONCE).collect();
+                longer.push(merged(&mut file, some, &self.keys)?);
+            }
+            runs = longer;
+        }
+        let merge = Merge::new(&mut file, runs, &self.keys)?;
+        Ok(Sorted::Spilled(file, merge))
+    }
+}
+
+impl Iterator for Sorted {
+    type Item = Result<Row>;
+
+    fn next(&mut self) -> Option<Result<Row>> {
+        match self {
+            Sorted::InMemory(rows) => rows.next().map(Ok),
+            Sorted::Spilled(file, merge) => merge.next(file).transpose(),
+        }
+    }
+}
+
+/// One tape of several sorted ones.
+pub(super) fn merged(file: &mut SpillFile, tapes: Vec<Tape>, keys: &Arc<[SortKey]>) -> Result<Tape> {
+    let mut merge = Merge::new(file, tapes, keys)?;
+    let mut tape = Tape::default();
+    while let Some(row) = merge.next(file)? {
+        file.push(&mut tape, &row)?;
+    }
+    Ok(tape)
+}
+
+/// Sorted tapes, read as one.
+pub(super) struct Merge {
+    tapes: Vec<TapeReader>,
+    /// The next row of each tape.
+    heads: BinaryHeap<Head>,
+}
+
+struct Head {
+    row: Row,
+    tape: usize,
+    keys: Arc<[SortKey]>,
+}
+
+impl Ord for Head {
+    /// The greatest comes first out of a heap.
+    fn cmp(&self, other: &Head) -> Ordering {
+        let forward = compare_rows(&self.row, &other.row, &self.keys);
+        forward.then(self.tape.cmp(&other.tape)).reverse()
+    }
+}
+
+impl PartialOrd for Head {
+    fn partial_cmp(&self, other: &Head) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Head {
+    fn eq(&self, other: &Head) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Head {}
+
+impl Merge {
+    /// Equal rows come in the order of the tapes.
+    pub(super) fn new(file: &mut SpillFile, tapes: Vec<Tape>, keys: &Arc<[SortKey]>) -> Result<Merge> {
+        let tapes = tapes.into_iter().map(|tape| file.read(tape)).collect::<Result<Vec<TapeReader>>>()?;
+        let mut merge = Merge { heads: BinaryHeap::with_capacity(tapes.len()), tapes };
+        for tape in 0..merge.tapes.len() {
+            if let Some(row) = merge.tapes[tape].next(file)? {
+                merge.heads.push(Head { row, tape, keys: Arc::clone(keys) });
+            }
+        }
+        Ok(merge)
+    }
+
+    pub(super) fn next(&mut self, file: &SpillFile) -> Result<Option<Row>> {
+        guest::spend(1)?;
+        let Some(mut head) = self.heads.peek_mut() else { return Ok(None) };
+        match self.tapes[head.tape].next(file)? {
+            Some(following) => Ok(Some(std::mem::replace(&mut head.row, following))),
+            None => Ok(Some(std::collections::binary_heap::PeekMut::pop(head).row)),
+        }
+    }
+}
+
+fn order(left: &Value, right: &Value, key: &SortKey) -> Ordering {
+    let nulls = if key.nulls_first { Ordering::Less } else { Ordering::Greater };
+    match (left.is_null(), right.is_null()) {
+        (true, true) => Ordering::Equal,
+        (true, false) => nulls,
+        (false, true) => nulls.reverse(),
+        (false, false) => {
+            let ordering = match (left.as_str(), right.as_str()) {
+                (Some(left), Some(right)) if key.is_char => {
+                    compare::char_order(left.as_bytes(), right.as_bytes())
+                }
+                _ => compare::total(left, right),
+            };
+            if key.is_descending { ordering.reverse() } else { ordering }
+        }
+    }
+}
+
+fn compare_rows(left: &Row, right: &Row, keys: &[SortKey]) -> Ordering {
+    guest::pass(2);
+    keys.iter()
+        .map(|key| {
+            let (left, right) = (&left[key.value], &right[key.value]);
+            if let Some(text) = left.as_str() {
+                guest::pass_for(text.len() / BYTES_PER_UNIT);
+            }
+            order(left, right, key)
+        })
+        .find(|ordering| ordering.is_ne())
+        .unwrap_or(Ordering::Equal)
+}
+
+/// Sorts stably: short runs first, which are then merged two by two. A sort of the library could not be left
+/// before its end.
+pub(super) fn sort(rows: &mut Vec<Row>, keys: &[SortKey]) -> Result<()> {
+    if keys.is_empty() {
+        return Ok(());
+    }
+    for run in rows.chunks_mut(RUN_ROWS) {
+        run.sort_by(|left, right| compare_rows(left, right, keys));
+        guest::spend(UNITS_PER_ROW)?;
+    }
+    let mut width = RUN_ROWS;
+    while width < rows.len() {
+        let mut merged = Vec::with_capacity(rows.len());
+        let mut rest = std::mem::take(rows).into_iter();
+        while rest.len() > 0 {
+            let left: Vec<Row> = rest.by_ref().take(width).collect();
+            let right: Vec<Row> = rest.by_ref().take(width).collect();
+            merge(left, right, keys, &mut merged)?;
+        }
+        *rows = merged;
+        width *= 2;
+    }
+    Ok(())
+}
+
+fn merge(left: Vec<Row>, right: Vec<Row>, keys: &[SortKey], merged: &mut Vec<Row>) -> Result<()> {
+    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
+    while let (Some(first), Some(second)) = (left.peek(), right.peek()) {
+        guest::spend(1)?;
+        let is_left_first = compare_rows(first, second, keys).is_le();
+        merged.extend(if is_left_first { left.next() } else { right.next() });
+    }
+    merged.extend(left);
+    merged.extend(right);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! Rows on disk: what a sort or a grouping holds beyond its memory (`work_mem`).
+//!
+//! A [`SpillFile`] has no name, so it ends with its statement, and with the process if that ends first. It
+//! holds *tapes*: rows in the order in which they were written. Each tape is a list of blocks; the blocks of
+//! several tapes that are written by turns lie side by side. A block holds whole rows, each after its length
+//! (4 bytes). Nothing here is made durable, and nothing is read after a restart.
+//!
+//! **How much.** `temp_file_limit` bounds one file. The logs may be on the same disk, and a database that
+//! cannot write its log stops; so no file grows into the last twentieth of its disk ([`is_too_full`]).
+//!
+//! Failures are the statement's: 53100 for want of space, 53400 beyond `temp_file_limit`, 58030 for all
+//! others. What else runs decides about them, so no handler of a routine may catch them.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::vec;
+
+use hyades_types::environment::WorkMemory;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::guest;
+use hyades_types::memory;
+use hyades_types::value::Value;
+
+use super::spilled_value::Coder;
+use super::staged_row::Row;
+
+/// Most bytes of a block, unless its only row is longer.
+const BLOCK_BYTES: usize = 64 << 10;
+/// Fewest: of a file whose statement has little memory.
+const LEAST_BLOCK_BYTES: usize = 4 << 10;
+/// Blocks that fit the memory of a sort or grouping: as many tapes may be written or read at once.
+pub(super) const BLOCKS_AT_ONCE: usize = 32;
+/// So much is written between two looks at how full the disk is.
+const LOOK_INTERVAL: u64 = 16 << 20;
+/// Bytes that are written or read in about ten nanoseconds.
+const BYTES_PER_UNIT: usize = 32;
+
+/// A file without a name.
+pub(super) struct SpillFile {
+    file: File,
+    end: u64,
+    block_bytes: usize,
+    limit: Option<u64>,
+    /// Where the next look at the disk is due.
+    look_at: u64,
+    coder: Coder,
+}
+
+/// Rows in a [`SpillFile`], being written.
+#[derive(Default)]
+pub(super) struct Tape {
+    /// Offset and length of each block.
+    blocks: Vec<(u64, usize)>,
+    /// The block that is being filled.
+    pending: Vec<u8>,
+}
+
+/// Reads the rows of a tape, once.
+pub(super) struct TapeReader {
+    blocks: vec::IntoIter<(u64, usize)>,
+    block: Vec<u8>,
+    at: usize,
+}
+
+impl SpillFile {
+    pub(super) fn create(work: &WorkMemory) -> Result<SpillFile> {
+        let file = match &work.directory {
+            Some(directory) => tempfile::tempfile_in(directory),
+            None => tempfile::tempfile(),
+        };
+        let file = file.map_err(|error| failed("create", &error))?;
+        Ok(SpillFile::new(file, work))
+    }
+
+    fn new(file: File, work: &WorkMemory) -> SpillFile {
+        SpillFile {
+            file,
+            end: 0,
+            block_bytes: (work.bytes / BLOCKS_AT_ONCE).clamp(LEAST_BLOCK_BYTES, BLOCK_BYTES),
+            limit: work.file_bytes,
+            look_at: 0,
+            coder: Coder::default(),
+        }
+    }
+
+    /// Appends a row to one of the file's tapes.
+    pub(super) fn push(&mut self, tape: &mut Tape, row: &[Value]) -> Result<()> {
+        let start = tape.pending.len();
+        tape.pending.extend_from_slice(&[0; 4]);
+        for value in row {
+            self.coder.write(value, &mut tape.pending);
+        }
+        let length = tape.pending.len() - start - 4;
+        let prefix = u32::try_from(length).map_err(|_| {
+            Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, "a row of more than 4 GiB cannot be sorted")
+        })?;
+        tape.pending[start..start + 4].copy_from_slice(&prefix.to_le_bytes());
+        guest::spend_for(length / BYTES_PER_UNIT)?;
+        if tape.pending.len() >= self.block_bytes {
+            self.write(tape)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, tape: &mut Tape) -> Result<()> {
+        let length = tape.pending.len();
+        if length == 0 {
+            return Ok(());
+        }
+        let end = self.end + length as u64;
+        if let Some(limit) = self.limit.filter(|limit| end > *limit) {
+            let message = format!("temporary file size exceeds temp_file_limit ({}kB)", limit >> 10);
+            return Err(Error::input(sqlstate::CONFIGURATION_LIMIT_EXCEEDED, message).uncatchable());
+        }
+        if end >= self.look_at {
+            let disk = rustix::fs::fstatvfs(&self.file).map_err(|error| failed("write to", &error.into()))?;
+            if is_too_full(disk.f_blocks, disk.f_bavail) {
+                return Err(full("The last twentieth of the disk is kept for the logs."));
+            }
+            self.look_at = end + LOOK_INTERVAL;
+        }
+        self.file.write_all_at(&tape.pending, self.end).map_err(|error| failed("write to", &error))?;
+        tape.blocks.push((self.end, length));
+        tape.pending.clear();
+        self.end = end;
+        Ok(())
+    }
+
+    /// From the first row on.
+    pub(super) fn read(&mut self, mut tape: Tape) -> Result<TapeReader> {
+        self.write(&mut tape)?;
+        Ok(TapeReader { blocks: tape.blocks.into_iter(), block: Vec::new(), at: 0 })
+    }
+
+    /// The rows of another tape after its own.
+    pub(super) fn append(&mut self, tape: &mut Tape, other: Tape) -> Result<()> {
+        self.write(tape)?;
+        tape.blocks.extend(other.blocks);
+        tape.pending = other.pending;
+        Ok(())
+    }
+}
+
+impl Tape {
+    pub(super) fn is_empty(&self) -> bool {
+        self.blocks.is_empty() && self.pending.is_empty()
+    }
+}
+
+impl TapeReader {
+    pub(super) fn next(&mut self, file: &SpillFile) -> Result<Option<Row>> {
+        if self.at == self.block.len() {
+            let Some((offset, length)) = self.blocks.next() else {
+                self.block = Vec::new();
+                self.at = 0;
+                return Ok(None);
+            };
+            memory::check(length.saturating_sub(self.block.capacity()))?;
+            self.block.resize(length, 0);
+            file.file.read_exact_at(&mut self.block, offset).map_err(|error| failed("read", &error))?;
+            self.at = 0;
+        }
+        let damaged = || Error::input(sqlstate::IO_ERROR, "a temporary file is damaged").uncatchable();
+        let rest = &self.block[self.at..];
+        let (prefix, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
+        let length = u32::from_le_bytes(*prefix) as usize;
+        let row = rest.get(..length).ok_or_else(damaged)?;
+        self.at += 4 + length;
+        guest::spend_for(length / BYTES_PER_UNIT)?;
+        file.coder.read_row(row).map(Some).ok_or_else(damaged)
+    }
+}
+
+/// Whether less than a twentieth of the disk's blocks is left.
+fn is_too_full(blocks: u64, available: u64) -> bool {
+    available < blocks / 20
+}
+
+fn full(detail: &str) -> Error {
+    Error::input(sqlstate::DISK_FULL, "could not write to a temporary file: no space left on device")
+        .with_detail(detail)
+        .with_hint("Raise work_mem, or free disk space.")
+        .uncatchable()
+}
+
+fn failed(what: &str, error: &io::Error) -> Error {
+    if error.kind() == io::ErrorKind::StorageFull {
+        return full("The disk is full.");
+    }
+    let message = format!("could not {what} a temporary file: {error}");
+    Error::input(sqlstate::IO_ERROR, message).uncatchable()
+}
+
+#[cfg(test)]
+mod tests;

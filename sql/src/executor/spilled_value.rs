@@ -1,0 +1,121 @@
+//! Values in a [`SpillFile`](super::spill::SpillFile): as the arguments of logged calls
+//! (`log::record::argument`), but for those that no parameter can have. What they refer to (enum types, names
+//! of catalog objects) stays in memory, each once, and the file holds its place there.
+
+use hyades_engine::log::record::{read_argument, write_argument};
+use hyades_types::enumeration::{EnumType, EnumValue};
+use hyades_types::value::{ArrayElement, Dimension, SqlType, Value};
+
+use super::staged_row::Row;
+
+/// Before an argument.
+const ARGUMENT: u8 = 0;
+/// The place of the type, the position.
+const ENUM: u8 = 1;
+const OID: u8 = 2;
+/// A place among `references`.
+const REFERENCE: u8 = 3;
+/// The place of the element type, the number of dimensions, length and lower bound of each, the elements.
+const ARRAY: u8 = 4;
+
+/// Writes and reads the values of one file.
+#[derive(Default)]
+pub(super) struct Coder {
+    enums: Vec<EnumType>,
+    references: Vec<Value>,
+    elements: Vec<ArrayElement>,
+}
+
+/// The place of what is there, or will be now.
+fn place_of<T: PartialEq>(kept: &mut Vec<T>, item: T) -> u32 {
+    let place = kept.iter().position(|known| *known == item).unwrap_or_else(|| {
+        kept.push(item);
+        kept.len() - 1
+    });
+    place as u32
+}
+
+impl Coder {
+    pub(super) fn write(&mut self, value: &Value, out: &mut Vec<u8>) {
+        let number = |tag: u8, number: u32, out: &mut Vec<u8>| {
+            out.push(tag);
+            out.extend_from_slice(&number.to_le_bytes());
+        };
+        match value {
+            Value::Enum(EnumValue { enum_type, position }) => {
+                number(ENUM, place_of(&mut self.enums, *enum_type), out);
+                out.extend_from_slice(&position.to_le_bytes());
+            }
+            Value::Oid(oid) => number(OID, *oid, out),
+            Value::Reference(_) => number(REFERENCE, place_of(&mut self.references, value.clone()), out),
+            Value::Array(array) if !is_argument(array.element) => {
+                number(ARRAY, place_of(&mut self.elements, array.element), out);
+                let dimensions = array.dimensions();
+                out.push(dimensions.len() as u8);
+                for dimension in dimensions.iter() {
+                    out.extend_from_slice(&dimension.length.to_le_bytes());
+                    out.extend_from_slice(&dimension.lower.to_le_bytes());
+                }
+                array.values.iter().for_each(|value| self.write(value, out));
+            }
+            value => {
+                out.push(ARGUMENT);
+                write_argument(out, value);
+            }
+        }
+    }
+
+    /// The values of a row; `None` if these bytes are none.
+    pub(super) fn read_row(&self, bytes: &[u8]) -> Option<Row> {
+        let (mut row, mut at) = (Row::new(), 0);
+        while at < bytes.len() {
+            row.push(self.read(bytes, &mut at)?);
+        }
+        Some(row)
+    }
+
+    fn read(&self, bytes: &[u8], at: &mut usize) -> Option<Value> {
+        let tag = *bytes.get(*at)?;
+        *at += 1;
+        if tag == ARGUMENT {
+            return read_argument(bytes, at).ok();
+        }
+        let place = u32::from_le_bytes(read_bytes(bytes, at)?);
+        match tag {
+            ENUM => {
+                let enum_type = *self.enums.get(place as usize)?;
+                let position = u64::from_le_bytes(read_bytes(bytes, at)?);
+                Some(Value::Enum(EnumValue { enum_type, position }))
+            }
+            OID => Some(Value::Oid(place)),
+            REFERENCE => self.references.get(place as usize).cloned(),
+            ARRAY => self.read_array(*self.elements.get(place as usize)?, bytes, at),
+            _ => None,
+        }
+    }
+
+    fn read_array(&self, element: ArrayElement, bytes: &[u8], at: &mut usize) -> Option<Value> {
+        let [count] = read_bytes(bytes, at)?;
+        let mut dimensions = Vec::with_capacity(usize::from(count));
+        for _ in 0..count {
+            let length = i32::from_le_bytes(read_bytes(bytes, at)?);
+            let lower = i32::from_le_bytes(read_bytes(bytes, at)?);
+            dimensions.push(Dimension { length, lower });
+        }
+        let all = dimensions.iter().map(|dimension| dimension.length as usize).product::<usize>();
+        let all = if dimensions.is_empty() { 0 } else { all };
+        let values = (0..all).map(|_| self.read(bytes, at)).collect::<Option<Vec<Value>>>()?;
+        Some(Value::shaped_array(element, &dimensions, values))
+    }
+}
+
+/// Whether arrays of these can be arguments and come back as they were.
+fn is_argument(element: ArrayElement) -> bool {
+    !matches!(element.sql_type(), SqlType::Enum(_) | SqlType::System(_))
+}
+
+fn read_bytes<const COUNT: usize>(bytes: &[u8], at: &mut usize) -> Option<[u8; COUNT]> {
+    let found = bytes.get(*at..)?.first_chunk::<COUNT>()?;
+    *at += COUNT;
+    Some(*found)
+}

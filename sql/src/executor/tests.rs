@@ -1,0 +1,107 @@
+//! DISTINCT, ORDER BY, OFFSET and LIMIT, with memory enough and without.
+
+use super::*;
+
+fn key(value: usize, is_descending: bool) -> SortKey {
+    SortKey { is_descending, ..SortKey::ascending(value) }
+}
+
+/// An environment whose sorts and groupings hold so much.
+fn environment(bytes: usize) -> Environment {
+    let mut environment = Environment::default();
+    environment.work_memory.bytes = bytes;
+    environment
+}
+
+/// What comes out, and whether it came from disk.
+fn finished(stage: Box<dyn StageRun>) -> (Vec<Row>, bool) {
+    match stage.finish().unwrap() {
+        StageRows::InMemory(rows) => (rows, false),
+        StageRows::Later(rows) => (rows.collect::<Result<Vec<Row>>>().unwrap(), true),
+    }
+}
+
+fn row(at: i32) -> Row {
+    vec![Value::Integer(at * 7919 % 101), Value::Integer(at)]
+}
+
+#[test]
+fn a_limit_keeps_few_rows_and_the_right_ones() {
+    for (limit, offset) in [(0, 0), (1, 0), (3, 5), (300, 700)] {
+        let sorting = Arc::new(Sorting {
+            sort: vec![key(0, true)],
+            limit: Some(0),
+            offset: Some(1),
+            width: 2,
+            ..Sorting::default()
+        });
+        let registers = [Value::BigInt(limit), Value::BigInt(offset)];
+        // Rows that are not wanted must not fill it.
+        let environment = environment(3000 * held_bytes(&row(0)));
+        let mut run = SortingRun::begin(sorting, &registers, &environment);
+        for at in 0..20_000 {
+            run.feed(&mut row(at)).unwrap();
+        }
+        let mut expected: Vec<Row> = (0..20_000).map(row).collect();
+        expected.sort_by(|left, right| right[0].as_i64().cmp(&left[0].as_i64()));
+        let expected = expected.into_iter().skip(usize::try_from(offset).unwrap());
+        let expected: Vec<Row> = expected.take(usize::try_from(limit).unwrap()).collect();
+        assert_eq!(finished(Box::new(run)), (expected, false), "{limit}");
+    }
+}
+
+/// All there is to sort by and to leave out, in memory and with less and less of it.
+#[test]
+fn answers_do_not_depend_on_memory() {
+    let distincts = [Distinct::No, Distinct::Rows(2), Distinct::On(vec![0]), Distinct::On(vec![1, 0])];
+    let sorts = [vec![], vec![key(0, false)], vec![key(0, true), key(1, false)]];
+    for distinct in &distincts {
+        for sort in &sorts {
+            for limit in [Value::Null, Value::BigInt(0), Value::BigInt(7), Value::BigInt(2000)] {
+                let sorting = Sorting {
+                    distinct: distinct.clone(),
+                    sort: sort.clone(),
+                    limit: Some(0),
+                    offset: Some(1),
+                    width: 3,
+                };
+                let sorting = Arc::new(sorting);
+                let answer = |bytes| {
+                    let registers = [limit.clone(), Value::BigInt(3)];
+                    let stage = Arc::clone(&sorting) as Arc<dyn Stage>;
+                    let mut run = stage.start(&registers, &environment(bytes));
+                    for at in 0..6000_i32 {
+                        let text = Value::text(format!("{at:>9}"));
+                        run.feed(&mut [Value::Integer(at % 59), Value::Integer(at % 53), text]).unwrap();
+                    }
+                    finished(run)
+                };
+                let (expected, is_spilled) = answer(usize::MAX);
+                assert!(!is_spilled);
+                for bytes in [300_000, 30_000, 1000] {
+                    let (rows, is_spilled) = answer(bytes);
+                    assert_eq!(rows, expected, "{sorting:?} {limit:?} in {bytes}");
+                    let is_long = !matches!(limit.as_i64(), Some(0 | 7));
+                    assert!(is_spilled || bytes > 1000 || !is_long, "{sorting:?} {limit:?} in {bytes}");
+                }
+            }
+        }
+    }
+}
+
+/// With ORDER BY of fewer columns than DISTINCT ON has.
+#[test]
+fn distinct_on_more_than_is_sorted_by_leaves_nothing_twice() {
+    let sorting = Sorting {
+        distinct: Distinct::On(vec![0, 1]),
+        sort: vec![key(0, false)],
+        width: 2,
+        ..Sorting::default()
+    };
+    let mut run = SortingRun::begin(Arc::new(sorting), &[], &Environment::default());
+    for at in [3, 1, 2, 3, 1] {
+        run.feed(&mut [Value::Integer(0), Value::Integer(at)]).unwrap();
+    }
+    let (rows, _) = finished(Box::new(run));
+    assert_eq!(rows.iter().map(|row| row[1].as_i64().unwrap()).collect::<Vec<i64>>(), [1, 2, 3]);
+}
