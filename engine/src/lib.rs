@@ -15,6 +15,7 @@ pub mod mutant;
 pub mod procedure;
 pub mod protocol;
 pub mod recovery;
+pub mod spill;
 pub mod storage;
 mod sync;
 pub mod ticket;

@@ -4,12 +4,11 @@
 //! state outlives waits of the procedure. What they get are ready values: the procedure evaluates, so
 //! subqueries and functions may stand anywhere. Of a sort with LIMIT only what is wanted is held.
 //!
-//! A sort and a grouping hold `work_mem` each in memory ([`held_bytes`] estimates that); the rest goes to
+//! A sort and a grouping hold `work_mem` each in memory (`held_bytes` estimates that); the rest goes to
 //! temporary files. What comes out, and in which order, does not depend on it.
 //!
 //! Files: `sorter`; `folding` (rows with equal keys made one) and what it serves: `aggregate` and
-//! `combination` (UNION and its like); `row_keys` (what tells rows apart); `spill` and `spilled_value` (rows
-//! on disk); `array_of`.
+//! `combination` (UNION and its like); `row_keys` (what tells rows apart); `array_of`.
 
 mod accumulator;
 mod aggregate;
@@ -20,8 +19,6 @@ mod moments;
 mod ordered_set;
 mod row_keys;
 mod sorter;
-mod spill;
-mod spilled_value;
 mod staged_row;
 
 use std::sync::Arc;

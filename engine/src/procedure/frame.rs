@@ -3,7 +3,6 @@
 //! A frame outlives waits: the interpreter leaves everything it needs in it and a later call resumes.
 //! Sessions reuse frames, so that a prepared statement allocates nothing once its buffers have grown.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use hyades_types::definition::TableId;
@@ -13,8 +12,9 @@ use hyades_types::error::{Error, SqlState};
 use hyades_types::value::{SqlType, Value};
 
 use super::buffers::{RowBuffer, Scratch};
-use super::ir::{DynamicRows, Label, LaterRows, Procedure, SpoolSlot, StageRun};
+use super::ir::{DynamicRows, Label, Procedure, SpoolSlot, StageRun};
 use super::join_table::JoinTable;
+use super::spool::Spool;
 use crate::local_arc::LocalArc;
 use crate::storage::row::RowLayout;
 use crate::txn::{Cursor, Savepoint};
@@ -42,17 +42,6 @@ pub struct Message {
 const KEPT_BYTES: usize = 16 << 10;
 /// and the lists of its rows no longer.
 const KEPT_ROWS: usize = 64;
-
-/// Rows kept for later.
-#[derive(Default)]
-pub(crate) struct Spool {
-    pub(crate) rows: Vec<Vec<Value>>,
-    /// Rows that follow these.
-    pub(crate) later: Option<LaterRows>,
-    pub(crate) next: usize,
-    /// Keys of the rows that the statement has written.
-    pub(crate) written: HashSet<Vec<u8>>,
-}
 
 /// An exception block that has been entered.
 pub(crate) struct Handler {
@@ -210,13 +199,7 @@ impl Frame {
         self.reset();
         self.emitted.clear();
         self.stages.iter_mut().for_each(|stage| *stage = None);
-        for spool in &mut self.spools {
-            spool.written.clear();
-            spool.written.shrink_to(KEPT_ROWS);
-            spool.rows.clear();
-            spool.rows.shrink_to(KEPT_ROWS);
-            spool.later = None;
-        }
+        self.spools.iter_mut().for_each(|spool| spool.put_away(KEPT_ROWS));
         self.joins.iter_mut().for_each(JoinTable::put_away);
         for row in &mut self.rows {
             row.bytes.clear();

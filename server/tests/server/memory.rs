@@ -59,14 +59,13 @@ fn a_statement_that_wants_more_than_its_connection_has_is_refused() {
     let long = |piece: &str, times: usize| piece.repeat(times);
     let statements = [
         "call notices()".to_owned(),
-        "select count(*) from many()".to_owned(),
         "select doubled()".to_owned(),
         "select array_of_texts()".to_owned(),
         "select array_of_numbers()".to_owned(),
         "select caught()".to_owned(),
-        "select g from generate_series(1, 1000000000) g order by g desc offset 1".to_owned(),
-        "select g, count(*) from generate_series(1, 1000000000) g group by g limit 1".to_owned(),
-        "select distinct g from generate_series(1, 1000000000) g limit 1".to_owned(),
+        "select array_agg(g) from generate_series(1, 1000000000) g".to_owned(),
+        "select array_agg(g order by g) from generate_series(1, 1000000000) g".to_owned(),
+        "select array_agg(distinct g) from generate_series(1, 1000000000) g".to_owned(),
         "select count(distinct g) from generate_series(1, 1000000000) g".to_owned(),
         "select repeat('x', 1000) from generate_series(1, 100000) g".to_owned(),
         "copy (select repeat('x', 1000) from generate_series(1, 100000) g) to stdout".to_owned(),
@@ -108,6 +107,32 @@ fn a_statement_that_wants_more_than_its_connection_has_is_refused() {
     // The largest of these values are a few times 16 MiB for a moment; without limits it would be gigabytes.
     let (most, _) = resident_mib(&server);
     assert!(most < before + 200, "{before} MiB before, {most} MiB at most");
+}
+
+/// What sorts and groups hold beyond a quarter of their connection's memory goes to files.
+#[test]
+fn sorts_and_groups_need_no_more_memory_than_there_is() {
+    let server = server_with_tables(&SMALL);
+    let (_, before) = resident_mib(&server);
+    let mut client = Client::connect(&server);
+    let series = "generate_series(1, 400000) g";
+    let statements = [
+        format!("select count(*) from (select g from {series} order by g % 1000 desc, g offset 0) s"),
+        format!("select count(*) from (select g, max(g::text) from {series} group by g) s"),
+        format!("select count(*) from (select distinct g from {series}) s"),
+        format!("select count(*) from (select g from {series} union select -g from {series}) s where g > 0"),
+    ];
+    for sql in &statements {
+        assert_eq!(client.query(sql)[1].columns()[0].as_deref(), Some("400000"), "{sql}");
+    }
+    let (most, _) = resident_mib(&server);
+    assert!(most < before + 64, "{before} MiB before, {most} MiB at most");
+    client.query("set temp_file_limit = '1MB'");
+    for sql in statements.into_iter().chain(["select count(*) from many()".to_owned()]) {
+        let answers = client.query(&sql);
+        assert_eq!(state(&answers), "53400", "{sql}");
+    }
+    assert_eq!(kinds(&client.query("select 1")), "TDCZ");
 }
 
 /// The first row around looks through the table; for the second the rows would be kept.

@@ -85,14 +85,11 @@ impl AggregateKind {
         )
     }
 
-    /// Whether what it keeps grows with its rows.
-    pub(crate) fn gathers(self) -> bool {
+    /// Whether it keeps every value.
+    pub(crate) fn keeps_values(self) -> bool {
         matches!(
             self,
-            AggregateKind::StringAgg
-                | AggregateKind::ArrayAgg(_)
-                | AggregateKind::ArrayOfArrays(_)
-                | AggregateKind::OrderedSet(_)
+            AggregateKind::ArrayAgg(_) | AggregateKind::ArrayOfArrays(_) | AggregateKind::OrderedSet(_)
         )
     }
 }

@@ -66,6 +66,16 @@ impl Accumulator {
         }
     }
 
+    /// Bytes of the text that it holds, or what is like one.
+    pub(super) fn text_bytes(&self) -> usize {
+        match self {
+            Accumulator::Extreme(best) => best.heap_bytes(),
+            Accumulator::Text(Some(text)) => text.len(),
+            Accumulator::Bytes(Some(bytes)) => bytes.len(),
+            _ => 0,
+        }
+    }
+
     /// Takes the arguments of a row; the first is NULL only for those that take NULL.
     pub(super) fn add(&mut self, kind: AggregateKind, arguments: &[Value]) -> Result<()> {
         let value = arguments.first().unwrap_or(&Value::Null);

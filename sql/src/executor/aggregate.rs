@@ -75,8 +75,11 @@ impl Group {
                 gathered += held_bytes(arguments);
             }
             if call.order.is_empty() {
-                self.accumulators[at].add(call.kind, arguments)?;
-                if call.kind.gathers() {
+                let accumulator = &mut self.accumulators[at];
+                let before = accumulator.text_bytes();
+                accumulator.add(call.kind, arguments)?;
+                gathered += accumulator.text_bytes().saturating_sub(before);
+                if call.kind.keeps_values() {
                     gathered += held_bytes(&arguments[..1]);
                 }
             } else {

@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use hyades_engine::procedure::ir::StageRows;
+use hyades_engine::spill::{SpillFile, TAPES_AT_ONCE, Tape, TapeReader};
 use hyades_types::environment::WorkMemory;
 use hyades_types::error::Result;
 use hyades_types::guest;
@@ -30,7 +31,6 @@ use hyades_types::value::Value;
 
 use super::row_keys::RowKeys;
 use super::sorter::merged;
-use super::spill::{BLOCKS_AT_ONCE, SpillFile, Tape};
 use super::staged_row::Row;
 use crate::plan::SortKey;
 
@@ -174,11 +174,11 @@ impl<F: Fold> Level<F> {
     /// That of the key at hand.
     fn partition(&mut self) -> usize {
         if self.partitions.is_empty() {
-            self.partitions.resize_with(BLOCKS_AT_ONCE, Tape::default);
+            self.partitions.resize_with(TAPES_AT_ONCE, Tape::default);
         }
         let mut hasher = FixedState::with_seed(self.depth).build_hasher();
         hasher.write(self.keys.key());
-        (hasher.finish() >> 32) as usize % BLOCKS_AT_ONCE
+        (hasher.finish() >> 32) as usize % TAPES_AT_ONCE
     }
 
     /// Writes all that comes out, in order, each row after its turn.
@@ -195,10 +195,13 @@ impl<F: Fold> Level<F> {
                 file.push(&mut all, &row)?;
             }
         }
-        let mut tapes = Vec::with_capacity(partitions.len());
-        for partition in partitions.into_iter().filter(|partition| !partition.is_empty()) {
+        let partitions = partitions.into_iter().filter(|partition| !partition.is_empty());
+        // Readers of tapes hold nothing before they begin.
+        let readers =
+            partitions.map(|partition| file.read(partition)).collect::<Result<Vec<TapeReader>>>()?;
+        let mut tapes = Vec::with_capacity(readers.len());
+        for mut reader in readers {
             let mut inner = Level::new(Arc::clone(&fold), work.clone(), depth + 1);
-            let mut reader = file.read(partition)?;
             while let Some(mut row) = reader.next(file)? {
                 let [values @ .., turn, set] = row.as_mut_slice() else { continue };
                 let turn = turn.as_i64().unwrap_or(0);

@@ -11,6 +11,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::vec;
 
+use hyades_engine::spill::{SpillFile, TAPES_AT_ONCE, Tape, TapeReader};
 use hyades_types::compare;
 use hyades_types::environment::WorkMemory;
 use hyades_types::error::Result;
@@ -18,7 +19,6 @@ use hyades_types::guest;
 use hyades_types::memory;
 use hyades_types::value::Value;
 
-use super::spill::{BLOCKS_AT_ONCE, SpillFile, Tape, TapeReader};
 use super::staged_row::{Row, UNITS_PER_ROW, held_bytes};
 use crate::plan::SortKey;
 
@@ -102,12 +102,12 @@ impl Sorter {
         let Some((mut file, mut runs)) = self.runs else {
             return Ok(Sorted::InMemory(self.rows.into_iter()));
         };
-        while runs.len() > BLOCKS_AT_ONCE {
+        while runs.len() > TAPES_AT_ONCE {
             // Neighbours, so that equal rows stay in order.
-            let mut longer = Vec::with_capacity(runs.len().div_ceil(BLOCKS_AT_ONCE));
+            let mut longer = Vec::with_capacity(runs.len().div_ceil(TAPES_AT_ONCE));
             let mut rest = runs.into_iter();
             while rest.len() > 0 {
-                let some = rest.by_ref().take(BLOCKS_AT_ONCE).collect();
+                let some = rest.by_ref().take(TAPES_AT_ONCE).collect();
                 longer.push(merged(&mut file, some, &self.keys)?);
             }
             runs = longer;

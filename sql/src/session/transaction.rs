@@ -181,8 +181,8 @@ impl Session {
         self.environment.least_message = self.settings.least_message();
         let (bytes, file_bytes) = self.settings.work_memory();
         let work = &mut self.environment.work_memory;
-        // Several sorts and groupings of a statement have room together.
-        work.bytes = bytes.min(self.shared.memory.connection_bytes / 4);
+        // Several sorts, groupings and spools of a statement have room together.
+        work.bytes = bytes.min(self.shared.memory.connection_bytes / 8);
         work.file_bytes = file_bytes;
         if self.settings.take_compiles_differently() {
             self.environment.time_zone = self.settings.time_zone().clone();

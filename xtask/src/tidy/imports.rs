@@ -43,6 +43,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "ticket",
             "storage",
             "log",
+            "spill",
             "protocol",
             "txn",
             "procedure",

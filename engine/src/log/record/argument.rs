@@ -57,7 +57,7 @@ const INFINITY: i64 = 1;
 const MINUS_INFINITY: i64 = -1;
 
 /// Appends a value. Those of types that no parameter can have must not be given.
-pub fn write_argument(into: &mut Vec<u8>, value: &Value) {
+pub(crate) fn write_argument(into: &mut Vec<u8>, value: &Value) {
     into.push(tag_of(value));
     write_content(into, value);
 }
@@ -183,10 +183,7 @@ pub(crate) fn label_meant(argument: &Value, parameter: SqlType) -> Option<Value>
 }
 
 /// Reads what [`write_argument`] wrote at this offset, and moves it. Enums are read as their labels.
-///
-/// # Errors
-/// Bytes that it did not write.
-pub fn read_argument(bytes: &[u8], offset: &mut usize) -> Result<Value, Malformed> {
+pub(crate) fn read_argument(bytes: &[u8], offset: &mut usize) -> Result<Value, Malformed> {
     let start = *offset;
     let malformed = |reason| Malformed { offset: start, reason };
     let tag = *bytes.get(start).ok_or(malformed("an argument is missing"))?;

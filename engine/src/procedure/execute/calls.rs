@@ -156,7 +156,7 @@ impl<T: Access> Run<'_, T> {
             let count = match (&dynamic.rows, callee.procedure.results.first()) {
                 (None, Some(result)) => std::mem::take(&mut callee.registers[usize::from(*result)]),
                 (Some((spool, _)), _) => {
-                    let rows = self.frame.spools[usize::from(*spool)].rows.len();
+                    let rows = self.frame.spools[usize::from(*spool)].len();
                     Value::BigInt(i64::try_from(rows).unwrap_or(i64::MAX))
                 }
                 (None, None) => Value::Null,

@@ -10,11 +10,8 @@ use hyades_types::value::Value;
 
 use super::values::weight;
 use crate::procedure::evaluate::evaluate;
-use crate::procedure::frame::Spool;
 use crate::procedure::interpret::{Next, Run};
-use crate::procedure::ir::{
-    Expr, Instruction, Label, Procedure, Register, RowSlot, SpoolSlot, StageIndex, StageRows,
-};
+use crate::procedure::ir::{Expr, Instruction, Label, Procedure, Register, RowSlot, SpoolSlot, StageIndex};
 use crate::txn::{Access, Flow};
 
 impl<T: Access> Run<'_, T> {
@@ -35,7 +32,7 @@ impl<T: Access> Run<'_, T> {
             return Ok(Next::Following);
         };
         if let Some(caller) = self.frame.calls.as_mut().and_then(|calls| calls.callers.last_mut()) {
-            caller.spools[usize::from(spool)].rows.push(emitted);
+            caller.spools[usize::from(spool)].push(emitted, &self.environment.work_memory)?;
         }
         memory::check(0)?;
         Ok(Next::Following)
@@ -75,18 +72,14 @@ impl<T: Access> Run<'_, T> {
 
     #[inline(never)]
     pub(crate) fn open_spool(&mut self, spool: SpoolSlot) -> Flow<Next> {
-        let spool = &mut self.frame.spools[usize::from(spool)];
-        spool.rows.clear();
-        spool.later = None;
-        spool.next = 0;
-        spool.written.clear();
+        self.frame.spools[usize::from(spool)].clear();
         Ok(Next::Following)
     }
 
     #[inline(never)]
     pub(crate) fn spool(&mut self, spool: SpoolSlot, values: &[Expr]) -> Flow<Next> {
         let row = self.evaluated(values)?;
-        self.frame.spools[usize::from(spool)].rows.push(row);
+        self.frame.spools[usize::from(spool)].push(row, &self.environment.work_memory)?;
         memory::check(0)?;
         Ok(Next::Following)
     }
@@ -110,19 +103,7 @@ impl<T: Access> Run<'_, T> {
         end: Label,
     ) -> Flow<Next> {
         let spool = &mut self.frame.spools[usize::from(spool)];
-        let mut later;
-        let row = match spool.rows.get_mut(spool.next) {
-            Some(row) => {
-                spool.next += 1;
-                row
-            }
-            None => {
-                let next = spool.later.as_mut().and_then(Iterator::next).transpose()?;
-                let Some(row) = next else { return Ok(Next::Label(end)) };
-                later = row;
-                &mut later
-            }
-        };
+        let Some(row) = spool.take_next()? else { return Ok(Next::Label(end)) };
         let first = usize::from(into);
         let registers = &mut self.frame.registers[first..first + usize::from(width)];
         for (register, value) in registers.iter_mut().zip(row) {
@@ -140,15 +121,12 @@ impl<T: Access> Run<'_, T> {
         end: Label,
     ) -> Flow<Next> {
         let number = self.frame.registers[usize::from(position)].as_i64().unwrap_or(0);
-        let Spool { rows, later, .. } = &mut self.frame.spools[usize::from(spool)];
         let number = usize::try_from(number).unwrap_or(0);
-        while rows.len() <= number
-            && let Some(row) = later.as_mut().and_then(Iterator::next)
-        {
-            rows.push(row?);
-            memory::check(0)?;
-        }
-        let Some(row) = rows.get(number) else { return Ok(Next::Label(end)) };
+        let spool = &mut self.frame.spools[usize::from(spool)];
+        let Some(row) = spool.read(number, &self.environment.work_memory)? else {
+            return Ok(Next::Label(end));
+        };
+        memory::check(0)?;
         let first = usize::from(into);
         self.frame.registers[first..first + usize::from(width)].clone_from_slice(row);
         self.frame.registers[usize::from(position)] = Value::BigInt(number as i64 + 1);
@@ -217,11 +195,8 @@ impl<T: Access> Run<'_, T> {
     #[inline(never)]
     pub(crate) fn finish_stage(&mut self, stage: StageIndex, spool: SpoolSlot) -> Flow<Next> {
         if let Some(run) = self.frame.stages[usize::from(stage)].take() {
-            let spool = &mut self.frame.spools[usize::from(spool)];
-            match run.finish()? {
-                StageRows::InMemory(rows) => spool.rows.extend(rows),
-                StageRows::Later(rows) => spool.later = Some(rows),
-            }
+            let rows = run.finish()?;
+            self.frame.spools[usize::from(spool)].take_from(rows, &self.environment.work_memory)?;
         }
         Ok(Next::Following)
     }
@@ -233,7 +208,7 @@ impl<T: Access> Run<'_, T> {
             return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message).into());
         };
         let rows = catalog.rows(relation)?;
-        self.frame.spools[usize::from(spool)].rows.extend(rows);
+        self.frame.spools[usize::from(spool)].extend(rows, &self.environment.work_memory)?;
         memory::check(0)?;
         Ok(Next::Following)
     }

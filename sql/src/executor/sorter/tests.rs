@@ -36,7 +36,7 @@ fn any_number_of_runs_is_merged_stably() {
     let mut expected = rows(3000);
     expected.sort_by(|left, right| compare_rows(left, right, &keys));
     let row_bytes = held_bytes(&rows(1)[0]);
-    for rows_in_memory in [2999, 1500, 100, BLOCKS_AT_ONCE, 2, 1] {
+    for rows_in_memory in [2999, 1500, 100, TAPES_AT_ONCE, 2, 1] {
         let work = WorkMemory { bytes: rows_in_memory * row_bytes, ..WorkMemory::default() };
         let mut sorter = Sorter::new(Arc::clone(&keys), None, work);
         rows(3000).into_iter().for_each(|row| sorter.push(row).unwrap());

@@ -1,12 +1,14 @@
 //! Values in a [`SpillFile`](super::spill::SpillFile): as the arguments of logged calls
-//! (`log::record::argument`), but for those that no parameter can have. What they refer to (enum types, names
+//! (`log::record`), but for those that no parameter can have. What they refer to (enum types, names
 //! of catalog objects) stays in memory, each once, and the file holds its place there.
 
-use hyades_engine::log::record::{read_argument, write_argument};
 use hyades_types::enumeration::{EnumType, EnumValue};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::guest;
 use hyades_types::value::{ArrayElement, Dimension, SqlType, Value};
 
-use super::staged_row::Row;
+use super::{BYTES_PER_UNIT, Row};
+use crate::log::record::{read_argument, write_argument};
 
 /// Before an argument.
 const ARGUMENT: u8 = 0;
@@ -36,7 +38,21 @@ fn place_of<T: PartialEq>(kept: &mut Vec<T>, item: T) -> u32 {
 }
 
 impl Coder {
-    pub(super) fn write(&mut self, value: &Value, out: &mut Vec<u8>) {
+    /// Appends a row after its length.
+    pub(super) fn write_row(&mut self, row: &[Value], out: &mut Vec<u8>) -> Result<()> {
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        row.iter().for_each(|value| self.write(value, out));
+        let length = out.len() - start - 4;
+        let prefix = u32::try_from(length).map_err(|_| {
+            let message = "a row of more than 4 GiB cannot go to a temporary file";
+            Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, message)
+        })?;
+        out[start..start + 4].copy_from_slice(&prefix.to_le_bytes());
+        guest::spend_for(length / BYTES_PER_UNIT)
+    }
+
+    fn write(&mut self, value: &Value, out: &mut Vec<u8>) {
         let number = |tag: u8, number: u32, out: &mut Vec<u8>| {
             out.push(tag);
             out.extend_from_slice(&number.to_le_bytes());

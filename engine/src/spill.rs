@@ -1,15 +1,18 @@
-//! Rows on disk: what a sort or a grouping holds beyond its memory (`work_mem`).
+//! Rows on disk: what a sort, a grouping or a spool holds beyond its memory (`work_mem`).
 //!
 //! A [`SpillFile`] has no name, so it ends with its statement, and with the process if that ends first. It
-//! holds *tapes*: rows in the order in which they were written. Each tape is a list of blocks; the blocks of
-//! several tapes that are written by turns lie side by side. A block holds whole rows, each after its length
-//! (4 bytes). Nothing here is made durable, and nothing is read after a restart.
+//! holds *blocks* of rows, each in one piece, and *tapes*: rows in the order in which they were written, as a
+//! list of blocks. The blocks of several tapes that are written by turns lie side by side. A block holds
+//! whole rows, each after its length (4 bytes). Nothing here is made durable, and nothing is read after a
+//! restart.
 //!
 //! **How much.** `temp_file_limit` bounds one file. The logs may be on the same disk, and a database that
 //! cannot write its log stops; so no file grows into the last twentieth of its disk ([`is_too_full`]).
 //!
 //! Failures are the statement's: 53100 for want of space, 53400 beyond `temp_file_limit`, 58030 for all
 //! others. What else runs decides about them, so no handler of a routine may catch them.
+
+mod spilled_value;
 
 use std::fs::File;
 use std::io;
@@ -22,22 +25,27 @@ use hyades_types::guest;
 use hyades_types::memory;
 use hyades_types::value::Value;
 
-use super::spilled_value::Coder;
-use super::staged_row::Row;
+use spilled_value::Coder;
 
 /// Most bytes of a block, unless its only row is longer.
 const BLOCK_BYTES: usize = 64 << 10;
 /// Fewest: of a file whose statement has little memory.
 const LEAST_BLOCK_BYTES: usize = 4 << 10;
-/// Blocks that fit the memory of a sort or grouping: as many tapes may be written or read at once.
-pub(super) const BLOCKS_AT_ONCE: usize = 32;
+/// A row.
+pub type Row = Vec<Value>;
+
+/// As many tapes may be written or read at once.
+pub const TAPES_AT_ONCE: usize = 32;
+/// The share of the memory of a sort or grouping that a block may take: all tapes together have a quarter, or
+/// half while the buffers of their blocks have grown to twice their size.
+const BLOCK_SHARE: usize = 4 * TAPES_AT_ONCE;
 /// So much is written between two looks at how full the disk is.
 const LOOK_INTERVAL: u64 = 16 << 20;
 /// Bytes that are written or read in about ten nanoseconds.
 const BYTES_PER_UNIT: usize = 32;
 
 /// A file without a name.
-pub(super) struct SpillFile {
+pub struct SpillFile {
     file: File,
     end: u64,
     block_bytes: usize,
@@ -47,24 +55,34 @@ pub(super) struct SpillFile {
     coder: Coder,
 }
 
+/// A piece of a [`SpillFile`].
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    offset: u64,
+    length: usize,
+}
+
 /// Rows in a [`SpillFile`], being written.
 #[derive(Default)]
-pub(super) struct Tape {
-    /// Offset and length of each block.
-    blocks: Vec<(u64, usize)>,
+pub struct Tape {
+    blocks: Vec<Block>,
     /// The block that is being filled.
     pending: Vec<u8>,
 }
 
 /// Reads the rows of a tape, once.
-pub(super) struct TapeReader {
-    blocks: vec::IntoIter<(u64, usize)>,
+pub struct TapeReader {
+    blocks: vec::IntoIter<Block>,
     block: Vec<u8>,
     at: usize,
 }
 
 impl SpillFile {
-    pub(super) fn create(work: &WorkMemory) -> Result<SpillFile> {
+    /// An empty file.
+    ///
+    /// # Errors
+    /// See the module head.
+    pub fn create(work: &WorkMemory) -> Result<SpillFile> {
         let file = match &work.directory {
             Some(directory) => tempfile::tempfile_in(directory),
             None => tempfile::tempfile(),
@@ -77,7 +95,7 @@ impl SpillFile {
         SpillFile {
             file,
             end: 0,
-            block_bytes: (work.bytes / BLOCKS_AT_ONCE).clamp(LEAST_BLOCK_BYTES, BLOCK_BYTES),
+            block_bytes: (work.bytes / BLOCK_SHARE).clamp(LEAST_BLOCK_BYTES, BLOCK_BYTES),
             limit: work.file_bytes,
             look_at: 0,
             coder: Coder::default(),
@@ -85,29 +103,47 @@ impl SpillFile {
     }
 
     /// Appends a row to one of the file's tapes.
-    pub(super) fn push(&mut self, tape: &mut Tape, row: &[Value]) -> Result<()> {
-        let start = tape.pending.len();
-        tape.pending.extend_from_slice(&[0; 4]);
-        for value in row {
-            self.coder.write(value, &mut tape.pending);
-        }
-        let length = tape.pending.len() - start - 4;
-        let prefix = u32::try_from(length).map_err(|_| {
-            Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, "a row of more than 4 GiB cannot be sorted")
-        })?;
-        tape.pending[start..start + 4].copy_from_slice(&prefix.to_le_bytes());
-        guest::spend_for(length / BYTES_PER_UNIT)?;
+    ///
+    /// # Errors
+    /// See the module head.
+    pub fn push(&mut self, tape: &mut Tape, row: &[Value]) -> Result<()> {
+        self.coder.write_row(row, &mut tape.pending)?;
         if tape.pending.len() >= self.block_bytes {
             self.write(tape)?;
         }
         Ok(())
     }
 
+    /// Writes what the tape's last block has so far.
     fn write(&mut self, tape: &mut Tape) -> Result<()> {
-        let length = tape.pending.len();
-        if length == 0 {
-            return Ok(());
+        if !tape.pending.is_empty() {
+            tape.blocks.push(self.write_bytes(&tape.pending)?);
+            tape.pending.clear();
         }
+        Ok(())
+    }
+
+    /// Writes rows as a block, which belongs to no tape.
+    ///
+    /// # Errors
+    /// See the module head.
+    pub fn write_block(&mut self, rows: &[Row]) -> Result<Block> {
+        let mut bytes = Vec::new();
+        rows.iter().try_for_each(|row| self.coder.write_row(row, &mut bytes))?;
+        self.write_bytes(&bytes)
+    }
+
+    /// The rows of a block.
+    ///
+    /// # Errors
+    /// See the module head.
+    pub fn read_block(&self, block: Block) -> Result<Vec<Row>> {
+        let mut reader = TapeReader { blocks: vec![block].into_iter(), block: Vec::new(), at: 0 };
+        std::iter::from_fn(|| reader.next(self).transpose()).collect()
+    }
+
+    fn write_bytes(&mut self, bytes: &[u8]) -> Result<Block> {
+        let length = bytes.len();
         let end = self.end + length as u64;
         if let Some(limit) = self.limit.filter(|limit| end > *limit) {
             let message = format!("temporary file size exceeds temp_file_limit ({}kB)", limit >> 10);
@@ -120,21 +156,26 @@ impl SpillFile {
             }
             self.look_at = end + LOOK_INTERVAL;
         }
-        self.file.write_all_at(&tape.pending, self.end).map_err(|error| failed("write to", &error))?;
-        tape.blocks.push((self.end, length));
-        tape.pending.clear();
+        self.file.write_all_at(bytes, self.end).map_err(|error| failed("write to", &error))?;
+        let block = Block { offset: self.end, length };
         self.end = end;
-        Ok(())
+        Ok(block)
     }
 
     /// From the first row on.
-    pub(super) fn read(&mut self, mut tape: Tape) -> Result<TapeReader> {
+    ///
+    /// # Errors
+    /// See the module head.
+    pub fn read(&mut self, mut tape: Tape) -> Result<TapeReader> {
         self.write(&mut tape)?;
         Ok(TapeReader { blocks: tape.blocks.into_iter(), block: Vec::new(), at: 0 })
     }
 
-    /// The rows of another tape after its own.
-    pub(super) fn append(&mut self, tape: &mut Tape, other: Tape) -> Result<()> {
+    /// Puts the rows of another tape after those of the first.
+    ///
+    /// # Errors
+    /// See the module head.
+    pub fn append(&mut self, tape: &mut Tape, other: Tape) -> Result<()> {
         self.write(tape)?;
         tape.blocks.extend(other.blocks);
         tape.pending = other.pending;
@@ -143,15 +184,20 @@ impl SpillFile {
 }
 
 impl Tape {
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether it has no rows.
+    pub fn is_empty(&self) -> bool {
         self.blocks.is_empty() && self.pending.is_empty()
     }
 }
 
 impl TapeReader {
-    pub(super) fn next(&mut self, file: &SpillFile) -> Result<Option<Row>> {
+    /// The next row.
+    ///
+    /// # Errors
+    /// See the module head.
+    pub fn next(&mut self, file: &SpillFile) -> Result<Option<Row>> {
         if self.at == self.block.len() {
-            let Some((offset, length)) = self.blocks.next() else {
+            let Some(Block { offset, length }) = self.blocks.next() else {
                 self.block = Vec::new();
                 self.at = 0;
                 return Ok(None);
@@ -170,6 +216,20 @@ impl TapeReader {
         guest::spend_for(length / BYTES_PER_UNIT)?;
         file.coder.read_row(row).map(Some).ok_or_else(damaged)
     }
+}
+
+/// A row's allocation, and its place in a list that doubles when it is full.
+const ROW_BYTES: usize = 16 + 2 * size_of::<Row>();
+
+/// Memory of a row: an estimate, the same on every machine.
+pub fn held_bytes(row: &[Value]) -> usize {
+    let beside = |value: &Value| match value {
+        Value::Array(array) => array.heap_bytes(),
+        // A number of some digits, in an allocation of its own.
+        Value::Numeric(_) => 64,
+        value => value.heap_bytes(),
+    };
+    ROW_BYTES + size_of_val(row) + row.iter().map(beside).sum::<usize>()
 }
 
 /// Whether less than a twentieth of the disk's blocks is left.

@@ -1,0 +1,256 @@
+//! Spools: rows kept for later, in the order in which they came.
+//!
+//! ```text
+//!   rows in memory | blocks on disk | tail in memory
+//! ```
+//! A spool holds `work_mem` in memory; rows beyond it gather in the tail, which becomes a block of the file
+//! when it is long enough. Rows are read one after the other, and may be read from several places by turns
+//! while more are written, so the blocks read last stay decoded.
+
+use std::collections::HashSet;
+
+use hyades_types::environment::WorkMemory;
+use hyades_types::error::Result;
+use hyades_types::value::Value;
+
+use super::ir::{LaterRows, StageRows};
+use crate::spill::{Block, Row, SpillFile, held_bytes};
+
+/// Estimated bytes of a tail that becomes a block.
+const TAIL_BYTES: usize = 256 << 10;
+/// Blocks that stay decoded.
+const DECODED_BLOCKS: usize = 2;
+
+/// Rows kept for later. See the module head.
+#[derive(Default)]
+pub(crate) struct Spool {
+    rows: Vec<Row>,
+    /// Estimated bytes of these rows.
+    held: usize,
+    beyond: Option<Box<Beyond>>,
+    /// Rows that follow all others and are still to be made.
+    later: Option<LaterRows>,
+    /// The number of the row that [`Spool::take_next`] takes.
+    next: usize,
+    /// The row that it took last, if that does not stand among `rows`.
+    taken: Row,
+    /// Keys of the rows that the statement has written.
+    pub(crate) written: HashSet<Vec<u8>>,
+}
+
+/// What a spool does not hold in memory, but for its tail.
+struct Beyond {
+    file: SpillFile,
+    /// Each with the number of its first row.
+    blocks: Vec<(usize, Block)>,
+    tail: Vec<Row>,
+    tail_bytes: usize,
+    /// The number of the tail's first row.
+    tail_start: usize,
+    /// Rows of the blocks that were read last, each with the block's place; the latest last.
+    decoded: Vec<(usize, Vec<Row>)>,
+}
+
+impl Spool {
+    /// Back to no rows.
+    pub(crate) fn clear(&mut self) {
+        self.rows.clear();
+        self.held = 0;
+        self.beyond = None;
+        self.later = None;
+        self.next = 0;
+        self.written.clear();
+    }
+
+    /// Holds nothing any more that may be large.
+    pub(crate) fn put_away(&mut self, most_rows: usize) {
+        self.clear();
+        self.rows.shrink_to(most_rows);
+        self.taken = Row::new();
+        self.written.shrink_to(most_rows);
+    }
+
+    pub(crate) fn push(&mut self, row: Row, work: &WorkMemory) -> Result<()> {
+        if let Some(beyond) = &mut self.beyond {
+            return beyond.push(row, work);
+        }
+        self.held = self.held.saturating_add(held_bytes(&row));
+        self.rows.push(row);
+        if self.held > work.bytes {
+            self.beyond = Some(Box::new(Beyond {
+                file: SpillFile::create(work)?,
+                blocks: Vec::new(),
+                tail: Vec::new(),
+                tail_bytes: 0,
+                tail_start: self.rows.len(),
+                decoded: Vec::new(),
+            }));
+        }
+        Ok(())
+    }
+
+    /// Takes rows that are in memory already.
+    pub(crate) fn extend(&mut self, rows: Vec<Row>, work: &WorkMemory) -> Result<()> {
+        if self.len() == 0 {
+            self.rows = rows;
+            return Ok(());
+        }
+        rows.into_iter().try_for_each(|row| self.push(row, work))
+    }
+
+    /// Takes what a stage has made, as its last rows.
+    pub(crate) fn take_from(&mut self, rows: StageRows, work: &WorkMemory) -> Result<()> {
+        match rows {
+            StageRows::InMemory(rows) => self.extend(rows, work),
+            StageRows::Later(rows) => {
+                self.later = Some(rows);
+                Ok(())
+            }
+        }
+    }
+
+    /// How many rows there are, without those that are still to be made.
+    pub(crate) fn len(&self) -> usize {
+        self.beyond.as_ref().map_or(self.rows.len(), |beyond| beyond.tail_start + beyond.tail.len())
+    }
+
+    /// The next row; the values may be taken.
+    #[inline]
+    pub(crate) fn take_next(&mut self) -> Result<Option<&mut Row>> {
+        let number = self.next;
+        if number < self.rows.len() {
+            self.next += 1;
+            return Ok(self.rows.get_mut(number));
+        }
+        self.take_from_beyond(number)
+    }
+
+    fn take_from_beyond(&mut self, number: usize) -> Result<Option<&mut Row>> {
+        let kept = match &mut self.beyond {
+            Some(beyond) => beyond.read(number)?.cloned(),
+            None => None,
+        };
+        let row = match kept {
+            Some(row) => {
+                self.next += 1;
+                Some(row)
+            }
+            None => self.later.as_mut().and_then(Iterator::next).transpose()?,
+        };
+        Ok(row.map(|row| {
+            self.taken = row;
+            &mut self.taken
+        }))
+    }
+
+    /// The row of this number, counted from 0.
+    pub(crate) fn read(&mut self, number: usize, work: &WorkMemory) -> Result<Option<&[Value]>> {
+        while self.len() <= number
+            && let Some(row) = self.later.as_mut().and_then(Iterator::next)
+        {
+            self.push(row?, work)?;
+        }
+        if number < self.rows.len() {
+            return Ok(self.rows.get(number).map(Vec::as_slice));
+        }
+        match &mut self.beyond {
+            Some(beyond) => Ok(beyond.read(number)?.map(Vec::as_slice)),
+            None => Ok(None),
+        }
+    }
+}
+
+impl Beyond {
+    fn push(&mut self, row: Row, work: &WorkMemory) -> Result<()> {
+        self.tail_bytes += held_bytes(&row);
+        self.tail.push(row);
+        if self.tail_bytes >= TAIL_BYTES.min(work.bytes) {
+            let block = self.file.write_block(&self.tail)?;
+            self.blocks.push((self.tail_start, block));
+            self.tail_start += self.tail.len();
+            self.tail.clear();
+            self.tail_bytes = 0;
+        }
+        Ok(())
+    }
+
+    /// The row of this number, which is not one of those in memory.
+    fn read(&mut self, number: usize) -> Result<Option<&Row>> {
+        if number >= self.tail_start {
+            return Ok(self.tail.get(number - self.tail_start));
+        }
+        let place = self.blocks.partition_point(|(first, _)| *first <= number) - 1;
+        let (first, block) = self.blocks[place];
+        match self.decoded.iter().position(|(known, _)| *known == place) {
+            Some(at) => {
+                let last = self.decoded.len() - 1;
+                self.decoded.swap(at, last);
+            }
+            None => {
+                if self.decoded.len() == DECODED_BLOCKS {
+                    self.decoded.remove(0);
+                }
+                self.decoded.push((place, self.file.read_block(block)?));
+            }
+        }
+        Ok(self.decoded.last().and_then(|(_, rows)| rows.get(number - first)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(number: usize) -> Row {
+        vec![Value::BigInt(number as i64), Value::text("x".repeat(number % 50))]
+    }
+
+    fn work(rows: usize) -> WorkMemory {
+        WorkMemory { bytes: rows * held_bytes(&row(25)), ..WorkMemory::default() }
+    }
+
+    #[test]
+    fn rows_come_back_by_number_and_one_by_one() {
+        for rows_in_memory in [10_000, 999, 100, 1] {
+            let work = work(rows_in_memory);
+            let mut spool = Spool::default();
+            // Two readers, one far behind the other, while rows are written.
+            for number in 0..2000 {
+                assert!(spool.read(number, &work).unwrap().is_none());
+                spool.push(row(number), &work).unwrap();
+                assert_eq!(spool.read(number, &work).unwrap().unwrap(), row(number));
+                assert_eq!(spool.read(number / 3, &work).unwrap().unwrap(), row(number / 3));
+                assert_eq!(spool.len(), number + 1);
+            }
+            assert_eq!(spool.beyond.is_some(), rows_in_memory < 2000);
+            for number in 0..2000 {
+                assert_eq!(*spool.take_next().unwrap().unwrap(), row(number), "{rows_in_memory}");
+            }
+            assert!(spool.take_next().unwrap().is_none());
+            spool.clear();
+            assert!(spool.take_next().unwrap().is_none() && spool.len() == 0);
+        }
+    }
+
+    #[test]
+    fn rows_that_are_still_to_be_made_come_last() {
+        for rows_in_memory in [10_000, 100, 1] {
+            let work = work(rows_in_memory);
+            let later = || StageRows::Later(Box::new((5..700).map(|number| Ok(row(number)))));
+            let mut spool = Spool::default();
+            spool.extend((0..5).map(row).collect(), &work).unwrap();
+            spool.take_from(later(), &work).unwrap();
+            for number in [0, 400, 6, 699] {
+                assert_eq!(spool.read(number, &work).unwrap().unwrap(), row(number));
+            }
+            assert!(spool.read(700, &work).unwrap().is_none());
+            spool.clear();
+            spool.extend((0..5).map(row).collect(), &work).unwrap();
+            spool.take_from(later(), &work).unwrap();
+            for number in 0..700 {
+                assert_eq!(*spool.take_next().unwrap().unwrap(), row(number));
+            }
+            assert!(spool.take_next().unwrap().is_none());
+        }
+    }
+}
