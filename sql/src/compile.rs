@@ -59,6 +59,7 @@ use crate::answer::{Response, ResultColumn};
 use crate::bind::view_target::ThroughView;
 use crate::bind::{BindContext, Binder};
 use crate::explain::PlanNode;
+use crate::explain::counted::Counters;
 use crate::expr::{Draft, NamedConditions};
 use crate::plan::{Action, JudgedSize, Plan, RunPlan, SchemaCommand, Tag};
 use crate::statement::{self, Statement, query, split};
@@ -84,6 +85,8 @@ pub(crate) enum Purpose {
     Run,
     /// It is described as well.
     Explain,
+    /// And what it does is counted.
+    Analyze,
 }
 
 /// As [`compile`].
@@ -154,6 +157,10 @@ pub(crate) struct Compiler<'a> {
     is_in_subquery: bool,
     /// Descriptions of the subqueries so far, for EXPLAIN.
     subplans: Vec<(String, PlanNode)>,
+    /// For EXPLAIN ANALYZE.
+    counters: Counters,
+    /// How many SELECTs have been planned.
+    selects: u16,
 }
 
 impl<'a> Compiler<'a> {
@@ -186,6 +193,8 @@ impl<'a> Compiler<'a> {
             judged: Vec::new(),
             is_in_subquery: false,
             subplans: Vec::new(),
+            counters: Counters::new(),
+            selects: 0,
         })
     }
 
@@ -193,12 +202,7 @@ impl<'a> Compiler<'a> {
         match statement {
             Statement::Query(query) => self.query_statement(query),
             Statement::Copy(copy) => self.copy(copy),
-            Statement::Explain { is_analyze: true, .. } => {
-                unsupported("EXPLAIN ANALYZE is not supported yet")
-            }
-            Statement::Explain { is_verbose, is_json, body, body_offset, .. } => {
-                self.explain(*is_verbose, *is_json, body, *body_offset)
-            }
+            Statement::Explain { options, body, body_offset } => self.explain(*options, body, *body_offset),
             Statement::CreateView(create) => self.create_view(create),
             Statement::DropView(drop) => Ok(self.drop_view(drop)),
             Statement::CreateTableAs(create) => self.create_table_as(create),
@@ -312,11 +316,10 @@ impl<'a> Compiler<'a> {
     ) -> RunPlan {
         RunPlan {
             session_calls: std::mem::take(&mut self.binder.session_calls),
-            only_looks: procedure.only_looks(),
-            procedure,
-            tag,
             explain,
             judged: std::mem::take(&mut self.judged),
+            counters: self.counters.clone(),
+            ..RunPlan::new(procedure, tag)
         }
     }
 }

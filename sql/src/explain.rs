@@ -1,8 +1,15 @@
-//! EXPLAIN: the chosen access in PostgreSQL's words, without invented costs.
+//! EXPLAIN: the chosen access in PostgreSQL's words, without invented costs; with ANALYZE, what was counted
+//! while it ran (`counted`).
+
+pub(crate) mod counted;
+
+use std::time::Duration;
 
 use hyades_engine::procedure::ir::{Callee, Expr, Procedure};
 use hyades_engine::procedure::listing::SlotNames;
 use serde_json::json;
+
+use counted::{Actual, NodeCounts};
 
 use crate::bind::scope::{RelationKind, Scope};
 
@@ -18,6 +25,9 @@ pub(crate) struct PlanNode {
     pub(crate) subplans: Vec<(String, PlanNode)>,
     /// Lines of the procedures that it runs.
     pub(crate) program: Vec<String>,
+    /// What counts its rows, for ANALYZE.
+    events: Option<NodeCounts>,
+    actual: Option<Actual>,
 }
 
 impl PlanNode {
@@ -59,8 +69,21 @@ impl PlanNode {
         self
     }
 
-    /// The lines of the text format.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    /// The whole description, a text for each row of the answer.
+    pub(crate) fn texts(&self, is_json: bool, times: Option<Times>) -> Vec<String> {
+        if is_json {
+            return vec![self.json_text(times)];
+        }
+        let mut lines = self.lines();
+        if let Some(Times { planning, execution }) = times {
+            let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
+            lines.push(format!("Planning Time: {:.3} ms", milliseconds(planning)));
+            lines.push(format!("Execution Time: {:.3} ms", milliseconds(execution)));
+        }
+        lines
+    }
+
+    fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         self.write(0, &mut lines);
         lines.extend(self.program.iter().map(|line| format!("  {line}")));
@@ -70,7 +93,8 @@ impl PlanNode {
     fn write(&self, depth: usize, lines: &mut Vec<String>) {
         let indent = if depth == 0 { 0 } else { 6 * depth - 4 };
         let arrow = if depth == 0 { "" } else { "->  " };
-        lines.push(format!("{:indent$}{arrow}{}", "", self.title));
+        let actual = self.actual.map(Actual::shown).unwrap_or_default();
+        lines.push(format!("{:indent$}{arrow}{}{actual}", "", self.title));
         let indent = if depth == 0 { 2 } else { indent + 6 };
         for (label, text) in &self.details {
             lines.push(format!("{:indent$}{label}: {text}", ""));
@@ -89,6 +113,10 @@ impl PlanNode {
     fn to_json(&self) -> serde_json::Value {
         let mut object = serde_json::Map::new();
         object.insert("Node Type".to_owned(), json!(self.title));
+        if let Some(actual) = self.actual {
+            object.insert("Actual Rows".to_owned(), json!(actual.rows.round_ties_even() as u64));
+            object.insert("Actual Loops".to_owned(), json!(actual.loops));
+        }
         for (label, text) in &self.details {
             object.insert((*label).to_owned(), json!(text));
         }
@@ -109,9 +137,21 @@ impl PlanNode {
     }
 
     /// The JSON format, as one value.
-    pub(crate) fn json_text(&self) -> String {
-        serde_json::to_string_pretty(&json!([{ "Plan": self.to_json() }])).unwrap_or_default()
+    fn json_text(&self, times: Option<Times>) -> String {
+        let mut described = json!({ "Plan": self.to_json() });
+        if let Some(Times { planning, execution }) = times {
+            described["Planning Time"] = json!(planning.as_secs_f64() * 1e3);
+            described["Execution Time"] = json!(execution.as_secs_f64() * 1e3);
+        }
+        serde_json::to_string_pretty(&json!([described])).unwrap_or_default()
     }
+}
+
+/// How long it took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    pub(crate) planning: Duration,
+    pub(crate) execution: Duration,
 }
 
 /// Prints expressions with the names of the query.

@@ -6,6 +6,7 @@
 //! INSERT ... SELECT into the same table), the procedure spools them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyades_engine::db::TableLock;
 use hyades_engine::procedure::ir::{Expr, Procedure, Register};
@@ -22,10 +23,11 @@ use crate::answer::{Response, ResultColumn};
 use crate::bind::aggregation::AggregateKind;
 use crate::bind::session_function::SessionCall;
 use crate::explain::PlanNode;
+use crate::explain::counted::Counters;
 use crate::statement::{
     AlterType, Commented, CopyOptions, DeclareCursor, DropIndex, DropSchema, DropSequence, DropType,
-    DropView, FetchCursor, IsolationModes, ListenStatement, Moved, MovedTo, OnCommit, QualifiedName,
-    RenameIndex, SchemaElement, SequenceOptions, SetValue, SettingScope,
+    DropView, ExplainOptions, FetchCursor, IsolationModes, ListenStatement, Moved, MovedTo, OnCommit,
+    QualifiedName, RenameIndex, SchemaElement, SequenceOptions, SetValue, SettingScope,
 };
 
 /// A compiled statement.
@@ -421,17 +423,42 @@ pub(crate) struct RunPlan {
     pub(crate) tag: Tag,
     /// Only for EXPLAIN.
     pub(crate) explain: Option<PlanNode>,
+    /// Only for EXPLAIN ANALYZE.
+    pub(crate) counters: Counters,
+    /// The answer is this, and not the rows.
+    pub(crate) analysis: Option<Analysis>,
     /// The tables of its joins.
     pub(crate) judged: Vec<JudgedSize>,
 }
 
 impl RunPlan {
+    pub(crate) fn new(procedure: Arc<Procedure>, tag: Tag) -> RunPlan {
+        RunPlan {
+            session_calls: Vec::new(),
+            only_looks: procedure.only_looks(),
+            procedure,
+            tag,
+            explain: None,
+            counters: Counters::new(),
+            analysis: None,
+            judged: Vec::new(),
+        }
+    }
+
     /// Whether it should be compiled again: a view or a type in it is not what it was then, or a table has
     /// become so large or small that another order of joins may be better.
     pub(crate) fn is_outdated(&self) -> bool {
         (self.procedure.uses_unopened && !self.procedure.is_current())
             || self.judged.iter().any(JudgedSize::is_outdated)
     }
+}
+
+/// What EXPLAIN ANALYZE tells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Analysis {
+    pub(crate) options: ExplainOptions,
+    /// How long planning took.
+    pub(crate) planning: Duration,
 }
 
 /// The size of a table when a statement was compiled.

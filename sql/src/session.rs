@@ -26,6 +26,7 @@
 pub(crate) mod activity;
 mod advisory_locks;
 mod alteration;
+mod analysis;
 mod column_changes;
 mod comment_commands;
 mod copy_binary;

@@ -37,10 +37,10 @@ use hyades_types::error::Result;
 pub(crate) use parsed::{
     AlterSchema, AlterSequence, AlterType, Comment, Commented, CopyFormat, CopyOptions, CopySource,
     CopyStatement, CreateIndex, CreateRoutine, CreateSchema, CreateSequence, CreateTableAs, CreateView,
-    DeclareCursor, DropIndex, DropRoutine, DropSchema, DropSequence, DropType, DropView, FetchCursor,
-    FetchDirection, ForceQuote, IndexKey, IndexedWritten, IsolationModes, ListenStatement, Move, Moved,
-    MovedTo, OnCommit, Overriding, QualifiedName, RenameIndex, SchemaElement, SequenceOptions, SetValue,
-    SettingScope, Statement, TypeAction, WrittenParameter, WrittenReturns,
+    DeclareCursor, DropIndex, DropRoutine, DropSchema, DropSequence, DropType, DropView, ExplainOptions,
+    FetchCursor, FetchDirection, ForceQuote, IndexKey, IndexedWritten, IsolationModes, ListenStatement, Move,
+    Moved, MovedTo, OnCommit, Overriding, QualifiedName, RenameIndex, SchemaElement, SequenceOptions,
+    SetValue, SettingScope, Statement, TypeAction, WrittenParameter, WrittenReturns,
 };
 
 use lexer::TokenKind;

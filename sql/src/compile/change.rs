@@ -25,6 +25,7 @@ use crate::bind::tree::{Item, JoinGroup, Source};
 use crate::bind::view_target::{ChangeTarget, ViewChange};
 use crate::bind::{Place, start_of, start_of_query};
 use crate::explain::PlanNode;
+use crate::explain::counted::Counted;
 use crate::expr;
 use crate::plan::Tag;
 use crate::statement::cursor_syntax;
@@ -289,6 +290,7 @@ impl Compiler<'_> {
     pub(super) fn explain_change(&mut self, changed: &Changed, change: &Change) -> Option<PlanNode> {
         self.explained(|compiler| {
             PlanNode::new(format!("{} on {}", change.verb(), changed.label))
+                .counted(Counted::Started, Counted::Told)
                 .over(compiler.explain_steps(&changed.steps))
         })
     }

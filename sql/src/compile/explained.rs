@@ -1,57 +1,49 @@
 //! Describes compiled loops and changes for EXPLAIN.
 
-use hyades_engine::procedure::ir::Direction;
+use std::time::{Duration, Instant};
+
+use hyades_engine::procedure::ir::{Direction, Expr};
 use hyades_engine::procedure::listing::{conditions, shown};
 use hyades_types::error::Result;
-use hyades_types::value::SqlType;
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::{SqlType, Value};
 
 use super::access::{Access, Kept};
-use super::level::{Level, Step, only_level};
+use super::level::{Level, Step, first_level, only_level};
 use super::select::BoundSelect;
-use super::{Compiler, Purpose, compile_for, shifted};
+use super::{Compiler, Purpose, compile_for, shifted, unsupported};
 use crate::answer::{Response, ResultColumn};
 use crate::bind::tree::Source;
 use crate::bind::tree::{BoundDistinct, OrderTarget};
+use crate::explain::counted::{Counted, LoopName};
 use crate::explain::{Names, PlanNode};
-use crate::plan::{Action, Plan};
+use crate::plan::{Action, Analysis, Plan};
+use crate::statement::ExplainOptions;
 
 impl Compiler<'_> {
     /// EXPLAIN of the statement in `body`.
-    pub(crate) fn explain(
-        &mut self,
-        is_verbose: bool,
-        is_json: bool,
-        body: &str,
-        body_offset: u32,
-    ) -> Result<Plan> {
+    pub(crate) fn explain(&mut self, options: ExplainOptions, body: &str, body_offset: u32) -> Result<Plan> {
         let declared = self.binder.parameter_types.clone();
-        let plan = compile_for(body, self.binder.context, &declared, &mut Vec::new(), Purpose::Explain)
+        let purpose = if options.is_analyze { Purpose::Analyze } else { Purpose::Explain };
+        let start = Instant::now();
+        let plan = compile_for(body, self.binder.context, &declared, &mut Vec::new(), purpose)
             .map_err(|error| shifted(error, body_offset))?;
-        let lines = |node: PlanNode| if is_json { vec![node.json_text()] } else { node.lines() };
-        let action = match plan.action {
-            Action::Run(run) => {
-                let node = run.explain.unwrap_or_default();
-                Action::Explain(lines(if is_verbose { node.running(&run.procedure) } else { node }))
-            }
-            Action::Call(call) => {
-                let draws = call.arguments.iter().any(|argument| argument.looks_at().sequences);
-                Action::ExplainCall { routine: call.routine, draws, is_verbose, is_json }
-            }
-            _ => Action::Explain(lines(PlanNode::new("Utility Statement"))),
-        };
+        let planning = start.elapsed();
+        let (command, is_read_only) =
+            if options.is_analyze { (plan.command, plan.is_read_only) } else { ("EXPLAIN", true) };
         let column = ResultColumn { name: "QUERY PLAN".to_owned(), sql_type: SqlType::Text, source: None };
         Ok(Plan {
+            action: explained_action(plan.action, options, planning)?,
             parameters: plan.parameters,
             response: Response::Rows(vec![column]),
-            action,
-            command: "EXPLAIN",
-            is_read_only: true,
+            command,
+            is_read_only,
         })
     }
 
     /// The description of a plan, made only for EXPLAIN.
     pub(crate) fn explained(&mut self, describe: impl FnOnce(&Self) -> PlanNode) -> Option<PlanNode> {
-        if self.purpose != Purpose::Explain {
+        if self.purpose == Purpose::Run {
             return None;
         }
         let mut node = describe(self);
@@ -59,6 +51,33 @@ impl Compiler<'_> {
             node.subplans.append(&mut self.subplans);
         }
         Some(node)
+    }
+
+    /// For EXPLAIN ANALYZE: counts each time that the code comes by here.
+    pub(super) fn count(&mut self, counted: Counted) -> Result<()> {
+        if self.purpose != Purpose::Analyze {
+            return Ok(());
+        }
+        let known = self.counters.iter().find(|(known, _)| *known == counted);
+        let register = match known {
+            Some((_, register)) => *register,
+            None => {
+                let register = self.binder.new_register()?;
+                self.counters.push((counted, register));
+                register
+            }
+        };
+        let so_far = Expr::Coalesce(vec![Expr::Register(register), Expr::Const(Value::BigInt(0))]);
+        let one = Expr::Const(Value::BigInt(1));
+        let more =
+            Expr::Binary { operator: BinaryOperator::Add, left: Box::new(so_far), right: Box::new(one) };
+        self.code.evaluate(register, more);
+        Ok(())
+    }
+
+    /// A row of an outer join whose inner side begins with this loop.
+    pub(super) fn count_joined(&mut self, inner: Option<&Level>) -> Result<()> {
+        inner.map_or(Ok(()), |inner| self.count(Counted::Joined(inner.name())))
     }
 
     /// The description of a subquery in an expression, for that of its statement.
@@ -74,7 +93,8 @@ impl Compiler<'_> {
     fn explain_level(&self, level: &Level) -> PlanNode {
         let names = self.names();
         if let Some(kept) = level.kept() {
-            return self.explain_kept(PlanNode::new("Hash Join"), level, kept);
+            let (opened, found) = (Counted::Opened(level.name()), Counted::Found(level.name()));
+            return self.explain_kept(PlanNode::new("Hash Join"), level, kept).counted(opened, found);
         }
         let steering = conditions(&level.choice.steering, &names);
         let filter = conditions(&level.choice.filter, &names);
@@ -116,32 +136,40 @@ impl Compiler<'_> {
                 }
             }
         };
-        node.with("Filter", filter)
+        let (opened, found) = (Counted::Opened(level.name()), Counted::Found(level.name()));
+        node.with("Filter", filter).counted(opened, found).reading(Counted::Read(level.name()))
     }
 
     /// The nested loops of a query or change.
     pub(crate) fn explain_steps(&self, steps: &[Step]) -> PlanNode {
         let names = self.names();
         let mut node: Option<PlanNode> = None;
+        // Loops inside of loops begin together.
+        let opened = first_level(steps).map_or(Counted::Started, |first| Counted::Opened(first.name()));
+        let joined = |inner: Option<&Level>| Counted::Joined(inner.map_or(LoopName::NONE, Level::name));
         for step in steps {
             node = Some(match (step, node) {
                 (Step::Loop(level), None) => self.explain_level(level),
-                (Step::Loop(level), Some(outer)) => self.explain_join("", outer, level),
+                (Step::Loop(level), Some(outer)) => {
+                    self.explain_join("", outer, level).counted(opened, Counted::Found(level.name()))
+                }
                 (Step::Left(join), outer) => {
                     let outer = outer.unwrap_or_else(|| PlanNode::new("Result"));
-                    let joined = match only_level(&join.steps) {
+                    let node = match only_level(&join.steps) {
                         Some(level) => self.explain_join("Left ", outer, level),
                         None => PlanNode::new("Nested Loop Left Join")
                             .over(outer)
                             .over(self.explain_steps(&join.steps)),
                     };
-                    joined
-                        .with("Join Filter", conditions(&join.gate, &names))
+                    node.with("Join Filter", conditions(&join.gate, &names))
                         .with("Filter", conditions(&join.after, &names))
+                        .counted(opened, joined(first_level(&join.steps)))
                 }
                 (Step::Full(join), outer) => {
                     let full = self.explain_join("Full ", self.explain_steps(&join.left), &join.right);
-                    let full = full.with("Filter", conditions(&join.after, &names));
+                    let full = full
+                        .with("Filter", conditions(&join.after, &names))
+                        .counted(opened, joined(Some(&join.right)));
                     match outer {
                         Some(outer) => PlanNode::new("Nested Loop").over(outer).over(full),
                         None => full,
@@ -163,24 +191,31 @@ impl Compiler<'_> {
 
     fn explain_kept(&self, join: PlanNode, level: &Level, kept: &Kept) -> PlanNode {
         let names = self.names();
-        let reading = self.explain_level(&Level { choice: kept.build.clone(), ..level.clone() });
+        let read = Level { choice: kept.build.clone(), ..level.clone() };
+        let (opened, found) = (Counted::Opened(read.name()), Counted::Found(read.name()));
+        let reading = self.explain_level(&read);
         join.with("Hash Cond", conditions(&level.choice.steering, &names))
             .with("Join Filter", conditions(&level.choice.filter, &names))
-            .over(PlanNode::new("Hash").over(reading))
+            .over(PlanNode::new("Hash").counted(opened, found).over(reading))
     }
 
     /// The whole plan of a SELECT. `is_direct`: the procedure does it all.
     pub(crate) fn explain_select(&self, bound: &BoundSelect, is_direct: bool) -> PlanNode {
         let names = self.names();
+        let (began, answered) = (Counted::Began(bound.number), Counted::Answered(bound.number));
         let mut node =
             self.explain_steps(&bound.steps).with("One-Time Filter", conditions(&bound.constant, &names));
+        if bound.steps.is_empty() {
+            node = node.counted(began, answered);
+        }
         if bound.is_grouped() {
             let title = if bound.group.is_some() { "HashAggregate" } else { "Aggregate" };
             let keys = bound.group.as_ref().map(|keys| {
                 let keys: Vec<String> = keys.keys.iter().map(|(key, _)| shown(key, &names)).collect();
                 keys.join(", ")
             });
-            node = PlanNode::new(title).with("Group Key", keys).over(node);
+            let grouped = Counted::Grouped(bound.number);
+            node = PlanNode::new(title).with("Group Key", keys).over(node).counted(began, grouped);
         }
         if matches!(bound.distinct, BoundDistinct::Rows) {
             let keys: Vec<String> = bound.outputs.iter().map(|output| shown(&output.expr, &names)).collect();
@@ -210,14 +245,37 @@ impl Compiler<'_> {
                     format!("{key}{direction}{nulls}")
                 })
                 .collect();
-            node = PlanNode::new("Sort").with("Sort Key", Some(keys.join(", "))).over(node);
+            let keys = Some(keys.join(", "));
+            node = PlanNode::new("Sort").with("Sort Key", keys).over(node).counted(began, answered);
         }
         if matches!(bound.distinct, BoundDistinct::On(_)) {
-            node = PlanNode::new("Unique").over(node);
+            node = PlanNode::new("Unique").over(node).counted(began, answered);
         }
         if bound.limits.limit.is_some() || bound.limits.offset.is_some() {
-            node = PlanNode::new("Limit").over(node);
+            node = PlanNode::new("Limit").over(node).counted(began, answered);
         }
         node
     }
+}
+
+/// What EXPLAIN does instead of this.
+fn explained_action(action: Action, options: ExplainOptions, planning: Duration) -> Result<Action> {
+    let ExplainOptions { is_analyze, is_verbose, is_json, .. } = options;
+    let described = |node: PlanNode| Action::Explain(node.texts(is_json, None));
+    Ok(match action {
+        Action::Run(mut run) if is_analyze => {
+            run.analysis = Some(Analysis { options, planning });
+            Action::Run(run)
+        }
+        _ if is_analyze => return unsupported("EXPLAIN ANALYZE of this statement is not supported yet"),
+        Action::Run(run) => {
+            let node = run.explain.unwrap_or_default();
+            described(if is_verbose { node.running(&run.procedure) } else { node })
+        }
+        Action::Call(call) => {
+            let draws = call.arguments.iter().any(|argument| argument.looks_at().sequences);
+            Action::ExplainCall { routine: call.routine, draws, is_verbose, is_json }
+        }
+        _ => described(PlanNode::new("Utility Statement")),
+    })
 }

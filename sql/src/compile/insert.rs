@@ -29,6 +29,7 @@ use crate::bind::tree::OutputColumn;
 use crate::bind::view_target::{ChangeTarget, ThroughView, ViewChange, unsupported_through};
 use crate::bind::{Binder, Bound, Class, Place};
 use crate::explain::PlanNode;
+use crate::explain::counted::Counted;
 use crate::plan::{RunPlan, Tag};
 use crate::statement::Overriding;
 use crate::statement::names::fold;
@@ -366,7 +367,9 @@ impl Compiler<'_> {
         let source = self.finish_code("insert", types)?;
         let explain = self.explained(|_| {
             let child = if rows.len() > 1 { "Values Scan on \"*VALUES*\"" } else { "Result" };
-            PlanNode::new(format!("Insert on {label}")).over(PlanNode::new(child))
+            PlanNode::new(format!("Insert on {label}"))
+                .counted(Counted::Started, Counted::Told)
+                .over(PlanNode::new(child))
         });
         Ok(self.direct_run(source, Tag::Insert, explain))
     }
@@ -503,7 +506,9 @@ impl Compiler<'_> {
             return self.spool_then_insert(&target, bound, &columns, label);
         }
         let explain = self.explained(|compiler| {
-            PlanNode::new(format!("Insert on {label}")).over(compiler.explain_select(&bound, true))
+            PlanNode::new(format!("Insert on {label}"))
+                .counted(Counted::Started, Counted::Told)
+                .over(compiler.explain_select(&bound, true))
         });
         if let Some(outputs) = &target.outputs {
             self.describe(described(outputs), false)?;

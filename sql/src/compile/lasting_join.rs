@@ -124,7 +124,7 @@ impl Compiler<'_> {
         self.code.place(scan);
         self.code.evaluate(is_scan, truth(true));
         let scanned = Level { choice: first.clone(), ..level.clone() };
-        self.level(&scanned, end, &mut |compiler, next_scanned| {
+        self.plain_level(&scanned, end, &mut |compiler, next_scanned| {
             compiler.code.place(body);
             let next = compiler.code.label();
             inner(compiler, next)?;

@@ -10,6 +10,7 @@ use hyades_engine::procedure::ir::{Expr, Intent};
 
 use super::access::{Access, Choice, Kept};
 use crate::bind::tree::Source;
+use crate::explain::counted::LoopName;
 
 /// One part of the nest, inside those before it.
 #[derive(Clone, Debug)]
@@ -57,6 +58,10 @@ impl Level {
         matches!(self.choice.access, Access::Point { .. })
     }
 
+    pub(crate) fn name(&self) -> LoopName {
+        LoopName::of(&self.source, self.kept().is_some())
+    }
+
     pub(crate) fn kept(&self) -> Option<&Kept> {
         match &self.choice.access {
             Access::Kept(kept) => Some(kept),
@@ -77,6 +82,13 @@ pub(crate) fn for_each_level<'s>(steps: &'s [Step], visit: &mut dyn FnMut(&'s Le
             }
         }
     }
+}
+
+/// The outermost loop.
+pub(crate) fn first_level(steps: &[Step]) -> Option<&Level> {
+    let mut first = None;
+    for_each_level(steps, &mut |level| first = first.or(Some(level)));
+    first
 }
 
 /// Whether a level passes the test.

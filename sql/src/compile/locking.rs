@@ -24,6 +24,7 @@ use super::stages::{Carried, sort_keys};
 use crate::bind::Place;
 use crate::bind::tree::Source;
 use crate::bind::tree::{BoundDistinct, OrderTarget};
+use crate::explain::counted::Counted;
 use crate::expr;
 use crate::plan::{RunPlan, Sorting, Tag};
 
@@ -53,6 +54,7 @@ impl Compiler<'_> {
         }
         let width = carried.exprs.len();
         self.describe(described(&bound.outputs), false)?;
+        self.count(Counted::Began(bound.number))?;
         let end = self.code.label();
         let counters = self.limit_counters(&bound.limits, end)?;
         self.check(&bound.constant, end);
@@ -89,7 +91,7 @@ impl Compiler<'_> {
             if level.choice.access.index().is_some() {
                 compiler.check(&level.choice.steering, next);
             }
-            compiler.emit_limited(outputs.clone(), counters, next, end)
+            compiler.emit_limited(outputs.clone(), bound.number, counters, next, end)
         })?;
         self.code.place(end);
         let source = self.finish_code("select", types)?;

@@ -10,11 +10,12 @@ use hyades_types::interval::Interval;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 
-use super::Compiler;
 use super::access::{Access, Reading, narrowed};
 use super::level::{Level, Step};
+use super::{Compiler, Purpose};
 use crate::bind::tree::{DerivedTable, RoutineSource, Series, Source};
 use crate::evaluation;
+use crate::explain::counted::Counted;
 
 /// What runs for each combination of rows: gets the label that leads to the next one.
 pub(crate) type Body<'b> = dyn FnMut(&mut Compiler<'_>, Label) -> Result<()> + 'b;
@@ -102,11 +103,11 @@ impl Compiler<'_> {
         (table, row, intent): (TableIndex, RowSlot, Intent),
         cursor: Option<CursorSlot>,
         otherwise: Label,
-    ) {
+    ) -> Result<()> {
         let locks = level.is_kept && intent.sight == Sight::Chosen;
         let changed = self.code.label();
         self.code.place(changed);
-        self.check(&level.choice.filter, otherwise);
+        self.filter(level, otherwise)?;
         if locks {
             // It may have left the place where it was found.
             if level.choice.access.index().is_some() {
@@ -116,11 +117,32 @@ impl Compiler<'_> {
             let cursor = cursor.filter(|_| intent.impatience == Some(Impatience::SkipLocked));
             self.code.push(Instruction::LockRow { table, row, cursor, intent, changed, gone: otherwise });
         }
+        Ok(())
+    }
+
+    /// Goes on only with rows that are wanted.
+    pub(super) fn filter(&mut self, level: &Level, otherwise: Label) -> Result<()> {
+        if !level.choice.filter.is_empty() {
+            self.count(Counted::Read(level.name()))?;
+        }
+        self.check(&level.choice.filter, otherwise);
+        Ok(())
     }
 
     /// The loop over one relation.
     pub(super) fn level(&mut self, level: &Level, end: Label, inner: &mut Body<'_>) -> Result<()> {
-        let filter = &level.choice.filter;
+        if self.purpose != Purpose::Analyze {
+            return self.plain_level(level, end, inner);
+        }
+        self.count(Counted::Opened(level.name()))?;
+        self.plain_level(level, end, &mut |compiler, next| {
+            compiler.count(Counted::Found(level.name()))?;
+            inner(compiler, next)
+        })
+    }
+
+    /// The same, without counting.
+    pub(super) fn plain_level(&mut self, level: &Level, end: Label, inner: &mut Body<'_>) -> Result<()> {
         if let Some(kept) = level.kept() {
             return match &kept.reading {
                 Reading::SecondTime(mark, first) => self.second_time(level, kept, (*mark, first), end, inner),
@@ -128,12 +150,10 @@ impl Compiler<'_> {
             };
         }
         match &level.source {
-            Source::Series(series) => self.series(series, filter, end, inner),
-            Source::Routine(routine) => self.routine(routine, filter, end, inner),
-            Source::Query(derived) => self.derived(derived, filter, end, inner),
-            Source::Working(working, registers) => {
-                self.working_rows((working, registers), filter, end, inner)
-            }
+            Source::Series(series) => self.series(series, level, end, inner),
+            Source::Routine(routine) => self.routine(routine, level, end, inner),
+            Source::Query(derived) => self.derived(derived, level, end, inner),
+            Source::Working(working, registers) => self.working_rows((working, registers), level, end, inner),
             Source::Table { table, row, .. } => {
                 let (row, mut intent) = (*row, level.intent);
                 let table = self.code.table(table)?;
@@ -141,20 +161,20 @@ impl Compiler<'_> {
                 let is_point = matches!(level.choice.access, Access::Point { .. });
                 let is_chosen =
                     level.is_kept && intent.sight == Sight::Chosen && intent.strength != Strength::KeyRead;
-                if is_chosen && is_point && filter.is_empty() {
+                if is_chosen && is_point && level.choice.filter.is_empty() {
                     intent = intent.decided();
                 }
                 match &level.choice.access {
                     Access::Point { key } => {
                         let key = key.clone();
                         self.code.push(Instruction::ReadPoint { table, key, row, intent, absent: end });
-                        self.choose(level, (table, row, intent), None, end);
+                        self.choose(level, (table, row, intent), None, end)?;
                         inner(self, end)
                     }
                     Access::PointList { index, before, items } => {
                         let (before, keys) = ((*index, before.clone()), Keys::OfList(items.clone()));
                         self.points(before, keys, (table, row, intent), end, &mut |compiler, next, cursor| {
-                            compiler.choose(level, (table, row, intent), cursor, next);
+                            compiler.choose(level, (table, row, intent), cursor, next)?;
                             inner(compiler, next)
                         })
                     }
@@ -162,14 +182,14 @@ impl Compiler<'_> {
                         let before = (*index, before.clone());
                         let keys = self.keys_of_array(array.clone(), *narrows)?;
                         self.points(before, keys, (table, row, intent), end, &mut |compiler, next, cursor| {
-                            compiler.choose(level, (table, row, intent), cursor, next);
+                            compiler.choose(level, (table, row, intent), cursor, next)?;
                             inner(compiler, next)
                         })
                     }
                     Access::Scan { range, direction } => {
                         let scanned = (range.clone(), *direction);
                         self.scan(scanned, (table, row, intent), end, &mut |compiler, next, cursor| {
-                            compiler.choose(level, (table, row, intent), cursor, next);
+                            compiler.choose(level, (table, row, intent), cursor, next)?;
                             inner(compiler, next)
                         })
                     }
@@ -278,7 +298,7 @@ impl Compiler<'_> {
     fn routine(
         &mut self,
         routine: &RoutineSource,
-        filter: &[Expr],
+        level: &Level,
         end: Label,
         inner: &mut Body<'_>,
     ) -> Result<()> {
@@ -301,7 +321,7 @@ impl Compiler<'_> {
             let into = registers.clone();
             self.code.push(Instruction::Call { callee: *callee, arguments, into, rows: None });
             self.code.place(called);
-            self.check(filter, end);
+            self.filter(level, end)?;
             return inner(self, end);
         }
         let spool = self.code.new_spool()?;
@@ -313,7 +333,7 @@ impl Compiler<'_> {
         let width = u16::try_from(registers.len()).unwrap_or(u16::MAX);
         let into = registers.first().copied().unwrap_or_default();
         self.code.push(Instruction::NextSpooled { spool, into, width, end });
-        self.check(filter, again);
+        self.filter(level, again)?;
         inner(self, again)?;
         self.code.jump(again);
         Ok(())
@@ -323,7 +343,7 @@ impl Compiler<'_> {
     fn derived(
         &mut self,
         derived: &DerivedTable,
-        filter: &[Expr],
+        level: &Level,
         end: Label,
         inner: &mut Body<'_>,
     ) -> Result<()> {
@@ -337,7 +357,7 @@ impl Compiler<'_> {
         let into = registers.first().copied().unwrap_or_default();
         let over = self.code.label();
         self.code.push(Instruction::ReadSpool { spool, position, into, width, end: over });
-        self.check(filter, again);
+        self.filter(level, again)?;
         inner(self, again)?;
         self.code.jump(again);
         self.code.place(over);
@@ -349,7 +369,7 @@ impl Compiler<'_> {
 
     /// `current` runs from start to stop. The step is added only when the result will be used, so that the
     /// last value of the type does not overflow.
-    fn series(&mut self, series: &Series, filter: &[Expr], end: Label, inner: &mut Body<'_>) -> Result<()> {
+    fn series(&mut self, series: &Series, level: &Level, end: Label, inner: &mut Body<'_>) -> Result<()> {
         let stop = self.binder.new_register()?;
         let step = self.binder.new_register()?;
         let last = self.binder.new_register()?;
@@ -394,7 +414,7 @@ impl Compiler<'_> {
         self.code.jump_unless(within(stop), end);
         // A NULL step or bound makes the series empty; `within(stop)` has seen the bound.
         self.code.jump_unless(Expr::Not(Box::new(Expr::IsNull(register(step)))), end);
-        self.check(filter, advance);
+        self.filter(level, advance)?;
         inner(self, advance)?;
         self.code.place(advance);
         if bounds.is_some() {

@@ -9,7 +9,7 @@ use hyades_types::value::Value;
 
 use super::Compiler;
 use super::access::{Kept, Reading};
-use super::level::{FullJoin, LeftJoin, Level, Step, for_each_level};
+use super::level::{FullJoin, LeftJoin, Level, Step, first_level, for_each_level};
 use super::loops::Body;
 use crate::bind::tree::Source;
 
@@ -135,6 +135,7 @@ impl Compiler<'_> {
             compiler.code.place(with_row);
             let over = compiler.code.label();
             compiler.check(&join.after, over);
+            compiler.count_joined(first_level(&join.steps))?;
             body(compiler, over)?;
             compiler.code.place(over);
             compiler.code.jump_unless(not(is_null(found)), end);
@@ -167,6 +168,7 @@ impl Compiler<'_> {
             compiler.code.place(with_row);
             let (over, was_absent) = (compiler.code.label(), compiler.code.label());
             compiler.check(&join.after, over);
+            compiler.count_joined(Some(&join.right))?;
             body(compiler, over)?;
             compiler.code.place(over);
             compiler.code.jump_unless(not(is_null(found)), was_absent);

@@ -6,6 +6,7 @@ use hyades_types::operator::BinaryOperator;
 use hyades_types::value::Value;
 
 use super::Compiler;
+use super::level::Level;
 use super::loops::Body;
 use super::row_sink::Sink;
 use crate::bind::tree::{Branch, Recursion, WorkingTable};
@@ -63,7 +64,7 @@ impl Compiler<'_> {
     pub(super) fn working_rows(
         &mut self,
         (working, registers): (&WorkingTable, &[Register]),
-        filter: &[Expr],
+        level: &Level,
         end: Label,
         inner: &mut Body<'_>,
     ) -> Result<()> {
@@ -74,7 +75,7 @@ impl Compiler<'_> {
         let into = registers.first().copied().unwrap_or_default();
         let width = u16::try_from(registers.len()).unwrap_or(u16::MAX);
         self.code.push(Instruction::ReadSpool { spool: working.spool, position, into, width, end });
-        self.check(filter, again);
+        self.filter(level, again)?;
         inner(self, again)?;
         self.code.jump(again);
         Ok(())

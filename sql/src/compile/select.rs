@@ -21,6 +21,7 @@ use crate::bind::tree::OutputColumn;
 use crate::bind::tree::Source;
 use crate::bind::tree::{BoundDistinct, BoundQuery, GroupBy, JoinMember, Limits, OrderKey, OrderTarget};
 use crate::explain::PlanNode;
+use crate::explain::counted::Counted;
 use crate::plan::Tag;
 use crate::statement::locking::{name_of, unpack};
 
@@ -37,6 +38,8 @@ pub(crate) struct BoundSelect {
     pub(crate) distinct: BoundDistinct,
     pub(crate) limits: Limits,
     pub(crate) aggregates: Vec<Aggregate>,
+    /// Names it among the SELECTs of its statement.
+    pub(crate) number: u16,
 }
 
 impl BoundSelect {
@@ -92,7 +95,9 @@ impl Compiler<'_> {
             distinct: bound.distinct,
             limits: bound.limits,
             aggregates: bound.aggregates,
+            number: self.selects,
         };
+        self.selects += 1;
         planned.find_key_reads();
         Ok(planned)
     }
@@ -116,6 +121,7 @@ impl Compiler<'_> {
         let types: Vec<SqlType> = bound.outputs.iter().map(|output| output.sql_type).collect();
         let values: Vec<Expr> = bound.outputs.iter().map(|output| output.expr.clone()).collect();
         self.describe(described(&bound.outputs), is_single(&bound.steps))?;
+        self.count(Counted::Began(bound.number))?;
         self.emit_rows(&bound, &values)?;
         let source = self.finish_code("select", types)?;
         Ok(self.direct_run(source, Tag::Select, explain))
@@ -127,7 +133,7 @@ impl Compiler<'_> {
         let counters = self.limit_counters(&bound.limits, end)?;
         self.check(&bound.constant, end);
         self.loops(&bound.steps, end, &mut |compiler, next| {
-            compiler.emit_limited(values.to_vec(), counters, next, end)
+            compiler.emit_limited(values.to_vec(), bound.number, counters, next, end)
         })?;
         self.code.place(end);
         Ok(())
@@ -163,6 +169,7 @@ impl Compiler<'_> {
     pub(super) fn emit_limited(
         &mut self,
         values: Vec<Expr>,
+        select: u16,
         (limit, offset): (Option<Register>, Option<Register>),
         next: Label,
         end: Label,
@@ -174,6 +181,7 @@ impl Compiler<'_> {
             self.code.jump(next);
             self.code.place(emit);
         }
+        self.count(Counted::Answered(select))?;
         self.emit(values)?;
         if let Some(limit) = limit {
             self.code.evaluate(limit, minus_one(limit));
@@ -192,7 +200,9 @@ impl Compiler<'_> {
         let result = |(name, sql_type)| crate::answer::ResultColumn { name, sql_type, source: None };
         let columns = columns.into_iter().map(result).collect();
         let source = self.finish_code("values", types)?;
-        let explain = self.explained(|_| PlanNode::new("Values Scan on \"*VALUES*\""));
+        let explain = self.explained(|_| {
+            PlanNode::new("Values Scan on \"*VALUES*\"").counted(Counted::Started, Counted::Told)
+        });
         let run = self.direct_run(source, Tag::Select, explain);
         Ok(CompiledQuery { run, columns: Some(columns) })
     }

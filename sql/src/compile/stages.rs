@@ -16,6 +16,7 @@ use super::row_sink::Sink;
 use super::select::{BoundSelect, described};
 use crate::bind::Place;
 use crate::bind::tree::{BoundDistinct, OrderTarget};
+use crate::explain::counted::Counted;
 use crate::plan::{Distinct, Grouping, RunPlan, SortKey, Sorting, Tag};
 
 /// What runs for each row of a spool: gets its values and the label that leads to the next one.
@@ -53,11 +54,12 @@ impl Compiler<'_> {
         let sort = sort_keys(&bound, &mut answer);
         let distinct = self.distinct_stage(&bound, width, &mut answer)?;
         self.describe(described(&bound.outputs), is_grouped && bound.group.is_none())?;
+        self.count(Counted::Began(bound.number))?;
         let end = self.code.label();
         let (limit, offset) = self.limit_counters(&bound.limits, end)?;
         if sort.is_empty() && distinct == Distinct::No {
             self.groups(&bound, &keys, answer.exprs, &mut |compiler, values, next| {
-                compiler.emit_limited(values, (limit, offset), next, end)
+                compiler.emit_limited(values, bound.number, (limit, offset), next, end)
             })?;
         } else {
             let sorting = Sorting { distinct, sort, limit, offset, width };
@@ -68,7 +70,10 @@ impl Compiler<'_> {
                 }
                 compiler.rows(&bound, &mut |compiler, _| compiler.emit(answer.exprs.clone()))
             })?;
-            self.for_spooled(spool, width, &mut |compiler, values, _| compiler.emit(values))?;
+            self.for_spooled(spool, width, &mut |compiler, values, _| {
+                compiler.count(Counted::Answered(bound.number))?;
+                compiler.emit(values)
+            })?;
         }
         self.code.place(end);
         let types = bound.outputs.iter().map(|output| output.sql_type).collect();
@@ -112,6 +117,7 @@ impl Compiler<'_> {
             let result = |expr: &Expr| with_results(expr.clone(), &results, keys.len());
             let having: Vec<Expr> = bound.having.iter().map(result).collect();
             compiler.check(&having, next);
+            compiler.count(Counted::Grouped(bound.number))?;
             body(compiler, values.iter().map(result).collect(), next)
         })
     }

@@ -230,10 +230,7 @@ impl Session {
             Action::Block { definition, body_offset } => {
                 let when = When::Anonymous(*body_offset);
                 let procedure = Arc::new(plpgsql::routine_body::compile(definition, &tables, when)?);
-                let only_looks = procedure.only_looks();
-                let (session_calls, tag, explain, judged) = (Vec::new(), Tag::Do, None, Vec::new());
-                let run = RunPlan { session_calls, procedure, only_looks, tag, explain, judged };
-                plan.action = Action::Run(Box::new(run));
+                plan.action = Action::Run(Box::new(RunPlan::new(procedure, Tag::Do)));
             }
             _ => {}
         }

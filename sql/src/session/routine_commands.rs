@@ -201,7 +201,7 @@ impl Session {
         if is_verbose {
             node = node.running(&*self.worker.procedure(routine)?);
         }
-        Ok(if is_json { vec![node.json_text()] } else { node.lines() })
+        Ok(node.texts(is_json, None))
     }
 
     /// What is logged of a call beside its arguments.

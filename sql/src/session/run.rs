@@ -4,6 +4,7 @@
 //! always when its plan is stale, and after rolling back when it is alone in its transaction.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
 use hyades_engine::procedure::frame::{Frame, Message, RowSink};
@@ -14,6 +15,7 @@ use hyades_types::memory;
 use hyades_types::text;
 use hyades_types::value::{ArrayElement, Value};
 
+use super::analysis::tell_counts;
 use super::copy_out::CopyWriter;
 use super::cursors::KeptRows;
 use super::prepared::NamedStatement;
@@ -31,6 +33,8 @@ const MOST_SPARE_FRAMES: usize = 8;
 /// Hands the procedure's rows on.
 struct Direct<'a> {
     output: &'a mut dyn Output,
+    /// Under EXPLAIN ANALYZE nobody gets the rows.
+    is_silent: bool,
     copy: Option<&'a mut CopyWriter>,
     kept: Option<&'a mut KeptRows>,
     rows: &'a mut u64,
@@ -39,6 +43,9 @@ struct Direct<'a> {
 impl RowSink for Direct<'_> {
     fn row(&mut self, values: &mut [Value]) -> Result<()> {
         *self.rows += 1;
+        if self.is_silent {
+            return Ok(());
+        }
         match (&mut self.copy, &mut self.kept) {
             (Some(copy), _) => copy.row(values, self.output)?,
             (_, Some(kept)) => kept.push(values)?,
@@ -189,7 +196,8 @@ impl Session {
         let kept = matches!(plan.action, Action::Declare(_)).then(KeptRows::default);
         self.environment.may_end_transactions = run.tag == Tag::Do && self.is_alone() && !self.is_in_list;
         let savepoint = self.worker.savepoint();
-        Ok(QueryRun { frame, copy, kept, rows: 0, savepoint, is_past_end: false, plan })
+        let analyzed = run.analysis.is_some().then(Instant::now);
+        Ok(QueryRun { frame, copy, kept, analyzed, rows: 0, savepoint, is_past_end: false, plan })
     }
 
     /// Makes the catalog for a procedure that asks it: what there is as the transaction sees it now.
@@ -344,6 +352,7 @@ impl Session {
             }
             let mut sink = Direct {
                 output: &mut *output,
+                is_silent: run.analyzed.is_some(),
                 copy: run.copy.as_mut(),
                 kept: run.kept.as_mut(),
                 rows: &mut run.rows,
@@ -382,7 +391,8 @@ impl Session {
         mut run: QueryRun,
         output: &mut dyn Output,
     ) -> Flow<Completion> {
-        let mut sink = Direct { output: &mut *output, copy: None, kept: None, rows: &mut run.rows };
+        let mut sink =
+            Direct { output: &mut *output, is_silent: false, copy: None, kept: None, rows: &mut run.rows };
         let outcome = self.worker.run(&mut run.frame, &mut self.environment, &mut sink);
         match outcome.map_err(unattended) {
             Ok(()) => {
@@ -455,8 +465,13 @@ pub(super) fn unattended(interrupt: Interrupt) -> Interrupt {
 /// The command tag of a statement that is done.
 fn finish(run: &mut QueryRun, output: &mut dyn Output) -> Result<String> {
     let plan = Arc::clone(&run.plan);
+    let ran = run_plan(&plan)?;
+    if let (Some(start), Some(analysis)) = (run.analyzed, ran.analysis) {
+        tell_counts(ran, analysis, (&run.frame.registers, run.rows), start.elapsed(), output)?;
+        return Ok("EXPLAIN".to_owned());
+    }
     match &mut run.copy {
-        None => Ok(command_tag(run_plan(&plan)?.tag, run.rows, run.frame.affected)),
+        None => Ok(command_tag(ran.tag, run.rows, run.frame.affected)),
         Some(copy) => {
             copy.finish(output)?;
             Ok(format!("COPY {}", run.rows))

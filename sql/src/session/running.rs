@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Instant;
 
 use hyades_engine::db::Savepoint;
 use hyades_engine::procedure::frame::Frame;
@@ -32,6 +33,8 @@ pub(super) struct QueryRun {
     pub(super) copy: Option<CopyWriter>,
     /// Of DECLARE.
     pub(super) kept: Option<KeptRows>,
+    /// When it began, under EXPLAIN ANALYZE.
+    pub(super) analyzed: Option<Instant>,
     /// Rows answered.
     pub(super) rows: u64,
     pub(super) savepoint: Savepoint,

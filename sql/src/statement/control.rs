@@ -10,7 +10,9 @@ use hyades_types::interval::{IntervalFields, IntervalModifier};
 use super::cursor_syntax;
 use super::lexer::{Token, TokenKind, character_position, identifier_value, string_value};
 use super::names::quoted;
-use super::parsed::{IsolationModes, ListenStatement, QualifiedName, SetValue, SettingScope, Statement};
+use super::parsed::{
+    ExplainOptions, IsolationModes, ListenStatement, QualifiedName, SetValue, SettingScope, Statement,
+};
 use super::tokens::Tokens;
 
 fn unsupported<T>(sentence: impl Into<String>) -> Result<T> {
@@ -584,9 +586,7 @@ fn execute(tokens: &mut Tokens<'_>) -> Result<Statement> {
 }
 
 fn explain(tokens: &mut Tokens<'_>) -> Result<Statement> {
-    let mut is_analyze = false;
-    let mut is_verbose = false;
-    let mut is_json = false;
+    let mut options = ExplainOptions::default();
     if tokens.peek().is_symbol("(") && !tokens.peek_at(1).is_word("select") {
         tokens.next();
         loop {
@@ -598,10 +598,10 @@ fn explain(tokens: &mut Tokens<'_>) -> Result<Statement> {
             };
             let is_on = !matches!(value.as_str(), "off" | "false" | "0");
             match option.as_str() {
-                "analyze" | "analyse" => is_analyze = is_on,
+                "analyze" | "analyse" => options.is_analyze = is_on,
                 "format" => match value.as_str() {
-                    "text" => is_json = false,
-                    "json" => is_json = true,
+                    "text" => options.is_json = false,
+                    "json" => options.is_json = true,
                     "xml" | "yaml" => {
                         return unsupported(format!("EXPLAIN (FORMAT {value}) is not supported yet"));
                     }
@@ -612,8 +612,9 @@ fn explain(tokens: &mut Tokens<'_>) -> Result<Statement> {
                         ));
                     }
                 },
-                "verbose" => is_verbose = is_on,
-                "costs" | "settings" | "buffers" | "wal" | "timing" | "summary" => {}
+                "verbose" => options.is_verbose = is_on,
+                "summary" => options.has_times = Some(is_on),
+                "costs" | "settings" | "buffers" | "wal" | "timing" => {}
                 _ => {
                     return Err(Error::input(
                         sqlstate::SYNTAX_ERROR,
@@ -628,12 +629,12 @@ fn explain(tokens: &mut Tokens<'_>) -> Result<Statement> {
         }
         tokens.expect_symbol(")")?;
     } else {
-        is_analyze = tokens.accept("analyze") || tokens.accept("analyse");
-        is_verbose = tokens.accept("verbose");
+        options.is_analyze = tokens.accept("analyze") || tokens.accept("analyse");
+        options.is_verbose = tokens.accept("verbose");
     }
     if tokens.peek().kind == TokenKind::End || tokens.peek().is_symbol(";") {
         return tokens.error();
     }
     let (body, body_offset) = tokens.rest();
-    Ok(Statement::Explain { is_analyze, is_verbose, is_json, body, body_offset })
+    Ok(Statement::Explain { options, body, body_offset })
 }

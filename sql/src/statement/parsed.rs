@@ -86,10 +86,7 @@ pub(crate) enum Statement {
     CloseCursor(Option<String>),
     Copy(Box<CopyStatement>),
     Explain {
-        is_analyze: bool,
-        /// The procedure is printed too.
-        is_verbose: bool,
-        is_json: bool,
+        options: ExplainOptions,
         body: String,
         body_offset: u32,
     },
@@ -547,4 +544,16 @@ pub(crate) struct RenameIndex {
     pub(crate) index: QualifiedName,
     pub(crate) if_exists: bool,
     pub(crate) name: String,
+}
+
+/// What EXPLAIN is to tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ExplainOptions {
+    /// The statement runs, and what it did is counted.
+    pub(crate) is_analyze: bool,
+    /// The procedure is printed too.
+    pub(crate) is_verbose: bool,
+    pub(crate) is_json: bool,
+    /// How long planning and execution took: unless said otherwise, with ANALYZE.
+    pub(crate) has_times: Option<bool>,
 }

@@ -40,7 +40,6 @@ explain select 1;
 explain (format json) select * from accounts where aid = 5;
 explain select * from accounts where filler = 'x' or bid in (1, 2) or not (bid is null);
 explain select coalesce(bid, 0) from accounts where case when bid = 1 then true else false end;
-explain analyze select 1;
 explain create table x (a int);
 explain select nosuch from accounts;
 -- Long lists, and those of a wider type.
