@@ -44,6 +44,7 @@ pub(crate) mod stages;
 mod storage_parameter;
 mod subquery;
 pub(crate) mod table_as;
+mod table_like;
 pub(crate) mod utility;
 pub(crate) mod views;
 
@@ -206,6 +207,7 @@ impl<'a> Compiler<'a> {
             Statement::CreateView(create) => self.create_view(create),
             Statement::DropView(drop) => Ok(self.drop_view(drop)),
             Statement::CreateTableAs(create) => self.create_table_as(create),
+            Statement::CreateTableLike(create) => self.create_table_like(create),
             Statement::Do(block) => self.anonymous_block(block),
             Statement::CreateRoutine(create) => self.create_routine(create),
             Statement::DropRoutine(drop) => self.drop_routine(drop),

@@ -13,8 +13,8 @@ use hyades_engine::procedure::ir::{Expr, Procedure, Register};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    ColumnDefinition, Deferral, Identity, IndexKind, KeyAction, RoutineDefinition, RoutineKind,
-    TableDefinition, TableId, TableName,
+    ColumnDefinition, Deferral, Identity, IndexDefinition, IndexKind, KeyAction, RoutineDefinition,
+    RoutineKind, TableDefinition, TableId, TableName,
 };
 use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{self, SetOperator};
@@ -131,6 +131,8 @@ pub(crate) enum SchemaCommand {
         foreign_keys: Vec<WantedForeignKey>,
         sequences: Vec<WantedSequence>,
         uniques: Vec<WantedUnique>,
+        /// Of the tables that it is like.
+        indexes: Vec<CopiedIndex>,
         on_commit: OnCommit,
     },
     CreateIndex(WantedIndex),
@@ -350,6 +352,16 @@ impl WantedIndex {
         let is_expression = |key: &WantedKey| matches!(key.indexed, WantedIndexed::Expression(..));
         self.predicate.is_some() || self.keys.iter().any(is_expression)
     }
+}
+
+/// An index that a new table gets because another one has it.
+#[derive(Clone, Debug)]
+pub(crate) struct CopiedIndex {
+    /// The other table's.
+    pub(crate) index: IndexDefinition,
+    /// The names of its columns.
+    pub(crate) columns: Vec<String>,
+    pub(crate) included: Vec<String>,
 }
 
 /// What an index is on.

@@ -15,6 +15,7 @@ pub(crate) mod element_target;
 mod index_syntax;
 pub(crate) mod kept_names;
 pub(crate) mod lexer;
+mod like_syntax;
 pub(crate) mod locking;
 mod missing;
 pub(crate) mod names;
@@ -36,11 +37,12 @@ use hyades_types::error::Result;
 
 pub(crate) use parsed::{
     AlterSchema, AlterSequence, AlterType, Comment, Commented, CopyFormat, CopyOptions, CopySource,
-    CopyStatement, CreateIndex, CreateRoutine, CreateSchema, CreateSequence, CreateTableAs, CreateView,
-    DeclareCursor, DropIndex, DropRoutine, DropSchema, DropSequence, DropType, DropView, ExplainOptions,
-    FetchCursor, FetchDirection, ForceQuote, IndexKey, IndexedWritten, IsolationModes, ListenStatement, Move,
-    Moved, MovedTo, OnCommit, Overriding, QualifiedName, RenameIndex, SchemaElement, SequenceOptions,
-    SetValue, SettingScope, Statement, TypeAction, WrittenParameter, WrittenReturns,
+    CopyStatement, CreateIndex, CreateRoutine, CreateSchema, CreateSequence, CreateTableAs, CreateTableLike,
+    CreateView, DeclareCursor, DropIndex, DropRoutine, DropSchema, DropSequence, DropType, DropView,
+    ExplainOptions, FetchCursor, FetchDirection, ForceQuote, IndexKey, IndexedWritten, IsolationModes,
+    LikeClause, LikeParts, ListenStatement, Move, Moved, MovedTo, OnCommit, Overriding, QualifiedName,
+    RenameIndex, SchemaElement, SequenceOptions, SetValue, SettingScope, Statement, TypeAction,
+    WrittenParameter, WrittenReturns,
 };
 
 use lexer::TokenKind;
@@ -122,6 +124,9 @@ fn create(sql: &str, first: lexer::Token<'_>) -> Result<Statement> {
     }
     if let Some(schema) = schema_syntax::create(sql)? {
         return Ok(schema);
+    }
+    if let Some(table) = like_syntax::create(sql)? {
+        return Ok(table);
     }
     if let Some(view) = view_syntax::create(sql)? {
         return Ok(view);

@@ -301,6 +301,12 @@ impl Error {
         self.edit(|input| input.position = Some(position))
     }
 
+    /// The text that it points into is not the client's.
+    #[must_use]
+    pub fn without_position(self) -> Error {
+        self.edit(|input| input.position = None)
+    }
+
     #[must_use]
     pub fn with_table(self, table: impl Into<String>) -> Error {
         self.edit(|input| input.table = Some(table.into()))

@@ -13,7 +13,7 @@ use sqlparser::ast::{
     RenameTableNameKind, SqlOption, TableConstraint,
 };
 
-use super::check::{wanted_check, without_position};
+use super::check::wanted_check;
 use super::storage_parameter::check_storage_parameter;
 use super::{Compiler, unsupported};
 use crate::bind::types;
@@ -134,7 +134,7 @@ impl Compiler<'_> {
         if let Some(error) = loose_default(self.binder.sql, expr) {
             return Err(error);
         }
-        self.default_text(expr, sql_type, name).map_err(without_position)
+        self.default_text(expr, sql_type, name).map_err(Error::without_position)
     }
 
     fn altered_column(&self, column: String, operation: &AlterColumnOperation) -> Result<AlterAction> {

@@ -384,7 +384,8 @@ impl Compiler<'_> {
         let mut bound = Vec::with_capacity(definition.checks.len());
         for check in &definition.checks {
             let parsed = parse_expression(&check.expression)?;
-            let condition = self.binder.check_condition(&named, row, &parsed).map_err(without_position)?;
+            let condition =
+                self.binder.check_condition(&named, row, &parsed).map_err(Error::without_position)?;
             bound.push((check.name.clone(), condition));
         }
         bound.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -480,7 +481,7 @@ pub(crate) fn compile_filling(
     table: &Arc<Table>,
     filling: &Filling,
 ) -> Result<Plan> {
-    Compiler::new("", context, &[], 0)?.filling(table, filling).map_err(without_position)
+    Compiler::new("", context, &[], 0)?.filling(table, filling).map_err(Error::without_position)
 }
 
 /// The text of a DEFAULT for a column that is there; `None` for NULL.
@@ -490,21 +491,10 @@ pub(crate) fn compile_default(
     expr: &ast::Expr,
 ) -> Result<Option<String>> {
     let mut compiler = Compiler::new("", context, &[], 0)?;
-    compiler.default_text(expr, column.sql_type, &column.name).map_err(without_position)
+    compiler.default_text(expr, column.sql_type, &column.name).map_err(Error::without_position)
 }
 
 /// A table that nobody sees, so that the columns of a definition can be named.
 pub(crate) fn row_type(definition: &TableDefinition) -> Arc<Table> {
     Arc::new(Table::new(TableId(0), definition.clone()))
-}
-
-/// The text that it points into is not the statement's.
-pub(crate) fn without_position(error: Error) -> Error {
-    match error {
-        Error::Input(mut input) => {
-            input.position = None;
-            Error::Input(input)
-        }
-        other => other,
-    }
 }

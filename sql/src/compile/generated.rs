@@ -17,7 +17,7 @@ use hyades_types::function::Volatility;
 use hyades_types::value::SqlType;
 use sqlparser::ast::{self, ColumnOption, GeneratedExpressionMode, visit_expressions};
 
-use super::check::{columns_of, row_type, unqualified, without_position};
+use super::check::{columns_of, row_type, unqualified};
 use super::sequence_statements::serial_type;
 use super::{Compiler, unsupported};
 use crate::bind::aggregation::AggregateMode;
@@ -196,7 +196,7 @@ impl Compiler<'_> {
             let Some(generation) = &column.generation else { continue };
             let written = parse_expression(&generation.expression)?;
             let value = self.binder.computed(&named, draft, column, &written);
-            let mut value = value.map_err(without_position)?;
+            let mut value = value.map_err(Error::without_position)?;
             // The draft has no generated columns: what an index computes of one computes that too.
             expr::replace(&mut value, &mut |part| match part {
                 Expr::Column { row, column } if *row == draft => {

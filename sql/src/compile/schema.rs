@@ -129,7 +129,16 @@ impl Compiler<'_> {
         self.created_checks(create, &mut definition)?;
         let if_not_exists = create.if_not_exists;
         let definition = Box::new(definition);
-        Ok(SchemaCommand::Create { definition, if_not_exists, foreign_keys, sequences, uniques, on_commit })
+        let indexes = Vec::new();
+        Ok(SchemaCommand::Create {
+            definition,
+            if_not_exists,
+            foreign_keys,
+            sequences,
+            uniques,
+            indexes,
+            on_commit,
+        })
     }
 
     /// The primary key of a new table.
@@ -389,7 +398,6 @@ fn refuse_table_kinds(create: &ast::CreateTable) -> Result<()> {
             "this form of CREATE TABLE is not supported",
         ),
         (create.query.is_some(), "CREATE TABLE AS is not supported yet"),
-        (create.like.is_some(), "CREATE TABLE ... LIKE is not supported yet"),
         (create.inherits.is_some(), "table inheritance is not supported yet"),
         (
             create.partition_by.is_some()

@@ -65,7 +65,7 @@ pub(crate) fn compile(
         }
         routine.nested_text(&definition.body, &statement, wanted)
     })
-    .map_err(without_position)
+    .map_err(Error::without_position)
 }
 
 fn refused(statement: &statement::Statement) -> Error {
@@ -81,17 +81,6 @@ fn refused(statement: &statement::Statement) -> Error {
         _ => "EXECUTE of this statement is not supported yet in PL/pgSQL",
     };
     Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-}
-
-/// A place in the text is none in the client's statement.
-fn without_position(error: Error) -> Error {
-    match error {
-        Error::Input(mut input) => {
-            input.position = None;
-            Error::Input(input)
-        }
-        other => other,
-    }
 }
 
 impl<'a> Routine<'a> {

@@ -17,7 +17,7 @@ use hyades_types::search_path;
 use super::dependents::Object;
 use super::{Output, Session};
 use crate::compile::unsupported;
-use crate::plan::{WantedForeignKey, WantedSequence, WantedUnique};
+use crate::plan::{WantedForeignKey, WantedSequence};
 use crate::statement::names::cut_name;
 
 fn column_of(definition: &TableDefinition, name: &str) -> Result<u16> {
@@ -179,11 +179,9 @@ impl Session {
         definition: &TableDefinition,
         foreign_keys: &[WantedForeignKey],
         sequences: &[WantedSequence],
-        uniques: &[WantedUnique],
     ) -> Result<Vec<CatalogChange>> {
         let id = self.new_table_id(&definition.name.schema);
         let mut known = definition.clone();
-        self.created_uniques(&mut known, uniques)?;
         let mut changes = self.created_for_columns(id, &mut known, sequences)?;
         changes.push(CatalogChange::CreateTable { id, definition: known.clone() });
         for wanted in foreign_keys {

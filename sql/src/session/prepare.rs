@@ -23,7 +23,7 @@ use super::{Notice, Response, Session};
 use crate::bind::sequence_call::sequences_of;
 use crate::bind::{BindContext, Binder, Tables};
 use crate::compile;
-use crate::compile::check::{self, Filling, compile_validation, row_type, without_position};
+use crate::compile::check::{self, Filling, compile_validation, row_type};
 use crate::compile::table_as::compile_filling;
 use crate::plan::{Action, Plan, RunPlan, SchemaCommand, Tag, WantedCheck};
 use crate::plpgsql;
@@ -144,7 +144,7 @@ impl Session {
     pub(super) fn with_binder<T>(&self, bind: impl FnOnce(&mut Binder<'_>) -> Result<T>) -> Result<T> {
         let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
         let mut binder = Binder::new("", self.context(&tables), &[], 0)?;
-        bind(&mut binder).map_err(without_position)
+        bind(&mut binder).map_err(Error::without_position)
     }
 
     /// What the columns of a definition get where no value is given.

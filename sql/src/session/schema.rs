@@ -120,10 +120,13 @@ impl Session {
         }
         self.check_row_type_name(&definition.name)?;
         let changes = match command {
-            SchemaCommand::Create { foreign_keys, sequences, uniques, .. } => {
-                self.created(&definition, foreign_keys, sequences, uniques)?
+            SchemaCommand::Create { foreign_keys, sequences, uniques, indexes, .. } => {
+                let mut definition = definition;
+                self.created_uniques(&mut definition, uniques)?;
+                self.copied_indexes(&mut definition, indexes)?;
+                self.created(&definition, foreign_keys, sequences)?
             }
-            _ => self.created(&definition, &[], &[], &[])?,
+            _ => self.created(&definition, &[], &[])?,
         };
         self.note_on_commit(&changes, on_commit);
         Ok(changes)

@@ -19,16 +19,6 @@ use crate::evaluation;
 use crate::plan::{Action, Plan, SettingsCommand};
 use crate::statement::{SetValue, SettingScope};
 
-fn without_position(error: Error) -> Error {
-    match error {
-        Error::Input(mut input) => {
-            input.position = None;
-            Error::Input(input)
-        }
-        other => other,
-    }
-}
-
 impl Session {
     pub(super) fn utility_command(
         &mut self,
@@ -257,7 +247,7 @@ impl Session {
     ) -> Flow<Completion> {
         // A place in the text of PREPARE is none in that of EXECUTE.
         let outcome = self.execute_inner(&prepared, &values, output).map_err(|interrupt| match interrupt {
-            Interrupt::Failed(error) => Interrupt::Failed(without_position(error)),
+            Interrupt::Failed(error) => Interrupt::Failed(error.without_position()),
             wait => wait,
         });
         if matches!(outcome, Err(Interrupt::Wait(_))) {

@@ -91,6 +91,7 @@ pub(crate) enum Statement {
         body_offset: u32,
     },
     CreateTableAs(Box<CreateTableAs>),
+    CreateTableLike(Box<CreateTableLike>),
     CreateView(Box<CreateView>),
     DropView(DropView),
     /// DO: a block without a name.
@@ -556,4 +557,50 @@ pub(crate) struct ExplainOptions {
     pub(crate) is_json: bool,
     /// How long planning and execution took: unless said otherwise, with ANALYZE.
     pub(crate) has_times: Option<bool>,
+}
+
+/// `CREATE TABLE` with LIKE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CreateTableLike {
+    /// The whole statement.
+    pub(crate) text: String,
+    pub(crate) clauses: Vec<LikeClause>,
+}
+
+/// One LIKE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LikeClause {
+    /// Where it stands in the text, in bytes.
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) table: QualifiedName,
+    /// Of that name, for messages.
+    pub(crate) position: u32,
+    pub(crate) parts: LikeParts,
+}
+
+/// What LIKE takes over beside names, types and NOT NULL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LikeParts {
+    pub(crate) defaults: bool,
+    pub(crate) constraints: bool,
+    pub(crate) indexes: bool,
+    pub(crate) identity: bool,
+    pub(crate) generated: bool,
+    /// What tables do not have here.
+    pub(crate) others: bool,
+}
+
+impl LikeParts {
+    /// INCLUDING ALL, or EXCLUDING ALL.
+    pub(crate) fn all(is_included: bool) -> LikeParts {
+        LikeParts {
+            defaults: is_included,
+            constraints: is_included,
+            indexes: is_included,
+            identity: is_included,
+            generated: is_included,
+            others: is_included,
+        }
+    }
 }
