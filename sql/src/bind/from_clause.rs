@@ -71,6 +71,9 @@ impl Binder<'_> {
                 let arrays = arrays.into_iter().map(|array| ("", array)).collect();
                 self.elements_item("unnest", arrays, alias.as_ref(), *with_ordinality, place)
             }
+            TableFactor::Table { sample: Some(_), .. } | TableFactor::Derived { sample: Some(_), .. } => {
+                self.unsupported("TABLESAMPLE is", Place::Unknown)
+            }
             _ => self.unsupported("this item of FROM is", Place::Unknown),
         }
     }

@@ -6,7 +6,9 @@
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::operator::BinaryOperator;
-use sqlparser::ast::{Ident, Join, JoinConstraint, JoinOperator, ObjectName, TableAlias, TableWithJoins};
+use sqlparser::ast::{
+    Ident, Join, JoinConstraint, JoinOperator, ObjectName, Spanned, TableAlias, TableWithJoins,
+};
 
 use super::scope::{MergedColumn, Relation, RelationKind, ScopeColumn, Visibility};
 use super::tree::{JoinGroup, JoinMember, OuterJoin};
@@ -14,6 +16,7 @@ use super::view::has_outer_join;
 use super::{Binder, Bound, Class, Place};
 use crate::expr;
 use crate::statement::names::{fold, parts};
+use crate::statement::query;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -74,7 +77,7 @@ impl Binder<'_> {
     }
 
     fn kind_of<'j>(&self, join: &'j Join) -> Result<(Kind, &'j JoinConstraint)> {
-        Ok(match &join.join_operator {
+        let (kind, constraint) = match &join.join_operator {
             JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) => (Kind::Inner, constraint),
             JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => (Kind::Left, constraint),
             JoinOperator::Right(constraint) | JoinOperator::RightOuter(constraint) => {
@@ -83,7 +86,12 @@ impl Binder<'_> {
             JoinOperator::FullOuter(constraint) => (Kind::Full, constraint),
             JoinOperator::CrossJoin(_) => (Kind::Inner, &JoinConstraint::None),
             _ => return self.unsupported("this kind of join is", Place::Unknown),
-        })
+        };
+        let is_cross = matches!(join.join_operator, JoinOperator::CrossJoin(_));
+        match constraint {
+            JoinConstraint::None if !is_cross => Err(query::error_after(self.sql, join.relation.span().end)),
+            _ => Ok((kind, constraint)),
+        }
     }
 
     fn join_condition(&mut self, kind: Kind, constraint: &JoinConstraint, sides: Sides) -> Result<Vec<Expr>> {

@@ -17,7 +17,7 @@
 //!   (`hyades_types::guest`).
 
 use std::any::TypeId;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use hyades_types::error::Error;
 use hyades_types::guest;
@@ -26,7 +26,7 @@ use sqlparser::ast::{BinaryOperator, Expr, Ident, Interval};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::names::is_reserved;
 
@@ -35,9 +35,18 @@ use super::names::is_reserved;
 pub(super) struct HyadesDialect {
     /// Why the parser was stopped.
     stopped: RefCell<Option<Error>>,
+    /// A JOIN after JOIN belongs to its right side: `a JOIN b JOIN c ON ... ON ...`.
+    nests_joins: Cell<bool>,
 }
 
 impl HyadesDialect {
+    /// Looks at the statement before it is parsed. The parser does not ask for a condition before it nests a
+    /// join, but NATURAL has none, and joins in the order in which it stands.
+    pub(super) fn look_at(&self, tokens: &[TokenWithSpan]) {
+        let is_natural = |token: &TokenWithSpan| matches!(&token.token, Token::Word(word) if word.keyword == Keyword::NATURAL);
+        self.nests_joins.set(!tokens.iter().any(is_natural));
+    }
+
     /// Why the parser was stopped, if it was: what it says itself means nothing then.
     pub(super) fn stopped(&self) -> Option<Error> {
         self.stopped.borrow_mut().take()
@@ -362,6 +371,10 @@ impl Dialect for HyadesDialect {
 
     fn prec_value(&self, precedence: Precedence) -> u8 {
         BASE.prec_value(precedence)
+    }
+
+    fn supports_left_associative_joins_without_parens(&self) -> bool {
+        !self.nests_joins.get()
     }
 
     fn is_reserved_for_identifier(&self, _keyword: Keyword) -> bool {

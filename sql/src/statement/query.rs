@@ -142,6 +142,7 @@ fn with_parser<T>(
     let mut tokens = cursor_syntax::pack(reference_syntax::pack(tokens));
     // The parser would skip them at every look ahead.
     tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
+    dialect.look_at(&tokens);
     let mut parser =
         Parser::new(&dialect).with_recursion_limit(RECURSION_LIMIT).with_tokens_with_locations(tokens);
     let outcome = parse(&mut parser);
@@ -276,6 +277,11 @@ fn error_at(sql: &str, location: Option<Location>) -> Error {
         Ok(token) => syntax_error(sql, &token),
         Err(error) => error,
     }
+}
+
+/// The syntax error at what follows this place.
+pub(crate) fn error_after(sql: &str, end: Location) -> Error {
+    error_at(sql, Some(end))
 }
 
 /// The byte offset of a line and column, both counted from 1, columns in characters.

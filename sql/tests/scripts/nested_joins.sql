@@ -1,0 +1,34 @@
+-- JOIN after JOIN, whose conditions follow inside out; and what is missing there.
+create table a (id int, x int);
+create table b (id int, y int);
+create table c (id int, z int);
+insert into a values (1, 10), (2, 20), (3, 30);
+insert into b values (1, 100), (2, 200), (4, 400);
+insert into c values (1, 1000), (4, 4000), (5, 5000);
+select * from a join b join c on b.id = c.id on a.id = b.id order by a.id;
+select * from a left join b join c on b.id = c.id on a.id = b.id order by a.id;
+select * from a left join b left join c on b.id = c.id on a.id = b.id order by a.id;
+select * from a full join b full join c on b.id = c.id on a.id = b.id order by a.id, b.id, c.id;
+select * from a right join b inner join c using (id) on a.id = b.id order by 1, 2;
+select * from a join b join c on true join c d on d.id = c.id on a.id = b.id order by a.id, b.id, c.id;
+select * from a cross join b join c on b.id = c.id and a.id < 3 order by a.id;
+select * from a join b on a.id = b.id join c on b.id = c.id;
+select * from a join b on a.id = b.id left join c left join c d on c.id = d.id on c.id = a.id order by a.id;
+select * from a natural join b join c on b.id = c.id;
+select count(*) from a natural left join b left join c on true;
+select * from a join b join c on a.id = c.id on a.id = b.id;
+select * from (a join b join c on b.id = c.id on a.id = b.id) order by 1;
+update a set x = b.y from b join c join c d on c.id = d.id on b.id = c.id where a.id = b.id returning *;
+create view nested as select a.id, y, z from a left join b join c on b.id = c.id on a.id = b.id;
+select * from nested order by id;
+select pg_get_viewdef('nested'::regclass);
+-- What is missing
+select * from a join b;
+select * from a left join b where true;
+select * from a join b join c on true;
+select * from a full join b order by 1;
+select * from a join b as other;
+select * from a join b join c;
+select * from a cross join b on true;
+drop view nested;
+drop table a, b, c;
