@@ -127,6 +127,11 @@ fn named(name: &ObjectName, types: &dyn NamedTypes) -> Result<Option<SqlType>> {
         [schema, name] => (Some(schema.as_str()), name.as_str()),
         _ => return Ok(None),
     };
+    if matches!(schema, None | Some("pg_catalog"))
+        && let Some(array) = array_of_built_in(name, types)
+    {
+        return Ok(Some(array));
+    }
     if schema.is_none() && is_built_in(name) {
         return Ok(None);
     }
@@ -135,6 +140,16 @@ fn named(name: &ObjectName, types: &dyn NamedTypes) -> Result<Option<SqlType>> {
     }
     let element = name.strip_prefix('_').and_then(|element| types.named_type(schema, element));
     Ok(element.map(|element| SqlType::Array(ArrayElement::Enum(element))))
+}
+
+/// `_int4`: the type of arrays by its own name.
+fn array_of_built_in(name: &str, types: &dyn NamedTypes) -> Option<SqlType> {
+    let element = name.strip_prefix('_')?;
+    let sql_type = resolve(&query::parse_type(element).ok()?, types).ok()?;
+    if sql_type.enum_type().is_some() || sql_type.catalog_name() != element {
+        return None;
+    }
+    ArrayElement::fitted(sql_type.without_modifier()).map(SqlType::Array)
 }
 
 /// The name as it was written, words without quotes in lower case.
@@ -156,7 +171,9 @@ fn is_built_in(name: &str) -> bool {
 /// The last part of the name, as a column is called that is converted to the type.
 pub(crate) fn called(data_type: &DataType) -> Option<String> {
     match (resolve(data_type, &BuiltIn), data_type) {
-        (Ok(SqlType::Array(element)), _) => Some(element.sql_type().catalog_name().to_owned()),
+        (Ok(SqlType::Array(element)), DataType::Array(_)) => {
+            Some(element.sql_type().catalog_name().to_owned())
+        }
         (Ok(sql_type), _) => Some(sql_type.catalog_name().to_owned()),
         (Err(_), DataType::Custom(name, _)) => parts(name).ok()?.last().map(|last| fold(last)),
         (Err(_), DataType::Array(ArrayElemTypeDef::SquareBracket(element, _))) => called(element),

@@ -233,6 +233,10 @@ impl Compiler<'_> {
                 let mut indexes = (0u16..).zip(&definition.indexes);
                 let index = indexes.find(|(_, index)| index.is_constraint && index.name == name);
                 index.map(|(index, _)| Arbiter::Index(Some(index))).ok_or_else(|| {
+                    if definition.foreign_key(&name).is_some() || definition.check(&name).is_some() {
+                        let message = "constraint in ON CONFLICT clause has no associated index";
+                        return Error::input(sqlstate::WRONG_OBJECT_TYPE, message);
+                    }
                     let table = &definition.name.name;
                     let message = format!("constraint \"{name}\" for table \"{table}\" does not exist");
                     Error::input(sqlstate::UNDEFINED_OBJECT, message)
