@@ -587,12 +587,23 @@ pub(crate) struct DeclarePlan {
     pub(crate) table: Option<TableId>,
 }
 
+/// What COPY FROM makes of a field beside what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ForcedField {
+    /// FORCE_NULL.
+    pub(crate) to_null: bool,
+    /// FORCE_NOT_NULL.
+    pub(crate) to_text: bool,
+}
+
 #[derive(Debug)]
 pub(crate) struct CopyInPlan {
     pub(crate) table: Arc<Table>,
     /// The columns of the data.
     pub(crate) columns: Vec<(String, SqlType)>,
     pub(crate) options: CopyOptions,
+    /// For each column.
+    pub(crate) forced: Vec<ForcedField>,
     /// Inserts one row given the columns' values as parameters.
     pub(crate) insert: Arc<Procedure>,
 }

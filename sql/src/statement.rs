@@ -36,13 +36,13 @@ mod view_syntax;
 use hyades_types::error::Result;
 
 pub(crate) use parsed::{
-    AlterSchema, AlterSequence, AlterType, Comment, Commented, CopyFormat, CopyOptions, CopySource,
-    CopyStatement, CreateIndex, CreateRoutine, CreateSchema, CreateSequence, CreateTableAs, CreateTableLike,
-    CreateView, DeclareCursor, DropIndex, DropRoutine, DropSchema, DropSequence, DropType, DropView,
-    ExplainOptions, FetchCursor, FetchDirection, ForceQuote, IndexKey, IndexedWritten, IsolationModes,
-    LikeClause, LikeParts, ListenStatement, Move, Moved, MovedTo, OnCommit, Overriding, QualifiedName,
-    RenameIndex, SchemaElement, SequenceOptions, SetValue, SettingScope, Statement, TypeAction,
-    WrittenParameter, WrittenReturns,
+    AlterSchema, AlterSequence, AlterType, Comment, Commented, CopyFormat, CopyHeader, CopyOptions,
+    CopySource, CopyStatement, CreateIndex, CreateRoutine, CreateSchema, CreateSequence, CreateTableAs,
+    CreateTableLike, CreateView, DeclareCursor, DropIndex, DropRoutine, DropSchema, DropSequence, DropType,
+    DropView, ExplainOptions, FetchCursor, FetchDirection, ForceQuote, IndexKey, IndexedWritten,
+    IsolationModes, LikeClause, LikeParts, ListenStatement, Move, Moved, MovedTo, OnCommit, Overriding,
+    QualifiedName, RenameIndex, SchemaElement, SequenceOptions, SetValue, SettingScope, Statement,
+    TypeAction, WrittenParameter, WrittenReturns,
 };
 
 use lexer::TokenKind;

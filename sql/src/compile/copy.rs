@@ -11,7 +11,7 @@ use super::changing_with::changes_rows;
 use super::{CompiledQuery, Compiler, shifted};
 use crate::answer::{CopyColumns, Response};
 use crate::bind::Place;
-use crate::plan::{Action, CopyInPlan, CopyOutPlan, Plan};
+use crate::plan::{Action, CopyInPlan, CopyOutPlan, ForcedField, Plan};
 use crate::statement::{CopyFormat, CopyOptions, CopySource, CopyStatement, ForceQuote};
 use crate::statement::{QualifiedName, Statement, query};
 
@@ -85,14 +85,42 @@ impl Compiler<'_> {
         let numbers = self.copied_columns(&table, columns)?;
         let definition = table.definition();
         let insert = self.insert_procedure(&table, &numbers)?;
-        let columns = numbers
+        let columns: Vec<(String, SqlType)> = numbers
             .iter()
             .map(|at| (definition.columns[*at].name.clone(), definition.columns[*at].sql_type))
             .collect();
+        for (option, names) in
+            [("FORCE_NOT_NULL", &options.force_not_null), ("FORCE_NULL", &options.force_null)]
+        {
+            let unread = names.iter().find(|name| !columns.iter().any(|(column, _)| column == *name));
+            let Some(name) = unread else { continue };
+            return Err(match definition.column_index(name) {
+                Some(_) => {
+                    let message = format!("{option} column \"{name}\" not referenced by COPY");
+                    Error::input(sqlstate::INVALID_COLUMN_REFERENCE, message)
+                }
+                None => {
+                    let table = &definition.name.name;
+                    let message = format!("column \"{name}\" of relation \"{table}\" does not exist");
+                    Error::input(sqlstate::UNDEFINED_COLUMN, message)
+                }
+            });
+        }
+        let forced = columns.iter().map(|(name, _)| ForcedField {
+            to_null: options.force_null.contains(name),
+            to_text: options.force_not_null.contains(name),
+        });
+        let forced = forced.collect();
         Ok(Plan {
             parameters: Vec::new(),
             response: Response::CopyIn(copied(numbers.len(), options)),
-            action: Action::CopyIn(Box::new(CopyInPlan { table, columns, options: options.clone(), insert })),
+            action: Action::CopyIn(Box::new(CopyInPlan {
+                table,
+                columns,
+                options: options.clone(),
+                forced,
+                insert,
+            })),
             command: "COPY FROM",
             is_read_only: false,
         })

@@ -19,7 +19,7 @@ use super::run::unattended;
 use super::transaction::failed;
 use super::{Completion, Prepared, Session};
 use crate::plan::{Action, CopyInPlan, Plan};
-use crate::statement::CopyFormat;
+use crate::statement::{CopyFormat, CopyHeader};
 
 /// What a row of COPY costs, and what a unit of that reads.
 const UNITS_PER_ROW: usize = 10;
@@ -71,7 +71,7 @@ impl Session {
             fields: Vec::new(),
             read_fields: 0,
             line_number: 0,
-            skips_header: copy.options.has_header,
+            header: copy.options.header,
             rows: 0,
             plan,
         }));
@@ -200,6 +200,12 @@ impl Session {
             let Data::Lines(lines) = &mut copy.data else { return Ok(false) };
             let lines = match lines.next(is_last) {
                 Ok(Some(lines)) => lines,
+                Ok(None) if is_last && copy.header == CopyHeader::Match => {
+                    copy.header = CopyHeader::None;
+                    copy.line_number += 1;
+                    check_header(copy, plan, b"")?;
+                    return Ok(false);
+                }
                 Ok(None) => return Ok(false),
                 Err(error) => {
                     copy.line_number += 1;
@@ -208,9 +214,13 @@ impl Session {
             };
             copy.line_number += lines.count;
             guest::spend_for(UNITS_PER_ROW + lines.text.len() / BYTES_PER_UNIT)?;
-            if copy.skips_header {
-                copy.skips_header = false;
-                continue;
+            match std::mem::take(&mut copy.header) {
+                CopyHeader::None => {}
+                CopyHeader::Names => continue,
+                CopyHeader::Match => {
+                    check_header(copy, plan, &lines.text)?;
+                    continue;
+                }
             }
             self.read_row(copy, plan, &lines.text)?;
             copy.line = lines.text;
@@ -263,17 +273,14 @@ impl Session {
 
     /// Puts the fields of a line into the frame's registers.
     fn read_row(&self, copy: &mut CopyIn, plan: &CopyInPlan, line: &[u8]) -> Result<()> {
-        let line = std::str::from_utf8(line).map_err(|error| invalid_utf8(line, error))?;
-        let whole_line = |copy: &CopyIn, error: Error| {
-            let table = &plan.table.definition().name.name;
-            with_context(error, format!("COPY {table}, line {}: \"{}\"", copy.line_number, shortened(line)))
-        };
-        copy.fields.clear();
-        // Fields and values.
-        memory::check(line.len() * 2)?;
-        match plan.options.format {
-            CopyFormat::Csv => split_csv(line, &plan.options, &mut copy.fields)?,
-            _ => split_text(line, &plan.options, &mut copy.fields)?,
+        let line = split(copy, plan, line)?;
+        let whole_line = |copy: &CopyIn, error: Error| of_line(copy, plan, line, error);
+        for (field, forced) in copy.fields.iter_mut().zip(&plan.forced) {
+            match field.as_deref() {
+                None if forced.to_text => *field = Some(plan.options.null.clone()),
+                Some(text) if forced.to_null && text == plan.options.null => *field = None,
+                _ => {}
+            }
         }
         if copy.fields.len() > plan.columns.len() {
             return Err(whole_line(copy, bad_format("extra data after last expected column")));
@@ -294,6 +301,46 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// Cuts a line into its fields.
+fn split<'l>(copy: &mut CopyIn, plan: &CopyInPlan, line: &'l [u8]) -> Result<&'l str> {
+    let line = std::str::from_utf8(line).map_err(|error| invalid_utf8(line, error))?;
+    copy.fields.clear();
+    // Fields and values.
+    memory::check(line.len() * 2)?;
+    match plan.options.format {
+        CopyFormat::Csv => split_csv(line, &plan.options, &mut copy.fields)?,
+        _ => split_text(line, &plan.options, &mut copy.fields)?,
+    }
+    Ok(line)
+}
+
+/// An error of a line as a whole.
+fn of_line(copy: &CopyIn, plan: &CopyInPlan, line: &str, error: Error) -> Error {
+    let table = &plan.table.definition().name.name;
+    with_context(error, format!("COPY {table}, line {}: \"{}\"", copy.line_number, shortened(line)))
+}
+
+/// HEADER MATCH: the first line has the names of the columns, in this order.
+fn check_header(copy: &mut CopyIn, plan: &CopyInPlan, line: &[u8]) -> Result<()> {
+    let line = split(copy, plan, line)?;
+    let (got, expected) = (copy.fields.len(), plan.columns.len());
+    if got != expected {
+        let message = format!("wrong number of fields in header line: got {got}, expected {expected}");
+        return Err(of_line(copy, plan, line, bad_format(message)));
+    }
+    for (number, (field, (name, _))) in (1..).zip(copy.fields.iter().zip(&plan.columns)) {
+        let got = match field {
+            Some(field) if field == name => continue,
+            Some(field) => format!("\"{field}\""),
+            None => format!("null value (\"{}\")", plan.options.null),
+        };
+        let message =
+            format!("column name mismatch in header line field {number}: got {got}, expected \"{name}\"");
+        return Err(of_line(copy, plan, line, bad_format(message)));
+    }
+    Ok(())
 }
 
 /// A field of binary data.

@@ -17,6 +17,7 @@ use super::copy_binary::BinaryRows;
 use super::copy_fields::Field;
 use super::copy_lines::Lines;
 use crate::plan::Plan;
+use crate::statement::CopyHeader;
 
 /// Data on its way into rows.
 pub(super) enum Data {
@@ -43,6 +44,7 @@ pub(super) struct CopyIn {
     /// Of binary data: how many fields of the row that has begun are in the frame.
     pub(super) read_fields: usize,
     pub(super) line_number: u64,
-    pub(super) skips_header: bool,
+    /// What the next line is, if it is no row.
+    pub(super) header: CopyHeader,
     pub(super) rows: u64,
 }

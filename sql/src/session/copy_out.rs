@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use super::copy_binary::{NULL_LENGTH, SIGNATURE, TRAILER};
 use crate::answer::Output;
 use crate::plan::CopyOutPlan;
-use crate::statement::{CopyFormat, CopyOptions};
+use crate::statement::{CopyFormat, CopyHeader, CopyOptions};
 
 /// Writes rows, each handed on as a chunk of its own: clients are promised one CopyData message for each
 /// row. See the documentation of COPY for the formats.
@@ -42,7 +42,7 @@ impl CopyWriter {
             float_digits: form.float_digits,
             line,
             field: Vec::new(),
-            header: plan.options.has_header.then(names),
+            header: (plan.options.header != CopyHeader::None).then(names),
         }
     }
 

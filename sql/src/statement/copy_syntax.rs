@@ -5,7 +5,7 @@
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::lexer::{TokenKind, character_position, identifier_value, string_value};
-use super::parsed::{CopyFormat, CopyOptions, CopySource, CopyStatement, ForceQuote, Statement};
+use super::parsed::{CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, ForceQuote, Statement};
 use super::tokens::Tokens;
 
 /// Options as they stand in the statement.
@@ -15,10 +15,12 @@ struct RawOptions {
     freeze: Option<bool>,
     delimiter: Option<String>,
     null: Option<String>,
-    header: Option<bool>,
+    header: Option<CopyHeader>,
     quote: Option<String>,
     escape: Option<String>,
     force_quote: Option<ForceQuote>,
+    force_null: Option<Vec<String>>,
+    force_not_null: Option<Vec<String>>,
     /// It has been checked.
     encoding: Option<()>,
 }
@@ -69,7 +71,7 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
     }
     let has_with = tokens.accept("with");
     if tokens.accept_symbol("(") {
-        modern_options(&mut tokens, &mut raw)?;
+        modern_options(&mut tokens, &mut raw, is_from)?;
     } else {
         old_options(&mut tokens, &mut raw, has_with)?;
     }
@@ -116,7 +118,7 @@ fn source(tokens: &mut Tokens<'_>) -> Result<CopySource> {
     Ok(CopySource::Table { name, columns })
 }
 
-fn modern_options(tokens: &mut Tokens<'_>, raw: &mut RawOptions) -> Result<()> {
+fn modern_options(tokens: &mut Tokens<'_>, raw: &mut RawOptions, is_from: bool) -> Result<()> {
     loop {
         let position = character_position(tokens.sql, tokens.peek().start);
         let name = tokens.identifier()?;
@@ -130,15 +132,18 @@ fn modern_options(tokens: &mut Tokens<'_>, raw: &mut RawOptions) -> Result<()> {
             }
             "delimiter" => note(&mut raw.delimiter, value(tokens)?, position)?,
             "null" => note(&mut raw.null, value(tokens)?, position)?,
-            "header" => note(&mut raw.header, boolean(tokens, &name)?, position)?,
+            "header" => note(&mut raw.header, header(tokens, is_from)?, position)?,
             "quote" => note(&mut raw.quote, value(tokens)?, position)?,
             "escape" => note(&mut raw.escape, value(tokens)?, position)?,
             "freeze" => note(&mut raw.freeze, boolean(tokens, &name)?, position)?,
             "encoding" => note(&mut raw.encoding, encoding(&value(tokens)?)?, position)?,
             "force_quote" => note(&mut raw.force_quote, force_quote(tokens)?, position)?,
-            "force_not_null" | "force_null" => {
-                return unsupported(format!("COPY option {name} is not supported yet"));
+            "force_null" | "force_not_null" if !tokens.peek().is_symbol("(") => {
+                let message = format!("argument to option \"{name}\" must be a list of column names");
+                return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message).with_position(position));
             }
+            "force_null" => note(&mut raw.force_null, forced(tokens)?, position)?,
+            "force_not_null" => note(&mut raw.force_not_null, forced(tokens)?, position)?,
             _ => {
                 return Err(Error::input(
                     sqlstate::SYNTAX_ERROR,
@@ -157,15 +162,7 @@ fn force_quote(tokens: &mut Tokens<'_>) -> Result<ForceQuote> {
     if tokens.accept_symbol("*") {
         return Ok(ForceQuote::All);
     }
-    tokens.expect_symbol("(")?;
-    let mut columns = Vec::new();
-    loop {
-        columns.push(tokens.identifier()?);
-        if !tokens.accept_symbol(",") {
-            tokens.expect_symbol(")")?;
-            return Ok(ForceQuote::Columns(columns));
-        }
-    }
+    forced(tokens).map(ForceQuote::Columns)
 }
 
 fn value(tokens: &mut Tokens<'_>) -> Result<String> {
@@ -180,6 +177,39 @@ fn value(tokens: &mut Tokens<'_>) -> Result<String> {
     Ok(value)
 }
 
+fn header(tokens: &mut Tokens<'_>, is_from: bool) -> Result<CopyHeader> {
+    let said = tokens.peek();
+    if said.is_symbol(",") || said.is_symbol(")") {
+        return Ok(CopyHeader::Names);
+    }
+    match value(tokens)?.to_ascii_lowercase().as_str() {
+        "true" | "on" | "1" => Ok(CopyHeader::Names),
+        "false" | "off" | "0" => Ok(CopyHeader::None),
+        "match" if is_from => Ok(CopyHeader::Match),
+        "match" => refuse("cannot use \"match\" with HEADER in COPY TO"),
+        _ => {
+            let message = "header requires a Boolean value or \"match\"";
+            Err(Error::input(sqlstate::SYNTAX_ERROR, message))
+        }
+    }
+}
+
+/// A list of columns in parentheses.
+fn forced(tokens: &mut Tokens<'_>) -> Result<Vec<String>> {
+    tokens.expect_symbol("(")?;
+    let columns = names(tokens)?;
+    tokens.expect_symbol(")")?;
+    Ok(columns)
+}
+
+fn names(tokens: &mut Tokens<'_>) -> Result<Vec<String>> {
+    let mut columns = vec![tokens.identifier()?];
+    while tokens.accept_symbol(",") {
+        columns.push(tokens.identifier()?);
+    }
+    Ok(columns)
+}
+
 fn boolean(tokens: &mut Tokens<'_>, option: &str) -> Result<bool> {
     if tokens.peek().is_symbol(",") || tokens.peek().is_symbol(")") {
         return Ok(true);
@@ -188,10 +218,8 @@ fn boolean(tokens: &mut Tokens<'_>, option: &str) -> Result<bool> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "on" | "1" => Ok(true),
         "false" | "off" | "0" => Ok(false),
-        "match" if option == "header" => unsupported("COPY option HEADER MATCH is not supported yet"),
         _ => {
-            let or_match = if option == "header" { " or \"match\"" } else { "" };
-            let message = format!("{option} requires a Boolean value{or_match}");
+            let message = format!("{option} requires a Boolean value");
             Err(Error::input(sqlstate::SYNTAX_ERROR, message))
         }
     }
@@ -228,7 +256,7 @@ fn old_options(tokens: &mut Tokens<'_>, raw: &mut RawOptions, has_with: bool) ->
         } else if tokens.accept("csv") {
             note(&mut raw.format, CopyFormat::Csv, position)?;
         } else if tokens.accept("header") {
-            note(&mut raw.header, true, position)?;
+            note(&mut raw.header, CopyHeader::Names, position)?;
         } else if tokens.accept("freeze") {
             note(&mut raw.freeze, true, position)?;
         } else if tokens.accept("delimiter") || tokens.accept("delimiters") {
@@ -241,8 +269,8 @@ fn old_options(tokens: &mut Tokens<'_>, raw: &mut RawOptions, has_with: bool) ->
             note(&mut raw.escape, old_value(tokens)?, position)?;
         } else if tokens.accept("encoding") {
             note(&mut raw.encoding, encoding(&tokens.string()?)?, position)?;
-        } else if tokens.peek().is_word("force") {
-            return unsupported("COPY ... FORCE is only supported as option force_quote in parentheses");
+        } else if tokens.accept("force") {
+            old_force(tokens, raw, position)?;
         } else if needs_one {
             return tokens.error();
         } else {
@@ -250,6 +278,21 @@ fn old_options(tokens: &mut Tokens<'_>, raw: &mut RawOptions, has_with: bool) ->
         }
         needs_one = false;
     }
+}
+
+/// `FORCE QUOTE *`, `FORCE NOT NULL a, b`.
+fn old_force(tokens: &mut Tokens<'_>, raw: &mut RawOptions, position: u32) -> Result<()> {
+    if tokens.accept("quote") {
+        let columns = match tokens.accept_symbol("*") {
+            true => ForceQuote::All,
+            false => ForceQuote::Columns(names(tokens)?),
+        };
+        return note(&mut raw.force_quote, columns, position);
+    }
+    let is_not = tokens.accept("not");
+    tokens.expect("null")?;
+    let columns = names(tokens)?;
+    note(if is_not { &mut raw.force_not_null } else { &mut raw.force_null }, columns, position)
 }
 
 fn old_value(tokens: &mut Tokens<'_>) -> Result<String> {
@@ -272,6 +315,26 @@ fn single_byte(text: &str, what: &str) -> Result<u8> {
     }
 }
 
+/// The options that name columns.
+fn check_forced(raw: &RawOptions, is_csv: bool, is_from: bool) -> Result<()> {
+    if !is_csv && raw.force_quote.is_some() {
+        return refuse("COPY force quote available only in CSV mode");
+    }
+    if is_from && raw.force_quote.is_some() {
+        return refuse("COPY force quote only available using COPY TO");
+    }
+    for (words, is_given) in [("not null", raw.force_not_null.is_some()), ("null", raw.force_null.is_some())]
+    {
+        if !is_csv && is_given {
+            return refuse(&format!("COPY force {words} available only in CSV mode"));
+        }
+        if !is_from && is_given {
+            return refuse(&format!("COPY force {words} only available using COPY FROM"));
+        }
+    }
+    Ok(())
+}
+
 fn check(raw: RawOptions, is_from: bool) -> Result<CopyOptions> {
     let format = raw.format.unwrap_or(CopyFormat::Text);
     let is_csv = format == CopyFormat::Csv;
@@ -287,15 +350,15 @@ fn check(raw: RawOptions, is_from: bool) -> Result<CopyOptions> {
     if matches!(delimiter, b'\r' | b'\n') {
         return invalid("COPY delimiter cannot be newline or carriage return");
     }
-    let null = raw.null.unwrap_or_else(|| if is_csv { String::new() } else { "\\N".to_owned() });
+    let null = raw.null.clone().unwrap_or_else(|| if is_csv { String::new() } else { "\\N".to_owned() });
     if null.contains(['\r', '\n']) {
         return invalid("COPY null representation cannot use newline or carriage return");
     }
     if !is_csv && (b"\\.abcdefghijklmnopqrstuvwxyz0123456789".contains(&delimiter)) {
         return invalid(&format!("COPY delimiter cannot be \"{}\"", char::from(delimiter)));
     }
-    let has_header = raw.header.unwrap_or(false);
-    if is_binary && has_header {
+    let header = raw.header.unwrap_or_default();
+    if is_binary && header != CopyHeader::None {
         return refuse("cannot specify HEADER in BINARY mode");
     }
     if !is_csv && raw.quote.is_some() {
@@ -308,16 +371,11 @@ fn check(raw: RawOptions, is_from: bool) -> Result<CopyOptions> {
     if !is_csv && raw.escape.is_some() {
         return refuse("COPY escape available only in CSV mode");
     }
-    let escape = match raw.escape {
-        Some(escape) => single_byte(&escape, "escape")?,
+    let escape = match &raw.escape {
+        Some(escape) => single_byte(escape, "escape")?,
         None => quote,
     };
-    if !is_csv && raw.force_quote.is_some() {
-        return refuse("COPY force quote available only in CSV mode");
-    }
-    if is_from && raw.force_quote.is_some() {
-        return refuse("COPY force quote only available using COPY TO");
-    }
+    check_forced(&raw, is_csv, is_from)?;
     if null.as_bytes().contains(&delimiter) {
         return refuse("COPY delimiter must not appear in the NULL specification");
     }
@@ -325,5 +383,17 @@ fn check(raw: RawOptions, is_from: bool) -> Result<CopyOptions> {
         return refuse("CSV quote character must not appear in the NULL specification");
     }
     let force_quote = raw.force_quote.unwrap_or_default();
-    Ok(CopyOptions { format, delimiter, null, has_header, quote, escape, force_quote })
+    let force_null = raw.force_null.unwrap_or_default();
+    let force_not_null = raw.force_not_null.unwrap_or_default();
+    Ok(CopyOptions {
+        format,
+        delimiter,
+        null,
+        header,
+        quote,
+        escape,
+        force_quote,
+        force_null,
+        force_not_null,
+    })
 }

@@ -210,10 +210,26 @@ pub(crate) struct CopyOptions {
     pub(crate) format: CopyFormat,
     pub(crate) delimiter: u8,
     pub(crate) null: String,
-    pub(crate) has_header: bool,
+    pub(crate) header: CopyHeader,
     pub(crate) quote: u8,
     pub(crate) escape: u8,
     pub(crate) force_quote: ForceQuote,
+    /// Columns whose fields are NULL even if the text for NULL stands in quotes.
+    pub(crate) force_null: Vec<String>,
+    /// Columns whose fields are never NULL.
+    pub(crate) force_not_null: Vec<String>,
+}
+
+/// The first line of COPY's data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum CopyHeader {
+    /// It is a row.
+    #[default]
+    None,
+    /// It has the names of the columns.
+    Names,
+    /// The same, and they must be right.
+    Match,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
