@@ -7,7 +7,8 @@
 //! restart.
 //!
 //! **How much.** `temp_file_limit` bounds one file. The logs may be on the same disk, and a database that
-//! cannot write its log stops; so no file grows into the last twentieth of its disk ([`is_too_full`]).
+//! cannot write its log stops; so no file grows into the last GiB of its disk, or the last twentieth of a
+//! small one ([`is_too_full`]).
 //!
 //! Failures are the statement's: 53100 for want of space, 53400 beyond `temp_file_limit`, 58030 for all
 //! others. What else runs decides about them, so no handler of a routine may catch them.
@@ -41,6 +42,8 @@ pub const TAPES_AT_ONCE: usize = 32;
 const BLOCK_SHARE: usize = 4 * TAPES_AT_ONCE;
 /// So much is written between two looks at how full the disk is.
 const LOOK_INTERVAL: u64 = 16 << 20;
+/// So much of a disk is left alone, if it is not a small one.
+const KEPT_FOR_LOGS: u64 = 1 << 30;
 /// Bytes that are written or read in about ten nanoseconds.
 const BYTES_PER_UNIT: usize = 32;
 
@@ -151,8 +154,8 @@ impl SpillFile {
         }
         if end >= self.look_at {
             let disk = rustix::fs::fstatvfs(&self.file).map_err(|error| failed("write to", &error.into()))?;
-            if is_too_full(disk.f_blocks, disk.f_bavail) {
-                return Err(full("The last twentieth of the disk is kept for the logs."));
+            if is_too_full(disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize) {
+                return Err(full("What is left of the disk is kept for the logs."));
             }
             self.look_at = end + LOOK_INTERVAL;
         }
@@ -232,9 +235,9 @@ pub fn held_bytes(row: &[Value]) -> usize {
     ROW_BYTES + size_of_val(row) + row.iter().map(beside).sum::<usize>()
 }
 
-/// Whether less than a twentieth of the disk's blocks is left.
-fn is_too_full(blocks: u64, available: u64) -> bool {
-    available < blocks / 20
+/// Whether less is left of a disk than the logs should have.
+fn is_too_full(bytes: u64, available: u64) -> bool {
+    available < (bytes / 20).min(KEPT_FOR_LOGS)
 }
 
 fn full(detail: &str) -> Error {

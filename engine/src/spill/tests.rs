@@ -86,7 +86,9 @@ fn a_file_that_must_not_grow_is_an_error_of_the_statement() {
 }
 
 #[test]
-fn the_last_twentieth_of_a_disk_is_left() {
+fn the_last_of_a_disk_is_left_for_the_logs() {
     assert!(!is_too_full(1000, 50));
     assert!(is_too_full(1000, 49));
+    assert!(!is_too_full(1 << 44, 1 << 30));
+    assert!(is_too_full(1 << 44, (1 << 30) - 1));
 }
