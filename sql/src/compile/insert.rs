@@ -373,7 +373,7 @@ impl Compiler<'_> {
             let child = if rows.len() > 1 { "Values Scan on \"*VALUES*\"" } else { "Result" };
             PlanNode::new(format!("Insert on {label}"))
                 .counted(Counted::Started, Counted::Told)
-                .over(PlanNode::new(child))
+                .over(PlanNode::new(child).counted(Counted::Started, Counted::Times(rows.len())))
         });
         Ok(self.direct_run(source, Tag::Insert, explain))
     }

@@ -30,6 +30,8 @@ pub(crate) enum Counted {
     Started,
     /// The statement has answered a row.
     Told,
+    /// As often as the statement says.
+    Times(usize),
 }
 
 /// One of the loops of a procedure.
@@ -83,6 +85,7 @@ impl Counts<'_> {
         match wanted {
             Counted::Started => Some(1),
             Counted::Told => Some(self.told),
+            Counted::Times(times) => u64::try_from(times).ok(),
             _ => {
                 let (_, register) = self.counters.iter().find(|(counted, _)| *counted == wanted)?;
                 let count = self.registers.get(usize::from(*register)).and_then(Value::as_i64);
