@@ -289,9 +289,9 @@ impl Binder<'_> {
                 );
                 return Err(self.place(Error::input(sqlstate::DATATYPE_MISMATCH, message), item.place));
             }
-            let takes_over = !is_preferred(current)
-                && is_implicit(current, sql_type)
-                && (!is_implicit(sql_type, current) || is_preferred(sql_type));
+            // PostgreSQL's select_common_type: of types that become each other, as strings do, the first.
+            let takes_over =
+                !is_preferred(current) && is_implicit(current, sql_type) && !is_implicit(sql_type, current);
             let winner = if takes_over && !current.is_same_base(sql_type) { sql_type } else { current };
             // Different lengths leave the type without a length.
             chosen = Some(winner.without_modifier());

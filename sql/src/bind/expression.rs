@@ -480,6 +480,14 @@ impl Binder<'_> {
         for item in list {
             items.push(self.expression(item)?);
         }
+        let is_char = |bound: &Bound| matches!(bound.class, Class::Typed(SqlType::Char(_)));
+        if is_char(&operand) || items.iter().any(is_char) {
+            let test = self.in_list_of_chars(operand, items, place)?;
+            return Ok(boolean(
+                if is_negated { Expr::Not(Box::new(test)) } else { test },
+                Place::of_expr(inner),
+            ));
+        }
         // Like PostgreSQL, find one type for all; failing that there is no operator for some pair.
         let all = std::iter::once(&operand).chain(&items);
         let common = match self.common_type(all, "IN") {
@@ -491,22 +499,45 @@ impl Binder<'_> {
                 return self.fail(sqlstate::DATATYPE_MISMATCH, "IN types cannot be matched", place);
             }
         };
-        // Strings are compared as text, `char(n)` without its trailing blanks.
         let common = if common.is_text() { SqlType::Text } else { common.without_modifier() };
-        let is_char = matches!(operand.class, Class::Typed(SqlType::Char(_)));
         let operand = self.coerce(operand, common)?;
-        let list = items
-            .into_iter()
-            .map(|item| {
-                if is_char && item.known_type().is_none() {
-                    let padded = self.coerce(item, SqlType::Char(0))?;
-                    return super::coerce::cast(padded, SqlType::Char(0), common, false);
-                }
-                self.coerce(item, common)
-            })
-            .collect::<Result<Vec<Expr>>>()?;
+        let list = items.into_iter().map(|item| self.coerce(item, common)).collect::<Result<Vec<Expr>>>()?;
         let test = Expr::InList { operand: Box::new(operand), list };
         Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, Place::of_expr(inner)))
+    }
+
+    /// IN where a `char(n)` is among the types. Whether trailing blanks count then depends on which types
+    /// meet, so it is done as PostgreSQL does it (transformAExprIn): what reads a row is compared by itself,
+    /// and so is a constant that is alone; several constants get one type with the operand.
+    fn in_list_of_chars(&mut self, operand: Bound, items: Vec<Bound>, place: Place) -> Result<Expr> {
+        let parameters = self.parameter_types.len();
+        let reads_row = |expr: &Expr| match expr {
+            Expr::Column { .. } => true,
+            Expr::Register(register) => usize::from(*register) >= parameters,
+            _ => false,
+        };
+        let (mut alone, constants): (Vec<Bound>, Vec<Bound>) =
+            items.into_iter().partition(|item| expr::any(&item.expr, &reads_row));
+        let mut tests = Vec::new();
+        if constants.len() > 1 {
+            let common =
+                self.common_type(std::iter::once(&operand).chain(&constants), "IN")?.without_modifier();
+            let as_text = |binder: &mut Self, item: Bound| {
+                let value = binder.coerce(item, common)?;
+                super::coerce::cast(value, common, SqlType::Text, false)
+            };
+            let list =
+                constants.into_iter().map(|item| as_text(self, item)).collect::<Result<Vec<Expr>>>()?;
+            let operand = as_text(self, operand.clone())?;
+            tests.push(Expr::InList { operand: Box::new(operand), list });
+        } else {
+            alone.extend(constants);
+        }
+        for item in alone {
+            tests.push(self.binary(BinaryOperator::Equal, operand.clone(), item, place)?.expr);
+        }
+        let tests = tests.into_iter().reduce(|one, other| Expr::Or(Box::new(one), Box::new(other)));
+        Ok(tests.unwrap_or(Expr::Const(Value::Boolean(false))))
     }
 
     fn case(
