@@ -50,13 +50,19 @@ struct SortingRun {
 /// Of rows that are equal in these values the first.
 struct FirstRows {
     columns: Vec<usize>,
+    /// Those of type `character`.
+    chars: Vec<usize>,
+}
+
+fn push_columns(values: &[Value], columns: &[usize], chars: &[usize], key: &mut RowKeys) {
+    columns.iter().for_each(|column| key.push_perhaps_char(&values[*column], chars.contains(column)));
 }
 
 impl Fold for FirstRows {
     type State = Row;
 
     fn push_key(&self, _set: usize, values: &[Value], key: &mut RowKeys) {
-        self.columns.iter().for_each(|column| key.push(&values[*column]));
+        push_columns(values, &self.columns, &self.chars, key);
     }
 
     fn state(&self, _set: usize, values: &mut [Value]) -> (Row, usize) {
@@ -94,7 +100,9 @@ impl SortingRun {
             Distinct::On(_) | Distinct::No => None,
         };
         let work = &environment.work_memory;
-        let distinct = columns.map(|columns| Folding::new(Arc::new(FirstRows { columns }), work.clone()));
+        let distinct = columns.map(|columns| {
+            Folding::new(Arc::new(FirstRows { columns, chars: sorting.chars.clone() }), work.clone())
+        });
         let comes_late = distinct.is_none() && matches!(sorting.distinct, Distinct::On(_));
         let wanted = limit.filter(|_| !comes_late).and_then(|limit| limit.checked_add(offset));
         let mut keys = sorting.sort.clone();
@@ -102,7 +110,10 @@ impl SortingRun {
             // Equal rows become neighbours.
             let missing =
                 columns.iter().filter(|column| !sorting.sort.iter().any(|key| key.value == **column));
-            keys.extend(missing.map(|column| SortKey::ascending(*column)));
+            keys.extend(missing.map(|column| SortKey {
+                is_char: sorting.chars.contains(column),
+                ..SortKey::ascending(*column)
+            }));
         }
         let sorter = Sorter::new(keys.into(), wanted, work.clone());
         SortingRun { sorting, limit, offset, distinct, sorter }
@@ -135,6 +146,7 @@ impl StageRun for SortingRun {
         let answer = Answered {
             rows: sorted,
             columns,
+            chars: self.sorting.chars.clone(),
             last: None,
             offset: self.offset,
             rest: self.limit,
@@ -152,6 +164,7 @@ struct Answered {
     rows: Sorted,
     /// Of DISTINCT ON.
     columns: Vec<usize>,
+    chars: Vec<usize>,
     /// The key of the row before, for these columns.
     last: Option<RowKeys>,
     offset: usize,
@@ -165,7 +178,7 @@ impl Answered {
             return false;
         }
         let mut key = RowKeys::default();
-        key.make(self.columns.iter().map(|column| &row[*column]));
+        push_columns(row, &self.columns, &self.chars, &mut key);
         let is_repeated = self.last.as_ref().is_some_and(|last| last.key() == key.key());
         self.last = Some(key);
         is_repeated

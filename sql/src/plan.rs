@@ -499,6 +499,8 @@ impl JudgedSize {
 /// UNION, INTERSECT and EXCEPT. The last value of a row that comes in says whether it is the second query's.
 #[derive(Debug)]
 pub(crate) struct Combination {
+    /// Columns of type `character`, whose trailing blanks do not count.
+    pub(crate) chars: Vec<usize>,
     pub(crate) operator: SetOperator,
     pub(crate) is_all: bool,
 }
@@ -515,6 +517,8 @@ pub(crate) struct ArrayOf {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sorting {
     pub(crate) distinct: Distinct,
+    /// Values of type `character`, whose trailing blanks do not tell rows apart.
+    pub(crate) chars: Vec<usize>,
     pub(crate) sort: Vec<SortKey>,
     /// Registers with numbers of rows that are not negative; NULL is no limit.
     pub(crate) limit: Option<Register>,
@@ -538,6 +542,8 @@ pub(crate) enum Distinct {
 pub(crate) struct Grouping {
     /// The first values of a row are the keys of its group.
     pub(crate) keys: usize,
+    /// Those of type `character`, whose trailing blanks do not count.
+    pub(crate) chars: Vec<usize>,
     /// Without GROUP BY there is one group, even of no rows.
     pub(crate) is_grouped: bool,
     /// Grouping sets: a row goes to a group of each, whose other keys are NULL. None: all keys are one set.

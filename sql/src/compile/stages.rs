@@ -35,6 +35,16 @@ impl Carried {
         self.types.push(sql_type);
         self.exprs.len() - 1
     }
+
+    fn chars(&self) -> Vec<usize> {
+        chars_among(self.types.iter().copied())
+    }
+}
+
+/// Which of these types are `character`.
+pub(super) fn chars_among(types: impl IntoIterator<Item = SqlType>) -> Vec<usize> {
+    let typed = types.into_iter().enumerate();
+    typed.filter(|(_, sql_type)| matches!(sql_type, SqlType::Char(_))).map(|(at, _)| at).collect()
 }
 
 /// What runs with the label that leads to the next row.
@@ -62,7 +72,7 @@ impl Compiler<'_> {
                 compiler.emit_limited(values, bound.number, (limit, offset), next, end)
             })?;
         } else {
-            let sorting = Sorting { distinct, sort, limit, offset, width };
+            let sorting = Sorting { distinct, chars: answer.chars(), sort, limit, offset, width };
             let spool = self.through(Arc::new(sorting), &mut |compiler| {
                 if is_grouped {
                     let feed = &mut |compiler: &mut Compiler<'_>, values, _| compiler.emit(values);
@@ -100,9 +110,15 @@ impl Compiler<'_> {
     ) -> Result<()> {
         let mut fed: Vec<Expr> = keys.iter().map(|(key, _)| key.clone()).collect();
         let layout = self.aggregate_layout(&bound.aggregates, &mut fed)?;
+        let chars = chars_among(keys.iter().map(|(_, sql_type)| *sql_type));
         let sets = bound.group.as_ref().map(|group| group.sets.clone()).unwrap_or_default();
-        let grouping =
-            Grouping { keys: keys.len(), is_grouped: bound.group.is_some(), sets, calls: layout.calls };
+        let grouping = Grouping {
+            keys: keys.len(),
+            chars,
+            is_grouped: bound.group.is_some(),
+            sets,
+            calls: layout.calls,
+        };
         let width = keys.len() + grouping.calls.len();
         let spool = self.through(Arc::new(grouping), &mut |compiler| {
             compiler.rows(bound, &mut |compiler, _| {

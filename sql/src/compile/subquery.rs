@@ -14,6 +14,7 @@ use sqlparser::ast::SetOperator;
 use super::Compiler;
 use super::code::{Fragment, FragmentResult};
 use super::row_sink::{Nested, Sink, Then, Wanted};
+use super::stages::chars_among;
 use crate::bind::Place;
 use crate::bind::tree::{Branch, QueryBody, RowTest, Subquery, SubqueryKind};
 use crate::plan::{ArrayOf, Combination};
@@ -94,6 +95,7 @@ impl Compiler<'_> {
 
     fn combined(&mut self, operator: SetOperator, is_all: bool, sides: [Branch; 2]) -> Result<()> {
         let width = width_of(&sides[0]);
+        let chars = chars_of(&sides[0]);
         let stage = self.code.new_stage()?;
         self.code.push(Instruction::OpenStage { stage });
         let outer = std::mem::take(&mut self.sink);
@@ -103,7 +105,7 @@ impl Compiler<'_> {
             self.branch(branch)?;
         }
         (self.sink, self.nested) = (outer, nested);
-        self.code.set_stage(stage, Arc::new(Combination { operator, is_all }));
+        self.code.set_stage(stage, Arc::new(Combination { chars, operator, is_all }));
         let spool = self.code.new_spool()?;
         self.code.push(Instruction::OpenSpool { spool });
         self.code.push(Instruction::FinishStage { stage, spool });
@@ -214,6 +216,15 @@ fn width_of(branch: &Branch) -> usize {
         QueryBody::Both { sides, .. } => width_of(&sides[0]),
         // It is no side of another query.
         QueryBody::System(_) => 0,
+    }
+}
+
+/// Its columns of type `character`.
+fn chars_of(branch: &Branch) -> Vec<usize> {
+    match &branch.body {
+        QueryBody::Select(query) => chars_among(query.outputs.iter().map(|output| output.sql_type)),
+        QueryBody::Both { sides, .. } => chars_of(&sides[0]),
+        QueryBody::Values(_) | QueryBody::System(_) => Vec::new(),
     }
 }
 

@@ -10,7 +10,7 @@ use hyades_engine::procedure::ir::{Stage, StageRows, StageRun};
 use hyades_types::environment::Environment;
 use hyades_types::error::Result;
 use hyades_types::guest;
-use hyades_types::value::Value;
+use hyades_types::value::{SqlType, Value};
 
 use super::accumulator::Accumulator;
 use super::folding::{Fold, Folding};
@@ -69,7 +69,8 @@ impl Group {
                 continue;
             }
             if call.is_distinct {
-                if !self.seen[at].is_new(arguments) {
+                let is_char = matches!(call.argument_type, SqlType::Char(_));
+                if !self.seen[at].is_new(arguments, is_char) {
                     continue;
                 }
                 gathered += held_bytes(arguments);
@@ -133,9 +134,10 @@ impl Fold for Grouping {
     }
 
     fn push_key(&self, set: usize, values: &[Value], key: &mut RowKeys) {
+        let mut push = |at: usize| key.push_perhaps_char(&values[at], self.chars.contains(&at));
         match self.sets.get(set) {
-            Some(set) => set.iter().for_each(|at| key.push(&values[*at])),
-            None => values[..self.keys].iter().for_each(|value| key.push(value)),
+            Some(set) => set.iter().for_each(|at| push(*at)),
+            None => (0..self.keys).for_each(push),
         }
     }
 

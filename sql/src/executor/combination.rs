@@ -44,7 +44,8 @@ impl Fold for Combination {
 
     fn push_key(&self, _set: usize, values: &[Value], key: &mut RowKeys) {
         if let [row @ .., _side] = values {
-            row.iter().for_each(|value| key.push(value));
+            let values = row.iter().enumerate();
+            values.for_each(|(at, value)| key.push_perhaps_char(value, self.chars.contains(&at)));
         }
     }
 

@@ -33,6 +33,14 @@ impl RowKeys {
         }
     }
 
+    /// The same for a `character` if it is one: its trailing blanks do not count.
+    pub(super) fn push_perhaps_char(&mut self, value: &Value, is_char: bool) {
+        match value.as_str() {
+            Some(text) if is_char => self.push(&Value::text(text.trim_end_matches(' '))),
+            _ => self.push(value),
+        }
+    }
+
     /// The place of the row with the key that was made.
     pub(super) fn place(&self) -> Option<usize> {
         self.places.get(self.key.as_slice()).copied()
@@ -48,15 +56,10 @@ impl RowKeys {
         &self.key
     }
 
-    /// Makes the key of these values.
-    pub(super) fn make<'a>(&mut self, values: impl IntoIterator<Item = &'a Value>) {
+    /// Whether no row before had these values, all of them of type `character` or none.
+    pub(super) fn is_new<'a>(&mut self, values: impl IntoIterator<Item = &'a Value>, is_char: bool) -> bool {
         self.begin(0);
-        values.into_iter().for_each(|value| self.push(value));
-    }
-
-    /// Whether no row before had these values.
-    pub(super) fn is_new<'a>(&mut self, values: impl IntoIterator<Item = &'a Value>) -> bool {
-        self.make(values);
+        values.into_iter().for_each(|value| self.push_perhaps_char(value, is_char));
         let is_new = self.place().is_none();
         if is_new {
             self.add(0);

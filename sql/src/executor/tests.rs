@@ -60,6 +60,7 @@ fn answers_do_not_depend_on_memory() {
             for limit in [Value::Null, Value::BigInt(0), Value::BigInt(7), Value::BigInt(2000)] {
                 let sorting = Sorting {
                     distinct: distinct.clone(),
+                    chars: Vec::new(),
                     sort: sort.clone(),
                     limit: Some(0),
                     offset: Some(1),

@@ -60,7 +60,7 @@ fn keyed_rows() -> Vec<Row> {
 #[test]
 fn groups_and_their_order_do_not_depend_on_memory() {
     let calls = vec![call(AggregateKind::CountRows, 2), call(AggregateKind::Sum, 2)];
-    let grouping = Grouping { keys: 2, is_grouped: true, sets: Vec::new(), calls };
+    let grouping = Grouping { keys: 2, chars: Vec::new(), is_grouped: true, sets: Vec::new(), calls };
     agrees_with_less_memory(&Arc::new(grouping.clone()), &keyed_rows());
     let sets = vec![vec![0, 1], vec![1], vec![], vec![0]];
     agrees_with_less_memory(&Arc::new(Grouping { sets, ..grouping }), &keyed_rows());
@@ -90,7 +90,7 @@ fn set_operations_do_not_depend_on_memory() {
             } else {
                 rows.clone()
             };
-            agrees_with_less_memory(&Arc::new(Combination { operator, is_all }), &rows);
+            agrees_with_less_memory(&Arc::new(Combination { chars: Vec::new(), operator, is_all }), &rows);
         }
     }
 }
