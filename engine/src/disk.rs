@@ -1,4 +1,5 @@
-//! The only door to files, so that a simulator can lose, tear, delay or fail every byte.
+//! The only door to files that anybody reads again (those of `spill` end with their statement), so that a
+//! simulator can lose, tear, delay or fail every byte.
 //!
 //! Assumptions about the media: a sector of [`SECTOR_BYTES`] is the unit of tearing; a write that has not
 //! been followed by a successful sync (or was not made with [`File::write_durable`]) may be lost, kept, or
