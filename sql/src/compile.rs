@@ -294,7 +294,7 @@ impl<'a> Compiler<'a> {
     /// The procedure assembled so far. In a routine, and while the rows go to a spool, the code goes on, and
     /// there is no procedure yet.
     pub(crate) fn finish_code(&mut self, name: &str, output: Vec<SqlType>) -> Result<Arc<Procedure>> {
-        if self.nested.is_some() || !matches!(self.sink, Sink::Answer) {
+        if self.is_part() {
             return Ok(Arc::default());
         }
         let before = self.end_events()?;
@@ -309,19 +309,27 @@ impl<'a> Compiler<'a> {
         code.finish(name, parameters, registers, output).map(Arc::new)
     }
 
-    /// A plan of the procedure that emits the answer.
+    /// Whether a part of a procedure is being compiled, and what surrounds it is still to come.
+    fn is_part(&self) -> bool {
+        self.nested.is_some() || !matches!(self.sink, Sink::Answer)
+    }
+
+    /// A plan of the procedure that emits the answer. What a part of it needs, the whole gets.
     pub(crate) fn direct_run(
         &mut self,
         procedure: Arc<Procedure>,
         tag: Tag,
         explain: Option<PlanNode>,
     ) -> RunPlan {
+        let run = RunPlan { explain, ..RunPlan::new(procedure, tag) };
+        if self.is_part() {
+            return run;
+        }
         RunPlan {
             session_calls: std::mem::take(&mut self.binder.session_calls),
-            explain,
             judged: std::mem::take(&mut self.judged),
             counters: self.counters.clone(),
-            ..RunPlan::new(procedure, tag)
+            ..run
         }
     }
 }

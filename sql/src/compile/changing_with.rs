@@ -123,9 +123,8 @@ impl Compiler<'_> {
         let compiled = self.changing_body(&ast::Query { with: None, ..table.query.as_ref().clone() });
         self.binder.scope = scope;
         (self.sink, self.nested) = (sink, nested);
-        let CompiledQuery { run, columns } = compiled?;
+        let CompiledQuery { columns, .. } = compiled?;
         self.binder.common_tables.truncate(inner);
-        self.binder.session_calls.extend(run.session_calls);
         // The statement counts its own rows only.
         self.code.push(Instruction::ResetCount);
         self.prepare_subqueries()?;
