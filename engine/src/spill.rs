@@ -28,13 +28,13 @@ use hyades_types::value::Value;
 
 use spilled_value::Coder;
 
+/// A row.
+pub type Row = Vec<Value>;
+
 /// Most bytes of a block, unless its only row is longer.
 const BLOCK_BYTES: usize = 64 << 10;
 /// Fewest: of a file whose statement has little memory.
 const LEAST_BLOCK_BYTES: usize = 4 << 10;
-/// A row.
-pub type Row = Vec<Value>;
-
 /// As many tapes may be written or read at once.
 pub const TAPES_AT_ONCE: usize = 32;
 /// The share of the memory of a sort or grouping that a block may take: all tapes together have a quarter, or

@@ -147,7 +147,8 @@ impl StageRun for SortingRun {
             rows: sorted,
             columns,
             chars: self.sorting.chars.clone(),
-            last: None,
+            last: RowKeys::default(),
+            key: RowKeys::default(),
             offset: self.offset,
             rest: self.limit,
             width: self.sorting.width,
@@ -165,8 +166,9 @@ struct Answered {
     /// Of DISTINCT ON.
     columns: Vec<usize>,
     chars: Vec<usize>,
-    /// The key of the row before, for these columns.
-    last: Option<RowKeys>,
+    /// The key of the row before, for these columns; empty before the first.
+    last: RowKeys,
+    key: RowKeys,
     offset: usize,
     rest: Option<usize>,
     width: usize,
@@ -177,10 +179,10 @@ impl Answered {
         if self.columns.is_empty() {
             return false;
         }
-        let mut key = RowKeys::default();
-        push_columns(row, &self.columns, &self.chars, &mut key);
-        let is_repeated = self.last.as_ref().is_some_and(|last| last.key() == key.key());
-        self.last = Some(key);
+        self.key.begin(0);
+        push_columns(row, &self.columns, &self.chars, &mut self.key);
+        let is_repeated = self.last.key() == self.key.key();
+        std::mem::swap(&mut self.last, &mut self.key);
         is_repeated
     }
 

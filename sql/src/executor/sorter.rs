@@ -91,15 +91,14 @@ impl Sorter {
 
     /// The rows, or at least those that are wanted.
     pub(super) fn finish(mut self) -> Result<Sorted> {
-        if self.runs.is_none() {
+        if self.runs.is_some() {
+            self.spill()?;
+            self.rows = Vec::new();
+        }
+        let Some((mut file, mut runs)) = self.runs else {
             // Sorting takes as much again as the places of the rows.
             memory::check(size_of_val(self.rows.as_slice()))?;
             sort(&mut self.rows, &self.keys)?;
-            return Ok(Sorted::InMemory(self.rows.into_iter()));
-        }
-        self.spill()?;
-        self.rows = Vec::new();
-        let Some((mut file, mut runs)) = self.runs else {
             return Ok(Sorted::InMemory(self.rows.into_iter()));
         };
         while runs.len() > TAPES_AT_ONCE {

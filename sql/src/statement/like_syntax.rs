@@ -55,14 +55,15 @@ fn clause(tokens: &mut Tokens<'_>) -> Result<LikeClause> {
             break;
         }
         let option = tokens.peek();
+        let mut ignored = false;
         let named = match option.text.to_ascii_lowercase().as_str() {
             "defaults" => &mut parts.defaults,
             "constraints" => &mut parts.constraints,
             "indexes" => &mut parts.indexes,
             "identity" => &mut parts.identity,
             "generated" => &mut parts.generated,
-            // Nothing is kept of these.
-            "comments" | "statistics" | "storage" | "compression" => &mut parts.others,
+            // Tables do not have these here.
+            "comments" | "statistics" | "storage" | "compression" => &mut ignored,
             "all" => {
                 parts = LikeParts::all(is_included);
                 tokens.next();

@@ -603,8 +603,6 @@ pub(crate) struct LikeParts {
     pub(crate) indexes: bool,
     pub(crate) identity: bool,
     pub(crate) generated: bool,
-    /// What tables do not have here.
-    pub(crate) others: bool,
 }
 
 impl LikeParts {
@@ -616,7 +614,6 @@ impl LikeParts {
             indexes: is_included,
             identity: is_included,
             generated: is_included,
-            others: is_included,
         }
     }
 }
