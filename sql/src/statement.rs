@@ -41,7 +41,7 @@ pub(crate) use parsed::{
     CreateTableLike, CreateView, DeclareCursor, DropIndex, DropRoutine, DropSchema, DropSequence, DropType,
     DropView, ExplainOptions, FetchCursor, FetchDirection, ForceQuote, IndexKey, IndexedWritten,
     IsolationModes, LikeClause, LikeParts, ListenStatement, Move, Moved, MovedTo, OnCommit, Overriding,
-    QualifiedName, RenameIndex, SchemaElement, SequenceOptions, SetValue, SettingScope, Statement,
+    QualifiedName, RenameIndex, SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart, Statement,
     TypeAction, WrittenParameter, WrittenReturns,
 };
 

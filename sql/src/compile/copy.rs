@@ -2,23 +2,26 @@
 
 use std::sync::Arc;
 
+use hyades_engine::procedure::ir::{Expr, Procedure, RowSlot};
 use hyades_engine::storage::table::Table;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast;
 
 use super::changing_with::changes_rows;
+use super::check::columns_of;
 use super::{CompiledQuery, Compiler, shifted};
 use crate::answer::{CopyColumns, Response};
-use crate::bind::Place;
+use crate::bind::aggregation::AggregateMode;
+use crate::bind::{Binder, Place};
 use crate::plan::{Action, CopyInPlan, CopyOutPlan, ForcedField, Plan};
-use crate::statement::{CopyFormat, CopyOptions, CopySource, CopyStatement, ForceQuote};
+use crate::statement::{CopyFormat, CopyOptions, CopySource, CopyStatement, ForceQuote, SqlPart};
 use crate::statement::{QualifiedName, Statement, query};
 
 impl Compiler<'_> {
     pub(crate) fn copy(&mut self, copy: &CopyStatement) -> Result<Plan> {
         match &copy.source {
-            CopySource::Table { name, columns } if copy.is_from => self.copy_in(name, columns, &copy.options),
+            CopySource::Table { name, columns } if copy.is_from => self.copy_in(copy, name, columns),
             CopySource::Table { name, columns } => {
                 let table = self.named_table(name)?;
                 if table.definition().view.is_some() {
@@ -30,7 +33,7 @@ impl Compiler<'_> {
                 let text = select_text(name, &table, &numbers);
                 self.copy_out(&text, 0, &copy.options)
             }
-            CopySource::Query { text, offset } => self.copy_out(text, *offset, &copy.options),
+            CopySource::Query(SqlPart { text, offset }) => self.copy_out(text, *offset, &copy.options),
         }
     }
 
@@ -72,10 +75,11 @@ impl Compiler<'_> {
 
     fn copy_in(
         &mut self,
+        copy: &CopyStatement,
         name: &QualifiedName,
         columns: &[(String, u32)],
-        options: &CopyOptions,
     ) -> Result<Plan> {
+        let options = &copy.options;
         let table = self.named_table(name)?;
         if table.definition().view.is_some() {
             let message = format!("cannot copy to view \"{}\"", name.name);
@@ -84,7 +88,7 @@ impl Compiler<'_> {
         }
         let numbers = self.copied_columns(&table, columns)?;
         let definition = table.definition();
-        let insert = self.insert_procedure(&table, &numbers)?;
+        let insert = self.insert_of_copy(&table, &numbers, copy.condition.as_ref())?;
         let columns: Vec<(String, SqlType)> = numbers
             .iter()
             .map(|at| (definition.columns[*at].name.clone(), definition.columns[*at].sql_type))
@@ -124,6 +128,22 @@ impl Compiler<'_> {
             command: "COPY FROM",
             is_read_only: false,
         })
+    }
+
+    fn insert_of_copy(
+        &mut self,
+        table: &Arc<Table>,
+        columns: &[usize],
+        condition: Option<&SqlPart>,
+    ) -> Result<Arc<Procedure>> {
+        let (text, offset) =
+            condition.map_or((self.binder.sql, 0), |condition| (&condition.text, condition.offset));
+        let compile = || {
+            let mut inner = Compiler::new(text, self.binder.context, &[], 0)?;
+            let condition = condition.map(|_| query::parse_expression(text)).transpose()?;
+            inner.insert_procedure(table, columns, condition.as_ref())
+        };
+        compile().map_err(|error| shifted(error, offset))
     }
 
     fn copy_out(&mut self, text: &str, offset: u32, options: &CopyOptions) -> Result<Plan> {
@@ -189,4 +209,38 @@ fn select_text(name: &QualifiedName, table: &Arc<Table>, numbers: &[usize]) -> S
     let columns: Vec<String> = numbers.iter().map(|at| quoted(&definition.columns[*at].name)).collect();
     let schema = name.schema.as_deref().map_or_else(String::new, |schema| format!("{}.", quoted(schema)));
     format!("select {} from {schema}{}", columns.join(", "), quoted(&name.name))
+}
+
+impl Binder<'_> {
+    /// The condition that a row in this slot fulfils if COPY inserts it. The row's generated columns are not
+    /// computed yet.
+    pub(super) fn copied_if(
+        &mut self,
+        table: &Arc<Table>,
+        row: RowSlot,
+        written: &ast::Expr,
+    ) -> Result<Expr> {
+        self.refuse_queries(written, "COPY FROM WHERE condition")?;
+        let fields = std::mem::take(&mut self.parameter_types);
+        let condition = self.over_row(table, row, |binder| {
+            binder.aggregate_mode = AggregateMode::Forbidden("in COPY FROM WHERE conditions");
+            binder.condition_of(written, "WHERE")
+        });
+        self.parameter_types = fields;
+        let condition = condition?;
+        if !self.session_calls.is_empty() {
+            return self.unsupported("a function about the session in COPY FROM WHERE is", Place::Unknown);
+        }
+        let definition = table.definition();
+        let read = columns_of(&condition, row);
+        match read.iter().find(|column| definition.columns[usize::from(**column)].generation.is_some()) {
+            None => Ok(condition),
+            Some(column) => {
+                let name = &definition.columns[usize::from(*column)].name;
+                let message = "generated columns are not supported in COPY FROM WHERE conditions";
+                Err(Error::input(sqlstate::INVALID_COLUMN_REFERENCE, message)
+                    .with_detail(format!("Column \"{name}\" is a generated column.")))
+            }
+        }
+    }
 }

@@ -563,63 +563,20 @@ impl Compiler<'_> {
         Ok(self.direct_run(procedure, Tag::Insert, explain))
     }
 
-    /// A procedure that inserts the row given as its parameters.
-    fn insert_of_row(
-        &mut self,
-        target: &Target,
-        columns: &[usize],
-        types: Vec<SqlType>,
-    ) -> Result<Arc<Procedure>> {
-        let mut inner = Compiler::new(self.binder.sql, self.binder.context, &[], 0)?;
-        let shift = u16::try_from(types.len()).unwrap_or(u16::MAX);
-        inner.binder.parameter_types = types.into_iter().map(Some).collect();
-        for _ in 0..shift {
-            inner.binder.new_register()?;
-        }
-        while inner.code.new_row()? < target.row {}
-        let mut values = target.defaults.clone();
-        let width = values.len();
-        for (register, at) in (0u16..).zip(columns).filter(|(_, at)| **at < width) {
-            values[*at] = Expr::Register(register);
-        }
-        let table = inner.code.table(&target.table)?;
-        let end = inner.code.label();
-        inner.insert_one(target, table, values, end)?;
-        inner.code.place(end);
-        inner.finish_code("insert", output_types(target))
-    }
-
     /// Puts the rows of a query into a table, for CREATE TABLE AS.
     pub(super) fn fill(&mut self, query: &ast::Query, table: &Arc<Table>) -> Result<RunPlan> {
         let definition = table.definition();
-        let target = Target {
-            through: None,
-            table: Arc::clone(table),
-            row: self.code.new_row()?,
-            columns: (0..definition.columns.len()).collect(),
-            column_places: Vec::new(),
-            defaults: self.binder.defaults(table)?,
-            overriding: None,
-            conflict: Conflict::Fail,
-            excluded: None,
-            written: None,
-            outputs: None,
-        };
+        let target = self.plain_target(table, (0..definition.columns.len()).collect())?;
         self.insert_select(target, query, &definition.name.name)
     }
 
-    /// A procedure that inserts given columns, for COPY.
-    pub(crate) fn insert_procedure(
-        &mut self,
-        table: &Arc<Table>,
-        columns: &[usize],
-    ) -> Result<Arc<Procedure>> {
-        let definition = table.definition();
-        let target = Target {
+    /// A table that takes rows as they are.
+    fn plain_target(&mut self, table: &Arc<Table>, columns: Vec<usize>) -> Result<Target> {
+        Ok(Target {
             through: None,
             table: Arc::clone(table),
-            row: 0,
-            columns: columns.to_vec(),
+            row: self.code.new_row()?,
+            columns,
             column_places: Vec::new(),
             defaults: self.binder.defaults(table)?,
             overriding: None,
@@ -627,9 +584,41 @@ impl Compiler<'_> {
             excluded: None,
             written: None,
             outputs: None,
-        };
-        let types = columns.iter().map(|at| definition.columns[*at].sql_type).collect();
-        self.insert_of_row(&target, columns, types)
+        })
+    }
+
+    /// A procedure that inserts the row of these columns, its parameters, if it fulfils the condition: for
+    /// COPY.
+    pub(super) fn insert_procedure(
+        &mut self,
+        table: &Arc<Table>,
+        columns: &[usize],
+        condition: Option<&ast::Expr>,
+    ) -> Result<Arc<Procedure>> {
+        let definition = table.definition();
+        for at in columns {
+            self.binder.parameter_types.push(Some(definition.columns[*at].sql_type));
+            self.binder.new_register()?;
+        }
+        let target = self.plain_target(table, columns.to_vec())?;
+        let mut values = target.defaults.clone();
+        for (register, at) in (0u16..).zip(columns) {
+            values[*at] = Expr::Register(register);
+        }
+        let index = self.code.table(table)?;
+        let end = self.code.label();
+        if let Some(condition) = condition {
+            self.draw_once(&mut values)?;
+            let row = self.code.new_row()?;
+            let condition = self.binder.copied_if(table, row, condition)?;
+            self.code.push(Instruction::MakeRow { table: index, values, row, is_partial: true });
+            self.code.jump_unless(condition, end);
+            let all = 0..u16::try_from(definition.columns.len()).unwrap_or(u16::MAX);
+            values = all.map(|column| Expr::Column { row, column }).collect();
+        }
+        self.insert_one(&target, index, values, end)?;
+        self.code.place(end);
+        self.finish_code("insert", Vec::new())
     }
 }
 

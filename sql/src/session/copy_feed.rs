@@ -168,7 +168,7 @@ impl Session {
                     Err(interrupt) => return Err(interrupt),
                 }
                 copy.is_row_pending = false;
-                copy.rows += 1;
+                copy.rows += copy.frame.affected;
             }
             let is_there = match copy.data {
                 Data::Lines(_) => self.next_line(copy, copy_plan(&plan)?, is_last)?,

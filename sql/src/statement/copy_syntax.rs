@@ -5,7 +5,9 @@
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::lexer::{TokenKind, character_position, identifier_value, string_value};
-use super::parsed::{CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, ForceQuote, Statement};
+use super::parsed::{
+    CopyFormat, CopyHeader, CopyOptions, CopySource, CopyStatement, ForceQuote, SqlPart, Statement,
+};
 use super::tokens::Tokens;
 
 /// Options as they stand in the statement.
@@ -59,7 +61,7 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
         tokens.expect("to")?;
         false
     };
-    if is_from && matches!(source, CopySource::Query { .. }) {
+    if is_from && matches!(source, CopySource::Query(_)) {
         tokens.error::<()>()?;
     }
     if tokens.peek().kind == TokenKind::String || tokens.peek().is_word("program") {
@@ -75,12 +77,34 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
     } else {
         old_options(&mut tokens, &mut raw, has_with)?;
     }
-    if tokens.peek().is_word("where") {
-        return unsupported("COPY ... WHERE is not supported yet");
-    }
+    let condition = match tokens.peek() {
+        token if token.is_word("where") && matches!(source, CopySource::Table { .. }) => {
+            if !is_from {
+                let error = Error::input(sqlstate::SYNTAX_ERROR, "WHERE clause not allowed with COPY TO");
+                return Err(error.with_position(character_position(tokens.sql, token.start)));
+            }
+            tokens.next();
+            Some(rest(&mut tokens)?)
+        }
+        _ => None,
+    };
     tokens.end()?;
     let options = check(raw, is_from)?;
-    Ok(Statement::Copy(Box::new(CopyStatement { source, is_from, options })))
+    Ok(Statement::Copy(Box::new(CopyStatement { source, is_from, options, condition })))
+}
+
+/// What follows, to the end of the statement.
+fn rest(tokens: &mut Tokens<'_>) -> Result<SqlPart> {
+    let start = tokens.peek().start;
+    let offset = character_position(tokens.sql, start) - 1;
+    let mut end = start;
+    while tokens.peek().kind != TokenKind::End && !tokens.peek().is_symbol(";") {
+        end = tokens.next().end();
+    }
+    if end == start {
+        return tokens.error();
+    }
+    Ok(SqlPart { text: tokens.sql[start..end].to_owned(), offset })
 }
 
 fn source(tokens: &mut Tokens<'_>) -> Result<CopySource> {
@@ -98,7 +122,8 @@ fn source(tokens: &mut Tokens<'_>) -> Result<CopySource> {
                 depth -= 1;
                 if depth == 0 {
                     let text = tokens.sql[start..token.start].to_owned();
-                    return Ok(CopySource::Query { text, offset: character_position(tokens.sql, start) - 1 });
+                    let offset = character_position(tokens.sql, start) - 1;
+                    return Ok(CopySource::Query(SqlPart { text, offset }));
                 }
             }
         }

@@ -188,6 +188,8 @@ pub(crate) struct CopyStatement {
     pub(crate) source: CopySource,
     pub(crate) is_from: bool,
     pub(crate) options: CopyOptions,
+    /// Which rows COPY FROM inserts: all, or those that fulfil this.
+    pub(crate) condition: Option<SqlPart>,
 }
 
 /// What is copied.
@@ -198,10 +200,15 @@ pub(crate) enum CopySource {
         /// Names and positions; empty: all columns.
         columns: Vec<(String, u32)>,
     },
-    Query {
-        text: String,
-        offset: u32,
-    },
+    Query(SqlPart),
+}
+
+/// A part of a statement.
+#[derive(Clone, Debug)]
+pub(crate) struct SqlPart {
+    pub(crate) text: String,
+    /// How many characters stand before it.
+    pub(crate) offset: u32,
 }
 
 /// Checked options.

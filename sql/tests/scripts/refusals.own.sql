@@ -13,9 +13,6 @@ merge into t using t u on true when matched then delete;
 call f();
 prepare transaction 'x';
 copy t from '/tmp/x';
-copy t from stdin where true;
-\.
-copy t to stdout where a = 1;
 select pg_catalog.set_config('search_path', '', false);
 reset search_path;
 select pg_catalog.version() is not null;
