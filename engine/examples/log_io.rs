@@ -18,6 +18,7 @@ use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::disk::{AlignedBuffer, Disk, RealDisk};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::log::manifest::Manifest;
+use hyades_engine::log::record::Commit;
 use hyades_engine::lsn::LsnVector;
 use hyades_engine::protocol::serial::Serial;
 use hyades_engine::protocol::taurus::Taurus;
@@ -166,7 +167,7 @@ fn run_worker<P: Protocol>(protocol: &P, worker: usize, done: &AtomicU64) -> hya
     let mut waiting: VecDeque<Durability> = VecDeque::new();
     let watch = protocol.watch();
     let operations = [worker as u8; OPERATION_BYTES];
-    let payload = CommitPayload { operations: &operations, is_barrier: false };
+    let payload = CommitPayload { operations: &operations, commit: Commit::default() };
     let start = Instant::now();
     let mut number = 0_usize;
     let mut progress = AppendProgress::default();
@@ -202,7 +203,7 @@ fn lone_commits(directory: &Path) -> hyades_types::Result<()> {
     let mut manifest = Manifest::create();
     let taurus = Taurus::start(&Config::new(&data), &mut manifest)?;
     let mut dependencies = taurus.new_dependencies();
-    let payload = CommitPayload { operations: &[7; OPERATION_BYTES], is_barrier: false };
+    let payload = CommitPayload { operations: &[7; OPERATION_BYTES], commit: Commit::default() };
     // Until the segments ahead are prepared: they share the device.
     std::thread::sleep(Duration::from_secs(1));
     let mut times = Vec::new();

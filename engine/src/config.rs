@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyades_types::error::FatalError;
 use hyades_types::memory::Limits;
@@ -93,6 +94,16 @@ pub struct Config {
     pub shared_block_bytes: u64,
     /// After so many row locks of one table a transaction tries to lock the table instead.
     pub row_locks_before_table: u32,
+    /// A checkpoint is taken when a restart would have to replay so many bytes of log records; 0: none that
+    /// nobody asks for.
+    pub checkpoint_log_bytes: u64,
+    /// A checkpoint is taken when the replay of the logs would take about half as long as this.
+    pub recovery_target: Option<Duration>,
+    /// Threads that write a checkpoint, each with a file of its own.
+    pub checkpoint_workers: usize,
+    /// About so many bytes of rows are one range of keys in a checkpoint: written anew, or not, as a whole.
+    /// `None`: 4 MiB.
+    pub checkpoint_range_bytes: Option<u64>,
     /// Workers that replay; 0 means one for each core.
     pub recovery_workers: usize,
     pub recovery_mode: RecoveryMode,
@@ -127,6 +138,10 @@ impl Config {
             log_buffer_bytes: 16 << 20,
             shared_block_bytes: 8 << 10,
             row_locks_before_table: 10_000,
+            checkpoint_log_bytes: 1 << 30,
+            recovery_target: None,
+            checkpoint_workers: 1,
+            checkpoint_range_bytes: None,
             recovery_workers: 0,
             recovery_mode: RecoveryMode::default(),
             version_bytes: 1 << 30,

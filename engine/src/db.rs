@@ -20,6 +20,8 @@ use hyades_types::sequence::{Sequence, SequenceCatalog};
 use hyades_types::value::Value;
 use parking_lot::Mutex;
 
+use crate::checkpoint::Checkpointer;
+use crate::checkpoint::load::Loaded;
 use crate::config::Config;
 use crate::disk::{SECTOR_BYTES, restrict};
 use crate::local_arc::LocalArc;
@@ -52,6 +54,7 @@ use self::call::{Call, choose, encode_head};
 pub use self::copy::{UnfinishedCopy, begin_copy, create_copy};
 use self::names::NamesDurability;
 use self::unlogged_draws::log_unlogged;
+pub use crate::checkpoint::{CheckpointRequest, CheckpointStatus};
 pub use crate::txn::{Flow, Interrupt, Isolation, Savepoint, TableLock};
 
 /// One open database.
@@ -87,6 +90,13 @@ pub trait Engine: Send + Sync {
     fn memory_limits(&self) -> Limits;
     /// Where temporary files go: the data directory, if the operating system has it.
     fn temporary_directory(&self) -> Option<Arc<Path>>;
+    /// Asks for a checkpoint of what is committed now.
+    ///
+    /// # Errors
+    /// The protocol keeps no logs.
+    fn request_checkpoint(&self) -> Result<CheckpointRequest>;
+    /// The last checkpoint; `None` without logs.
+    fn checkpoint_status(&self) -> Option<CheckpointStatus>;
 }
 
 /// What a session needs: transactions, and tables and routines as they see them.
@@ -197,13 +207,14 @@ pub fn open(config: Config, compiler: Option<Arc<dyn RoutineCompiler>>) -> Resul
     check_configuration(&config)?;
     let directory_lock = lock_data_directory(&config.disk, &config.data_directory)?;
     let catalog = Arc::new(Catalog::new());
-    let Recovered { mut manifest, report } = recover(&config, compiler.clone(), &catalog)?;
+    let Recovered { mut manifest, report, checkpoint } = recover(&config, compiler.clone(), &catalog)?;
     restrict(config.disk.as_ref(), &config.data_directory)?;
     let start = Start {
         config: &config,
         manifest: &mut manifest,
         schema: (catalog, compiler),
         report,
+        checkpoint,
         directory_lock,
     };
     with_protocol(config.protocol, start)
@@ -215,6 +226,7 @@ struct Start<'a> {
     manifest: &'a mut Manifest,
     schema: (Arc<Catalog>, Option<Arc<dyn RoutineCompiler>>),
     report: RecoveryReport,
+    checkpoint: Option<Loaded>,
     directory_lock: Box<dyn Send + Sync>,
 }
 
@@ -223,10 +235,10 @@ impl WithProtocol for Start<'_> {
 
     fn with<P: Protocol>(self) -> Self::Output {
         let protocol = Arc::new(P::start(self.config, self.manifest)?);
-        let Start { config, schema, report, directory_lock, .. } = self;
+        let Start { config, schema, report, checkpoint, directory_lock, .. } = self;
         // The only concurrency control so far.
         type Locking<P> = Database<P, TwoPhaseLocking<P>>;
-        Ok(Arc::new(Locking::new(protocol, schema, config, report, directory_lock)?))
+        Ok(Arc::new(Locking::new(protocol, schema, config, (report, checkpoint), directory_lock)?))
     }
 }
 
@@ -257,6 +269,8 @@ struct Database<P: Protocol, C: Control<P>> {
     memory: Limits,
     temporary: Option<Arc<Path>>,
     janitor: Mutex<Option<Janitor>>,
+    /// Of a protocol with logs.
+    checkpointer: Option<Checkpointer>,
     next_worker: AtomicUsize,
     is_shut_down: AtomicBool,
     names: Arc<NamesDurability>,
@@ -312,11 +326,22 @@ impl<P: Protocol, C: Control<P>> Database<P, C> {
         protocol: Arc<P>,
         (catalog, compiler): (Arc<Catalog>, Option<Arc<dyn RoutineCompiler>>),
         config: &Config,
-        report: RecoveryReport,
+        (report, checkpoint): (RecoveryReport, Option<Loaded>),
         directory_lock: Box<dyn Send + Sync>,
     ) -> Result<Database<P, C>> {
         let control = Arc::new(C::new(Arc::clone(&protocol), Arc::clone(&catalog), config));
         let janitor = Mutex::new(Some(Janitor::start(control.caretaker())?));
+        let checkpointer = match protocol.logs() {
+            None => None,
+            Some(logs) => {
+                let captured = Arc::clone(&control);
+                let capture = Box::new(move |before: &mut dyn FnMut(), after: &mut dyn FnMut()| {
+                    captured.capture(before, after)
+                });
+                let rate = report.replay_rate();
+                Some(Checkpointer::start(config, logs, capture, checkpoint, rate)?)
+            }
+        };
         Ok(Database {
             protocol,
             catalog,
@@ -326,6 +351,7 @@ impl<P: Protocol, C: Control<P>> Database<P, C> {
             memory: config.memory,
             temporary: config.data_directory.is_dir().then(|| Arc::from(config.data_directory.as_path())),
             janitor,
+            checkpointer,
             next_worker: AtomicUsize::new(0),
             is_shut_down: AtomicBool::new(false),
             names: Arc::default(),
@@ -386,6 +412,9 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
         if let Some(janitor) = self.janitor.lock().take() {
             janitor.stop();
         }
+        if let Some(checkpointer) = &self.checkpointer {
+            checkpointer.stop();
+        }
         if let Err(error) = log_unlogged(&*self.protocol, &self.catalog) {
             // The database is poisoned, or its logs are full: as after a crash.
             tracing::warn!(%error, "numbers drawn by transactions that did not commit may be drawn again");
@@ -411,6 +440,19 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
 
     fn temporary_directory(&self) -> Option<Arc<Path>> {
         self.temporary.clone()
+    }
+
+    fn request_checkpoint(&self) -> Result<CheckpointRequest> {
+        let checkpointer = self.checkpointer.as_ref().ok_or_else(|| {
+            let message =
+                format!("the protocol {} keeps nothing that a checkpoint could stand for", P::KIND.name());
+            Error::input(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        })?;
+        Ok(checkpointer.request())
+    }
+
+    fn checkpoint_status(&self) -> Option<CheckpointStatus> {
+        self.checkpointer.as_ref().map(Checkpointer::status)
     }
 }
 
@@ -581,10 +623,17 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
             None => self.protocol.read_only_commit(self.transaction.dependencies()),
             Some((payload, dependencies)) => {
                 let protocol = &self.protocol;
-                changes_names = payload.is_barrier;
-                match protocol.log_commit(self.number, dependencies, &payload, &mut self.append)? {
-                    Append::Done(token) => token,
-                    Append::Wait(ticket) => return Err(Interrupt::Wait(ticket)),
+                changes_names = payload.commit.is_barrier;
+                match protocol.log_commit(self.number, dependencies, &payload, &mut self.append) {
+                    Ok(Append::Done(token)) => token,
+                    Ok(Append::Wait(ticket)) => {
+                        self.transaction.give_up_commit();
+                        return Err(Interrupt::Wait(ticket));
+                    }
+                    Err(error) => {
+                        self.transaction.give_up_commit();
+                        return Err(error.into());
+                    }
                 }
             }
         };

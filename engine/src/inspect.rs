@@ -491,7 +491,7 @@ mod tests {
         let mut order = replay_order("taurus", 2).expect("it is one");
         order.anchor(&anchor);
         let walk = Walk { log: 0, order, fragments: HashMap::new(), has_skipped: false };
-        let commit = Commit { is_barrier: false };
+        let commit = Commit::default();
         let transaction = walk.transaction(Lsn(80), commit, &field, &[]).expect("it fits");
         transaction.counts(0, Lsn(120), &LsnVector::from_slice(&[120, 760]))
     }

@@ -1,9 +1,10 @@
 //! The Hyades transaction engine. No async runtime, no network, no SQL text.
 //!
 //! Reading order: `storage` (what is stored), `procedure` (what runs), `txn` (how it is isolated), `log` and
-//! `protocol` (how it is made durable), `recovery` (how it comes back), `db` (how it all meets). What values
-//! are, the crate `hyades-types` says.
+//! `protocol` (how it is made durable), `checkpoint` and `recovery` (how it comes back), `db` (how it all
+//! meets). What values are, the crate `hyades-types` says.
 
+mod checkpoint;
 pub mod config;
 pub mod db;
 pub mod disk;

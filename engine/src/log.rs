@@ -38,7 +38,7 @@ use durable::DurableWatch;
 use hyades_types::error::{Error, FatalError, Result, sqlstate};
 use logger::Logger;
 pub use logger::LoggerDuty;
-use manifest::{LogShape, Manifest, ManifestStore};
+use manifest::{Checkpoint, Incarnation, LogShape, Manifest, ManifestStore};
 use parking_lot::Mutex;
 use places::{log_set, manifest_store, new_log_set};
 use record::MAX_LOGS;
@@ -67,9 +67,21 @@ pub struct Logs {
     is_stopping: AtomicBool,
     threads: Mutex<Vec<JoinHandle<()>>>,
     on_failure: Option<OnFailure>,
+    /// Large transactions whose first pieces stand in a log, and not yet the last.
+    series: Arc<append::SeriesList>,
     manifests: Box<dyn ManifestStore>,
-    /// What stands in the manifest while this incarnation runs.
-    manifest: Manifest,
+    /// What stands in the manifest.
+    manifest: Mutex<Manifest>,
+    config: Config,
+}
+
+/// Where a checkpoint begins, in all logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Beginning {
+    /// Up to where they are reserved.
+    pub(crate) reserved: Vec<u64>,
+    /// Where the first pieces of large transactions stand that go on behind that; else the same.
+    pub(crate) from: Vec<u64>,
 }
 
 /// Keeps the logger threads running; stops them when dropped.
@@ -116,7 +128,9 @@ impl Logs {
             manifests.store(manifest)?;
         }
         for ended in manifest.incarnations.iter().filter(|incarnation| incarnation.end.is_some()) {
-            log_set(config, manifest, ended).trim();
+            let ended = log_set(config, manifest, ended);
+            ended.remove_given_up();
+            ended.trim();
         }
         set.create_logs()?;
         manifest.incarnations.push(incarnation);
@@ -141,8 +155,10 @@ impl Logs {
             is_stopping: AtomicBool::new(false),
             threads: Mutex::new(Vec::new()),
             on_failure: config.on_failure.clone(),
+            series: Arc::default(),
             manifests,
-            manifest,
+            manifest: Mutex::new(manifest),
+            config: config.clone(),
         }));
         let spawn = |name: String, run: Box<dyn FnOnce() + Send>| {
             let thread = crate::sync::spawn(name, run)
@@ -243,12 +259,75 @@ impl Logs {
     /// damaged from now on has lost something. Who begins another incarnation makes that durable before its
     /// first log record, so there is nothing to take back.
     fn record_ends(&self, end: impl Fn(usize) -> Lsn) -> Result<()> {
-        let mut manifest = self.manifest.clone();
+        let mut manifest = self.manifest.lock();
         let ends: Vec<u64> = (0..self.count()).map(|log| end(log).0).collect();
         if let Some(incarnation) = manifest.incarnations.last_mut() {
             incarnation.freeze(&LsnVector::from_slice(&ends));
         }
         self.manifests.store(&manifest)
+    }
+
+    /// Up to where all logs are reserved. Which of the records behind that begin before it is known at the
+    /// same moment.
+    pub(crate) fn beginning(&self) -> Beginning {
+        self.series.beginning(|| (0..self.count()).map(|log| self.reserved(log).0).collect())
+    }
+
+    /// What stands in the manifest.
+    pub(crate) fn manifest(&self) -> Manifest {
+        self.manifest.lock().clone()
+    }
+
+    /// Bytes of log records that a start would have to replay if the process ended now.
+    pub(crate) fn bytes_to_replay(&self) -> u64 {
+        let from = {
+            let manifest = self.manifest.lock();
+            let running = manifest.incarnations.last();
+            running.map(|running| manifest.replay_from(running)).unwrap_or_default()
+        };
+        (0..self.count()).map(|log| self.reserved(log).0.saturating_sub(from.get(log).0)).sum()
+    }
+
+    /// The files of this checkpoint are durable: makes it count, and gives up what none of those that are
+    /// kept needs (pitfall 28). An error leaves things as they were, or as they are to be.
+    pub(crate) fn publish(&self, checkpoint: Checkpoint) -> Result<()> {
+        let mut manifest = self.manifest.lock();
+        let mut next = manifest.clone();
+        next.add_checkpoint(checkpoint);
+        let gone = next.give_up_incarnations();
+        self.give_up_segments(&mut next)?;
+        self.manifests.store(&next)?;
+        let before = std::mem::replace(&mut *manifest, next);
+        for incarnation in &gone {
+            log_set(&self.config, &before, incarnation).remove();
+        }
+        if let [oldest, _] = manifest.checkpoints.as_slice()
+            && let Some(incarnation) =
+                manifest.incarnations.iter().find(|incarnation| incarnation.number == oldest.incarnation)
+        {
+            log_set(&self.config, &manifest, incarnation).remove_given_up();
+        }
+        Ok(())
+    }
+
+    /// Of the incarnation of the oldest checkpoint, those in front of where its replay would begin.
+    fn give_up_segments(&self, manifest: &mut Manifest) -> Result<()> {
+        let needed = match manifest.checkpoints.as_slice() {
+            [_, newest] if mutant::is_active(Mutant::SegmentsGoTooEarly) => newest.clone(),
+            [oldest, _] => oldest.clone(),
+            _ => return Ok(()),
+        };
+        let named = |incarnation: &Incarnation| incarnation.number == needed.incarnation;
+        let Some(place) = manifest.incarnations.iter().position(named) else { return Ok(()) };
+        let set = log_set(&self.config, manifest, &manifest.incarnations[place]);
+        let mut first_segments = Vec::new();
+        for (log, from) in needed.from.iter().enumerate() {
+            first_segments.extend(set.segments_from(log, Lsn(*from))?);
+        }
+        let incarnation = &mut manifest.incarnations[place];
+        incarnation.first_segments = first_segments;
+        incarnation.starts = needed.from;
+        Ok(())
     }
 
     /// Nothing is acknowledged any more; whoever waits learns it.

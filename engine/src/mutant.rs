@@ -79,6 +79,16 @@ pub enum Mutant {
     UniqueCheckSkipsWaiting,
     /// A log record does not tell which numbers its transaction drew.
     DrawsUnlogged,
+    /// A checkpoint does not wait for those who commit in the phase that it ends (pitfall 27).
+    StragglersForgotten,
+    /// A checkpoint counts before the logs are durable up to what it holds (pitfall 27).
+    CheckpointBeforeDurable,
+    /// Segments go that the checkpoint before the last one needs (pitfall 28).
+    SegmentsGoTooEarly,
+    /// Replay does again what the checkpoint holds (pitfall 27).
+    CheckpointedReplayed,
+    /// A key that has left its index leaves no note for the next checkpoint.
+    RemovalsUnnoted,
 }
 
 #[cfg(any(test, feature = "mutants"))]

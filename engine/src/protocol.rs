@@ -26,7 +26,7 @@ use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::{LogShape, Manifest};
-use crate::log::record::Malformed;
+use crate::log::record::{Commit, Malformed};
 use crate::lsn::{Lsn, LsnVector};
 
 use crate::log::Logs;
@@ -37,8 +37,9 @@ pub use crate::log::{Append, AppendProgress};
 pub struct CommitPayload<'a> {
     /// Encoded operations (see `log::record`).
     pub operations: &'a [u8],
-    /// Schema changes are barriers: ordered after everything appended to any log so far (pitfall 29).
-    pub is_barrier: bool,
+    /// What the header of its (last) log record says. Schema changes are barriers: ordered after everything
+    /// appended to any log so far (pitfall 29). The phase was taken over before this.
+    pub commit: Commit,
 }
 
 /// A place in the log, reserved for a transaction's record, and the token that it gets there. Who drops it

@@ -1,10 +1,13 @@
 //! Recovery: from what a crash left on disk to the state that was acknowledged.
 //!
 //! ```text
-//!   manifest -> incarnation 1 -> incarnation 2 -> ... -> last incarnation -> (new incarnation)
-//!               each: cut -> schedule -> replay              |
-//!               frozen ELV from the manifest       ELV from the manifest if it was closed, else from the files
+//!   manifest -> last checkpoint -> its incarnation -> ... -> last incarnation -> (new incarnation)
+//!               or nothing         each: cut -> schedule -> replay  |
+//!                                  frozen ELV from          ELV from the manifest if it was closed,
+//!                                  the manifest             else from the files
 //! ```
+//!
+//! **Load**: what the last checkpoint holds (`checkpoint::load`); replay passes it (pitfall 27).
 //!
 //! **Cut** (`cut`): the logs are synced first (pitfall 16); the ELV is, per log, the end of the last whole
 //! record before the first hole. A hole below what an anchor calls durable is corruption (pitfall 14).
@@ -42,6 +45,7 @@ use self::replay::Installer;
 use self::replay_source::{ReplaySource, SourceOptions};
 use self::schedule::{Replay, Replayed, ScheduleOptions};
 use self::scope::Scope;
+use crate::checkpoint::load::{self, Loaded};
 use crate::config::{Config, RecoveryProgress};
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::places::{log_set, manifest_store};
@@ -71,12 +75,32 @@ pub struct RecoveryReport {
     pub was_serial: bool,
     /// Part of `seconds`: finding the ends of the logs of the incarnation that crashed.
     pub cut_seconds: f64,
+    /// The number of the checkpoint that was loaded, if there is one.
+    pub checkpoint: Option<u64>,
+    /// Rows and bytes of its parts, and the part of `seconds` that loading them took.
+    pub checkpoint_rows: u64,
+    pub checkpoint_bytes: u64,
+    pub checkpoint_seconds: f64,
     /// The incarnations one by one, in their order.
     pub replayed: Vec<ReplayedIncarnation>,
     /// Transactions found in a log that had not become durable with all they depend on.
     pub discarded: u64,
     /// The logs that were not closed, and how each of them ends. None after a clean stop.
     pub tails: Vec<LogTail>,
+}
+
+/// What a recovery that has replayed too little to tell is taken to replay in a second.
+const USUAL_REPLAY_RATE: f64 = 50e6;
+/// Less is too little to tell.
+const TELLING_BYTES: u64 = 16 << 20;
+
+impl RecoveryReport {
+    /// Bytes of log records that are replayed in a second on this machine.
+    pub fn replay_rate(&self) -> f64 {
+        let replayed = self.replayed.iter().map(|one| (one.log_bytes, one.seconds));
+        let (bytes, seconds) = replayed.fold((0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        if bytes < TELLING_BYTES || seconds <= 0.0 { USUAL_REPLAY_RATE } else { bytes as f64 / seconds }
+    }
 }
 
 /// What the replay of one incarnation did.
@@ -93,6 +117,8 @@ pub struct Recovered {
     /// With the ELV of the last incarnation frozen, not yet stored.
     pub manifest: Manifest,
     pub report: RecoveryReport,
+    /// What the next checkpoint can build on.
+    pub(crate) checkpoint: Option<Loaded>,
 }
 
 /// Replays all logs into an empty catalog. Logged calls need the compiler of their routines. The caller holds
@@ -117,8 +143,9 @@ pub fn recover(
 
     let cut_seconds = crate::sync::now().duration_since(started).as_secs_f64();
     let mut report = RecoveryReport { cut_seconds, tails, ..RecoveryReport::default() };
+    let checkpoint = load_checkpoint(config, &manifest, catalog, &mut report)?;
     let bytes_total = bytes_total(&manifest);
-    for incarnation in manifest.incarnations.iter().filter(|incarnation| incarnation.logs > 0) {
+    for incarnation in manifest.to_replay() {
         let installer =
             installer(config, compiler.as_ref(), catalog, incarnation, &report, bytes_total, started);
         let end = incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs));
@@ -130,7 +157,24 @@ pub fn recover(
     report.tables = tables.len();
     report.rows = tables.iter().map(|table| table.row_count()).sum();
     report.seconds = crate::sync::now().duration_since(started).as_secs_f64();
-    Ok(Recovered { manifest, report })
+    Ok(Recovered { manifest, report, checkpoint })
+}
+
+/// Loads the last checkpoint, if there is one, into an empty catalog.
+fn load_checkpoint(
+    config: &Config,
+    manifest: &Manifest,
+    catalog: &Arc<Catalog>,
+    report: &mut RecoveryReport,
+) -> Result<Option<Loaded>> {
+    let Some(checkpoint) = manifest.last_checkpoint() else { return Ok(None) };
+    let begun = crate::sync::now();
+    let loaded = load::load(config, manifest, checkpoint, catalog, workers(config))?;
+    report.checkpoint = Some(checkpoint.number);
+    report.checkpoint_rows = loaded.rows();
+    report.checkpoint_bytes = loaded.bytes();
+    report.checkpoint_seconds = crate::sync::now().duration_since(begun).as_secs_f64();
+    Ok(Some(loaded))
 }
 
 /// How many workers replay.
@@ -141,10 +185,17 @@ fn workers(config: &Config) -> usize {
     }
 }
 
-/// Bytes of log records up to the ends of all incarnations.
+/// Bytes of log records that are to be replayed.
 fn bytes_total(manifest: &Manifest) -> u64 {
-    let ends = manifest.incarnations.iter().filter_map(Incarnation::frozen_end);
-    ends.map(|end| end.entries().iter().sum::<u64>()).sum()
+    let bytes = |incarnation: &Incarnation| {
+        let end = incarnation.frozen_end()?;
+        Some(log_bytes(&manifest.replay_from(incarnation), &end))
+    };
+    manifest.to_replay().filter_map(bytes).sum()
+}
+
+fn log_bytes(from: &LsnVector, end: &LsnVector) -> u64 {
+    (0..from.len()).map(|log| end.get(log).0.saturating_sub(from.get(log).0)).sum()
 }
 
 /// What replays the log records of the incarnation, when the earlier ones of the report have been replayed.
@@ -203,7 +254,8 @@ impl ToReplay<'_> {
         if self.is_salvage && scope.end.get(log) == Lsn::ZERO {
             return Ok(None);
         }
-        let mut reader = log_set(config, manifest, incarnation).source(log)?;
+        let start = manifest.replay_from(incarnation).get(log);
+        let mut reader = log_set(config, manifest, incarnation).source(log, start)?;
         if self.is_salvage {
             reader.stop_at(scope.end.get(log));
         }
@@ -211,6 +263,8 @@ impl ToReplay<'_> {
         let options = SourceOptions {
             log,
             scope: Arc::clone(scope),
+            start,
+            checkpoint: manifest.checkpoint_of(incarnation).cloned().map(Arc::new),
             was_judged: manifest
                 .incarnations
                 .last()
@@ -227,16 +281,17 @@ fn replay_incarnation<R: Replay>(
     report: &mut RecoveryReport,
 ) -> Result<()> {
     let begun = crate::sync::now();
-    let ToReplay { incarnation, scope, .. } = to_replay;
+    let ToReplay { manifest, incarnation, scope, .. } = to_replay;
+    let from = manifest.replay_from(incarnation);
     let mut sources = Vec::new();
     for log in 0..incarnation.logs {
-        let end = scope.end.get(log);
-        sources.push((to_replay.source(config, log)?, end.0));
+        let (start, end) = (from.get(log), scope.end.get(log));
+        sources.push((to_replay.source(config, log)?, start.0..end.0.max(start.0)));
     }
     let is_total = replay_order(&incarnation.protocol, incarnation.logs)?.is_total();
     let options = ScheduleOptions { workers: to_replay.workers, mode: config.recovery_mode, is_total };
     let Replayed { transactions, was_serial } = schedule::run(sources, replay, options)?;
-    let log_bytes = (0..incarnation.logs).map(|log| scope.end.get(log)).map(|Lsn(bytes)| bytes).sum::<u64>();
+    let log_bytes = log_bytes(&from, &scope.end);
     report.transactions += transactions;
     report.was_serial = was_serial;
     report.discarded += scope.zombies.load(Ordering::Relaxed);

@@ -2,9 +2,10 @@
 //!
 //! * `row`: the bytes of a row; `heap_bytes`: byte strings on the heap;
 //! * `record`: the stable place of a row, found by key through an index; `history`: what was there before,
-//!   and snapshots;
+//!   and snapshots; `phase_snapshot`: the points in time that checkpoints are of;
 //! * `ordered_index`, `hash_index`: the two structures; `primary_index`: either of them behind key bytes;
-//!   `scan_batch`: what a scan carries from step to step; `prefetch`: a hint to the processor;
+//!   `scan_batch`: what a scan carries from step to step; `prefetch`: a hint to the processor; `range_notes`:
+//!   where keys have left it since a checkpoint;
 //! * `secondary_index`: from other columns to the keys of rows;
 //! * `table`: a table and its exchangeable state; `stored_routine`: a stored procedure or function;
 //!   `catalog`: the set of all of them, and schema changes.
@@ -14,8 +15,10 @@ mod hash_index;
 mod heap_bytes;
 pub(crate) mod history;
 mod ordered_index;
+pub(crate) mod phase_snapshot;
 pub(crate) mod prefetch;
 pub mod primary_index;
+pub(crate) mod range_notes;
 pub mod record;
 pub mod row;
 mod row_count;

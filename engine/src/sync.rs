@@ -55,9 +55,43 @@ pub(crate) fn spawn(name: String, run: impl FnOnce() + Send + 'static) -> io::Re
     std::thread::Builder::new().name(name).spawn(run)
 }
 
+/// While it lives, the calling thread gets what others leave of the processors, a tenth of one at least.
+pub(crate) struct Priority {
+    is_lowered: bool,
+}
+
+/// Weighs a tenth of an ordinary thread.
+const LOWERED: i32 = 10;
+
+impl Priority {
+    /// Lowers it, or not. The operating system may refuse to raise it again; then it stays.
+    pub(crate) fn lowered(is_lowered: bool) -> Priority {
+        let was_set = set_priority(if is_lowered { LOWERED } else { 0 });
+        Priority { is_lowered: is_lowered && was_set }
+    }
+}
+
+impl Drop for Priority {
+    fn drop(&mut self) {
+        if self.is_lowered {
+            set_priority(0);
+        }
+    }
+}
+
+fn set_priority(nice: i32) -> bool {
+    // For Linux a thread is a process in this respect.
+    rustix::process::setpriority_process(Some(rustix::thread::gettid()), nice).is_ok()
+}
+
 /// The monotonic clock.
 pub(crate) fn now() -> Instant {
     Instant::now()
+}
+
+/// The wall clock, in seconds since 1970; 0 if it stands before that.
+pub(crate) fn seconds_since_1970() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// Lets one thread sleep while it has nothing to do, and others wake it at the price of one fence while it

@@ -23,6 +23,8 @@ use hyades_types::sequence::{Draw, OwnSequence, Sequence};
 use crate::config::Config;
 use crate::protocol::Protocol;
 use crate::storage::catalog::{Catalog, CatalogView};
+use crate::storage::history::{Histories, HistoryWriter};
+use crate::storage::phase_snapshot::PhaseSnapshot;
 use crate::storage::record::Record;
 use crate::storage::scan_batch::ScanBatch;
 use crate::storage::stored_routine::Routine;
@@ -512,6 +514,24 @@ pub trait Control<P: Protocol>: Send + Sync + Sized + 'static {
 
     /// Keys whose row is gone and that have not left their index yet.
     fn tombstones(&self) -> usize;
+
+    /// Ends a phase, without keeping anybody from anything for longer than a commit takes. Calls `before`
+    /// when nobody commits in the next one yet, and `after` when nobody does in this one any more.
+    fn capture(&self, before: &mut dyn FnMut(), after: &mut dyn FnMut()) -> Captured;
+}
+
+/// What is committed in a phase and before it; readable as long as this lives, unless that keeps too many
+/// versions ([`PhaseSnapshot::check`]).
+pub struct Captured {
+    pub(crate) histories: Arc<Histories>,
+    /// Keeps the snapshot's place.
+    pub(crate) _own: HistoryWriter,
+    pub(crate) at: PhaseSnapshot,
+    /// Where the histories had come with transactions that had ended before the phase did.
+    pub(crate) ended: Vec<u64>,
+    pub(crate) catalog: Catalog,
+    /// With the states that were committed.
+    pub(crate) tables: Vec<(Arc<Table>, Arc<TableState>)>,
 }
 
 /// Cleans up after transactions: versions, tombstones, what tables have left behind.
@@ -610,10 +630,15 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
     /// Whether there is only little to log and to release.
     fn commits_soon(&self) -> bool;
 
-    /// The log payload of a transaction that wrote, with its dependencies; `None` if it wrote nothing.
+    /// The log payload of a transaction that wrote, with its dependencies; `None` if it wrote nothing. From
+    /// here on it is in a phase, and has to go on, without waiting for anything, until
+    /// [`Transaction::precommit`] or [`Transaction::give_up_commit`].
     fn commit_payload(&mut self) -> Option<(crate::protocol::CommitPayload<'_>, &mut P::Dependencies)>;
 
     fn dependencies(&self) -> &P::Dependencies;
+
+    /// It was not appended, or not yet.
+    fn give_up_commit(&mut self);
 
     /// Leaves the traces of `token` and releases everything.
     fn precommit(&mut self, token: &P::CommitToken);

@@ -13,7 +13,7 @@ use std::time::Duration;
 use hyades_engine::config::Config;
 use hyades_engine::disk::{Disk, File, RealDisk};
 use hyades_engine::log::manifest::Manifest;
-use hyades_engine::log::record::RecordBody;
+use hyades_engine::log::record::{Commit, RecordBody};
 use hyades_engine::log::set::LogSource;
 use hyades_engine::log::store::LogReader;
 use hyades_engine::lsn::{Lsn, LsnVector};
@@ -140,7 +140,8 @@ impl Fixture {
     }
 
     fn commit(&self, worker: usize, dependencies: Dependencies, is_barrier: bool) -> LsnVector {
-        self.append(worker, dependencies, &CommitPayload { operations: &[7; 64], is_barrier })
+        let commit = Commit { is_barrier, ..Commit::default() };
+        self.append(worker, dependencies, &CommitPayload { operations: &[7; 64], commit })
     }
 
     fn append(
@@ -267,7 +268,7 @@ fn forgotten_tuples_are_followed() -> bool {
 /// A block, and with it the durable position, may end inside a record; no anchor holds such a position.
 fn anchors_hold_ends_of_records() -> bool {
     let fixture = fixture_with(1 << 20, 128 << 10);
-    let long = CommitPayload { operations: &[7; 5000], is_barrier: false };
+    let long = CommitPayload { operations: &[7; 5000], commit: Commit::default() };
     let mut last = LsnVector::default();
     // Faster than they are written: blocks fill segments, and anchors follow the first block of each.
     for _ in 0..1500 {

@@ -115,7 +115,17 @@ pub(crate) struct ServeArguments {
     /// Sessions share logs while there is less than this to write; 0: each always writes to its own log.
     #[arg(long, value_name = "KIB", default_value_t = 8)]
     shared_block_kib: u32,
-    /// Threads that replay the logs at start; 0 means one for each core.
+    /// Take a checkpoint when a restart would have to replay so much log; 0: only when asked (CHECKPOINT).
+    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    checkpoint_log_mib: u64,
+    /// Take checkpoints so often that the logs are replayed in this time (30s, 2min), as fast as the last
+    /// restart did it.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    recovery_target: Option<Duration>,
+    /// Threads that write a checkpoint.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    checkpoint_workers: u16,
+    /// Threads that load the checkpoint and replay the logs at start; 0 means one for each core.
     #[arg(long, default_value_t = 0)]
     recovery_workers: usize,
     /// Log every call with its after-images, so that `hyades log verify --images` can compare both ways of
@@ -186,6 +196,18 @@ pub(crate) struct ServeArguments {
 
 /// A time as settings understand it; milliseconds without a unit.
 fn timeout(text: &str) -> Result<String, String> {
+    milliseconds(text).map(|_| text.to_owned())
+}
+
+/// A time that is not zero.
+fn duration(text: &str) -> Result<Duration, String> {
+    match milliseconds(text)? {
+        0 => Err("must be more than 0".to_owned()),
+        milliseconds => Ok(Duration::from_millis(milliseconds.unsigned_abs())),
+    }
+}
+
+fn milliseconds(text: &str) -> Result<i64, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let unit_ms = match unit {
@@ -198,7 +220,7 @@ fn timeout(text: &str) -> Result<String, String> {
     };
     let milliseconds = number.parse::<i64>().ok().and_then(|number| number.checked_mul(unit_ms));
     match milliseconds {
-        Some(milliseconds) if milliseconds <= i64::from(i32::MAX) => Ok(text.to_owned()),
+        Some(milliseconds) if milliseconds <= i64::from(i32::MAX) => Ok(milliseconds),
         _ => Err("must be a time up to 24 days".to_owned()),
     }
 }
@@ -230,6 +252,9 @@ impl ServeArguments {
         config.segment_bytes = u64::from(self.segment_mib) << 20;
         config.log_buffer_bytes = self.log_buffer_mib << 20;
         config.shared_block_bytes = u64::from(self.shared_block_kib) << 10;
+        config.checkpoint_log_bytes = self.checkpoint_log_mib.saturating_mul(1 << 20);
+        config.recovery_target = self.recovery_target;
+        config.checkpoint_workers = usize::from(self.checkpoint_workers);
         config.recovery_workers = self.recovery_workers;
         config.command_images = self.command_images;
         config.memory = machine_memory::limits(self.memory_limit, self.memory_per_connection);

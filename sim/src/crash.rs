@@ -55,6 +55,8 @@ pub struct Scenario {
     pub row_locks_before_table: u32,
     /// Of every second session.
     pub isolation: Isolation,
+    /// One checkpoint is taken after the other while transactions run.
+    pub takes_checkpoints: bool,
 }
 
 /// Which transactions of a script are calls of one routine, and how those are logged.
@@ -92,6 +94,7 @@ impl Scenario {
             calls: Calls::Never,
             row_locks_before_table,
             isolation: Isolation::Serializable,
+            takes_checkpoints: false,
         }
     }
 
@@ -122,6 +125,12 @@ impl Scenario {
         Scenario { isolation, ..self }
     }
 
+    /// One checkpoint is taken after the other.
+    #[must_use]
+    pub fn checkpointing(self) -> Scenario {
+        Scenario { takes_checkpoints: true, ..self }
+    }
+
     /// Transactions lock tables as soon as they can.
     #[must_use]
     pub fn escalating(self) -> Scenario {
@@ -139,6 +148,9 @@ impl Scenario {
             shared_block_bytes: 0,
             row_locks_before_table: self.row_locks_before_table,
             recovery_workers: 2,
+            // A few rows.
+            checkpoint_range_bytes: Some(200),
+            checkpoint_workers: 2,
             disk: Arc::new(disk.clone()),
             ..Config::new(Path::new(DATA))
         }
@@ -315,6 +327,41 @@ impl Drop for Laggard {
     }
 }
 
+/// Takes one checkpoint after the other until it is dropped, or until one fails because of a crash.
+pub struct Checkpoints {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<std::result::Result<u64, String>>>,
+}
+
+impl Checkpoints {
+    pub fn start(engine: &Arc<dyn Engine>, disk: &SimulatedDisk) -> Checkpoints {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, engine, disk) = (Arc::clone(&stop), Arc::clone(engine), disk.clone());
+        let thread = std::thread::spawn(move || {
+            let mut taken = 0;
+            while !stopped.load(Ordering::Acquire) {
+                let request = engine.request_checkpoint().map_err(|error| error.to_string())?;
+                request.ticket().wait();
+                match request.outcome() {
+                    Some(Ok(())) => taken += 1,
+                    _ if disk.has_crashed() => return Ok(taken),
+                    Some(Err(error)) => return Err(error.to_string()),
+                    None => return Err("a request for a checkpoint was not answered".to_owned()),
+                }
+            }
+            Ok(taken)
+        });
+        Checkpoints { stop, thread: Some(thread) }
+    }
+
+    /// How many were taken.
+    pub fn stop(mut self) -> std::result::Result<u64, String> {
+        self.stop.store(true, Ordering::Release);
+        let thread = self.thread.take().expect("it is stopped once");
+        thread.join().unwrap_or_else(|_| Err("a thread panicked".to_owned()))
+    }
+}
+
 /// Opens the disk, runs a part of the script until its end or the crash, and returns what was acknowledged.
 pub fn live(
     disk: &SimulatedDisk,
@@ -337,7 +384,11 @@ pub fn live(
     };
     // Half of the lives: with equal logs, more is written before the power goes.
     let laggard = seed.is_multiple_of(2).then(|| Laggard::start(disk, scenario.places(), seed));
-    unless_crashed("does not run", life.run(script, range))?;
+    let checkpoints = scenario.takes_checkpoints.then(|| Checkpoints::start(&engine, disk));
+    let ran = life.run(script, range);
+    let checkpointed = checkpoints.map_or(Ok(0), Checkpoints::stop);
+    unless_crashed("does not run", ran)?;
+    checkpointed.map_err(|error| format!("takes no checkpoint: {error}"))?;
     drop(laggard);
     let acknowledged = life.acknowledged();
     unless_crashed("does not stop", engine.shutdown())?;

@@ -186,7 +186,7 @@ impl HandWritten {
         let mut record = Vec::new();
         let length = match vector {
             Some(vector) => {
-                let commit = CommitHeader { fragment_of: Some(id), is_barrier: false };
+                let commit = CommitHeader { fragment_of: Some(id), ..CommitHeader::default() };
                 let field = |header: &mut Vec<u8>| compress(vector, |of| log.anchor[of], header);
                 encode_commit(&mut record, commit, field, operations.len())
             }

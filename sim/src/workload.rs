@@ -25,7 +25,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::client::{Client, big, create_tables};
-use crate::crash::{Calls, Laggard, Scenario};
+use crate::crash::{Calls, Checkpoints, Laggard, Scenario};
 use crate::disk::SimulatedDisk;
 use crate::history::{History, Outcome, Recorder, Recording};
 use crate::routines::{SCANNED_KEYS, create_routines};
@@ -222,10 +222,15 @@ pub fn crash_twice_within(
     for life in 0..2 {
         let engine = scenario.open(&disk).map_err(named("does not open"))?;
         read_all(&*engine, &recorder).map_err(named("cannot be read"))?;
-        disk.crash_at(disk.operations() + random.random_range(1..operations));
+        // A checkpoint is a dozen of them.
+        let share = if scenario.takes_checkpoints { 4 } else { 1 };
+        disk.crash_at(disk.operations() + random.random_range(1..operations * share));
+        let checkpoints = scenario.takes_checkpoints.then(|| Checkpoints::start(&engine, &disk));
         let laggard = seed.is_multiple_of(2).then(|| Laggard::start(&disk, scenario.places(), seed));
         run(&engine, &recorder, transactions, (scenario.calls, scenario.isolation), seed * 2 + life);
         drop(laggard);
+        let checkpointed = checkpoints.map_or(Ok(0), Checkpoints::stop);
+        checkpointed.map_err(|error| format!("takes no checkpoint: {error}"))?;
         drop(engine);
         disk = disk.after_power_cut(seed);
     }

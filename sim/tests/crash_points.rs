@@ -74,6 +74,16 @@ fn taurus_with_four_logs() {
     try_points(Scenario::taurus(4), 3);
 }
 
+#[test]
+fn while_checkpoints_are_taken() {
+    try_points(Scenario::serial().checkpointing(), 7);
+    try_points(Scenario::striped(2).with(Calls::Mixed).checkpointing(), 11);
+    try_points(Scenario::taurus(1).with(Calls::Commands).checkpointing(), 11);
+    try_points(Scenario::taurus(2).checkpointing(), 7);
+    try_points(Scenario::taurus(2).with(Calls::Mixed).checkpointing(), 7);
+    try_points(Scenario::taurus(4).with(Calls::Mixed).checkpointing(), 11);
+}
+
 /// The second open is cut at each of its operations, and then once more, with what the first cut left.
 fn try_openings(scenario: Scenario, seed: u64, stride: u64) -> Result<u64, String> {
     let script = script(seed);
@@ -113,6 +123,7 @@ fn openings_are_cut_too() {
         (Scenario::taurus(2), 2),
         (Scenario::taurus(2), 30),
         (Scenario::taurus(4), 47),
+        (Scenario::taurus(2).with(Calls::Mixed).checkpointing(), 3),
     ] {
         match within(LIMIT, move || try_openings(scenario, seed, 2)) {
             Ok(tried) => println!("{} logs: an opening was cut {tried} times", scenario.logs),

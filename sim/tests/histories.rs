@@ -94,7 +94,7 @@ fn assert_level(isolation: Isolation, typical: AnomalyKind) {
 }
 
 /// The scenarios that take turns in long runs.
-fn scenarios() -> [Scenario; 6] {
+fn scenarios() -> [Scenario; 9] {
     [
         Scenario::taurus(2),
         Scenario::taurus(4).with(Calls::Mixed),
@@ -102,6 +102,9 @@ fn scenarios() -> [Scenario; 6] {
         Scenario::taurus(2).with(Calls::Mixed).escalating(),
         Scenario::serial().with(Calls::Mixed),
         Scenario::striped(2).with(Calls::Commands),
+        Scenario::taurus(2).with(Calls::Mixed).checkpointing(),
+        Scenario::taurus(4).with(Calls::Commands).checkpointing(),
+        Scenario::serial().with(Calls::Mixed).checkpointing(),
     ]
 }
 
@@ -139,6 +142,8 @@ fn histories_are_strictly_serializable() {
     }
     assert_serializable_across_crashes(Scenario::taurus(2).with(Calls::Commands), 12);
     assert_serializable_across_crashes(Scenario::taurus(2).escalating(), 20);
+    assert_serializable_across_crashes(Scenario::taurus(2).checkpointing(), 20);
+    assert_serializable_across_crashes(Scenario::taurus(2).with(Calls::Commands).checkpointing(), 20);
     assert_serializable_across_crashes(Scenario::taurus(4).with(Calls::Mixed).escalating(), 12);
     assert_serializable_across_crashes(Scenario::taurus(2).with(Calls::Commands).escalating(), 12);
     assert_serializable_across_crashes(Scenario::serial().with(Calls::Mixed), 4);

@@ -18,6 +18,9 @@
 //! | the whole table locked by one stripe | a row that its writer's own lock on the table is to hide | `histories.rs` |
 //! | the lock of a changed row given up | a row that its writer has met in a scan that skips locked rows | |
 //! | hindered by the janitor | NOWAIT in a table that nobody else is in, while its deleted rows are purged | |
+//! | 27 stragglers forgotten, a checkpoint before it is durable, what it holds replayed again | crashed histories beside checkpoints | |
+//! | 28 segments that go too early | the last checkpoint is damaged, and the one before is used | |
+//! | removals without a note | crash points beside checkpoints | |
 //!
 //! One test, because the switch is for the whole process. Every search passes without a bug first.
 
@@ -30,7 +33,7 @@ use hyades_engine::db::{Engine, Interrupt, Isolation, Logging};
 use hyades_engine::mutant::{Mutant, activate};
 use hyades_sim::client::{Client, Operation, big, blocking, create_tables};
 use hyades_sim::crash::{
-    DATA, Life, Observed, Scenario, live, live_and_kill, recover_and_check, script, try_point,
+    Calls, DATA, Life, Observed, Scenario, live, live_and_kill, recover_and_check, script, try_point,
     wait_until_idle, within, without_the_lost,
 };
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
@@ -124,6 +127,18 @@ fn the_janitor_hinders_nobody(attempt: u64) -> Outcome {
 /// Concurrent sessions, two crashes.
 fn crashed_history(attempt: u64) -> Outcome {
     workload::crash_twice(Scenario::taurus(2), attempt).map(drop)
+}
+
+/// The same with calls, one checkpoint after the other.
+fn checkpointed_history(attempt: u64) -> Outcome {
+    let scenario = Scenario::taurus(2).with(Calls::Mixed).checkpointing();
+    workload::crash_twice(scenario, attempt).map(drop)
+}
+
+/// One checkpoint after the other, cut anywhere.
+fn checkpointed_crash_point(attempt: u64) -> Outcome {
+    let scenario = Scenario::taurus(2).checkpointing();
+    try_point(scenario, &script(attempt), 20 + attempt * 37 % 400).map(drop)
 }
 
 /// The same, every second session at this level.
@@ -497,63 +512,73 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
     (0..attempts).find_map(|attempt| Some((attempt, within(LIMIT, move || step(attempt)).err()?)))
 }
 
+/// What finds which bug, in how many attempts at most.
+const SEARCHES: [(Mutant, Search, u64); 30] = [
+    (Mutant::OwnEndInStoredLv, crash_point, 10),
+    (Mutant::ReserveBeforeFreeze, crash_point, 10),
+    (Mutant::ReleaseBeforeRaise, crashed_history, 100),
+    (Mutant::ReadOnlyNoWait, held_log, 10),
+    (Mutant::NoVersionMark, crashed_reader_at_snapshots, 100),
+    (Mutant::SnapshotsForgotten, one_snapshot_for_all_reads, 1),
+    (Mutant::CommitInLogOrder, held_log, 10),
+    (Mutant::DurableBeforeSync, held_log, 20),
+    (Mutant::ZombiesRevived, held_log, 10),
+    (Mutant::NoSyncBeforeCut, crash_point, 200),
+    (Mutant::ZeroTupleLv, forgotten_writers_are_followed, 3),
+    (Mutant::IdleWorkerInfinity, late_writer_and_early_successor, 20),
+    (Mutant::NoReadLv, readers_are_followed, 10),
+    (Mutant::NoGapLv, divided_gaps_are_followed, 10),
+    (Mutant::NoGapLv, abandoned_keys_are_followed, 10),
+    (Mutant::NoKeyWriteForgetsKeyReaders, key_readers_are_followed, 10),
+    (Mutant::TraceUnseenGrant, readers_before_cancelled_upgrades_are_followed, 10),
+    (Mutant::NothingCaptured, surroundings_are_captured, 1),
+    (Mutant::NoBarrier, schema_changes_are_barriers, 10),
+    (Mutant::EndsBeforeDurable, closing, 40),
+    (Mutant::PreparedTooEarly, killed_at_rest, 10),
+    (Mutant::FragmentsOfAnother, given_up_commit, 1),
+    (Mutant::EscalateOneStripe, escalated_writer_is_alone, 1),
+    (Mutant::LetGoOfUsedLock, changed_rows_stay_locked, 1),
+    (Mutant::StripesOutOfOrder, held_stripe, 10),
+    (Mutant::HinderedByJanitor, the_janitor_hinders_nobody, 20),
+    (Mutant::StragglersForgotten, checkpointed_history, 400),
+    (Mutant::CheckpointBeforeDurable, checkpointed_crash_point, 400),
+    (Mutant::CheckpointedReplayed, checkpointed_history, 20),
+    (Mutant::RemovalsUnnoted, checkpointed_crash_point, 200),
+];
+
+/// Each of them once.
+const STEPS: [Search; 23] = [
+    crash_point,
+    crashed_history,
+    held_log,
+    held_stripe,
+    late_writer_and_early_successor,
+    forgotten_writers_are_followed,
+    readers_are_followed,
+    divided_gaps_are_followed,
+    abandoned_keys_are_followed,
+    key_readers_are_followed,
+    readers_before_cancelled_upgrades_are_followed,
+    surroundings_are_captured,
+    schema_changes_are_barriers,
+    closing,
+    killed_at_rest,
+    given_up_commit,
+    escalated_writer_is_alone,
+    changed_rows_stay_locked,
+    the_janitor_hinders_nobody,
+    crashed_reader_at_snapshots,
+    one_snapshot_for_all_reads,
+    checkpointed_history,
+    checkpointed_crash_point,
+];
+
 #[test]
 fn every_mutant_is_found() {
-    let searches: [(Mutant, Search, u64); 26] = [
-        (Mutant::OwnEndInStoredLv, crash_point, 10),
-        (Mutant::ReserveBeforeFreeze, crash_point, 10),
-        (Mutant::ReleaseBeforeRaise, crashed_history, 100),
-        (Mutant::ReadOnlyNoWait, held_log, 10),
-        (Mutant::NoVersionMark, crashed_reader_at_snapshots, 100),
-        (Mutant::SnapshotsForgotten, one_snapshot_for_all_reads, 1),
-        (Mutant::CommitInLogOrder, held_log, 10),
-        (Mutant::DurableBeforeSync, held_log, 20),
-        (Mutant::ZombiesRevived, held_log, 10),
-        (Mutant::NoSyncBeforeCut, crash_point, 200),
-        (Mutant::ZeroTupleLv, forgotten_writers_are_followed, 3),
-        (Mutant::IdleWorkerInfinity, late_writer_and_early_successor, 20),
-        (Mutant::NoReadLv, readers_are_followed, 10),
-        (Mutant::NoGapLv, divided_gaps_are_followed, 10),
-        (Mutant::NoGapLv, abandoned_keys_are_followed, 10),
-        (Mutant::NoKeyWriteForgetsKeyReaders, key_readers_are_followed, 10),
-        (Mutant::TraceUnseenGrant, readers_before_cancelled_upgrades_are_followed, 10),
-        (Mutant::NothingCaptured, surroundings_are_captured, 1),
-        (Mutant::NoBarrier, schema_changes_are_barriers, 10),
-        (Mutant::EndsBeforeDurable, closing, 40),
-        (Mutant::PreparedTooEarly, killed_at_rest, 10),
-        (Mutant::FragmentsOfAnother, given_up_commit, 1),
-        (Mutant::EscalateOneStripe, escalated_writer_is_alone, 1),
-        (Mutant::LetGoOfUsedLock, changed_rows_stay_locked, 1),
-        (Mutant::StripesOutOfOrder, held_stripe, 10),
-        (Mutant::HinderedByJanitor, the_janitor_hinders_nobody, 20),
-    ];
-    for step in [
-        crash_point,
-        crashed_history,
-        held_log,
-        held_stripe,
-        late_writer_and_early_successor,
-        forgotten_writers_are_followed,
-        readers_are_followed,
-        divided_gaps_are_followed,
-        abandoned_keys_are_followed,
-        key_readers_are_followed,
-        readers_before_cancelled_upgrades_are_followed,
-        surroundings_are_captured,
-        schema_changes_are_barriers,
-        closing,
-        killed_at_rest,
-        given_up_commit,
-        escalated_writer_is_alone,
-        changed_rows_stay_locked,
-        the_janitor_hinders_nobody,
-        crashed_reader_at_snapshots,
-        one_snapshot_for_all_reads,
-    ] as [Search; 21]
-    {
+    for step in STEPS {
         assert_eq!(search(step, 10), None, "a search must find nothing without a bug");
     }
-    for (mutant, step, attempts) in searches {
+    for (mutant, step, attempts) in SEARCHES {
         let started = Instant::now();
         activate(Some(mutant));
         let found = search(step, attempts);

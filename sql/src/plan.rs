@@ -58,6 +58,7 @@ pub(crate) enum Action {
         is_deferred: bool,
     },
     Lock(LockCommand),
+    Checkpoint,
     /// Ready lines.
     Explain(Vec<String>),
     /// How a call is logged depends on the session.

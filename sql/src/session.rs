@@ -27,6 +27,7 @@ pub(crate) mod activity;
 mod advisory_locks;
 mod alteration;
 mod analysis;
+mod checkpoint_command;
 mod column_changes;
 mod comment_commands;
 mod copy_binary;

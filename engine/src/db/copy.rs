@@ -13,17 +13,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crossbeam_epoch as epoch;
-use hyades_types::definition::CatalogChange;
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::check;
+use crate::checkpoint::schema;
 use crate::config::Config;
 use crate::disk::{Disk, restrict};
 use crate::log::manifest::{Manifest, lock_data_directory};
-use crate::log::record::OperationsWriter;
+use crate::log::record::{Commit, OperationsWriter};
 use crate::protocol::list::{WithProtocol, with_protocol};
 use crate::protocol::{Append, AppendProgress, CommitPayload, Protocol};
-use crate::storage::catalog::{Catalog, CatalogView};
+use crate::storage::catalog::Catalog;
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 use crate::storage::table::Table;
 
@@ -106,31 +106,9 @@ fn write<P: Protocol>(protocol: &P, catalog: &Catalog) -> Result<()> {
         progress: AppendProgress::default(),
         worker: 0,
     };
-    for stored in catalog.types() {
-        let definition = stored.enum_type.definition().clone();
-        writer.operations.change_catalog(&CatalogChange::CreateType { definition })?;
-    }
     let tables = catalog.tables();
-    for change in catalog.schemas().changes() {
-        writer.operations.change_catalog(&change)?;
-    }
-    for table in &tables {
-        let definition = (*table.definition()).clone();
-        writer.operations.change_catalog(&CatalogChange::CreateTable { id: table.id(), definition })?;
-    }
-    for routine in catalog.routines() {
-        let (id, definition) = (routine.id, routine.definition.clone());
-        writer.operations.change_catalog(&CatalogChange::CreateRoutine { id, definition, replaces: None })?;
-    }
-    for sequence in catalog.sequences() {
-        let (id, definition) = (sequence.id, sequence.definition.clone());
-        writer.operations.change_catalog(&CatalogChange::CreateSequence { id, definition })?;
-        writer.operations.sequence(id, sequence.state());
-    }
-    for (on, text) in catalog.comments().iter() {
-        let (on, text) = (on.clone(), Some(text.to_string()));
-        writer.operations.change_catalog(&CatalogChange::Comment { on, text })?;
-    }
+    let definitions = tables.iter().map(|table| (table.id(), (*table.definition()).clone()));
+    schema::write(catalog, definitions, &mut writer.operations)?;
     writer.commit(true)?;
     for table in &tables {
         writer.copy_rows(table)?;
@@ -159,7 +137,8 @@ impl<P: Protocol> Writer<'_, P> {
         let protocol = self.protocol;
         protocol.begin(&mut self.dependencies);
         protocol.follow(&self.schema, &mut self.dependencies);
-        let payload = CommitPayload { operations: self.operations.as_bytes(), is_barrier: is_schema };
+        let commit = Commit { is_barrier: is_schema, ..Commit::default() };
+        let payload = CommitPayload { operations: self.operations.as_bytes(), commit };
         let token = loop {
             let worker = self.worker;
             match protocol.log_commit(worker, &mut self.dependencies, &payload, &mut self.progress)? {

@@ -3,7 +3,7 @@
 
 use hyades_types::error::Result;
 
-use crate::log::record::OperationsWriter;
+use crate::log::record::{Commit, OperationsWriter};
 use crate::protocol::{Append, AppendProgress, CommitPayload, Protocol};
 use crate::storage::catalog::Catalog;
 
@@ -28,7 +28,7 @@ pub(super) fn log_unlogged<P: Protocol>(protocol: &P, catalog: &Catalog) -> Resu
     if operations.is_empty() {
         return Ok(());
     }
-    let payload = CommitPayload { operations: operations.as_bytes(), is_barrier: false };
+    let payload = CommitPayload { operations: operations.as_bytes(), commit: Commit::default() };
     let mut progress = AppendProgress::default();
     loop {
         match protocol.log_commit(0, &mut dependencies, &payload, &mut progress)? {

@@ -9,12 +9,16 @@
 //! series of fragments never gets a last one, and replay drops it. A series is never continued with other
 //! operations; that is asserted.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use hyades_types::error::Result;
+use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::Logs;
 use super::buffer::{Refusal, Reservation};
-use super::record::{CommitHeader, encode_commit, encode_fragment};
+use super::record::{Commit, CommitHeader, encode_commit, encode_fragment};
+use super::{Beginning, Logs};
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
 use crate::sync::Ordering;
@@ -38,10 +42,12 @@ pub struct AppendProgress {
     fragmented: Option<Fragmented>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Fragmented {
     log: usize,
     transaction: u64,
+    /// Until its last piece stands in the log, or the attempt is given up.
+    _listed: ListedSeries,
     /// Bytes of the operations that stand in the log.
     done: usize,
     /// Bytes of all operations.
@@ -60,6 +66,50 @@ impl Fragmented {
     }
 }
 
+/// Which series of fragments have begun and not ended. A checkpoint that begins now holds none of them, so
+/// what reads the log from there on must know their first pieces.
+#[derive(Debug, Default)]
+pub(crate) struct SeriesList(Mutex<BTreeMap<u64, (usize, Lsn)>>);
+
+/// Takes a series out of the list when it is dropped.
+#[derive(Debug)]
+struct ListedSeries {
+    list: Arc<SeriesList>,
+    transaction: u64,
+}
+
+impl SeriesList {
+    /// A series begins somewhere behind what is `reserved` in its log.
+    fn begin(
+        list: &Arc<SeriesList>,
+        transaction: u64,
+        log: usize,
+        reserved: impl Fn() -> Lsn,
+    ) -> ListedSeries {
+        let mut open = list.0.lock();
+        open.insert(transaction, (log, reserved()));
+        ListedSeries { list: Arc::clone(list), transaction }
+    }
+
+    /// What is `reserved` in all logs, and where the series begin that are open now. Others begin behind
+    /// that.
+    pub(crate) fn beginning(&self, reserved: impl Fn() -> Vec<u64>) -> Beginning {
+        let open = self.0.lock();
+        let reserved = reserved();
+        let mut from = reserved.clone();
+        for (log, start) in open.values() {
+            from[*log] = from[*log].min(start.0);
+        }
+        Beginning { reserved, from }
+    }
+}
+
+impl Drop for ListedSeries {
+    fn drop(&mut self) {
+        self.list.0.lock().remove(&self.transaction);
+    }
+}
+
 impl AppendProgress {
     /// The attempt was given up: what it has appended stays without an end.
     pub fn reset(&mut self) {
@@ -68,7 +118,7 @@ impl AppendProgress {
 
     /// The log a transaction's record goes to: `preferred`, unless fragments of it stand elsewhere.
     pub fn log(&self, preferred: usize) -> usize {
-        self.fragmented.map_or(preferred, |fragmented| fragmented.log)
+        self.fragmented.as_ref().map_or(preferred, |fragmented| fragmented.log)
     }
 }
 
@@ -126,12 +176,10 @@ impl Logs {
     ) -> Result<Append<()>> {
         let next = || self.next_fragmented.fetch_add(1, Ordering::Relaxed);
         let length = operations.len();
-        let state = progress.fragmented.get_or_insert_with(|| Fragmented {
-            log,
-            transaction: next(),
-            done: 0,
-            length,
-            piece: 0,
+        let state = progress.fragmented.get_or_insert_with(|| {
+            let transaction = next();
+            let listed = SeriesList::begin(&self.series, transaction, log, || self.reserved(log));
+            Fragmented { log, transaction, _listed: listed, done: 0, length, piece: 0 }
         });
         assert!(
             state.began_with(operations, piece) || mutant::is_active(Mutant::FragmentsOfAnother),
@@ -163,13 +211,13 @@ impl Logs {
         log: usize,
         worker: usize,
         progress: &'a mut AppendProgress,
-        is_barrier: bool,
+        commit: Commit,
         write_field: impl FnOnce(&mut Vec<u8>),
         operations: &[u8],
     ) -> Result<Append<CommitPlace<'a>>> {
-        let done = progress.fragmented.map_or(0, |fragmented| fragmented.done);
-        let fragment_of = progress.fragmented.map(|fragmented| fragmented.transaction);
-        let header = CommitHeader { fragment_of, is_barrier };
+        let done = progress.fragmented.as_ref().map_or(0, |fragmented| fragmented.done);
+        let fragment_of = progress.fragmented.as_ref().map(|fragmented| fragmented.transaction);
+        let header = CommitHeader { fragment_of, commit };
         let length = encode_commit(&mut progress.header, header, write_field, operations.len() - done);
         match self.reserve(log, worker, length)? {
             Append::Wait(ticket) => Ok(Append::Wait(ticket)),

@@ -7,6 +7,9 @@
 //! record or answer of the next one: by the stop that closed it, which knows that its logs are whole up to
 //! there, or by the start after a crash, from what it found.
 //!
+//! The last two *checkpoints* stand here as well (`checkpoint`). A start loads the last one and replays what
+//! it does not hold; logs are kept from where the one before it would need them (pitfall 28).
+//!
 //! The file `manifest` in the data directory is JSON, so that people can read it, and a line with its CRC32C.
 //! It is replaced as a whole: temporary file, sync, rename, sync of the directory. Everything unexpected is
 //! refused with a plain sentence, and nothing is touched: a damaged manifest, one of another version, a
@@ -28,22 +31,31 @@ use super::record::MAX_LOGS;
 use super::store::{LogFiles, LogIdentity, parse_segment_name};
 use crate::config::{Config, ProtocolKind};
 use crate::disk::Disk;
-use crate::lsn::LsnVector;
+use crate::lsn::{Lsn, LsnVector};
+use crate::mutant::{self, Mutant};
 
-/// Version of the whole data directory: manifest, segment files and records.
-pub const FORMAT_VERSION: u32 = 1;
+/// Version of the whole data directory: manifest, segment files and records. 2 added checkpoints, and with
+/// them logs that do not begin at their beginning.
+pub const FORMAT_VERSION: u32 = 2;
+/// Older directories than this are not understood.
+const OLDEST_FORMAT_VERSION: u32 = 1;
 
 const FILE: &str = "manifest";
 const TEMPORARY_FILE: &str = "manifest.new";
 const LOCK_FILE: &str = "lock";
 /// Where the logs live unless the configuration names other directories.
 pub const DEFAULT_LOG_DIRECTORY: &str = "logs";
+/// Where the checkpoints are.
+pub const CHECKPOINT_DIRECTORY: &str = "checkpoints";
 /// A log is not striped over more directories.
 pub const MAX_STRIPES: usize = 64;
+/// So many checkpoints are kept.
+pub const CHECKPOINTS: usize = 2;
 /// A manifest longer than this is not one.
 const MAX_BYTES: u64 = 256 << 20;
 /// What may stand in a data directory that has no manifest: the traces of a first start that was cut short.
-const HARMLESS: [&str; 4] = [TEMPORARY_FILE, LOCK_FILE, DEFAULT_LOG_DIRECTORY, "lost+found"];
+const HARMLESS: [&str; 5] =
+    [TEMPORARY_FILE, LOCK_FILE, DEFAULT_LOG_DIRECTORY, CHECKPOINT_DIRECTORY, "lost+found"];
 
 /// How the logs of an incarnation are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +73,9 @@ pub struct Manifest {
     database: String,
     /// In order; the last one may be running.
     pub incarnations: Vec<Incarnation>,
+    /// In order; a start uses the last one. Two at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checkpoints: Vec<Checkpoint>,
     /// Not everything of the database that this one is to be a copy of is there yet: nobody opens it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_unfinished_copy: bool,
@@ -82,6 +97,10 @@ pub struct Incarnation {
     pub directories: Vec<PathBuf>,
     /// Sequence number of the first segment that still counts, for each stripe of each log.
     pub first_segments: Vec<u64>,
+    /// Where the first log record begins that still counts, for each log; absent if nothing has been given
+    /// up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub starts: Vec<u64>,
     /// The frozen ELV: up to where each log counts. Absent while the incarnation runs: entered when it is
     /// closed, else by the next recovery.
     pub end: Option<Vec<u64>>,
@@ -92,6 +111,40 @@ pub struct Incarnation {
     /// programs wrote: then files show nothing about segments that are missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segments_ahead: Option<u64>,
+}
+
+/// A checkpoint, as far as the logs are concerned. It holds all transactions of its phase and before.
+///
+/// ```text
+///    from      raised               settled
+/// ----+----------+--------------------+---------------> one log
+///      in it      in it if they are of   not in it
+///                 its phase
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// Counts from 1; names its files.
+    pub number: u64,
+    /// The incarnation that it was taken in.
+    pub incarnation: u64,
+    /// Where replay begins to read each log: at the first piece of a large transaction that was being
+    /// appended, or at `raised`.
+    pub from: Vec<u64>,
+    /// Up to where each log had been reserved before anybody was in the next phase.
+    pub raised: Vec<u64>,
+    /// Up to where each log had been reserved when nobody was in its phase any more.
+    pub settled: Vec<u64>,
+    /// The parity of its phase.
+    pub is_phase_odd: bool,
+    /// CRC32C of the file that says what is in it.
+    pub contents_crc32c: u32,
+}
+
+impl Checkpoint {
+    /// Whether it holds the transaction of this log whose (last) log record ends here.
+    pub fn holds(&self, log: usize, end: Lsn, is_phase_odd: bool) -> bool {
+        end.0 <= self.raised[log] || (end.0 <= self.settled[log] && is_phase_odd == self.is_phase_odd)
+    }
 }
 
 fn one() -> usize {
@@ -113,6 +166,11 @@ impl Incarnation {
     /// The places of one log's segment files, those of all its stripes.
     pub fn stripe_directories(&self, data_directory: &Path, log: usize) -> Vec<PathBuf> {
         (0..self.stripes).map(|stripe| self.stripe_directory(data_directory, log, stripe)).collect()
+    }
+
+    /// Where the first log record of a log begins that still counts.
+    pub fn start(&self, log: usize) -> Lsn {
+        Lsn(self.starts.get(log).copied().unwrap_or_default())
     }
 
     /// The protocol that has written its logs.
@@ -182,6 +240,7 @@ impl Manifest {
             format_version: FORMAT_VERSION,
             database,
             incarnations: Vec::new(),
+            checkpoints: Vec::new(),
             is_unfinished_copy: false,
         }
     }
@@ -259,6 +318,7 @@ impl Manifest {
             identity: self.identity(incarnation.number, log),
             directories: incarnation.stripe_directories(data_directory, log),
             first_segments: incarnation.first_segments[stripes].to_vec(),
+            start: incarnation.start(log),
             prepared_ahead: incarnation.segments_ahead.filter(|_| incarnation.end.is_none()),
         }
     }
@@ -290,6 +350,7 @@ impl Manifest {
             stripes,
             directories,
             first_segments,
+            starts: Vec::new(),
             end: None,
             foundations: foundations(),
             segments_ahead: None,
@@ -314,12 +375,86 @@ impl Manifest {
                 return Err("it describes impossible logs");
             }
             let ends = incarnation.end.as_ref().map_or(logs, Vec::len);
-            if incarnation.first_segments.len() != logs * stripes || ends != logs {
+            let is_start_known = incarnation.starts.is_empty() || incarnation.starts.len() == logs;
+            if incarnation.first_segments.len() != logs * stripes || ends != logs || !is_start_known {
                 return Err("it does not describe all its logs");
             }
             previous = incarnation.number;
         }
+        self.check_checkpoints()
+    }
+
+    fn check_checkpoints(&self) -> std::result::Result<(), &'static str> {
+        let mut previous = 0;
+        for checkpoint in &self.checkpoints {
+            let Checkpoint { number, from, raised, settled, .. } = checkpoint;
+            let taken_in = |incarnation: &&Incarnation| incarnation.number == checkpoint.incarnation;
+            let Some(incarnation) = self.incarnations.iter().find(taken_in) else {
+                return Err("a checkpoint was taken in an incarnation that is missing");
+            };
+            let logs = incarnation.logs;
+            if *number <= previous || [from, raised, settled].iter().any(|positions| positions.len() != logs)
+            {
+                return Err("it describes an impossible checkpoint");
+            }
+            let is_in_order = |log: usize| {
+                incarnation.start(log).0 <= from[log]
+                    && from[log] <= raised[log]
+                    && raised[log] <= settled[log]
+            };
+            if !(0..logs).all(is_in_order) {
+                return Err("it describes an impossible checkpoint");
+            }
+            previous = *number;
+        }
         Ok(())
+    }
+
+    /// What a start loads, if there is anything.
+    pub fn last_checkpoint(&self) -> Option<&Checkpoint> {
+        self.checkpoints.last()
+    }
+
+    /// The checkpoint that the replay of this incarnation begins with.
+    pub fn checkpoint_of(&self, incarnation: &Incarnation) -> Option<&Checkpoint> {
+        self.last_checkpoint().filter(|checkpoint| checkpoint.incarnation == incarnation.number)
+    }
+
+    /// The incarnations with logs that the last checkpoint does not hold whole.
+    pub fn to_replay(&self) -> impl Iterator<Item = &Incarnation> {
+        let first = self.last_checkpoint().map_or(0, |checkpoint| checkpoint.incarnation);
+        self.incarnations
+            .iter()
+            .filter(move |incarnation| incarnation.logs > 0 && incarnation.number >= first)
+    }
+
+    /// Where the replay of this incarnation begins.
+    pub fn replay_from(&self, incarnation: &Incarnation) -> LsnVector {
+        match self.checkpoint_of(incarnation) {
+            Some(_) if mutant::is_active(Mutant::CheckpointedReplayed) => {
+                let starts: Vec<u64> = (0..incarnation.logs).map(|log| incarnation.start(log).0).collect();
+                LsnVector::from_slice(&starts)
+            }
+            Some(checkpoint) => LsnVector::from_slice(&checkpoint.from),
+            None => LsnVector::zero(incarnation.logs),
+        }
+    }
+
+    /// Adds a checkpoint, and gives up all but the one before.
+    pub fn add_checkpoint(&mut self, checkpoint: Checkpoint) {
+        self.checkpoints.push(checkpoint);
+        let given_up = self.checkpoints.len().saturating_sub(CHECKPOINTS);
+        self.checkpoints.drain(..given_up);
+    }
+
+    /// Gives up the incarnations that no checkpoint needs, and returns them. With one checkpoint nothing
+    /// goes: the state before it is the empty one, which needs everything (pitfall 28).
+    pub fn give_up_incarnations(&mut self) -> Vec<Incarnation> {
+        let [oldest, _] = self.checkpoints.as_slice() else { return Vec::new() };
+        let first = oldest.incarnation;
+        let (gone, kept) = self.incarnations.drain(..).partition(|incarnation| incarnation.number < first);
+        self.incarnations = kept;
+        gone
     }
 }
 
@@ -367,7 +502,7 @@ fn decode(path: &Path, bytes: &[u8]) -> Result<Manifest> {
         format_version: u32,
     }
     match serde_json::from_slice::<Version>(json) {
-        Ok(Version { format_version: FORMAT_VERSION }) => {}
+        Ok(Version { format_version: OLDEST_FORMAT_VERSION..=FORMAT_VERSION }) => {}
         Ok(Version { format_version }) => {
             return Err(refused(format!(
                 "\"{}\" has data format version {format_version}, this program reads version {FORMAT_VERSION}",
@@ -376,9 +511,11 @@ fn decode(path: &Path, bytes: &[u8]) -> Result<Manifest> {
         }
         Err(_) => return Err(damaged(path, "it is not a manifest")),
     }
-    let manifest: Manifest =
+    let mut manifest: Manifest =
         serde_json::from_slice(json).map_err(|_| damaged(path, "its fields are not understood"))?;
     manifest.check().map_err(|reason| damaged(path, reason))?;
+    // Whoever stores it writes this one.
+    manifest.format_version = FORMAT_VERSION;
     Ok(manifest)
 }
 

@@ -16,7 +16,8 @@
 //!   one.
 //! * `kind`: transaction (1), fragment of a large transaction (2), anchor (3), filler (4). Zero is no kind:
 //!   zeroes never read as a record.
-//! * `flags`: 1 commit (the transaction is complete with this record; pitfall 11), 2 barrier (pitfall 29).
+//! * `flags`: 1 commit (the transaction is complete with this record; pitfall 11), 2 barrier (pitfall 29), 4
+//!   the transaction's phase was odd (`storage::history::phase`).
 //! * `padding`: unused bytes at the end; they fill up the alignment.
 //! * `id`: names the large transaction a fragment belongs to, unique in the log and incarnation.
 //! * `field`: what the protocol has to say of the transaction. Its length is the protocol's business, so it
@@ -45,8 +46,8 @@ use varint::{read_varint, write_varint};
 use crate::lsn::{Lsn, LsnVector};
 
 /// Version of everything in this file and below; segment headers carry it. 2 added calls (`command`), 3
-/// sequences, and neither changed anything else.
-pub const RECORD_FORMAT_VERSION: u32 = 3;
+/// sequences, 4 phases, and none changed anything else.
+pub const RECORD_FORMAT_VERSION: u32 = 4;
 /// Older logs than this are not understood.
 pub const OLDEST_RECORD_FORMAT_VERSION: u32 = 1;
 /// Bytes of the fixed header.
@@ -62,6 +63,7 @@ const KIND_ANCHOR: u8 = 3;
 const KIND_FILLER: u8 = 4;
 const FLAG_COMMIT: u8 = 1;
 const FLAG_BARRIER: u8 = 2;
+const FLAG_ODD_PHASE: u8 = 4;
 
 /// Bytes that are no log record although their checksum was right (or no operation, inside a record).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,10 +104,26 @@ pub enum RecordBody<'a> {
 }
 
 /// What the header of a transaction's (last) record says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Commit {
     /// Ordered after everything that had been appended to any log.
     pub is_barrier: bool,
+    /// The parity of its phase.
+    pub is_phase_odd: bool,
+}
+
+impl Commit {
+    fn of(flags: u8) -> Option<Commit> {
+        (flags & FLAG_COMMIT != 0).then_some(Commit {
+            is_barrier: flags & FLAG_BARRIER != 0,
+            is_phase_odd: flags & FLAG_ODD_PHASE != 0,
+        })
+    }
+
+    fn flags(self) -> u8 {
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        FLAG_COMMIT | flag(self.is_barrier, FLAG_BARRIER) | flag(self.is_phase_odd, FLAG_ODD_PHASE)
+    }
 }
 
 /// Reads a log position.
@@ -181,13 +199,12 @@ fn decode_body(record: &[u8]) -> Result<RecordBody<'_>, Malformed> {
     if padding >= Lsn::ALIGNMENT as usize || HEADER_BYTES + padding > record.len() || record[7] != 0 {
         return malformed(6, "a log record has an impossible header");
     }
-    if flags & !(FLAG_COMMIT | FLAG_BARRIER) != 0 {
+    if flags & !(FLAG_COMMIT | FLAG_BARRIER | FLAG_ODD_PHASE) != 0 {
         return malformed(5, "a log record has unknown flags");
     }
     let used = &record[..record.len() - padding];
     let mut offset = HEADER_BYTES;
-    let commit = (flags & FLAG_COMMIT != 0).then_some(Commit { is_barrier: flags & FLAG_BARRIER != 0 });
-    match (kind, commit) {
+    match (kind, Commit::of(flags)) {
         (KIND_TRANSACTION, Some(commit)) => Ok(RecordBody::Transaction { commit, content: &used[offset..] }),
         (KIND_FRAGMENT, commit) => {
             let transaction = read_varint(used, &mut offset)?;
@@ -216,7 +233,7 @@ fn decode_anchor(used: &[u8], offset: &mut usize) -> Result<LsnVector, Malformed
 pub struct CommitHeader {
     /// The id of a large transaction, whose last fragment this is.
     pub fragment_of: Option<u64>,
-    pub is_barrier: bool,
+    pub commit: Commit,
 }
 
 /// Writes all that precedes the body of a committing record into `header` (which it clears); `write_field`
@@ -225,14 +242,13 @@ pub struct CommitHeader {
 #[inline]
 pub fn encode_commit(
     header: &mut Vec<u8>,
-    commit: CommitHeader,
+    says: CommitHeader,
     write_field: impl FnOnce(&mut Vec<u8>),
     body_bytes: usize,
 ) -> usize {
-    let kind = if commit.fragment_of.is_some() { KIND_FRAGMENT } else { KIND_TRANSACTION };
-    let flags = if commit.is_barrier { FLAG_COMMIT | FLAG_BARRIER } else { FLAG_COMMIT };
-    begin_record(header, kind, flags);
-    if let Some(transaction) = commit.fragment_of {
+    let kind = if says.fragment_of.is_some() { KIND_FRAGMENT } else { KIND_TRANSACTION };
+    begin_record(header, kind, says.commit.flags());
+    if let Some(transaction) = says.fragment_of {
         write_varint(header, transaction);
     }
     write_field(header);

@@ -24,9 +24,19 @@ pub trait LogSet: Send + Sync {
     /// Makes sure that what is read from a log afterwards would survive a power cut (pitfall 16).
     fn sync(&self, log: usize) -> Result<()>;
 
-    /// Reads a log from its beginning. A missing or foreign log is an error: logs exist before the manifest
-    /// names them.
-    fn source(&self, log: usize) -> Result<Box<dyn LogSource>>;
+    /// Reads a log from the log record on that begins at this position, or from its first that still counts.
+    /// A missing or foreign log is an error: logs exist before the manifest names them.
+    fn source(&self, log: usize, from: Lsn) -> Result<Box<dyn LogSource>>;
+
+    /// The first segments of a log, one for each stripe, that are needed to read it from this position on.
+    fn segments_from(&self, log: usize, position: Lsn) -> Result<Vec<u64>>;
+
+    /// Removes the segments that the manifest durably does not name any more: those before its first ones.
+    /// What cannot be removed is tried again at the next start.
+    fn remove_given_up(&self);
+
+    /// Removes all segments: the manifest durably does not name this incarnation any more.
+    fn remove(&self);
 
     /// Where a log is, for people.
     fn place(&self, log: usize) -> String;

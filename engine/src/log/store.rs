@@ -34,6 +34,8 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
+use crate::lsn::Lsn;
+
 pub use reader::LogReader;
 
 /// Which log of which run of which database: part of every checksum, so that bytes from elsewhere never
@@ -53,6 +55,8 @@ pub struct LogFiles {
     pub directories: Vec<PathBuf>,
     /// The sequence number of the first segment that counts, for each stripe.
     pub first_segments: Vec<u64>,
+    /// Where the first log record begins that still counts; what stands before it in its segment does not.
+    pub start: Lsn,
     /// How many segments were prepared behind the last one in use, if that is known and the log was not
     /// closed: what follows from that is looked at when it is read.
     pub prepared_ahead: Option<u64>,

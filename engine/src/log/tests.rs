@@ -6,7 +6,7 @@ use std::time::Duration;
 use hyades_types::definition::TableId;
 
 use super::buffer::Refusal;
-use super::record::{Operation, Operations, OperationsWriter, RecordBody};
+use super::record::{Commit, Operation, Operations, OperationsWriter, RecordBody};
 use super::set::{LogSource, Tail};
 use super::store::{LogFiles, LogReader};
 use super::*;
@@ -47,7 +47,7 @@ fn append_record(
     progress: &mut AppendProgress,
     operations: &[u8],
 ) -> Result<Append<Lsn>> {
-    Ok(match logs.reserve_commit(log, worker, progress, false, no_field, operations)? {
+    Ok(match logs.reserve_commit(log, worker, progress, Commit::default(), no_field, operations)? {
         Append::Done(place) => Append::Done(place.fill(operations)),
         Append::Wait(ticket) => Append::Wait(ticket),
     })

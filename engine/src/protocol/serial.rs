@@ -103,14 +103,14 @@ impl Protocol for Serial {
         payload: &CommitPayload<'_>,
         progress: &'a mut AppendProgress,
     ) -> Result<Append<Reserved<'a, Lsn>>> {
-        let CommitPayload { operations, is_barrier } = *payload;
+        let CommitPayload { operations, commit } = *payload;
         let fragments = self.logs.append_fragments(LOG, worker, progress, operations)?;
         if let Append::Wait(ticket) = fragments {
             return Ok(Append::Wait(ticket));
         }
         // A barrier needs nothing: the log's order is total.
         let write_field = |header: &mut Vec<u8>| header.push(NO_FIELD);
-        match self.logs.reserve_commit(LOG, worker, progress, is_barrier, write_field, operations)? {
+        match self.logs.reserve_commit(LOG, worker, progress, commit, write_field, operations)? {
             Append::Wait(ticket) => Ok(Append::Wait(ticket)),
             Append::Done(place) => Ok(Append::Done(Reserved::new(place.end(), place))),
         }

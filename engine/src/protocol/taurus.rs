@@ -249,7 +249,7 @@ impl Protocol for Taurus {
         if let Append::Wait(ticket) = fragments {
             return Ok(Append::Wait(ticket));
         }
-        self.freeze(dependencies, payload.is_barrier);
+        self.freeze(dependencies, payload.commit.is_barrier);
         if mutant::is_active(Mutant::OwnEndInStoredLv) {
             // A place inside the record, which is not reserved yet.
             let inside = self.logs.reserved(log).0 + Lsn::ALIGNMENT;
@@ -259,8 +259,8 @@ impl Protocol for Taurus {
         let anchor = |of| self.anchors.published(log, of);
         let vector = dependencies.vector.entries();
         let write_field = |header: &mut Vec<u8>| compress(vector, anchor, header);
-        let (is_barrier, operations) = (payload.is_barrier, payload.operations);
-        match self.logs.reserve_commit(log, worker, progress, is_barrier, write_field, operations)? {
+        let CommitPayload { operations, commit } = *payload;
+        match self.logs.reserve_commit(log, worker, progress, commit, write_field, operations)? {
             Append::Wait(ticket) => Ok(Append::Wait(ticket)),
             Append::Done(place) => {
                 // Invariant 1.

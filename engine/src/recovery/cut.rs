@@ -46,8 +46,13 @@ pub(super) fn find_end(
 ) -> Result<(LsnVector, Vec<LogTail>)> {
     let incarnation = &manifest.incarnations[place];
     let set: Arc<dyn LogSet> = log_set(config, manifest, incarnation).into();
-    let scanned = scan_all(&set, incarnation.logs, workers)?;
-    let mut durable = LsnVector::zero(incarnation.logs);
+    let from = manifest.replay_from(incarnation);
+    let scanned = scan_all(&set, &from, workers)?;
+    // A checkpoint counts only when the logs are durable up to what it holds.
+    let mut durable = match manifest.checkpoint_of(incarnation) {
+        Some(checkpoint) => LsnVector::from_slice(&checkpoint.settled),
+        None => LsnVector::zero(incarnation.logs),
+    };
     for one in &scanned {
         durable.raise(one.durable.entries());
     }
@@ -101,18 +106,20 @@ impl fmt::Display for LogTail {
 const LOGS_AT_ONCE: usize = 32;
 
 /// Scans the logs, several at a time.
-fn scan_all(set: &Arc<dyn LogSet>, count: usize, workers: usize) -> Result<Vec<Scanned>> {
+fn scan_all(set: &Arc<dyn LogSet>, from: &LsnVector, workers: usize) -> Result<Vec<Scanned>> {
+    let count = from.len();
     let next = Arc::new(AtomicUsize::new(0));
     let results = Arc::new(Mutex::new((0..count).map(|_| None).collect::<Vec<_>>()));
     let work = {
         let (set, next, results) = (Arc::clone(set), Arc::clone(&next), Arc::clone(&results));
+        let from = from.clone();
         move || {
             loop {
                 let log = next.fetch_add(1, Ordering::Relaxed);
                 if log >= count {
                     break;
                 }
-                let scanned = scan(set.as_ref(), log, count);
+                let scanned = scan(set.as_ref(), log, &from);
                 results.lock()[log] = Some(scanned);
             }
         }
@@ -132,11 +139,12 @@ fn scan_all(set: &Arc<dyn LogSet>, count: usize, workers: usize) -> Result<Vec<S
     results.into_iter().map(|result| result.unwrap_or_else(|| Err(panicked()))).collect()
 }
 
-fn scan(set: &dyn LogSet, log: usize, logs: usize) -> Result<Scanned> {
+fn scan(set: &dyn LogSet, log: usize, from: &LsnVector) -> Result<Scanned> {
+    let logs = from.len();
     if !mutant::is_active(Mutant::NoSyncBeforeCut) {
         set.sync(log)?;
     }
-    let mut source = set.source(log)?;
+    let mut source = set.source(log, from.get(log))?;
     let mut durable = LsnVector::zero(logs);
     while let Some(chunk) = source.next_chunk()? {
         for record in chunk.records() {

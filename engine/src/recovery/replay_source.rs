@@ -19,7 +19,8 @@ use hyades_types::error::{Error, Result};
 
 use super::schedule::{Batch, BatchBytes, BatchEntry, Source};
 use super::scope::{Scope, Verdict};
-use crate::log::record::{Malformed, RecordBody, Records};
+use crate::log::manifest::Checkpoint;
+use crate::log::record::{Commit, Malformed, RecordBody, Records};
 use crate::log::set::{Chunk, LogSource};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
@@ -33,6 +34,10 @@ pub(super) const NAMES_THE_FUTURE: &str = "a transaction depends on what was app
 pub(super) struct SourceOptions {
     pub(super) log: usize,
     pub(super) scope: Arc<Scope>,
+    /// Where its first log record begins.
+    pub(super) start: Lsn,
+    /// The checkpoint that was loaded before, if it was taken in this incarnation.
+    pub(super) checkpoint: Option<Arc<Checkpoint>>,
     /// An earlier recovery has judged this incarnation.
     pub(super) was_judged: bool,
 }
@@ -76,7 +81,7 @@ impl ReplaySource {
         ReplaySource {
             reader,
             chunk: None,
-            position: Lsn::ZERO,
+            position: options.start,
             order,
             base: LsnVector::zero(options.scope.end.len()),
             is_base_kept: true,
@@ -108,6 +113,7 @@ impl ReplaySource {
             }
             self.position = record.end;
             match record.body {
+                RecordBody::Transaction { commit, .. } if self.is_checkpointed(record.end, commit) => {}
                 RecordBody::Transaction { content, .. } => {
                     let (field, operations) = self.split(record.start, content)?;
                     let first = operations.as_ptr() as usize - origin;
@@ -116,6 +122,11 @@ impl ReplaySource {
                 }
                 RecordBody::Fragment { transaction, commit: None, content } => {
                     self.fragments.entry(transaction).or_default().extend_from_slice(content);
+                }
+                RecordBody::Fragment { transaction, commit: Some(commit), .. }
+                    if self.is_checkpointed(record.end, commit) =>
+                {
+                    self.fragments.remove(&transaction);
                 }
                 RecordBody::Fragment { transaction, commit: Some(_), content } => {
                     let (field, operations) = self.split(record.start, content)?;
@@ -145,6 +156,13 @@ impl ReplaySource {
         batch.end = self.position.0;
         batch.bytes = Arc::clone(&chunk.bytes);
         Ok(())
+    }
+
+    /// Whether the checkpoint holds the transaction whose (last) log record ends here: it is passed.
+    fn is_checkpointed(&self, end: Lsn, commit: Commit) -> bool {
+        let SourceOptions { log, checkpoint, .. } = &self.options;
+        checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.holds(*log, end, commit.is_phase_odd))
+            && !mutant::is_active(Mutant::CheckpointedReplayed)
     }
 
     /// The protocol's field, and the operations after it.

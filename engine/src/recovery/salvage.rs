@@ -41,7 +41,7 @@ use super::replay::{Installer, Scratch};
 use super::replay_source::NAMES_THE_FUTURE;
 use super::schedule::{Batch, Replay, Source};
 use super::scope::Scope;
-use super::{RecoveryReport, ToReplay, bytes_total, installer, replay_incarnation, workers};
+use super::{RecoveryReport, ToReplay, bytes_total, installer, load_checkpoint, replay_incarnation, workers};
 use crate::config::Config;
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::places::log_set;
@@ -180,7 +180,8 @@ fn attempt(
         incarnations: Vec::new(),
     };
     let mut has_lost = false;
-    for incarnation in manifest.incarnations.iter().filter(|incarnation| incarnation.logs > 0) {
+    load_checkpoint(config, manifest, &catalog, &mut salvage.report)?;
+    for incarnation in manifest.to_replay() {
         let number = incarnation.number;
         if has_lost {
             salvage.incarnations.push(SalvagedIncarnation { number, scope: None });
@@ -281,8 +282,8 @@ struct Examined {
 }
 
 impl Examined {
-    fn new(logs: usize) -> Examined {
-        Examined { whole: Lsn::ZERO, damage: None, durable: LsnVector::zero(logs), senseless: Vec::new() }
+    fn new(logs: usize, start: Lsn) -> Examined {
+        Examined { whole: start, damage: None, durable: LsnVector::zero(logs), senseless: Vec::new() }
     }
 
     /// Takes notice of one record.
@@ -382,7 +383,8 @@ fn check_unfinished(
     log: usize,
     durable: Lsn,
 ) -> Result<Option<String>> {
-    let mut reader = log_set(config, manifest, incarnation).source(log)?;
+    let start = manifest.replay_from(incarnation).get(log);
+    let mut reader = log_set(config, manifest, incarnation).source(log, start)?;
     while reader.next_chunk()?.is_some() {}
     Ok(reader.end().and_then(|end| end.check(durable).err()).map(|error| error.to_string()))
 }
@@ -398,13 +400,14 @@ fn examine(
 ) -> Result<Examined> {
     let frozen = incarnation.frozen_end().map_or(Lsn(u64::MAX), |end| end.get(log));
     let last = cut.map_or(frozen, |cut| cut.position.min(frozen));
-    let mut examined = Examined::new(incarnation.logs);
+    let start = manifest.replay_from(incarnation).get(log);
+    let mut examined = Examined::new(incarnation.logs, start);
     let mut place = LogPlace {
         log,
         order: replay_order(&incarnation.protocol, incarnation.logs)?,
         named: LsnVector::default(),
     };
-    let mut reader = match log_set(config, manifest, incarnation).source(log) {
+    let mut reader = match log_set(config, manifest, incarnation).source(log, start) {
         Ok(reader) => reader,
         Err(error) => {
             examined.damage = Some(damage(error)?);

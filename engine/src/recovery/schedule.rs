@@ -184,8 +184,8 @@ struct HeldBatch {
 
 struct Log<S> {
     source: Mutex<S>,
-    /// Where the log counts to, for choosing the one that is furthest behind.
-    end: u64,
+    /// From where to where the log is replayed, for choosing the one that is furthest behind.
+    positions: Range<u64>,
     handed_out: AtomicU64,
     in_flight: AtomicUsize,
     is_exhausted: AtomicBool,
@@ -251,21 +251,21 @@ struct Pass<'a> {
     is_contiguous: bool,
 }
 
-/// Replays all logs: their sources, and where each ends.
+/// Replays all logs: their sources, and where each begins and ends.
 pub(crate) fn run<S: Source, R: Replay>(
-    sources: Vec<(S, u64)>,
+    sources: Vec<(S, Range<u64>)>,
     replay: Arc<R>,
     options: ScheduleOptions,
 ) -> Result<Replayed> {
     let wants_one = options.is_total || options.mode == RecoveryMode::Serial;
     let workers = if wants_one { 1 } else { options.workers.max(1) };
-    let logs = sources.into_iter().map(|(source, end)| Log {
+    let logs = sources.into_iter().map(|(source, positions)| Log {
         source: Mutex::new(source),
-        end,
-        handed_out: AtomicU64::new(0),
+        handed_out: AtomicU64::new(positions.start),
         in_flight: AtomicUsize::new(0),
         is_exhausted: AtomicBool::new(false),
-        window: CachePadded::new(Mutex::new(Window::default())),
+        window: CachePadded::new(Mutex::new(Window::beginning_at(positions.start))),
+        positions,
         is_full: AtomicBool::new(false),
         held: Mutex::new(None),
         is_held: AtomicBool::new(false),
@@ -295,6 +295,13 @@ pub(crate) fn run<S: Source, R: Replay>(
     }
     let transactions = schedule.conclude()?;
     Ok(Replayed { transactions, was_serial: !was_parallel })
+}
+
+impl<S> Log<S> {
+    /// Bytes handed out.
+    fn bytes_done(&self) -> u64 {
+        self.handed_out.load(Ordering::Relaxed) - self.positions.start
+    }
 }
 
 impl<S: Source> Log<S> {
@@ -412,7 +419,8 @@ impl<S: Source, R: Replay> Schedule<S, R> {
     fn take_batch(&self, worker: &mut Worker<R>, batch: &mut Batch) -> Result<Option<(usize, OpenSlot)>> {
         let mut candidates: SmallVec<[(f64, usize); 8]> = SmallVec::new();
         for (number, log) in self.logs.iter().enumerate().filter(|(_, log)| self.is_open(log)) {
-            candidates.push((log.handed_out.load(Ordering::Relaxed) as f64 / log.end.max(1) as f64, number));
+            let all = log.positions.end - log.positions.start;
+            candidates.push((log.bytes_done() as f64 / all.max(1) as f64, number));
         }
         candidates.sort_by(|one, other| one.0.total_cmp(&other.0));
         for may_share in [false, true] {
@@ -673,7 +681,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             }
             *reported = now;
         }
-        let bytes_done = self.logs.iter().map(|log| log.handed_out.load(Ordering::Relaxed)).sum();
+        let bytes_done = self.logs.iter().map(Log::bytes_done).sum();
         self.replay.on_progress(bytes_done, transactions);
     }
 
@@ -694,7 +702,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             }
         }
         let transactions = self.transactions.load(Ordering::Relaxed);
-        let bytes_done = self.logs.iter().map(|log| log.handed_out.load(Ordering::Relaxed)).sum();
+        let bytes_done = self.logs.iter().map(Log::bytes_done).sum();
         self.replay.on_progress(bytes_done, transactions);
         Ok(transactions)
     }

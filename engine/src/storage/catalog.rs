@@ -188,6 +188,25 @@ impl Catalog {
         }
     }
 
+    /// Ids below this one have been given out.
+    pub(crate) fn next_id(&self) -> u32 {
+        self.next_id.load(Ordering::Relaxed)
+    }
+
+    /// Keeps ids below this one from being given out.
+    pub(crate) fn reserve_ids_below(&self, id: u32) {
+        self.next_id.fetch_max(id, Ordering::Relaxed);
+    }
+
+    /// What stands in it now, for whoever wants to look at it later. Tables and sequences go on changing.
+    pub(crate) fn frozen(&self) -> Catalog {
+        Catalog {
+            tables: RwLock::new(self.snapshot()),
+            next_id: AtomicU32::new(self.next_id.load(Ordering::Relaxed)),
+            ..Catalog::new()
+        }
+    }
+
     /// See invariant 3.
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)

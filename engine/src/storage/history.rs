@@ -45,6 +45,8 @@
 //! 6. Whoever reads at a snapshot asks whether it is still served after each answer, that there is no row
 //!    included ([`Snapshot::check`]).
 //!
+//! **Phases** are the other points in time (`storage::phase_snapshot`): those at which a checkpoint cuts.
+//!
 //! Reference: Neumann, Mühlbauer, Kemper: "Fast Serializable Multi-Version Concurrency Control for
 //! Main-Memory Database Systems", SIGMOD 2015 (versions in place, before-images in undo buffers); Larson et
 //! al.: "High-Performance Concurrency Control Mechanisms for Main-Memory Databases", VLDB 2011 (waiting for
@@ -52,6 +54,7 @@
 #![allow(unsafe_code)] // Chunks are reclaimed through the epoch.
 
 mod chunks;
+mod phase;
 mod snapshots;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -66,15 +69,14 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use self::chunks::Chunks;
+use self::phase::{CommitSlot, LAST_POSITION, POSITION_BITS};
 use super::row::overwrite;
 
+pub(crate) use self::phase::Phase;
 pub(crate) use self::snapshots::Snapshot;
 pub(crate) use self::writer::HistoryWriter;
 pub(super) use self::writer::{Before, Kept};
 
-/// Positions of one history, in words. Whoever has used them up goes on with another history.
-const POSITION_BITS: u32 = 44;
-const LAST_POSITION: u64 = (1 << POSITION_BITS) - 1;
 /// Histories at once, in pages: 2^20 of them, those included that are still needed and have no worker.
 const PAGES: usize = 1 << 10;
 const PAGE_SLOTS: usize = 1 << (64 - POSITION_BITS) >> 10;
@@ -87,6 +89,15 @@ pub(crate) struct Handle(pub(crate) u64);
 impl Handle {
     /// Of rows that recovery has put there, and of records without any: older than everything.
     pub(crate) const NONE: Handle = Handle(0);
+
+    /// Of rows that are as the checkpoint has them that they were loaded from: as old as the others.
+    pub(crate) const CHECKPOINTED: Handle = Handle(1);
+
+    /// Whether what has this handle was written by a transaction that had ended when the histories had come
+    /// so far ([`Histories::ended`]), or was loaded from a checkpoint.
+    pub(crate) fn is_before(self, ended: &[u64]) -> bool {
+        self == Handle::CHECKPOINTED || ended.get(self.slot()).is_some_and(|ended| self.position() < *ended)
+    }
 
     fn new(slot: u32, position: u64) -> Handle {
         Handle(u64::from(slot) << POSITION_BITS | position)
@@ -103,7 +114,7 @@ impl Handle {
 
 /// The words of a transaction in its history: its state,
 const STATE: usize = 0;
-/// the position behind its last version,
+/// the position behind its last version, and in the upper bits its phase,
 const END: usize = 1;
 /// the bytes of rows that its versions keep,
 const KEPT: usize = 2;
@@ -155,13 +166,14 @@ pub(crate) struct History {
     /// The chunks below have been given back, so their places in the directory may be used again.
     given_back: AtomicU64,
     /// The transactions below this position have ended.
-    ended: AtomicU64,
+    pub(super) ended: AtomicU64,
     /// Bytes of rows that versions keep.
     kept_bytes: AtomicU64,
     /// Held by whoever raises `forgotten`.
     forgetting: Mutex<()>,
     mark_words: usize,
     snapshot: CachePadded<snapshots::Slot>,
+    pub(super) commit: CachePadded<CommitSlot>,
 }
 
 type Page = Box<[AtomicPtr<History>]>;
@@ -176,6 +188,8 @@ pub(crate) struct Histories {
     clock: CachePadded<AtomicU64>,
     /// No snapshot before this time is in use, or will be.
     horizon: CachePadded<AtomicU64>,
+    /// The phase of those who begin to commit now.
+    pub(super) phase: CachePadded<AtomicU64>,
     /// Words of a mark.
     mark_words: usize,
 }
@@ -215,6 +229,7 @@ impl Histories {
             workers: Mutex::default(),
             clock: CachePadded::new(AtomicU64::new(1)),
             horizon: CachePadded::new(AtomicU64::new(0)),
+            phase: CachePadded::new(AtomicU64::new(0)),
             mark_words,
         }
     }
@@ -253,7 +268,7 @@ impl Histories {
     }
 
     /// All that have been used.
-    fn all(&self) -> impl Iterator<Item = &History> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &History> {
         (0..self.used.load(Ordering::SeqCst)).filter_map(|slot| self.history(slot))
     }
 
@@ -273,7 +288,20 @@ impl Histories {
     }
 
     /// Whether a reader at this time sees what the write of this handle has left.
+    #[inline]
     pub(super) fn judge<'g>(&'g self, handle: Handle, time: u64, guard: &'g Guard) -> Verdict<'g> {
+        self.judge_by(handle, |committed, _| committed <= time, guard)
+    }
+
+    /// Whether a reader who sees transactions by their commit time and phase sees what the write of this
+    /// handle has left.
+    #[inline]
+    pub(super) fn judge_by<'g>(
+        &'g self,
+        handle: Handle,
+        sees: impl Fn(u64, Phase) -> bool,
+        guard: &'g Guard,
+    ) -> Verdict<'g> {
         if handle == Handle::NONE {
             return Verdict::Old;
         }
@@ -293,7 +321,9 @@ impl Histories {
             std::hint::spin_loop();
             state = transaction[STATE].load(Ordering::Acquire);
         }
-        if state & ROLLED_BACK == COMMITTED && state >> TIME_SHIFT <= time {
+        if state & ROLLED_BACK == COMMITTED
+            && sees(state >> TIME_SHIFT, Phase::of(transaction[END].load(Ordering::Relaxed)))
+        {
             return Verdict::Seen { mark: &transaction[MARK..MARK + self.mark_words] };
         }
         Verdict::Unseen(Version { words: version })
@@ -323,6 +353,7 @@ impl History {
             forgetting: Mutex::default(),
             mark_words,
             snapshot: CachePadded::default(),
+            commit: CachePadded::default(),
         }
     }
 

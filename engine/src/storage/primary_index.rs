@@ -13,10 +13,12 @@
 #![allow(unsafe_code)] // Turns a batch into a page of records under the conditions of `scan_batch`.
 
 use std::ops::Bound;
+use std::sync::Arc;
 
 use crossbeam_epoch::Guard;
 use hyades_types::definition::IndexKind;
 use hyades_types::memory::in_database;
+use parking_lot::RwLock;
 
 use super::hash_index::HashIndex;
 use super::history::Handle;
@@ -24,6 +26,7 @@ use super::ordered_index::key::{ByteString, IndexKey};
 use super::ordered_index::{
     Finger as OrderedFinger, Located as OrderedLocated, OrderedIndex, Vacancy as OrderedVacancy,
 };
+use super::range_notes::RangeNotes;
 use super::record::{OwnedRecord, Record};
 use super::scan_batch::{ScanBatch, ScanDirection, ScanPage};
 
@@ -37,6 +40,8 @@ pub struct PrimaryIndex {
     kind: Kind,
     /// Length of every key, where all have the same.
     fixed_width: Option<usize>,
+    /// Where whoever removes a key leaves a note.
+    notes: RwLock<Option<Arc<RangeNotes>>>,
 }
 
 enum Kind {
@@ -98,7 +103,17 @@ impl PrimaryIndex {
             (IndexKind::Hash, Some(width @ 9..=16)) => Kind::HashWide(HashIndex::new(width)),
             (IndexKind::Hash, _) => Kind::HashBytes(HashIndex::new(0)),
         };
-        PrimaryIndex { kind, fixed_width }
+        PrimaryIndex { kind, fixed_width, notes: RwLock::default() }
+    }
+
+    /// A number that no other index has, nor had.
+    pub(crate) fn id(&self) -> u64 {
+        on_index!(self, ordered index => index.id(), hash index => index.id())
+    }
+
+    /// From now on whoever removes a key leaves a note there.
+    pub(crate) fn note_removals(&self, notes: Option<Arc<RangeNotes>>) {
+        *self.notes.write() = notes;
     }
 
     /// Frees some records; true when the index is empty.
@@ -268,6 +283,9 @@ impl PrimaryIndex {
     pub fn remove(&self, key: &[u8], guard: &Guard) -> bool {
         if !self.accepts_key(key) {
             return false;
+        }
+        if let Some(notes) = &*self.notes.read() {
+            notes.note_removal(key);
         }
         in_database(|| {
             on_index!(

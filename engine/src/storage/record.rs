@@ -200,6 +200,7 @@ impl Record {
     /// Puts `new` in the place of the current row, which the caller then owns, where there are no versions:
     /// in recovery.
     pub fn try_replace(&self, new: Option<&[u8]>, _guard: &Guard) -> Result<Option<OldRow>, Removed> {
+        self.note_replayed();
         let new = new.map(|row| in_database(|| HeapBytes::new(row)));
         self.swap(new).inspect_err(|Removed| {
             if let Some(new) = new {
@@ -207,6 +208,16 @@ impl Record {
                 in_database(|| unsafe { new.free() });
             }
         })
+    }
+
+    /// The row is as a checkpoint has it.
+    pub(super) fn note_checkpointed(&self) {
+        self.writer.store(Handle::CHECKPOINTED.0, Ordering::Relaxed);
+    }
+
+    /// It is not, or not any more, because recovery changes it.
+    fn note_replayed(&self) {
+        self.writer.store(Handle::NONE.0, Ordering::Relaxed);
     }
 
     /// The handle of whoever wrote what is to be read next.
@@ -310,11 +321,21 @@ impl Record {
         Some(version)
     }
 
+    /// Puts pieces of the row in place, in recovery.
+    ///
+    /// # Safety
+    /// Nobody else is there.
+    pub(crate) unsafe fn replay_patch(&self, patch: &[u8], guard: &Guard) {
+        self.note_replayed();
+        // SAFETY: as promised.
+        unsafe { self.overwrite(patch, guard) };
+    }
+
     /// Puts pieces of the row in place.
     ///
     /// # Safety
     /// As for [`Record::patch`], or nobody else is there at all.
-    pub(crate) unsafe fn overwrite(&self, patch: &[u8], _guard: &Guard) {
+    unsafe fn overwrite(&self, patch: &[u8], _guard: &Guard) {
         let Some(row) = handle(self.row.load(Ordering::Acquire)) else { return };
         for (offset, piece) in pieces(patch) {
             // SAFETY: alive as in `row`; not read in place, by the caller's promise.

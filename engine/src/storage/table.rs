@@ -191,6 +191,12 @@ impl TableState {
     ///
     /// Fails on a key or row that this table cannot hold, which means a corrupt log.
     pub fn install(&self, key: &[u8], row: Option<&[u8]>, guard: &Guard) -> Result<()> {
+        self.check_logged(key, row)?;
+        self.set(key, row, guard);
+        Ok(())
+    }
+
+    fn check_logged(&self, key: &[u8], row: Option<&[u8]>) -> Result<()> {
         if !self.index.accepts_key(key) {
             return Err(Error::corrupt(format!(
                 "a logged key of {} bytes does not fit table \"{}\"",
@@ -198,11 +204,19 @@ impl TableState {
                 self.definition.name.name
             )));
         }
-        if let Some(row) = row {
-            self.layout.check(row)?;
+        row.map_or(Ok(()), |row| self.layout.check(row))
+    }
+
+    /// Puts a row there that a checkpoint has; false if its key has one. Fails as [`TableState::install`].
+    pub(crate) fn load(&self, key: &[u8], row: &[u8], guard: &Guard) -> Result<bool> {
+        self.check_logged(key, Some(row))?;
+        let (record, is_new) = self.index.get_or_insert(key, Some(row), guard);
+        if is_new {
+            record.note_checkpointed();
+            self.count_added(1);
+            self.exchange_entries(key, (None, Some(row)), guard);
         }
-        self.set(key, row, guard);
-        Ok(())
+        Ok(is_new)
     }
 
     /// As [`TableState::install`], for a key and a row that a procedure has made for this table.

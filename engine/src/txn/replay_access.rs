@@ -189,7 +189,7 @@ impl Access for ReplayAccess {
         self.write_set.add(table.id(), key, Some(patch));
         // SAFETY: nothing that conflicts with this call runs beside it (module head), and who reads only keys
         // touches no bytes; the rest is this function's contract.
-        unsafe { record.overwrite(patch, guard) };
+        unsafe { record.replay_patch(patch, guard) };
     }
 
     fn delete(&mut self, table: &Arc<Table>, key: &[u8]) {

@@ -78,6 +78,7 @@ use crate::txn::{
 
 mod acquisition;
 mod alteration;
+mod capture;
 mod catalog_change;
 mod comment_change;
 mod escalation;
@@ -136,6 +137,7 @@ pub struct TwoPhaseLocking<P: Protocol> {
     catalog: Arc<Catalog>,
     locks: LockTable<TwoPhaseLocking<P>>,
     purge: purge_queue::Queue,
+    replaced: capture::Replaced,
     histories: Arc<Histories>,
     next_worker: AtomicU64,
     /// A call was logged as a command: gaps may have traces of readers. Never taken back.
@@ -300,7 +302,7 @@ impl<P: Protocol> LockingTransaction<P> {
                     }
                 }
                 UndoAction::State { table, old } => {
-                    self.shared.purge.discard(table.replace_state(old, &guard));
+                    self.shared.purge.discard(self.shared.replaced.put_back(&table, old));
                 }
                 UndoAction::Name => {}
             }
@@ -679,9 +681,12 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
                 self.append_images();
             }
         }
-        let payload =
-            CommitPayload { operations: self.payload.as_bytes(), is_barrier: self.changes_shared_catalog };
-        Some((payload, &mut self.dependencies))
+        let commit = self.begin_commit();
+        Some((CommitPayload { operations: self.payload.as_bytes(), commit }, &mut self.dependencies))
+    }
+
+    fn give_up_commit(&mut self) {
+        self.history.leave_commit();
     }
 
     fn dependencies(&self) -> &P::Dependencies {
@@ -697,7 +702,8 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         };
         self.note_draws_logged();
         for undo in self.undo.drain(..) {
-            if let UndoAction::State { old, .. } = undo.action {
+            if let UndoAction::State { table, old } = undo.action {
+                self.shared.replaced.give_up(&table);
                 self.shared.purge.discard(old);
             }
         }
@@ -715,6 +721,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         self.history.commit(|mark| protocol.write_mark(token, mark));
         // After the rows that stood in tables which now go.
         self.publish_names(token);
+        self.history.leave_commit();
         self.end(handle, trace);
     }
 

@@ -56,6 +56,7 @@ impl Compiler<'_> {
                 let command = LockCommand { tables: tables.clone(), lock: *lock, waits: *waits };
                 Ok(self.simple("LOCK TABLE", Action::Lock(command)))
             }
+            Statement::Checkpoint => Ok(self.simple("CHECKPOINT", Action::Checkpoint)),
             Statement::Show(name) => Ok(self.show(name.clone())),
             Statement::Reset(name) => Ok(self.settings("RESET", SettingsCommand::Reset(name.clone()))),
             Statement::DiscardTemporaries => {

@@ -121,6 +121,7 @@ impl Session {
             Some(Running::Call(run)) => return self.continue_call(statement, parameters, *run, output),
             Some(Running::Filling(run)) => return self.continue_filling(statement, *run, output),
             Some(Running::Lock(plan)) => return self.lock_tables(&plan),
+            Some(Running::Checkpoint(request)) => return self.wait_for_checkpoint(request),
             Some(Running::Schema(run)) => return self.continue_schema(statement, run, output),
             None => {}
         }
@@ -153,6 +154,7 @@ impl Session {
                 self.continue_query(statement, parameters, run, output)
             }
             Action::Lock(_) => self.lock_command(&plan),
+            Action::Checkpoint => self.checkpoint_command(),
             Action::Listen(listen) => self.listen_command(listen),
             Action::Fetch(fetch) => self.fetch(fetch, &plan, output),
             Action::CloseCursor(name) => self.close_cursor(name.as_deref()),

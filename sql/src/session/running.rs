@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hyades_engine::db::Savepoint;
+use hyades_engine::db::{CheckpointRequest, Savepoint};
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, ColumnSource, IndexDefinition, TableDefinition, TableName};
@@ -21,6 +21,7 @@ pub(super) enum Running {
     Schema(SchemaRun),
     /// LOCK TABLE: what it has locked stays so.
     Lock(Arc<Plan>),
+    Checkpoint(CheckpointRequest),
     /// The rows of CREATE TABLE AS; they begin again with the table.
     Filling(Box<QueryRun>),
     Call(Box<CallRun>),

@@ -64,6 +64,7 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
             Statement::Deallocate((name != "all").then_some(name))
         }
         "explain" => return explain(&mut tokens),
+        "checkpoint" => Statement::Checkpoint,
         _ => {
             tokens.at = start;
             return unknown(&tokens, first);
@@ -75,18 +76,8 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
 
 /// A statement of PostgreSQL that is missing here, or no statement at all.
 fn unknown<T>(tokens: &Tokens<'_>, first: &str) -> Result<T> {
-    const MISSING: [&str; 11] = [
-        "checkpoint",
-        "cluster",
-        "comment",
-        "grant",
-        "import",
-        "load",
-        "merge",
-        "reassign",
-        "refresh",
-        "revoke",
-        "security",
+    const MISSING: [&str; 10] = [
+        "cluster", "comment", "grant", "import", "load", "merge", "reassign", "refresh", "revoke", "security",
     ];
     if MISSING.contains(&first) {
         return unsupported(format!("{} is not supported yet", first.to_ascii_uppercase()));

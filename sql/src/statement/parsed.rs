@@ -43,6 +43,7 @@ pub(crate) enum Statement {
     SetTransaction(IsolationModes),
     SetSessionCharacteristics(IsolationModes),
     /// No names: ALL.
+    Checkpoint,
     LockTable {
         tables: Vec<QualifiedName>,
         lock: TableLock,

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{
-    Engine, Flow, Interrupt, Isolation, Logging, LoggingChoice, Savepoint, Schema, TableLock, Work, Worker,
-    open,
+    CheckpointRequest, CheckpointStatus, Engine, Flow, Interrupt, Isolation, Logging, LoggingChoice,
+    Savepoint, Schema, TableLock, Work, Worker, open,
 };
 use hyades_engine::local_arc::LocalArc;
 use hyades_engine::log::durable::Durability;
@@ -114,6 +114,14 @@ impl Engine for TestEngine {
 
     fn temporary_directory(&self) -> Option<Arc<Path>> {
         self.inner.temporary_directory()
+    }
+
+    fn request_checkpoint(&self) -> Result<CheckpointRequest> {
+        self.inner.request_checkpoint()
+    }
+
+    fn checkpoint_status(&self) -> Option<CheckpointStatus> {
+        self.inner.checkpoint_status()
     }
 }
 

@@ -47,6 +47,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "protocol",
             "txn",
             "procedure",
+            "checkpoint",
             "recovery",
             "db",
             "inspect",

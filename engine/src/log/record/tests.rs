@@ -82,8 +82,10 @@ proptest! {
         body in vec(any::<u8>(), 0..200),
         fragment_of in proptest::option::of(any::<u64>()),
         is_barrier: bool,
+        is_phase_odd: bool,
     ) {
-        let record = commit_record(CommitHeader { fragment_of, is_barrier }, &field, &body);
+        let says = Commit { is_barrier, is_phase_odd };
+        let record = commit_record(CommitHeader { fragment_of, commit: says }, &field, &body);
         prop_assert_eq!(record.len() % 8, 0);
         let mut records = Records::new(Lsn(800), &record);
         let decoded = records.next().expect("a record").expect("well-formed");
@@ -98,7 +100,7 @@ proptest! {
             other => panic!("{other:?}"),
         };
         prop_assert_eq!(content, [field, body].concat());
-        prop_assert_eq!(commit.is_barrier, is_barrier);
+        prop_assert_eq!(commit, says);
     }
 
     #[test]

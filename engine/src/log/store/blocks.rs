@@ -41,6 +41,27 @@ pub(crate) fn segments_from(
     Ok(sequences)
 }
 
+/// The last segment of a stripe that begins at or before this position of the stream: what stands there, and
+/// everything behind it, is in it or in later ones. From `first_segment` on.
+pub(crate) fn segment_with(
+    disk: &dyn Disk,
+    directory: &Path,
+    identity: &LogIdentity,
+    first_segment: u64,
+    position: Lsn,
+) -> Result<u64> {
+    let mut found = first_segment;
+    for sequence in segments_from(disk, directory, identity.incarnation, first_segment)? {
+        let path = segment_path(directory, identity.incarnation, sequence);
+        match open_segment(disk, &path, identity, sequence, None)? {
+            Ok((_, header)) if header.position <= position.0 => found = sequence,
+            // Not in use, or damaged, which whoever reads the log comes upon.
+            _ => break,
+        }
+    }
+    Ok(found)
+}
+
 struct Segment {
     file: Box<dyn File>,
     path: PathBuf,
@@ -216,6 +237,20 @@ impl BlockReader {
         into.extend_from_slice(&self.window[payload]);
         self.segment.offset += block_bytes(header.payload_bytes) as u64;
         Ok(None)
+    }
+
+    /// Steps behind the blocks of the current segment that begin before this position.
+    pub(super) fn skip_before(&mut self, position: Lsn) -> Result<()> {
+        let identity = self.identity;
+        while !self.is_segment_full() {
+            let bytes = self.view(self.segment.offset, BLOCK_HEADER_BYTES)?;
+            let Ok(header) = decode_block_header(bytes, &identity) else { break };
+            if header.position >= position.0 {
+                break;
+            }
+            self.segment.offset += block_bytes(header.payload_bytes) as u64;
+        }
+        Ok(())
     }
 
     fn is_segment_full(&self) -> bool {

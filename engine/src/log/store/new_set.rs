@@ -27,7 +27,7 @@ struct NewLog {
 pub(crate) struct NewFileLogs {
     disk: Arc<dyn Disk>,
     logs: Vec<NewLog>,
-    /// What a start that was cut short has left in the way.
+    /// What a start that was cut short has left in the way, and what no checkpoint needs.
     leftovers: Vec<PathBuf>,
     preparer: Arc<Preparer>,
 }
@@ -40,6 +40,7 @@ impl NewFileLogs {
         incarnation: &mut Incarnation,
         buffers: &[Arc<LogBuffer>],
     ) -> Result<NewFileLogs> {
+        let known: Vec<u64> = manifest.incarnations.iter().map(|incarnation| incarnation.number).collect();
         let mut logs = Vec::new();
         let mut leftovers = Vec::new();
         for (log, buffer) in buffers.iter().enumerate() {
@@ -56,7 +57,7 @@ impl NewFileLogs {
                     &room,
                     stripe,
                 );
-                leftovers.extend(supply.examine()?);
+                leftovers.extend(supply.examine(|number| !known.contains(&number))?);
                 incarnation.segments_ahead = Some(supply.ahead());
                 stripes.push(Arc::new(supply));
             }

@@ -1,10 +1,12 @@
 //! The files of an incarnation that is in the manifest: checked, synced, read, trimmed.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use hyades_types::error::{Error, Result, sqlstate};
 
+use super::blocks::segment_with;
 use super::reader::{LogReader, sync_log};
 use super::trim::trim_log;
 use super::{LogFiles, parse_segment_name};
@@ -12,6 +14,7 @@ use crate::config::Config;
 use crate::disk::Disk;
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::set::{LogSet, LogSource};
+use crate::lsn::Lsn;
 
 /// See the file head.
 pub(crate) struct FileLogs {
@@ -23,6 +26,23 @@ impl FileLogs {
     pub(crate) fn new(config: &Config, manifest: &Manifest, incarnation: &Incarnation) -> FileLogs {
         let files = |log| manifest.log_files(&config.data_directory, incarnation, log);
         FileLogs { disk: Arc::clone(&config.disk), logs: (0..incarnation.logs).map(files).collect() }
+    }
+}
+
+impl FileLogs {
+    fn remove_segments(&self, directory: &Path, incarnation: u64, goes: impl Fn(u64) -> bool) {
+        let remove = || -> io::Result<()> {
+            for name in self.disk.list(directory)? {
+                let found = parse_segment_name(&name);
+                if found.is_some_and(|(number, sequence)| number == incarnation && goes(sequence)) {
+                    self.disk.remove(&directory.join(name))?;
+                }
+            }
+            Ok(())
+        };
+        if let Err(error) = remove() {
+            tracing::warn!(%error, "segments in \"{}\" that are not needed stay", directory.display());
+        }
     }
 }
 
@@ -69,8 +89,34 @@ impl LogSet for FileLogs {
         sync_log(self.disk.as_ref(), &self.logs[log])
     }
 
-    fn source(&self, log: usize) -> Result<Box<dyn LogSource>> {
-        Ok(Box::new(LogReader::open(&self.disk, &self.logs[log])?))
+    fn source(&self, log: usize, from: Lsn) -> Result<Box<dyn LogSource>> {
+        Ok(Box::new(LogReader::open_at(&self.disk, &self.logs[log], from)?))
+    }
+
+    fn segments_from(&self, log: usize, position: Lsn) -> Result<Vec<u64>> {
+        let files = &self.logs[log];
+        let directories = files.directories.iter().zip(&files.first_segments);
+        directories
+            .map(|(directory, first)| {
+                segment_with(self.disk.as_ref(), directory, &files.identity, *first, position)
+            })
+            .collect()
+    }
+
+    fn remove_given_up(&self) {
+        for files in &self.logs {
+            for (directory, first) in files.directories.iter().zip(&files.first_segments) {
+                self.remove_segments(directory, files.identity.incarnation, |sequence| sequence < *first);
+            }
+        }
+    }
+
+    fn remove(&self) {
+        for files in &self.logs {
+            for directory in &files.directories {
+                self.remove_segments(directory, files.identity.incarnation, |_| true);
+            }
+        }
     }
 
     fn place(&self, log: usize) -> String {

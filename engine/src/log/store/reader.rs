@@ -30,12 +30,13 @@
 
 mod beyond_damage;
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use hyades_types::error::{Error, Result};
 
 use super::LogFiles;
-use super::blocks::{Behind, BlockReader, StripeEnd, Wanted, segments_from};
+use super::blocks::{Behind, BlockReader, StripeEnd, Wanted, segment_with, segments_from};
 use crate::disk::Disk;
 use crate::log::record::record_length;
 use crate::log::set::{Chunk, LogEnd, LogSource, Tail};
@@ -79,20 +80,62 @@ pub struct LogReader {
 }
 
 impl LogReader {
-    /// Opens a log at its first segments. A missing or foreign one is an error: segments exist before the
-    /// manifest names them.
+    /// Opens a log at its first log record that still counts. A missing or foreign segment is an error:
+    /// segments exist before the manifest names them.
     pub fn open(disk: &Arc<dyn Disk>, files: &LogFiles) -> Result<LogReader> {
+        LogReader::open_at(disk, files, Lsn::ZERO)
+    }
+
+    /// As [`LogReader::open`], but reads only from the log record on that begins here.
+    pub fn open_at(disk: &Arc<dyn Disk>, files: &LogFiles, from: Lsn) -> Result<LogReader> {
+        let from = from.max(files.start);
         let mut stripes = Vec::new();
         let mut positions = Vec::new();
         for (directory, first) in files.directories.iter().zip(&files.first_segments) {
-            let opened = BlockReader::open(disk, directory, files.identity, *first, files.prepared_ahead)?;
+            let segment = match from {
+                Lsn::ZERO => *first,
+                from => segment_with(disk.as_ref(), directory, &files.identity, *first, from)?,
+            };
+            let opened = BlockReader::open(disk, directory, files.identity, segment, files.prepared_ahead)?;
             stripes.push(opened.0);
             positions.push(opened.1);
         }
-        // The first of those that begin together.
-        let turn = (0..stripes.len()).min_by_key(|stripe| positions[*stripe]).unwrap_or(0);
+        if from == Lsn::ZERO {
+            // The first of those that begin together.
+            let turn = (0..stripes.len()).min_by_key(|stripe| positions[*stripe]).unwrap_or(0);
+            let position = positions.get(turn).copied().unwrap_or(Lsn::ZERO);
+            return Ok(LogReader::new(stripes, turn, position));
+        }
+        // The segment that begins last, still not behind `from`; the other stripes go on from there. Of the
+        // first segments, which all say that they begin at 0, the first does.
+        let turn = (0..stripes.len()).min_by_key(|stripe| Reverse(positions[*stripe])).unwrap_or(0);
         let position = positions.get(turn).copied().unwrap_or(Lsn::ZERO);
-        Ok(LogReader::new(stripes, turn, position))
+        for (number, stripe) in stripes.iter_mut().enumerate() {
+            if number != turn {
+                stripe.skip_before(position)?;
+            }
+        }
+        let mut reader = LogReader::new(stripes, turn, position);
+        reader.skip_to(from)?;
+        Ok(reader)
+    }
+
+    /// Reads blocks up to the one with this position, where a log record begins, and drops what stands before
+    /// it.
+    fn skip_to(&mut self, from: Lsn) -> Result<()> {
+        while self.end.is_none() && self.position < from {
+            self.pending.clear();
+            self.chunk_start = self.position.0;
+            self.read_block()?;
+        }
+        let skipped = (from.0.min(self.position.0) - self.chunk_start) as usize;
+        self.pending.drain(..skipped);
+        self.chunk_start += skipped as u64;
+        if self.end.is_some() {
+            // The log is shorter than that.
+            self.find_whole_records()?;
+        }
+        Ok(())
     }
 
     fn new(stripes: Vec<BlockReader>, turn: usize, position: Lsn) -> LogReader {

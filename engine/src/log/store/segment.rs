@@ -121,8 +121,9 @@ impl SegmentSupply {
     }
 
     /// Looks whether the log's directory can be used, and returns what a start that was cut short has
-    /// left in it. Writes nothing.
-    pub(crate) fn examine(&self) -> Result<Vec<PathBuf>> {
+    /// left in it, or a checkpoint that gave up whole incarnations, which the manifest does not know any
+    /// more. Writes nothing.
+    pub(crate) fn examine(&self, is_given_up: impl Fn(u64) -> bool) -> Result<Vec<PathBuf>> {
         let names = match self.disk.list(&self.directory) {
             Ok(names) => names,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -133,7 +134,7 @@ impl SegmentSupply {
         };
         let mut leftovers = Vec::new();
         for name in &names {
-            leftovers.extend(self.leftover(name)?);
+            leftovers.extend(self.leftover(name, &is_given_up)?);
         }
         Ok(leftovers)
     }
@@ -175,7 +176,7 @@ impl SegmentSupply {
     /// A start that was cut short before the manifest knew of it leaves empty segments of this incarnation:
     /// they go. Anything else in the directory that is no segment, or holds log records nobody knows of, is
     /// refused.
-    fn leftover(&self, name: &str) -> Result<Option<PathBuf>> {
+    fn leftover(&self, name: &str, is_given_up: impl Fn(u64) -> bool) -> Result<Option<PathBuf>> {
         let path = self.directory.join(name);
         let refuse = |reason: &str| {
             let message = format!("\"{}\" stands in the way of a new log: {reason}", path.display());
@@ -183,7 +184,9 @@ impl SegmentSupply {
         };
         match parse_segment_name(name) {
             None => return refuse("it is not a file of Hyades"),
-            Some((incarnation, _)) if incarnation < self.identity.incarnation => return Ok(None),
+            Some((incarnation, _)) if incarnation < self.identity.incarnation => {
+                return Ok(is_given_up(incarnation).then_some(path));
+            }
             Some((incarnation, _)) if incarnation > self.identity.incarnation => {
                 return refuse("it is newer than the manifest");
             }

@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::disk::Disk;
 use crate::disk::controlled::ControlledDisk;
 use crate::log::manifest::Manifest;
-use crate::log::record::RecordBody;
+use crate::log::record::{Commit, RecordBody};
 use crate::log::set::LogSource;
 use crate::log::store::LogReader;
 
@@ -36,7 +36,8 @@ fn fixture(logs: usize) -> Fixture {
 
 impl Fixture {
     fn commit(&self, worker: usize, dependencies: &mut Dependencies, is_barrier: bool) -> LsnVector {
-        self.commit_payload(worker, dependencies, &CommitPayload { operations: b"operations", is_barrier })
+        let commit = Commit { is_barrier, ..Commit::default() };
+        self.commit_payload(worker, dependencies, &CommitPayload { operations: b"operations", commit })
     }
 
     fn commit_payload(
@@ -254,7 +255,8 @@ fn a_large_transaction_keeps_its_log_and_carries_its_flags_on_the_last_fragment(
     let fixture = fixture(2);
     let taurus = &fixture.taurus;
     let operations = vec![5; 200_000];
-    let payload = CommitPayload { operations: &operations, is_barrier: true };
+    let payload =
+        CommitPayload { operations: &operations, commit: Commit { is_barrier: true, ..Commit::default() } };
     let mut dependencies = taurus.new_dependencies();
     taurus.begin(&mut dependencies);
     let mut progress = AppendProgress::default();
@@ -290,7 +292,7 @@ fn anchors_hold_durable_positions_only_and_the_floor_follows() {
     let fixture = fixture(2);
     let taurus = &fixture.taurus;
     let floor = || taurus.anchors.floor(0);
-    let payload = CommitPayload { operations: &[1; 400], is_barrier: false };
+    let payload = CommitPayload { operations: &[1; 400], commit: Commit::default() };
     let mut last = Lsn::ZERO;
     for number in 0..3000 {
         let mut dependencies = taurus.new_dependencies();

@@ -26,9 +26,9 @@ pub(super) fn append<'a>(
         Append::Done(place) => place,
         Append::Wait(ticket) => return Ok(Append::Wait(ticket)),
     };
-    taurus.freeze(dependencies, payload.is_barrier);
+    taurus.freeze(dependencies, payload.commit.is_barrier);
     let vector = dependencies.vector.entries();
-    let commit = CommitHeader { fragment_of: None, is_barrier: payload.is_barrier };
+    let commit = CommitHeader { fragment_of: None, commit: payload.commit };
     let anchor = |of| taurus.anchors.published(log, of);
     let mut header = Vec::new();
     let write_field = |header: &mut Vec<u8>| compress(vector, anchor, header);

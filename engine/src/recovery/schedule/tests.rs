@@ -111,7 +111,7 @@ fn run_logs(
     let checker = Arc::new(Checker::default());
     let sources = logs.into_iter().map(|records| {
         let end = records.last().map_or(0, |record| record.end);
-        (SyntheticSource { records: records.into_iter(), batch_records }, end)
+        (SyntheticSource { records: records.into_iter(), batch_records }, 0..end)
     });
     let result = run(sources.collect(), Arc::clone(&checker), options);
     (result, checker)
@@ -192,8 +192,8 @@ fn a_log_far_ahead_is_bounded_by_its_window() {
         .collect();
     let checker = Arc::new(Counter::default());
     let sources = vec![
-        (SyntheticSource { records: first.into_iter(), batch_records: 1 }, u64::MAX),
-        (SyntheticSource { records: second.into_iter(), batch_records: 1000 }, count * RECORD),
+        (SyntheticSource { records: first.into_iter(), batch_records: 1 }, 0..u64::MAX),
+        (SyntheticSource { records: second.into_iter(), batch_records: 1000 }, 0..count * RECORD),
     ];
     let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Parallel, is_total: false };
     assert_eq!(run(sources, Arc::clone(&checker), options).unwrap().transactions, 2000 + count);
@@ -236,7 +236,7 @@ fn the_first_error_stops_all_workers() {
     let written = random_logs(3, 3, 3000, 3);
     let sources = written.into_iter().map(|records| {
         let end = records.last().map_or(0, |record| record.end);
-        (SyntheticSource { records: records.into_iter(), batch_records: 10 }, end)
+        (SyntheticSource { records: records.into_iter(), batch_records: 10 }, 0..end)
     });
     let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Parallel, is_total: false };
     let error = run(sources.collect(), Arc::new(Failing), options).unwrap_err();

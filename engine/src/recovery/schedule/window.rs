@@ -61,6 +61,11 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// Of a log that is replayed from here on.
+    pub(crate) fn beginning_at(position: u64) -> Window {
+        Window { finished_to: position, ..Window::default() }
+    }
+
     /// Opens a slot for the records from where the last slot ends up to `end`.
     pub(crate) fn open(&mut self, end: u64) -> OpenSlot {
         let start = self.slots.back().map_or(self.finished_to, |last| last.end);

@@ -8,11 +8,12 @@ use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::memory::in_database;
 
 use super::chunks::{self, CHUNK_WORDS, Chunk};
+use super::phase::{LAST_POSITION, Phase};
 use super::snapshots::Snapshot;
 use super::{
     COMMITTED, COMMITTING, END, Forgettable, GIVEN_BACK, Handle, Histories, History, KEPT, KIND, KIND_BITS,
-    LARGE_PATCH, LAST_POSITION, MARK, NO_ROW, OWN_ROW, PADDING, PATCH, PREVIOUS, ROLLED_BACK,
-    ROW_BEHIND_RECORD, RUNNING, STATE, TIME_SHIFT, TRANSACTION, UNCHANGED, VALUE, WORD_BYTES,
+    LARGE_PATCH, MARK, NO_ROW, OWN_ROW, PADDING, PATCH, PREVIOUS, ROLLED_BACK, ROW_BEHIND_RECORD, RUNNING,
+    STATE, TIME_SHIFT, TRANSACTION, UNCHANGED, VALUE, WORD_BYTES,
 };
 use crate::storage::heap_bytes::HeapBytes;
 use crate::storage::row::{invert, overwrite};
@@ -306,7 +307,7 @@ impl HistoryWriter {
         // SAFETY: forgotten only after it has ended.
         let words = unsafe { chunks::words(chunk, begin) };
         write_mark(&words[MARK..MARK + self.histories.mark_words]);
-        words[END].store(self.next, Ordering::Relaxed);
+        words[END].store(self.commit_phase().with_position(self.next), Ordering::Relaxed);
         words[KEPT].store(self.kept_bytes, Ordering::Relaxed);
         // Invariant 2: whoever reads the clock later finds at least this.
         words[STATE].store(COMMITTING, Ordering::Relaxed);
@@ -316,6 +317,24 @@ impl HistoryWriter {
             self.history.kept_bytes.fetch_add(std::mem::take(&mut self.kept_bytes), Ordering::Relaxed);
         }
         self.history.ended.store(self.next, Ordering::Release);
+    }
+
+    /// The transaction is about to reserve the place of its log record, in this phase, which lasts for it
+    /// until [`HistoryWriter::leave_commit`]. In between it waits for nothing.
+    #[inline]
+    pub(crate) fn begin_commit(&mut self) -> Phase {
+        self.history.commit.enter(&self.histories.phase)
+    }
+
+    /// It has committed, and everybody can see it; or it does not commit, or not yet.
+    #[inline]
+    pub(crate) fn leave_commit(&mut self) {
+        self.history.commit.leave();
+    }
+
+    /// The phase that the open transaction commits in. One that has no log record is in none in particular.
+    fn commit_phase(&self) -> Phase {
+        self.history.commit.phase()
     }
 
     /// Forgets what nobody needs any more of this worker's history, if it is worthwhile. Between
@@ -347,6 +366,7 @@ impl HistoryWriter {
 
 impl Drop for HistoryWriter {
     fn drop(&mut self) {
+        self.leave_commit();
         if self.transaction.is_some() {
             // Its thread panics: what it has written stays invisible.
             return;
@@ -383,7 +403,7 @@ impl History {
                 waits_for_snapshot = is_followed;
                 break;
             }
-            position = words[END].load(Ordering::Relaxed);
+            position = Phase::position_of(words[END].load(Ordering::Relaxed));
         }
         if position > from {
             // Invariant 4.
@@ -399,7 +419,7 @@ impl History {
         let mut position = from;
         let mut freed = 0;
         while let Some((begin, words)) = self.transaction_from(position, to, guard) {
-            position = words[END].load(Ordering::Relaxed);
+            position = Phase::position_of(words[END].load(Ordering::Relaxed));
             let kept = words[KEPT].load(Ordering::Relaxed);
             if kept > 0 {
                 self.free_rows(begin, position, guard);

@@ -266,7 +266,7 @@ impl<P: Protocol> LockingTransaction<P> {
         state: TableState,
         change: &CatalogChange,
     ) -> Flow<()> {
-        let old = table.replace_state(Arc::new(state), &epoch::pin());
+        let old = self.shared.replaced.replace(&table, Arc::new(state));
         self.note_change(UndoAction::State { table, old }, change)
     }
 

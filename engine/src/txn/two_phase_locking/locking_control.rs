@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use crossbeam_epoch as epoch;
 
+use super::capture::Replaced;
 use super::index_entries::NewEntries;
 use super::purge_queue::Queue;
 use super::{LOCK_BUCKETS, LockingTransaction, PLACE_NOTES, Purger, TwoPhaseLocking};
@@ -17,7 +18,7 @@ use crate::storage::catalog::Catalog;
 use crate::storage::history::{Forgettable, Handle, Histories, HistoryWriter};
 use crate::storage::primary_index::Finger;
 use crate::txn::lock_table::{LockTable, Trail, TransactionId};
-use crate::txn::{Control, Isolation, Transaction};
+use crate::txn::{Captured, Control, Isolation, Transaction};
 
 impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
     type Transaction = LockingTransaction<P>;
@@ -30,6 +31,7 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
             catalog,
             locks: LockTable::new(LOCK_BUCKETS),
             purge: Queue::default(),
+            replaced: Replaced::default(),
             next_worker: AtomicU64::new(1),
             has_commands: AtomicBool::new(false),
             logs_images: config.command_images,
@@ -80,6 +82,10 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
 
     fn tombstones(&self) -> usize {
         self.purge.len()
+    }
+
+    fn capture(&self, before: &mut dyn FnMut(), after: &mut dyn FnMut()) -> Captured {
+        self.capture_phase(before, after)
     }
 }
 

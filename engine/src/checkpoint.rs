@@ -1,0 +1,41 @@
+//! Checkpoints: the state at a point in time, so that a restart need not replay all logs, and logs need not
+//! be kept for ever. Nobody is stopped for one.
+//!
+//! ```text
+//!   phase k ends ---> walkers read {phase <= k} ---> parts, contents ---> logs durable so far ---> manifest
+//!   (storage::history::phase)   (walk)                (part, contents)                              |
+//!       S, from      C                                                                              v
+//!                                                          segments, incarnations and files that nobody
+//!                                                          needs go
+//! ```
+//!
+//! The set of the transactions of phase `k` and before is closed under dependencies, so a checkpoint is
+//! exact: it fits records that are data and records that are calls, under every protocol. A restart loads it
+//! (`load`) and replays what its logs hold from `from` on, but passes what the checkpoint holds
+//! ([`crate::log::manifest::Checkpoint`]).
+//!
+//! Files: `checkpoints/<number>.contents` says what is in it, `<number>-<writer>.part` are rows. Only what
+//! has changed since the checkpoint before is written; the contents name the rest where it lies.
+//!
+//! Invariants:
+//! 1. A checkpoint counts when the manifest names it: after its files are durable, and after the logs are
+//!    durable up to what it holds. A crash at any moment leaves the one before.
+//! 2. The last two are kept, with all that replay needs behind the older of them (pitfall 28).
+//! 3. The tables are those that were committed in the phase, with the states that were committed
+//!    (`txn::two_phase_locking`, `capture`).
+//!
+//! Reference: CALC (SIGMOD 2016) for the phases; SiloR (OSDI 2014) for parallel writing and loading;
+//! pitfalls 15, 27, 28.
+
+mod base64_text;
+mod checkpointer;
+pub(crate) mod contents;
+pub(crate) mod load;
+mod merge;
+mod part;
+pub(crate) mod schema;
+mod take;
+mod walk;
+
+pub(crate) use self::checkpointer::Checkpointer;
+pub use self::checkpointer::{CheckpointRequest, CheckpointStatus};

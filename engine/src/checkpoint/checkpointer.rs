@@ -1,0 +1,235 @@
+//! The thread that takes checkpoints, those who ask for one, and what they can see of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use hyades_types::error::{Error, Result, sqlstate};
+use parking_lot::{Condvar, Mutex};
+
+use super::contents;
+use super::load::Loaded;
+use super::take::{Capture, Taken, Taker, is_shut_down};
+use crate::config::Config;
+use crate::log::Logs;
+use crate::ticket::{Signal, Ticket, ticket};
+
+/// How often it is looked whether one is due.
+const LOOK: Duration = Duration::from_millis(200);
+/// After one that failed the next that nobody has asked for is tried after this.
+const AFTER_FAILURE: Duration = Duration::from_secs(30);
+
+/// The last checkpoint of a running database, and the one that is being taken.
+#[derive(Clone, Debug, Default)]
+pub struct CheckpointStatus {
+    /// Of the last one; 0 if there is none.
+    pub number: u64,
+    /// Seconds since 1970 when its phase ended.
+    pub taken_at: u64,
+    /// What it took.
+    pub seconds: f64,
+    pub rows: u64,
+    /// Of all that it is made of, and of what was written for it.
+    pub bytes: u64,
+    pub written_bytes: u64,
+    /// One is being taken.
+    pub is_running: bool,
+    /// Since the start of the process.
+    pub taken: u64,
+    pub failed: u64,
+    /// Why the last attempt failed, unless one has succeeded since.
+    pub failure: Option<String>,
+    /// Bytes of log records that a restart would have to replay.
+    pub bytes_to_replay: u64,
+}
+
+/// A request for a checkpoint.
+pub struct CheckpointRequest {
+    ticket: Ticket,
+    outcome: Arc<Mutex<Option<Result<()>>>>,
+}
+
+impl CheckpointRequest {
+    /// Fires when the checkpoint has been taken, or has failed.
+    pub fn ticket(&self) -> Ticket {
+        self.ticket.clone()
+    }
+
+    /// What became of it; `None` until the ticket has fired.
+    pub fn outcome(&self) -> Option<Result<()>> {
+        self.outcome.lock().clone()
+    }
+}
+
+/// Somebody who waits for the next one that begins.
+struct Waiting {
+    outcome: Arc<Mutex<Option<Result<()>>>>,
+    signal: Signal,
+}
+
+#[derive(Default)]
+struct Requests {
+    waiting: Vec<Waiting>,
+    is_stopping: bool,
+}
+
+struct Shared {
+    requests: Mutex<Requests>,
+    bell: Condvar,
+    status: Mutex<CheckpointStatus>,
+    logs: Arc<Logs>,
+}
+
+/// The thread that takes checkpoints: when asked, and when a restart would take too long.
+pub(crate) struct Checkpointer {
+    shared: Arc<Shared>,
+    stop: Arc<AtomicBool>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Checkpointer {
+    /// `loaded`: what the database was recovered from. `replay_rate`: bytes of log in a second, as the last
+    /// recovery did, or as one may be expected to.
+    pub(crate) fn start(
+        config: &Config,
+        logs: &Arc<Logs>,
+        capture: Capture,
+        loaded: Option<Loaded>,
+        replay_rate: f64,
+    ) -> Result<Checkpointer> {
+        let mut status = CheckpointStatus::default();
+        if let Some(loaded) = &loaded {
+            status.number = loaded.contents.number;
+            status.taken_at = loaded.contents.taken_at;
+            (status.rows, status.bytes) = (loaded.rows(), loaded.bytes());
+        }
+        let shared = Arc::new(Shared {
+            requests: Mutex::default(),
+            bell: Condvar::new(),
+            status: Mutex::new(status),
+            logs: Arc::clone(logs),
+        });
+        let stop = Arc::default();
+        let taker = Taker::new(config, logs, capture, loaded, Arc::clone(&stop));
+        let most_bytes = most_bytes_to_replay(config, replay_rate);
+        let (working, config) = (Arc::clone(&shared), config.clone());
+        let work = move || working.work(taker, most_bytes, &config);
+        let thread = crate::sync::spawn("hyades-checkpoint".to_owned(), work)
+            .map_err(|error| Error::io("could not start the thread for checkpoints", &error))?;
+        Ok(Checkpointer { shared, stop, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Asks for a checkpoint of what is committed now.
+    pub(crate) fn request(&self) -> CheckpointRequest {
+        let (ticket, signal) = ticket();
+        let outcome = Arc::default();
+        let mut requests = self.shared.requests.lock();
+        if requests.is_stopping {
+            *Mutex::lock(&outcome) = Some(Err(is_shut_down()));
+        } else {
+            requests.waiting.push(Waiting { outcome: Arc::clone(&outcome), signal });
+            self.shared.bell.notify_one();
+        }
+        CheckpointRequest { ticket, outcome }
+    }
+
+    pub(crate) fn status(&self) -> CheckpointStatus {
+        let bytes_to_replay = self.shared.logs.bytes_to_replay();
+        CheckpointStatus { bytes_to_replay, ..self.shared.status.lock().clone() }
+    }
+
+    /// Gives up the one that is being taken, and ends the thread.
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::SeqCst);
+        self.shared.requests.lock().is_stopping = true;
+        self.shared.bell.notify_one();
+        if let Some(thread) = self.thread.lock().take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread for checkpoints panicked");
+        }
+        for waiting in std::mem::take(&mut self.shared.requests.lock().waiting) {
+            waiting.answer(&Err(is_shut_down()));
+        }
+    }
+}
+
+impl Drop for Checkpointer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// So much log may have to be replayed before a checkpoint is taken that nobody asked for; zero for any.
+fn most_bytes_to_replay(config: &Config, replay_rate: f64) -> u64 {
+    let by_size = config.checkpoint_log_bytes;
+    let by_time = config.recovery_target.map(|target| {
+        // While the checkpoint is taken, the log grows.
+        (target.as_secs_f64() * replay_rate / 2.0) as u64
+    });
+    let bounds = [by_time, Some(by_size).filter(|bytes| *bytes > 0)];
+    bounds.into_iter().flatten().min().unwrap_or(0)
+}
+
+impl Waiting {
+    fn answer(self, outcome: &Result<()>) {
+        *self.outcome.lock() = Some(outcome.clone());
+        self.signal.fire();
+    }
+}
+
+impl Shared {
+    fn work(&self, mut taker: Taker, most_bytes: u64, config: &Config) {
+        let mut not_before: Option<Instant> = None;
+        loop {
+            let asked = {
+                let mut requests = self.requests.lock();
+                if requests.waiting.is_empty() && !requests.is_stopping {
+                    self.bell.wait_for(&mut requests, LOOK);
+                }
+                if requests.is_stopping {
+                    return;
+                }
+                std::mem::take(&mut requests.waiting)
+            };
+            let may_begin = not_before.is_none_or(|time| crate::sync::now() >= time);
+            let is_due = most_bytes > 0 && may_begin && self.logs.bytes_to_replay() >= most_bytes;
+            if asked.is_empty() && !is_due {
+                continue;
+            }
+            self.status.lock().is_running = true;
+            let outcome = taker.take(asked.is_empty());
+            not_before = outcome.is_err().then(|| crate::sync::now() + AFTER_FAILURE);
+            self.note(&outcome, config);
+            let outcome = outcome.map(drop);
+            asked.into_iter().for_each(|waiting| waiting.answer(&outcome));
+        }
+    }
+
+    fn note(&self, outcome: &Result<Taken>, config: &Config) {
+        let mut status = self.status.lock();
+        status.is_running = false;
+        match outcome {
+            Ok(taken) => {
+                status.number = taken.number;
+                status.taken_at = taken.taken_at;
+                status.seconds = taken.seconds;
+                (status.rows, status.bytes) = (taken.rows, taken.bytes);
+                status.written_bytes = taken.written_bytes;
+                status.taken += 1;
+                status.failure = None;
+                let (number, rows, seconds) = (taken.number, taken.rows, taken.seconds);
+                let (bytes, written) = (taken.bytes, taken.written_bytes);
+                tracing::info!(number, rows, bytes, written, seconds, "a checkpoint was taken");
+            }
+            Err(error) if error.sqlstate() == sqlstate::ADMIN_SHUTDOWN => {}
+            Err(error) => {
+                status.failed += 1;
+                status.failure = Some(error.to_string());
+                let directory = contents::directory(&config.data_directory);
+                tracing::error!(%error, "a checkpoint in \"{}\" failed; the one before counts", directory.display());
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The catalog as operations that make it: what checkpoints and copies begin with.
+
+use crossbeam_epoch as epoch;
+use hyades_types::definition::{CatalogChange, TableDefinition, TableId};
+use hyades_types::error::{Error, Result};
+
+use crate::log::record::{Operation, Operations, OperationsWriter};
+use crate::storage::catalog::{Catalog, CatalogView};
+
+/// Adds what makes this catalog of an empty one, in which these tables have these definitions and no rows.
+pub(crate) fn write(
+    catalog: &Catalog,
+    tables: impl Iterator<Item = (TableId, TableDefinition)>,
+    into: &mut OperationsWriter,
+) -> Result<()> {
+    for stored in catalog.types() {
+        let definition = stored.enum_type.definition().clone();
+        into.change_catalog(&CatalogChange::CreateType { definition })?;
+    }
+    for change in catalog.schemas().changes() {
+        into.change_catalog(&change)?;
+    }
+    for (id, definition) in tables {
+        into.change_catalog(&CatalogChange::CreateTable { id, definition })?;
+    }
+    for routine in catalog.routines() {
+        let (id, definition) = (routine.id, routine.definition.clone());
+        into.change_catalog(&CatalogChange::CreateRoutine { id, definition, replaces: None })?;
+    }
+    for sequence in catalog.sequences().into_iter().filter(|sequence| !sequence.id.is_temporary()) {
+        let (id, definition) = (sequence.id, sequence.definition.clone());
+        into.change_catalog(&CatalogChange::CreateSequence { id, definition })?;
+        into.sequence(id, sequence.state());
+    }
+    for (on, text) in catalog.comments().iter() {
+        let (on, text) = (on.clone(), Some(text.to_string()));
+        into.change_catalog(&CatalogChange::Comment { on, text })?;
+    }
+    Ok(())
+}
+
+/// Makes it again.
+pub(super) fn apply(operations: &[u8], catalog: &Catalog) -> Result<()> {
+    let guard = epoch::pin();
+    for operation in Operations::new(operations) {
+        match operation.map_err(|malformed| damaged(malformed.reason))? {
+            Operation::Catalog(change) => catalog.apply(&change, &guard)?,
+            Operation::Sequence { sequence, state } => catalog.raise_sequence(sequence, state),
+            Operation::Put { .. } | Operation::Delete { .. } | Operation::Command(_) => {
+                return Err(damaged("there are rows among the schema"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn damaged(reason: &str) -> Error {
+    Error::corrupt(format!("the checkpoint is damaged: {reason}"))
+}

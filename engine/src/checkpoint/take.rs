@@ -1,0 +1,341 @@
+//! Taking a checkpoint: from the end of a phase to the manifest.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use hyades_types::definition::TableId;
+use hyades_types::error::{Error, Result, sqlstate};
+use parking_lot::Mutex;
+
+use super::contents::{Contents, PartFile, TableContents, directory, remove_others};
+use super::load::Loaded;
+use super::part::{PartNumber, PartReader, PartWriter};
+use super::schema;
+use super::walk::{Known, RANGE_BYTES, Walk, Walker};
+use crate::config::Config;
+use crate::disk::restrict;
+use crate::log::manifest::Checkpoint;
+use crate::log::record::OperationsWriter;
+use crate::log::{Beginning, Logs};
+use crate::lsn::LsnVector;
+use crate::mutant::{self, Mutant};
+use crate::storage::range_notes::RangeNotes;
+use crate::sync::Priority;
+use crate::txn::Captured;
+
+/// A part file is sparse when less than one of so many bytes is used,
+const SPARSE_SHARE: u64 = 4;
+/// and it has at least so many.
+const SPARSE_BYTES: u64 = 16 << 20;
+/// How often it is looked whether the logs are durable, beside being woken.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Ends a phase: [`crate::txn::Control::capture`].
+pub(crate) type Capture = Box<dyn Fn(&mut dyn FnMut(), &mut dyn FnMut()) -> Captured + Send + Sync>;
+
+/// There will be no checkpoint.
+pub(super) fn is_shut_down() -> Error {
+    Error::input(sqlstate::ADMIN_SHUTDOWN, "the database is being shut down")
+}
+
+/// What has come of it.
+#[derive(Clone, Debug)]
+pub(super) struct Taken {
+    pub(super) number: u64,
+    pub(super) taken_at: u64,
+    pub(super) seconds: f64,
+    pub(super) rows: u64,
+    pub(super) bytes: u64,
+    pub(super) written_bytes: u64,
+}
+
+/// What the next checkpoint builds on.
+struct Base {
+    contents: Contents,
+    tables: HashMap<TableId, Known>,
+    /// Where the histories had come when its phase ended.
+    ended: Vec<u64>,
+}
+
+/// Takes one after the other.
+pub(super) struct Taker {
+    config: Config,
+    logs: Arc<Logs>,
+    capture: Capture,
+    base: Option<Base>,
+    directory: PathBuf,
+    is_stopping: Arc<AtomicBool>,
+}
+
+/// Where the logs stood when the phase began to end, and when it had ended.
+struct Positions {
+    beginning: Beginning,
+    settled: Vec<u64>,
+}
+
+impl Taker {
+    pub(super) fn new(
+        config: &Config,
+        logs: &Arc<Logs>,
+        capture: Capture,
+        loaded: Option<Loaded>,
+        is_stopping: Arc<AtomicBool>,
+    ) -> Taker {
+        Taker {
+            directory: directory(&config.data_directory),
+            config: config.clone(),
+            logs: Arc::clone(logs),
+            capture,
+            base: loaded.map(Base::of_loaded),
+            is_stopping,
+        }
+    }
+
+    /// Takes a checkpoint of what is committed now. One that nobody `waits` for leaves the processors to
+    /// others.
+    pub(super) fn take(&mut self, is_in_background: bool) -> Result<Taken> {
+        let _priority = Priority::lowered(is_in_background);
+        match self.attempt() {
+            // Versions were given up that it needed: now as fast as it can.
+            Err(error) if error.sqlstate() == sqlstate::SNAPSHOT_TOO_OLD => {
+                let _priority = Priority::lowered(false);
+                self.attempt()
+            }
+            taken => taken,
+        }
+    }
+
+    fn attempt(&mut self) -> Result<Taken> {
+        let begun = crate::sync::now();
+        self.logs.watch().check()?;
+        self.create_directory()?;
+        let number = self.logs.manifest().last_checkpoint().map_or(1, |last| last.number + 1);
+        let (captured, positions) = self.capture();
+        let mut contents = self.describe(number, &captured)?;
+        let lengths = self.write_parts(number, &captured, &mut contents)?;
+        let written_bytes = lengths.values().sum();
+        contents.set_files(&self.known_lengths(lengths));
+        let disk = Arc::clone(&self.config.disk);
+        let contents_crc32c = contents.store(disk.as_ref(), &self.directory)?;
+        self.wait_for_durable(&positions.settled)?;
+        self.logs.publish(Checkpoint {
+            number,
+            incarnation: self.incarnation(),
+            from: positions.beginning.from,
+            raised: positions.beginning.reserved,
+            settled: positions.settled,
+            is_phase_odd: captured.at.phase().is_odd(),
+            contents_crc32c,
+        })?;
+        self.count(contents, captured, written_bytes, begun)
+    }
+
+    /// The checkpoint counts: what comes after builds on it.
+    fn count(
+        &mut self,
+        contents: Contents,
+        captured: Captured,
+        written_bytes: u64,
+        begun: std::time::Instant,
+    ) -> Result<Taken> {
+        let previous = self.base.take().map(|base| base.contents);
+        let base = Base::of_taken(contents, &captured);
+        // What leaves the indexes from here on is noted.
+        drop(captured);
+        let kept: Vec<&Contents> = previous.iter().chain([&base.contents]).collect();
+        remove_others(&self.config.disk, &self.directory, &kept);
+        let taken = Taken {
+            number: base.contents.number,
+            taken_at: base.contents.taken_at,
+            seconds: crate::sync::now().duration_since(begun).as_secs_f64(),
+            rows: base.contents.rows(),
+            bytes: base.contents.bytes(),
+            written_bytes,
+        };
+        self.base = Some(base);
+        Ok(taken)
+    }
+
+    fn incarnation(&self) -> u64 {
+        self.logs.manifest().incarnations.last().map_or(0, |running| running.number)
+    }
+
+    fn create_directory(&self) -> Result<()> {
+        let disk = self.config.disk.as_ref();
+        if disk.exists(&self.directory) {
+            return Ok(());
+        }
+        let create = || {
+            disk.create_directory(&self.directory)?;
+            disk.sync_directory(&self.config.data_directory)
+        };
+        create().map_err(|error| {
+            Error::io(format_args!("could not create \"{}\"", self.directory.display()), &error)
+        })?;
+        restrict(disk, &self.directory)
+    }
+
+    /// Ends a phase.
+    fn capture(&self) -> (Captured, Positions) {
+        let (mut beginning, mut settled) = (None, Vec::new());
+        let reserved = || (0..self.logs.count()).map(|log| self.logs.reserved(log).0).collect();
+        let captured =
+            (self.capture)(&mut || beginning = Some(self.logs.beginning()), &mut || settled = reserved());
+        let nothing = Beginning { reserved: vec![0; settled.len()], from: vec![0; settled.len()] };
+        (captured, Positions { beginning: beginning.unwrap_or(nothing), settled })
+    }
+
+    /// The contents without rows.
+    fn describe(&self, number: u64, captured: &Captured) -> Result<Contents> {
+        let mut operations = OperationsWriter::new();
+        let definitions =
+            captured.tables.iter().map(|(table, state)| (table.id(), (**state.definition()).clone()));
+        schema::write(&captured.catalog, definitions, &mut operations)?;
+        let database = self.logs.manifest().database().to_string();
+        Ok(Contents::new(database, number, captured.catalog.next_id(), operations.as_bytes()))
+    }
+
+    /// Walks through the tables, several at a time; returns how long the files are that were written.
+    fn write_parts(
+        &self,
+        number: u64,
+        captured: &Captured,
+        contents: &mut Contents,
+    ) -> Result<BTreeMap<PartNumber, u64>> {
+        let database = self.logs.manifest().database();
+        let disk = Arc::clone(&self.config.disk);
+        let reader = PartReader { disk, directory: self.directory.clone(), database };
+        let sparse = self.sparse_files();
+        let nobody = Vec::new();
+        let walk = Walk {
+            captured,
+            ended_before: self.base.as_ref().map_or(&nobody, |base| &base.ended),
+            reader: &reader,
+            sparse: &sparse,
+            is_stopping: &self.is_stopping,
+            range_bytes: self.config.checkpoint_range_bytes.unwrap_or(RANGE_BYTES),
+        };
+        let places =
+            (0..captured.tables.len()).filter(|place| captured.tables[*place].1.definition().view.is_none());
+        let work = Work {
+            tables: Mutex::new(places.collect()),
+            done: Mutex::new(Vec::new()),
+            lengths: Mutex::new(BTreeMap::new()),
+            error: Mutex::new(None),
+        };
+        let workers = self.config.checkpoint_workers.clamp(1, captured.tables.len().max(1));
+        std::thread::scope(|scope| {
+            for writer in 1..workers as u32 {
+                let (work, walk) = (&work, &walk);
+                let part = PartNumber { checkpoint: number, writer };
+                let run = move || self.walk(work, walk, part);
+                let name = format!("hyades-checkpoint-{writer}");
+                // One that cannot be started leaves its share to the others.
+                drop(std::thread::Builder::new().name(name).spawn_scoped(scope, run));
+            }
+            self.walk(&work, &walk, PartNumber { checkpoint: number, writer: 0 });
+        });
+        if let Some(error) = work.error.into_inner() {
+            return Err(error);
+        }
+        contents.tables = work.done.into_inner();
+        contents.tables.sort_unstable_by_key(|table| table.id);
+        Ok(work.lengths.into_inner())
+    }
+
+    /// One walker: takes table after table.
+    fn walk(&self, work: &Work, walk: &Walk<'_>, part: PartNumber) {
+        if let Err(error) = self.walk_all(work, walk, part) {
+            work.tables.lock().clear();
+            work.error.lock().get_or_insert(error);
+        }
+    }
+
+    fn walk_all(&self, work: &Work, walk: &Walk<'_>, part: PartNumber) -> Result<()> {
+        let writer = PartWriter::create(&self.config.disk, &self.directory, walk.reader.database, part)?;
+        let mut walker = Walker::new(walk, writer);
+        loop {
+            let place = work.tables.lock().pop_front();
+            let Some(place) = place else { break };
+            let (table, state) = &walk.captured.tables[place];
+            let known = self.base.as_ref().and_then(|base| base.tables.get(&table.id()));
+            let done = walker.table(table.id(), state, known)?;
+            work.done.lock().push(done);
+        }
+        let bytes = walker.finish()?;
+        if bytes > 0 {
+            work.lengths.lock().insert(part, bytes);
+        }
+        Ok(())
+    }
+
+    /// Files of which so little is used that what is in them is written anew.
+    fn sparse_files(&self) -> BTreeSet<PartNumber> {
+        let Some(base) = &self.base else { return BTreeSet::new() };
+        let used = base.contents.used_bytes();
+        let is_sparse = |file: &&PartFile| {
+            let used = used.get(&file.number).copied().unwrap_or(0);
+            file.bytes >= SPARSE_BYTES && used < file.bytes / SPARSE_SHARE
+        };
+        base.contents.files.iter().filter(is_sparse).map(|file| file.number).collect()
+    }
+
+    fn known_lengths(&self, written: BTreeMap<PartNumber, u64>) -> BTreeMap<PartNumber, u64> {
+        let known = self.base.iter().flat_map(|base| &base.contents.files);
+        known.map(|file| (file.number, file.bytes)).chain(written).collect()
+    }
+
+    /// Waits until the logs are durable up to what the checkpoint holds (pitfall 27).
+    fn wait_for_durable(&self, settled: &[u64]) -> Result<()> {
+        if mutant::is_active(Mutant::CheckpointBeforeDurable) {
+            return Ok(());
+        }
+        let needed = LsnVector::from_slice(settled);
+        let watch = self.logs.watch();
+        while !watch.covers(&needed) {
+            watch.check()?;
+            if self.is_stopping.load(Ordering::Relaxed) {
+                return Err(is_shut_down());
+            }
+            (0..self.logs.count()).for_each(|log| self.logs.ring(log));
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+}
+
+/// What walkers take from and give to.
+struct Work {
+    /// Places in the list of captured tables.
+    tables: Mutex<VecDeque<usize>>,
+    done: Mutex<Vec<TableContents>>,
+    lengths: Mutex<BTreeMap<PartNumber, u64>>,
+    error: Mutex<Option<Error>>,
+}
+
+impl Base {
+    /// The records that were loaded say so themselves, and no transaction had ended.
+    fn of_loaded(Loaded { contents, indexes }: Loaded) -> Base {
+        let tables = contents.tables.iter().zip(indexes);
+        let known = |(table, (index, notes)): (&TableContents, _)| {
+            (table.id, Known { index, ranges: table.ranges.clone(), notes })
+        };
+        Base { tables: tables.map(known).collect(), contents, ended: Vec::new() }
+    }
+
+    fn of_taken(contents: Contents, captured: &Captured) -> Base {
+        let states: HashMap<TableId, _> =
+            captured.tables.iter().map(|(table, state)| (table.id(), state)).collect();
+        let mut tables = HashMap::new();
+        for table in &contents.tables {
+            let Some(state) = states.get(&table.id) else { continue };
+            let notes = Arc::new(RangeNotes::new(table.ranges.iter().map(|range| range.from.clone())));
+            state.index().note_removals(Some(Arc::clone(&notes)));
+            tables.insert(table.id, Known { index: state.index().id(), ranges: table.ranges.clone(), notes });
+        }
+        Base { contents, tables, ended: captured.ended.clone() }
+    }
+}

@@ -1,0 +1,308 @@
+//! Walking through the tables while others write: what goes into the next checkpoint.
+//!
+//! A walker is a reader of the phase (`storage::history::phase`). It goes through the ranges of keys that the
+//! checkpoint before has, and finds what has changed since by the handles in the records:
+//!
+//! | a record | since the checkpoint before |
+//! |---|---|
+//! | its handle is of a transaction that had ended then, or it was loaded from there | unchanged |
+//! | another handle | perhaps changed: its row in the phase is read |
+//! | none any more, the key has left the index | a note says so for the range (`storage::range_notes`) |
+//!
+//! So whoever writes pays nothing for it. A range without changes keeps its sections; one with few gets
+//! another section; one with many, or with many sections, is written anew, in pieces if it has grown.
+//!
+//! Invariants:
+//! 1. What is passed over as unchanged is as it was in the phase of the checkpoint before: its writer had
+//!    ended before that phase did.
+//! 2. Notes are read after the range was walked through, and made before a key goes.
+//! 3. A key with a row in the phase does not leave its index while the snapshot lives.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossbeam_epoch::{self as epoch, Guard};
+use hyades_types::definition::TableId;
+use hyades_types::error::{Error, Result, sqlstate};
+
+use super::contents::{KeyRange, TableContents};
+use super::merge::Sections;
+use super::part::{PartNumber, PartReader, PartWriter};
+use crate::storage::phase_snapshot::AtPhase;
+use crate::storage::primary_index::PrimaryIndex;
+use crate::storage::range_notes::RangeNotes;
+use crate::storage::record::Record;
+use crate::storage::scan_batch::{ScanBatch, ScanDirection};
+use crate::storage::table::TableState;
+use crate::txn::Captured;
+
+/// A range is closed when its base has this many bytes.
+pub(super) const RANGE_BYTES: u64 = 4 << 20;
+/// A base with more changes than this, sections or bytes (of so many of the base), is written anew.
+const MOST_SECTIONS: usize = 16;
+const BASE_BYTES_PER_CHANGE_BYTE: u64 = 2;
+
+/// The rows of a table as the checkpoint before has them.
+#[derive(Clone)]
+pub(super) struct Known {
+    pub(super) index: u64,
+    pub(super) ranges: Vec<KeyRange>,
+    pub(super) notes: Arc<RangeNotes>,
+}
+
+/// What all walkers of a checkpoint share.
+pub(super) struct Walk<'w> {
+    pub(super) captured: &'w Captured,
+    /// Where the histories had come with transactions that had ended before the phase of the checkpoint
+    /// before did.
+    pub(super) ended_before: &'w [u64],
+    pub(super) reader: &'w PartReader,
+    /// Files of which so little is used that what is in them is written anew.
+    pub(super) sparse: &'w BTreeSet<PartNumber>,
+    pub(super) is_stopping: &'w AtomicBool,
+    pub(super) range_bytes: u64,
+}
+
+/// A walker, with the file that it writes.
+pub(super) struct Walker<'w> {
+    walk: &'w Walk<'w>,
+    writer: PartWriter,
+    batch: ScanBatch,
+    row: Vec<u8>,
+}
+
+/// A key and its row; `None` if it has none any more.
+type Change = (Box<[u8]>, Option<Box<[u8]>>);
+
+/// What has changed in a range.
+#[derive(Default)]
+struct Changes {
+    /// In the order of the index.
+    entries: Vec<Change>,
+    bytes: u64,
+    /// Rows of the range in the phase.
+    rows: u64,
+}
+
+/// From a key, included, to another.
+#[derive(Clone, Copy)]
+struct Interval<'k> {
+    from: &'k [u8],
+    until: Option<&'k [u8]>,
+}
+
+impl<'w> Walker<'w> {
+    pub(super) fn new(walk: &'w Walk<'w>, writer: PartWriter) -> Walker<'w> {
+        Walker { walk, writer, batch: ScanBatch::new(), row: Vec::new() }
+    }
+
+    pub(super) fn finish(self) -> Result<u64> {
+        self.writer.finish()
+    }
+
+    /// Walks through one table, of which the checkpoint before has this.
+    pub(super) fn table(
+        &mut self,
+        id: TableId,
+        state: &TableState,
+        known: Option<&Known>,
+    ) -> Result<TableContents> {
+        let index = state.index();
+        // Another index has all its rows written anew.
+        let known = known.filter(|known| known.index == index.id());
+        let Some(known) = known else {
+            let ranges = self.write_base(index, &[], None)?;
+            return Ok(TableContents { id, ranges });
+        };
+        let mut ranges = Vec::new();
+        for (place, range) in known.ranges.iter().enumerate() {
+            let until = known.ranges.get(place + 1).map(|next| &*next.from);
+            let interval = Interval { from: &range.from, until };
+            self.range(index, range, interval, || known.notes.has_removal(place), &mut ranges)?;
+        }
+        Ok(TableContents { id, ranges })
+    }
+
+    /// Adds what has become of a range to `ranges`.
+    fn range(
+        &mut self,
+        index: &PrimaryIndex,
+        range: &KeyRange,
+        interval: Interval<'_>,
+        has_removal: impl Fn() -> bool,
+        ranges: &mut Vec<KeyRange>,
+    ) -> Result<()> {
+        let is_sparse = range.sections.iter().any(|section| self.walk.sparse.contains(&section.file));
+        let most_bytes = range.base_bytes() / BASE_BYTES_PER_CHANGE_BYTE;
+        let has_room = range.change_bytes() <= most_bytes && range.sections.len() < MOST_SECTIONS;
+        let mut changes = match is_sparse {
+            true => None,
+            false => self.changes(index, interval, most_bytes.saturating_sub(range.change_bytes()))?,
+        };
+        if let Some(changes) = &mut changes
+            && has_removal()
+        {
+            self.add_removed(index, range, interval, changes)?;
+        }
+        match changes {
+            Some(changes) if changes.entries.is_empty() && changes.rows == range.rows => {
+                ranges.push(range.clone());
+            }
+            // What a hash index scans has no order that changes could be put into.
+            Some(changes) if has_room && !range.sections.is_empty() && index.is_ordered() => {
+                for (key, row) in &changes.entries {
+                    self.writer.add(key, row.as_deref())?;
+                }
+                let mut range = KeyRange { rows: changes.rows, ..range.clone() };
+                range.sections.extend(self.writer.end_section()?);
+                ranges.push(range);
+            }
+            _ => {
+                let pieces = self.write_base(index, interval.from, interval.until)?;
+                let is_first = ranges.is_empty();
+                // What is empty belongs to the range before.
+                ranges.extend(pieces.into_iter().filter(|piece| is_first || piece.rows > 0));
+            }
+        }
+        Ok(())
+    }
+
+    /// What has changed in an interval; `None` if that is more than so many bytes.
+    fn changes(
+        &mut self,
+        index: &PrimaryIndex,
+        interval: Interval<'_>,
+        most_bytes: u64,
+    ) -> Result<Option<Changes>> {
+        let walk = self.walk;
+        let Captured { histories, at, .. } = walk.captured;
+        let mut row = std::mem::take(&mut self.row);
+        let mut changes = Changes::default();
+        let walked = for_each_record(walk, &mut self.batch, index, interval, |key, record, guard| {
+            if record.writer().is_before(walk.ended_before) {
+                changes.rows += u64::from(record.has_row());
+                return Ok(());
+            }
+            let found = match histories.read_at_phase(record, at, &mut row, guard)? {
+                AtPhase::NotYet => return Ok(()),
+                AtPhase::Gone => None,
+                AtPhase::Row => Some(row.as_slice()),
+            };
+            changes.rows += u64::from(found.is_some());
+            changes.bytes += (key.len() + found.map_or(0, <[u8]>::len)) as u64;
+            if changes.bytes <= most_bytes {
+                changes.entries.push((key.into(), found.map(Into::into)));
+            }
+            Ok(())
+        });
+        self.row = row;
+        walked?;
+        Ok(Some(changes).filter(|changes| changes.bytes <= most_bytes))
+    }
+
+    /// Adds the keys that the range had and the index has no more.
+    fn add_removed(
+        &mut self,
+        index: &PrimaryIndex,
+        range: &KeyRange,
+        interval: Interval<'_>,
+        changes: &mut Changes,
+    ) -> Result<()> {
+        let mut missing: BTreeSet<Box<[u8]>> = BTreeSet::new();
+        Sections::read(self.walk.reader, range)?.for_each(|key, _| {
+            missing.insert(key.into());
+            Ok(())
+        })?;
+        let Walker { walk, batch, row, .. } = self;
+        let Captured { histories, at, .. } = walk.captured;
+        for_each_record(walk, batch, index, interval, |key, record, guard| {
+            // A record that came later may stand where the one that is missing stood.
+            let is_known = record.writer().is_before(walk.ended_before)
+                || histories.read_at_phase(record, at, row, guard)? != AtPhase::NotYet;
+            if is_known {
+                missing.remove(key);
+            }
+            Ok(())
+        })?;
+        if !missing.is_empty() {
+            changes.entries.extend(missing.into_iter().map(|key| (key, None)));
+            changes.entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        }
+        Ok(())
+    }
+
+    /// Writes all rows of an interval; returns the ranges that they make, at least one.
+    fn write_base(
+        &mut self,
+        index: &PrimaryIndex,
+        from: &[u8],
+        until: Option<&[u8]>,
+    ) -> Result<Vec<KeyRange>> {
+        let Walker { walk, writer, batch, row } = self;
+        let Captured { histories, at, .. } = walk.captured;
+        let mut ranges = vec![KeyRange { from: from.into(), rows: 0, sections: Vec::new() }];
+        for_each_record(walk, batch, index, Interval { from, until }, |key, record, guard| {
+            if histories.read_at_phase(record, at, row, guard)? != AtPhase::Row {
+                return Ok(());
+            }
+            if writer.section_bytes() >= walk.range_bytes && index.is_ordered() {
+                end_range(writer, &mut ranges)?;
+                ranges.push(KeyRange { from: key.into(), rows: 0, sections: Vec::new() });
+            }
+            writer.add(key, Some(row))?;
+            if let Some(range) = ranges.last_mut() {
+                range.rows += 1;
+            }
+            Ok(())
+        })?;
+        end_range(writer, &mut ranges)?;
+        Ok(ranges)
+    }
+}
+
+/// What was written belongs to the last range.
+fn end_range(writer: &mut PartWriter, ranges: &mut [KeyRange]) -> Result<()> {
+    if let Some(range) = ranges.last_mut() {
+        range.sections.extend(writer.end_section()?);
+    }
+    Ok(())
+}
+
+/// Hands every record of an interval to `see`, in the order of the index.
+fn for_each_record(
+    walk: &Walk<'_>,
+    batch: &mut ScanBatch,
+    index: &PrimaryIndex,
+    Interval { from, until }: Interval<'_>,
+    mut see: impl FnMut(&[u8], &Record, &Guard) -> Result<()>,
+) -> Result<()> {
+    let mut last: Option<Vec<u8>> = None;
+    let is_beyond = |key: &[u8]| until.is_some_and(|until| key >= until);
+    loop {
+        if walk.is_stopping.load(Ordering::Relaxed) {
+            return Err(Error::input(sqlstate::ADMIN_SHUTDOWN, "the database is being shut down"));
+        }
+        let bound = match &last {
+            Some(last) => Bound::Excluded(last.as_slice()),
+            None if from.is_empty() => Bound::Unbounded,
+            None => Bound::Included(from),
+        };
+        // Nothing is held back for longer than a page takes.
+        let guard = epoch::pin();
+        let page = index.scan(bound, ScanDirection::Forward, usize::MAX, batch, &guard);
+        for (key, record) in page.iter() {
+            if is_beyond(key) {
+                return Ok(());
+            }
+            see(key, record, &guard)?;
+        }
+        if batch.reaches_end() {
+            return Ok(());
+        }
+        let key = last.get_or_insert_default();
+        key.clear();
+        key.extend_from_slice(batch.last_key().unwrap_or_default());
+    }
+}

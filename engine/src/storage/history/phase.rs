@@ -1,0 +1,86 @@
+//! Which phase a transaction commits in (`storage::phase_snapshot` says what phases are for), and how
+//! everybody learns who does.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Positions of a history fit into so many bits.
+pub(super) const POSITION_BITS: u32 = 44;
+/// The last of them.
+pub(super) const LAST_POSITION: u64 = (1 << POSITION_BITS) - 1;
+
+/// A phase as far as transactions keep it: its lower bits, which tell apart those that are near each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Phase(u32);
+
+const PHASE_MASK: u64 = (1 << (64 - POSITION_BITS)) - 1;
+
+impl Phase {
+    pub(in crate::storage) fn new(number: u64) -> Phase {
+        Phase((number & PHASE_MASK) as u32)
+    }
+
+    /// What a log record says of it.
+    pub(crate) fn is_odd(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// Both in one word.
+    pub(super) fn with_position(self, position: u64) -> u64 {
+        u64::from(self.0) << POSITION_BITS | position
+    }
+
+    pub(super) fn of(word: u64) -> Phase {
+        Phase((word >> POSITION_BITS) as u32)
+    }
+
+    pub(super) fn position_of(word: u64) -> u64 {
+        word & LAST_POSITION
+    }
+}
+
+/// Nobody commits.
+const NOBODY: u64 = 0;
+/// Somebody does, in a phase that he has not read yet.
+const ENTERING: u64 = 1;
+/// Else the phase and this: no phase looks like the words above.
+const FIRST_PHASE: u64 = 2;
+
+/// What the worker of a history announces while it commits.
+pub(in crate::storage) struct CommitSlot(AtomicU64);
+
+impl Default for CommitSlot {
+    fn default() -> CommitSlot {
+        CommitSlot(AtomicU64::new(NOBODY))
+    }
+}
+
+impl CommitSlot {
+    /// Invariant 1.
+    #[inline]
+    pub(super) fn enter(&self, current: &AtomicU64) -> Phase {
+        self.0.store(ENTERING, Ordering::SeqCst);
+        let phase = current.load(Ordering::SeqCst);
+        self.0.store(phase + FIRST_PHASE, Ordering::Release);
+        Phase::new(phase)
+    }
+
+    /// Invariant 2.
+    #[inline]
+    pub(super) fn leave(&self) {
+        self.0.store(NOBODY, Ordering::Release);
+    }
+
+    /// What was read when it was entered.
+    pub(super) fn phase(&self) -> Phase {
+        Phase::new(self.0.load(Ordering::Relaxed).saturating_sub(FIRST_PHASE))
+    }
+
+    /// Whether somebody may commit in a phase before this one.
+    pub(in crate::storage) fn is_before(&self, phase: u64) -> bool {
+        match self.0.load(Ordering::SeqCst) {
+            NOBODY => false,
+            ENTERING => true,
+            announced => announced - FIRST_PHASE < phase,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What a checkpoint sees of the catalog: the tables, with the rows that they have in a phase.
+//!
+//! Rows have versions, definitions have none, and TRUNCATE and ALTER TABLE exchange a table's whole state
+//! while their transaction is still open. So the states that have been replaced and not yet been given up are
+//! kept here, and transactions that change the catalog do not begin to commit in the moment of a capture:
+//!
+//! 1. *capturing* is set, then the phase is raised. Who commits a change of the catalog announces himself,
+//!    reads the phase, and looks for *capturing*: if it is set he takes his announcement back and tries again
+//!    later. So whoever is in the old phase is waited for, and nobody is in the new one yet.
+//! 2. When the stragglers are gone, the committed catalog is that of the phase that has ended. Of a table
+//!    whose state an open transaction has replaced, the first of the replaced ones counts.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossbeam_epoch as epoch;
+use hyades_types::definition::TableId;
+use parking_lot::Mutex;
+
+use super::{LockingTransaction, TwoPhaseLocking};
+use crate::log::record::Commit;
+use crate::protocol::Protocol;
+use crate::storage::history::HistoryWriter;
+use crate::storage::table::{Table, TableState};
+use crate::txn::Captured;
+
+/// What schema changes that have not ended have put in the place of something.
+#[derive(Default)]
+pub(super) struct Replaced {
+    is_capturing: AtomicBool,
+    /// What is committed, of the tables whose state is not.
+    states: Mutex<HashMap<TableId, Arc<TableState>>>,
+}
+
+impl Replaced {
+    /// Exchanges the state of a table, which nobody else uses.
+    pub(super) fn replace(&self, table: &Table, new: Arc<TableState>) -> Arc<TableState> {
+        let mut states = self.states.lock();
+        let old = table.replace_state(new, &epoch::pin());
+        states.entry(table.id()).or_insert_with(|| Arc::clone(&old));
+        old
+    }
+
+    /// Puts a state back that was there before; returns the one that was there.
+    pub(super) fn put_back(&self, table: &Table, old: Arc<TableState>) -> Arc<TableState> {
+        let mut states = self.states.lock();
+        if states.get(&table.id()).is_some_and(|committed| Arc::ptr_eq(committed, &old)) {
+            states.remove(&table.id());
+        }
+        table.replace_state(old, &epoch::pin())
+    }
+
+    /// What this table has now is committed.
+    pub(super) fn give_up(&self, table: &Table) {
+        self.states.lock().remove(&table.id());
+    }
+}
+
+impl<P: Protocol> LockingTransaction<P> {
+    /// Takes the phase over that the transaction commits in (`storage::history::phase`).
+    pub(super) fn begin_commit(&mut self) -> Commit {
+        let is_barrier = self.changes_shared_catalog;
+        let replaced = &self.shared.replaced;
+        loop {
+            let phase = self.history.begin_commit();
+            if !is_barrier || !replaced.is_capturing.load(Ordering::SeqCst) {
+                return Commit { is_barrier, is_phase_odd: phase.is_odd() };
+            }
+            self.history.leave_commit();
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl<P: Protocol> TwoPhaseLocking<P> {
+    /// Ends a phase (module head). Calls `before` when nobody is in the next one, `after` when nobody is in
+    /// this one.
+    pub(super) fn capture_phase(&self, before: &mut dyn FnMut(), after: &mut dyn FnMut()) -> Captured {
+        let own = HistoryWriter::new(&self.histories);
+        let ended = self.histories.ended();
+        self.replaced.is_capturing.store(true, Ordering::SeqCst);
+        let at = self.histories.end_phase(&own, before);
+        self.histories.wait_for_stragglers();
+        let catalog = self.catalog.frozen();
+        let tables = {
+            let states = self.replaced.states.lock();
+            let committed = |table: Arc<Table>| {
+                let state = states.get(&table.id()).map_or_else(|| table.shared_state(), Arc::clone);
+                (table, state)
+            };
+            catalog.tables().into_iter().filter(|table| !table.id().is_temporary()).map(committed).collect()
+        };
+        self.replaced.is_capturing.store(false, Ordering::SeqCst);
+        after();
+        Captured { histories: Arc::clone(&self.histories), _own: own, at, ended, catalog, tables }
+    }
+}
