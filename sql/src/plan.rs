@@ -277,6 +277,16 @@ pub(crate) enum AlterAction {
         identity: Identity,
         options: SequenceOptions,
     },
+    /// SET GENERATED, SET of options of the sequence, RESTART.
+    SetIdentity {
+        column: String,
+        identity: Option<Identity>,
+        options: SequenceOptions,
+    },
+    DropIdentity {
+        column: String,
+        may_lack: bool,
+    },
     RenameTable(String),
     RenameColumn {
         from: String,

@@ -43,6 +43,7 @@ mod deferred;
 mod dependents;
 mod drawing_defaults;
 mod foreign_key;
+mod identity_columns;
 mod index_commands;
 mod index_expressions;
 mod listen_commands;

@@ -20,6 +20,7 @@ use crate::bind::types;
 use crate::plan::{AlterAction, NewColumn, SchemaCommand, WantedForeignKey};
 use crate::statement::names::fold;
 use crate::statement::query::loose_default;
+use crate::statement::sequence_syntax::{IdentityChange, identity_change};
 
 impl Compiler<'_> {
     pub(super) fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<SchemaCommand> {
@@ -143,6 +144,14 @@ impl Compiler<'_> {
             Do::SetNotNull => AlterAction::SetNullable { column, is_nullable: false },
             Do::DropNotNull => AlterAction::SetNullable { column, is_nullable: true },
             Do::SetDefault { value } => {
+                if let Some(change) = identity_change(self.binder.sql, value)? {
+                    return Ok(match change {
+                        IdentityChange::Set(identity, options) => {
+                            AlterAction::SetIdentity { column, identity, options }
+                        }
+                        IdentityChange::Drop { may_lack } => AlterAction::DropIdentity { column, may_lack },
+                    });
+                }
                 if let Some(error) = loose_default(self.binder.sql, value) {
                     return Err(error);
                 }
@@ -187,6 +196,7 @@ fn pass(action: &AlterAction) -> u8 {
     match action {
         AlterAction::DropConstraint { .. }
         | AlterAction::DropColumn { .. }
+        | AlterAction::DropIdentity { .. }
         | AlterAction::SetDefault { default: None, .. }
         | AlterAction::SetNullable { is_nullable: true, .. } => 0,
         AlterAction::SetType { .. } => 1,
@@ -198,6 +208,7 @@ fn pass(action: &AlterAction) -> u8 {
         | AlterAction::RenameTable(_)
         | AlterAction::RenameColumn { .. }
         | AlterAction::RenameConstraint { .. }
+        | AlterAction::SetIdentity { .. }
         | AlterAction::SetOwner(_)
         | AlterAction::Nothing => 6,
     }

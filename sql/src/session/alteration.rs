@@ -12,7 +12,7 @@ use std::sync::Arc;
 use hyades_engine::db::{Flow, Interrupt};
 use hyades_engine::procedure::frame::{Message, RowSink};
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, Identity, IndexKind, TableDefinition};
+use hyades_types::definition::{CatalogChange, IndexKind, TableDefinition};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::value::Value;
 use sqlparser::ast;
@@ -21,8 +21,7 @@ use super::run::unattended;
 use super::running::{AlterStep, Alteration};
 use super::{Notice, Output, Session};
 use crate::compile::schema::{check_ordered, primary_key};
-use crate::plan::{AlterAction, SchemaCommand, WantedCheck, WantedSequence};
-use crate::statement::SequenceOptions;
+use crate::plan::{AlterAction, SchemaCommand, WantedCheck};
 
 /// What is run over the rows of a table that is altered answers nothing; what its functions say is told.
 struct Told<'a>(&'a mut dyn Output);
@@ -210,6 +209,12 @@ impl Session {
             AlterAction::AddIdentity { column, identity, options } => {
                 self.added_identity(&table, column, (*identity, options))
             }
+            AlterAction::SetIdentity { column, identity, options } => {
+                self.altered_identity(&table, column, (*identity, options))
+            }
+            AlterAction::DropIdentity { column, may_lack } => {
+                self.dropped_identity(&table, column, *may_lack, output)
+            }
             AlterAction::RenameTable(name) => self.renamed_table(&table, name),
             AlterAction::RenameColumn { from, to } => self.renamed_column(&table, from, to),
             AlterAction::RenameConstraint { from, to } => self.renamed_constraint(&table, from, to),
@@ -256,39 +261,6 @@ impl Session {
             None => None,
         };
         Ok(vec![altered(table, definition)])
-    }
-
-    /// ALTER COLUMN ... ADD GENERATED AS IDENTITY.
-    fn added_identity(
-        &self,
-        table: &Arc<Table>,
-        name: &str,
-        (identity, options): (Identity, &SequenceOptions),
-    ) -> Result<Vec<CatalogChange>> {
-        let mut definition = TableDefinition::clone(&table.definition());
-        let number = column_of(&definition, name)?;
-        let column = &mut definition.columns[usize::from(number)];
-        let state = sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE;
-        let refuse = |message: String| Err(Error::input(state, message));
-        let of = format!("column \"{name}\" of relation \"{}\"", definition.name.name);
-        if !column.sql_type.is_integer() {
-            let message = "identity column type must be smallint, integer, or bigint";
-            return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
-        }
-        if column.is_nullable {
-            return refuse(format!("{of} must be declared NOT NULL before identity can be added"));
-        }
-        if column.identity.is_some() {
-            return refuse(format!("{of} is already an identity column"));
-        }
-        if column.default.is_some() {
-            return refuse(format!("{of} already has a default value"));
-        }
-        column.identity = Some(identity);
-        let wanted = WantedSequence { column: number, is_identity: true, options: options.clone() };
-        let mut changes = self.created_for_columns(table.id(), &mut definition, &[wanted])?;
-        changes.push(altered(table, definition));
-        Ok(changes)
     }
 
     fn added_check(&self, alteration: &mut Alteration, wanted: &WantedCheck) -> Result<Vec<CatalogChange>> {

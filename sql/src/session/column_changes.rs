@@ -349,6 +349,7 @@ impl Session {
         }
         let computed = self.bound_conversion(&table, at, sql_type, using)?;
         check_default(column, sql_type)?;
+        let sequence = self.retyped_identity(table.id(), at, sql_type)?;
         let mut definition = TableDefinition::clone(&old);
         definition.columns[usize::from(at)].sql_type = sql_type;
         self.rebind_checks(&mut definition, &|check| check.columns.contains(&at))?;
@@ -358,8 +359,10 @@ impl Session {
             }
         }
         let mut columns = unchanged(&old);
+        let mut changes: Vec<CatalogChange> = sequence.into_iter().collect();
         if !computed {
-            return Ok(vec![rewritten(&table, definition, columns)]);
+            changes.push(rewritten(&table, definition, columns));
+            return Ok(changes);
         }
         let mut wider = TableDefinition::clone(&old);
         let new = u16::try_from(wider.columns.len()).unwrap_or(u16::MAX);
@@ -377,7 +380,8 @@ impl Session {
         alteration.steps.push_front(AlterStep::Become { definition: Box::new(definition), columns: kept });
         let expr = using.map(|using| Box::new(using.clone()));
         alteration.steps.push_front(AlterStep::Fill(Filling::Converted { into: new, from: at, expr }));
-        Ok(vec![rewritten(&table, wider, columns)])
+        changes.push(rewritten(&table, wider, columns));
+        Ok(changes)
     }
 
     fn is_in_foreign_key(&self, definition: &TableDefinition, id: TableId, column: u16) -> bool {

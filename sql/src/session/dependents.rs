@@ -141,7 +141,13 @@ impl<'a> Dependents<'a> {
             Object::Relation(table) => self.dependents_of_table(table, &mut found),
             Object::Sequence(sequence) => {
                 let drawing = self.defaults()?.iter().filter(|default| default.sequence.id == sequence.id);
-                found.extend(drawing.map(|one| (Object::Default(Arc::clone(&one.table), one.column), false)));
+                found.extend(drawing.map(|one| {
+                    // That of an identity column is the sequence's own.
+                    let is_identity = sequence.definition.owner.is_some_and(|owner| {
+                        owner.is_identity && owner.table == one.table.id() && owner.column == one.column
+                    });
+                    (Object::Default(Arc::clone(&one.table), one.column), is_identity)
+                }));
             }
             Object::Routine(routine) => {
                 for table in &self.tables {

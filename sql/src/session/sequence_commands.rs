@@ -278,6 +278,15 @@ impl Session {
             }
             return Err(self.no_relation(name));
         };
+        Ok(vec![self.sequence_change(&sequence, options)?])
+    }
+
+    /// What the options make of a sequence.
+    pub(super) fn sequence_change(
+        &self,
+        sequence: &Sequence,
+        options: &SequenceOptions,
+    ) -> Result<CatalogChange> {
         let old = &sequence.definition;
         let mut definition = defined(old.clone(), options, true)?;
         let mut restart = match options.restart {
@@ -297,14 +306,14 @@ impl Session {
                 let message = "cannot change ownership of identity sequence";
                 return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message).with_detail(format!(
                     "Sequence \"{}\" is linked to table \"{}\".",
-                    full.name,
+                    old.name.name,
                     table.unwrap_or_default()
                 )));
             }
             definition.owner = self.owner(options)?;
         }
         definition.version = old.version.wrapping_add(1);
-        Ok(vec![CatalogChange::AlterSequence { id: sequence.id, definition, restart }])
+        Ok(CatalogChange::AlterSequence { id: sequence.id, definition, restart })
     }
 
     /// TRUNCATE ... RESTART IDENTITY of these tables.

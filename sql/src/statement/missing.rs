@@ -16,8 +16,6 @@ const MISSING: &[(&str, &str)] = &[
     ("set unlogged", "SET UNLOGGED"),
     ("set logged", "SET LOGGED"),
     ("set statistics", "SET STATISTICS"),
-    ("set generated", "SET GENERATED"),
-    ("drop identity", "DROP IDENTITY"),
     ("drop expression", "DROP EXPRESSION"),
     ("no inherit", "NO INHERIT"),
     ("create rule", "CREATE RULE"),

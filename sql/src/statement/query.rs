@@ -138,7 +138,7 @@ fn with_parser<T>(
     let tokens = table_as_syntax::spell_out(join_strings(sql, tokens));
     let tokens = substring_syntax::respell(without_idle_from(plain_words::respell(tokens)));
     let tokens = element_target::pack(sql, tokens);
-    let tokens = sequence_syntax::pack(sql, locking::pack(tokens));
+    let tokens = sequence_syntax::pack_alterations(sql, sequence_syntax::pack(sql, locking::pack(tokens)));
     let mut tokens = cursor_syntax::pack(reference_syntax::pack(tokens));
     // The parser would skip them at every look ahead.
     tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));

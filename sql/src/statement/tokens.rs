@@ -49,6 +49,13 @@ impl<'a> Tokens<'a> {
         token
     }
 
+    /// Goes to the token that begins at this byte, or behind it.
+    pub(super) fn skip_to(&mut self, byte: usize) {
+        while self.peek().start < byte && self.peek().kind != TokenKind::End {
+            self.next();
+        }
+    }
+
     pub(crate) fn error<T>(&self) -> Result<T> {
         Err(syntax_error(self.sql, &self.peek()))
     }

@@ -4,7 +4,6 @@ alter table t attach partition p for values in (1);
 alter table t alter constraint t_a deferrable;
 alter table t set unlogged;
 alter table t alter a set statistics 3;
-alter table t alter a drop identity;
 set session authorization someone;
 create rule r as on insert to t do instead nothing;
 create or replace rule r as on insert to t do nothing;
