@@ -9,6 +9,7 @@ mod access;
 pub mod buffers;
 pub mod compiled_routine;
 pub mod conditions;
+pub mod cursor_statement;
 pub mod deep;
 pub mod effects;
 pub mod evaluate;

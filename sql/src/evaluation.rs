@@ -52,6 +52,7 @@ pub(crate) fn environment(user: &str, database: &str) -> Environment {
         deferred: Default::default(),
         notifications: RefCell::default(),
         advisory_locks: None,
+        cursors: None,
         may_end_transactions: false,
         work_memory: Default::default(),
     }

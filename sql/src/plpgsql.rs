@@ -22,6 +22,7 @@ mod query;
 mod raise;
 mod replayable;
 pub(crate) mod routine_body;
+mod shared_cursor;
 mod sql_body;
 pub(crate) mod tree;
 

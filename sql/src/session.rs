@@ -79,6 +79,7 @@ use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::compiled_routine::RoutineCompiler;
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::recovery::RecoveryReport;
+use hyades_types::cursors::SessionCursors;
 use hyades_types::environment::{Environment, Gathered};
 use hyades_types::error::{Error, Result};
 use hyades_types::function::now_us;
@@ -97,7 +98,7 @@ pub use activity::Controller;
 use activity::{Activities, Activity};
 use advisory_locks::{AdvisoryTable, SessionLocks};
 use copy_in::CopyIn;
-use cursors::Cursors;
+use cursors::OpenCursors;
 pub use listeners::Delivered;
 use listeners::{ListenChange, Listeners, Mailbox};
 pub use prepared::Prepared;
@@ -163,7 +164,7 @@ pub struct Session {
     cache: StatementCache,
     /// Statements of SQL's PREPARE.
     named: HashMap<String, NamedStatement>,
-    cursors: Cursors,
+    cursors: Arc<OpenCursors>,
     mailbox: Arc<Mailbox>,
     /// LISTEN and UNLISTEN of the transaction.
     listen_changes: Vec<ListenChange>,
@@ -257,6 +258,8 @@ impl Database {
         environment.sessions = Some(Arc::clone(&self.shared.activities) as Arc<dyn Sessions>);
         let table = Arc::clone(&self.shared.advisory_locks);
         environment.advisory_locks = Some(Arc::new(SessionLocks { table, session: process }));
+        let cursors = Arc::new(OpenCursors::new(&account));
+        environment.cursors = Some(Arc::clone(&cursors) as Arc<dyn SessionCursors>);
         environment.sequences.get_mut().catalog = Some(self.shared.engine.sequence_catalog());
         let stop = Arc::clone(&environment.stop);
         let activity = Arc::new(Activity::new(&options.user, &options.database, process, stop));
@@ -277,7 +280,7 @@ impl Database {
             transaction_number: 0,
             cache: StatementCache::default(),
             named: HashMap::new(),
-            cursors: Cursors::default(),
+            cursors,
             mailbox: Arc::default(),
             listen_changes: Vec::new(),
             savepoints: Vec::new(),

@@ -39,10 +39,10 @@ pub(crate) use parsed::{
     AlterSchema, AlterSequence, AlterType, Comment, Commented, CopyFormat, CopyHeader, CopyOptions,
     CopySource, CopyStatement, CreateIndex, CreateRoutine, CreateSchema, CreateSequence, CreateTableAs,
     CreateTableLike, CreateView, DeclareCursor, DropIndex, DropRoutine, DropSchema, DropSequence, DropType,
-    DropView, ExplainOptions, FetchCursor, FetchDirection, ForceQuote, IndexKey, IndexedWritten,
-    IsolationModes, LikeClause, LikeParts, ListenStatement, Move, Moved, MovedTo, OnCommit, Overriding,
-    QualifiedName, RenameIndex, SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart, Statement,
-    TypeAction, WrittenParameter, WrittenReturns,
+    DropView, ExplainOptions, FetchCursor, ForceQuote, IndexKey, IndexedWritten, IsolationModes, LikeClause,
+    LikeParts, ListenStatement, Move, Moved, MovedTo, OnCommit, Overriding, QualifiedName, RenameIndex,
+    SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TypeAction, WrittenParameter,
+    WrittenReturns,
 };
 
 use lexer::TokenKind;

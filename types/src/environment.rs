@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::advisory::AdvisoryLocks;
+use crate::cursors::SessionCursors;
 use crate::deferred_checks::{DeferredChecks, DeferredMark};
 use crate::guest::{Sessions, StopRequest};
 use crate::notifications::Notifications;
@@ -44,6 +45,8 @@ pub struct Environment {
     /// What others will be notified of when the transaction commits.
     pub notifications: RefCell<Notifications>,
     pub advisory_locks: Option<Arc<dyn AdvisoryLocks>>,
+    /// For routines that open cursors.
+    pub cursors: Option<Arc<dyn SessionCursors>>,
     /// Whether procedures may commit and roll back: the statement is a CALL that is all of its transaction.
     pub may_end_transactions: bool,
     pub work_memory: WorkMemory,
@@ -73,6 +76,7 @@ pub struct Gathered {
     deferred: DeferredMark,
     notifications: usize,
     advisory_locks: usize,
+    cursors: usize,
 }
 
 impl Default for Environment {
@@ -94,6 +98,7 @@ impl Default for Environment {
             deferred: DeferredChecks::default(),
             notifications: RefCell::default(),
             advisory_locks: None,
+            cursors: None,
             may_end_transactions: false,
             work_memory: WorkMemory::default(),
         }
@@ -107,6 +112,7 @@ impl Environment {
             deferred: self.deferred.mark(),
             notifications: self.notifications.borrow().mark(),
             advisory_locks: self.advisory_locks.as_ref().map_or(0, |locks| locks.mark()),
+            cursors: self.cursors.as_ref().map_or(0, |cursors| cursors.mark()),
         }
     }
 
@@ -116,6 +122,9 @@ impl Environment {
         self.notifications.get_mut().go_back(mark.notifications);
         if let Some(locks) = &self.advisory_locks {
             locks.go_back(mark.advisory_locks);
+        }
+        if let Some(cursors) = &self.cursors {
+            cursors.go_back(mark.cursors);
         }
     }
 

@@ -25,6 +25,7 @@ pub mod array_value;
 pub mod binary;
 pub mod cast;
 pub mod compare;
+pub mod cursors;
 pub mod datetime;
 pub mod deferred_checks;
 pub mod definition;

@@ -7,7 +7,7 @@
 //! | type | value |
 //! |---|---|
 //! | oid, xid | [`Value::Oid`](crate::value::Value::Oid) |
-//! | name, "char", pg_node_tree, aclitem | [`Value::Text`](crate::value::Value::Text) |
+//! | name, "char", pg_node_tree, aclitem, refcursor | [`Value::Text`](crate::value::Value::Text) |
 //! | regclass and its like | [`Value::Reference`](crate::value::Value::Reference) |
 //! | int2vector, oidvector | [`Value::Array`](crate::value::Value::Array) |
 
@@ -33,6 +33,8 @@ pub enum SystemType {
     RegRole,
     Int2Vector,
     OidVector,
+    /// The name of a cursor.
+    RefCursor,
 }
 
 /// What PostgreSQL calls a type: `format_type`'s name, `pg_type.typname` and `pg_type.oid`, and the same of
@@ -48,7 +50,7 @@ struct Naming {
 }
 
 /// All of them.
-pub const ALL: [SystemType; 14] = [
+pub const ALL: [SystemType; 15] = [
     SystemType::Oid,
     SystemType::Xid,
     SystemType::Name,
@@ -63,6 +65,7 @@ pub const ALL: [SystemType; 14] = [
     SystemType::RegRole,
     SystemType::Int2Vector,
     SystemType::OidVector,
+    SystemType::RefCursor,
 ];
 
 /// An object's number, and the name under which the session that asked knows it.
@@ -76,7 +79,7 @@ pub struct Reference {
 impl SystemType {
     /// Whether columns may be of this type.
     pub fn is_stored(self) -> bool {
-        matches!(self, SystemType::Oid | SystemType::Name | SystemType::Char)
+        matches!(self, SystemType::Oid | SystemType::Name | SystemType::Char | SystemType::RefCursor)
     }
 
     fn naming(self) -> Naming {
@@ -111,6 +114,9 @@ impl SystemType {
                 of("int2vector", "int2vector", 22, "int2vector[]", "_int2vector", 1006, -1)
             }
             SystemType::OidVector => of("oidvector", "oidvector", 30, "oidvector[]", "_oidvector", 1013, -1),
+            SystemType::RefCursor => {
+                of("refcursor", "refcursor", 1790, "refcursor[]", "_refcursor", 2201, -1)
+            }
         }
     }
 
@@ -142,7 +148,14 @@ impl SystemType {
 
     /// Whether its values are texts.
     pub fn is_text(self) -> bool {
-        matches!(self, SystemType::Name | SystemType::Char | SystemType::NodeTree | SystemType::AclItem)
+        matches!(
+            self,
+            SystemType::Name
+                | SystemType::Char
+                | SystemType::NodeTree
+                | SystemType::AclItem
+                | SystemType::RefCursor
+        )
     }
 
     /// Whether its values are numbers without names.

@@ -11,6 +11,7 @@ use hyades_types::function::LooksAt;
 use hyades_types::value::SqlType;
 use smallvec::{SmallVec, smallvec};
 
+use super::cursor_statement::CursorAction;
 use super::deep::with_stack;
 use super::ir::{
     Callee, Expr, IndexNumber, Instruction, JoinStep, Label, Procedure, Register, Report, RowSlot, ScanBound,
@@ -144,6 +145,7 @@ impl Instruction {
             }
             Instruction::Call { into, .. } => Effects::setting(into.iter().copied()).and_barrier(),
             Instruction::Dynamic(dynamic) => Effects::setting([dynamic.count]).and_barrier(),
+            Instruction::Cursor(cursor) => Effects::setting(cursor.sets()).and_barrier(),
             Instruction::RowKey { row, into } => Effects::setting([*into]).reading(*row),
             Instruction::TakeCount { found, count } => Effects::setting(found.iter().chain(count).copied()),
             Instruction::NextSpooled { into, width, .. } => {
@@ -298,7 +300,7 @@ impl Procedure {
             Instruction::ReadPoint { intent, .. }
             | Instruction::ReadKey { intent, .. }
             | Instruction::OpenScan { intent, .. } => intent.sight == Sight::Snapshot,
-            Instruction::Dynamic(_) | Instruction::EndTransaction { .. } => false,
+            Instruction::Dynamic(_) | Instruction::EndTransaction { .. } | Instruction::Cursor(_) => false,
             other => !matches!(other.effects().table, Some((_, TableUse::Write))),
         };
         let callee_looks = |callee: &Callee| match callee {
@@ -346,6 +348,15 @@ macro_rules! visit_expressions {
                 let dynamic = &$($mutable)? **dynamic;
                 $visit(&$($mutable)? dynamic.text);
                 dynamic.arguments.$iter().for_each($visit);
+            }
+            Instruction::Cursor(cursor) => {
+                let cursor = &$($mutable)? **cursor;
+                $visit(&$($mutable)? cursor.name);
+                match &$($mutable)? cursor.action {
+                    CursorAction::Open { text, .. } => $visit(text),
+                    CursorAction::Fetch { steps, .. } => steps.$iter().for_each($visit),
+                    CursorAction::Refuse | CursorAction::Close => {}
+                }
             }
             Instruction::Raise { message, .. } => $visit(message),
             Instruction::RaiseViolation(violation) => $visit(&$($mutable)? violation.detail),
@@ -456,6 +467,7 @@ macro_rules! visit_labels {
             | Instruction::Report(_)
             | Instruction::Call { .. }
             | Instruction::Dynamic(_)
+            | Instruction::Cursor(_)
             | Instruction::EndTransaction { .. }
             | Instruction::ResetCount
             | Instruction::TakeCount { .. }

@@ -1,8 +1,9 @@
 //! What instructions do, one function for each: `values` (registers), `rows`, `joins`, `results` (where
 //! rows go),
-//! `calls`, `errors`.
+//! `calls`, `cursors`, `errors`.
 
 mod calls;
+mod cursors;
 mod errors;
 mod joins;
 mod results;

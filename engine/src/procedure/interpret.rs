@@ -265,7 +265,7 @@ impl<'r, T: Access> Run<'r, T> {
             Do::FinishStage { stage, spool } => self.finish_stage(*stage, *spool),
             Do::ReadCatalog { relation, spool } => self.read_catalog(*relation, *spool),
             Do::Call { callee, arguments, rows, .. } => self.call(procedure, *callee, arguments, *rows),
-            Do::Dynamic(_) | Do::EndTransaction { .. } => self.asked_of_session(instruction),
+            Do::Dynamic(_) | Do::Cursor(_) | Do::EndTransaction { .. } => self.asked_of_session(instruction),
             Do::Return => Ok(Next::Return),
             Do::Raise { .. } | Do::RaiseViolation(_) => self.raise(instruction),
             Do::Report(report) => self.report(report),

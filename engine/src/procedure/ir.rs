@@ -27,6 +27,7 @@ use hyades_types::key::KeyLayout;
 use hyades_types::operator::{BinaryOperator, UnaryOperator};
 use hyades_types::value::{ArrayElement, SqlType, Value};
 
+use super::cursor_statement::CursorStatement;
 use super::deep::with_stack;
 use crate::storage::row::RowLayout;
 use crate::storage::stored_routine::Routine;
@@ -68,10 +69,13 @@ pub struct DynamicStatement {
 
 /// The rows that are wanted of such a statement.
 #[derive(Clone, Debug, PartialEq)]
-pub struct DynamicRows {
-    pub types: Vec<SqlType>,
-    /// The statement must have such columns; else they are converted, left out, or NULL.
-    pub is_exact: bool,
+pub enum DynamicRows {
+    /// Of these types.
+    Exact(Vec<SqlType>),
+    /// Converted to these types; what there is more is left out, what is missing is NULL.
+    Converted(Vec<SqlType>),
+    /// As they are; the spool knows what they are.
+    Any,
 }
 
 /// A compiled procedure, immutable and shared by all sessions.
@@ -88,6 +92,8 @@ pub struct Procedure {
     pub code: Vec<Instruction>,
     /// Types of the values of every [`Instruction::Emit`].
     pub output: Vec<SqlType>,
+    /// What they are called, where somebody asks ([`DynamicRows::Any`]).
+    pub output_names: Vec<String>,
     /// Whether a command record may stand for a run of it.
     pub replay: Replayability,
     pub spools: u16,
@@ -424,6 +430,8 @@ pub enum Instruction {
     },
     /// Runs a text as a statement of SQL (EXECUTE).
     Dynamic(Box<DynamicStatement>),
+    /// OPEN, FETCH, MOVE and CLOSE of a cursor that the session keeps.
+    Cursor(Box<CursorStatement>),
     /// COMMIT or ROLLBACK of a procedure: ends the transaction and begins the next one.
     EndTransaction {
         commits: bool,

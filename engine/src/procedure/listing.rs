@@ -17,6 +17,7 @@ use std::fmt;
 
 pub use expression::{SlotNames, conditions, shown};
 
+use super::cursor_statement::{CursorAction, CursorStatement};
 use super::ir::{
     Arbiter, Callee, CalleeIndex, Condition, Direction, DynamicStatement, Expr, Impatience, Instruction,
     Intent, JoinSlot, JoinStep, JoinedParts, Label, Procedure, Register, RowSlot, ScanBound, ScanRange,
@@ -187,6 +188,7 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
         Do::ReadCatalog { relation, spool } => format!("spool{spool} += rows of catalog relation {relation}"),
         Do::Call { callee, arguments, into, rows } => names.call(*callee, arguments, into, *rows),
         Do::Dynamic(dynamic) => names.dynamic(dynamic),
+        Do::Cursor(cursor) => names.cursor(cursor),
         Do::EndTransaction { commits } => format!("end the transaction, committing: {commits}"),
         Do::Return => "return".to_owned(),
         Do::Raise { state, message } => format!("fail with {state}: {}", names.expr(message)),
@@ -372,6 +374,24 @@ impl Names<'_> {
 
     fn dynamic(&self, dynamic: &DynamicStatement) -> String {
         format!("execute {} with ({})", self.expr(&dynamic.text), self.list(&dynamic.arguments))
+    }
+
+    fn cursor(&self, cursor: &CursorStatement) -> String {
+        let name = self.expr(&cursor.name);
+        match &cursor.action {
+            CursorAction::Refuse => format!("fail if cursor {name} is open"),
+            CursorAction::Open { spool, into, .. } => {
+                format!("{} := open cursor {name} on spool{spool}", self.register(*into))
+            }
+            CursorAction::Fetch { way, steps, rows, count } => {
+                let steps = steps.as_ref().map_or_else(|| "all".to_owned(), |steps| self.expr(steps));
+                let rows =
+                    rows.as_ref().map_or_else(String::new, |rows| format!(", rows to spool{}", rows.spool));
+                let (count, way) = (self.register(*count), format!("{way:?}").to_lowercase());
+                format!("{count} := move cursor {name} {way} {steps}{rows}")
+            }
+            CursorAction::Close => format!("close cursor {name}"),
+        }
     }
 
     fn call(

@@ -13,7 +13,8 @@ use hyades_types::environment::WorkMemory;
 use hyades_types::error::Result;
 use hyades_types::value::Value;
 
-use super::ir::{LaterRows, StageRows};
+use super::ir::{LaterRows, Procedure, StageRows};
+use crate::local_arc::LocalArc;
 use crate::spill::{Block, Row, SpillFile, held_bytes};
 
 /// Estimated bytes of a tail that becomes a block.
@@ -36,6 +37,8 @@ pub(crate) struct Spool {
     taken: Row,
     /// Keys of the rows that the statement has written.
     pub(crate) written: HashSet<Vec<u8>>,
+    /// Who has emitted its rows, where that is not known beforehand.
+    pub(crate) source: Option<LocalArc<Procedure>>,
 }
 
 /// What a spool does not hold in memory, but for its tail.
@@ -60,6 +63,7 @@ impl Spool {
         self.later = None;
         self.next = 0;
         self.written.clear();
+        self.source = None;
     }
 
     /// Holds nothing any more that may be large.

@@ -119,7 +119,7 @@ impl Connection<'_> {
                 let (columns, is_binary) =
                     self.session.cursor_columns(name).ok_or_else(|| no_portal(name))?;
                 let format = if is_binary { Format::Binary } else { Format::Text };
-                backend::row_description(out, columns, |_| format);
+                backend::row_description(out, &columns, |_| format);
                 return Ok(());
             }
             Target::Portal => {

@@ -104,7 +104,9 @@ pub(crate) fn resolve_column(data_type: &DataType, types: &dyn NamedTypes) -> Re
 /// The type of a parameter or a variable: those of the catalog are not for them.
 pub(crate) fn resolve_stored(data_type: &DataType, types: &dyn NamedTypes) -> Result<SqlType> {
     match resolve(data_type, types)? {
-        SqlType::System(system_type) => unsupported(system_type.catalog_name()),
+        SqlType::System(system_type) if system_type != SystemType::RefCursor => {
+            unsupported(system_type.catalog_name())
+        }
         SqlType::Array(ArrayElement::System(system_type)) => unsupported(system_type.array_names().0),
         other => Ok(other),
     }
@@ -216,7 +218,7 @@ fn custom(name: &str, modifiers: &[String]) -> Result<SqlType> {
         "char" if !name.contains('"') && base == folded => SqlType::Char(1),
         _ if let Some(system_type) = SystemType::from_name(base) => SqlType::System(system_type),
         "timetz" | "money" | "inet" | "cidr" | "macaddr" | "xml" | "point" | "tsvector" | "tsquery"
-        | "bit" | "varbit" | "refcursor" | "void" | "record" | "hstore" | "citext" => {
+        | "bit" | "varbit" | "void" | "record" | "hstore" | "citext" => {
             return unsupported(base);
         }
         _ => {

@@ -31,6 +31,8 @@ pub(crate) enum Wanted {
     Returned(Vec<SqlType>),
     /// EXECUTE: of these types, to which they are converted; what is missing is NULL.
     Converted(Vec<SqlType>),
+    /// OPEN FOR EXECUTE: whatever they are.
+    Emitted,
     /// PERFORM.
     Nothing,
     Spool(SpoolSlot),
@@ -126,6 +128,7 @@ impl Compiler<'_> {
                 self.check_returned(&wanted, &types)?;
                 Sink::Returned
             }
+            Wanted::Emitted => Sink::Returned,
             Wanted::Converted(wanted) => Sink::Converted(types, wanted),
             Wanted::Nothing => Sink::Discard(self.binder.new_register()?),
             Wanted::Spool(spool) => Sink::Spool(spool),

@@ -55,11 +55,10 @@ impl<'a> Routine<'a> {
             StatementKind::ReturnExecute { query, using } => {
                 self.return_execute(query, using, statement.start)
             }
-            StatementKind::Open { cursor, arguments } => self.open_cursor(cursor, arguments, statement.start),
-            StatementKind::Fetch { cursor, targets } => {
-                self.fetch(cursor, targets.as_deref(), statement.start)
-            }
-            StatementKind::Close { cursor } => self.close_cursor(cursor, statement.start),
+            StatementKind::Open { cursor, arguments, query: None } => self.open_cursor(cursor, arguments),
+            StatementKind::Open { cursor, query: Some(query), .. } => self.open_for(cursor, query),
+            StatementKind::Fetch { cursor, steps, targets } => self.fetch(cursor, steps, targets.as_deref()),
+            StatementKind::Close { cursor } => self.close_cursor(cursor),
             StatementKind::ForCursor { label, targets, cursor, arguments, body } => {
                 self.for_cursor(label.as_ref(), targets, (cursor, arguments), body)
             }

@@ -2,14 +2,18 @@
 //!
 //! OPEN runs the query and keeps its rows in a spool, FETCH takes the next one. So a cursor sees the rows as
 //! they were when it was opened, which is what PostgreSQL promises, and a COMMIT leaves it alone.
+//!
+//! One that others may know, because the body names it where a value stands or goes another way than to the
+//! next row, is the session's when it is open, and the body has its name in a variable (`shared_cursor`).
 
+use hyades_engine::procedure::cursor_statement::CursorAction;
 use hyades_engine::procedure::ir::{Expr, Instruction, Register};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
 use super::routine_body::Routine;
-use super::tree::{BoundCursor, CursorDeclaration, Fragment, Path, Statement};
+use super::tree::{BoundCursor, CursorDeclaration, CursorName, FetchSteps, Fragment, Path, Statement};
 use crate::bind::types;
 use crate::bind::visible_variables::{RecordState, Scalar, Scope, Variable};
 use crate::compile::Compiler;
@@ -32,8 +36,10 @@ impl<'a> Routine<'a> {
         let is_open = self.compiler.binder.new_register()?;
         self.compiler.code.evaluate(is_open, Expr::Const(Value::Boolean(false)));
         let spool = self.compiler.code.new_spool()?;
-        let (name, columns) = (name.to_owned(), columns?);
-        self.cursors.push(BoundCursor { name, query, parameters, columns, spool, is_open });
+        let name_in = if declaration.is_shared { Some(self.declare_shared(name)?) } else { None };
+        let (name, columns, scrolls) = (name.to_owned(), columns?, declaration.scrolls);
+        let cursor = BoundCursor { name, query, parameters, columns, spool, is_open, scrolls, name_in };
+        self.cursors.push(cursor);
         Ok(())
     }
 
@@ -60,15 +66,15 @@ impl<'a> Routine<'a> {
         Ok(columns.into_iter().map(|column| (column.name, column.sql_type)).collect())
     }
 
-    fn bound_cursor(&self, name: &str, start: usize) -> Result<BoundCursor<'a>> {
-        match self.cursors.iter().rev().find(|cursor| cursor.name == name) {
-            Some(cursor) => Ok(cursor.clone()),
-            None => self.fail(sqlstate::SYNTAX_ERROR, format!("\"{name}\" is not a known cursor"), start),
-        }
+    pub(super) fn bound_cursor(&self, name: &str) -> Option<BoundCursor<'a>> {
+        self.cursors.iter().rev().find(|cursor| cursor.name == name).cloned()
     }
 
     /// An error unless the cursor is open, or closed, as it should be.
     fn expect_cursor(&mut self, cursor: &BoundCursor<'a>, is_open: bool) {
+        if let Some(name_in) = cursor.name_in {
+            return self.cursor(CursorAction::Refuse, name_in, &cursor.name);
+        }
         let fine = self.compiler.code.label();
         let flag = Expr::Register(cursor.is_open);
         let is_wrong = if is_open { Expr::Not(Box::new(flag)) } else { flag };
@@ -91,9 +97,28 @@ impl<'a> Routine<'a> {
         self.compiler.code.evaluate(cursor.is_open, Expr::Const(Value::Boolean(is_open)));
     }
 
-    pub(super) fn open_cursor(&mut self, name: &str, arguments: &'a [Fragment], start: usize) -> Result<()> {
-        let cursor = self.bound_cursor(name, start)?;
-        self.expect_cursor(&cursor, false);
+    pub(super) fn open_cursor(&mut self, named: &CursorName, arguments: &'a [Fragment]) -> Result<()> {
+        let Some(cursor) = self.bound_cursor(&named.name) else {
+            self.cursor_variable(named)?;
+            let end = self.statement_end(named.start);
+            let message = "syntax error, expected \"FOR\" at or near \";\"";
+            return self.fail(sqlstate::SYNTAX_ERROR, message, end);
+        };
+        self.open_bound(&cursor, arguments, named.start)?;
+        match cursor.name_in {
+            Some(name_in) => self.share(&cursor, name_in),
+            None => Ok(()),
+        }
+    }
+
+    fn open_bound(
+        &mut self,
+        cursor: &BoundCursor<'a>,
+        arguments: &'a [Fragment],
+        start: usize,
+    ) -> Result<()> {
+        let name = &cursor.name;
+        self.expect_cursor(cursor, false);
         if arguments.len() != cursor.parameters.len() {
             let message = match (arguments.len(), cursor.parameters.len()) {
                 (_, 0) => format!("cursor \"{name}\" has no arguments"),
@@ -113,24 +138,42 @@ impl<'a> Routine<'a> {
         let opened = self.nested(cursor.query, &statement, Wanted::Spool(cursor.spool), Then::Continue);
         self.names().scopes.pop();
         opened?;
-        self.set_open(&cursor, true);
+        self.set_open(cursor, true);
         Ok(())
     }
 
     /// FETCH; without targets MOVE.
-    pub(super) fn fetch(&mut self, name: &str, targets: Option<&'a [Path]>, start: usize) -> Result<()> {
-        let cursor = self.bound_cursor(name, start)?;
+    pub(super) fn fetch(
+        &mut self,
+        named: &CursorName,
+        steps: &'a FetchSteps,
+        targets: Option<&'a [Path]>,
+    ) -> Result<()> {
+        let cursor = match self.bound_cursor(&named.name) {
+            Some(cursor) if cursor.name_in.is_none() => cursor,
+            _ => return self.fetch_shared(named, steps, targets),
+        };
         self.expect_cursor(&cursor, true);
         let (wanted, not_null) = match targets {
             Some(targets) => self.destinations(targets)?,
             None => (Wanted::Variables(Vec::new()), Vec::new()),
         };
+        self.take_row(wanted, (cursor.spool, &cursor.columns), not_null)
+    }
+
+    /// The next row of a spool, for these variables; they are NULL if there is none.
+    pub(super) fn take_row(
+        &mut self,
+        wanted: Wanted,
+        (spool, columns): (u16, &[(String, SqlType)]),
+        not_null: Vec<(Register, String)>,
+    ) -> Result<()> {
         let (found, done) = (self.compiler.code.label(), self.compiler.code.label());
         let taken = wanted.clone();
         self.open(wanted, Then::Leave(found));
-        let width = cursor.columns.len();
-        self.compiler.describe(cursor.columns.clone(), false)?;
-        self.compiler.for_spooled(cursor.spool, width, &mut |compiler, values, _| compiler.emit(values))?;
+        let width = columns.len();
+        self.compiler.describe(columns.to_vec(), false)?;
+        self.compiler.for_spooled(spool, width, &mut |compiler, values, _| compiler.emit(values))?;
         self.close();
         for register in self.slots_of(&taken) {
             self.compiler.code.evaluate(register, Expr::Const(Value::Null));
@@ -146,8 +189,11 @@ impl<'a> Routine<'a> {
         Ok(())
     }
 
-    pub(super) fn close_cursor(&mut self, name: &str, start: usize) -> Result<()> {
-        let cursor = self.bound_cursor(name, start)?;
+    pub(super) fn close_cursor(&mut self, named: &CursorName) -> Result<()> {
+        let cursor = match self.bound_cursor(&named.name) {
+            Some(cursor) if cursor.name_in.is_none() => cursor,
+            _ => return self.close_shared(named),
+        };
         self.expect_cursor(&cursor, true);
         self.compiler.code.push(Instruction::OpenSpool { spool: cursor.spool });
         self.set_open(&cursor, false);
@@ -159,19 +205,24 @@ impl<'a> Routine<'a> {
         &mut self,
         label: Option<&String>,
         targets: &'a [Path],
-        (name, arguments): (&str, &'a [Fragment]),
+        (named, arguments): (&CursorName, &'a [Fragment]),
         body: &'a [Statement],
     ) -> Result<()> {
-        let start = targets.first().map_or(0, |target| target.start);
+        let start = named.start;
         let [Path { parts, .. }] = targets else {
             let message = "cursor FOR loop must have only one target variable";
+            let start = targets.first().map_or(0, |target| target.start);
             return self.fail(sqlstate::SYNTAX_ERROR, message, start);
         };
         let Some(record_name) = parts.first() else {
             return Err(Error::input(sqlstate::SYNTAX_ERROR, "FOR"));
         };
-        self.open_cursor(name, arguments, start)?;
-        let cursor = self.bound_cursor(name, start)?;
+        let Some(cursor) = self.bound_cursor(&named.name) else {
+            self.cursor_variable(named)?;
+            let message = "cursor FOR loop must use a bound cursor variable";
+            return self.fail(sqlstate::SYNTAX_ERROR, message, start);
+        };
+        self.open_bound(&cursor, arguments, start)?;
         self.names().scopes.push(Scope::default());
         let record = self.names().new_record(RecordState::Unassigned, false);
         self.names().add(record_name, Variable::Record(record));

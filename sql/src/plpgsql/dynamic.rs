@@ -20,6 +20,7 @@ use crate::bind::Tables;
 use crate::bind::visible_variables::RecordState;
 use crate::compile::row_sink::{Nested, Then, Wanted, invalid_termination, report};
 use crate::statement;
+use sqlparser::ast;
 
 /// Compiles the text of an EXECUTE.
 ///
@@ -37,7 +38,12 @@ pub(crate) fn compile(
         sql_type: *sql_type,
         default: None,
     };
-    let columns = |rows: &DynamicRows| rows.types.iter().map(|own| (String::new(), *own)).collect();
+    let columns = |rows: &DynamicRows| match rows {
+        DynamicRows::Exact(types) | DynamicRows::Converted(types) => {
+            types.iter().map(|own| (String::new(), *own)).collect()
+        }
+        DynamicRows::Any => Vec::new(),
+    };
     let definition = RoutineDefinition {
         name: TableName { schema: "pg_catalog".to_owned(), name: "execute".to_owned() },
         kind: RoutineKind::Procedure,
@@ -51,21 +57,39 @@ pub(crate) fn compile(
     };
     let wanted = match rows {
         None => Wanted::Nothing,
-        Some(rows) if rows.is_exact => Wanted::Returned(rows.types.clone()),
-        Some(rows) => Wanted::Converted(rows.types.clone()),
+        Some(DynamicRows::Exact(types)) => Wanted::Returned(types.clone()),
+        Some(DynamicRows::Converted(types)) => Wanted::Converted(types.clone()),
+        Some(DynamicRows::Any) => Wanted::Emitted,
     };
-    Routine::of_statement(&definition, tables, |routine, definition| {
+    let is_for_cursor = rows == Some(&DynamicRows::Any);
+    let mut emitted = Vec::new();
+    let mut procedure = Routine::of_statement(&definition, tables, |routine, definition| {
         let statement = match statement::parse(text)? {
             statement::Statement::Query(statement) => *statement,
             other => return Err(refused(&other)),
         };
+        if is_for_cursor && !is_select(&statement) {
+            return Err(no_query_for_cursor(&statement));
+        }
         if rows.is_some() && !is_select(&statement) && !super::query::has_returning(&statement) {
             let message = "INTO used with a command that cannot return data";
             return Err(Error::input(sqlstate::SYNTAX_ERROR, message));
         }
-        routine.nested_text(&definition.body, &statement, wanted)
+        emitted = routine.nested_text(&definition.body, &statement, wanted)?;
+        Ok(())
     })
-    .map_err(Error::without_position)
+    .map_err(Error::without_position)?;
+    if is_for_cursor {
+        (procedure.output_names, procedure.output) = emitted.into_iter().unzip();
+    }
+    Ok(procedure)
+}
+
+/// 42P11 of a statement whose rows are no cursor's.
+pub(super) fn no_query_for_cursor(statement: &ast::Statement) -> Error {
+    let shown = statement.to_string();
+    let word = shown.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
+    Error::input(sqlstate::INVALID_CURSOR_DEFINITION, format!("cannot open {word} query as cursor"))
 }
 
 fn refused(statement: &statement::Statement) -> Error {
@@ -85,7 +109,7 @@ fn refused(statement: &statement::Statement) -> Error {
 
 impl<'a> Routine<'a> {
     /// EXECUTE up to its rows; gives the register of their number.
-    fn dynamic(
+    pub(super) fn dynamic(
         &mut self,
         query: &'a Fragment,
         using: &'a [Fragment],
@@ -140,7 +164,7 @@ impl<'a> Routine<'a> {
         let spool = self.compiler.code.new_spool()?;
         self.compiler.code.push(Instruction::OpenSpool { spool });
         let types = columns.iter().map(|(_, sql_type)| *sql_type).collect();
-        let count = self.dynamic(query, using, Some((spool, DynamicRows { types, is_exact: false })))?;
+        let count = self.dynamic(query, using, Some((spool, DynamicRows::Converted(types))))?;
         if into.is_strict {
             let is = |operator, number| Expr::Binary {
                 operator,
@@ -190,7 +214,7 @@ impl<'a> Routine<'a> {
         let spool = self.compiler.code.new_spool()?;
         self.compiler.code.push(Instruction::OpenSpool { spool });
         let types = columns.iter().map(|(_, sql_type)| *sql_type).collect();
-        self.dynamic(query, using, Some((spool, DynamicRows { types, is_exact: false })))?;
+        self.dynamic(query, using, Some((spool, DynamicRows::Converted(types))))?;
         let nested = Nested { then: Then::Continue, is_single: false, columns, value: None };
         self.for_spool(label, wanted.clone(), (spool, nested), body, Some(flag))?;
         self.after_loop(&wanted, Some(flag));
@@ -211,7 +235,7 @@ impl<'a> Routine<'a> {
         let width = types.len();
         let spool = self.compiler.code.new_spool()?;
         self.compiler.code.push(Instruction::OpenSpool { spool });
-        let count = self.dynamic(query, using, Some((spool, DynamicRows { types, is_exact: true })))?;
+        let count = self.dynamic(query, using, Some((spool, DynamicRows::Exact(types))))?;
         self.compiler.for_spooled(spool, width, &mut |compiler, values, _| {
             compiler.code.push(Instruction::Emit { values });
             Ok(())

@@ -65,6 +65,11 @@ impl<'a> Parser<'a> {
         self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
     }
 
+    /// Those of the whole body.
+    pub(super) fn all(&self) -> &[Token<'a>] {
+        &self.tokens
+    }
+
     /// A place to come back to.
     pub(super) fn place(&self) -> usize {
         self.at
@@ -317,11 +322,8 @@ impl<'a> Parser<'a> {
             return Ok(Declaration { name, start, line, kind });
         }
         let is_constant = self.accept("constant");
-        if let Some(cursor) = self.cursor_declaration()? {
+        if let Some(cursor) = self.cursor_declaration(&name)? {
             return Ok(Declaration { name, start, line, kind: DeclarationKind::Cursor(cursor) });
-        }
-        if self.peek().is_word("refcursor") {
-            return self.unsupported("cursors are", self.peek().start);
         }
         let type_name = self.fragment(&[";", ":=", "=", "default", "not", "collate"])?;
         if self.peek().is_word("collate") {

@@ -367,13 +367,13 @@ impl<'a> Routine<'a> {
         self.compiler.code.place(end);
     }
 
-    /// The statement of an EXECUTE, which is all of this routine.
+    /// The statement of an EXECUTE, which is all of this routine; gives its columns.
     pub(super) fn nested_text(
         &mut self,
         text: &'a str,
         statement: &ast::Statement,
         wanted: Wanted,
-    ) -> Result<()> {
+    ) -> Result<Vec<(String, SqlType)>> {
         self.begin_text(text)?;
         self.open(wanted, Then::Continue);
         self.compiler.code.push(Instruction::BeginStatement);
@@ -381,8 +381,7 @@ impl<'a> Routine<'a> {
         self.compiler.nested_statement(statement)?;
         let before = self.compiler.end_events()?;
         self.compiler.code.fill(place, before);
-        self.close();
-        Ok(())
+        Ok(self.close().columns)
     }
 
     /// Loops over rows that are kept already.

@@ -25,6 +25,7 @@ fn objection(procedure: &Procedure, instruction: &Instruction) -> Option<&'stati
     }
     match instruction {
         Instruction::Dynamic(_) => return Some("it runs statements that are known only then (EXECUTE)"),
+        Instruction::Cursor(_) => return Some("it uses cursors that the session keeps"),
         Instruction::EndTransaction { .. } => return Some("it ends transactions itself"),
         _ => {}
     }

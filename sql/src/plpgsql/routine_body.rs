@@ -14,7 +14,9 @@ use sqlparser::ast;
 
 use super::parse;
 use super::sql_body::{self, IN_SQL};
-use super::tree::{Block, BoundCursor, Declaration, DeclarationKind, Fragment, Path, Statement, Target};
+use super::tree::{
+    Block, BoundCursor, Declaration, DeclarationKind, Fragment, OpenedFor, Path, Statement, Target,
+};
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::scope::Scope as Relations;
 use crate::bind::scope::named_columns;
@@ -55,6 +57,7 @@ pub(super) struct Routine<'a> {
     pub(super) blocks: usize,
     pub(super) handlers: usize,
     pub(super) cursors: Vec<BoundCursor<'a>>,
+    pub(super) opened: Vec<OpenedFor>,
     /// FOUND and the row count, where the body asks for them.
     pub(super) found: Option<Register>,
     pub(super) row_count: Option<Register>,
@@ -156,6 +159,7 @@ impl<'a> Routine<'a> {
             blocks: 0,
             handlers: 0,
             cursors: Vec::new(),
+            opened: Vec::new(),
             found: None,
             row_count: None,
             result: None,
@@ -348,6 +352,11 @@ impl<'a> Routine<'a> {
     pub(super) fn fail<T>(&self, state: SqlState, message: impl Into<String>, start: usize) -> Result<T> {
         let position = self.offset + character_position(self.body, start);
         Err(Error::input(state, message).with_position(position))
+    }
+
+    /// Where the statement ends that begins at this byte of the body.
+    pub(super) fn statement_end(&self, start: usize) -> usize {
+        start + self.body[start..].find(';').unwrap_or(0)
     }
 
     pub(super) fn unsupported<T>(&self, what: &str, start: usize) -> Result<T> {
@@ -737,7 +746,7 @@ impl<'a> Routine<'a> {
                 }
             }
             (Some(_), None) => {
-                let start = start + self.body[start..].find(';').unwrap_or(0);
+                let start = self.statement_end(start);
                 return self.fail(sqlstate::SYNTAX_ERROR, "missing expression at or near \";\"", start);
             }
             (None, None) => {}

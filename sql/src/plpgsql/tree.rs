@@ -1,5 +1,6 @@
 //! The syntax tree of a PL/pgSQL body. SQL in it stays text until it is compiled.
 
+use hyades_engine::procedure::cursor_statement::FetchWay;
 use hyades_engine::procedure::ir::Register;
 use hyades_types::value::SqlType;
 
@@ -61,6 +62,40 @@ pub(crate) enum DeclarationKind {
 pub(crate) struct CursorDeclaration {
     pub(crate) parameters: Vec<(String, Fragment)>,
     pub(crate) query: Fragment,
+    /// SCROLL, NO SCROLL.
+    pub(crate) scrolls: Option<bool>,
+    /// The body does more with it than to take its rows one after the other.
+    pub(crate) is_shared: bool,
+}
+
+/// OPEN of a cursor without a query of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenQuery {
+    pub(crate) query: Fragment,
+    /// The query is a text, and these are its parameters.
+    pub(crate) dynamic: Option<Vec<Fragment>>,
+    pub(crate) scrolls: Option<bool>,
+}
+
+/// A cursor where a statement names it.
+#[derive(Clone, Debug)]
+pub(crate) struct CursorName {
+    pub(crate) name: String,
+    pub(crate) start: usize,
+}
+
+/// Where FETCH goes.
+#[derive(Clone, Debug)]
+pub(crate) struct FetchSteps {
+    pub(crate) way: FetchWay,
+    pub(crate) steps: Steps,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Steps {
+    All,
+    Number(i64),
+    Value(Fragment),
 }
 
 /// A cursor that the text at hand can use.
@@ -72,6 +107,18 @@ pub(super) struct BoundCursor<'a> {
     pub(super) columns: Vec<(String, SqlType)>,
     pub(super) spool: u16,
     pub(super) is_open: Register,
+    pub(super) scrolls: Option<bool>,
+    /// The session keeps it, under the name that stands here.
+    pub(super) name_in: Option<Register>,
+}
+
+pub(super) type Columns = Vec<(String, SqlType)>;
+
+/// The columns of the query that a variable was opened for last in the text.
+pub(super) struct OpenedFor {
+    /// The register of the variable.
+    pub(super) name_in: Register,
+    pub(super) columns: Columns,
 }
 
 #[derive(Clone, Debug)]
@@ -178,21 +225,23 @@ pub(crate) enum StatementKind {
         using: Vec<Fragment>,
     },
     Open {
-        cursor: String,
+        cursor: CursorName,
         arguments: Vec<Fragment>,
+        query: Option<OpenQuery>,
     },
     /// No targets: MOVE.
     Fetch {
-        cursor: String,
+        cursor: CursorName,
+        steps: FetchSteps,
         targets: Option<Vec<Path>>,
     },
     Close {
-        cursor: String,
+        cursor: CursorName,
     },
     ForCursor {
         label: Option<String>,
         targets: Vec<Path>,
-        cursor: String,
+        cursor: CursorName,
         arguments: Vec<Fragment>,
         body: Vec<Statement>,
     },

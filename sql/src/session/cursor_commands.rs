@@ -3,7 +3,7 @@
 use hyades_engine::db::{Flow, Interrupt};
 use hyades_types::error::{Error, Result, sqlstate};
 
-use super::cursors::{Cursor, KeptRows, missing};
+use super::cursors::{Cursor, KeptRows};
 use super::state::State;
 use super::transaction::tag;
 use super::{Completion, Output, Session};
@@ -23,7 +23,7 @@ impl Session {
             let message = "DECLARE CURSOR can only be used in transaction blocks";
             return Err(Error::input(sqlstate::NO_ACTIVE_SQL_TRANSACTION, message));
         }
-        if self.cursors.contains(&cursor.name) {
+        if self.cursors.lock().contains(&cursor.name) {
             let message = format!("cursor \"{}\" already exists", cursor.name);
             return Err(Error::input(sqlstate::DUPLICATE_CURSOR, message));
         }
@@ -46,9 +46,10 @@ impl Session {
             level: self.savepoints.len(),
             table: declare.table.map(|table| table.0),
             created: self.environment.statement_time,
+            number: 0,
             _charge: self.account.keep(bytes),
         };
-        self.cursors.by_name.insert(cursor.name.clone(), opened);
+        self.cursors.lock().by_name.insert(cursor.name.clone(), opened);
     }
 
     pub(super) fn fetch(
@@ -57,18 +58,20 @@ impl Session {
         plan: &Plan,
         output: &mut dyn Output,
     ) -> Flow<Completion> {
-        let cursor = self.cursors.by_name.get_mut(&fetch.name).ok_or_else(|| missing(&fetch.name))?;
-        if let Response::Rows(columns) = &plan.response
-            && *columns != cursor.columns
+        let mut cursors = self.cursors.lock();
+        let columns = cursors.columns(&fetch.name)?;
+        if let Response::Rows(planned) = &plan.response
+            && planned != columns
         {
             let message = "cached plan must not change result type";
             return Err(Interrupt::Failed(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)));
         }
-        let (places, is_descending) = cursor.go(fetch.direction, fetch.is_move)?;
+        let (places, is_descending) = cursors.go(&fetch.name, fetch.direction, fetch.is_move)?;
         let count = places.len();
         if fetch.is_move {
             return Ok(Completion::Tag(format!("MOVE {count}").into()));
         }
+        let cursor = cursors.get(&fetch.name)?;
         let width = cursor.columns.len();
         let mut show = |place: usize| -> Result<()> {
             let Some(row) = cursor.rows.get(place) else { return Ok(()) };
@@ -84,24 +87,23 @@ impl Session {
     }
 
     /// The columns of an open cursor, and whether its rows are fetched in binary form.
-    pub fn cursor_columns(&self, name: &str) -> Option<(&[ResultColumn], bool)> {
-        let cursor = self.cursors.by_name.get(name)?;
-        Some((&cursor.columns, cursor.is_binary))
+    pub fn cursor_columns(&self, name: &str) -> Option<(Vec<ResultColumn>, bool)> {
+        let cursors = self.cursors.lock();
+        let cursor = cursors.get(name).ok()?;
+        Some((cursor.columns.clone(), cursor.is_binary))
     }
 
     /// Closes a cursor, if it is open.
     pub fn drop_cursor(&mut self, name: &str) {
-        self.cursors.by_name.remove(name);
+        self.cursors.lock().by_name.remove(name);
     }
 
     pub(super) fn close_cursor(&mut self, name: Option<&str>) -> Flow<Completion> {
         let Some(name) = name else {
-            self.cursors.clear();
+            self.cursors.lock().clear();
             return tag("CLOSE CURSOR ALL");
         };
-        match self.cursors.by_name.remove(name) {
-            Some(_) => tag("CLOSE CURSOR"),
-            None => Err(Interrupt::Failed(missing(name))),
-        }
+        self.cursors.lock().close(name)?;
+        tag("CLOSE CURSOR")
     }
 }

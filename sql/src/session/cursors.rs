@@ -7,13 +7,16 @@
 //! Reference: PostgreSQL's pquery.c (PortalRunFetch) for where a cursor stands after what.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use compact_str::CompactString;
+use hyades_types::cursors::{FetchDirection, FetchedRows, NewCursor, SessionCursors};
 use hyades_types::error::{Error, Result, sqlstate};
-use hyades_types::memory::{self, Charge};
-use hyades_types::value::Value;
+use hyades_types::memory::{self, Account, Charge};
+use hyades_types::value::{SqlType, Value};
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::answer::ResultColumn;
-use crate::statement::FetchDirection;
 use crate::system::snapshot::ShownCursor;
 
 /// Of a row that is kept, besides its values.
@@ -32,13 +35,17 @@ impl KeptRows {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let beside = |value: &Value| match value {
-            Value::Array(array) => array.heap_bytes(),
-            value => value.heap_bytes(),
-        };
-        let of_row = |row: &[Value]| row.iter().map(beside).sum::<usize>() + size_of_val(row) + ROW_BYTES;
-        self.rows.iter().map(|row| of_row(row)).sum()
+        bytes_of(&self.rows)
     }
+}
+
+fn bytes_of(rows: &[Box<[Value]>]) -> usize {
+    let beside = |value: &Value| match value {
+        Value::Array(array) => array.heap_bytes(),
+        value => value.heap_bytes(),
+    };
+    let of_row = |row: &[Value]| row.iter().map(beside).sum::<usize>() + size_of_val(row) + ROW_BYTES;
+    rows.iter().map(|row| of_row(row)).sum()
 }
 
 /// An open cursor.
@@ -59,6 +66,8 @@ pub(super) struct Cursor {
     /// The table whose rows it shows.
     pub(super) table: Option<u32>,
     pub(super) created: i64,
+    /// Which of those that routines have opened it is, from 1; 0: it was declared.
+    pub(super) number: usize,
     pub(super) _charge: Charge,
 }
 
@@ -189,14 +198,176 @@ impl Cursor {
     }
 }
 
+/// The cursors of a session, for the session and for the routines that it runs.
+pub(super) struct OpenCursors {
+    cursors: Mutex<Cursors>,
+    account: Arc<Account>,
+}
+
+impl std::fmt::Debug for OpenCursors {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_list().entries(self.lock().by_name.keys()).finish()
+    }
+}
+
+impl OpenCursors {
+    pub(super) fn new(account: &Arc<Account>) -> OpenCursors {
+        OpenCursors { cursors: Mutex::default(), account: Arc::clone(account) }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Cursors> {
+        self.cursors.lock()
+    }
+}
+
+impl SessionCursors for OpenCursors {
+    fn is_open(&self, name: &str) -> bool {
+        self.lock().contains(name)
+    }
+
+    fn open(&self, new: NewCursor) -> Result<CompactString> {
+        let mut cursors = self.lock();
+        let name = match new.name {
+            Some(name) => name,
+            None => cursors.new_name(),
+        };
+        if cursors.contains(&name) {
+            let message = format!("cursor \"{name}\" already in use");
+            return Err(Error::input(sqlstate::DUPLICATE_CURSOR, message));
+        }
+        let column = |(name, sql_type)| ResultColumn { name, sql_type, source: None };
+        let opened = Cursor {
+            statement: new.text,
+            columns: new.columns.into_iter().map(column).collect(),
+            position: 0,
+            is_binary: false,
+            is_scrollable: new.is_scrollable,
+            is_holdable: false,
+            is_held: false,
+            level: 0,
+            table: None,
+            created: new.created,
+            number: cursors.numbered + 1,
+            _charge: self.account.keep(bytes_of(&new.rows)),
+            rows: new.rows,
+        };
+        cursors.numbered += 1;
+        cursors.by_name.insert(name.to_string(), opened);
+        Ok(name)
+    }
+
+    fn fetch(&self, name: &str, direction: FetchDirection) -> Result<FetchedRows> {
+        let mut cursors = self.lock();
+        let (places, is_descending) = cursors.go(name, direction, false)?;
+        let cursor = cursors.get(name)?;
+        let columns: Vec<(String, SqlType)> =
+            cursor.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect();
+        let shown = |row: &[Value]| row.get(..columns.len()).unwrap_or_default().to_vec();
+        let mut rows: Vec<Vec<Value>> =
+            cursor.rows.get(places).unwrap_or_default().iter().map(|row| shown(row)).collect();
+        if is_descending {
+            rows.reverse();
+        }
+        Ok(FetchedRows { columns, rows })
+    }
+
+    fn go(&self, name: &str, direction: FetchDirection) -> Result<usize> {
+        let (places, _) = self.lock().go(name, direction, true)?;
+        Ok(places.len())
+    }
+
+    fn close(&self, name: &str) -> Result<()> {
+        self.lock().close(name)
+    }
+
+    fn mark(&self) -> usize {
+        self.lock().numbered
+    }
+
+    fn go_back(&self, mark: usize) {
+        self.lock().by_name.retain(|_, cursor| cursor.number <= mark);
+    }
+}
+
+/// What the statement that runs has done to a cursor that was there before it: it may run again.
+enum Undo {
+    Position(String, usize),
+    Closed(String, Cursor),
+}
+
 /// The cursors of a session.
 #[derive(Default)]
 pub(super) struct Cursors {
     pub(super) by_name: BTreeMap<String, Cursor>,
+    /// How many routines have opened.
+    numbered: usize,
+    /// How many they had when the statement began.
+    numbered_before: usize,
+    undo: Vec<Undo>,
+    /// How many names have been made up, now and when the statement began.
+    made_up: u64,
+    made_up_before: u64,
 }
 
 impl Cursors {
-    fn get(&self, name: &str) -> Result<&Cursor> {
+    /// A statement begins.
+    pub(super) fn begin_statement(&mut self) {
+        self.undo.clear();
+        self.numbered_before = self.numbered;
+        self.made_up_before = self.made_up;
+    }
+
+    /// The statement runs again: what was there before it is as it was.
+    pub(super) fn repeat_statement(&mut self) {
+        self.made_up = self.made_up_before;
+        while let Some(undo) = self.undo.pop() {
+            match undo {
+                Undo::Position(name, position) => {
+                    if let Some(cursor) = self.by_name.get_mut(&name) {
+                        cursor.position = position;
+                    }
+                }
+                Undo::Closed(name, cursor) => {
+                    self.by_name.insert(name, cursor);
+                }
+            }
+        }
+    }
+
+    fn new_name(&mut self) -> CompactString {
+        loop {
+            self.made_up += 1;
+            let name = format!("<unnamed portal {}>", self.made_up);
+            if !self.contains(&name) {
+                return name.into();
+            }
+        }
+    }
+
+    /// As [`Cursor::go`].
+    pub(super) fn go(
+        &mut self,
+        name: &str,
+        direction: FetchDirection,
+        is_move: bool,
+    ) -> Result<(std::ops::Range<usize>, bool)> {
+        let cursor = self.by_name.get_mut(name).ok_or_else(|| missing(name))?;
+        let is_noted = |undo: &Undo| matches!(undo, Undo::Position(noted, _) if noted == name);
+        if cursor.number <= self.numbered_before && !self.undo.iter().any(is_noted) {
+            self.undo.push(Undo::Position(name.to_owned(), cursor.position));
+        }
+        cursor.go(direction, is_move)
+    }
+
+    pub(super) fn close(&mut self, name: &str) -> Result<()> {
+        let cursor = self.by_name.remove(name).ok_or_else(|| missing(name))?;
+        if cursor.number <= self.numbered_before {
+            self.undo.push(Undo::Closed(name.to_owned(), cursor));
+        }
+        Ok(())
+    }
+
+    pub(super) fn get(&self, name: &str) -> Result<&Cursor> {
         self.by_name.get(name).ok_or_else(|| missing(name))
     }
 
@@ -214,6 +385,7 @@ impl Cursors {
 
     /// The transaction ends: what it has declared goes, or is held.
     pub(super) fn end_transaction(&mut self, is_committed: bool) {
+        self.undo.clear();
         if self.by_name.is_empty() {
             return;
         }
@@ -237,6 +409,7 @@ impl Cursors {
     }
 
     pub(super) fn clear(&mut self) {
+        self.undo.clear();
         self.by_name.clear();
     }
 

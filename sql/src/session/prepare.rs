@@ -216,9 +216,9 @@ impl Session {
         match &plan.action {
             Action::Execute { name, .. } => plan.response = self.named(name)?.response().clone(),
             Action::Fetch(fetch) => {
-                let columns = self.cursors.columns(&fetch.name)?;
+                let columns = self.cursors.lock().columns(&fetch.name)?.to_vec();
                 if !fetch.is_move {
-                    plan.response = Response::Rows(columns.to_vec());
+                    plan.response = Response::Rows(columns);
                 }
             }
             // Whatever is wrong with the body is said now.
@@ -273,7 +273,8 @@ impl Session {
             }
         };
         self.check_failed(&plan)?;
-        let is_binary = matches!(&plan.action, Action::Fetch(fetch) if self.cursors.is_binary(&fetch.name));
+        let is_binary =
+            matches!(&plan.action, Action::Fetch(fetch) if self.cursors.lock().is_binary(&fetch.name));
         let prepared = Arc::new(Prepared {
             is_binary,
             text: sql.to_owned(),

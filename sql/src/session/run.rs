@@ -126,6 +126,7 @@ impl Session {
             None => {}
         }
         self.gathered_before = self.environment.mark();
+        self.cursors.lock().begin_statement();
         let sequences = self.environment.sequences.get_mut();
         sequences.begin_statement(self.settings.is_read_only());
         self.settle_names();
@@ -226,7 +227,7 @@ impl Session {
             comments: self.worker.catalog_view().comments(),
             settings: self.settings.show_all(),
             locks: self.shown_locks(),
-            cursors: self.cursors.shown(),
+            cursors: self.cursors.lock().shown(),
             prepared_statements: self.shown_statements(),
             sessions: Arc::clone(&self.shared.activities) as Arc<dyn SessionRows>,
             path: Arc::clone(&self.meaning.path),
@@ -312,7 +313,7 @@ impl Session {
             (
                 SessionFunction::CursorKey,
                 [Value::Text(cursor), Value::Oid(table), Value::Text(name), Value::Integer(place)],
-            ) => self.cursors.key(cursor, (*table, name), usize::try_from(*place).unwrap_or(0)),
+            ) => self.cursors.lock().key(cursor, (*table, name), usize::try_from(*place).unwrap_or(0)),
             (SessionFunction::ListeningChannels, _) => {
                 let channels = self.listening_channels().into_iter().map(Value::text);
                 Ok(Value::array(ArrayElement::Text, channels.collect()))
@@ -438,6 +439,7 @@ impl Session {
         self.schema_requests.withdraw();
         self.environment.sequences.get_mut().repeat_statement();
         self.environment.go_back(&self.gathered_before);
+        self.cursors.lock().repeat_statement();
         // Nothing of this attempt is told to anybody: its durability does not matter.
         if self.is_alone() {
             drop(self.worker.rollback());

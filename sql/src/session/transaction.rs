@@ -170,7 +170,7 @@ impl Session {
         self.environment.deferred.clear();
         self.environment.go_back(&Gathered::default());
         self.listen_changes.clear();
-        self.cursors.end_transaction(is_committed);
+        self.cursors.lock().end_transaction(is_committed);
         self.settings.end_transaction(is_committed);
         self.refresh_environment();
     }
@@ -294,7 +294,7 @@ impl Session {
                 let at = self.savepoint(name)?;
                 self.settings.release(&self.savepoints[at].settings);
                 self.savepoints.truncate(at);
-                self.cursors.release(at);
+                self.cursors.lock().release(at);
                 tag("RELEASE")
             }
             TransactionCommand::RollbackTo(name) => {
@@ -333,7 +333,7 @@ impl Session {
         // A provisional answer, like that of every statement of the block.
         drop(self.worker.rollback_to(savepoint.savepoint));
         self.settings.roll_back_to(&savepoint.settings);
-        self.cursors.roll_back_to(at);
+        self.cursors.lock().roll_back_to(at);
         self.environment.go_back(&savepoint.gathered);
         self.listen_changes.truncate(savepoint.listens);
         self.note_taken_back();

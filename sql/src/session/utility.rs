@@ -195,7 +195,7 @@ impl Session {
         }
         self.note_own_change();
         self.named.clear();
-        self.cursors.clear();
+        self.cursors.lock().clear();
         self.unlisten_all();
         if let Some(locks) = &self.environment.advisory_locks {
             locks.release_all();

@@ -2,13 +2,14 @@
 //!
 //! The query of a cursor is kept as text with the place where it begins.
 
+use hyades_types::cursors::FetchDirection;
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::lexer::{Token as Word, TokenKind, character_position};
-use super::parsed::{DeclareCursor, FetchCursor, FetchDirection, Statement};
+use super::parsed::{DeclareCursor, FetchCursor, Statement};
 use super::tokens::Tokens;
 
 /// What `CURRENT OF` is written as for sqlparser: no statement can contain it.

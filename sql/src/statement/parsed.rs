@@ -1,6 +1,7 @@
 //! What parsing a statement comes to: a [`Statement`] and its parts. Names and types are not looked up yet.
 
 use hyades_engine::db::TableLock;
+use hyades_types::cursors::FetchDirection;
 use hyades_types::definition::{ParameterMode, RoutineKind, RoutineTraits};
 use hyades_types::enumeration::LabelPlace;
 
@@ -150,15 +151,6 @@ pub(crate) struct FetchCursor {
     pub(crate) name: String,
     pub(crate) direction: FetchDirection,
     pub(crate) is_move: bool,
-}
-
-/// Where FETCH goes; `None` is ALL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FetchDirection {
-    Forward(Option<i64>),
-    Backward(Option<i64>),
-    Absolute(i64),
-    Relative(i64),
 }
 
 /// What BEGIN and SET TRANSACTION may say.

@@ -1,6 +1,7 @@
 //! Schemas and rows across crashes and clean stops.
 
 mod altered_tables;
+mod cursors;
 mod enum_types;
 mod harness;
 mod schemas;

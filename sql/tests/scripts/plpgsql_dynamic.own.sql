@@ -12,8 +12,6 @@ create function pd_calls() returns int language plpgsql as $$ begin call pd_comm
 select pd_calls();
 create procedure pd_record() language plpgsql as $$ declare r record; begin execute 'select 1' into r; end $$;
 create procedure pd_chain() language plpgsql as $$ begin commit and chain; end $$;
-create procedure pd_ref() language plpgsql as $$ declare c refcursor; begin open c for select 1; end $$;
-create procedure pd_back() language plpgsql as $$ declare c cursor for select 1; x int; begin fetch last from c into x; end $$;
 drop function pd_calls;
 drop procedure pd_dynamic, pd_commits, pd_plain, pd_outer;
 drop table pd;

@@ -13,7 +13,9 @@ use hyades_types::value::Value;
 use crate::procedure::evaluate::evaluate;
 use crate::procedure::frame::{Calls, Frame, Request};
 use crate::procedure::interpret::{Next, Run};
-use crate::procedure::ir::{Callee, CalleeIndex, DynamicStatement, Expr, Instruction, Procedure, SpoolSlot};
+use crate::procedure::ir::{
+    Callee, CalleeIndex, DynamicRows, DynamicStatement, Expr, Instruction, Procedure, SpoolSlot,
+};
 use crate::txn::{Access, Flow};
 
 /// Deepest nesting of calls.
@@ -81,6 +83,7 @@ impl<T: Access> Run<'_, T> {
     pub(crate) fn asked_of_session(&mut self, instruction: &Instruction) -> Flow<Next> {
         match instruction {
             Instruction::Dynamic(dynamic) => self.dynamic(dynamic),
+            Instruction::Cursor(cursor) => self.cursor(cursor),
             Instruction::EndTransaction { commits } => self.end_transaction(*commits),
             _ => Ok(Next::Following),
         }
@@ -155,7 +158,10 @@ impl<T: Access> Run<'_, T> {
         if let Some(Instruction::Dynamic(dynamic)) = procedure.code.get(self.frame.next as usize) {
             let count = match (&dynamic.rows, callee.procedure.results.first()) {
                 (None, Some(result)) => std::mem::take(&mut callee.registers[usize::from(*result)]),
-                (Some((spool, _)), _) => {
+                (Some((spool, wanted)), _) => {
+                    if *wanted == DynamicRows::Any {
+                        self.frame.spools[usize::from(*spool)].source = Some(callee.procedure.clone());
+                    }
                     let rows = self.frame.spools[usize::from(*spool)].len();
                     Value::BigInt(i64::try_from(rows).unwrap_or(i64::MAX))
                 }

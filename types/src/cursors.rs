@@ -1,0 +1,64 @@
+//! Cursors as routines see them: results of queries that stay with the session when the routine is done.
+//!
+//! A routine opens one on rows that it has read already, and knows it by its name, which is the value of a
+//! variable of type `refcursor`. The client, or another routine of the same transaction, fetches from it.
+
+use compact_str::CompactString;
+
+use crate::error::Result;
+use crate::value::{SqlType, Value};
+
+/// Where FETCH goes; `None` is ALL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FetchDirection {
+    Forward(Option<i64>),
+    Backward(Option<i64>),
+    Absolute(i64),
+    Relative(i64),
+}
+
+/// A cursor to be opened.
+#[derive(Debug)]
+pub struct NewCursor {
+    /// One is made up where none is given.
+    pub name: Option<CompactString>,
+    pub columns: Vec<(String, SqlType)>,
+    pub rows: Vec<Box<[Value]>>,
+    pub is_scrollable: bool,
+    /// The text of its query.
+    pub text: String,
+    /// When the statement began that opens it.
+    pub created: i64,
+}
+
+/// What FETCH finds.
+#[derive(Debug)]
+pub struct FetchedRows {
+    pub columns: Vec<(String, SqlType)>,
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// The cursors of a session.
+pub trait SessionCursors: Send + Sync + std::fmt::Debug {
+    fn is_open(&self, name: &str) -> bool;
+    /// Gives the cursor's name.
+    ///
+    /// # Errors
+    /// 42P03 if there is one of this name, 53200 if there is no memory for its rows.
+    fn open(&self, cursor: NewCursor) -> Result<CompactString>;
+    /// # Errors
+    /// 34000 if there is no such cursor, 55000 if it cannot go there.
+    fn fetch(&self, name: &str, direction: FetchDirection) -> Result<FetchedRows>;
+    /// The same without its rows: how many there are.
+    ///
+    /// # Errors
+    /// As those of [`SessionCursors::fetch`].
+    fn go(&self, name: &str, direction: FetchDirection) -> Result<usize>;
+    /// # Errors
+    /// 34000 if there is no such cursor.
+    fn close(&self, name: &str) -> Result<()>;
+    /// How many routines have opened in this transaction.
+    fn mark(&self) -> usize;
+    /// Closes those that they have opened since.
+    fn go_back(&self, mark: usize);
+}
