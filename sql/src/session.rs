@@ -50,6 +50,7 @@ mod listen_commands;
 mod listeners;
 mod lock_command;
 mod moves;
+mod object_drops;
 mod prepare;
 mod prepared;
 mod renames;
@@ -66,6 +67,7 @@ mod show;
 mod state;
 mod transaction;
 mod type_commands;
+mod type_spelling;
 mod utility;
 mod view_commands;
 

@@ -49,12 +49,13 @@ fn printed(
 
 /// The definition of a view of this query.
 pub(crate) fn view_of(text: &str, context: BindContext<'_>, names: &[String]) -> Result<ViewDefinition> {
-    let mut binder = Binder::new(text, context, &[], 0)?;
-    let (query, uses) = binder.shown_query(&parsed_query(text)?, names, false)?;
-    let types = binder.types.take().iter().map(|stored| stored.id()).collect();
+    let (query, uses) = printed(text, context, names, false)?;
     let (pretty, _) = printed(text, context, names, true)?;
-    // What is printed must mean the same: then it is printed the same.
-    let again = printed(&query, context, names, false).ok().filter(|(again, _)| *again == query);
+    // What is printed must mean the same: then it is printed the same. All types are written there.
+    let mut binder = Binder::new(&query, context, &[], 0)?;
+    let again = parsed_query(&query).and_then(|parsed| binder.shown_query(&parsed, names, false));
+    let again = again.ok().filter(|(again, _)| *again == query);
+    let types = binder.types.take().iter().map(|stored| stored.id()).collect();
     if again.is_none() {
         tracing::debug!(%query, "the query of a view is not what it was when it is printed");
         return unsupported("this query is not supported in a view yet");

@@ -13,13 +13,14 @@ use std::sync::Arc;
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, SchemaId, TableDefinition};
+use hyades_types::definition::{CatalogChange, ColumnDefinition, ForeignKey, Generation, SchemaId};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::sequence::Sequence;
 
 use super::drawing_defaults::DrawingDefault;
 use super::view_commands::kind_of;
 use super::{Output, Session};
+use crate::statement::kept_names::names_type;
 use crate::statement::query::parse_expression;
 
 /// Something that others depend on, or that depends on others.
@@ -154,8 +155,9 @@ impl<'a> Dependents<'a> {
                     self.session.callers_in(table, routine, &mut found);
                 }
             }
-            Object::Type(stored) => self.dependents_of_type(stored, &mut found),
-            Object::Constraint(..) | Object::Default(..) | Object::Column(..) => {}
+            Object::Type(stored) => self.dependents_of_type(stored, &mut found)?,
+            Object::Column(table, column) => self.dependents_of_column(table, *column, &mut found),
+            Object::Constraint(..) | Object::Default(..) => {}
         }
         Ok(found)
     }
@@ -179,7 +181,7 @@ impl<'a> Dependents<'a> {
         found.extend(types.map(|stored| (Object::Type(Arc::clone(stored)), false)));
     }
 
-    fn dependents_of_type(&self, stored: &StoredType, found: &mut Vec<(Object, bool)>) {
+    fn dependents_of_type(&self, stored: &StoredType, found: &mut Vec<(Object, bool)>) -> Result<()> {
         for table in &self.tables {
             let definition = table.definition();
             if definition.view().is_some() {
@@ -188,13 +190,72 @@ impl<'a> Dependents<'a> {
                 }
                 continue;
             }
-            let columns = (0u16..).zip(&definition.columns);
-            let own = columns.filter(|(_, column)| column.sql_type.enum_type() == Some(stored.enum_type));
-            found.extend(own.map(|(at, _)| (Object::Column(Arc::clone(table), at), false)));
+            let name = stored.name();
+            let says = |text: &str| names_type(text, &name);
+            let is_of_type =
+                |column: &ColumnDefinition| column.sql_type.enum_type() == Some(stored.enum_type);
+            for (at, column) in (0u16..).zip(definition.visible_columns()) {
+                let computes = column.generation.as_ref().is_some_and(|own| says(&own.expression));
+                if computes || is_of_type(column) {
+                    found.push((Object::Column(Arc::clone(table), at), false));
+                } else if column.default.as_deref().is_some_and(says) {
+                    found.push((Object::Default(Arc::clone(table), at), false));
+                }
+            }
+            // An index goes with the columns that it reads.
+            let stays = |own: &Generation| {
+                !own.columns.iter().any(|at| is_of_type(&definition.columns[usize::from(*at)]))
+            };
+            let computed = definition.columns[definition.visible_columns().len()..].iter();
+            let mut computed = computed.filter_map(|column| column.generation.as_ref());
+            if computed.any(|own| says(&own.expression) && stays(own)) {
+                let table = self.session.shown(&definition.name);
+                let type_name = stored.enum_type.shown();
+                let message = format!(
+                    "dropping type {type_name}, which an index on {table} converts to, is not supported yet"
+                );
+                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+            }
+            let checks = definition.checks.iter().filter(|check| says(&check.shown));
+            let constraint = |name: &String| Object::Constraint(Arc::clone(table), name.clone());
+            found.extend(checks.map(|check| (constraint(&check.name), false)));
         }
         let routines = self.routines.iter();
         let routines = routines.filter(|routine| routine.definition.uses_type(stored.enum_type));
         found.extend(routines.map(|routine| (Object::Routine(Arc::clone(routine)), false)));
+        Ok(())
+    }
+
+    /// What goes with a column, and what is made of it.
+    fn dependents_of_column(&self, table: &Arc<Table>, column: u16, found: &mut Vec<(Object, bool)>) {
+        let definition = table.definition();
+        let constraint =
+            |table: &Arc<Table>, name: &String| Object::Constraint(Arc::clone(table), name.clone());
+        let checks = definition.checks.iter().filter(|check| check.columns.contains(&column));
+        found.extend(checks.map(|check| (constraint(table, &check.name), true)));
+        let keys = definition.foreign_keys.iter().filter(|key| key.columns.contains(&column));
+        found.extend(keys.map(|key| (constraint(table, &key.name), true)));
+        let is_owned = |sequence: &&Arc<Sequence>| {
+            let owner = sequence.definition.owner;
+            owner.is_some_and(|owner| owner.table == table.id() && owner.column == column)
+        };
+        let owned = self.sequences.iter().filter(is_owned);
+        found.extend(owned.map(|sequence| (Object::Sequence(Arc::clone(sequence)), true)));
+        for (at, other) in (0u16..).zip(definition.visible_columns()) {
+            if other.generation.as_ref().is_some_and(|own| own.columns.contains(&column)) {
+                found.push((Object::Column(Arc::clone(table), at), false));
+            }
+        }
+        for other in &self.tables {
+            let other_definition = other.definition();
+            if other_definition.view().is_some_and(|view| view.uses_column(table.id(), column)) {
+                found.push((Object::Relation(Arc::clone(other)), false));
+            }
+            let refers = |key: &&ForeignKey| key.parent == table.id() && key.parent_columns.contains(&column);
+            for key in other_definition.foreign_keys.iter().filter(refers) {
+                found.push((constraint(other, &key.name), false));
+            }
+        }
     }
 
     fn dependents_of_table(&self, table: &Arc<Table>, found: &mut Vec<(Object, bool)>) {
@@ -229,23 +290,6 @@ impl<'a> Dependents<'a> {
         self.targets.iter().any(|target| target.object.is(&Object::Relation(Arc::clone(table))))
     }
 
-    /// 0A000 of a column that would go while its table stays.
-    fn refuse_columns(&self) -> Result<()> {
-        let stays = |target: &&Target| {
-            matches!(target.object, Object::Column(..)) && !self.is_part_of_target(&target.object)
-        };
-        let Some(Target { object: Object::Column(table, column), .. }) = self.targets.iter().find(stays)
-        else {
-            return Ok(());
-        };
-        let definition = table.definition();
-        let column = &definition.columns[usize::from(*column)].name;
-        let table = self.session.shown(&definition.name);
-        let message = format!("DROP ... CASCADE is not supported yet for column {column} of table {table}");
-        Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-            .with_hint(format!("Use ALTER TABLE {table} DROP COLUMN {column} first.")))
-    }
-
     /// What else goes than what was named: its description, and the sentence that says why.
     fn reported(&self) -> Vec<(String, String)> {
         let is_told = |target: &&Target| !target.is_silent && !self.is_part_of_target(&target.object);
@@ -271,61 +315,6 @@ fn blocked(only: &str, count: usize, reported: &[(String, String)]) -> Error {
         .with_hint("Use DROP ... CASCADE to drop the dependent objects too.")
 }
 
-/// The changes that drop all of these, and nothing else: everything that depends on them is among them.
-fn drops_of(objects: &[Object]) -> Vec<CatalogChange> {
-    let tables: Vec<Arc<Table>> = objects
-        .iter()
-        .filter_map(|object| match object {
-            Object::Relation(table) => Some(Arc::clone(table)),
-            _ => None,
-        })
-        .collect();
-    let goes = |table: &Table| tables.iter().any(|own| own.id() == table.id());
-    let (mut keys, mut defaults, mut rest, mut types) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut altered_tables: Vec<(Arc<Table>, TableDefinition)> = Vec::new();
-    for object in objects {
-        match object {
-            Object::Constraint(table, name) if table.definition().foreign_key(name).is_some() => {
-                keys.push(CatalogChange::DropForeignKey { id: table.id(), name: name.clone() });
-            }
-            Object::Constraint(table, _) | Object::Default(table, _) if goes(table) => {}
-            Object::Constraint(table, name) => {
-                let known = altered_tables.iter().position(|(other, _)| other.id() == table.id());
-                let at = known.unwrap_or_else(|| {
-                    altered_tables.push((Arc::clone(table), TableDefinition::clone(&table.definition())));
-                    altered_tables.len() - 1
-                });
-                altered_tables[at].1.checks.retain(|check| check.name != *name);
-            }
-            Object::Default(table, column) => {
-                defaults.push(CatalogChange::DropDefault { id: table.id(), column: *column });
-            }
-            Object::Sequence(sequence) => rest.push(CatalogChange::DropSequence { id: sequence.id }),
-            Object::Routine(routine) => rest.push(CatalogChange::DropRoutine { id: routine.id }),
-            Object::Type(stored) => types.push(CatalogChange::DropType { id: stored.id() }),
-            Object::Schema(..) | Object::Relation(_) | Object::Column(..) => {}
-        }
-    }
-    let schemas = objects.iter().filter_map(|object| match object {
-        Object::Schema(id, _) => Some(CatalogChange::DropSchema { id: *id }),
-        _ => None,
-    });
-    // A definition is changed as a whole before parts of it are.
-    let altered = altered_tables.into_iter().map(|(table, definition)| CatalogChange::AlterTable {
-        id: table.id(),
-        definition: Box::new(definition),
-        columns: None,
-    });
-    let mut changes: Vec<CatalogChange> = altered.collect();
-    changes.extend(keys);
-    changes.extend(defaults);
-    changes.extend(Session::drops_of(tables));
-    changes.extend(rest);
-    changes.extend(types);
-    changes.extend(schemas);
-    changes
-}
-
 impl Session {
     /// The changes that drop these objects, and what depends on them if that goes too.
     pub(super) fn dropped_objects(
@@ -343,10 +332,9 @@ impl Session {
             let only = named.first().map(|first| self.described(first)).unwrap_or_default();
             return Err(blocked(&only, named.len(), &reported));
         }
-        dependents.refuse_columns()?;
         self.note_cascade(output, &reported.iter().map(|(what, _)| what).collect::<Vec<_>>());
         let objects: Vec<Object> = dependents.targets.into_iter().map(|target| target.object).collect();
-        Ok(drops_of(&objects))
+        self.drops_of_objects(&objects)
     }
 
     /// The texts of a table that call a routine: the query of a view, defaults and conditions.

@@ -14,12 +14,14 @@ use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, TableDefinition, TableName};
 use hyades_types::enumeration::{EnumDefinition, EnumType};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::search_path::is_temporary;
 use hyades_types::value::SqlType;
 
 use super::alteration::altered;
 use super::dependents::Object;
+use super::schema_commands::no_schema;
+use super::type_spelling::Respelling;
 use super::{Output, Prepared, Session};
-use crate::bind::deparse::expressions::quoted_literal;
 use crate::bind::types;
 use crate::statement::{AlterType, DropType, QualifiedName, TypeAction};
 
@@ -120,17 +122,23 @@ impl Session {
             TypeAction::RenameValue { from, to } => {
                 definition.rename_label(from, to)?;
                 definition.begin_change();
-                let changes = self.renamed_defaults(EnumType::new(definition.clone()), from, to)?;
-                return Ok(std::iter::once(CatalogChange::AlterType { definition }).chain(changes).collect());
+                return self.respelled_type(&stored, definition, Some((from, to)));
             }
             TypeAction::Rename(name) => {
                 let full = TableName { schema: definition.schema.clone(), name: name.clone() };
                 self.check_type_name(&full)?;
-                for table in self.tables_of_type(stored.enum_type) {
-                    let written = &stored.enum_type.definition().name;
-                    refuse_written(&table.definition(), written, "RENAME")?;
-                }
                 name.clone_into(&mut definition.name);
+                definition.begin_change();
+                return self.respelled_type(&stored, definition, None);
+            }
+            TypeAction::SetSchema(schema) => {
+                let to = self.type_schema(&stored.name(), schema)?;
+                if to == definition.schema {
+                    return Ok(Vec::new());
+                }
+                definition.schema = to;
+                definition.begin_change();
+                return self.respelled_type(&stored, definition, None);
             }
             TypeAction::SetOwner(user) => return self.check_owner(user).map(|()| Vec::new()),
         }
@@ -145,26 +153,53 @@ impl Session {
         tables
     }
 
-    /// Gives the columns that have a label as their default its other name. `enum_type` is the type as it
-    /// will be.
-    fn renamed_defaults(&self, enum_type: EnumType, from: &str, to: &str) -> Result<Vec<CatalogChange>> {
-        let (from, to) = (quoted_literal(from), quoted_literal(to));
-        let forms = [from.clone(), format!("{from}::{}", enum_type.shown())];
-        let mut changes = Vec::new();
-        for table in self.tables_of_type(enum_type) {
+    /// The schema that a type goes to.
+    fn type_schema(&self, name: &TableName, schema: &str) -> Result<String> {
+        if !self.has_schema(schema) {
+            return Err(no_schema(schema));
+        }
+        let to = self.search_path().schema(schema).to_owned();
+        if to == name.schema {
+            return Ok(to);
+        }
+        if is_temporary(&to) {
+            let message = "cannot move objects into or out of temporary schemas";
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        }
+        if self.schemas().get(&to).is_none() {
+            let message = format!("permission denied for schema {to}");
+            return Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+        }
+        let full = TableName { schema: to.clone(), name: name.name.clone() };
+        if self.worker.catalog_view().type_named(&full).is_some() || self.table(&full).is_some() {
+            let message = format!("type \"{}\" already exists in schema \"{to}\"", full.name);
+            return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
+        }
+        Ok(to)
+    }
+
+    /// The type as it will be, and everything that is kept as text and says its name, or the label that gets
+    /// another one.
+    fn respelled_type(
+        &self,
+        stored: &StoredType,
+        definition: EnumDefinition,
+        label: Option<(&str, &str)>,
+    ) -> Result<Vec<CatalogChange>> {
+        let enum_type = EnumType::new(definition.clone());
+        let from = stored.name();
+        let to = TableName { schema: definition.schema.clone(), name: definition.name.clone() };
+        let respelling = Respelling { from: &from, to: &to, label, enum_type };
+        let mut changes = vec![CatalogChange::AlterType { definition }];
+        for table in self.visible_tables() {
             let mut definition = table.definition().with_type(enum_type);
-            let mut is_changed = false;
-            for column in &mut definition.columns {
-                let is_label = column.default.as_ref().is_some_and(|default| forms.contains(default));
-                if is_label && column.sql_type == SqlType::Enum(enum_type) {
-                    column.default = Some(to.clone());
-                    is_changed = true;
-                }
+            if !respelling.table(&mut definition)? {
+                continue;
             }
-            refuse_written(&definition, &from, "RENAME VALUE")?;
-            if is_changed {
-                changes.push(altered(&table, definition));
-            }
+            changes.push(match definition.view() {
+                Some(_) => CatalogChange::ReplaceView { id: table.id(), definition: Box::new(definition) },
+                None => altered(&table, definition),
+            });
         }
         Ok(changes)
     }

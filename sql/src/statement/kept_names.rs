@@ -7,7 +7,7 @@
 use std::ops::{ControlFlow, Range};
 
 use hyades_types::definition::TableName;
-use hyades_types::error::Result;
+use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::sequence::written_name;
 use sqlparser::ast::{
     self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, TableFactor, Value,
@@ -42,13 +42,18 @@ pub(crate) fn respelled_expression(text: &str, respell: &Respell<'_>) -> Result<
 fn exchanged(text: &str, parsed: &impl Visit, respell: &Respell<'_>) -> Option<String> {
     let mut found = Found { text, respell, pieces: Vec::new() };
     let _ = parsed.visit(&mut found);
-    if found.pieces.is_empty() {
+    with_pieces(text, found.pieces)
+}
+
+/// The text with these pieces in the places of what stands there; `None` if there are none.
+fn with_pieces(text: &str, mut pieces: Vec<(Range<usize>, String)>) -> Option<String> {
+    if pieces.is_empty() {
         return None;
     }
-    found.pieces.sort_by_key(|(range, _)| range.start);
-    found.pieces.dedup();
+    pieces.sort_by_key(|(range, _)| range.start);
+    pieces.dedup();
     let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
-    for (range, piece) in found.pieces {
+    for (range, piece) in pieces {
         out.push_str(&text[copied..range.start]);
         out.push_str(&piece);
         copied = range.end;
@@ -144,6 +149,123 @@ impl Visitor for Found<'_> {
             Expr::Cast { expr: operand, data_type, .. } if is_regclass(data_type) => {
                 self.literal(operand, "");
             }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// A type as kept texts name it, and what it is to be instead.
+pub(crate) struct Retyping<'a> {
+    pub(crate) from: &'a TableName,
+    pub(crate) to: &'a TableName,
+    /// A label, and its other name.
+    pub(crate) label: Option<(&'a str, &'a str)>,
+}
+
+/// A query with a type, or a label of it, under another name; `None` if it says neither.
+pub(crate) fn retyped_query(text: &str, retyping: &Retyping<'_>) -> Result<Option<String>> {
+    let statement = query::parse(text)?;
+    let super::Statement::Query(parsed) = &statement else { return Ok(None) };
+    retyped(text, &**parsed, retyping)
+}
+
+/// The same of an expression.
+pub(crate) fn retyped_expression(text: &str, retyping: &Retyping<'_>) -> Result<Option<String>> {
+    retyped(text, &query::parse_expression(text)?, retyping)
+}
+
+/// Whether an expression names a type.
+pub(crate) fn names_type(text: &str, name: &TableName) -> bool {
+    if !text.contains(&name.name) {
+        return false;
+    }
+    let parsed = query::parse_expression(text);
+    parsed.is_ok_and(|parsed| {
+        let mut named = NamedTypes { text, name, found: Vec::new() };
+        let _ = parsed.visit(&mut named);
+        !named.found.is_empty()
+    })
+}
+
+fn retyped(text: &str, parsed: &impl Visit, retyping: &Retyping<'_>) -> Result<Option<String>> {
+    let mut named = NamedTypes { text, name: retyping.from, found: Vec::new() };
+    let _ = parsed.visit(&mut named);
+    let mut pieces = Vec::new();
+    for found in named.found {
+        if retyping.from != retyping.to {
+            let says_schema = found.has_schema || retyping.from.schema != retyping.to.schema;
+            let name = if says_schema { full_name(retyping.to) } else { quoted(&retyping.to.name) };
+            pieces.push((found.name, name));
+        }
+        let (Some((from, to)), Some((label, range))) = (retyping.label, found.literal) else { continue };
+        if found.is_array && label.contains(from) {
+            let message =
+                format!("ALTER TYPE ... RENAME VALUE is not supported yet where an array says {from}");
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        }
+        if !found.is_array && label == from {
+            pieces.push((range, format!("'{}'", to.replace('\'', "''"))));
+        }
+    }
+    Ok(with_pieces(text, pieces))
+}
+
+/// A type's name where a text has it.
+struct NamedType {
+    name: Range<usize>,
+    has_schema: bool,
+    /// It is the type of arrays of it.
+    is_array: bool,
+    /// The literal that is read as a value of the type.
+    literal: Option<(String, Range<usize>)>,
+}
+
+/// Finds where a text says a type.
+struct NamedTypes<'a> {
+    text: &'a str,
+    name: &'a TableName,
+    found: Vec<NamedType>,
+}
+
+impl NamedTypes<'_> {
+    fn bytes(&self, span: sqlparser::tokenizer::Span) -> Range<usize> {
+        byte_offset(self.text, span.start)..byte_offset(self.text, span.end)
+    }
+
+    fn add(&mut self, data_type: &ast::DataType, literal: Option<(&str, sqlparser::tokenizer::Span)>) {
+        let (custom, is_array) = match data_type {
+            ast::DataType::Custom(name, _) => (name, false),
+            ast::DataType::Array(ast::ArrayElemTypeDef::SquareBracket(element, _)) => match &**element {
+                ast::DataType::Custom(name, _) => (name, true),
+                _ => return,
+            },
+            _ => return,
+        };
+        let Ok(idents) = parts(custom) else { return };
+        let folded: Vec<String> = idents.iter().map(|ident| fold(ident)).collect();
+        let is_it = match folded.as_slice() {
+            [own] => *own == self.name.name,
+            [schema, own] => *schema == self.name.schema && *own == self.name.name,
+            _ => false,
+        };
+        let (Some(first), Some(last)) = (idents.first(), idents.last()) else { return };
+        if is_it {
+            let name = self.bytes(first.span).start..self.bytes(last.span).end;
+            let literal = literal.map(|(label, span)| (label.to_owned(), self.bytes(span)));
+            let has_schema = folded.len() > 1;
+            self.found.push(NamedType { name, has_schema, is_array, literal });
+        }
+    }
+}
+
+impl Visitor for NamedTypes<'_> {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Cast { expr: operand, data_type, .. } => self.add(data_type, string_of(operand)),
+            Expr::TypedString(typed) => self.add(&typed.data_type, None),
             _ => {}
         }
         ControlFlow::Continue(())

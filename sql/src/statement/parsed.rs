@@ -496,6 +496,7 @@ pub(crate) enum TypeAction {
     RenameValue { from: String, to: String },
     Rename(String),
     SetOwner(String),
+    SetSchema(String),
 }
 
 #[derive(Clone, Debug)]

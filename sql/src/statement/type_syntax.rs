@@ -69,6 +69,10 @@ pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
     } else if tokens.accept("owner") {
         tokens.expect("to")?;
         TypeAction::SetOwner(tokens.identifier()?)
+    } else if tokens.peek().is_word("set") && tokens.peek_at(1).is_word("schema") {
+        tokens.next();
+        tokens.next();
+        TypeAction::SetSchema(tokens.identifier()?)
     } else if tokens.peek().is_word("set") && tokens.peek_at(1).is_symbol("(") {
         return unsupported("base types and shell types are");
     } else {

@@ -37,6 +37,29 @@ const WORK: &[&str] = &[
     "create function of(t text) returns mood language plpgsql as $$ begin return t; end $$",
     "update p set m = of('furious') where id = 2",
     "create view shown as select id, 'ok'::mood < m as is_good from p",
+    "create type shade as enum ('light', 'dark')",
+    "create table wall (id int primary key, s shade default 'light' check (s <> 'dark'), n serial, w text)",
+    "create unique index wall_light on wall (w) where s = 'light'",
+    "create index wall_n on wall (n)",
+    "create view walls as select id from wall where s = 'light'",
+    "insert into wall (id, w) values (1, 'a'), (2, 'b')",
+    "alter type shade rename value 'light' to 'pale'",
+    "alter type shade rename to tint",
+    "create schema colours",
+    "alter type tint set schema colours",
+    "insert into wall (id, w) values (3, 'c')",
+    "begin",
+    "drop type colours.tint cascade",
+    "insert into wall (id, w) values (4, 'd')",
+    "rollback",
+    "insert into wall (id, w) values (4, 'd')",
+    "create type lost as enum ('x', 'y')",
+    "create table losing (a lost, id serial, b lost[], c int unique, d lost default 'y' check (d > 'x'))",
+    "create table refers (c int references losing (c))",
+    "insert into losing (c) values (1), (2)",
+    "insert into refers values (1)",
+    "drop type lost cascade",
+    "insert into losing (c) values (3)",
 ];
 
 const LOOKS: &[&str] = &[
@@ -45,6 +68,10 @@ const LOOKS: &[&str] = &[
     "select id from p where m > 'ok' order by m, id",
     "select * from shown order by id",
     "select enum_range(null::mood)::text, enum_range(null::kept)::text",
+    "select id, s::text, n, w from wall order by id",
+    "select * from walls order by id",
+    "select * from losing order by id",
+    "select indexdef from pg_indexes where tablename = 'wall' order by indexname",
     "select string_agg(typname || ' ' || oid || ' ' || typarray, ', ' order by oid) from pg_type where typtype = 'e'",
 ];
 
@@ -57,6 +84,11 @@ fn enum_types_are_recovered() {
         run(connection, "alter type mood add value 'last'");
         run(connection, "call put(7, 'last', '{last}')");
         assert_eq!(number(connection, "select id from p where m = enum_last(null::mood)"), 7, "{way}");
+        assert_eq!(state(connection, "insert into wall (id, w) values (5, 'a')"), "23505", "{way}");
+        assert_eq!(state(connection, "insert into wall (id, s) values (5, 'dark')"), "23514", "{way}");
+        assert_eq!(state(connection, "insert into refers values (4)"), "23503", "{way}");
+        assert_eq!(number(connection, "insert into losing (c) values (4) returning id"), 4, "{way}");
+        run(connection, "insert into refers values (4)");
         run(connection, "create type after as enum ('a')");
         let ids = "select count(distinct oid) - count(*) from pg_type where typtype = 'e'";
         assert_eq!(number(connection, ids), 0, "{way}");

@@ -6,18 +6,24 @@ CREATE TYPE mood AS ENUM ('sad', 'sad');
 CREATE TYPE mood AS ENUM ('sad', 'ok');
 ALTER TYPE mood ADD ATTRIBUTE a int;
 CREATE TABLE t (m mood DEFAULT 'sad', n int CHECK (n > 0));
-ALTER TYPE mood RENAME VALUE 'sad' TO 'blue';
-INSERT INTO t DEFAULT VALUES;
-SELECT * FROM t;
+ALTER TYPE mood OWNER TO nobody;
+-- A label inside of a literal of an array
+CREATE VIEW v AS SELECT '{sad,ok}'::mood[] AS all_of_them;
 ALTER TYPE mood RENAME VALUE 'ok' TO 'fine';
-ALTER TABLE t ADD CONSTRAINT c CHECK (m <> 'fine'::mood);
-ALTER TYPE mood RENAME VALUE 'fine' TO 'well';
-ALTER TYPE mood RENAME TO feeling;
-ALTER TABLE t DROP CONSTRAINT c;
-ALTER TYPE mood RENAME VALUE 'fine' TO 'well';
-ALTER TYPE mood RENAME TO feeling;
+SELECT * FROM v;
+DROP VIEW v;
+ALTER TYPE mood RENAME VALUE 'ok' TO 'fine';
+-- The last column of a table, and a table that a view uses
+CREATE TABLE one (m mood);
+DROP TYPE mood CASCADE;
+DROP TABLE one;
+CREATE VIEW v AS SELECT n FROM t;
+DROP TYPE mood CASCADE;
+DROP VIEW v;
+-- An index that converts to the type
+CREATE TABLE i (a int, b text);
+CREATE INDEX i_b ON i (a) WHERE b = ('ok'::text || 'sad'::mood::text);
+DROP TYPE mood CASCADE;
+DROP INDEX i_b;
+DROP TYPE mood CASCADE;
 SELECT * FROM t;
-ALTER TYPE feeling OWNER TO nobody;
-DROP TYPE feeling CASCADE;
-ALTER TABLE t DROP COLUMN m;
-DROP TYPE feeling;
