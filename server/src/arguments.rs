@@ -12,6 +12,7 @@ use hyades_server::logging::LogFormat;
 use hyades_server::recover_command::RecoverArguments;
 use hyades_server::scram::Verifier;
 use hyades_server::serve::{AuthenticationKind, Options, Sentence};
+use hyades_server::tls::Tls;
 use hyades_server::users::{DEFAULT_USER, PASSWORD_VARIABLE, Users};
 use tracing_subscriber::filter::LevelFilter;
 
@@ -68,6 +69,14 @@ enum Authentication {
     Trust,
     /// Passwords, by SCRAM-SHA-256.
     Scram,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Encryption {
+    /// Clients that ask for it.
+    Allowed,
+    /// Everybody who comes over TCP.
+    Required,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -147,6 +156,15 @@ pub(crate) struct ServeArguments {
     /// HYADES_PASSWORD sets the password of the user hyades.
     #[arg(long, value_name = "FILE")]
     user_file: Option<PathBuf>,
+    /// Certificate for TLS, and those that lead to its root (PEM); SIGHUP reads it again.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_certificate: Option<PathBuf>,
+    /// Private key of the certificate (PEM, without a passphrase); nobody else may read it.
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
+    /// Whose connections are encrypted.
+    #[arg(long, value_enum, default_value = "allowed", requires = "tls_certificate")]
+    tls: Encryption,
     /// Clients served at the same time.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_connections: u32,
@@ -245,6 +263,10 @@ impl ServeArguments {
         let users = self.users()?;
         let reserved_connections = self.reserved()?;
         let settings = self.settings();
+        let tls = match (&self.tls_certificate, &self.tls_key) {
+            (Some(certificate), Some(key)) => Some(Tls::read(certificate, key)?),
+            _ => None,
+        };
         let mut config = Config::new(self.data);
         config.log_directories = self.log_dir;
         config.protocol = self.protocol;
@@ -271,6 +293,8 @@ impl ServeArguments {
                 Authentication::Scram => AuthenticationKind::Scram,
             }),
             users,
+            tls,
+            requires_tls: self.tls == Encryption::Required,
             max_connections: self.max_connections as usize,
             reserved_connections,
             handshake_patience: Duration::from_secs(self.authentication_timeout),

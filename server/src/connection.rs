@@ -166,15 +166,20 @@ pub async fn serve(database: Database, handover: Handover) {
             None => Ok(()),
         }
     };
-    match survive(conversation, &account).await {
-        Some(Ok(())) => tracing::debug!(process_id, "client disconnected"),
+    let survived = survive(conversation, &account).await;
+    match survived {
+        Some(Ok(())) => {
+            // It may have left already.
+            let _ = stream.finish(b"");
+            tracing::debug!(process_id, "client disconnected");
+        }
         Some(Err(error)) => tracing::debug!(process_id, %error, "client lost"),
         None => {
             let error = Error::input(sqlstate::INTERNAL_ERROR, "internal error, see the server's log");
             let mut out = Vec::new();
             backend::error_response(&mut out, Severity::Fatal, &error, 0);
             // The client may be gone as well; there is nobody left to tell.
-            let _ = stream.try_write(&out);
+            let _ = stream.finish(&out);
             tracing::error!(process_id, "a panic ended the connection");
         }
     }
@@ -217,14 +222,17 @@ impl<'a> Connection<'a> {
                 let mut out = Vec::new();
                 backend::error_response(&mut out, Severity::Fatal, &error, 0);
                 stream.write_all(&out).await?;
+                stream.flush().await?;
                 return Ok(None);
             }
         };
         registration.control().attach(session.stop_request());
         let host = WorkerHost { control: Arc::clone(registration.control()) };
-        session.attach(stream.peer_address(), Box::new(host.clone()));
+        session.attach(stream.peer_address(), stream.encryption(), Box::new(host.clone()));
         session.set_host(Box::new(host));
-        if let Err(error) = hang_ups.add(&*stream, registration.control().process_id) {
+        if let Some(socket) = stream.descriptor()
+            && let Err(error) = hang_ups.add(socket, registration.control().process_id)
+        {
             tracing::warn!(%error, "if this client leaves while it computes, that will be seen late");
         }
         session.set_process(registration.control().process_id);
@@ -501,12 +509,9 @@ impl<'a> Connection<'a> {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             Err(error) => return Err(error),
         };
-        while written < bytes.len() {
+        while written < bytes.len() || self.stream.holds_back() {
             tokio::select! {
-                count = self.stream.write(&bytes[written..]) => match count? {
-                    0 => return Err(io::ErrorKind::WriteZero.into()),
-                    count => written += count,
-                },
+                count = self.stream.write_on(&bytes[written..]) => written += count?,
                 () = self.registration.control().wake.notified() => {
                     if self.is_to_end() {
                         return Err(io::ErrorKind::ConnectionAborted.into());

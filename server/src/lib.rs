@@ -1,8 +1,8 @@
 //! The Hyades server: PostgreSQL's wire protocol in front of [`hyades::Database`].
 //!
-//! Reading order: [`codec`] (bytes), [`scram`] and [`users`] (who gets in), [`registry`] (who is connected),
-//! [`connection`] (one client's conversation), [`serve`] (the whole life of a server process). Beside it:
-//! [`log_command`] (looking at logs) and [`recover_command`] (making a new database of them).
+//! Reading order: [`codec`] (bytes), [`scram`], [`users`] and [`tls`] (who gets in), [`registry`] (who is
+//! connected), [`connection`] (one client's conversation), [`serve`] (the whole life of a server process).
+//! Beside it: [`log_command`] (looking at logs) and [`recover_command`] (making a new database of them).
 
 pub mod codec;
 pub mod connection;
@@ -13,4 +13,5 @@ pub mod recover_command;
 pub mod registry;
 pub mod scram;
 pub mod serve;
+pub mod tls;
 pub mod users;

@@ -1,4 +1,4 @@
-//! SCRAM-SHA-256, the server's side.
+//! SCRAM-SHA-256 and SCRAM-SHA-256-PLUS, the server's side.
 //!
 //! ```text
 //! client                                            server
@@ -14,9 +14,12 @@
 //! 1. An unknown user and a wrong password look alike: an unknown user gets a stable invented salt and fails
 //!    at the end, after the same computations.
 //! 2. Secrets are compared in constant time.
-//! 3. No channel binding is offered (there is no TLS), and a client that asks for it is refused.
+//! 3. The channel is bound (SCRAM-SHA-256-PLUS) where it is encrypted and the client wants it: then the proof
+//!    is over the hash of the certificate that the client has seen, so nobody in between can pass it on. A
+//!    client that was made to believe that the server does not bind is refused.
 //!
-//! Reference: RFC 5802, RFC 7677; verifier format as PostgreSQL's pg_authid.rolpassword.
+//! Reference: RFC 5802, RFC 7677, RFC 5929 (tls-server-end-point); verifier format as PostgreSQL's
+//! pg_authid.rolpassword.
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,8 +31,17 @@ use hyades::{Error, Result, sqlstate};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// The only mechanism offered.
+/// What everybody is offered.
 pub const MECHANISM: &str = "SCRAM-SHA-256";
+/// The same with a proof that is bound to the encrypted channel.
+pub const BINDING_MECHANISM: &str = "SCRAM-SHA-256-PLUS";
+
+const BINDING_TYPE: &str = "tls-server-end-point";
+
+/// What is offered, the best first, as PostgreSQL.
+pub fn mechanisms(can_bind: bool) -> &'static [&'static str] {
+    if can_bind { &[BINDING_MECHANISM, MECHANISM] } else { &[MECHANISM] }
+}
 
 const ITERATIONS: u32 = 4096;
 const SALT_BYTES: usize = 16;
@@ -139,6 +151,9 @@ pub struct Exchange {
     user: String,
     verifier: Verifier,
     known: bool,
+    /// What a channel is bound to, if it can be bound.
+    end_point: Option<Vec<u8>>,
+    is_bound: bool,
     gs2_header: String,
     nonce: String,
     /// Client's and server's first messages, comma between them.
@@ -147,11 +162,19 @@ pub struct Exchange {
 
 impl Exchange {
     /// `verifier` is `None` for a user that does not exist; `secret` keeps such a user's salt stable.
-    pub fn new(user: &str, verifier: Option<&Verifier>, secret: &[u8]) -> Exchange {
+    /// `end_point` is the hash of the certificate that the client was shown.
+    pub fn new(
+        user: &str,
+        verifier: Option<&Verifier>,
+        secret: &[u8],
+        end_point: Option<Vec<u8>>,
+    ) -> Exchange {
         Exchange {
             user: user.to_owned(),
             known: verifier.is_some(),
             verifier: verifier.cloned().unwrap_or_else(|| Verifier::invented(user, secret)),
+            end_point,
+            is_bound: false,
             gs2_header: String::new(),
             nonce: String::new(),
             transcript: String::new(),
@@ -159,26 +182,47 @@ impl Exchange {
     }
 
     /// Takes the client's first message, gives the server's.
-    pub fn first(&mut self, message: &[u8]) -> Result<String> {
+    pub fn first(&mut self, mechanism: &str, message: &[u8]) -> Result<String> {
+        self.is_bound = mechanism == BINDING_MECHANISM;
         let server_nonce = BASE64.encode(rand::random::<[u8; NONCE_BYTES]>());
         self.first_with_nonce(message, &server_nonce)
     }
 
+    /// What the client says of channel binding, against what was agreed.
+    fn check_binding(&self, flag: &str) -> Result<()> {
+        match (flag, flag.strip_prefix("p="), self.is_bound) {
+            (_, Some(BINDING_TYPE), true) => Ok(()),
+            (_, Some(other), true) => Err(Error::input(
+                sqlstate::PROTOCOL_VIOLATION,
+                format!("unsupported SCRAM channel-binding type \"{}\"", sanitized(other)),
+            )),
+            (_, Some(_), false) => Err(malformed(
+                "The client selected SCRAM-SHA-256 without channel binding, but the SCRAM message includes \
+                 channel binding data.",
+            )),
+            ("n" | "y", _, true) => Err(malformed(
+                "The client selected SCRAM-SHA-256-PLUS, but the SCRAM message does not include channel \
+                 binding data.",
+            )),
+            ("y", _, false) if self.end_point.is_some() => Err(Error::input(
+                sqlstate::INVALID_AUTHORIZATION,
+                "SCRAM channel binding negotiation error",
+            )
+            .with_detail(
+                "The client supports SCRAM channel binding but thinks the server does not.  However, this \
+                 server does support channel binding.",
+            )),
+            ("n" | "y", _, false) => Ok(()),
+            _ => Err(malformed("The channel binding flag is missing.")),
+        }
+    }
+
     fn first_with_nonce(&mut self, message: &[u8], server_nonce: &str) -> Result<String> {
         let message = text(message)?;
-        let (header_bytes, binding) = match message.as_bytes().first() {
-            Some(b'n' | b'y') => (message.match_indices(',').nth(1).map(|(index, _)| index + 1), false),
-            Some(b'p') => (None, true),
-            _ => (None, false),
-        };
-        if binding {
-            return Err(Error::input(
-                sqlstate::PROTOCOL_VIOLATION,
-                "client requires SCRAM channel binding, but it is not supported",
-            ));
-        }
+        let header_bytes = message.match_indices(',').nth(1).map(|(index, _)| index + 1);
         let header_bytes = header_bytes.ok_or_else(|| malformed("The channel binding flag is missing."))?;
         let (header, bare) = message.split_at(header_bytes);
+        self.check_binding(header.split(',').next().unwrap_or_default())?;
         let (_, authorization) = header.split_once(',').unwrap_or_default();
         if authorization != "," {
             let message = "client uses authorization identity, but it is not supported";
@@ -213,7 +257,15 @@ impl Exchange {
             message.rsplit_once(",p=").ok_or_else(|| malformed("The proof is missing."))?;
         let mut attributes = without_proof.split(',');
         let binding = attributes.next().and_then(|attribute| attribute.strip_prefix("c="));
-        if binding != Some(BASE64.encode(&self.gs2_header).as_str()) {
+        let mut expected = self.gs2_header.clone().into_bytes();
+        if self.is_bound {
+            expected.extend_from_slice(self.end_point.as_deref().unwrap_or_default());
+        }
+        if binding != Some(BASE64.encode(&expected).as_str()) {
+            if self.is_bound {
+                let message = "SCRAM channel binding check failed";
+                return Err(Error::input(sqlstate::INVALID_AUTHORIZATION, message));
+            }
             let message = "unexpected SCRAM channel-binding attribute in client-final-message";
             return Err(Error::input(sqlstate::PROTOCOL_VIOLATION, message));
         }
@@ -243,6 +295,12 @@ impl Exchange {
             Err(Error::input(sqlstate::INVALID_PASSWORD, message))
         }
     }
+}
+
+/// A client's text for a message: PostgreSQL's `sanitize_str`.
+fn sanitized(text: &str) -> String {
+    let shown = |character: char| if character.is_ascii_graphic() { character } else { '?' };
+    text.chars().take(30).map(shown).collect()
 }
 
 fn text(message: &[u8]) -> Result<&str> {

@@ -51,6 +51,7 @@ use crate::connection::{self, Client, Handover, Limits};
 use crate::hang_up::HangUpWatch;
 use crate::logging::seldom::{Seldom, seldom};
 use crate::registry::{Phase, Registry};
+use crate::tls::Tls;
 use crate::users::Users;
 
 /// Clients that may be in their handshake at the same time.
@@ -94,6 +95,10 @@ pub struct Options {
     /// `None`: SCRAM if there are users, else trust, but then on loopback addresses only.
     pub authentication: Option<AuthenticationKind>,
     pub users: Users,
+    /// `None`: connections are not encrypted.
+    pub tls: Option<Tls>,
+    /// Clients that come over TCP without TLS are refused.
+    pub requires_tls: bool,
     pub max_connections: usize,
     /// Places of these that are for the Unix socket or, where there is none, for loopback addresses.
     pub reserved_connections: usize,
@@ -152,10 +157,11 @@ pub fn run(options: Options) -> Result<Ended, Sentence> {
 }
 
 async fn serve(mut options: Options, workers: Handle) -> Result<Ended, Sentence> {
-    let mut signals = Signals::new()?;
+    let tls = options.tls.take().map(Arc::new);
+    let mut signals = Signals::new(tls.clone())?;
     raise_descriptor_limit(options.max_connections);
     let listeners = listener::bind(&options.listen, options.socket_directory.as_deref()).await?;
-    let shared = Arc::new(share(&mut options, &listeners, workers)?);
+    let shared = Arc::new(share(&mut options, tls, &listeners, workers)?);
     tokio::spawn(keeper::keep_polled(shared.workers.clone()));
     let registry = Arc::clone(&shared.gate.registry);
     let poisoned = announce_poison(&mut options.config, &registry);
@@ -200,7 +206,12 @@ async fn serve(mut options: Options, workers: Handle) -> Result<Ended, Sentence>
 }
 
 /// What the accept loops need, from the options.
-fn share(options: &mut Options, listeners: &[Listener], workers: Handle) -> Result<Shared, Sentence> {
+fn share(
+    options: &mut Options,
+    tls: Option<Arc<Tls>>,
+    listeners: &[Listener],
+    workers: Handle,
+) -> Result<Shared, Sentence> {
     let reachable =
         listeners.iter().filter_map(Listener::address).find(|address| !address.ip().is_loopback());
     let users = std::mem::take(&mut options.users);
@@ -210,6 +221,8 @@ fn share(options: &mut Options, listeners: &[Listener], workers: Handle) -> Resu
         authentication: authentication(options.authentication, users, reachable)?,
         patience: options.handshake_patience,
         reserved_for: if has_socket { "the Unix socket" } else { "loopback addresses" },
+        tls,
+        requires_tls: options.requires_tls,
     };
     let hang_ups = HangUpWatch::start(&gate.registry)
         .map_err(|error| format!("could not start to watch for clients that leave: {error}"))?;

@@ -96,8 +96,8 @@ pub use crate::answer::{Completion, CopyColumns, Notice, Output, Response, Resul
 use crate::evaluation;
 use crate::settings::Settings;
 use crate::statement::split;
-pub use activity::Controller;
 use activity::{Activities, Activity};
+pub use activity::{Controller, Encryption};
 use advisory_locks::{AdvisoryTable, SessionLocks};
 use copy_in::CopyIn;
 use cursors::OpenCursors;

@@ -1,7 +1,8 @@
 //! From an accepted socket to an authenticated client, before any session exists.
 //!
 //! ```text
-//! SSLRequest, GSSENCRequest -> 'N' (at most once each), again
+//! SSLRequest                -> 'S' and the handshake of TLS, or 'N'; again
+//! GSSENCRequest             -> 'N'; again (each of both at most once)
 //! CancelRequest             -> obeyed, closed without a word
 //! Startup                   -> refused while starting up or shutting down (57P03)
 //!                              trust: nothing more; scram: SASL exchange
@@ -22,14 +23,16 @@ use std::time::Duration;
 use hyades::types::error::SqlState;
 use hyades::{Error, sqlstate};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_rustls::TlsAcceptor;
 
-use super::stream::ClientStream;
+use super::stream::{ClientStream, Socket};
 use crate::codec::backend::{self, Severity};
 use crate::codec::frontend::{self, Message};
 use crate::codec::startup::{self, PROTOCOL_VERSION, Packet, Startup};
 use crate::logging::seldom::{Seldom, seldom};
 use crate::registry::{NoPlace, Phase, Registration, Registry};
 use crate::scram::{self, Exchange};
+use crate::tls::{Material, Tls};
 use crate::users::Users;
 
 /// How clients prove who they are.
@@ -51,6 +54,10 @@ pub struct Gate {
     pub patience: Duration,
     /// Who gets the reserved places, in words.
     pub reserved_for: &'static str,
+    /// `None`: connections are not encrypted.
+    pub tls: Option<Arc<Tls>>,
+    /// Clients that come over TCP without TLS are refused.
+    pub requires_tls: bool,
 }
 
 /// Where a client comes from.
@@ -91,6 +98,8 @@ struct Conversation {
     input: Vec<u8>,
     /// The user named in the startup packet, once that has come.
     user: Option<String>,
+    /// What the handshake of TLS was done with.
+    material: Option<Arc<Material>>,
 }
 
 impl Gate {
@@ -102,7 +111,8 @@ impl Gate {
         visitor: Visitor,
         evicted: impl Future<Output = ()>,
     ) -> io::Result<Option<Guest>> {
-        let mut conversation = Conversation { stream, visitor, input: Vec::new(), user: None };
+        let mut conversation =
+            Conversation { stream, visitor, input: Vec::new(), user: None, material: None };
         let outcome = tokio::select! {
             biased;
             outcome = self.converse(&mut conversation) => outcome?,
@@ -119,9 +129,7 @@ impl Gate {
                 tracing::debug!(%visitor, %error, "client refused");
                 let mut out = Vec::new();
                 backend::error_response(&mut out, Severity::Fatal, &error, 0);
-                // As much as the socket takes: whoever is turned away is not waited for.
-                conversation.stream.try_write(&out)?;
-                conversation.stream.shutdown().await?;
+                conversation.stream.finish(&out)?;
                 Ok(None)
             }
         }
@@ -138,6 +146,9 @@ impl Gate {
         conversation.user = Some(startup.user.clone());
         if let Some(refusal) = self.refuses_everybody() {
             return Ok(Err(Some(refusal)));
+        }
+        if self.requires_tls && conversation.visitor.address.is_some() && conversation.material.is_none() {
+            return Ok(Err(conversation.not_encrypted()));
         }
         if let Err(refusal) = self.authenticate(conversation, &startup).await? {
             return Ok(Err(refusal));
@@ -173,7 +184,7 @@ impl Gate {
     }
 
     async fn startup(&self, conversation: &mut Conversation) -> io::Result<Result<Startup, Refusal>> {
-        // One refusal of TLS, one of GSS, then the real thing.
+        // One request for TLS, one for GSS, then the real thing.
         for _ in 0..3 {
             let packet = loop {
                 match startup::packet(&conversation.input) {
@@ -186,6 +197,12 @@ impl Gate {
                 }
             };
             match packet {
+                Packet::SslRequest | Packet::GssEncryptionRequest if conversation.material.is_some() => break,
+                Packet::SslRequest if self.tls.is_some() && conversation.visitor.address.is_some() => {
+                    if let Err(refusal) = self.encrypt(conversation).await? {
+                        return Ok(Err(refusal));
+                    }
+                }
                 Packet::SslRequest | Packet::GssEncryptionRequest => {
                     conversation.stream.write_all(b"N").await?;
                 }
@@ -197,6 +214,44 @@ impl Gate {
             }
         }
         Ok(Err(refuse(sqlstate::PROTOCOL_VIOLATION, "too many encryption requests")))
+    }
+
+    /// Does the handshake of TLS. It computes for less than a millisecond, here on the listening thread, so
+    /// that it works while all workers compute.
+    async fn encrypt(&self, conversation: &mut Conversation) -> io::Result<Result<(), Refusal>> {
+        // What came ahead of the handshake may be from somebody in between.
+        if !conversation.input.is_empty() {
+            let error = Error::input(
+                sqlstate::PROTOCOL_VIOLATION,
+                "received unencrypted data after SSL request",
+            )
+            .with_detail(
+                "This could be either a client-software bug or evidence of an attempted man-in-the-middle attack.",
+            );
+            return Ok(Err(Some(error)));
+        }
+        let Some(material) = self.tls.as_ref().map(|tls| tls.material()) else {
+            return Ok(Ok(()));
+        };
+        conversation.stream.write_all(b"S").await?;
+        let ClientStream::Plain(socket) =
+            std::mem::replace(&mut conversation.stream, ClientStream::Plain(Socket::Gone))
+        else {
+            return Ok(Ok(()));
+        };
+        match TlsAcceptor::from(Arc::clone(&material.config)).accept(socket).await {
+            Ok(stream) => {
+                conversation.stream = ClientStream::Tls(Box::new(stream));
+                conversation.material = Some(material);
+                Ok(Ok(()))
+            }
+            Err(error) => {
+                static NOT_ENCRYPTED: Seldom = Seldom::new();
+                let visitor = conversation.visitor;
+                seldom!(warn, NOT_ENCRYPTED, %visitor, %error, "a handshake of TLS failed");
+                Ok(Err(None))
+            }
+        }
     }
 
     async fn authenticate(
@@ -211,13 +266,16 @@ impl Gate {
         if let Authentication::Scram { users, secret } = &self.authentication {
             let verifier = users.verifier(&startup.user);
             let is_known = verifier.is_some();
-            let mut exchange = Exchange::new(&startup.user, verifier, secret);
-            backend::authentication_sasl(&mut out, &[scram::MECHANISM]);
-            let first = match conversation.ask(&mut out).await?.and_then(|body| initial_response(&body)) {
-                Ok(message) => message,
+            let end_point = conversation.material.as_ref().and_then(|material| material.end_point.clone());
+            let mechanisms = scram::mechanisms(end_point.is_some());
+            let mut exchange = Exchange::new(&startup.user, verifier, secret, end_point);
+            backend::authentication_sasl(&mut out, mechanisms);
+            let asked = conversation.ask(&mut out).await?;
+            let first = match asked.and_then(|body| initial_response(&body, mechanisms)) {
+                Ok(first) => first,
                 Err(error) => return Ok(Err(conversation.failed_login(error, is_known))),
             };
-            match exchange.first(&first) {
+            match exchange.first(&first.0, &first.1) {
                 Ok(answer) => backend::authentication_sasl_continue(&mut out, &answer),
                 Err(error) => return Ok(Err(conversation.failed_login(error, is_known))),
             }
@@ -228,6 +286,7 @@ impl Gate {
         }
         backend::authentication_ok(&mut out);
         conversation.stream.write_all(&out).await?;
+        conversation.stream.flush().await?;
         Ok(Ok(()))
     }
 }
@@ -237,16 +296,17 @@ fn refuse(state: SqlState, sentence: &str) -> Refusal {
 }
 
 /// SASLInitialResponse: mechanism, length, message.
-fn initial_response(body: &[u8]) -> hyades::Result<Vec<u8>> {
+fn initial_response(body: &[u8], mechanisms: &[&str]) -> hyades::Result<(String, Vec<u8>)> {
     let mut reader = crate::codec::reader::Reader::new(body);
-    if reader.string()? != scram::MECHANISM {
+    let mechanism = reader.string()?.to_owned();
+    if !mechanisms.contains(&mechanism.as_str()) {
         let message = "client selected an invalid SASL authentication mechanism";
         return Err(Error::input(sqlstate::PROTOCOL_VIOLATION, message));
     }
     let length = reader.i32()?;
     let message = reader.take(usize::try_from(length).unwrap_or(0))?.to_vec();
     reader.finish()?;
-    Ok(message)
+    Ok((mechanism, message))
 }
 
 impl Conversation {
@@ -261,6 +321,13 @@ impl Conversation {
         let (visitor, user) = (self.visitor, self.user.as_deref());
         seldom!(warn, FAILED_LOGIN, %visitor, user, reason, "login failed: {error}");
         Some(error)
+    }
+
+    fn not_encrypted(&self) -> Refusal {
+        static NOT_ENCRYPTED: Seldom = Seldom::new();
+        let (visitor, user) = (self.visitor, self.user.as_deref());
+        seldom!(warn, NOT_ENCRYPTED, %visitor, user, "connection refused: it is not encrypted");
+        refuse(sqlstate::INVALID_AUTHORIZATION, "this server accepts connections over TCP only with TLS")
     }
 
     /// As PostgreSQL, which says nothing to those who have not even sent a startup packet.
@@ -283,6 +350,7 @@ impl Conversation {
     /// Sends `out`, empties it, and gives the body of the password message that answers it.
     async fn ask(&mut self, out: &mut Vec<u8>) -> io::Result<hyades::Result<Vec<u8>>> {
         self.stream.write_all(out).await?;
+        self.stream.flush().await?;
         out.clear();
         loop {
             let frame = match frontend::frame(&self.input, PASSWORD_MESSAGE_LIMIT_BYTES) {

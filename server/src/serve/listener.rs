@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tokio::net::{TcpListener, UnixListener, lookup_host};
 
 use super::Sentence;
-use crate::connection::stream::ClientStream;
+use crate::connection::stream::{ClientStream, Socket};
 
 /// One socket.
 pub(super) enum Listener {
@@ -21,10 +21,12 @@ impl Listener {
     pub(super) async fn accept(&self) -> io::Result<(ClientStream, Option<SocketAddr>)> {
         match self {
             Listener::Tcp { listener, .. } => {
-                listener.accept().await.map(|(stream, address)| (ClientStream::Tcp(stream), Some(address)))
+                let (stream, address) = listener.accept().await?;
+                Ok((ClientStream::Plain(Socket::Tcp(stream)), Some(address)))
             }
             Listener::Unix { listener, .. } => {
-                listener.accept().await.map(|(stream, _)| (ClientStream::Unix(stream), None))
+                let (stream, _) = listener.accept().await?;
+                Ok((ClientStream::Plain(Socket::Unix(stream)), None))
             }
         }
     }

@@ -4,13 +4,16 @@
 //! |---------------------------------|-----------------------------------------------------------------------|
 //! | SIGTERM, SIGINT                 | drain, then close the database; the second one ends the process at once |
 //! | SIGQUIT                         | ends the process at once: the next start recovers                     |
-//! | SIGHUP                          | nothing but a line in the log: there is no configuration file to read |
+//! | SIGHUP                          | certificate and key of TLS are read again; without TLS it does nothing |
 //! | SIGUSR1, SIGUSR2, SIGPIPE       | nothing                                                               |
 //! | SIGXFSZ                         | nothing: the write beyond the limit on the size of a file fails       |
+
+use std::sync::Arc;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::Sentence;
+use crate::tls::Tls;
 
 /// A signal that ends a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,18 +29,21 @@ pub(super) struct Signals {
     interrupt: Signal,
     quit: Signal,
     hang_up: Signal,
+    /// What SIGHUP reads again.
+    tls: Option<Arc<Tls>>,
     /// Never awaited: that they are here keeps them from ending the process.
     _ignored: [Signal; 3],
 }
 
 impl Signals {
-    pub(super) fn new() -> Result<Signals, Sentence> {
+    pub(super) fn new(tls: Option<Arc<Tls>>) -> Result<Signals, Sentence> {
         let listen = |kind| signal(kind).map_err(|error| format!("could not listen for signals: {error}"));
         Ok(Signals {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,
             quit: listen(SignalKind::quit())?,
             hang_up: listen(SignalKind::hangup())?,
+            tls,
             _ignored: [
                 listen(SignalKind::user_defined1())?,
                 listen(SignalKind::user_defined2())?,
@@ -53,9 +59,17 @@ impl Signals {
                 _ = self.terminate.recv() => return Ending { name: "SIGTERM", at_once: false },
                 _ = self.interrupt.recv() => return Ending { name: "SIGINT", at_once: false },
                 _ = self.quit.recv() => return Ending { name: "SIGQUIT", at_once: true },
-                _ = self.hang_up.recv() => {
-                    tracing::info!("SIGHUP changes nothing: there is no configuration file to read again");
-                }
+                _ = self.hang_up.recv() => self.read_again(),
+            }
+        }
+    }
+
+    fn read_again(&self) {
+        match self.tls.as_ref().map(|tls| tls.read_again()) {
+            None => tracing::info!("SIGHUP changes nothing: there is no file to read again"),
+            Some(Ok(())) => tracing::info!("SIGHUP: certificate and key of TLS were read again"),
+            Some(Err(sentence)) => {
+                tracing::error!("SIGHUP: certificate and key of TLS stay what they were: {sentence}");
             }
         }
     }

@@ -22,5 +22,6 @@ mod process;
 mod psql;
 mod raw;
 mod recover_command;
+mod tls;
 mod tour;
 mod wire;

@@ -27,6 +27,17 @@ pub trait Controller: Send + Sync {
     fn wake(&self) {}
 }
 
+/// How a client's connection is encrypted, for `pg_stat_ssl`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Encryption {
+    /// `TLSv1.3`
+    pub version: &'static str,
+    /// As OpenSSL calls it.
+    pub cipher: &'static str,
+    /// Of the key.
+    pub bits: i32,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Doing {
@@ -76,6 +87,7 @@ pub(super) struct Activity {
     process: AtomicI32,
     pub(super) application: Mutex<String>,
     pub(super) client: OnceLock<std::net::SocketAddr>,
+    pub(super) encryption: OnceLock<Encryption>,
     doing: AtomicU8,
     /// 0: none is open.
     transaction_start: AtomicI64,
@@ -95,6 +107,7 @@ impl Activity {
             process: AtomicI32::new(process),
             application: Mutex::default(),
             client: OnceLock::new(),
+            encryption: OnceLock::new(),
             doing: AtomicU8::new(Doing::Idle as u8),
             transaction_start: AtomicI64::new(0),
             statement_start: AtomicI64::new(0),
@@ -182,6 +195,22 @@ impl Activity {
     }
 }
 
+impl Activity {
+    /// As `pg_stat_ssl` shows it. Clients have no certificates.
+    fn encryption_row(&self) -> NamedRow {
+        let mut row = vec![
+            ("pid", Value::Integer(self.process.load(Ordering::Relaxed))),
+            ("ssl", Value::Boolean(self.encryption.get().is_some())),
+        ];
+        if let Some(encryption) = self.encryption.get() {
+            row.push(("version", Value::text(encryption.version)));
+            row.push(("cipher", Value::text(encryption.cipher)));
+            row.push(("bits", Value::Integer(encryption.bits)));
+        }
+        row
+    }
+}
+
 /// The sessions of a database, oldest first.
 #[derive(Default)]
 pub(super) struct Activities {
@@ -217,6 +246,10 @@ impl Activities {
 impl SessionRows for Activities {
     fn rows(&self) -> Vec<NamedRow> {
         self.all().iter().map(|activity| activity.row()).collect()
+    }
+
+    fn encryption_rows(&self) -> Vec<NamedRow> {
+        self.all().iter().map(|activity| activity.encryption_row()).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Session;
-use super::activity::{Controller, Doing, Shown};
+use super::activity::{Controller, Doing, Encryption, Shown};
 use super::prepared::Prepared;
 use super::state::State;
 
@@ -37,8 +37,17 @@ impl Session {
         }
     }
 
-    /// Where the client is, and who carries out what others want of this session.
-    pub fn attach(&mut self, client: Option<std::net::SocketAddr>, controller: Box<dyn Controller>) {
+    /// Where the client is, how its connection is encrypted, and who carries out what others want of this
+    /// session.
+    pub fn attach(
+        &mut self,
+        client: Option<std::net::SocketAddr>,
+        encryption: Option<Encryption>,
+        controller: Box<dyn Controller>,
+    ) {
+        if let Some(encryption) = encryption {
+            let _ = self.activity.encryption.set(encryption);
+        }
         if let Some(client) = client {
             // A session has one client, so the first is the only one.
             let _ = self.activity.client.set(client);

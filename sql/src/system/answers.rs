@@ -84,6 +84,7 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_settings" => views::settings,
         "pg_stat_activity" => views::activity,
         "pg_stat_all_tables" | "pg_stat_user_tables" => views::table_statistics,
+        "pg_stat_ssl" => views::encryptions,
         "pg_statio_all_tables" | "pg_statio_user_tables" => views::table_reads,
         "pg_tables" => views::tables,
         "pg_views" => views::views,

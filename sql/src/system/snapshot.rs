@@ -20,9 +20,12 @@ use super::object_id;
 use super::row::NamedRow;
 use crate::settings::Shown;
 
-/// The sessions of the database, for `pg_stat_activity`.
+/// The sessions of the database.
 pub(crate) trait SessionRows: Send + Sync {
+    /// For `pg_stat_activity`.
     fn rows(&self) -> Vec<NamedRow>;
+    /// For `pg_stat_ssl`.
+    fn encryption_rows(&self) -> Vec<NamedRow>;
 }
 
 /// An advisory lock for `pg_locks`.

@@ -173,6 +173,11 @@ pub(super) fn activity(system: &System) -> Vec<NamedRow> {
     system.facts.sessions.rows()
 }
 
+/// `pg_stat_ssl`
+pub(super) fn encryptions(system: &System) -> Vec<NamedRow> {
+    system.facts.sessions.encryption_rows()
+}
+
 /// `pg_stat_user_tables`: nothing but rows is counted.
 pub(super) fn table_statistics(system: &System) -> Vec<NamedRow> {
     let row = |table: &Table| {

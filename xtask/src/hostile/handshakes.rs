@@ -15,7 +15,7 @@ use super::ground::{Attack, Ground, Host, until};
 use super::ping::Pingers;
 use super::report::{Observed, Verdict};
 
-const ATTACKS: [Attack; 7] = [
+const ATTACKS: [Attack; 10] = [
     Attack { name: "1,200 silent connections: others get in", brief: true, work: silent },
     Attack { name: "1,200 silent connections: a request to cancel", brief: true, work: canceled },
     Attack { name: "400 silent connections, 256 file descriptors", brief: true, work: out_of_descriptors },
@@ -23,6 +23,9 @@ const ATTACKS: [Attack; 7] = [
     Attack { name: "a byte at a time: sent away in time", brief: false, work: drip },
     Attack { name: "all places taken: the operator gets in", brief: true, work: reserved },
     Attack { name: "40,000 requests for encryption", brief: false, work: encryption },
+    Attack { name: "1,200 handshakes of TLS that stop half way", brief: true, work: tls_half_open },
+    Attack { name: "garbage in the place of TLS, from a seed", brief: true, work: tls_garbage },
+    Attack { name: "a storm of whole handshakes of TLS", brief: false, work: tls_storm },
 ];
 
 pub(super) fn run(ground: &Ground, report: &mut dyn FnMut(Verdict)) {
@@ -194,4 +197,115 @@ fn encryption(ground: &Ground) -> Result<Observed> {
     let pings = pingers.finish()?;
     host.expect_alive()?;
     Ok(Observed { pings: Some(pings), ..Observed::default() })
+}
+
+/// SSLRequest.
+const ENCRYPT: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
+/// The beginning of a ClientHello of 512 bytes.
+const HELLO: [u8; 11] = [0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3];
+
+/// A server with a certificate of its own making.
+fn encrypting_host(ground: &Ground) -> Result<Host> {
+    ground.needs("--tls-certificate")?;
+    let (certificate, key) = (ground.directory.join("tls.pem"), ground.directory.join("tls.key"));
+    if !key.exists() {
+        let mut openssl = std::process::Command::new("openssl");
+        openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]);
+        openssl
+            .args(["-subj", "/CN=localhost", "-days", "2", "-keyout"])
+            .arg(&key)
+            .arg("-out")
+            .arg(&certificate);
+        let output = openssl.output().context("openssl is needed to make a certificate")?;
+        if !output.status.success() {
+            bail!("openssl: {}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+    let [certificate, key] = [&certificate, &key].map(|path| path.to_str().unwrap_or_default());
+    ground.host(&["--tls-certificate", certificate, "--tls-key", key, "--authentication-timeout", "5"])
+}
+
+/// A socket on which the server waits for a handshake of TLS.
+fn begin_tls(host: &Host) -> Result<TcpStream> {
+    let mut stream = connect(host.port())?;
+    stream.write_all(&ENCRYPT)?;
+    let mut answer = [0];
+    stream.read_exact(&mut answer).context("no answer to a request for encryption")?;
+    if answer != *b"S" {
+        bail!("answered with {answer:?}");
+    }
+    Ok(stream)
+}
+
+fn tls_half_open(ground: &Ground) -> Result<Observed> {
+    let mut host = encrypting_host(ground)?;
+    let pingers = Pingers::start(host.port())?;
+    let mut half = Vec::new();
+    for _ in 0..1200 {
+        let mut stream = begin_tls(&host)?;
+        // Whoever lost his place already cannot send.
+        let _ = stream.write_all(&HELLO);
+        half.push(stream);
+    }
+    let took = gets_in(ground, &host)?;
+    let pings = pingers.finish()?;
+    drop(half);
+    host.expect_alive()?;
+    if let Some(wrong) = pings.beyond(ground.bounds()) {
+        bail!("{wrong}");
+    }
+    let note = format!("in after {:.0} ms", took.as_secs_f64() * 1e3);
+    Ok(Observed { pings: Some(pings), note, ..Observed::default() })
+}
+
+fn tls_garbage(ground: &Ground) -> Result<Observed> {
+    let mut host = encrypting_host(ground)?;
+    let mut seed = ground.seed | 1;
+    let tries = ground.tries(3000, 200);
+    for _ in 0..tries {
+        let mut stream = begin_tls(&host)?;
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let mut bytes = HELLO.to_vec();
+        bytes.truncate((seed >> 60) as usize);
+        bytes.extend((0..(seed >> 32) % 700).map(|at| (seed.rotate_left((at % 64) as u32) >> 7) as u8));
+        // It may be sent away before it has sent all.
+        let _ = stream.write_all(&bytes);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+    host.expect_alive()?;
+    Ok(Observed::note(format!("{tries} tries")))
+}
+
+/// Clients that do nothing but handshakes: those computations are the dearest that a stranger can ask for.
+fn tls_storm(ground: &Ground) -> Result<Observed> {
+    let mut host = encrypting_host(ground)?;
+    let port = host.port().to_string();
+    let pingers = Pingers::start(host.port())?;
+    let deadline = Instant::now() + Duration::from_secs(5);
+    let counts: Vec<u32> = std::thread::scope(|scope| {
+        let storm = || {
+            let mut count = 0;
+            while Instant::now() < deadline {
+                let mut client = std::process::Command::new("openssl");
+                client.args(["s_client", "-starttls", "postgres", "-connect"]);
+                client.arg(format!("127.0.0.1:{port}")).stdin(std::process::Stdio::null());
+                let output = client.output().context("openssl is needed")?;
+                count += u32::from(String::from_utf8_lossy(&output.stdout).contains("TLSv1.3"));
+            }
+            Ok(count)
+        };
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(storm)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or(Ok(0))).collect::<Result<_>>()
+    })?;
+    let pings = pingers.finish()?;
+    host.expect_alive()?;
+    if let Some(wrong) = pings.beyond(ground.bounds()) {
+        bail!("{wrong}");
+    }
+    let count: u32 = counts.iter().sum();
+    if count == 0 {
+        bail!("no handshake was completed");
+    }
+    Ok(Observed { pings: Some(pings), note: format!("{count} handshakes"), ..Observed::default() })
 }

@@ -83,6 +83,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "logging",
             "scram",
             "users",
+            "tls",
             "connection",
             "serve",
             "log_command",
