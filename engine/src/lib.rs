@@ -4,6 +4,7 @@
 //! `protocol` (how it is made durable), `checkpoint` and `recovery` (how it comes back), `db` (how it all
 //! meets). What values are, the crate `hyades-types` says.
 
+pub mod backup;
 mod checkpoint;
 pub mod config;
 pub mod db;

@@ -55,7 +55,7 @@ use crate::protocol::list::replay_order;
 use crate::storage::catalog::Catalog;
 
 pub use self::cut::LogTail;
-pub use self::verify::{state_hash, tables_hash};
+pub use self::verify::{CheckedIndexes, check_indexes, state_hash, tables_hash};
 
 /// What recovery found, for the operator.
 #[derive(Clone, Debug, Default)]
@@ -133,7 +133,11 @@ pub fn recover(
     catalog: &Arc<Catalog>,
 ) -> Result<Recovered> {
     let started = crate::sync::now();
-    let mut manifest = manifest_store(config).load()?.unwrap_or_else(Manifest::create);
+    let found = match config.reads_backups {
+        true => Manifest::read(config.disk.as_ref(), &config.data_directory)?,
+        false => manifest_store(config).load()?,
+    };
+    let mut manifest = found.unwrap_or_else(Manifest::create);
     let workers = workers(config);
     for incarnation in &manifest.incarnations {
         // Before anything else looks at them.

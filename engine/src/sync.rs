@@ -89,9 +89,10 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// The wall clock, in seconds since 1970; 0 if it stands before that.
-pub(crate) fn seconds_since_1970() -> u64 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+/// The wall clock, in microseconds since 1970; 0 if it stands before that.
+pub(crate) fn microseconds_since_1970() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_micros() as u64)
 }
 
 /// Lets one thread sleep while it has nothing to do, and others wake it at the price of one fence while it

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hyades::{Config, ProtocolKind};
 use hyades_bench::command_line::{BenchArguments, protocol_names};
+use hyades_server::backup_command::{BackupArguments, CheckArguments, RestoreArguments};
 use hyades_server::connection::Limits;
 use hyades_server::log_command::LogCommand;
 use hyades_server::logging::LogFormat;
@@ -39,6 +40,12 @@ pub(crate) enum Command {
     Log(LogCommand),
     /// Make a new database of what the logs of another one hold, damaged ones too.
     Recover(RecoverArguments),
+    /// Copy a database, running or not, into a backup directory; again into the same one for what is new.
+    Backup(BackupArguments),
+    /// Make a database of a backup, as it was at some time.
+    Restore(RestoreArguments),
+    /// Read a backup or a stopped database whole, and compare checksums, rows and indexes.
+    Check(CheckArguments),
     /// Read a password from standard input and print a line for --user-file.
     Password {
         /// The user whose password it is.

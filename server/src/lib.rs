@@ -2,8 +2,10 @@
 //!
 //! Reading order: [`codec`] (bytes), [`scram`], [`users`] and [`tls`] (who gets in), [`registry`] (who is
 //! connected), [`connection`] (one client's conversation), [`serve`] (the whole life of a server process).
-//! Beside it: [`log_command`] (looking at logs) and [`recover_command`] (making a new database of them).
+//! Beside it: [`log_command`] (looking at logs), [`recover_command`] (making a new database of them) and
+//! [`backup_command`] (backups, points in time, checks).
 
+pub mod backup_command;
 pub mod codec;
 pub mod connection;
 pub mod hang_up;

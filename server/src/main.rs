@@ -10,7 +10,7 @@ use clap::Parser;
 use hyades::types::memory::Counted;
 use hyades_server::scram::Verifier;
 use hyades_server::serve::{Ended, Sentence};
-use hyades_server::{log_command, logging, recover_command, serve};
+use hyades_server::{backup_command, log_command, logging, recover_command, serve};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use crate::arguments::{Arguments, Command, ServeArguments};
@@ -33,6 +33,9 @@ fn main() -> ExitCode {
             .and_then(|()| hyades_bench::command_line::run(&arguments).map_err(|error| format!("{error:#}"))),
         Command::Log(command) => log_command::run(&command),
         Command::Recover(arguments) => recover_command::run(&arguments),
+        Command::Backup(arguments) => backup_command::run_backup(&arguments),
+        Command::Restore(arguments) => backup_command::run_restore(&arguments),
+        Command::Check(arguments) => backup_command::run_check(&arguments),
         Command::Password { user } => print_user_line(&user),
     };
     match outcome {

@@ -266,7 +266,7 @@ impl HandWrittenLog {
     fn write_block(&mut self, payload: &[u8]) {
         let mut block = vec![0; block_bytes(payload.len())];
         block[BLOCK_HEADER_BYTES..BLOCK_HEADER_BYTES + payload.len()].copy_from_slice(payload);
-        encode_block_header(&mut block, &self.identity, self.written, payload.len());
+        encode_block_header(&mut block, &self.identity, self.written, payload.len(), 0);
         // A write that fails is part of the test's plan.
         let _ = self.file.write_at(self.offset, &block);
         self.offset += block.len() as u64;

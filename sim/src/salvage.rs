@@ -343,7 +343,7 @@ impl Subject {
             // The hash of what it wrote comes last.
             bytes[end - padding - 1] ^= 1;
         }
-        encode_block_header(&mut bytes, &block.identity, block.positions.start, length);
+        encode_block_header(&mut bytes, &block.identity, block.positions.start, length, 0);
         (!calls.is_empty()).then_some(bytes)
     }
 
@@ -363,7 +363,7 @@ impl Subject {
         let length = (block.positions.end - block.positions.start) as usize;
         let mut bytes = content[block.offset as usize..][..block.bytes as usize].to_vec();
         bytes[BLOCK_HEADER_BYTES + random.random_range(0..length)] ^= 1 << random.random_range(0..8);
-        encode_block_header(&mut bytes, &block.identity, block.positions.start, length);
+        encode_block_header(&mut bytes, &block.identity, block.positions.start, length, 0);
         Damage::Miswritten { path: block.path.clone(), offset: block.offset, bytes }
     }
 

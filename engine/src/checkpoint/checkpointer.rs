@@ -25,8 +25,8 @@ const AFTER_FAILURE: Duration = Duration::from_secs(30);
 pub struct CheckpointStatus {
     /// Of the last one; 0 if there is none.
     pub number: u64,
-    /// Seconds since 1970 when its phase ended.
-    pub taken_at: u64,
+    /// Microseconds since 1970 when its phase ended.
+    pub taken_at_us: u64,
     /// What it took.
     pub seconds: f64,
     pub rows: u64,
@@ -101,7 +101,7 @@ impl Checkpointer {
         let mut status = CheckpointStatus::default();
         if let Some(loaded) = &loaded {
             status.number = loaded.contents.number;
-            status.taken_at = loaded.contents.taken_at;
+            status.taken_at_us = loaded.contents.taken_at_us;
             (status.rows, status.bytes) = (loaded.rows(), loaded.bytes());
         }
         let shared = Arc::new(Shared {
@@ -213,7 +213,7 @@ impl Shared {
         match outcome {
             Ok(taken) => {
                 status.number = taken.number;
-                status.taken_at = taken.taken_at;
+                status.taken_at_us = taken.taken_at_us;
                 status.seconds = taken.seconds;
                 (status.rows, status.bytes) = (taken.rows, taken.bytes);
                 status.written_bytes = taken.written_bytes;

@@ -27,8 +27,8 @@ pub(crate) struct Contents {
     /// The database's UUID.
     pub(crate) database: String,
     pub(crate) number: u64,
-    /// Seconds since 1970 when its phase ended.
-    pub(crate) taken_at: u64,
+    /// Microseconds since 1970 when its phase ended.
+    pub(crate) taken_at_us: u64,
     /// Ids below this one have been given out.
     pub(crate) next_id: u32,
     /// The operations that make the catalog (`schema`).
@@ -81,7 +81,7 @@ impl Contents {
             format_version: FORMAT_VERSION,
             database,
             number,
-            taken_at: crate::sync::seconds_since_1970(),
+            taken_at_us: crate::sync::microseconds_since_1970(),
             next_id,
             schema: schema.into(),
             tables: Vec::new(),
@@ -188,7 +188,8 @@ pub(crate) fn directory(data_directory: &Path) -> PathBuf {
     data_directory.join(CHECKPOINT_DIRECTORY)
 }
 
-fn contents_path(directory: &Path, number: u64) -> PathBuf {
+/// The file that says what is in a checkpoint.
+pub(crate) fn contents_path(directory: &Path, number: u64) -> PathBuf {
     directory.join(format!("{number:08}.contents"))
 }
 

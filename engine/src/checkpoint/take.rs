@@ -45,7 +45,7 @@ pub(super) fn is_shut_down() -> Error {
 #[derive(Clone, Debug)]
 pub(super) struct Taken {
     pub(super) number: u64,
-    pub(super) taken_at: u64,
+    pub(super) taken_at_us: u64,
     pub(super) seconds: f64,
     pub(super) rows: u64,
     pub(super) bytes: u64,
@@ -149,7 +149,7 @@ impl Taker {
         remove_others(&self.config.disk, &self.directory, &kept);
         let taken = Taken {
             number: base.contents.number,
-            taken_at: base.contents.taken_at,
+            taken_at_us: base.contents.taken_at_us,
             seconds: crate::sync::now().duration_since(begun).as_secs_f64(),
             rows: base.contents.rows(),
             bytes: base.contents.bytes(),

@@ -76,9 +76,19 @@ pub struct Manifest {
     /// In order; a start uses the last one. Two at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checkpoints: Vec<Checkpoint>,
+    /// It is a backup: it is restored, not opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup: Option<BackupNote>,
     /// Not everything of the database that this one is to be a copy of is there yet: nobody opens it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_unfinished_copy: bool,
+}
+
+/// What a backup knows of the database that it was made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackupNote {
+    /// The incarnation that had not ended when it was made: its logs may have gone on.
+    pub unfinished: Option<u64>,
 }
 
 /// One run of the database between two starts.
@@ -241,6 +251,7 @@ impl Manifest {
             database,
             incarnations: Vec::new(),
             checkpoints: Vec::new(),
+            backup: None,
             is_unfinished_copy: false,
         }
     }
@@ -262,6 +273,10 @@ impl Manifest {
     /// Reads and checks the manifest; `None` if the directory is empty or does not exist.
     pub fn load(disk: &dyn Disk, data_directory: &Path) -> Result<Option<Manifest>> {
         match Manifest::read(disk, data_directory)? {
+            Some(manifest) if manifest.backup.is_some() => Err(refused(format!(
+                "directory \"{}\" is a backup: make a database of it with hyades restore, and start that",
+                data_directory.display()
+            ))),
             Some(manifest) if manifest.is_unfinished_copy => Err(refused(format!(
                 "directory \"{}\" holds the beginning of a copy: whoever made it was stopped before everything was there; remove \
                  the directory, and make the copy again",
@@ -271,7 +286,8 @@ impl Manifest {
         }
     }
 
-    fn read(disk: &dyn Disk, data_directory: &Path) -> Result<Option<Manifest>> {
+    /// As [`Manifest::load`], of whatever kind it is.
+    pub fn read(disk: &dyn Disk, data_directory: &Path) -> Result<Option<Manifest>> {
         let path = data_directory.join(FILE);
         if !disk.exists(&path) {
             return refuse_foreign_directory(disk, data_directory).map(|()| None);
@@ -408,6 +424,23 @@ impl Manifest {
             previous = *number;
         }
         Ok(())
+    }
+
+    /// The manifest of a database of which nothing is there yet: nobody opens it.
+    #[must_use]
+    pub(crate) fn emptied(&self) -> Manifest {
+        Manifest {
+            incarnations: Vec::new(),
+            checkpoints: Vec::new(),
+            backup: None,
+            is_unfinished_copy: true,
+            ..self.clone()
+        }
+    }
+
+    /// Everything is there.
+    pub(crate) fn finish(&mut self) {
+        self.is_unfinished_copy = false;
     }
 
     /// What a start loads, if there is anything.

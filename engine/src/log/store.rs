@@ -36,6 +36,7 @@ use uuid::Uuid;
 
 use crate::lsn::Lsn;
 
+pub(crate) use blocks::segment_with;
 pub use reader::LogReader;
 
 /// Which log of which run of which database: part of every checksum, so that bytes from elsewhere never

@@ -9,9 +9,9 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
-use hyades_types::error::Result;
+use hyades_types::error::{Error, Result};
 
-use crate::storage::catalog::Catalog;
+use crate::storage::catalog::{Catalog, for_each_record};
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 use crate::storage::table::Table;
 
@@ -28,6 +28,61 @@ pub fn state_hash(catalog: &Catalog) -> Result<u64> {
         sum = sum.wrapping_add(hashes.hash_one(shown));
     }
     Ok(sum)
+}
+
+/// How many rows, and entries of secondary indexes, were compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CheckedIndexes {
+    pub tables: usize,
+    pub rows: u64,
+    pub indexes: usize,
+    pub entries: u64,
+}
+
+/// Compares every secondary index with the rows of its table: each row has its entry, and there are no
+/// others. Nothing may change meanwhile.
+///
+/// # Errors
+/// The first index that is wrong, by name.
+pub fn check_indexes(catalog: &Catalog) -> Result<CheckedIndexes> {
+    let mut checked = CheckedIndexes::default();
+    let guard = epoch::pin();
+    for table in catalog.tables() {
+        let state = table.shared_state();
+        let mut entry = Vec::new();
+        let mut rows = 0;
+        for_each_record(state.index(), &guard, |key, record| {
+            let Some(row) = record.row(&guard) else { return Ok(()) };
+            rows += 1;
+            for index in state.indexes() {
+                index.encode(state.layout(), row, key, &mut entry);
+                if index.entries().get(&entry, &guard).is_none() {
+                    let name = &index.definition().name;
+                    return Err(Error::corrupt(format!(
+                        "index \"{name}\" has no entry for a row of its table"
+                    )));
+                }
+            }
+            Ok(())
+        })?;
+        for index in state.indexes() {
+            let mut entries = 0;
+            for_each_record(index.entries(), &guard, |_, _| {
+                entries += 1;
+                Ok(())
+            })?;
+            if entries != rows {
+                let name = &index.definition().name;
+                let message = format!("index \"{name}\" has {entries} entries, and its table {rows} rows");
+                return Err(Error::corrupt(message));
+            }
+            checked.indexes += 1;
+            checked.entries += entries;
+        }
+        checked.tables += 1;
+        checked.rows += rows;
+    }
+    Ok(checked)
 }
 
 /// As [`state_hash`], of these tables only.

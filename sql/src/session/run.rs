@@ -107,6 +107,24 @@ fn command_tag(tag: Tag, rows: u64, affected: u64) -> String {
 }
 
 impl Session {
+    /// Goes on with a statement that had to wait.
+    fn go_on(
+        &mut self,
+        running: Running,
+        statement: &Arc<Prepared>,
+        parameters: &[Value],
+        output: &mut dyn Output,
+    ) -> Flow<Completion> {
+        match running {
+            Running::Query(run) => self.continue_query(statement, parameters, *run, output),
+            Running::Call(run) => self.continue_call(statement, parameters, *run, output),
+            Running::Filling(run) => self.continue_filling(statement, *run, output),
+            Running::Lock(plan) => self.lock_tables(&plan),
+            Running::Checkpoint(request) => self.wait_for_checkpoint(request),
+            Running::Schema(run) => self.continue_schema(statement, run, output),
+        }
+    }
+
     pub(super) fn execute_inner(
         &mut self,
         statement: &Arc<Prepared>,
@@ -116,14 +134,8 @@ impl Session {
         if let Some((prepared, values)) = self.executing.take() {
             return self.execute_prepared(prepared, values, output);
         }
-        match self.running.take() {
-            Some(Running::Query(run)) => return self.continue_query(statement, parameters, *run, output),
-            Some(Running::Call(run)) => return self.continue_call(statement, parameters, *run, output),
-            Some(Running::Filling(run)) => return self.continue_filling(statement, *run, output),
-            Some(Running::Lock(plan)) => return self.lock_tables(&plan),
-            Some(Running::Checkpoint(request)) => return self.wait_for_checkpoint(request),
-            Some(Running::Schema(run)) => return self.continue_schema(statement, run, output),
-            None => {}
+        if let Some(running) = self.running.take() {
+            return self.go_on(running, statement, parameters, output);
         }
         self.gathered_before = self.environment.mark();
         self.cursors.lock().begin_statement();

@@ -48,6 +48,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "txn",
             "procedure",
             "checkpoint",
+            "backup",
             "recovery",
             "db",
             "inspect",
@@ -88,6 +89,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "serve",
             "log_command",
             "recover_command",
+            "backup_command",
         ],
     ),
     (

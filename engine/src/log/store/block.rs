@@ -1,18 +1,21 @@
 //! The bytes of segment headers and block headers (record bytes are in `log::record`).
 //!
 //! ```text
-//!   segment header, one sector                      block header, 48 bytes, at a sector's start
-//!    0  magic "HYADESEG"                             0  magic "HyBk"
+//!   segment header, one sector                      block header, 56 bytes, at a sector's start
+//!    0  magic "HYADESEG"                             0  magic "HyBT"
 //!    8  CRC32C of all other bytes of the sector      4  CRC32C of the other header bytes and the payload
 //!   12  store format version                         8  payload bytes
 //!   16  record format version                       12  log
 //!   20  log                                         16  database uuid
 //!   24  database uuid                               32  incarnation
 //!   40  incarnation                                 40  position: where in the record stream the payload begins
-//!   48  sequence number                             48  payload, then zeroes to the end of the sector
-//!   56  position of the first payload byte
+//!   48  sequence number                             48  time: when it was written, us since 1970
+//!   56  position of the first payload byte          56  payload, then zeroes to the end of the sector
 //!   64  bytes of a segment file of this log
 //! ```
+//!
+//! Blocks of older programs begin with "HyBk", have no time and a header of 48 bytes; both may stand in one
+//! log. Times never fall within a log, whatever the clock does.
 //!
 //! Numbers are little-endian. The checksums cover the identity (database, log, incarnation) and the position,
 //! so recycled or preallocated bytes never validate (pitfall 13). Blocks begin at sector boundaries and a
@@ -29,7 +32,9 @@ pub const STORE_FORMAT_VERSION: u32 = 1;
 /// Bytes of a segment header that are not zero for ever.
 pub const SEGMENT_HEADER_BYTES: usize = 72;
 /// Bytes before a block's payload.
-pub const BLOCK_HEADER_BYTES: usize = 48;
+pub const BLOCK_HEADER_BYTES: usize = 56;
+/// The same in blocks without a time.
+const UNTIMED_HEADER_BYTES: usize = 48;
 /// A block with its header never takes more.
 pub const MAX_BLOCK_BYTES: usize = 1 << 20;
 /// The longest payload.
@@ -38,7 +43,8 @@ pub const MAX_PAYLOAD_BYTES: usize = MAX_BLOCK_BYTES - BLOCK_HEADER_BYTES;
 pub const MIN_SEGMENT_BYTES: u64 = 2 * SECTOR_BYTES as u64;
 
 const SEGMENT_MAGIC: [u8; 8] = *b"HYADESEG";
-pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"HyBk";
+pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"HyBT";
+const UNTIMED_BLOCK_MAGIC: [u8; 4] = *b"HyBk";
 
 /// What a segment header says besides the identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +70,24 @@ pub enum SegmentHeaderError {
 /// What a block header says besides the identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockHeader {
+    /// What precedes the payload.
+    pub header_bytes: usize,
     pub position: u64,
     pub payload_bytes: usize,
+    /// When it was written, in microseconds since 1970; 0 if it does not say.
+    pub time_us: u64,
+}
+
+impl BlockHeader {
+    /// Header and payload.
+    pub fn length(&self) -> usize {
+        self.header_bytes + self.payload_bytes
+    }
+
+    /// The bytes that the block takes on disk.
+    pub fn store_bytes(&self) -> u64 {
+        self.length().next_multiple_of(SECTOR_BYTES) as u64
+    }
 }
 
 fn u32_at(bytes: &[u8], offset: usize) -> u32 {
@@ -134,20 +156,32 @@ impl SegmentHeader {
 }
 
 /// Writes the header of the block whose payload already stands behind it in `block`.
-pub fn encode_block_header(block: &mut [u8], identity: &LogIdentity, position: u64, payload_bytes: usize) {
+pub fn encode_block_header(
+    block: &mut [u8],
+    identity: &LogIdentity,
+    position: u64,
+    payload_bytes: usize,
+    time_us: u64,
+) {
     block[..4].copy_from_slice(&BLOCK_MAGIC);
     block[8..12].copy_from_slice(&(payload_bytes as u32).to_le_bytes());
     block[12..16].copy_from_slice(&identity.log.to_le_bytes());
     block[16..32].copy_from_slice(identity.database.as_bytes());
     block[32..40].copy_from_slice(&identity.incarnation.to_le_bytes());
     block[40..48].copy_from_slice(&position.to_le_bytes());
+    block[48..56].copy_from_slice(&time_us.to_le_bytes());
     let checksum = checksum_around(&block[..BLOCK_HEADER_BYTES + payload_bytes], 4);
     block[4..8].copy_from_slice(&checksum.to_le_bytes());
 }
 
 /// Checks the fixed part of a block header; the payload's checksum is [`check_block`]'s business.
 pub fn decode_block_header(bytes: &[u8], identity: &LogIdentity) -> Result<BlockHeader, &'static str> {
-    if bytes.len() < BLOCK_HEADER_BYTES || bytes[..4] != BLOCK_MAGIC {
+    let header_bytes = match bytes.first_chunk() {
+        Some(&BLOCK_MAGIC) => BLOCK_HEADER_BYTES,
+        Some(&UNTIMED_BLOCK_MAGIC) => UNTIMED_HEADER_BYTES,
+        _ => return Err("no block begins here"),
+    };
+    if bytes.len() < header_bytes {
         return Err("no block begins here");
     }
     let found =
@@ -159,7 +193,8 @@ pub fn decode_block_header(bytes: &[u8], identity: &LogIdentity) -> Result<Block
     if payload_bytes == 0 || payload_bytes > MAX_PAYLOAD_BYTES {
         return Err("the block has an impossible length");
     }
-    Ok(BlockHeader { position: u64_at(bytes, 40), payload_bytes })
+    let time_us = if header_bytes == BLOCK_HEADER_BYTES { u64_at(bytes, 48) } else { 0 };
+    Ok(BlockHeader { header_bytes, position: u64_at(bytes, 40), payload_bytes, time_us })
 }
 
 /// Whether the checksum of a block (header and payload, without what follows) is right.

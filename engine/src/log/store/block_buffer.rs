@@ -11,11 +11,17 @@ use crate::lsn::Lsn;
 pub struct BlockBuffer {
     bytes: AlignedBuffer,
     pub(super) payload_bytes: usize,
+    /// Of the last block that was sealed.
+    time_us: u64,
 }
 
 impl Default for BlockBuffer {
     fn default() -> BlockBuffer {
-        BlockBuffer { bytes: AlignedBuffer::new(SECTOR_BYTES + MAX_BLOCK_BYTES), payload_bytes: 0 }
+        BlockBuffer {
+            bytes: AlignedBuffer::new(SECTOR_BYTES + MAX_BLOCK_BYTES),
+            payload_bytes: 0,
+            time_us: 0,
+        }
     }
 }
 
@@ -38,7 +44,9 @@ impl BlockBuffer {
         let length = block_bytes(self.payload_bytes);
         let block = &mut self.bytes[SECTOR_BYTES..SECTOR_BYTES + length];
         block[BLOCK_HEADER_BYTES + self.payload_bytes..].fill(0);
-        encode_block_header(block, identity, position.0, self.payload_bytes);
+        // A clock that was set back does not count.
+        self.time_us = self.time_us.max(crate::sync::microseconds_since_1970());
+        encode_block_header(block, identity, position.0, self.payload_bytes, self.time_us);
         match segment {
             None => &self.bytes[SECTOR_BYTES..SECTOR_BYTES + length],
             Some(header) => {

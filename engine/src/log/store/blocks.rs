@@ -8,8 +8,7 @@ use std::sync::Arc;
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::block::{
-    BLOCK_HEADER_BYTES, MAX_BLOCK_BYTES, SegmentHeader, SegmentHeaderError, block_bytes, check_block,
-    decode_block_header,
+    BLOCK_HEADER_BYTES, MAX_BLOCK_BYTES, SegmentHeader, SegmentHeaderError, check_block, decode_block_header,
 };
 
 use super::{LogIdentity, parse_segment_name, segment_path};
@@ -128,6 +127,8 @@ pub(super) struct BlockReader {
     /// Bytes of the current file from `window_offset` on.
     window: Vec<u8>,
     window_offset: u64,
+    /// When the block that was read last was written; 0 if it does not say.
+    pub(super) time_us: u64,
 }
 
 impl BlockReader {
@@ -186,6 +187,7 @@ impl BlockReader {
             prepared_ahead: None,
             window: Vec::new(),
             window_offset: 0,
+            time_us: 0,
         }
     }
 
@@ -222,7 +224,7 @@ impl BlockReader {
             Ok(header) => header,
             Err(reason) => return self.end_at_invalid_block(wanted, reason).map(Some),
         };
-        let length = BLOCK_HEADER_BYTES + header.payload_bytes;
+        let length = header.length();
         let block = self.view(self.segment.offset, length)?;
         if block.len() < length || !check_block(block) {
             return self.end_at_invalid_block(wanted, "the checksum of the block is wrong").map(Some);
@@ -232,10 +234,10 @@ impl BlockReader {
             let tail = Tail::Lost("a whole block of another position stands there");
             return Ok(Some(StripeEnd { path, offset, tail, torn_bytes: 0 }));
         }
-        let payload = self.segment.offset - self.window_offset + BLOCK_HEADER_BYTES as u64;
-        let payload = payload as usize..payload as usize + header.payload_bytes;
-        into.extend_from_slice(&self.window[payload]);
-        self.segment.offset += block_bytes(header.payload_bytes) as u64;
+        let block = (self.segment.offset - self.window_offset) as usize;
+        into.extend_from_slice(&self.window[block + header.header_bytes..block + length]);
+        self.segment.offset += header.store_bytes();
+        self.time_us = header.time_us;
         Ok(None)
     }
 
@@ -248,7 +250,7 @@ impl BlockReader {
             if header.position >= position.0 {
                 break;
             }
-            self.segment.offset += block_bytes(header.payload_bytes) as u64;
+            self.segment.offset += header.store_bytes();
         }
         Ok(())
     }
@@ -437,7 +439,7 @@ impl BlockReader {
                 None => offset += (sectors * SECTOR_BYTES) as u64,
                 Some((sector, header)) => {
                     offset += (sector * SECTOR_BYTES) as u64;
-                    let length = BLOCK_HEADER_BYTES + header.payload_bytes;
+                    let length = header.length();
                     let block = self.view(offset, length)?;
                     if header.position >= first.0 && block.len() == length && check_block(block) {
                         return Ok(Some((offset, Lsn(header.position))));

@@ -161,6 +161,25 @@ impl LogReader {
         Ok(self.position > before)
     }
 
+    /// When the last block that [`LogReader::next_block`] has read was written, in microseconds since 1970; 0
+    /// if it does not say.
+    pub fn block_time_us(&self) -> u64 {
+        let last = (self.turn + self.stripes.len() - 1) % self.stripes.len();
+        self.stripes[last].time_us
+    }
+
+    /// The end of the last whole record that was read.
+    pub fn end_of_whole_records(&self) -> Lsn {
+        Lsn(self.chunk_start + self.whole as u64)
+    }
+
+    /// Drops the whole records that were read and not handed out.
+    pub fn forget_records(&mut self) {
+        self.pending.drain(..self.whole);
+        self.chunk_start += self.whole as u64;
+        self.whole = 0;
+    }
+
     /// Bytes of all files of this log from here on, prepared space included: an upper bound of what will be
     /// read.
     pub fn bytes_total(&self) -> u64 {
@@ -255,7 +274,7 @@ impl LogSource for LogReader {
     }
 
     fn whole_records(&self) -> Lsn {
-        Lsn(self.chunk_start + self.whole as u64)
+        self.end_of_whole_records()
     }
 
     fn stop_at(&mut self, position: Lsn) {

@@ -173,7 +173,7 @@ impl BlockPlace {
         let mut offset = SECTOR_BYTES;
         loop {
             let header = &segment[offset..offset + BLOCK_HEADER_BYTES];
-            assert_eq!(&header[..4], b"HyBk", "position {position} is in no block");
+            assert_eq!(&header[..4], b"HyBT", "position {position} is in no block");
             let payload_bytes = little_endian(&header[8..12]) as usize;
             let place = BlockPlace { offset, position: little_endian(&header[40..48]), payload_bytes };
             if position < place.end() {
@@ -206,6 +206,7 @@ pub(super) fn block(place: &BlockPlace, segment: &[u8]) -> String {
     fields.hidden(16, "the database, a UUID");
     fields.number(8, "incarnation");
     fields.number(8, "position of the payload in the log");
+    fields.hidden(8, "when it was written, in microseconds since 1970");
     let rest = &segment[place.sectors()][BLOCK_HEADER_BYTES + place.payload_bytes..];
     assert!(rest.iter().all(|byte| *byte == 0));
     format!(

@@ -1,0 +1,89 @@
+//! Backups: a checkpoint and the logs from there on, copied while the database runs, and points in time to
+//! restore.
+//!
+//! A backup is a directory laid out as a data directory, with every log under `logs`, and a manifest that
+//! says so: nobody starts it. It is copied from files alone; the server, if one runs, is not asked and not
+//! held up:
+//!
+//! ```text
+//!   read the manifest -> copy the files of its checkpoints -> copy the segments behind them -> read the copies
+//!        ^                     (never change)                  (only grow)                         |
+//!        |                                                                                         v
+//!        +---- a file has gone: two checkpoints have come meanwhile ----      manifest: the logs end here
+//! ```
+//!
+//! Each log is copied for itself, so the copies end at different times. That is as after a crash: what
+//! counts is closed under dependencies by the LSN vectors and the frozen ends (pitfall 8), and everything
+//! acknowledged before the copy of the logs began is there.
+//!
+//! Backing up into the same directory again copies what is new, and keeps the checkpoints and logs that are
+//! there: any point in time between the first checkpoint and the end can be restored.
+//!
+//! **A point in time.** Blocks say when they were written. Of each log counts what stands in blocks up to
+//! that time. Whatever was acknowledged by then was durable, so it stands there with all that it depends on.
+//!
+//! Invariants:
+//! 1. A backup counts when its manifest does: last, and durably. One that was cut short leaves the one
+//!    before.
+//! 2. A copy is never shorter than what the manifest says of it.
+
+mod copying;
+mod files;
+mod restore;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hyades_types::error::{Error, Result, sqlstate};
+
+use self::copying::Copying;
+pub use self::restore::{Restored, restore};
+use crate::disk::Disk;
+
+/// How often a copy is begun anew because files have gone meanwhile.
+const ATTEMPTS: usize = 5;
+
+/// What a backup has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BackupReport {
+    /// The last checkpoint in it; `None` if there is none, and all logs are there.
+    pub checkpoint: Option<u64>,
+    pub copied_files: usize,
+    pub copied_bytes: u64,
+    /// Files that were there already.
+    pub known_files: usize,
+    /// Up to when it can be restored, in microseconds since 1970; 0 if that is not known.
+    pub to_us: u64,
+    /// Why older points in time cannot be restored any more.
+    pub lost: Option<String>,
+}
+
+/// Backs the database in `source` up into `target`, which is new, empty, or an older backup of it. It may be
+/// running.
+///
+/// # Errors
+/// No database, a target that is something else, files that are missing or damaged, whatever the disk
+/// refuses.
+pub fn back_up(disk: &Arc<dyn Disk>, source: &Path, target: &Path) -> Result<BackupReport> {
+    for _ in 1..ATTEMPTS {
+        match Copying::begin(disk, source, target)?.run() {
+            Err(error) if error.sqlstate() == sqlstate::UNDEFINED_FILE => {
+                tracing::info!(%error, "the backup begins anew: a checkpoint has given up files meanwhile");
+            }
+            done => return done,
+        }
+    }
+    Copying::begin(disk, source, target)?.run()
+}
+
+/// A time as people read it, in UTC.
+pub fn shown_time(time_us: u64) -> String {
+    let time =
+        i64::try_from(time_us).ok().and_then(|time_us| jiff::Timestamp::from_microsecond(time_us).ok());
+    time.map_or_else(|| time_us.to_string(), |time| time.strftime("%F %T%.3f UTC").to_string())
+}
+
+/// A sentence about a directory that cannot be used.
+fn refused(message: String) -> Error {
+    Error::fatal(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+}

@@ -1,0 +1,184 @@
+//! Copying a database, running or not, into a backup.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hyades_types::error::{Error, Result, sqlstate};
+
+use super::files::{Files, moved};
+use super::{BackupReport, refused};
+use crate::disk::Disk;
+use crate::log::manifest::{BackupNote, Checkpoint, Incarnation, Manifest, lock_data_directory};
+use crate::log::store::segment_with;
+use crate::lsn::{Lsn, LsnVector};
+
+/// A backup that is being made.
+pub(super) struct Copying<'c> {
+    files: Files<'c>,
+    /// What the database's manifest says,
+    database: Manifest,
+    /// and what that of the target did.
+    before: Option<Manifest>,
+    _lock: Box<dyn Send + Sync>,
+}
+
+impl<'c> Copying<'c> {
+    pub(super) fn begin(disk: &'c Arc<dyn Disk>, source: &'c Path, target: &'c Path) -> Result<Copying<'c>> {
+        let Some(database) = Manifest::load(disk.as_ref(), source)? else {
+            let message = format!("there is no Hyades database in directory \"{}\"", source.display());
+            return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
+        };
+        let lock = lock_data_directory(disk, target)?;
+        let before = Manifest::read(disk.as_ref(), target)?;
+        let name = target.display();
+        match &before {
+            Some(before) if before.backup.is_none() => {
+                return Err(refused(format!("directory \"{name}\" holds a database, and not a backup")));
+            }
+            Some(before) if before.database() != database.database() => {
+                return Err(refused(format!("directory \"{name}\" holds a backup of another database")));
+            }
+            _ => {}
+        }
+        Ok(Copying { files: Files::new(disk, source, target), database, before, _lock: lock })
+    }
+
+    pub(super) fn run(mut self) -> Result<BackupReport> {
+        let mut report = BackupReport::default();
+        let mut backup = self.kept(&mut report);
+        if self.before.is_none() {
+            // A first one that is cut short can be begun again.
+            let mut nothing = backup.clone();
+            nothing.backup = Some(BackupNote { unfinished: None });
+            nothing.store(self.files.disk.as_ref(), self.files.target)?;
+        }
+        let last = self.database.last_checkpoint().cloned();
+        if let Some(checkpoint) = &last {
+            self.files.copy_checkpoint(checkpoint)?;
+            report.checkpoint = Some(checkpoint.number);
+        }
+        let to_copy: Vec<Incarnation> = self.database.to_replay().cloned().collect();
+        for incarnation in &to_copy {
+            let copied = self.copy_incarnation(incarnation, &backup, last.as_ref())?;
+            backup.incarnations.retain(|known| known.number != copied.number);
+            backup.incarnations.push(copied);
+        }
+        for incarnation in &to_copy {
+            report.to_us = report.to_us.max(self.find_end(&mut backup, incarnation)?);
+        }
+        if let Some(checkpoint) = last
+            && backup.checkpoints.iter().all(|known| known.number != checkpoint.number)
+        {
+            backup.checkpoints.push(checkpoint);
+        }
+        let unfinished = to_copy.iter().find(|incarnation| incarnation.end.is_none());
+        backup.backup = Some(BackupNote { unfinished: unfinished.map(|incarnation| incarnation.number) });
+        backup.finish();
+        backup.store(self.files.disk.as_ref(), self.files.target)?;
+        report.copied_files = self.files.copied_files;
+        report.copied_bytes = self.files.copied_bytes;
+        report.known_files = self.files.known_files;
+        Ok(report)
+    }
+
+    /// What is there already, as far as what comes now goes on from it.
+    fn kept(&self, report: &mut BackupReport) -> Manifest {
+        let Some(before) = &self.before else { return self.database.emptied() };
+        let unfinished = before.backup.as_ref().and_then(|note| note.unfinished);
+        let Some(unfinished) = unfinished else { return before.clone() };
+        let number = |incarnation: &&Incarnation| incarnation.number == unfinished;
+        let (known, now) =
+            (before.incarnations.iter().find(number), self.database.incarnations.iter().find(number));
+        let goes_on = known.zip(now).is_some_and(|(known, now)| {
+            let end = known.frozen_end().unwrap_or_default();
+            (0..now.logs).all(|log| now.start(log) <= end.get(log))
+        });
+        if goes_on {
+            return before.clone();
+        }
+        report.lost = Some(
+            "logs have been given up since the backup before, so only points in time from this one on can be restored"
+                .to_owned(),
+        );
+        self.database.emptied()
+    }
+
+    /// Copies the logs of an incarnation; returns it as the backup knows it, without its end.
+    fn copy_incarnation(
+        &mut self,
+        incarnation: &Incarnation,
+        backup: &Manifest,
+        checkpoint: Option<&Checkpoint>,
+    ) -> Result<Incarnation> {
+        let known = backup.incarnations.iter().find(|known| known.number == incarnation.number);
+        let mut copied = moved(incarnation);
+        if let Some(known) = known {
+            copied.first_segments.clone_from(&known.first_segments);
+            copied.starts.clone_from(&known.starts);
+        } else if let Some(checkpoint) = checkpoint.filter(|one| one.incarnation == incarnation.number) {
+            copied.starts.clone_from(&checkpoint.from);
+            copied.first_segments.clear();
+            for (log, from) in checkpoint.from.iter().enumerate() {
+                let firsts = self.segments_with(self.files.source, incarnation, log, Lsn(*from))?;
+                copied.first_segments.extend(firsts);
+            }
+        }
+        for log in 0..incarnation.logs {
+            let stripes = log * incarnation.stripes..(log + 1) * incarnation.stripes;
+            // What the manifest of the database does not name is gone, and in the backup.
+            let first: Vec<u64> = copied.first_segments[stripes.clone()]
+                .iter()
+                .zip(&incarnation.first_segments[stripes])
+                .map(|(ours, theirs)| *ours.max(theirs))
+                .collect();
+            let complete = match known.and_then(Incarnation::frozen_end) {
+                None => vec![0; incarnation.stripes],
+                Some(end) => self.segments_with(self.files.target, &copied, log, end.get(log))?,
+            };
+            self.files.copy_log(incarnation, log, &first, &complete)?;
+        }
+        copied.end = None;
+        Ok(copied)
+    }
+
+    /// The segment of each stripe of a log that this position lies in, or an earlier one.
+    fn segments_with(
+        &self,
+        directory: &Path,
+        incarnation: &Incarnation,
+        log: usize,
+        position: Lsn,
+    ) -> Result<Vec<u64>> {
+        let files = self.database.log_files(directory, incarnation, log);
+        let directories = files.directories.iter().zip(&files.first_segments);
+        directories
+            .map(|(directory, first)| {
+                segment_with(self.files.disk.as_ref(), directory, &files.identity, *first, position)
+            })
+            .collect()
+    }
+
+    /// Freezes the end of a copied incarnation: the database's own if it has ended, else that of the copies.
+    /// Returns when the last of it was written.
+    fn find_end(&self, backup: &mut Manifest, incarnation: &Incarnation) -> Result<u64> {
+        let number = incarnation.number;
+        let Some(place) = backup.incarnations.iter().position(|one| one.number == number) else {
+            return Ok(0);
+        };
+        let (mut end, mut time_us) = (LsnVector::zero(incarnation.logs), 0);
+        for log in 0..incarnation.logs {
+            let extent = self.files.extent(backup, &backup.incarnations[place], log, u64::MAX)?;
+            end.raise_entry(log, extent.end);
+            time_us = time_us.max(extent.time_us);
+        }
+        let frozen = incarnation.frozen_end();
+        if let Some(frozen) = &frozen
+            && !frozen.is_covered_by(end.entries())
+        {
+            let message = format!("the logs of incarnation {number} are shorter than its manifest says");
+            return Err(Error::corrupt(message));
+        }
+        backup.incarnations[place].freeze(&frozen.unwrap_or(end));
+        Ok(time_us)
+    }
+}

@@ -1,0 +1,185 @@
+//! `hyades backup`, `hyades restore` and `hyades check`.
+//!
+//! They work on files: a backup of a running server asks nothing of it (`hyades_engine::backup`).
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use hyades::Config;
+use hyades_engine::backup::{BackupReport, Restored, back_up, restore, shown_time};
+use hyades_engine::disk::{Disk, RealDisk};
+use hyades_engine::inspect::Inspection;
+use hyades_engine::log::manifest::Manifest;
+use hyades_engine::recovery::{check_indexes, recover, state_hash};
+use hyades_engine::storage::catalog::Catalog;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+use crate::log_command::Failure;
+use crate::serve::{Sentence, with_hint};
+
+#[derive(Args)]
+pub struct BackupArguments {
+    /// Data directory of the database; a server may have it open.
+    #[arg(long)]
+    data: PathBuf,
+    /// Directory of the backup: new, empty, or an older backup of the same database, to which what is new is
+    /// added.
+    #[arg(long)]
+    into: PathBuf,
+}
+
+#[derive(Args)]
+pub struct RestoreArguments {
+    /// Directory of the backup; it is only read.
+    #[arg(long)]
+    from: PathBuf,
+    /// Data directory of the database that is made; it must be empty or not exist.
+    #[arg(long)]
+    into: PathBuf,
+    /// As the database was at this time: \"2026-11-24 18:30:00\" in this machine's time zone, or with an
+    /// offset or Z; the end of the backup unless given.
+    #[arg(long, value_name = "TIME", value_parser = point_in_time)]
+    to_time: Option<u64>,
+}
+
+#[derive(Args)]
+pub struct CheckArguments {
+    /// Data directory of a database that no server has open, or a backup; it is only read.
+    #[arg(long)]
+    data: PathBuf,
+    /// Threads that load and replay; 0 means one for each core.
+    #[arg(long, default_value_t = 0)]
+    recovery_workers: usize,
+}
+
+/// Microseconds since 1970.
+fn point_in_time(text: &str) -> Result<u64, String> {
+    let in_utc = text.parse::<jiff::Timestamp>();
+    let time = in_utc.or_else(|_| {
+        let local = text.parse::<DateTime>();
+        local.and_then(|local| local.to_zoned(TimeZone::system())).map(|zoned| zoned.timestamp())
+    });
+    let time =
+        time.map_err(|_| "must be a time such as \"2026-11-24 18:30:00\" or \"2026-11-24T18:30:00Z\"")?;
+    u64::try_from(time.as_microsecond()).map_err(|_| "must not be before 1970".to_owned())
+}
+
+fn said(outcome: Result<(), Failure>) -> Result<(), Sentence> {
+    outcome.map_err(|failure| match failure {
+        Failure::Output(error) => format!("could not write: {error}"),
+        Failure::Sentence(sentence) => sentence,
+    })
+}
+
+fn real_disk() -> Arc<dyn Disk> {
+    Arc::new(RealDisk)
+}
+
+/// Runs `hyades backup`; what it prints goes to standard output.
+///
+/// # Errors
+/// A sentence for the user.
+pub fn run_backup(arguments: &BackupArguments) -> Result<(), Sentence> {
+    let BackupArguments { data, into } = arguments;
+    let report = back_up(&real_disk(), data, into).map_err(|error| error.to_string())?;
+    said(tell_backup(&report, into, &mut io::stdout().lock()))
+}
+
+fn tell_backup(report: &BackupReport, into: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+    let BackupReport { checkpoint, copied_files, copied_bytes, known_files, to_us, lost } = report;
+    let what = match checkpoint {
+        Some(number) => format!("checkpoint {number} and the logs behind it"),
+        None => "all logs (there is no checkpoint yet)".to_owned(),
+    };
+    let mib = *copied_bytes as f64 / f64::from(1 << 20);
+    writeln!(
+        out,
+        "backed up {what} into \"{}\": {copied_files} files copied ({mib:.1} MiB), {known_files} were there already",
+        into.display()
+    )?;
+    if *to_us > 0 {
+        writeln!(out, "it can be restored up to {}", shown_time(*to_us))?;
+    }
+    if let Some(lost) = lost {
+        writeln!(out, "{lost}")?;
+    }
+    Ok(())
+}
+
+/// Runs `hyades restore`; what it prints goes to standard output.
+///
+/// # Errors
+/// A sentence for the user.
+pub fn run_restore(arguments: &RestoreArguments) -> Result<(), Sentence> {
+    let RestoreArguments { from, into, to_time } = arguments;
+    let restored = restore(&real_disk(), from, into, *to_time).map_err(|error| error.to_string())?;
+    said(tell_restored(&restored, into, &mut io::stdout().lock()))
+}
+
+fn tell_restored(restored: &Restored, into: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+    let Restored { checkpoint, copied_files, copied_bytes, to_us } = restored;
+    let mib = *copied_bytes as f64 / f64::from(1 << 20);
+    let from =
+        checkpoint.map_or_else(|| "the logs alone".to_owned(), |number| format!("checkpoint {number}"));
+    writeln!(
+        out,
+        "restored from {from}: {copied_files} files ({mib:.1} MiB), now in \"{}\"",
+        into.display()
+    )?;
+    if *to_us > 0 {
+        writeln!(out, "the last that counts was written at {}", shown_time(*to_us))?;
+    }
+    writeln!(out, "start it with: hyades serve --data \"{}\"", into.display())?;
+    Ok(())
+}
+
+/// Runs `hyades check`; what it prints goes to standard output.
+///
+/// # Errors
+/// A sentence for the user: what is wrong.
+pub fn run_check(arguments: &CheckArguments) -> Result<(), Sentence> {
+    said(check(arguments, &mut io::stdout().lock()))
+}
+
+fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let data = &arguments.data;
+    let is_backup = Manifest::read(&RealDisk, data)?.is_some_and(|manifest| manifest.backup.is_some());
+    if !is_backup && Inspection::open(data)?.is_in_use() == Some(true) {
+        let message =
+            "a server has this directory open: check a backup of it, which hyades backup makes meanwhile";
+        return Err(Failure::Sentence(message.to_owned()));
+    }
+    let mut config = Config::new(data);
+    config.recovery_workers = arguments.recovery_workers;
+    config.reads_backups = true;
+    let catalog = Arc::new(Catalog::new());
+    let report = recover(&config, Some(hyades::routine_compiler()), &catalog)
+        .map_err(|error| with_hint(&error, data))?
+        .report;
+    let checked = check_indexes(&catalog)?;
+    if let Some(number) = report.checkpoint {
+        let (rows, mib) = (report.checkpoint_rows, report.checkpoint_bytes as f64 / f64::from(1 << 20));
+        writeln!(out, "checkpoint {number}: {rows} rows, {mib:.1} MiB, all checksums right")?;
+    }
+    writeln!(
+        out,
+        "logs: {} transactions replayed from {} bytes, all checksums right",
+        report.transactions, report.log_bytes
+    )?;
+    writeln!(
+        out,
+        "{} rows in {} tables; {} indexes with {} entries agree with them; state {:016x}",
+        checked.rows,
+        checked.tables,
+        checked.indexes,
+        checked.entries,
+        state_hash(&catalog)?
+    )?;
+    for tail in report.tails.iter().filter(|tail| tail.is_torn()) {
+        writeln!(out, "{tail}")?;
+    }
+    Ok(())
+}

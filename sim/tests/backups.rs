@@ -1,0 +1,157 @@
+//! Backups while transactions run and checkpoints give up logs: what is restored is closed under
+//! dependencies and holds everything that was acknowledged before the backup began; a point in time is as
+//! the database was then.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hyades_engine::backup::{back_up, restore};
+use hyades_engine::config::Config;
+use hyades_engine::db::{Engine, open};
+use hyades_engine::disk::Disk;
+use hyades_sim::crash::{Calls, Checkpoints, DATA, Life, Observed, Scenario, script};
+use hyades_sim::disk::SimulatedDisk;
+use hyades_sim::routines::test_compiler;
+use hyades_sim::script::Script;
+
+const BACKUP: &str = "/backup";
+
+fn now_us() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_micros() as u64
+}
+
+/// What stands in the restored database.
+fn restored(disk: &SimulatedDisk, scenario: Scenario, into: &str, until_us: Option<u64>) -> Observed {
+    let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+    restore(&shared, Path::new(BACKUP), Path::new(into), until_us).expect("restored");
+    let config = Config { data_directory: into.into(), ..scenario.config(disk) };
+    let engine = open(config, test_compiler()).expect("opens");
+    let observed = Observed::read(&*engine).expect("readable");
+    engine.shutdown().expect("stops");
+    observed
+}
+
+fn scenarios() -> [Scenario; 4] {
+    [
+        Scenario::taurus(2).with(Calls::Mixed),
+        Scenario::taurus(4).with(Calls::Commands),
+        Scenario::serial().with(Calls::Mixed),
+        Scenario::striped(2),
+    ]
+}
+
+/// Backs up again and again into the same directory until it is told to stop.
+fn back_up_often(disk: &SimulatedDisk, stop: &AtomicBool) -> usize {
+    let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+    let mut done = 0;
+    while !stop.load(Ordering::Acquire) {
+        // Here checkpoints come faster than any copy.
+        match back_up(&shared, Path::new(DATA), Path::new(BACKUP)) {
+            Ok(_) => done += 1,
+            Err(error) => assert!(error.to_string().ends_with("is missing"), "{error}"),
+        }
+    }
+    done
+}
+
+#[test]
+fn a_backup_beside_transactions_and_checkpoints_holds_what_was_acknowledged_before() {
+    for (seed, scenario) in scenarios().into_iter().enumerate() {
+        let script = script(seed as u64);
+        let disk = SimulatedDisk::new(seed as u64);
+        let engine: Arc<dyn Engine> = scenario.open(&disk).expect("opens");
+        let mut life = Life::begin_with(&*engine, 1, scenario.calls).expect("begins");
+        let checkpoints = Checkpoints::start(&engine, &disk);
+        let stop = Arc::new(AtomicBool::new(false));
+        let backups = std::thread::spawn({
+            let (disk, stop) = (disk.clone(), Arc::clone(&stop));
+            move || back_up_often(&disk, &stop)
+        });
+        life.run(&script, 0..150).expect("runs");
+        std::thread::sleep(Duration::from_millis(20));
+        stop.store(true, Ordering::Release);
+        backups.join().expect("no panic");
+        let taken = checkpoints.stop().expect("checkpoints");
+        let acknowledged = life.acknowledged();
+        // The last one finds all of it.
+        let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+        back_up(&shared, Path::new(DATA), Path::new(BACKUP)).expect("backed up");
+        let observed = restored(&disk, scenario, "/restored", None);
+        observed.check(&script, &acknowledged).unwrap_or_else(|error| panic!("{scenario:?}: {error}"));
+        assert!(taken > 0, "no checkpoint was taken");
+        engine.shutdown().expect("stops");
+    }
+}
+
+/// The transactions of a range that leave something.
+fn writing(script: &Script, range: std::ops::Range<usize>) -> BTreeSet<usize> {
+    script.writing().into_iter().filter(|number| range.contains(number)).collect()
+}
+
+#[test]
+fn a_point_in_time_is_as_the_database_was_then() {
+    for (seed, scenario) in scenarios().into_iter().enumerate() {
+        let script = script(seed as u64 + 10);
+        let disk = SimulatedDisk::new(seed as u64);
+        let engine = scenario.open(&disk).expect("opens");
+        let mut life = Life::begin_with(&*engine, 1, scenario.calls).expect("begins");
+        let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+        let mut times = Vec::new();
+        for step in 0..4 {
+            for number in step * 30..(step + 1) * 30 {
+                let answer = life.run_one(&script, number).expect("runs");
+                life.expect(number, &answer);
+                answer.wait().expect("durable");
+            }
+            times.push(now_us());
+            std::thread::sleep(Duration::from_millis(2));
+            if step != 2 {
+                let request = engine.request_checkpoint().expect("logs");
+                request.ticket().wait();
+                request.outcome().expect("answered").expect("taken");
+                back_up(&shared, Path::new(DATA), Path::new(BACKUP)).expect("backed up");
+            }
+        }
+        drop(life);
+        engine.shutdown().expect("stops");
+        // The first backup was made after the first time.
+        for (step, time) in times.into_iter().enumerate().skip(1) {
+            let observed = restored(&disk, scenario, &format!("/restored-{step}"), Some(time));
+            assert_eq!(observed.ledger, writing(&script, 0..(step + 1) * 30), "{scenario:?}, step {step}");
+            let acknowledged = observed.ledger.clone();
+            observed.check(&script, &acknowledged).unwrap_or_else(|error| panic!("{scenario:?}: {error}"));
+        }
+    }
+}
+
+#[test]
+fn what_is_no_backup_is_refused_and_a_backup_is_not_opened() {
+    let scenario = Scenario::taurus(2);
+    let disk = SimulatedDisk::new(1);
+    let engine = scenario.open(&disk).expect("opens");
+    engine.shutdown().expect("stops");
+    drop(engine);
+    let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+    let refused = |outcome: hyades_types::Result<String>| outcome.expect_err("refused").to_string();
+    let backed_up = |from: &str, into: &str| {
+        back_up(&shared, Path::new(from), Path::new(into)).map(|report| format!("{report:?}"))
+    };
+    let made = |from: &str, into: &str, until_us| {
+        restore(&shared, Path::new(from), Path::new(into), until_us).map(|restored| format!("{restored:?}"))
+    };
+    assert!(refused(backed_up("/nowhere", BACKUP)).contains("there is no Hyades database"));
+    assert!(
+        refused(backed_up(DATA, DATA)).contains("in use")
+            || refused(backed_up(DATA, DATA)).contains("holds a database")
+    );
+    assert!(refused(made(DATA, "/new", None)).contains("there is no backup"));
+    backed_up(DATA, BACKUP).expect("backed up");
+    assert!(refused(made(BACKUP, DATA, None)).contains("holds a database already"));
+    let opened = open(Config { data_directory: BACKUP.into(), ..scenario.config(&disk) }, test_compiler());
+    assert!(opened.err().expect("refused").to_string().contains("is a backup"));
+    // Before anything was written: the empty database.
+    made(BACKUP, "/empty", Some(1)).expect("restored");
+}
