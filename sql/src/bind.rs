@@ -3,10 +3,10 @@
 //! Names become columns of row slots, registers or functions; types are inferred as PostgreSQL does
 //! (documentation, chapter 10): a literal in quotes, NULL and a parameter without a declared type are
 //! *unknown* until an operator, function, column or clause gives them one ([`Class`]). Files: `expression`
-//! (the walk), `operator`, `function_call` (functions), `aggregate` and `aggregation`, `coerce`
-//! (conversions), `select`, `from_clause`, `join`, `select_list` and `row_locks` (the clauses of a query),
-//! `derived` and `recursive` (queries in FROM and WITH), `view`, `view_target`, `deparse` (queries and
-//! expressions as text), `scope` (what FROM shows), `column` (names of its
+//! (the walk), `operator`, `function_call` (functions), `aggregate`, `aggregation` and `aggregate_level`,
+//! `coerce` (conversions), `select`, `from_clause`, `join`, `select_list` and `row_locks` (the clauses of a
+//! query), `derived` and `recursive` (queries in FROM and WITH), `view`, `view_target`, `deparse` (queries
+//! and expressions as text), `scope` (what FROM shows), `column` (names of its
 //! tables and columns), `visible_variables` and `variable` (those of a routine), `routine_call` (calls of
 //! routines), `sequence_call` (functions of sequences), `shown_expression` (the way back, for the catalog),
 //! `defaults`, `array_expression`, `collation`, `types` (type names), `missing` (functions that are not there
@@ -15,6 +15,7 @@
 //! Every error carries the position in the statement's text that PostgreSQL's would.
 
 mod aggregate;
+mod aggregate_level;
 pub(crate) mod aggregation;
 pub(crate) mod array_expression;
 mod bound;
@@ -76,7 +77,7 @@ use sqlparser::ast;
 use crate::bind::visible_variables::Names;
 use crate::statement::query;
 pub(crate) use aggregation::{AGGREGATE_PLACEHOLDER, GROUP_PLACEHOLDER};
-use aggregation::{Aggregate, AggregateMode};
+use aggregation::{Aggregate, AggregateMode, Named};
 use bound::no_parameter_type;
 pub(crate) use bound::{Bound, Class, Place, start_of, start_of_query};
 use callee::CalleeEntry;
@@ -194,6 +195,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) scope: Scope,
     pub(crate) aggregates: Vec<Aggregate>,
     pub(crate) aggregate_mode: AggregateMode,
+    /// What the expression at hand has named.
+    named: Named,
     /// In a select list: its functions that give sets.
     set_calls: Option<set_call::SetCalls>,
     pub(crate) session_calls: Vec<SessionCall>,
@@ -273,6 +276,7 @@ impl<'a> Binder<'a> {
             scope: Scope::default(),
             aggregates: Vec::new(),
             aggregate_mode: AggregateMode::Forbidden("in this context"),
+            named: Named::default(),
             set_calls: None,
             session_calls: Vec::new(),
             column_places: Vec::new(),

@@ -8,7 +8,7 @@ use sqlparser::ast::{
     FunctionArguments, OrderByExpr,
 };
 
-use super::aggregation::{Aggregate, AggregateKind, AggregateMode, AggregateOrder, OrderedSet, Statistic};
+use super::aggregation::{Aggregate, AggregateKind, AggregateOrder, OrderedSet, Statistic};
 use super::bound::no_parameter_type;
 use super::coerce::{Category, category};
 use super::json_expression::json_aggregate;
@@ -134,27 +134,12 @@ impl Binder<'_> {
             }
             return Ok(None);
         };
-        match self.aggregate_mode {
-            AggregateMode::Allowed => {}
-            AggregateMode::Nested => {
-                return self.fail(
-                    sqlstate::GROUPING_ERROR,
-                    "aggregate function calls cannot be nested",
-                    place,
-                );
-            }
-            AggregateMode::Forbidden(clause) => {
-                self.refuse_misplaced_outer_aggregate(name, kind, call, place)?;
-                let message = format!("aggregate functions are not allowed {clause}");
-                return self.fail(sqlstate::GROUPING_ERROR, message, place);
-            }
-        }
-        self.aggregate_mode = AggregateMode::Nested;
-        let aggregate = self.aggregate(name, kind, call, place);
-        self.aggregate_mode = AggregateMode::Allowed;
-        let aggregate = aggregate?;
-        let item = aggregate.arguments.first().cloned();
-        let bound = self.aggregate_result(aggregate, place)?;
+        let mut item = None;
+        let bound = self.settled_aggregate("aggregate functions", place, |binder| {
+            let aggregate = binder.aggregate(name, kind, call, place)?;
+            item = aggregate.arguments.first().cloned();
+            Ok(aggregate)
+        })?;
         Ok(Some(self.json_result(name, bound, item.as_ref(), place)))
     }
 
@@ -199,13 +184,7 @@ impl Binder<'_> {
             let message = format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP");
             return self.fail(sqlstate::WRONG_OBJECT_TYPE, message, place);
         }
-        let filter = match &call.filter {
-            Some(filter) => {
-                let bound = self.expression(filter)?;
-                Some(self.condition(bound, "FILTER")?)
-            }
-            None => None,
-        };
+        let filter = self.aggregate_filter(call)?;
         let is_distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
         let mut aggregate = match json_aggregate(name) {
             Some(_) => {
@@ -216,7 +195,6 @@ impl Binder<'_> {
         };
         aggregate.is_distinct = is_distinct;
         aggregate.filter = filter;
-        self.refuse_outer_aggregate(&aggregate, place)?;
         for clause in &list.clauses {
             let FunctionArgumentClause::OrderBy(keys) = clause else {
                 return self.unsupported("this clause of an aggregate is", place);
@@ -307,45 +285,9 @@ impl Binder<'_> {
         }
     }
 
-    /// Where this query may have no aggregate, there may be one of a query around it.
-    fn refuse_misplaced_outer_aggregate(
-        &mut self,
-        name: &str,
-        kind: AggregateKind,
-        call: &Function,
-        place: Place,
-    ) -> Result<()> {
-        if self.surroundings.is_empty() {
-            return Ok(());
-        }
-        let mode = std::mem::replace(&mut self.aggregate_mode, AggregateMode::Nested);
-        let bound = self.aggregate(name, kind, call, place);
-        self.aggregate_mode = mode;
-        match bound {
-            Err(error) if error.sqlstate() == sqlstate::FEATURE_NOT_SUPPORTED => Err(error),
-            _ => Ok(()),
-        }
-    }
-
-    /// One that reads only columns of a query around this one would be that query's aggregate.
-    fn refuse_outer_aggregate(&self, aggregate: &Aggregate, place: Place) -> Result<()> {
-        let Some(around) = self.surroundings.last() else { return Ok(()) };
-        let is_outer = |part: &Expr| match part {
-            Expr::Register(register) => around.captured.iter().any(|(_, captured)| captured == register),
-            _ => false,
-        };
-        let is_own = |part: &Expr| match part {
-            Expr::Column { .. } => true,
-            Expr::Register(_) => !is_outer(part) && self.scope.reads(part),
-            _ => false,
-        };
-        let reads = |test: &dyn Fn(&Expr) -> bool| {
-            aggregate.arguments.iter().chain(&aggregate.filter).any(|part| expr::any(part, test))
-        };
-        if reads(&is_outer) && !reads(&is_own) {
-            return self.unsupported("an aggregate of an outer query in a subquery is", place);
-        }
-        Ok(())
+    pub(super) fn aggregate_filter(&mut self, call: &Function) -> Result<Option<Expr>> {
+        let Some(filter) = &call.filter else { return Ok(None) };
+        self.without_aggregates("in FILTER", |binder| binder.condition_of(filter, "FILTER")).map(Some)
     }
 
     pub(super) fn aggregate_order(&mut self, key: &OrderByExpr) -> Result<AggregateOrder> {

@@ -3,6 +3,8 @@
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::value::{ArrayElement, SqlType};
 
+use super::bound::Place;
+
 /// Registers from here on are placeholders for results of aggregates and for group keys, until the stages
 /// behind the procedure are laid out (`compile::stages`).
 pub(crate) const AGGREGATE_PLACEHOLDER: Register = 0xe000;
@@ -125,4 +127,40 @@ pub(crate) enum AggregateMode {
     Nested,
     /// `in WHERE`: completes `aggregate functions are not allowed`.
     Forbidden(&'static str),
+}
+
+/// Where no aggregate may stand, nor a function that gives a set inside of another one.
+pub(crate) const IN_FUNCTION: &str = "in functions in FROM";
+
+/// What has been named of which query: a query's number is how many there are around it. Each query counts
+/// once, with the first place.
+#[derive(Default)]
+pub(super) struct Named {
+    pub(super) columns: Vec<(usize, Place)>,
+    pub(super) aggregates: Vec<(usize, Place)>,
+    /// The same in direct arguments, which have no say in the matter.
+    pub(super) direct: Vec<Named>,
+}
+
+/// Notes a query that is not in the list yet.
+pub(super) fn note(list: &mut Vec<(usize, Place)>, level: usize, place: Place) {
+    if !list.iter().any(|(known, _)| *known == level) {
+        list.push((level, place));
+    }
+}
+
+/// The innermost query of a list.
+pub(super) fn innermost(list: &[(usize, Place)]) -> Option<(usize, Place)> {
+    list.iter().copied().max_by_key(|(level, _)| *level)
+}
+
+impl Named {
+    /// Adds what else was named of the queries before this one.
+    pub(super) fn add(&mut self, other: Named, before: usize) {
+        let lists = [(&mut self.columns, other.columns), (&mut self.aggregates, other.aggregates)];
+        for (list, added) in lists {
+            added.into_iter().filter(|(at, _)| *at < before).for_each(|(at, place)| note(list, at, place));
+        }
+        other.direct.into_iter().for_each(|direct| self.add(direct, before));
+    }
 }

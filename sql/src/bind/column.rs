@@ -294,6 +294,7 @@ impl Binder<'_> {
         match column {
             ScopeColumn::Of { relation, column } => self.column_of(relation, column, place),
             ScopeColumn::Merged(at) => {
+                self.note_column(self.level(), place);
                 let MergedColumn { expr, sql_type, .. } = self.scope.merged[at].clone();
                 if let Expr::Column { row, column } = expr {
                     self.column_places.push((row, column, place));
@@ -304,6 +305,7 @@ impl Binder<'_> {
     }
 
     pub(crate) fn column_of(&mut self, relation: usize, column: usize, place: Place) -> Bound {
+        self.note_column(self.level(), place);
         let relation = &self.scope.relations[relation];
         let expr = relation.column(column);
         if let Expr::Column { row, column } = expr {

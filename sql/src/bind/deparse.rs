@@ -26,6 +26,7 @@ use hyades_types::error::Result;
 use hyades_types::value::SqlType;
 use sqlparser::ast::{self, GroupByExpr, LimitClause, OrderByKind, Query, Select, SelectItem, SetExpr};
 
+use super::aggregation::AggregateMode;
 use super::scope::{RelationKind, Scope, ScopeColumn};
 use super::select::clause_around;
 use super::{Binder, Place};
@@ -134,6 +135,7 @@ impl<'b, 'a> Deparser<'b, 'a> {
 
     /// A query that stands somewhere in the one at hand. `sees_around`: it can name its relations.
     fn nested(&mut self, query: &Query, sees_around: bool, has_names: bool) -> Result<String> {
+        self.binder.aggregate_mode = AggregateMode::Allowed;
         let saved = self.binder.go_inside(sees_around);
         let text = self.query(query, self.indent, has_names);
         self.binder.come_back(saved);

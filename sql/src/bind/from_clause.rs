@@ -14,6 +14,7 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Span;
 
 use super::aggregate::is_aggregate_name;
+use super::aggregation::IN_FUNCTION;
 use super::scope::{Relation, RelationKind, Scope, Visibility};
 use super::set_call::SET_FUNCTIONS;
 use super::tree::{
@@ -52,22 +53,26 @@ impl Binder<'_> {
                 ..
             }
             | TableFactor::Function { name, args, alias, with_ordinality, .. } => {
-                if let Some(item) = self.set_item(name, args, alias.as_ref(), *with_ordinality)? {
-                    return Ok(item);
-                }
-                if *with_ordinality {
-                    let what = "WITH ORDINALITY of this function is";
-                    return self.unsupported(what, Place::of(name));
-                }
-                self.series_item(name, args, alias.as_ref())
+                self.without_aggregates(IN_FUNCTION, |binder| {
+                    if let Some(item) = binder.set_item(name, args, alias.as_ref(), *with_ordinality)? {
+                        return Ok(item);
+                    }
+                    if *with_ordinality {
+                        let what = "WITH ORDINALITY of this function is";
+                        return binder.unsupported(what, Place::of(name));
+                    }
+                    binder.series_item(name, args, alias.as_ref())
+                })
             }
             TableFactor::Derived { lateral, subquery, alias, sample: None } => {
                 self.derived_item(subquery, alias.as_ref(), *lateral)
             }
             TableFactor::UNNEST { array_exprs, alias, with_offset: false, with_ordinality, .. } => {
                 let place = array_exprs.first().map_or(Place::Unknown, Place::of_expr);
-                let arrays = array_exprs.iter().map(|array| self.expression(array));
-                let arrays = arrays.collect::<Result<Vec<Bound>>>()?;
+                let arrays = self.without_aggregates(IN_FUNCTION, |binder| {
+                    let arrays = array_exprs.iter().map(|array| binder.expression(array));
+                    arrays.collect::<Result<Vec<Bound>>>()
+                })?;
                 let arrays = arrays.into_iter().map(|array| ("", array)).collect();
                 self.elements_item("unnest", arrays, alias.as_ref(), *with_ordinality, place)
             }

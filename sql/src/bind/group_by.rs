@@ -164,17 +164,6 @@ impl Binder<'_> {
         if name != "grouping" {
             return Ok(None);
         }
-        match self.aggregate_mode {
-            AggregateMode::Allowed => {}
-            AggregateMode::Nested => {
-                let message = "aggregate function calls cannot be nested";
-                return self.fail(sqlstate::GROUPING_ERROR, message, place);
-            }
-            AggregateMode::Forbidden(clause) => {
-                let message = format!("grouping operations are not allowed {clause}");
-                return self.fail(sqlstate::GROUPING_ERROR, message, place);
-            }
-        }
         if list.args.len() > MOST_GROUPING_ARGUMENTS {
             return self.fail(
                 sqlstate::TOO_MANY_ARGUMENTS,
@@ -182,19 +171,19 @@ impl Binder<'_> {
                 place,
             );
         }
-        let around = std::mem::replace(&mut self.aggregate_mode, AggregateMode::Nested);
-        let arguments = self.written_arguments(&list.args, name, place);
-        self.aggregate_mode = around;
-        let aggregate = Aggregate {
-            kind: AggregateKind::Grouping,
-            arguments: arguments?.bound.into_iter().map(|bound| bound.expr).collect(),
-            argument_type: SqlType::Integer,
-            is_distinct: false,
-            filter: None,
-            order: Vec::new(),
-            result: SqlType::Integer,
-        };
-        self.aggregate_result(aggregate, place).map(Some)
+        let bound = self.settled_aggregate("grouping operations", place, |binder| {
+            let arguments = binder.written_arguments(&list.args, name, place)?;
+            Ok(Aggregate {
+                kind: AggregateKind::Grouping,
+                arguments: arguments.bound.into_iter().map(|bound| bound.expr).collect(),
+                argument_type: SqlType::Integer,
+                is_distinct: false,
+                filter: None,
+                order: Vec::new(),
+                result: SqlType::Integer,
+            })
+        })?;
+        Ok(Some(bound))
     }
 
     /// 42803 of an argument of GROUPING.

@@ -39,9 +39,11 @@ impl Binder<'_> {
     /// Binds FROM, and fills the scope.
     pub(crate) fn from(&mut self, from: &[TableWithJoins]) -> Result<JoinGroup> {
         let around = std::mem::replace(&mut self.in_outer_join, has_outer_join(from));
-        let joined = from.iter().try_fold(JoinGroup::default(), |mut group, joined| {
-            group.append(self.joined(joined)?);
-            Ok(group)
+        let joined = self.without_aggregates("in FROM clause of their own query level", |binder| {
+            from.iter().try_fold(JoinGroup::default(), |mut group, joined| {
+                group.append(binder.joined(joined)?);
+                Ok(group)
+            })
         });
         self.in_outer_join = around;
         joined
@@ -102,7 +104,9 @@ impl Binder<'_> {
                 let mut outside = self.scope.columns.split_off(sides.first_column);
                 std::mem::swap(&mut outside, &mut self.scope.columns);
                 let first_visible = std::mem::replace(&mut self.scope.first_visible, sides.first_relation);
-                let condition = self.condition_of(condition, "JOIN/ON");
+                let condition = self.without_aggregates("in JOIN conditions", |binder| {
+                    binder.condition_of(condition, "JOIN/ON")
+                });
                 self.scope.first_visible = first_visible;
                 outside.append(&mut self.scope.columns);
                 self.scope.columns = outside;

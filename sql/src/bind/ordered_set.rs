@@ -47,13 +47,13 @@ impl Binder<'_> {
         list: &FunctionArgumentList,
         place: Place,
     ) -> Result<Aggregate> {
-        let mut direct = Vec::new();
-        for argument in &list.args {
-            let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument else {
-                return Err(self.no_function(name, "*", place));
-            };
-            direct.push(self.expression(argument)?);
-        }
+        let mut direct = self.direct_arguments(|binder| {
+            let bound = list.args.iter().map(|argument| match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => binder.expression(argument),
+                _ => Err(binder.no_function(name, "*", place)),
+            });
+            bound.collect::<Result<Vec<Bound>>>()
+        })?;
         let [key] = call.within_group.as_slice() else {
             return Err(self.no_function_of(name, &direct, place));
         };
@@ -83,13 +83,7 @@ impl Binder<'_> {
             };
             arguments.push(self.coerce(fraction, wanted)?);
         }
-        let filter = match &call.filter {
-            Some(filter) => {
-                let bound = self.expression(filter)?;
-                Some(self.condition(bound, "FILTER")?)
-            }
-            None => None,
-        };
+        let filter = self.aggregate_filter(call)?;
         Ok(Aggregate {
             kind,
             arguments,

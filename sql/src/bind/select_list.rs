@@ -51,7 +51,11 @@ pub(crate) fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
 
 /// A subquery is named like its column.
 fn subquery_name(query: &ast::Query) -> Option<String> {
-    match query.body.as_ref() {
+    name_of_body(query.body.as_ref())
+}
+
+fn name_of_body(body: &ast::SetExpr) -> Option<String> {
+    match body {
         ast::SetExpr::Select(select) => match select.projection.first()? {
             SelectItem::UnnamedExpr(expr) => figure_name(expr).map(|(name, _)| name),
             SelectItem::ExprWithAlias { alias, .. } => Some(fold(alias)),
@@ -59,6 +63,7 @@ fn subquery_name(query: &ast::Query) -> Option<String> {
         },
         ast::SetExpr::Query(inner) => subquery_name(inner),
         ast::SetExpr::Values(_) => Some("column1".to_owned()),
+        ast::SetExpr::SetOperation { left, .. } => name_of_body(left),
         _ => None,
     }
 }

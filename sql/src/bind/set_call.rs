@@ -19,7 +19,7 @@ use sqlparser::ast::{
 };
 use std::ops::ControlFlow;
 
-use super::aggregation::AggregateMode;
+use super::aggregation::{AggregateMode, IN_FUNCTION};
 use super::scope::{Relation, RelationKind, Visibility};
 use super::session_function::{SessionCall, SessionFunction};
 use super::tree::{Item, JoinGroup, Source};
@@ -171,6 +171,10 @@ impl Binder<'_> {
         }
         let Some(calls) = &self.set_calls else {
             let clause = match self.aggregate_mode {
+                AggregateMode::Forbidden(IN_FUNCTION) => {
+                    let message = "set-returning functions must appear at top level of FROM";
+                    return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
+                }
                 AggregateMode::Forbidden(clause) => clause,
                 _ => "in this context",
             };

@@ -12,7 +12,7 @@ use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast;
 
-use super::aggregation::{Aggregate, AggregateMode};
+use super::aggregation::{Aggregate, AggregateMode, Named};
 use super::expression::{boolean, row_items};
 use super::operator::comparison_type;
 use super::scope::Scope;
@@ -33,6 +33,7 @@ pub(super) struct Around {
     aggregates: Vec<Aggregate>,
     mode: AggregateMode,
     hints: Vec<(SqlType, String)>,
+    named: Named,
 }
 
 impl Binder<'_> {
@@ -170,16 +171,22 @@ impl Binder<'_> {
     /// What follows is inside the query at hand, and has a scope of its own.
     pub(super) fn go_inside(&mut self, sees_around: bool) -> Around {
         let scope = std::mem::take(&mut self.scope);
+        let forbidden = AggregateMode::Forbidden("in this context");
+        let mode = std::mem::replace(&mut self.aggregate_mode, forbidden);
+        let mut aggregates = std::mem::take(&mut self.aggregates);
         match sees_around {
-            true => self.surroundings.push(Surroundings { scope, captured: Vec::new() }),
+            true => {
+                let aggregates = std::mem::take(&mut aggregates);
+                self.surroundings.push(Surroundings { scope, captured: Vec::new(), aggregates, mode });
+            }
             false => self.beside.push(scope),
         }
-        let mode = AggregateMode::Forbidden("in this context");
         Around {
             is_seen: sees_around,
-            aggregates: std::mem::take(&mut self.aggregates),
-            mode: std::mem::replace(&mut self.aggregate_mode, mode),
+            aggregates,
+            mode,
             hints: std::mem::take(&mut self.output_hints),
+            named: std::mem::take(&mut self.named),
         }
     }
 
@@ -188,12 +195,16 @@ impl Binder<'_> {
         self.output_hints = around.hints;
         self.aggregate_mode = around.mode;
         self.aggregates = around.aggregates;
+        let named = std::mem::replace(&mut self.named, around.named);
+        // What is its own is nobody else's.
+        self.named.add(named, self.level());
         let own = std::mem::take(&mut self.scope);
         let mut captured = Vec::new();
         if !around.is_seen {
             self.scope = self.beside.pop().unwrap_or_default();
         } else if let Some(around) = self.surroundings.pop() {
             self.scope = around.scope;
+            self.aggregates = around.aggregates;
             captured = around.captured;
         }
         (own, captured)
@@ -225,6 +236,7 @@ impl Binder<'_> {
         for depth in (0..self.surroundings.len()).rev() {
             let found = self.at_depth(depth, |binder| binder.find_column(name, place))?;
             if let Some(found) = found {
+                self.note_column(depth, place);
                 return self.hand_over(depth, found).map(Some);
             }
         }
@@ -244,18 +256,21 @@ impl Binder<'_> {
             return Ok(None);
         };
         let found = self.at_depth(depth, |binder| binder.column_of_relation(table, column, place))?;
+        self.note_column(depth, place);
         self.hand_over(depth, found).map(Some)
     }
 
     fn at_depth<T>(&mut self, depth: usize, look: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         std::mem::swap(&mut self.scope, &mut self.surroundings[depth].scope);
+        let named = std::mem::take(&mut self.named);
         let found = look(self);
+        self.named = named;
         std::mem::swap(&mut self.scope, &mut self.surroundings[depth].scope);
         found
     }
 
     /// Hands a value of this query around inwards, from subquery to subquery.
-    fn hand_over(&mut self, depth: usize, found: Bound) -> Result<Bound> {
+    pub(super) fn hand_over(&mut self, depth: usize, found: Bound) -> Result<Bound> {
         self.handed_over += 1;
         let mut expr = found.expr;
         for at in depth..self.surroundings.len() {

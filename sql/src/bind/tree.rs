@@ -9,7 +9,7 @@ use hyades_engine::storage::table::Table;
 use hyades_types::error::Result;
 use hyades_types::value::{ArrayElement, SqlType};
 
-use super::aggregation::Aggregate;
+use super::aggregation::{Aggregate, AggregateMode};
 use super::bound::Place;
 use super::scope::Scope;
 use crate::expr::{self, Computed};
@@ -381,6 +381,9 @@ pub(crate) struct Surroundings {
     pub(super) scope: Scope,
     /// What the subquery has read of it: the expression there, and the register here.
     pub(super) captured: Vec<(Expr, Register)>,
+    /// Its aggregates, and whether there may be one where the subquery stands.
+    pub(super) aggregates: Vec<Aggregate>,
+    pub(super) mode: AggregateMode,
 }
 
 impl Surroundings {

@@ -79,6 +79,11 @@ impl Generator<'_> {
             let aggregate = self.aggregate(of, depth);
             return Fragment::choice(aggregate, vec![leaf, format!("null::{}", of.name()).into()]);
         }
+        if self.random.random_bool(0.1)
+            && let Some(aggregate) = self.outer_aggregate(of, 1)
+        {
+            return Fragment::choice(aggregate, vec![leaf, format!("null::{}", of.name()).into()]);
+        }
         let whole = match self.random.random_range(0..10) {
             0..=3 => self.operation(of, depth),
             4..=5 => self.conversion(of, depth),

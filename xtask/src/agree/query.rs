@@ -152,7 +152,9 @@ impl<'a> Generator<'a> {
             (condition, generator.aggregate(of, 1))
         });
         self.query_depth -= 1;
-        Fragment::fill(&format!("select ({{}})::{} from {{}}{{}}", of.name()), vec![value, from, condition])
+        // The aggregate may be one of a query around, and then there are as many rows as FROM has, all alike.
+        let text = format!("select ({{}})::{} from {{}}{{}} limit 1", of.name());
+        Fragment::fill(&text, vec![value, from, condition])
     }
 
     /// The names of a type that an expression may use here.
@@ -172,6 +174,18 @@ impl<'a> Generator<'a> {
 
     pub(super) fn may_aggregate(&self) -> bool {
         self.scopes.last().is_some_and(|scope| scope.groups.is_some() && !scope.inside_aggregate)
+    }
+
+    /// An aggregate of a grouped query around the one at hand, if there is one.
+    pub(super) fn outer_aggregate(&mut self, of: Type, depth: u32) -> Option<Fragment> {
+        let around = self.scopes.len().saturating_sub(1);
+        let is_grouped = |scope: &Scope| scope.groups.is_some() && !scope.inside_aggregate;
+        let places: Vec<usize> = (0..around).filter(|at| is_grouped(&self.scopes[*at])).collect();
+        let place = *places.choose(self.random)?;
+        let inside = self.scopes.split_off(place + 1);
+        let aggregate = self.aggregate(of, depth);
+        self.scopes.extend(inside);
+        Some(aggregate)
     }
 
     pub(super) fn begin_aggregate(&mut self) {
