@@ -4,9 +4,9 @@
 //! (documentation, chapter 10): a literal in quotes, NULL and a parameter without a declared type are
 //! *unknown* until an operator, function, column or clause gives them one ([`Class`]). Files: `expression`
 //! (the walk), `operator`, `function_call` (functions), `aggregate`, `aggregation` and `aggregate_level`,
-//! `coerce` (conversions), `select`, `from_clause`, `join`, `select_list` and `row_locks` (the clauses of a
-//! query), `derived` and `recursive` (queries in FROM and WITH), `view`, `view_target`, `deparse` (queries
-//! and expressions as text), `scope` (what FROM shows), `column` (names of its
+//! `coerce` (conversions), `select`, `from_clause`, `join`, `full_join`, `select_list` and `row_locks` (the
+//! clauses of a query), `derived` and `recursive` (queries in FROM and WITH), `view`, `view_target`,
+//! `deparse` (queries and expressions as text), `scope` (what FROM shows), `column` (names of its
 //! tables and columns), `visible_variables` and `variable` (those of a routine), `routine_call` (calls of
 //! routines), `sequence_call` (functions of sequences), `shown_expression` (the way back, for the catalog),
 //! `defaults`, `array_expression`, `collation`, `types` (type names), `missing` (functions that are not there
@@ -29,6 +29,7 @@ pub(crate) mod derived;
 pub(crate) mod enum_call;
 mod expression;
 pub(crate) mod from_clause;
+mod full_join;
 pub(crate) mod function_call;
 mod group_by;
 mod join;

@@ -238,7 +238,7 @@ impl Binder<'_> {
         Ok((number, columns, expressions))
     }
 
-    fn keep_rows(&mut self, branch: Branch, before: usize) -> u16 {
+    pub(super) fn keep_rows(&mut self, branch: Branch, before: usize) -> u16 {
         let is_independent = self.handed_over == before;
         self.add_subquery(Subquery {
             branch,

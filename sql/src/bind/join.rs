@@ -56,12 +56,16 @@ impl Binder<'_> {
         for join in &joined.joins {
             let (kind, constraint) = self.kind_of(join)?;
             let middle = self.scope.columns.len();
-            let in_left = self.self_references();
+            let first_of_right = self.scope.relations.len();
+            let (in_left, handed_over) = (self.self_references(), self.handed_over);
             let mut right = self.factor(&join.relation)?;
             let extends_left = matches!(kind, Kind::Right | Kind::Full) && in_left > before;
             let extends_right = matches!(kind, Kind::Left | Kind::Full) && self.self_references() > in_left;
             if extends_left || extends_right {
                 return self.fail_in_outer_join();
+            }
+            if kind == Kind::Full {
+                right = self.right_of_full_join(&left, right, first_of_right, handed_over)?;
             }
             let on = self.join_condition(kind, constraint, Sides { first_relation, first_column, middle })?;
             left = match kind {

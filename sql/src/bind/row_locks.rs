@@ -4,6 +4,7 @@ use hyades_engine::procedure::ir::Intent;
 use hyades_types::error::{Result, sqlstate};
 use sqlparser::ast::{Distinct, GroupByExpr, Query, Select};
 
+use super::scope::RelationKind;
 use super::tree::{JoinGroup, Source};
 use super::{Binder, Place};
 use crate::statement::locking::{Locking, name_of, unpack};
@@ -30,9 +31,11 @@ impl Binder<'_> {
                 return self.fail(sqlstate::UNDEFINED_TABLE, message, place);
             }
         }
+        let mut unseen = locking.tables.clone();
         from.for_each_item_mut(&mut |item, is_nullable| {
             let relation = &self.scope.relations[item.relation];
             let is_named = locking.tables.contains(&relation.name);
+            unseen.retain(|table| *table != relation.name);
             if !is_named && !locking.tables.is_empty() {
                 return Ok(());
             }
@@ -58,7 +61,15 @@ impl Binder<'_> {
             item.locking = Some((strength, impatience));
             item.intent = Intent::chosen(strength, impatience);
             Ok(())
-        })
+        })?;
+        // What is left is a join, or stands in the kept side of a full one.
+        let relation = self.scope.named().find(|(_, relation)| unseen.contains(&relation.name));
+        let Some((_, relation)) = relation else { return Ok(()) };
+        let (what, place) = match relation.kind {
+            RelationKind::Values(_) => ("a join", place),
+            _ => ("the nullable side of an outer join", Place::Unknown),
+        };
+        self.fail(sqlstate::FEATURE_NOT_SUPPORTED, format!("{clause} cannot be applied to {what}"), place)
     }
 
     /// Refuses the clauses that rows of the answer do not come through one by one.

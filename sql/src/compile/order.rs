@@ -565,8 +565,10 @@ impl<'a> Order<'a> {
             std::mem::swap(&mut left, &mut right);
         }
         let Some(item) = self.lone_item(right) else {
-            let what = "FULL JOIN with a join on both sides is not supported yet";
-            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, what));
+            return Err(Error::input(
+                sqlstate::INTERNAL_ERROR,
+                "neither side of a full join is one relation",
+            ));
         };
         let gate = self.settled_before(left);
         let mut left_steps = self.steps(left)?;

@@ -314,7 +314,11 @@ impl<'a> Generator<'a> {
         let (mut text, mut columns) = self.item();
         for _ in 0..[0, 0, 1, 1, 2].choose(self.random).copied().unwrap_or(0) {
             let lateral = self.random.random_bool(0.15);
-            let (right, more) = if lateral { self.lateral_item(&columns) } else { self.item() };
+            let (right, more) = match lateral {
+                true => self.lateral_item(&columns),
+                false if self.random.random_bool(0.15) => self.joined_item(),
+                false => self.item(),
+            };
             let kind = match self.random.random_range(0..6) {
                 0 => "cross join",
                 1 => "left join",
@@ -337,6 +341,18 @@ impl<'a> Generator<'a> {
             columns = both;
         }
         (text, columns)
+    }
+
+    /// Two items, joined with each other before anything else is joined with them.
+    fn joined_item(&mut self) -> Item {
+        let (left, columns) = self.item();
+        let (right, more) = self.item();
+        let mut both = columns.clone();
+        both.extend(more);
+        let kind = ["join", "left join", "full join"].choose(self.random).copied().unwrap_or("join");
+        let on = self.join_condition(&columns, &both, kind == "full join");
+        let joined = Fragment::fill(&format!("({{}} {kind} {{}} on {{}})"), vec![left.clone(), right, on]);
+        (Fragment::choice(joined, vec![left]), both)
     }
 
     /// Two columns that are equal, most often; a full join takes nothing else (PostgreSQL's own limit).
