@@ -13,8 +13,9 @@
 //!
 //! Modules that compute: `array`, `array_search`, `array_subscript`, `bytes`, `concat`, `date_reading`,
 //! `degrees`, `format`, `general`, `interval`, `json_access`, `json_build`, `json_change`, `make_time`,
-//! `math`, `number_shown`, `number_template`, `overlay`, `pattern_matching`, `regular_expression`,
-//! `sequence`, `string`, `system` (what asks the catalog), `template`, `time`, `whole_number`.
+//! `math`, `number_shown`, `number_template`, `overlay`, `pattern_matching`, `quantified_match`,
+//! `regular_expression`, `sequence`, `string`, `system` (what asks the catalog), `template`, `time`,
+//! `whole_number`.
 
 mod array;
 mod array_search;
@@ -37,6 +38,7 @@ mod number_shown;
 mod number_template;
 mod overlay;
 mod pattern_matching;
+mod quantified_match;
 mod regular_expression;
 mod sequence;
 mod session;

@@ -11,7 +11,7 @@ use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
 use super::coerce::{cast, is_implicit};
-use super::expression::boolean;
+use super::expression::{boolean, row_items};
 use super::json_expression::shared_symbol;
 use super::operator::{comparison_type, from_ast};
 use super::{Binder, Bound, Class, Place};
@@ -44,6 +44,22 @@ fn or_empty(array: Expr, element: ArrayElement) -> Expr {
 
 fn element_of(sql_type: SqlType) -> Option<ArrayElement> {
     sql_type.element()
+}
+
+/// The symbol of an operator that compares a text with a pattern.
+pub(super) fn pattern_symbol(operator: &ast::BinaryOperator) -> Option<&'static str> {
+    use ast::BinaryOperator as Ast;
+    Some(match operator {
+        Ast::PGLikeMatch => "~~",
+        Ast::PGNotLikeMatch => "!~~",
+        Ast::PGILikeMatch => "~~*",
+        Ast::PGNotILikeMatch => "!~~*",
+        Ast::PGRegexMatch => "~",
+        Ast::PGRegexNotMatch => "!~",
+        Ast::PGRegexIMatch => "~*",
+        Ast::PGRegexNotIMatch => "!~*",
+        _ => return None,
+    })
 }
 
 impl Binder<'_> {
@@ -263,6 +279,9 @@ impl Binder<'_> {
         right: &ast::Expr,
     ) -> Result<Bound> {
         let place = Place::OperatorAfter(end_of(left));
+        if let Some(symbol) = pattern_symbol(operator) {
+            return self.quantified_match(left, (symbol, is_all), right, place);
+        }
         let Some(operator) = from_ast(operator).filter(|operator| operator.is_comparison()) else {
             return self.unsupported(&format!("{operator} with ANY or ALL is"), place);
         };
@@ -272,6 +291,9 @@ impl Binder<'_> {
         let (left, array) = match right {
             ast::Expr::Subquery(query) if is_in || is_not_in => {
                 return self.in_subquery(left, query, is_not_in, place);
+            }
+            ast::Expr::Subquery(query) if row_items(left).is_some() => {
+                return self.row_quantified(left, (operator, is_all), query, place);
             }
             ast::Expr::Subquery(query) => self.found_values(operator, left, query, place)?,
             _ => self.elements(operator, left, right, place)?,

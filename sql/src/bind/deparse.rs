@@ -27,6 +27,7 @@ use hyades_types::value::SqlType;
 use sqlparser::ast::{self, GroupByExpr, LimitClause, OrderByKind, Query, Select, SelectItem, SetExpr};
 
 use super::aggregation::AggregateMode;
+use super::group_by::nested_sets;
 use super::scope::{RelationKind, Scope, ScopeColumn};
 use super::select::clause_around;
 use super::{Binder, Place};
@@ -469,10 +470,20 @@ impl<'b, 'a> Deparser<'b, 'a> {
             ast::Expr::Tuple(items) => return self.grouping_list(items, targets, true),
             key => return self.sort_key(key, Some(targets), true),
         };
-        let in_parentheses = matches!(item, ast::Expr::GroupingSets(_));
-        let lists =
-            lists.iter().map(|list| self.grouping_list(list, targets, in_parentheses || list.len() != 1));
-        Ok(format!("{word}({})", lists.collect::<Result<Vec<String>>>()?.join(", ")))
+        let is_sets = matches!(item, ast::Expr::GroupingSets(_));
+        let mut shown = Vec::with_capacity(lists.len());
+        let mut waiting: Vec<Vec<ast::Expr>> = lists.iter().rev().cloned().collect();
+        while let Some(list) = waiting.pop() {
+            let inner =
+                if let [only] = list.as_slice() { nested_sets(only).filter(|_| is_sets) } else { None };
+            match inner {
+                // Sets of sets are sets.
+                Some(ast::Expr::GroupingSets(inner)) => waiting.extend(inner.into_iter().rev()),
+                Some(inner) => shown.push(self.grouping_item(&inner, targets)?),
+                None => shown.push(self.grouping_list(&list, targets, is_sets || list.len() != 1)?),
+            }
+        }
+        Ok(format!("{word}({})", shown.join(", ")))
     }
 
     fn grouping_list(

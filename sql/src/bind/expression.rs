@@ -282,7 +282,7 @@ impl Binder<'_> {
             return Err(self.no_operator(&shown, place));
         }
         let start = left.place;
-        let arguments = vec![self.coerce(left, SqlType::Text)?, self.coerce(right, SqlType::Text)?];
+        let arguments = vec![self.matched_text(left)?, self.coerce(right, SqlType::Text)?];
         let function = if in_any_case { Function::MatchesPatternInAnyCase } else { Function::MatchesPattern };
         let test = evaluation::fold_if_constant(Expr::Call { function, arguments });
         Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, start))
@@ -318,6 +318,17 @@ impl Binder<'_> {
         right: &ast::Expr,
         place: Place,
     ) -> Result<Bound> {
+        let mut query = right;
+        while let ast::Expr::Nested(inner) = query {
+            query = inner;
+        }
+        if let (Some(left), ast::Expr::Subquery(query)) = (row_items(left), query) {
+            return self.row_compared_with_query(&left, operator, query, place);
+        }
+        if row_items(left).is_none() {
+            // What is wrong with it comes first.
+            self.expression(left)?;
+        }
         let (Some(left), Some(right)) = (row_items(left), row_items(right)) else {
             return self.unsupported("rows as values are", place);
         };
@@ -332,7 +343,7 @@ impl Binder<'_> {
     }
 
     /// Equality is made of the columns one by one; order of the first columns that differ.
-    fn compared_rows(
+    pub(super) fn compared_rows(
         &mut self,
         operator: BinaryOperator,
         pairs: Vec<(Bound, Bound)>,

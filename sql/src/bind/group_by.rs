@@ -9,7 +9,7 @@
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::value::{ArrayElement, SqlType, Value};
-use sqlparser::ast::{self, Function, FunctionArguments, GroupByExpr};
+use sqlparser::ast::{self, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr};
 
 use super::aggregation::{Aggregate, AggregateKind, AggregateMode};
 use super::select::{is_aggregate, ordinal};
@@ -53,33 +53,7 @@ impl Binder<'_> {
         let mut sets: Sets = vec![Vec::new()];
         let mut is_plain = true;
         for expression in expressions {
-            let own = match expression {
-                ast::Expr::GroupingSets(lists) => self.key_lists(lists, outputs, &mut keys)?,
-                ast::Expr::Rollup(lists) => {
-                    let parts = self.key_lists(lists, outputs, &mut keys)?;
-                    if parts.len() >= MOST_SETS {
-                        return self.too_many_sets();
-                    }
-                    (0..=parts.len()).rev().map(|length| parts[..length].concat()).collect()
-                }
-                ast::Expr::Cube(lists) => {
-                    let parts = self.key_lists(lists, outputs, &mut keys)?;
-                    if parts.len() > MOST_CUBE_KEYS {
-                        let message = format!("CUBE is limited to {MOST_CUBE_KEYS} elements");
-                        return self.fail(sqlstate::TOO_MANY_COLUMNS, message, Place::Unknown);
-                    }
-                    let chosen = |bits: usize| {
-                        let parts = parts.iter().enumerate();
-                        parts
-                            .filter(|(at, _)| bits & 1 << at == 0)
-                            .flat_map(|(_, part)| part.clone())
-                            .collect()
-                    };
-                    (0..1 << parts.len()).map(chosen).collect()
-                }
-                ast::Expr::Tuple(items) => vec![self.key_list(items, outputs, &mut keys)?],
-                other => vec![self.key_list(std::slice::from_ref(other), outputs, &mut keys)?],
-            };
+            let own = self.sets_of(expression, outputs, &mut keys)?;
             let is_one = matches!(expression, ast::Expr::Tuple(items) if !items.is_empty());
             is_plain &= is_one || !is_sets(expression);
             if own.len().saturating_mul(sets.len()) > MOST_SETS {
@@ -92,6 +66,53 @@ impl Binder<'_> {
             set.dedup();
         }
         Ok(Some(GroupBy { keys, sets: if is_plain { Vec::new() } else { sets } }))
+    }
+
+    /// The sets that an item of GROUP BY, or of GROUPING SETS, stands for.
+    fn sets_of(
+        &mut self,
+        item: &ast::Expr,
+        outputs: &[OutputColumn],
+        keys: &mut Vec<(Expr, SqlType)>,
+    ) -> Result<Sets> {
+        Ok(match item {
+            ast::Expr::GroupingSets(lists) => {
+                let mut sets = Vec::new();
+                for list in lists {
+                    match list.as_slice() {
+                        [only] if let Some(inner) = nested_sets(only) => {
+                            sets.extend(self.sets_of(&inner, outputs, keys)?);
+                        }
+                        list => sets.push(self.key_list(list, outputs, keys)?),
+                    }
+                    if sets.len() > MOST_SETS {
+                        return self.too_many_sets();
+                    }
+                }
+                sets
+            }
+            ast::Expr::Rollup(lists) => {
+                let parts = self.key_lists(lists, outputs, keys)?;
+                if parts.len() >= MOST_SETS {
+                    return self.too_many_sets();
+                }
+                (0..=parts.len()).rev().map(|length| parts[..length].concat()).collect()
+            }
+            ast::Expr::Cube(lists) => {
+                let parts = self.key_lists(lists, outputs, keys)?;
+                if parts.len() > MOST_CUBE_KEYS {
+                    let message = format!("CUBE is limited to {MOST_CUBE_KEYS} elements");
+                    return self.fail(sqlstate::TOO_MANY_COLUMNS, message, Place::Unknown);
+                }
+                let chosen = |bits: usize| {
+                    let parts = parts.iter().enumerate();
+                    parts.filter(|(at, _)| bits & 1 << at == 0).flat_map(|(_, part)| part.clone()).collect()
+                };
+                (0..1 << parts.len()).map(chosen).collect()
+            }
+            ast::Expr::Tuple(items) => vec![self.key_list(items, outputs, keys)?],
+            other => vec![self.key_list(std::slice::from_ref(other), outputs, keys)?],
+        })
     }
 
     fn too_many_sets<T>(&self) -> Result<T> {
@@ -221,6 +242,29 @@ impl Binder<'_> {
             call.arguments = vec![Expr::Const(Value::array(ArrayElement::Integer, masks))];
         }
         Ok(())
+    }
+}
+
+/// ROLLUP, CUBE or GROUPING SETS inside of GROUPING SETS. The parser takes the first two for functions there.
+pub(super) fn nested_sets(item: &ast::Expr) -> Option<ast::Expr> {
+    let call = match item {
+        ast::Expr::GroupingSets(_) => return Some(item.clone()),
+        ast::Expr::Function(call) => call,
+        _ => return None,
+    };
+    let [ast::ObjectNamePart::Identifier(name)] = call.name.0.as_slice() else { return None };
+    let FunctionArguments::List(list) = &call.args else { return None };
+    let lists = list.args.iter().map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(ast::Expr::Tuple(items))) => Some(items.clone()),
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(ast::Expr::Nested(key))) => Some(vec![(**key).clone()]),
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(key)) => Some(vec![key.clone()]),
+        _ => None,
+    });
+    let lists = lists.collect::<Option<Vec<Vec<ast::Expr>>>>()?;
+    match name.value.to_ascii_lowercase().as_str() {
+        "rollup" if name.quote_style.is_none() => Some(ast::Expr::Rollup(lists)),
+        "cube" if name.quote_style.is_none() => Some(ast::Expr::Cube(lists)),
+        _ => None,
     }
 }
 

@@ -4,7 +4,7 @@
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
-use hyades_types::value::SqlType;
+use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{self, TrimWhereField};
 
 use super::expression::boolean;
@@ -106,11 +106,7 @@ impl Binder<'_> {
     }
 
     fn text_literal(&self, text: &str, place: Place) -> Bound {
-        Bound {
-            expr: Expr::Const(hyades_types::value::Value::Null),
-            class: Class::Literal(text.to_owned()),
-            place,
-        }
+        Bound { expr: Expr::Const(Value::Null), class: Class::Literal(text.to_owned()), place }
     }
 
     fn call_on(&mut self, name: &str, arguments: &[&ast::Expr], place: Place) -> Result<Bound> {
@@ -128,9 +124,7 @@ impl Binder<'_> {
         let mut arguments = vec![self.expression(inner)?];
         arguments.push(match from {
             Some(from) => self.expression(from)?,
-            None => {
-                Bound::typed(Expr::Const(hyades_types::value::Value::Integer(1)), SqlType::Integer, place)
-            }
+            None => Bound::typed(Expr::Const(Value::Integer(1)), SqlType::Integer, place),
         });
         if let Some(length) = length {
             arguments.push(self.expression(length)?);
@@ -165,6 +159,61 @@ impl Binder<'_> {
         Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, place))
     }
 
+    /// `left LIKE ANY (array)` and its like, and the same with a subquery.
+    pub(super) fn quantified_match(
+        &mut self,
+        left: &ast::Expr,
+        (symbol, is_all): (&str, bool),
+        right: &ast::Expr,
+        place: Place,
+    ) -> Result<Bound> {
+        let left = self.expression(left)?;
+        let texts = SqlType::Array(ArrayElement::Text);
+        let array = match right {
+            ast::Expr::Subquery(query) => self.patterns_of_query(query, (&left, symbol), place)?,
+            right => {
+                let right = self.expression(right)?;
+                let element = match right.known_type() {
+                    None => None,
+                    Some(sql_type) if sql_type.element().is_none() => {
+                        let message = "op ANY/ALL (array) requires array on right side";
+                        return self.fail(sqlstate::WRONG_OBJECT_TYPE, message, place);
+                    }
+                    Some(sql_type) => sql_type.element().map(ArrayElement::sql_type),
+                };
+                self.check_match(&left, symbol, element, place)?;
+                self.coerce(right, texts)?
+            }
+        };
+        let left = self.matched_text(left)?;
+        let function = if is_all { Function::MatchesAll } else { Function::MatchesAny };
+        let arguments = vec![left, array, Expr::Const(Value::text(symbol))];
+        Ok(boolean(evaluation::fold_if_constant(Expr::Call { function, arguments }), place))
+    }
+
+    /// The text that a pattern is compared with: a `char(n)` with its blanks, as by PostgreSQL's bpcharlike.
+    pub(super) fn matched_text(&mut self, bound: Bound) -> Result<Expr> {
+        match bound.class {
+            Class::Typed(SqlType::Char(_)) => Ok(bound.expr),
+            _ => self.coerce(bound, SqlType::Text),
+        }
+    }
+
+    /// 42883 unless both sides are texts.
+    pub(super) fn check_match(
+        &self,
+        left: &Bound,
+        symbol: &str,
+        right: Option<SqlType>,
+        place: Place,
+    ) -> Result<()> {
+        if [left.known_type(), right].into_iter().all(|side| side.is_none_or(SqlType::is_text)) {
+            return Ok(());
+        }
+        let right = right.map_or("text", SqlType::base_name);
+        Err(self.no_operator(&format!("{} {symbol} {right}", left.type_name()), place))
+    }
+
     /// LIKE and ILIKE; `(is_negated, is_case_insensitive)`.
     pub(crate) fn like(
         &mut self,
@@ -191,11 +240,7 @@ impl Binder<'_> {
                 );
             return Err(self.place(error, place));
         }
-        // A `char(n)` is matched with its blanks, as by PostgreSQL's bpcharlike.
-        let operand = match bound.class {
-            Class::Typed(SqlType::Char(_)) => bound.expr,
-            _ => self.coerce(bound, SqlType::Text)?,
-        };
+        let operand = self.matched_text(bound)?;
         let mut pattern = self.coerce(pattern, SqlType::Text)?;
         if let Some(escape) = escape {
             let escape = self.expression(&ast::Expr::Value(escape.clone()))?;

@@ -9,7 +9,7 @@ use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
-use hyades_types::value::{ArrayElement, SqlType, Value};
+use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast;
 
 use super::aggregation::{Aggregate, AggregateMode, Named};
@@ -18,7 +18,6 @@ use super::operator::comparison_type;
 use super::scope::Scope;
 use super::tree::{BoundQuery, Branch, QueryBody, RowTest, Subquery, SubqueryKind, Surroundings};
 use super::{Binder, Bound, Class, Place};
-use crate::expr;
 
 /// A query inside the one at hand, and what it reads of that: the expression there, and the register here.
 pub(super) struct Nested {
@@ -118,9 +117,68 @@ impl Binder<'_> {
         Ok((left, self.add_nested(nested, kind)))
     }
 
+    /// The values of a subquery as an array of patterns for what stands on the left.
+    pub(super) fn patterns_of_query(
+        &mut self,
+        query: &ast::Query,
+        (left, symbol): (&Bound, &str),
+        place: Place,
+    ) -> Result<Expr> {
+        let mut nested = self.bind_nested(query)?;
+        let [output] = nested.query.outputs.as_slice() else {
+            return self.fail(sqlstate::SYNTAX_ERROR, "subquery has too many columns", place);
+        };
+        let found = Bound::typed(output.expr.clone(), output.sql_type, output.place);
+        self.check_match(left, symbol, found.known_type(), place)?;
+        nested.query.outputs[0].expr = self.coerce(found, SqlType::Text)?;
+        nested.query.outputs[0].sql_type = SqlType::Text;
+        Ok(self.add_nested(nested, SubqueryKind::Array(ArrayElement::Text)))
+    }
+
     /// `(a, b) IN (SELECT x, y ...)`: the values on the left are handed to the subquery, whose rows are
     /// compared with them one after the other.
     fn row_in_subquery(&mut self, left: &[&ast::Expr], query: &ast::Query, place: Place) -> Result<Expr> {
+        let (nested, test) = self.row_beside_query(left, BinaryOperator::Equal, query, place)?;
+        Ok(self.add_nested(nested, SubqueryKind::Any(test)))
+    }
+
+    /// `(a, b) < ANY (SELECT x, y ...)`, and ALL: there is no row for which it is not so.
+    pub(super) fn row_quantified(
+        &mut self,
+        left: &ast::Expr,
+        (operator, is_all): (BinaryOperator, bool),
+        query: &ast::Query,
+        place: Place,
+    ) -> Result<Bound> {
+        let left = row_items(left).unwrap_or_default();
+        let (nested, mut test) = self.row_beside_query(&left, operator, query, place)?;
+        if is_all {
+            test.condition = Expr::Not(Box::new(test.condition));
+        }
+        let found = self.add_nested(nested, SubqueryKind::Any(test));
+        Ok(boolean(if is_all { Expr::Not(Box::new(found)) } else { found }, place))
+    }
+
+    /// `(a, b) = (SELECT x, y ...)`: with the only row there is.
+    pub(super) fn row_compared_with_query(
+        &mut self,
+        left: &[&ast::Expr],
+        operator: BinaryOperator,
+        query: &ast::Query,
+        place: Place,
+    ) -> Result<Bound> {
+        let (nested, test) = self.row_beside_query(left, operator, query, place)?;
+        Ok(boolean(self.add_nested(nested, SubqueryKind::Compared(test)), place))
+    }
+
+    /// A subquery, and the comparison of a row with one of its rows.
+    fn row_beside_query(
+        &mut self,
+        left: &[&ast::Expr],
+        operator: BinaryOperator,
+        query: &ast::Query,
+        place: Place,
+    ) -> Result<(Nested, RowTest)> {
         let left = left.iter().map(|item| self.expression(item)).collect::<Result<Vec<Bound>>>()?;
         let mut nested = self.bind_nested(query)?;
         let outputs = nested.query.outputs.clone();
@@ -129,7 +187,7 @@ impl Binder<'_> {
             let message = format!("subquery has too {amount} columns");
             return self.fail(sqlstate::SYNTAX_ERROR, message, place);
         }
-        let (mut values, mut conditions) = (Vec::new(), Vec::new());
+        let (mut values, mut pairs) = (Vec::new(), Vec::new());
         for (left, output) in left.into_iter().zip(outputs) {
             let (given, found) = (self.new_register()?, self.new_register()?);
             let beside = Bound::typed(Expr::Register(found), output.sql_type, output.place);
@@ -138,12 +196,12 @@ impl Binder<'_> {
                 _ => (self.coerce(left, output.sql_type)?, output.sql_type),
             };
             let handed = Bound::typed(Expr::Register(given), sql_type, place);
-            conditions.push(self.binary(BinaryOperator::Equal, handed, beside, place)?.expr);
+            pairs.push((handed, beside));
             nested.captured.push((expr, given));
             values.push((found, output.sql_type));
         }
-        let condition = expr::balanced(conditions, Expr::And).unwrap_or(Expr::Const(Value::Boolean(true)));
-        Ok(self.add_nested(nested, SubqueryKind::Any(RowTest { values, condition })))
+        let condition = self.compared_rows(operator, pairs, place)?;
+        Ok((nested, RowTest { values, condition }))
     }
 
     /// `ARRAY(SELECT ...)`.

@@ -284,6 +284,8 @@ pub(crate) enum SubqueryKind {
     Step(Recursion),
     /// Whether the condition is true of a row; NULL if it is of none, but NULL of one.
     Any(RowTest),
+    /// The condition of its only row; that of a row of NULLs without one.
+    Compared(RowTest),
 }
 
 impl SubqueryKind {

@@ -60,6 +60,9 @@ impl Compiler<'_> {
             SubqueryKind::Rows => self.rows_of(branch).map(|(register, spool)| (register, Some(spool))),
             SubqueryKind::Start(recursion) => self.first_rows(branch, recursion),
             SubqueryKind::Step(recursion) => self.more_rows(branch, recursion),
+            SubqueryKind::Compared(test) => {
+                self.comparison_with(branch, test).map(|register| (register, None))
+            }
             SubqueryKind::Any(test) => self.any_of(branch, test).map(|register| (register, None)),
         };
         self.nested = nested;
@@ -166,6 +169,14 @@ impl Compiler<'_> {
         self.code.place(found);
         self.code.evaluate(result, Expr::Const(Value::Boolean(true)));
         self.code.place(end);
+        Ok(result)
+    }
+
+    /// Compares the only row.
+    fn comparison_with(&mut self, branch: Branch, test: RowTest) -> Result<Register> {
+        let result = self.binder.new_register()?;
+        self.value_of(branch, Wanted::Variables(test.values))?;
+        self.code.evaluate(result, test.condition);
         Ok(result)
     }
 

@@ -13,6 +13,8 @@
 //!   `((SELECT 1) UNION SELECT 2)`.
 //! * `?` is an operator of jsonb, not a parameter.
 //! * BETWEEN SYMMETRIC is a BETWEEN whose first bound is marked.
+//! * LIKE ANY and LIKE ALL are like ANY and ALL with other operators.
+//! * GROUPING SETS may stand in GROUPING SETS.
 //! * It is asked about every operator, and says there what the parser does as a guest
 //!   (`hyades_types::guest`).
 
@@ -219,6 +221,62 @@ fn between(parser: &mut Parser<'_>, operand: &Expr) -> Option<Result<Expr, Parse
     Some(parsed)
 }
 
+/// `[NOT] LIKE ANY (array)`, and the same with ILIKE, ALL and a query. None, with nothing read, if it is
+/// something else.
+fn quantified_like(parser: &mut Parser<'_>, operand: &Expr) -> Option<Result<Expr, ParserError>> {
+    let keyword = |at: usize| match &parser.peek_nth_token_ref(at).token {
+        Token::Word(word) if word.quote_style.is_none() => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    let negated = keyword(0) == Keyword::NOT;
+    let words = usize::from(negated);
+    let op = match (keyword(words), negated) {
+        (Keyword::LIKE, false) => BinaryOperator::PGLikeMatch,
+        (Keyword::LIKE, true) => BinaryOperator::PGNotLikeMatch,
+        (Keyword::ILIKE, false) => BinaryOperator::PGILikeMatch,
+        (Keyword::ILIKE, true) => BinaryOperator::PGNotILikeMatch,
+        _ => return None,
+    };
+    let quantifier = keyword(words + 1);
+    let is_quantifier = matches!(quantifier, Keyword::ANY | Keyword::SOME | Keyword::ALL);
+    if !is_quantifier || parser.peek_nth_token_ref(words + 2).token != Token::LParen {
+        return None;
+    }
+    let is_query = matches!(keyword(words + 3), Keyword::SELECT | Keyword::WITH | Keyword::VALUES);
+    (0..words + 3).for_each(|_| parser.advance_token());
+    let right = match is_query {
+        true => parser.parse_query().map(Expr::Subquery),
+        false => parser.parse_expr(),
+    };
+    let left = Box::new(operand.clone());
+    Some(right.and_then(|right| {
+        parser.expect_token(&Token::RParen)?;
+        let right = Box::new(right);
+        Ok(match quantifier {
+            Keyword::ALL => Expr::AllOp { left, compare_op: op, right },
+            _ => Expr::AnyOp { left, compare_op: op, right, is_some: quantifier == Keyword::SOME },
+        })
+    }))
+}
+
+/// What stands in the parentheses of GROUPING SETS in GROUPING SETS.
+fn grouping_sets(parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
+    parser.expect_token(&Token::LParen)?;
+    let lists = parser.parse_comma_separated(|parser| {
+        if !parser.consume_token(&Token::LParen) {
+            return parser.parse_expr().map(|key| vec![key]);
+        }
+        if parser.consume_token(&Token::RParen) {
+            return Ok(Vec::new());
+        }
+        let keys = parser.parse_comma_separated(Parser::parse_expr)?;
+        parser.expect_token(&Token::RParen)?;
+        Ok(keys)
+    })?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(Expr::GroupingSets(lists))
+}
+
 /// How many tokens come before the list of `IN (...)` or `NOT IN (...)` that begins with parentheses and is
 /// no query. sqlparser takes the first operand of `IN ((SELECT 1), 2)` for the whole.
 fn list_with_parentheses(parser: &Parser<'_>) -> Option<usize> {
@@ -296,6 +354,9 @@ impl Dialect for HyadesDialect {
         if is_unseen_query(parser) {
             return Some(parser.parse_query().map(Expr::Subquery));
         }
+        if parser.parse_keywords(&[Keyword::GROUPING, Keyword::SETS]) {
+            return Some(grouping_sets(parser));
+        }
         let [operand, behind] = parser.peek_tokens_ref();
         match &operand.token {
             Token::Number(..) | Token::SingleQuotedString(_) | Token::Placeholder(_) => {
@@ -355,7 +416,7 @@ impl Dialect for HyadesDialect {
                 .map(|collation| Expr::Collate { expr: Box::new(operand.clone()), collation });
             return Some(collated);
         }
-        if let Some(parsed) = between(parser, operand) {
+        if let Some(parsed) = between(parser, operand).or_else(|| quantified_like(parser, operand)) {
             return Some(parsed);
         }
         let tokens_before = list_with_parentheses(parser)?;

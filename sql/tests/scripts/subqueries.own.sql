@@ -1,8 +1,8 @@
--- Subqueries that are not there yet, refused by name; and how others are explained.
+-- Subqueries that are refused; and how others are explained.
 create table authors (id int primary key, name text);
 create table books (id int primary key, author int);
-select (1, 2) = (select id, author from books);
-select name like any (array['x%']) from authors;
+select (select id, author from books) = (1, 2);
+explain select * from authors where name like any (array['x%']) or (id, name) = (select author, 'x' from books);
 explain select * from authors where (id, name) > (1, 'a') and id <> all (array[2, 3]) and id < any (select author from books);
 select array_length((select id from books));
 create procedure takes(n int) language plpgsql as $$ begin null; end $$;

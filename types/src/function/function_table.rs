@@ -18,7 +18,7 @@ use super::type_patterns::*;
 use super::{
     LooksAt, Signature, array, array_search, array_subscript, bytes, concat, date_reading, degrees, format,
     general, interval, json_access, json_build, json_change, make_time, math, overlay, pattern_matching,
-    regular_expression, sequence, session, string, system, template, time, whole_number,
+    quantified_match, regular_expression, sequence, session, string, system, template, time, whole_number,
 };
 
 catalog_functions! {
@@ -579,6 +579,9 @@ catalog_functions! {
     /// The same for an array in order, NULL last: looks only at a few of its elements. Only the compiler
     /// calls it.
     EqualsSorted: sees_null, NOTHING, array {}
+    /// `text ~~ ANY (array)`, and the same with other operators of patterns: the last argument is its symbol.
+    MatchesAny: sees_null, NOTHING, quantified_match {}
+    MatchesAll: sees_null, NOTHING, quantified_match {}
     /// The elements that are not NULL, in order, each once. Only the compiler calls it.
     ArrayDistinct: strict, NOTHING, array {}
     // JSON; operators are listed under their symbols

@@ -131,7 +131,7 @@ pub(super) fn call(function: Function, arguments: &[Value], _environment: &Envir
     matches(text, pattern, function == Function::MatchesPatternInAnyCase).map(Value::Boolean)
 }
 
-fn matches(text: &str, pattern: &str, is_any_case: bool) -> Result<bool> {
+pub(super) fn matches(text: &str, pattern: &str, is_any_case: bool) -> Result<bool> {
     let options = Options { is_any_case, ..Options::default() };
     with_regex(pattern, options, |regex| regex.is_match(text).map_err(too_complex))
 }

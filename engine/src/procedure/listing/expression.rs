@@ -121,6 +121,10 @@ pub fn shown(expr: &Expr, names: &dyn SlotNames) -> String {
 fn call(function: Function, arguments: &[Expr], names: &dyn SlotNames) -> String {
     match (function, arguments) {
         (Function::CharToText, _) => format!("({})::text", list(arguments, names)),
+        (Function::MatchesAny | Function::MatchesAll, [text, array, Expr::Const(Value::Text(symbol))]) => {
+            let word = if function == Function::MatchesAll { "ALL" } else { "ANY" };
+            format!("({} {symbol} {word} ({}))", shown(text, names), shown(array, names))
+        }
         (Function::EqualsAny | Function::EqualsSorted, [wanted, array]) => {
             format!("({} = ANY ({}))", shown(wanted, names), shown(array, names))
         }

@@ -3,13 +3,14 @@
 use hyades_types::definition::RoutineKind;
 use hyades_types::error::Result;
 use hyades_types::operator::BinaryOperator;
-use hyades_types::value::SqlType;
+use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{
     self, AccessExpr, DuplicateTreatment, Expr as Ast, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
     FunctionArguments, ObjectName, Subscript, TrimWhereField,
 };
 
 use super::super::aggregate::is_aggregate_name;
+use super::super::array_expression::pattern_symbol;
 use super::super::expression::row_items;
 use super::super::operator::{from_ast, shown_operands};
 use super::super::{Bound, Class, Place};
@@ -184,6 +185,9 @@ impl Deparser<'_, '_> {
     }
 
     fn quantified(&mut self, left: &Ast, op: &ast::BinaryOperator, word: &str, right: &Ast) -> Result<Shown> {
+        if let Some(symbol) = pattern_symbol(op) {
+            return self.quantified_match(left, &format!("{symbol} {word}"), right);
+        }
         let Some(operator) = from_ast(op) else {
             return self.binder.unsupported("this operator in a definition is", Place::Unknown);
         };
@@ -208,19 +212,29 @@ impl Deparser<'_, '_> {
             None => self.expression(left)?,
         };
         let array = match (element, self.bound(left)?.known_type()) {
-            (None, Some(own)) if own.element().is_none() => {
-                match hyades_types::value::ArrayElement::of(own) {
-                    Some(element) => self.expression_as(right, SqlType::Array(element))?,
-                    None => self.expression(right)?,
-                }
-            }
+            (None, Some(own)) if own.element().is_none() => match ArrayElement::of(own) {
+                Some(element) => self.expression_as(right, SqlType::Array(element))?,
+                None => self.expression(right)?,
+            },
             _ => self.expression(right)?,
         };
         let left = self.inside(shown, Around::Operator("", true));
         Ok(self.whole(format!("{left} {symbol} {word} ({})", array.text), Shape::Quantified))
     }
 
-    fn compared_with_query(
+    fn quantified_match(&mut self, left: &Ast, words: &str, right: &Ast) -> Result<Shown> {
+        let left = self.expression_as(left, SqlType::Text)?;
+        if let Ast::Subquery(query) = right {
+            let text = self.nested(query, true, false)?;
+            let shown = Shown::simple(format!("({} {words} ({text}))", left.text));
+            return Ok(Shown { shape: Shape::Test, ..shown });
+        }
+        let array = self.expression_as(right, SqlType::Array(ArrayElement::Text))?;
+        let left = self.inside(left, Around::Operator("", true));
+        Ok(self.whole(format!("{left} {words} ({})", array.text), Shape::Quantified))
+    }
+
+    pub(super) fn compared_with_query(
         &mut self,
         left: &Ast,
         (operator, word): (BinaryOperator, &str),

@@ -394,6 +394,13 @@ impl Deparser<'_, '_> {
         if let (Some(left), Some(right)) = (row_items(left), row_items(right)) {
             return self.rows(&left, operator, &right);
         }
+        let mut query = right;
+        while let Ast::Nested(inner) = query {
+            query = inner;
+        }
+        if let (Some(_), Ast::Subquery(query)) = (row_items(left), query) {
+            return self.compared_with_query(left, (operator, operator.symbol()), query);
+        }
         self.operator(left, (operator, operator.symbol()), right)
     }
 

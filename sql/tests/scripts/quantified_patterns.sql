@@ -1,0 +1,37 @@
+-- LIKE, ILIKE and regular expressions with ANY and ALL.
+CREATE TABLE names (id int PRIMARY KEY, name text, short varchar(5), fixed char(4));
+CREATE TABLE patterns (pattern text, kind int);
+INSERT INTO names VALUES (1, 'Alpha', 'a', 'ab'), (2, 'Beta', 'bet', 'be'), (3, 'gamma', NULL, 'g'), (4, NULL, '', NULL), (5, 'a_b', '%', '%');
+INSERT INTO patterns VALUES ('A%', 1), ('%a', 1), ('b%', 2), (NULL, 2), ('a\_b', 3);
+SELECT id, name LIKE ANY (ARRAY['A%', 'b%']), name LIKE ALL (ARRAY['%a', 'A%']) FROM names ORDER BY id;
+SELECT id, name NOT LIKE ANY (ARRAY['A%', '%a']), name NOT LIKE ALL (ARRAY['A%', '%a']) FROM names ORDER BY id;
+SELECT id, name ILIKE ANY (ARRAY['a%', 'B%']), name NOT ILIKE ALL ('{a%,B%}') FROM names ORDER BY id;
+SELECT id, name LIKE SOME ('{A%,NULL}'), name LIKE ALL ('{%a,NULL}'), name LIKE ANY (NULL), name LIKE ALL ('{}'), name LIKE ANY ('{}'::text[]) FROM names ORDER BY id;
+SELECT id, name ~ ANY (ARRAY['^A', 'a$']), name !~ ALL (ARRAY['^A', 'a$']), name ~* ANY ('{^a}'), name !~* ANY ('{^a,b}') FROM names ORDER BY id;
+SELECT id, name ~~ ANY (ARRAY['A%']), name !~~ ALL (ARRAY['A%']), name ~~* ANY (ARRAY['a%']), name !~~* ALL (ARRAY['a%']) FROM names ORDER BY id;
+SELECT id FROM names WHERE name LIKE ANY (SELECT pattern FROM patterns WHERE kind = 1) ORDER BY id;
+SELECT id FROM names WHERE name LIKE ALL (SELECT pattern FROM patterns WHERE kind = 1) ORDER BY id;
+SELECT id, name LIKE ANY (SELECT pattern FROM patterns WHERE kind = names.id) FROM names ORDER BY id;
+SELECT id, name LIKE ANY (VALUES ('A%'), ('%_b')) FROM names ORDER BY id;
+SELECT id FROM names WHERE NOT name LIKE ANY (ARRAY['A%'])
+  AND id LIKE ANY (ARRAY['x']);
+SELECT id, fixed ~ '^be$', fixed ~ '^be *$', fixed ~* '^BE  $', fixed !~ 'b' FROM names ORDER BY id;
+SELECT id, short LIKE ANY (ARRAY['a', 'b%']), short LIKE ANY (ARRAY['a'::varchar, '']) FROM names ORDER BY id;
+SELECT id, fixed LIKE ANY (ARRAY['ab  ', 'g']), fixed LIKE ANY (ARRAY['ab', 'g%']), fixed ~ ANY (ARRAY['^ab *$', '^be$']) FROM names ORDER BY id;
+SELECT name LIKE ANY ('A%') FROM names;
+SELECT name LIKE ANY (ARRAY[1]) FROM names;
+SELECT id LIKE ANY (ARRAY['1']) FROM names;
+SELECT name LIKE ANY (name) FROM names;
+SELECT name LIKE ANY (SELECT kind FROM patterns) FROM names;
+SELECT name LIKE ANY (SELECT pattern, kind FROM patterns) FROM names;
+SELECT 'x' LIKE ANY (ARRAY['x\']);
+SELECT 'x' ~ ANY (ARRAY['x(']);
+CREATE VIEW matched AS SELECT id FROM names WHERE name LIKE ANY (ARRAY['A%', 'g%']) OR short NOT ILIKE ALL (ARRAY['B%']) OR name ~ ANY (SELECT pattern FROM patterns);
+SELECT * FROM matched ORDER BY id;
+SELECT pg_get_viewdef('matched'::regclass);
+CREATE FUNCTION matching(p text[]) RETURNS SETOF int LANGUAGE sql AS 'SELECT id FROM names WHERE name LIKE ANY (p) ORDER BY id';
+SELECT * FROM matching(ARRAY['A%', 'a%']);
+DROP FUNCTION matching(text[]);
+DROP VIEW matched;
+DROP TABLE names;
+DROP TABLE patterns;
