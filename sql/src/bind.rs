@@ -228,6 +228,8 @@ pub(crate) struct Binder<'a> {
     in_outer_join: bool,
     /// Names without a schema that were looked up as relations.
     pub(crate) open_names: RefCell<BTreeSet<String>>,
+    /// The number of a query that is only there to call a function of a select list.
+    call_level: Option<usize>,
     /// How often something was read of a query around the one that is bound.
     handed_over: usize,
     /// What stands in FROM beside the query that is bound, which does not see it.
@@ -293,6 +295,7 @@ impl<'a> Binder<'a> {
             expanding: Vec::new(),
             in_outer_join: false,
             open_names: RefCell::default(),
+            call_level: None,
             handed_over: 0,
             surroundings: Vec::new(),
             beside: Vec::new(),

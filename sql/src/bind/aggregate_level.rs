@@ -100,7 +100,8 @@ impl Binder<'_> {
     /// The number of the query that an aggregate belongs to, whose arguments have named this.
     fn level_of_aggregate(&self, named: &Named) -> Result<usize> {
         let found = [innermost(&named.columns), innermost(&named.aggregates)].into_iter().flatten();
-        let level = found.map(|(level, _)| level).max().unwrap_or_else(|| self.level());
+        let own = self.level() - usize::from(self.call_level == Some(self.level()));
+        let level = found.map(|(level, _)| level).max().unwrap_or(own);
         if let Some((_, place)) = named.aggregates.iter().find(|(at, _)| *at == level) {
             return self.nested_aggregate(*place);
         }

@@ -298,6 +298,7 @@ impl Binder<'_> {
             group: None,
             having: None,
             having_places: (0, 0),
+            sets: Vec::new(),
             order,
             distinct: BoundDistinct::No,
             limits,

@@ -53,6 +53,7 @@ impl Binder<'_> {
             group: None,
             having: None,
             having_places: (0, 0),
+            sets: Vec::new(),
             order: Vec::new(),
             distinct: BoundDistinct::No,
             limits: Limits::default(),

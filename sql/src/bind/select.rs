@@ -1,7 +1,7 @@
 //! SELECT: its clauses, bound.
 
 use hyades_engine::procedure::ir::Expr;
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::{Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, LimitClause, OrderByExpr, OrderByKind, Query, Select, SetExpr};
 
@@ -44,8 +44,11 @@ impl Binder<'_> {
         self.aggregate_mode = AggregateMode::Allowed;
         self.set_calls = Some(self.set_calls_of(&select.projection));
         let outputs = self.outputs(&select.projection)?;
-        let set_calls = self.set_calls.take();
+        if let Some(calls) = &mut self.set_calls {
+            calls.complete();
+        }
         let group = self.group(&select.group_by, &outputs)?;
+        let set_calls = self.set_calls.take();
         self.aggregate_mode = AggregateMode::Allowed;
         let having_start = self.column_places.len();
         let having = match &select.having {
@@ -54,9 +57,6 @@ impl Binder<'_> {
         };
         let having_places = (having_start, self.column_places.len());
         self.set_calls = set_calls;
-        if let Some(calls) = &mut self.set_calls {
-            calls.complete();
-        }
         let order = self.order(query, &outputs)?;
         let distinct = self.distinct_clause(select, &outputs)?;
         let set_calls = self.set_calls.take().filter(|calls| !calls.is_empty());
@@ -64,18 +64,25 @@ impl Binder<'_> {
         let limits = self.limits(query)?;
         let mut aggregates = std::mem::take(&mut self.aggregates);
         self.settle_grouping_calls(group.as_ref(), &mut aggregates)?;
-        if let Some(calls) = set_calls {
-            if group.is_some() || !aggregates.is_empty() {
-                let error = Error::input(
-                    sqlstate::FEATURE_NOT_SUPPORTED,
-                    "set-returning functions in the select list of a grouped query are not supported yet",
-                );
-                return Err(error.with_hint("Group in a query in FROM, and call the function around it."));
-            }
-            self.append_set_calls(calls, &mut from);
-        }
+        let is_grouped = group.is_some() || having.is_some() || !aggregates.is_empty();
+        let keys = group.as_ref().map(|group| group.keys.as_slice()).unwrap_or_default();
+        let sets = match set_calls {
+            Some(calls) => self.place_set_calls(calls, &mut from, is_grouped.then_some(keys), &outputs)?,
+            None => Vec::new(),
+        };
         self.check_locking(query, select, !aggregates.is_empty())?;
-        Ok(BoundQuery { from, outputs, group, having, having_places, order, distinct, limits, aggregates })
+        Ok(BoundQuery {
+            from,
+            outputs,
+            group,
+            having,
+            having_places,
+            sets,
+            order,
+            distinct,
+            limits,
+            aggregates,
+        })
     }
 
     fn refuse_rare(&self, query: &Query, select: &Select) -> Result<()> {

@@ -3,7 +3,8 @@
 //! Such a function becomes an item of FROM that comes after all others, so it is called for every row of them
 //! that satisfies WHERE, and what it gives is a column. DISTINCT, ORDER BY and LIMIT find the rows as they
 //! are then. Several functions go side by side, and those that have no more rows give NULL: each makes an
-//! array first, and one item counts through the longest.
+//! array first, and one item counts through the longest. One inside of another is an item before it. With
+//! GROUP BY or aggregates they are called for each group.
 //!
 //! The name of the item is hidden: neither `*` nor anybody else sees it.
 //!
@@ -13,7 +14,7 @@ use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::definition::RoutineKind;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
-use hyades_types::value::{ArrayElement, SqlType};
+use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{
     self, Expr as Ast, FunctionArg, FunctionArguments, Ident, SelectItem, TableAlias, visit_expressions,
 };
@@ -22,8 +23,9 @@ use std::ops::ControlFlow;
 use super::aggregation::{AggregateMode, IN_FUNCTION};
 use super::scope::{Relation, RelationKind, Visibility};
 use super::session_function::{SessionCall, SessionFunction};
-use super::tree::{Item, JoinGroup, Source};
+use super::tree::{Item, JoinGroup, OutputColumn, Source};
 use super::{Binder, Bound, Place};
+use crate::expr;
 use crate::statement::names::{fold, parts};
 use crate::statement::query::select_of;
 
@@ -57,21 +59,37 @@ const HINT: &str = "You might be able to move the set-returning function into a 
 /// The functions of one select list that give sets.
 #[derive(Default)]
 pub(super) struct SetCalls {
-    /// The only one needs no array.
-    is_single: bool,
-    items: Vec<Item>,
-    arrays: Vec<(Register, Expr)>,
-    /// The number of the row in them.
-    current: Option<Register>,
+    /// Those that are called for a row, those that are called for what these give, and so on.
+    levels: Vec<Level>,
+    /// The level of what is bound: one more than the calls in its arguments have.
+    level: usize,
     /// Calls that were bound, so that ORDER BY finds the one of the select list.
     known: Vec<(ast::Function, Bound)>,
     /// The select list is bound: what is equal to one of it is that one.
     is_complete: bool,
 }
 
+/// Functions that go side by side.
+#[derive(Default)]
+struct Level {
+    /// How many there are in the list. The only one needs no array.
+    calls: usize,
+    item: Option<Item>,
+    arrays: Vec<(Register, Expr)>,
+    /// The number of the row in them.
+    current: Option<Register>,
+}
+
 impl SetCalls {
     pub(super) fn is_empty(&self) -> bool {
-        self.items.is_empty() && self.arrays.is_empty()
+        self.known.is_empty()
+    }
+
+    fn level_of(&mut self, at: usize) -> &mut Level {
+        if self.levels.len() <= at {
+            self.levels.resize_with(at + 1, Level::default);
+        }
+        &mut self.levels[at]
     }
 
     /// How many there are.
@@ -118,9 +136,22 @@ impl Binder<'_> {
         found.is_break()
     }
 
+    /// How many of such functions stand in each other.
+    fn set_depth(&self, expr: &Ast) -> usize {
+        match expr {
+            Ast::Function(call) => {
+                let inner = arguments_of(call).map(|argument| self.set_depth(argument)).max();
+                inner.unwrap_or_default() + usize::from(self.is_set_call(call))
+            }
+            Ast::BinaryOp { left, right, .. } => self.set_depth(left).max(self.set_depth(right)),
+            Ast::UnaryOp { expr, .. } | Ast::Nested(expr) | Ast::Cast { expr, .. } => self.set_depth(expr),
+            _ => 0,
+        }
+    }
+
     /// What a select list may call.
     pub(super) fn set_calls_of(&self, items: &[SelectItem]) -> SetCalls {
-        let mut count = 0_usize;
+        let mut calls = SetCalls::default();
         for item in items {
             let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
                 continue;
@@ -131,7 +162,10 @@ impl Binder<'_> {
             while let Some(part) = waiting.pop() {
                 match part {
                     Ast::Function(call) => {
-                        count += usize::from(self.is_set_call(call));
+                        if self.is_set_call(call) {
+                            let depth = self.set_depth(part);
+                            calls.level_of(depth.saturating_sub(1)).calls += 1;
+                        }
                         waiting.extend(arguments_of(call));
                     }
                     Ast::BinaryOp { left, right, .. } => waiting.extend([&**left, &**right]),
@@ -142,7 +176,7 @@ impl Binder<'_> {
                 }
             }
         }
-        SetCalls { is_single: count < 2, ..SetCalls::default() }
+        calls
     }
 
     /// Binds something that must not call such a function.
@@ -176,7 +210,8 @@ impl Binder<'_> {
                     return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
                 }
                 AggregateMode::Forbidden(clause) => clause,
-                _ => "in this context",
+                AggregateMode::Allowed => "in HAVING",
+                AggregateMode::Nested => "in this context",
             };
             let message = format!("set-returning functions are not allowed {clause}");
             return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
@@ -194,28 +229,38 @@ impl Binder<'_> {
         let FunctionArguments::List(list) = &call.args else {
             return Err(self.no_function(&call.name.to_string(), "", place));
         };
-        if arguments_of(call).any(|argument| self.has_set_call(argument)) {
-            let error = Error::input(
-                sqlstate::FEATURE_NOT_SUPPORTED,
-                "set-returning functions inside of each other are not supported yet",
-            )
-            .with_hint("Put the inner one into FROM.");
-            return Err(self.place(error, place));
-        }
-        if calls.is_single && !calls.is_empty() {
-            // One of them stands where nobody has looked for it.
-            return self.unsupported("several set-returning functions in such expressions are", place);
-        }
-        let bound = self.set_call(call, &list.args, place)?;
+        let depth = self.set_depth(&Ast::Function(call.clone()));
+        let around = self.set_calls.as_mut().map(|calls| std::mem::take(&mut calls.level));
+        let bound = self.set_call(call, &list.args, depth, place)?;
         if let Some(calls) = &mut self.set_calls {
             calls.known.push((call.clone(), bound.clone()));
+            calls.level = around.unwrap_or_default().max(calls.level + 1);
         }
         Ok(Some(bound))
     }
 
-    fn set_call(&mut self, call: &ast::Function, arguments: &[FunctionArg], place: Place) -> Result<Bound> {
+    /// The level that a call with bound arguments belongs to. The only one of its level is an item.
+    fn own_level(&mut self, is_item: bool, place: Place) -> Result<Option<&mut Level>> {
+        let Some(calls) = &mut self.set_calls else { return Ok(None) };
+        let at = calls.level;
+        let level = calls.level_of(at);
+        if level.item.is_some() || (is_item && level.current.is_some()) {
+            // One of them stands where nobody has looked for it.
+            return self.unsupported("several set-returning functions in such expressions are", place);
+        }
+        Ok(self.set_calls.as_mut().map(|calls| calls.level_of(at)))
+    }
+
+    fn set_call(
+        &mut self,
+        call: &ast::Function,
+        arguments: &[FunctionArg],
+        depth: usize,
+        place: Place,
+    ) -> Result<Bound> {
         let name = parts(&call.name)?.last().map(|ident| fold(ident)).unwrap_or_default();
-        let is_single = self.set_calls.as_ref().is_some_and(|calls| calls.is_single);
+        let levels = self.set_calls.as_ref().map(|calls| calls.levels.as_slice()).unwrap_or_default();
+        let is_single = levels.get(depth.saturating_sub(1)).is_none_or(|level| level.calls < 2);
         let array = match name.as_str() {
             "unnest"
             | "regexp_matches"
@@ -230,9 +275,20 @@ impl Binder<'_> {
                 self.set_as_array(json, arguments.bound, place)?
             }
             _ if is_single => return self.set_item_of(call, arguments, place),
+            _ if arguments_of(call).any(|argument| self.has_set_call(argument)) => {
+                let error = Error::input(
+                    sqlstate::FEATURE_NOT_SUPPORTED,
+                    "such set-returning functions inside of each other are not supported yet beside others",
+                )
+                .with_hint("Put the inner one into FROM.");
+                return Err(self.place(error, place));
+            }
             _ => {
                 let query = select_of(Ast::Function(call.clone()))?;
-                (self.array_subquery(&query, place)?, None)
+                let around = self.call_level.replace(self.level() + 1);
+                let array = self.array_subquery(&query, place);
+                self.call_level = around;
+                (array?, None)
             }
         };
         self.element_of_set(array, place)
@@ -294,8 +350,8 @@ impl Binder<'_> {
             return self.unsupported("rows as values are", place);
         };
         let bound = Bound::typed(relation.column(0), *sql_type, place);
-        if let Some(calls) = &mut self.set_calls {
-            calls.items.push(item);
+        if let Some(level) = self.own_level(true, place)? {
+            level.item = Some(item);
         }
         Ok(bound)
     }
@@ -305,18 +361,14 @@ impl Binder<'_> {
         let Some(element) = array.known_type().and_then(SqlType::element) else {
             return Err(self.no_function_of("unnest", &[array], place));
         };
-        let known = self.set_calls.as_ref().and_then(|calls| calls.current);
-        let current = match known {
-            Some(current) => current,
-            None => self.new_register()?,
+        let (new, register) = (self.new_register()?, self.new_register()?);
+        let Some(level) = self.own_level(false, place)? else {
+            return self.unsupported("a set-returning function here is", place);
         };
-        let register = self.new_register()?;
-        if let Some(calls) = &mut self.set_calls {
-            calls.current = Some(current);
-            // One after the other, whatever the dimensions are.
-            let flat = Expr::Call { function: Function::ArrayFlat, arguments: vec![array.expr] };
-            calls.arrays.push((register, flat));
-        }
+        let current = *level.current.get_or_insert(new);
+        // One after the other, whatever the dimensions are.
+        let flat = Expr::Call { function: Function::ArrayFlat, arguments: vec![array.expr] };
+        level.arrays.push((register, flat));
         let (array, index) = (Box::new(Expr::Register(register)), Box::new(Expr::Register(current)));
         let expr = Expr::Element { array, index };
         Ok(match read_as {
@@ -328,22 +380,59 @@ impl Binder<'_> {
         })
     }
 
-    /// Puts the items of the functions behind those of FROM.
-    pub(super) fn append_set_calls(&mut self, calls: SetCalls, from: &mut JoinGroup) {
-        for item in calls.items {
-            from.append(JoinGroup::of(Item { is_last: true, ..item }));
+    /// Puts the items of the functions behind those of FROM. Those of a query with groups come back: they are
+    /// called for each group, unless it is grouped by what they give.
+    pub(super) fn place_set_calls(
+        &mut self,
+        calls: SetCalls,
+        from: &mut JoinGroup,
+        keys: Option<&[(Expr, SqlType)]>,
+        outputs: &[OutputColumn],
+    ) -> Result<Vec<Item>> {
+        let items = self.items_of_set_calls(calls);
+        if let Some(keys) = keys {
+            let registers: Vec<Register> =
+                items.iter().flat_map(|item| item.source.registers().iter().copied()).collect();
+            let reads = |expr: &Expr| {
+                expr::any(expr, &|part| matches!(part, Expr::Register(read) if registers.contains(read)))
+            };
+            if !keys.iter().any(|(key, _)| reads(key)) {
+                return Ok(items);
+            }
+            for output in outputs {
+                let mut rest = output.expr.clone();
+                expr::replace(&mut rest, &mut |part| {
+                    keys.iter().any(|(key, _)| key == part).then_some(Expr::Const(Value::Null))
+                });
+                if reads(&rest) {
+                    let what = "set-returning functions beside one that is grouped by are";
+                    return self.unsupported(what, output.place);
+                }
+            }
         }
-        let Some(current) = calls.current else { return };
-        let registers = calls.arrays.iter().map(|(register, _)| *register).collect();
-        self.scope.add(Relation {
-            name: HIDDEN_NAME.to_owned(),
-            columns: Vec::new(),
-            kind: RelationKind::Elements(registers, current),
-            visibility: Visibility::Hidden,
-        });
-        let series = Self::counting(calls.arrays, current);
-        let relation = self.scope.relations.len() - 1;
-        let item = Item::new(Source::Series(series), "unnest".to_owned(), relation);
-        from.append(JoinGroup::of(Item { is_last: true, ..item }));
+        for item in items {
+            from.append(JoinGroup::of(item));
+        }
+        Ok(Vec::new())
+    }
+
+    fn items_of_set_calls(&mut self, calls: SetCalls) -> Vec<Item> {
+        let mut items = Vec::new();
+        for level in calls.levels {
+            items.extend(level.item);
+            let Some(current) = level.current else { continue };
+            let registers = level.arrays.iter().map(|(register, _)| *register).collect();
+            self.scope.add(Relation {
+                name: HIDDEN_NAME.to_owned(),
+                columns: Vec::new(),
+                kind: RelationKind::Elements(registers, current),
+                visibility: Visibility::Hidden,
+            });
+            let series = Self::counting(level.arrays, current);
+            let relation = self.scope.relations.len() - 1;
+            items.push(Item::new(Source::Series(series), "unnest".to_owned(), relation));
+        }
+        items.iter_mut().for_each(|item| item.is_last = true);
+        items
     }
 }

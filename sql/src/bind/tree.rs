@@ -79,6 +79,19 @@ impl Source {
         }
     }
 
+    /// The same, to be replaced.
+    pub(crate) fn arguments_mut(&mut self) -> Vec<&mut Expr> {
+        match self {
+            Source::Table { .. } | Source::Working(..) => Vec::new(),
+            Source::Series(series) => {
+                let arrays = series.arrays.iter_mut().map(|(_, array)| array);
+                arrays.chain([&mut series.start, &mut series.stop, &mut series.step]).collect()
+            }
+            Source::Routine(routine) => routine.arguments.iter_mut().collect(),
+            Source::Query(derived) => derived.outer.iter_mut().collect(),
+        }
+    }
+
     /// Whether an expression reads a row of it.
     pub(crate) fn is_read_by(&self, expr: &Expr) -> bool {
         expr::any(expr, &|part| match (self, part) {
@@ -242,6 +255,8 @@ pub(crate) struct BoundQuery {
     pub(crate) group: Option<GroupBy>,
     pub(crate) having: Option<Expr>,
     pub(crate) having_places: (usize, usize),
+    /// Functions of its select list that are called for each group.
+    pub(crate) sets: Vec<Item>,
     pub(crate) order: Vec<OrderKey>,
     pub(crate) distinct: BoundDistinct,
     pub(crate) limits: Limits,

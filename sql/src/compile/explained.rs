@@ -217,6 +217,9 @@ impl Compiler<'_> {
             let grouped = Counted::Grouped(bound.number);
             node = PlanNode::new(title).with("Group Key", keys).over(node).counted(began, grouped);
         }
+        if !bound.sets.is_empty() {
+            node = PlanNode::new("ProjectSet").over(node);
+        }
         if matches!(bound.distinct, BoundDistinct::Rows) {
             let keys: Vec<String> = bound.outputs.iter().map(|output| shown(&output.expr, &names)).collect();
             node = PlanNode::new("HashAggregate").with("Group Key", Some(keys.join(", "))).over(node);

@@ -54,16 +54,24 @@ impl Compiler<'_> {
         if let Some(having) = &mut bound.having {
             replace_keys(having);
         }
+        for level in &mut bound.sets {
+            level.source.arguments_mut().into_iter().for_each(&replace_keys);
+        }
+        let sets: Vec<Register> =
+            bound.sets.iter().flat_map(|level| level.source.registers().iter().copied()).collect();
         for output in &bound.outputs {
-            self.refuse_ungrouped(&output.expr, output.column_places)?;
+            self.refuse_ungrouped(&output.expr, output.column_places, &sets)?;
         }
         if let Some(having) = &bound.having {
-            self.refuse_ungrouped(having, bound.having_places)?;
+            self.refuse_ungrouped(having, bound.having_places, &sets)?;
         }
         for order in &bound.order {
             if let OrderTarget::Expression(expr) = &order.target {
-                self.refuse_ungrouped(expr, order.column_places)?;
+                self.refuse_ungrouped(expr, order.column_places, &sets)?;
             }
+        }
+        for argument in bound.sets.iter().flat_map(|level| level.source.arguments()) {
+            self.refuse_ungrouped(argument, (0, self.binder.column_places.len()), &sets)?;
         }
         Ok(keys)
     }
@@ -96,6 +104,10 @@ impl Compiler<'_> {
                         || bound.order.iter().any(|order| match &order.target {
                             OrderTarget::Expression(order) => expr::any(order, &|part| *part == expr),
                             OrderTarget::Output(_) => false,
+                        })
+                        || bound.sets.iter().any(|level| {
+                            let mut arguments = level.source.arguments().into_iter();
+                            arguments.any(|argument| expr::any(argument, &|part| *part == expr))
                         });
                 if is_used && !is_key(keys, &expr) {
                     keys.push((expr, defined.sql_type));
@@ -106,9 +118,14 @@ impl Compiler<'_> {
         bound.group = Some(group);
     }
 
-    fn refuse_ungrouped(&self, expr: &Expr, places: (usize, usize)) -> Result<()> {
+    /// `sets`: the registers of functions that are called for each group.
+    fn refuse_ungrouped(&self, expr: &Expr, places: (usize, usize), sets: &[Register]) -> Result<()> {
         let mut ungrouped: Option<Expr> = None;
-        let is_free = |part: &Expr| matches!(part, Expr::Column { .. }) || self.binder.scope.reads(part);
+        let is_free = |part: &Expr| match part {
+            Expr::Column { .. } => true,
+            Expr::Register(register) if sets.contains(register) => false,
+            part => self.binder.scope.reads(part),
+        };
         find(expr, &is_free, &mut ungrouped);
         let Some(found) = ungrouped else { return Ok(()) };
         let mut place = Place::Unknown;

@@ -85,6 +85,11 @@ fn level(item: Item, choice: Choice) -> Level {
     Level { source, choice, intent, is_kept: true, label }
 }
 
+/// A loop that no condition steers.
+pub(crate) fn unsteered(item: Item) -> Level {
+    level(item, access::unsteered(&[]))
+}
+
 fn choice(source: &Source, conditions: &[Expr], is_known: &dyn Fn(&Expr) -> bool) -> Choice {
     match source {
         Source::Table { table, row, computed } if !computed.is_empty() => {

@@ -11,7 +11,7 @@ use sqlparser::ast::{self, Query, SetExpr};
 
 use super::access::{self, Access, OrderColumn};
 use super::changing_with::changes_rows;
-use super::level::{Step, any_level};
+use super::level::{Level, Step, any_level};
 use super::order::{self, EarlyStop};
 use super::{CompiledQuery, Compiler};
 use crate::bind::Place;
@@ -34,6 +34,8 @@ pub(crate) struct BoundSelect {
     pub(crate) group: Option<GroupBy>,
     pub(crate) having: Option<Expr>,
     pub(crate) having_places: (usize, usize),
+    /// Loops inside of the one over the groups.
+    pub(crate) sets: Vec<Level>,
     pub(crate) order: Vec<OrderKey>,
     pub(crate) distinct: BoundDistinct,
     pub(crate) limits: Limits,
@@ -91,6 +93,7 @@ impl Compiler<'_> {
             group: bound.group,
             having: bound.having,
             having_places: bound.having_places,
+            sets: bound.sets.into_iter().map(order::unsteered).collect(),
             order: bound.order,
             distinct: bound.distinct,
             limits: bound.limits,

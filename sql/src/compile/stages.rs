@@ -12,6 +12,7 @@ use hyades_types::value::SqlType;
 
 use super::Compiler;
 use super::grouping::{with_grouping_calls, with_results};
+use super::level::Step;
 use super::row_sink::Sink;
 use super::select::{BoundSelect, described};
 use crate::bind::Place;
@@ -134,7 +135,13 @@ impl Compiler<'_> {
             let having: Vec<Expr> = bound.having.iter().map(result).collect();
             compiler.check(&having, next);
             compiler.count(Counted::Grouped(bound.number))?;
-            body(compiler, values.iter().map(result).collect(), next)
+            let values: Vec<Expr> = values.iter().map(result).collect();
+            let mut sets = bound.sets.clone();
+            for level in &mut sets {
+                level.source.arguments_mut().into_iter().for_each(|argument| *argument = result(argument));
+            }
+            let sets: Vec<Step> = sets.into_iter().map(|level| Step::Loop(Box::new(level))).collect();
+            compiler.nest(&sets, next, &mut |compiler, next| body(compiler, values.clone(), next))
         })
     }
 
