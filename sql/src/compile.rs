@@ -18,6 +18,7 @@ pub(crate) mod copy;
 mod cursors;
 mod event_kinds;
 pub(crate) mod explained;
+mod explained_rows;
 pub(crate) mod foreign_key;
 pub(crate) mod generated;
 mod grouping;
@@ -158,6 +159,8 @@ pub(crate) struct Compiler<'a> {
     is_in_subquery: bool,
     /// Descriptions of the subqueries so far, for EXPLAIN.
     subplans: Vec<(String, PlanNode)>,
+    /// The same of those whose rows are kept, by their numbers.
+    kept_plans: Vec<(usize, PlanNode)>,
     /// For EXPLAIN ANALYZE.
     counters: Counters,
     /// How many SELECTs have been planned.
@@ -194,6 +197,7 @@ impl<'a> Compiler<'a> {
             judged: Vec::new(),
             is_in_subquery: false,
             subplans: Vec::new(),
+            kept_plans: Vec::new(),
             counters: Counters::new(),
             selects: 0,
         })

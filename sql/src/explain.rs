@@ -169,7 +169,14 @@ impl Names<'_> {
 
 impl SlotNames for Names<'_> {
     fn register(&self, register: u16) -> String {
+        let wanted = Expr::Register(register);
         for relation in &self.scope.relations {
+            if let RelationKind::View(values, _) = &relation.kind
+                && let Some(at) = values.iter().position(|value| *value == wanted)
+                && let Some((column, _)) = relation.columns.get(at)
+            {
+                return self.qualified(&relation.name, column);
+            }
             if let RelationKind::Elements(arrays, _) = &relation.kind
                 && let Some(at) = arrays.iter().position(|known| *known == register)
                 && let Some((column, _)) = relation.columns.get(at)

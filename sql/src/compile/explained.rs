@@ -108,7 +108,9 @@ impl Compiler<'_> {
                 let first = derived.registers.first().copied().unwrap_or_default();
                 let is_system = self.binder.scope.system_column(first).is_some();
                 let scan = if is_system { "Seq Scan" } else { "Subquery Scan" };
-                PlanNode::new(format!("{scan} on {}", level.label))
+                let mut node = PlanNode::new(format!("{scan} on {}", level.label));
+                node.children = self.plans_below(derived);
+                node
             }
             Source::Working(..) => PlanNode::new(format!("WorkTable Scan on {}", level.label)),
             Source::Routine(_) => PlanNode::new(format!("Function Scan on {}", level.label)),

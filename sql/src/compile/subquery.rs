@@ -13,6 +13,7 @@ use sqlparser::ast::SetOperator;
 
 use super::Compiler;
 use super::code::{Fragment, FragmentResult};
+use super::explained_rows::Shape;
 use super::row_sink::{Nested, Sink, Then, Wanted};
 use super::stages::chars_among;
 use crate::bind::Place;
@@ -41,6 +42,7 @@ impl Compiler<'_> {
         let was_in_subquery = std::mem::replace(&mut self.is_in_subquery, true);
         let Subquery { branch, kind, outer, .. } = subquery;
         let (described, is_shown) = (self.subplans.len(), kind.is_in_expression());
+        let shape = (!is_shown).then(|| Shape::of(&branch.body));
         let start = self.code.begin_fragment();
         let sink = std::mem::take(&mut self.sink);
         let nested = self.nested.take();
@@ -69,8 +71,10 @@ impl Compiler<'_> {
         self.sink = sink;
         self.end_repeated(around);
         self.is_in_subquery = was_in_subquery;
-        if !is_shown {
-            self.subplans.truncate(described);
+        if let Some(shape) = shape {
+            let number = self.code.fragment_count();
+            let mut plans = self.subplans.drain(described..).map(|(_, plan)| plan);
+            self.kept_plans.extend(shape.plan(&mut plans).map(|plan| (number, plan)));
         }
         let (result, spool) = compiled?;
         Ok(self.code.end_fragment(start, FragmentResult { outer, result, spool, done }))
