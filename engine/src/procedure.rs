@@ -21,4 +21,5 @@ pub mod ir;
 mod join_table;
 pub mod listing;
 mod look_ahead;
+mod spilled_join;
 mod spool;

@@ -145,7 +145,39 @@ impl SpillFile {
         std::iter::from_fn(|| reader.next(self).transpose()).collect()
     }
 
-    fn write_bytes(&mut self, bytes: &[u8]) -> Result<Block> {
+    /// Appends a row to bytes, after its length.
+    ///
+    /// # Errors
+    /// See the module head.
+    pub fn encode_row(&mut self, row: &[Value], out: &mut Vec<u8>) -> Result<()> {
+        self.coder.write_row(row, out)
+    }
+
+    /// The values of a row that this file has encoded, without the length.
+    ///
+    /// # Errors
+    /// See the module head.
+    pub fn decode_row(&self, bytes: &[u8]) -> Result<Row> {
+        self.coder.read_row(bytes).ok_or_else(damaged)
+    }
+
+    /// The bytes of a block.
+    ///
+    /// # Errors
+    /// See the module head.
+    pub fn read_bytes(&self, block: Block, into: &mut Vec<u8>) -> Result<()> {
+        let Block { offset, length } = block;
+        memory::check(length.saturating_sub(into.capacity()))?;
+        into.resize(length, 0);
+        guest::spend_for(length / BYTES_PER_UNIT)?;
+        self.file.read_exact_at(into, offset).map_err(|error| failed("read", &error))
+    }
+
+    /// Writes bytes as a block, which belongs to no tape.
+    ///
+    /// # Errors
+    /// See the module head.
+    pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<Block> {
         let length = bytes.len();
         let end = self.end + length as u64;
         if let Some(limit) = self.limit.filter(|limit| end > *limit) {
@@ -200,24 +232,20 @@ impl TapeReader {
     /// See the module head.
     pub fn next(&mut self, file: &SpillFile) -> Result<Option<Row>> {
         if self.at == self.block.len() {
-            let Some(Block { offset, length }) = self.blocks.next() else {
+            let Some(block) = self.blocks.next() else {
                 self.block = Vec::new();
                 self.at = 0;
                 return Ok(None);
             };
-            memory::check(length.saturating_sub(self.block.capacity()))?;
-            self.block.resize(length, 0);
-            file.file.read_exact_at(&mut self.block, offset).map_err(|error| failed("read", &error))?;
+            file.read_bytes(block, &mut self.block)?;
             self.at = 0;
         }
-        let damaged = || Error::input(sqlstate::IO_ERROR, "a temporary file is damaged").uncatchable();
         let rest = &self.block[self.at..];
         let (prefix, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
         let length = u32::from_le_bytes(*prefix) as usize;
         let row = rest.get(..length).ok_or_else(damaged)?;
         self.at += 4 + length;
-        guest::spend_for(length / BYTES_PER_UNIT)?;
-        file.coder.read_row(row).map(Some).ok_or_else(damaged)
+        file.decode_row(row).map(Some)
     }
 }
 
@@ -238,6 +266,11 @@ pub fn held_bytes(row: &[Value]) -> usize {
 /// Whether less is left of a disk than the logs should have.
 fn is_too_full(bytes: u64, available: u64) -> bool {
     available < (bytes / 20).min(KEPT_FOR_LOGS)
+}
+
+#[cold]
+fn damaged() -> Error {
+    Error::input(sqlstate::IO_ERROR, "a temporary file is damaged").uncatchable()
 }
 
 fn full(detail: &str) -> Error {

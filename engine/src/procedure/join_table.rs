@@ -1,8 +1,8 @@
 //! Join tables: rows of one side of a join, found again by the values that they are joined on.
 //!
 //! The hash table of a hash join (Shapiro, "Join Processing in Database Systems with Large Main Memories",
-//! TODS 1986), held in memory as a whole. Rows under one key come in the order in which they were kept. For a
-//! full join each row says whether it has found one of the other side.
+//! TODS 1986). Rows under one key come in the order in which they were kept. For a full join each row says
+//! whether it has found one of the other side. Beyond `work_mem` all rows go to a file (`spilled_join`).
 //!
 //! A row costs no allocation of its own: its key and its bytes stand in one buffer with those of all
 //! others, and what is looked up is the hash of the key, then the key of the first row under it.
@@ -11,9 +11,13 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 use hashbrown::{HashSet, HashTable};
+use hyades_types::environment::WorkMemory;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::key;
 use hyades_types::value::Value;
+
+use super::spilled_join::SpilledJoin;
+use crate::spill::held_bytes;
 
 /// What is kept of a row.
 pub(crate) struct JoinedRow<'t> {
@@ -34,6 +38,8 @@ struct Kept {
     /// The next one under the same key; [`NO_ROW`] after the last.
     next: u32,
     is_joined: bool,
+    /// Whether its key has no NULL.
+    is_found: bool,
 }
 
 const NO_ROW: u32 = u32::MAX;
@@ -58,11 +64,18 @@ pub(crate) struct JoinTable {
     known: HashSet<Box<[u8]>, RandomState>,
     /// For keys that are looked up.
     key: Vec<u8>,
+    /// Estimated bytes of the rows.
+    held: usize,
+    /// All rows, when they have become too many.
+    spilled: Option<Box<SpilledJoin>>,
 }
+
+/// What a row takes besides its bytes and values.
+const ROW_BYTES: usize = size_of::<Kept>() + 2 * size_of::<Chain>();
 
 impl JoinTable {
     pub(crate) fn len(&self) -> usize {
-        self.rows.len()
+        self.spilled.as_ref().map_or(self.rows.len(), |spilled| spilled.len())
     }
 
     pub(crate) fn clear(&mut self) {
@@ -71,6 +84,8 @@ impl JoinTable {
         self.values.clear();
         self.chains.clear();
         self.known.clear();
+        self.held = 0;
+        self.spilled = None;
     }
 
     /// Holds no memory any more.
@@ -87,21 +102,32 @@ impl JoinTable {
         key: &[Value],
         (row_key, row): (&[u8], &[u8]),
         values: &[Value],
+        work: &WorkMemory,
     ) -> Result<()> {
-        let number = self.rows.len().try_into().ok().filter(|number| *number != NO_ROW);
+        let number = self.len().try_into().ok().filter(|number| *number != NO_ROW);
         let number = number.ok_or_else(|| too_large("a join can keep at most 4294967295 rows"))?;
         let is_found = encode(key, &mut self.key);
         let length = |bytes: &[u8]| {
             u32::try_from(bytes.len()).map_err(|_| too_large("a join can keep rows of at most 4 GiB"))
         };
-        let start = self.bytes.len();
         let (key_bytes, row_key_bytes, row_bytes) = (length(&self.key)?, length(row_key)?, length(row)?);
+        if let Some(spilled) = &mut self.spilled {
+            let hash = is_found.then(|| self.hasher.hash_one(self.key.as_slice()));
+            return spilled.keep(hash, (&self.key, row_key, row), values);
+        }
+        let start = self.bytes.len();
         self.bytes.extend_from_slice(&self.key);
         self.bytes.extend_from_slice(row_key);
         self.bytes.extend_from_slice(row);
         self.values.extend_from_slice(values);
         self.width = values.len();
-        self.rows.push(Kept { start, key_bytes, row_key_bytes, row_bytes, next: NO_ROW, is_joined: false });
+        let next = NO_ROW;
+        self.rows.push(Kept { start, key_bytes, row_key_bytes, row_bytes, next, is_joined: false, is_found });
+        let of_values = if values.is_empty() { 0 } else { held_bytes(values) };
+        self.held += ROW_BYTES + self.bytes.len() - start + of_values;
+        if self.held > work.bytes {
+            return self.spill(work);
+        }
         if !is_found {
             return Ok(());
         }
@@ -117,6 +143,25 @@ impl JoinTable {
                 self.chains.insert_unique(hash, chain, |chain| chain.hash);
             }
         }
+        Ok(())
+    }
+
+    /// Puts all rows into a file.
+    #[cold]
+    fn spill(&mut self, work: &WorkMemory) -> Result<()> {
+        let mut spilled = SpilledJoin::create(work)?;
+        for (number, kept) in self.rows.iter().enumerate() {
+            let key = &self.bytes[kept.start..][..kept.key_bytes as usize];
+            let hash = kept.is_found.then(|| self.hasher.hash_one(key));
+            let row_key = &self.bytes[kept.start + key.len()..][..kept.row_key_bytes as usize];
+            let row = &self.bytes[kept.start + key.len() + row_key.len()..][..kept.row_bytes as usize];
+            spilled.keep(hash, (key, row_key, row), &self.values[number * self.width..][..self.width])?;
+        }
+        self.spilled = Some(Box::new(spilled));
+        self.rows = Vec::new();
+        self.bytes = Vec::new();
+        self.values = Vec::new();
+        self.chains = HashTable::new();
         Ok(())
     }
 
@@ -136,46 +181,66 @@ impl JoinTable {
     }
 
     /// The number of the first row under this key.
-    pub(crate) fn first(&mut self, key: &[Value]) -> Option<u32> {
+    pub(crate) fn first(&mut self, key: &[Value]) -> Result<Option<u32>> {
         if !encode(key, &mut self.key) {
-            return None;
+            return Ok(None);
         }
         let hash = self.hasher.hash_one(self.key.as_slice());
+        if let Some(spilled) = &mut self.spilled {
+            return spilled.find(hash, &self.key, 0);
+        }
         let is_it = |chain: &Chain| chain.is_of(hash, &self.key, &self.rows, &self.bytes);
-        self.chains.find(hash, is_it).map(|chain| chain.first)
+        Ok(self.chains.find(hash, is_it).map(|chain| chain.first))
     }
 
     /// The number of the row under the same key that comes after this one.
-    pub(crate) fn following(&self, number: u32) -> Option<u32> {
-        Some(self.rows.get(number as usize)?.next).filter(|next| *next != NO_ROW)
+    pub(crate) fn following(&mut self, number: u32) -> Result<Option<u32>> {
+        if let Some(spilled) = &mut self.spilled {
+            let Some(key) = spilled.key_of(number)? else { return Ok(None) };
+            let hash = self.hasher.hash_one(key.as_slice());
+            return number.checked_add(1).map_or(Ok(None), |next| spilled.find(hash, &key, next));
+        }
+        let kept = self.rows.get(number as usize);
+        Ok(kept.map(|kept| kept.next).filter(|next| *next != NO_ROW))
     }
 
     /// The first row from this number on that has found none of the other side.
     pub(crate) fn unjoined(&self, from: u32) -> Option<u32> {
+        if let Some(spilled) = &self.spilled {
+            return spilled.unjoined(from);
+        }
         let found = self.rows.get(from as usize..)?.iter().position(|row| !row.is_joined)?;
         u32::try_from(found).ok().and_then(|found| from.checked_add(found))
     }
 
     pub(crate) fn note_joined(&mut self, number: u32) {
-        if let Some(row) = self.rows.get_mut(number as usize) {
+        if let Some(spilled) = &mut self.spilled {
+            spilled.note_joined(number);
+        } else if let Some(row) = self.rows.get_mut(number as usize) {
             row.is_joined = true;
         }
     }
 
     pub(crate) fn forget_joined(&mut self) {
+        if let Some(spilled) = &mut self.spilled {
+            spilled.forget_joined();
+        }
         self.rows.iter_mut().for_each(|row| row.is_joined = false);
     }
 
-    pub(crate) fn row(&self, number: u32) -> Option<JoinedRow<'_>> {
-        let kept = self.rows.get(number as usize)?;
+    pub(crate) fn row(&mut self, number: u32) -> Result<Option<JoinedRow<'_>>> {
+        if let Some(spilled) = &mut self.spilled {
+            return spilled.row(number);
+        }
+        let Some(kept) = self.rows.get(number as usize) else { return Ok(None) };
         let row_key = kept.start + kept.key_bytes as usize;
         let row = row_key + kept.row_key_bytes as usize;
         let first = number as usize * self.width;
-        Some(JoinedRow {
+        Ok(Some(JoinedRow {
             row_key: &self.bytes[row_key..row],
             row: &self.bytes[row..row + kept.row_bytes as usize],
             values: &self.values[first..first + self.width],
-        })
+        }))
     }
 }
 
@@ -208,49 +273,116 @@ fn encode(values: &[Value], key: &mut Vec<u8>) -> bool {
 mod tests {
     use super::*;
 
+    /// Memory for everything, for some rows, for none.
+    const SIZES: [usize; 4] = [usize::MAX, 100_000, 3000, 1];
+
+    fn work(bytes: usize) -> WorkMemory {
+        WorkMemory { bytes, ..WorkMemory::default() }
+    }
+
     fn numbers(table: &mut JoinTable, key: &[Value]) -> Vec<u32> {
         let mut found = Vec::new();
-        let mut next = table.first(key);
+        let mut next = table.first(key).unwrap();
         while let Some(number) = next {
             found.push(number);
-            next = table.following(number);
+            next = table.following(number).unwrap();
         }
         found
     }
 
-    #[test]
-    fn rows_come_in_order_and_null_finds_nothing() {
-        let mut table = JoinTable::default();
-        let keys = [Value::Integer(1), Value::Null, Value::Integer(2), Value::Integer(1), Value::Null];
-        for (at, key) in keys.iter().enumerate() {
-            let row = [u8::try_from(at).unwrap()];
-            table.keep(std::slice::from_ref(key), (&[], &row), std::slice::from_ref(key)).unwrap();
-        }
-        assert_eq!(numbers(&mut table, &[Value::Integer(1)]), [0, 3]);
-        assert_eq!(numbers(&mut table, &[Value::Integer(2)]), [2]);
-        assert!(numbers(&mut table, &[Value::Integer(3)]).is_empty());
-        assert!(numbers(&mut table, &[Value::Null]).is_empty());
-        let found = table.row(3).unwrap();
-        assert_eq!((found.row, found.values), (&[3_u8][..], &[Value::Integer(1)][..]));
-        table.note_joined(0);
-        table.note_joined(2);
+    fn unjoined(table: &JoinTable) -> Vec<u32> {
         let mut unjoined = Vec::new();
         let mut next = table.unjoined(0);
         while let Some(number) = next {
             unjoined.push(number);
             next = table.unjoined(number + 1);
         }
-        assert_eq!(unjoined, [1, 3, 4]);
-        table.clear();
-        assert_eq!(table.first(&[Value::Integer(1)]), None);
+        unjoined
+    }
+
+    #[test]
+    fn rows_come_in_order_and_null_finds_nothing() {
+        for bytes in SIZES {
+            let mut table = JoinTable::default();
+            let keys = [Value::Integer(1), Value::Null, Value::Integer(2), Value::Integer(1), Value::Null];
+            for (at, key) in keys.iter().enumerate() {
+                let row = [u8::try_from(at).unwrap()];
+                let key = std::slice::from_ref(key);
+                table.keep(key, (&[], &row), key, &work(bytes)).unwrap();
+            }
+            assert_eq!(table.spilled.is_some(), bytes == 1);
+            assert_eq!(numbers(&mut table, &[Value::Integer(1)]), [0, 3]);
+            assert_eq!(numbers(&mut table, &[Value::Integer(2)]), [2]);
+            assert!(numbers(&mut table, &[Value::Integer(3)]).is_empty());
+            assert!(numbers(&mut table, &[Value::Null]).is_empty());
+            let found = table.row(3).unwrap().unwrap();
+            assert_eq!((found.row, found.values), (&[3_u8][..], &[Value::Integer(1)][..]));
+            assert!(table.row(5).unwrap().is_none());
+            table.note_joined(0);
+            table.note_joined(2);
+            assert_eq!(unjoined(&table), [1, 3, 4]);
+            table.forget_joined();
+            assert_eq!(unjoined(&table), [0, 1, 2, 3, 4]);
+            table.clear();
+            assert_eq!(table.first(&[Value::Integer(1)]).unwrap(), None);
+        }
     }
 
     #[test]
     fn all_rows_stand_under_no_key() {
-        let mut table = JoinTable::default();
-        for _ in 0..3 {
-            table.keep(&[], (&[], &[]), &[]).unwrap();
+        for bytes in SIZES {
+            let mut table = JoinTable::default();
+            let count: u32 = 2000;
+            for number in 0..count {
+                let row_key = number.to_be_bytes();
+                table.keep(&[], (&row_key, &[]), &[], &work(bytes)).unwrap();
+            }
+            assert_eq!(table.spilled.is_some(), bytes < usize::MAX);
+            assert_eq!(numbers(&mut table, &[]), (0..count).collect::<Vec<u32>>());
+            for number in (0..count).rev() {
+                let found = table.row(number).unwrap().unwrap();
+                assert_eq!((found.row_key, found.row), (&number.to_be_bytes()[..], &[][..]));
+            }
         }
-        assert_eq!(numbers(&mut table, &[]), [0, 1, 2]);
+    }
+
+    /// Many rows under many keys, a few of them under one, and rows of all lengths.
+    #[test]
+    fn what_is_found_does_not_depend_on_memory() {
+        let key = |at: usize| match at % 10 {
+            0 => Value::Null,
+            1..=3 => Value::text("often"),
+            _ => Value::text(format!("key {}", at * 7919 % 1500)),
+        };
+        let row = |at: usize| vec![at as u8; at * 31 % 5000 / (1 + at % 17)];
+        let values = |at: usize| [key(at), Value::BigInt(at as i64)];
+        let tables = SIZES.map(|bytes| {
+            let mut table = JoinTable::default();
+            for at in 0..6000 {
+                table.keep(&[key(at)], (&[], &row(at)), &values(at), &work(bytes)).unwrap();
+            }
+            table
+        });
+        let [mut in_memory, spilled @ ..] = tables;
+        assert!(in_memory.spilled.is_none());
+        for mut table in spilled {
+            assert!(table.spilled.is_some());
+            for wanted in (0..1500).map(|at| Value::text(format!("key {at}"))).chain([Value::text("often")]) {
+                let wanted = [wanted];
+                let found = numbers(&mut table, &wanted);
+                assert_eq!(found, numbers(&mut in_memory, &wanted));
+                for number in found {
+                    let at = number as usize;
+                    let shown = table.row(number).unwrap().unwrap();
+                    assert_eq!((shown.row, shown.values), (&row(at)[..], &values(at)[..]));
+                }
+            }
+            for number in [5999, 0, 17, 16, 4000] {
+                table.note_joined(number);
+                assert_eq!(table.row(number).unwrap().unwrap().row, row(number as usize));
+            }
+            let left = unjoined(&table);
+            assert_eq!((left.len(), left.contains(&17), left.contains(&18)), (5995, false, true));
+        }
     }
 }

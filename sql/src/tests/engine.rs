@@ -39,6 +39,8 @@ pub(crate) enum Trouble {
     Waits,
     /// The first run of each transaction ends with a stale plan, after it has done its work.
     StalePlans,
+    /// `work_mem` is one byte: everything that can goes to files.
+    LittleMemory,
 }
 
 pub(crate) struct TestEngine {
@@ -163,6 +165,9 @@ impl Work for TestWorker {
 
     fn run(&mut self, frame: &mut Frame, environment: &mut Environment, sink: &mut dyn RowSink) -> Flow<()> {
         self.wait()?;
+        if self.trouble == Trouble::LittleMemory {
+            environment.work_memory.bytes = 1;
+        }
         let outcome = self.inner.run(frame, environment, sink);
         // What has ended a transaction cannot begin again.
         self.is_past_end |= matches!(frame.request, Some(Request::EndTransaction { .. }));

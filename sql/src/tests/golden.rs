@@ -264,6 +264,12 @@ fn stale_plans_change_no_answer() {
     check_seeds(Trouble::StalePlans);
 }
 
+#[test]
+fn little_memory_changes_no_answer() {
+    check_scripts(Trouble::LittleMemory);
+    check_seeds(Trouble::LittleMemory);
+}
+
 /// Seeds of the scripts that are run with trouble and without.
 const TROUBLED_SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 

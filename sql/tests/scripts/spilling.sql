@@ -35,6 +35,22 @@ SELECT count(*), sum(device) FROM (SELECT device, note FROM reading INTERSECT SE
 SELECT count(*), sum(device) FROM (SELECT device FROM reading EXCEPT ALL SELECT id FROM reading) AS e;
 SELECT count(*), sum(device) FROM (SELECT device FROM reading INTERSECT ALL SELECT id / 2 FROM reading) AS e;
 
+-- Joins: tables and queries, full ones, rows that are found once, often and never, and NULLs.
+CREATE TABLE device (id integer, kind text, price numeric);
+INSERT INTO device SELECT n % 1500, CASE WHEN n % 7 = 0 THEN NULL ELSE repeat('kind ', n % 4) || n % 50 END, n / 8.0 FROM generate_series(1, 3000) AS n;
+SELECT count(*), sum(r.id), sum(d.price), md5(string_agg(r.id || ' ' || d.price, ',' ORDER BY r.id, d.price)) FROM reading r JOIN device d ON d.id = r.device;
+SELECT count(*), count(d.id), sum(r.id), sum(d.price) FROM reading r LEFT JOIN device d ON d.id = r.device AND d.kind > 'kind 2';
+SELECT count(*), count(d.id), count(r.id), sum(r.id), sum(d.price) FROM reading r FULL JOIN device d ON d.id = r.device + 1000 AND r.amount > 100;
+SELECT count(*), sum(a.id), sum(b.id) FROM reading a JOIN reading b ON a.note = b.note AND a.id < b.id;
+SELECT a.id, b.id, b.kind FROM reading a, (SELECT DISTINCT id, kind FROM device) AS b WHERE b.id = a.device AND a.id > 7990 ORDER BY a.id, b.kind;
+SELECT count(*) FROM reading r WHERE EXISTS (SELECT 1 FROM device d WHERE d.kind = r.note);
+SELECT count(*), sum((SELECT max(d.price) FROM device d WHERE d.id = r.device AND d.kind IS NOT NULL)) FROM reading r;
+SELECT r.id, d.price FROM reading r JOIN device d ON d.id = r.device ORDER BY r.id DESC, d.price LIMIT 3;
+SELECT count(*), sum(one.n), sum(other.m) FROM (reading r JOIN device d ON d.id = r.device) JOIN
+    (SELECT device, count(*) AS n FROM reading GROUP BY device) AS one ON one.device = d.id FULL JOIN
+    (SELECT id, count(*) AS m FROM device GROUP BY id) AS other ON other.id = one.device;
+DROP TABLE device;
+
 -- Of types that no argument can have, read more than once, changed while it is read.
 CREATE TYPE level AS ENUM ('low', 'middle', 'high');
 SELECT level, count(*), min(id), max(levels) FROM (SELECT id, (enum_range(NULL::level))[1 + id % 3] AS level,

@@ -60,7 +60,7 @@ impl<T: Access> Run<'_, T> {
         let registers = parts.registers();
         let values = &self.frame.registers[usize::from(registers.start)..usize::from(registers.end)];
         let table = &mut self.frame.joins[usize::from(join)];
-        table.keep(&key, (row_key, row), values)?;
+        table.keep(&key, (row_key, row), values, &self.environment.work_memory)?;
         self.frame.emitted = key;
         memory::check(0)
     }
@@ -74,12 +74,12 @@ impl<T: Access> Run<'_, T> {
         end: Label,
     ) -> Flow<Next> {
         let found = match self.joined_number(position)? {
-            Some(number) => self.frame.joins[usize::from(join)].following(number),
+            Some(number) => self.frame.joins[usize::from(join)].following(number)?,
             None => {
                 let key = self.join_key(key)?;
                 let found = self.frame.joins[usize::from(join)].first(&key);
                 self.frame.emitted = key;
-                found
+                found?
             }
         };
         self.show_joined(join, found, position, parts, end)
@@ -122,8 +122,8 @@ impl<T: Access> Run<'_, T> {
         parts: &JoinedParts,
         end: Label,
     ) -> Flow<Next> {
-        let table = &self.frame.joins[usize::from(join)];
-        let Some((number, kept)) = found.and_then(|number| Some((number, table.row(number)?))) else {
+        let Some(number) = found else { return Ok(Next::Label(end)) };
+        let Some(kept) = self.frame.joins[usize::from(join)].row(number)? else {
             return Ok(Next::Label(end));
         };
         let registers = parts.registers();
