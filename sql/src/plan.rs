@@ -134,6 +134,7 @@ pub(crate) enum SchemaCommand {
         uniques: Vec<WantedUnique>,
         /// Of the tables that it is like.
         indexes: Vec<CopiedIndex>,
+        comments: Vec<CopiedComments>,
         on_commit: OnCommit,
     },
     CreateIndex(WantedIndex),
@@ -370,9 +371,39 @@ impl WantedIndex {
 pub(crate) struct CopiedIndex {
     /// The other table's.
     pub(crate) index: IndexDefinition,
-    /// The names of its columns.
-    pub(crate) columns: Vec<String>,
+    pub(crate) keys: Vec<CopiedKey>,
     pub(crate) included: Vec<String>,
+    /// The columns that its condition reads.
+    pub(crate) conditions: Vec<String>,
+    /// It has the other's comment.
+    pub(crate) has_comment: bool,
+    /// The other table.
+    pub(crate) from: Arc<TableDefinition>,
+}
+
+/// What such an index is on.
+#[derive(Clone, Debug)]
+pub(crate) enum CopiedKey {
+    Column(String),
+    /// A column that is there for the index only, and the columns that it reads.
+    Computed(Box<ColumnDefinition>, Vec<String>),
+}
+
+impl CopiedKey {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            CopiedKey::Column(name) => name,
+            CopiedKey::Computed(column, _) => &column.name,
+        }
+    }
+}
+
+/// The comments on parts of a table, for another one that is like it.
+#[derive(Clone, Debug)]
+pub(crate) struct CopiedComments {
+    pub(crate) from: Arc<Table>,
+    pub(crate) of_checks: bool,
+    pub(crate) of_keys: bool,
 }
 
 /// What an index is on.

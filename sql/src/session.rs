@@ -30,6 +30,7 @@ mod analysis;
 mod checkpoint_command;
 mod column_changes;
 mod comment_commands;
+mod copied_parts;
 mod copy_binary;
 mod copy_feed;
 mod copy_fields;

@@ -137,6 +137,7 @@ impl Compiler<'_> {
             sequences,
             uniques,
             indexes,
+            comments: Vec::new(),
             on_commit,
         })
     }

@@ -4,23 +4,29 @@
 //!
 //! Reference: transformTableLikeClause of PostgreSQL 15's `parse_utilcmd.c`.
 
-use hyades_types::definition::{ColumnDefinition, Identity, IndexDefinition, TableDefinition};
+use std::sync::Arc;
+
+use hyades_types::definition::{
+    ColumnDefinition, Identity, IndexDefinition, SequenceDefinition, TableDefinition, TableName,
+};
 use hyades_types::error::{Error, Result};
 use hyades_types::identifier::quoted_identifier;
+use hyades_types::sequence::written_name;
 use hyades_types::value::SqlType;
 
-use super::{Compiler, compile_for, unsupported};
-use crate::plan::{Action, CopiedIndex, Plan, SchemaCommand};
+use super::{Compiler, compile_for};
+use crate::plan::{Action, CopiedComments, CopiedIndex, CopiedKey, Plan, SchemaCommand};
 use crate::statement::{CreateTableLike, LikeClause, LikeParts};
 
 impl Compiler<'_> {
     pub(super) fn create_table_like(&mut self, create: &CreateTableLike) -> Result<Plan> {
         let mut text = String::new();
         let (mut copied, mut defaults) = (Vec::new(), Vec::new());
+        let mut copied_comments = Vec::new();
         let mut done = 0;
         for LikeClause { start, end, table, position, parts } in &create.clauses {
-            let found = self.named_table(table).map_err(|error| error.with_position(*position));
-            let definition = found?.definition();
+            let found = self.named_table(table).map_err(|error| error.with_position(*position))?;
+            let definition = found.definition();
             text.push_str(&create.text[done..*start]);
             text.push_str(&self.written_out(&definition, *parts).join(", "));
             done = *end;
@@ -32,16 +38,19 @@ impl Compiler<'_> {
             }
             if parts.indexes {
                 let indexes = definition.indexes.iter().filter(|index| !index.is_constraint);
-                for index in indexes {
-                    copied.push(copied_index(&definition, index)?);
-                }
+                copied.extend(indexes.map(|index| copied_index(&definition, index, parts.comments)));
+            }
+            if parts.comments {
+                let (of_checks, of_keys) = (parts.constraints, parts.indexes);
+                copied_comments.push(CopiedComments { from: Arc::clone(&found), of_checks, of_keys });
             }
         }
         text.push_str(&create.text[done..]);
         let mut plan = compile_for(&text, self.binder.context, &[], &mut Vec::new(), self.purpose)
             .map_err(Error::without_position)?;
-        if let Action::Schema(SchemaCommand::Create { definition, indexes, .. }) = &mut plan.action {
-            *indexes = copied;
+        if let Action::Schema(SchemaCommand::Create { definition, indexes, comments, .. }) = &mut plan.action
+        {
+            (*indexes, *comments) = (copied, copied_comments);
             for (name, default) in defaults {
                 // As it was written, which the catalog shows.
                 if let Some(at) = definition.column_index(&name) {
@@ -79,6 +88,19 @@ impl Compiler<'_> {
         elements
     }
 
+    /// The options of an identity column's sequence.
+    fn options_written(&self, column: &ColumnDefinition) -> String {
+        let drawn = column.default.as_deref().and_then(|default| default.split('\'').nth(1));
+        let named = drawn.and_then(|name| written_name(&name.replace("\"\"", "\"")).ok());
+        let Some((Some(schema), name)) = named else { return String::new() };
+        let Some(sequence) = self.binder.context.tables.sequence(&TableName { schema, name }) else {
+            return String::new();
+        };
+        let SequenceDefinition { start, increment, least, greatest, cycles, .. } = sequence.definition;
+        let cycle = if cycles { "CYCLE" } else { "NO CYCLE" };
+        format!(" (START WITH {start} INCREMENT BY {increment} MINVALUE {least} MAXVALUE {greatest} {cycle})")
+    }
+
     fn column_written(&self, column: &ColumnDefinition, parts: LikeParts) -> String {
         let mut text = format!("{} {}", quoted_identifier(&column.name), type_written(column.sql_type));
         match (column.identity, &column.generation) {
@@ -87,7 +109,7 @@ impl Compiler<'_> {
                     Identity::Always => "ALWAYS",
                     Identity::ByDefault => "BY DEFAULT",
                 };
-                text.push_str(&format!(" GENERATED {when} AS IDENTITY"));
+                text.push_str(&format!(" GENERATED {when} AS IDENTITY{}", self.options_written(column)));
             }
             (None, Some(generation)) if parts.generated => {
                 text.push_str(&format!(" GENERATED ALWAYS AS ({}) STORED", generation.expression));
@@ -114,18 +136,25 @@ fn type_written(sql_type: SqlType) -> String {
     format!("{}.{}{brackets}", quoted_identifier(&definition.schema), quoted_identifier(&definition.name))
 }
 
-fn copied_index(table: &TableDefinition, index: &IndexDefinition) -> Result<CopiedIndex> {
-    let is_computed = |column: u16| table.columns[usize::from(column)].indexed().is_some();
-    if index.predicate.is_some() || index.key_columns().any(is_computed) {
-        return unsupported(format!(
-            "LIKE ... INCLUDING INDEXES of \"{}\", which is partial or on an expression, is not supported yet",
-            index.name
-        ));
-    }
-    let name = |column: u16| table.columns[usize::from(column)].name.clone();
-    Ok(CopiedIndex {
+fn copied_index(table: &Arc<TableDefinition>, index: &IndexDefinition, has_comment: bool) -> CopiedIndex {
+    let name = |column: &u16| table.columns[usize::from(*column)].name.clone();
+    let key = |at: u16| {
+        let column = &table.columns[usize::from(at)];
+        match column.generation.as_ref().filter(|generation| generation.indexed.is_some()) {
+            Some(generation) => {
+                let read = generation.columns.iter().map(name).collect();
+                CopiedKey::Computed(Box::new(column.clone()), read)
+            }
+            None => CopiedKey::Column(column.name.clone()),
+        }
+    };
+    let conditions = index.predicate.iter().flat_map(|predicate| &predicate.columns);
+    CopiedIndex {
+        keys: index.key_columns().map(key).collect(),
+        included: index.included.iter().map(name).collect(),
+        conditions: conditions.map(name).collect(),
         index: index.clone(),
-        columns: index.key_columns().map(name).collect(),
-        included: index.included.iter().map(|column| name(*column)).collect(),
-    })
+        has_comment,
+        from: Arc::clone(table),
+    }
 }

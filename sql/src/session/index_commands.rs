@@ -20,7 +20,7 @@ use super::view_commands::refuse_view;
 use super::{Output, Session};
 use crate::compile::schema::check_ordered;
 use crate::compile::unsupported;
-use crate::plan::{CopiedIndex, WantedIndex, WantedKey, WantedUnique};
+use crate::plan::{WantedIndex, WantedKey, WantedUnique};
 use crate::statement::names::cut_name;
 use crate::statement::{DropIndex, QualifiedName, RenameIndex};
 
@@ -84,7 +84,12 @@ impl Session {
     }
 
     /// `table_columns_label`, with a number behind it if that is taken.
-    fn made_up_index(&self, definition: &TableDefinition, columns: &[String], label: &str) -> String {
+    pub(super) fn made_up_index(
+        &self,
+        definition: &TableDefinition,
+        columns: &[String],
+        label: &str,
+    ) -> String {
         let labels =
             std::iter::once(label.to_owned()).chain((1u32..).map(|number| format!("{label}{number}")));
         let columns = joined(columns);
@@ -208,32 +213,6 @@ impl Session {
         for (columns, unique) in distinct {
             let index = self.unique_index(definition, &columns, &unique)?;
             definition.indexes.push(index);
-        }
-        Ok(())
-    }
-
-    /// The indexes that a table which is created has from one that it is like.
-    pub(super) fn copied_indexes(
-        &self,
-        definition: &mut TableDefinition,
-        copied: &[CopiedIndex],
-    ) -> Result<()> {
-        for CopiedIndex { index, columns, included: included_names } in copied {
-            let number = |name: &String| {
-                let at = definition.column_index(name).and_then(|at| u16::try_from(at).ok());
-                at.ok_or_else(|| Error::input(sqlstate::INTERNAL_ERROR, "a copied column is not there"))
-            };
-            let keys = index
-                .columns
-                .iter()
-                .zip(columns)
-                .map(|(key, name)| Ok(IndexColumn { column: number(name)?, ..*key }));
-            let keys = keys.collect::<Result<Vec<IndexColumn>>>()?;
-            let included = included_names.iter().map(number).collect::<Result<Vec<u16>>>()?;
-            let names: Vec<String> = columns.iter().chain(included_names).cloned().collect();
-            let name = self.made_up_index(definition, &names, "idx");
-            let id = self.new_table_id(&definition.name.schema);
-            definition.indexes.push(IndexDefinition { id, name, columns: keys, included, ..index.clone() });
         }
         Ok(())
     }

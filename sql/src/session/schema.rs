@@ -120,11 +120,19 @@ impl Session {
         }
         self.check_row_type_name(&definition.name)?;
         let changes = match command {
-            SchemaCommand::Create { foreign_keys, sequences, uniques, indexes, .. } => {
+            SchemaCommand::Create { foreign_keys, sequences, uniques, indexes, comments, .. } => {
                 let mut definition = definition;
                 self.created_uniques(&mut definition, uniques)?;
-                self.copied_indexes(&mut definition, indexes)?;
-                self.created(&definition, foreign_keys, sequences)?
+                let copied = self.copied_indexes(&mut definition, indexes)?;
+                let mut changes = self.created(&definition, foreign_keys, sequences)?;
+                let id = changes.iter().find_map(|change| match change {
+                    CatalogChange::CreateTable { id, .. } => Some(*id),
+                    _ => None,
+                });
+                if let Some(id) = id {
+                    changes.extend(self.copied_comments((id, &definition), comments, &copied));
+                }
+                changes
             }
             _ => self.created(&definition, &[], &[])?,
         };

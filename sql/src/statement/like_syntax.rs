@@ -63,7 +63,8 @@ fn clause(tokens: &mut Tokens<'_>) -> Result<LikeClause> {
             "identity" => &mut parts.identity,
             "generated" => &mut parts.generated,
             // Tables do not have these here.
-            "comments" | "statistics" | "storage" | "compression" => &mut ignored,
+            "comments" => &mut parts.comments,
+            "statistics" | "storage" | "compression" => &mut ignored,
             "all" => {
                 parts = LikeParts::all(is_included);
                 tokens.next();

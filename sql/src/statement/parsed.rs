@@ -604,6 +604,7 @@ pub(crate) struct LikeParts {
     pub(crate) indexes: bool,
     pub(crate) identity: bool,
     pub(crate) generated: bool,
+    pub(crate) comments: bool,
 }
 
 impl LikeParts {
@@ -615,6 +616,7 @@ impl LikeParts {
             indexes: is_included,
             identity: is_included,
             generated: is_included,
+            comments: is_included,
         }
     }
 }
