@@ -51,6 +51,8 @@ pub enum Question {
     RoutineArguments,
     /// Without.
     RoutineIdentity,
+    /// The default of the input of this number, from 1.
+    RoutineDefault,
     IsPublishable,
     /// The value of the session's setting of this name.
     Setting,

@@ -261,14 +261,33 @@ pub(super) fn arguments(system: &System, definition: &RoutineDefinition, with_de
         }
         let type_name = system.shown_type(parameter.sql_type);
         out.push_str(&type_name);
-        if let (true, Some(default)) = (with_defaults, &parameter.default) {
+        if let (true, Some(default)) = (with_defaults, default_of(system, parameter)) {
             out.push_str(" DEFAULT ");
-            let shown = default_shown(default.trim(), parameter.sql_type, &type_name);
-            out.push_str(&system.unqualified(&shown));
+            out.push_str(&default);
         }
         out
     };
     definition.parameters.iter().map(shown).collect::<Vec<String>>().join(", ")
+}
+
+fn default_of(system: &System, parameter: &RoutineParameter) -> Option<String> {
+    let default = parameter.default.as_ref()?;
+    let type_name = system.shown_type(parameter.sql_type);
+    Some(system.unqualified(&default_shown(default.trim(), parameter.sql_type, &type_name)))
+}
+
+/// `pg_get_function_arg_default` of the input of this number, from 1.
+pub(super) fn argument_default(
+    system: &System,
+    definition: &RoutineDefinition,
+    number: i64,
+) -> Option<String> {
+    let at = usize::try_from(number).ok()?.checked_sub(1)?;
+    let parameter = definition.parameters.get(at)?;
+    if !parameter.mode.is_input() {
+        return None;
+    }
+    default_of(system, parameter)
 }
 
 /// `pg_get_function_result`; none for a procedure.

@@ -53,6 +53,11 @@ impl System {
             Question::RoutineIdentity => {
                 or_null(routine(), |definition| text(definitions::arguments(self, definition, false)))
             }
+            Question::RoutineDefault => {
+                let number = arguments.get(1).and_then(Value::as_i64).unwrap_or(0);
+                let shown = |definition| definitions::argument_default(self, definition, number);
+                or_null(routine().and_then(shown), text)
+            }
             Question::Description => self.description(oid, arguments.get(1)),
             Question::Setting => Value::Null,
             Question::IsPublishable => {

@@ -35,6 +35,10 @@ macro_rules! catalog_functions {
         "pg_get_viewdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT, (OID, INT4) -> TEXT;
         "pg_get_ruledef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
     }
+    /// Of the view that a text names.
+    NamedViewDefinition: strict, CATALOG, system {
+        "pg_get_viewdef" => (TEXT) -> TEXT, (TEXT, BOOL) -> TEXT;
+    }
     ConstraintDefinition: strict, CATALOG, system {
         "pg_get_constraintdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
     }
@@ -51,6 +55,10 @@ macro_rules! catalog_functions {
     RoutineIdentity: strict, CATALOG, system {
         "pg_get_function_identity_arguments" => (OID) -> TEXT;
     }
+    /// The default of the input of this number.
+    RoutineDefault: strict, CATALOG, system {
+        "pg_get_function_arg_default" => (OID, INT4) -> TEXT;
+    }
     /// Of the name in a row; where it is the same for all rows, the session answers.
     SettingShown: strict, CATALOG, system {
         "current_setting" => (TEXT) -> TEXT;
@@ -62,7 +70,7 @@ macro_rules! catalog_functions {
     }
     /// Of objects that cannot be made: NULL, as PostgreSQL answers for a number that no such object has.
     NoDefinition: strict, NOTHING, system {
-        "pg_get_function_sqlbody" | "pg_get_statisticsobjdef_columns" => (OID) -> TEXT;
+        "pg_get_function_sqlbody" | "pg_get_statisticsobjdef" | "pg_get_statisticsobjdef_columns" => (OID) -> TEXT;
         "pg_get_triggerdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
         "pg_get_partkeydef" | "pg_get_partition_constraintdef" => (OID) -> TEXT;
     }

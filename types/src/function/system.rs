@@ -50,6 +50,12 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             let shown = |catalog: &Arc<dyn SystemCatalog>| catalog.shown(SystemType::RegRole, *owner);
             default_privileges(kind, &environment.catalog.as_ref().map(shown).unwrap_or_default())
         }
+        (Function::NamedViewDefinition, [Value::Text(name), rest @ ..]) if environment.catalog.is_some() => {
+            let Some(catalog) = &environment.catalog else { return Ok(Value::Null) };
+            let mut arguments = vec![Value::Oid(catalog.find(SystemType::RegClass, name)?)];
+            arguments.extend_from_slice(rest);
+            Ok(catalog.answer(Question::ViewDefinition, &arguments))
+        }
         (_, arguments) => match &environment.catalog {
             Some(catalog) => match (question_of(function), reference_of(function)) {
                 (Some(question), _) => match catalog.answer(question, arguments) {
@@ -141,6 +147,7 @@ fn question_of(function: Function) -> Option<Question> {
         Function::RoutineResult => Question::RoutineResult,
         Function::RoutineArguments => Question::RoutineArguments,
         Function::RoutineIdentity => Question::RoutineIdentity,
+        Function::RoutineDefault => Question::RoutineDefault,
         Function::IsPublishable => Question::IsPublishable,
         Function::Description => Question::Description,
         Function::SettingShown => Question::Setting,

@@ -1,0 +1,25 @@
+-- pg_get_viewdef of a name, defaults of arguments, and definitions of what there is none of.
+create table t (id integer primary key, a text);
+create view v as select id, a from t where id > 5;
+create view "Odd name" as select 1 as one;
+create schema s;
+create view s.w as select id from t;
+select pg_get_viewdef('v');
+select pg_get_viewdef('v', true);
+select pg_get_viewdef('v'::text, false);
+select pg_get_viewdef('public.v');
+select pg_get_viewdef('"Odd name"');
+select pg_get_viewdef('s.w', true);
+select pg_get_viewdef('V');
+select pg_get_viewdef('Odd name');
+select pg_get_viewdef('nowhere');
+select pg_get_viewdef('nothing.v');
+select pg_get_viewdef('t');
+select pg_get_viewdef(null::text);
+select viewname, pg_get_viewdef(viewname::text, true) from pg_views where schemaname = 'public' and viewname = 'v';
+create function f(a integer, out b text, c text default 'see', d numeric default 1.5, e date default null) language plpgsql as $$ begin b = c; end $$;
+select n, pg_get_function_arg_default('f'::regproc, n) from generate_series(0, 6) n;
+select pg_get_function_arg_default(0, 1);
+select pg_get_statisticsobjdef(0), pg_get_statisticsobjdef_columns(0), pg_get_function_sqlbody('f'::regproc);
+drop view s.w;
+drop schema s;
