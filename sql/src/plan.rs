@@ -247,6 +247,14 @@ pub(crate) enum AlterAction {
     AddUnique(WantedUnique),
     /// CREATE INDEX of what rows must compute.
     AddIndex(Box<WantedIndex>),
+    /// UNIQUE and PRIMARY KEY of an index that is there.
+    UseIndex {
+        name: Option<String>,
+        index: String,
+        is_primary: bool,
+        /// Where the constraint stands in the statement.
+        position: Option<u32>,
+    },
     AddForeignKey(WantedForeignKey),
     AddCheck(WantedCheck),
     ValidateConstraint(String),
@@ -283,6 +291,11 @@ pub(crate) enum AlterAction {
         column: String,
         identity: Option<Identity>,
         options: SequenceOptions,
+    },
+    /// When a foreign key is checked.
+    AlterConstraint {
+        name: String,
+        deferral: Deferral,
     },
     DropIdentity {
         column: String,

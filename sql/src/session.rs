@@ -46,6 +46,7 @@ mod drawing_defaults;
 mod foreign_key;
 mod identity_columns;
 mod index_commands;
+mod index_constraints;
 mod index_expressions;
 mod listen_commands;
 mod listeners;

@@ -6,6 +6,7 @@
 //! The rest goes through sqlparser (`query`), whose errors are turned into PostgreSQL's `syntax error at or
 //! near`.
 
+pub(crate) mod alteration_syntax;
 mod comment_syntax;
 pub(crate) mod control;
 pub(crate) mod copy_syntax;
@@ -20,6 +21,7 @@ pub(crate) mod locking;
 mod missing;
 pub(crate) mod names;
 mod parsed;
+pub(crate) mod places;
 mod plain_words;
 pub(crate) mod query;
 pub(crate) mod reference_syntax;

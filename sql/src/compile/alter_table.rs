@@ -18,9 +18,11 @@ use super::storage_parameter::check_storage_parameter;
 use super::{Compiler, unsupported};
 use crate::bind::types;
 use crate::plan::{AlterAction, NewColumn, SchemaCommand, WantedForeignKey};
+use crate::statement::alteration_syntax::{
+    IdentityChange, constraint_change, constraint_position, identity_change,
+};
 use crate::statement::names::fold;
 use crate::statement::query::loose_default;
-use crate::statement::sequence_syntax::{IdentityChange, identity_change};
 
 impl Compiler<'_> {
     pub(super) fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<SchemaCommand> {
@@ -144,6 +146,9 @@ impl Compiler<'_> {
             Do::SetNotNull => AlterAction::SetNullable { column, is_nullable: false },
             Do::DropNotNull => AlterAction::SetNullable { column, is_nullable: true },
             Do::SetDefault { value } => {
+                if let Some(deferral) = constraint_change(self.binder.sql, value)? {
+                    return Ok(AlterAction::AlterConstraint { name: column, deferral });
+                }
                 if let Some(change) = identity_change(self.binder.sql, value)? {
                     return Ok(match change {
                         IdentityChange::Set(identity, options) => {
@@ -180,6 +185,15 @@ impl Compiler<'_> {
                 Ok(AlterAction::AddForeignKey(foreign_key))
             }
             TableConstraint::Unique(unique) => Ok(AlterAction::AddUnique(self.unique(unique)?)),
+            TableConstraint::UniqueUsingIndex(using) | TableConstraint::PrimaryKeyUsingIndex(using) => {
+                if using.characteristics.as_ref().is_some_and(|own| own.deferrable == Some(true)) {
+                    return unsupported("deferrable unique constraints are not supported yet");
+                }
+                let (name, index) = (using.name.as_ref().map(fold), fold(&using.index_name));
+                let is_primary = matches!(constraint, TableConstraint::PrimaryKeyUsingIndex(_));
+                let position = constraint_position(self.binder.sql, &using.index_name, name.is_some());
+                Ok(AlterAction::UseIndex { name, index, is_primary, position })
+            }
             TableConstraint::Check(check) => {
                 Ok(AlterAction::AddCheck(wanted_check(check, None, is_not_valid)?))
             }
@@ -202,13 +216,17 @@ fn pass(action: &AlterAction) -> u8 {
         AlterAction::SetType { .. } => 1,
         AlterAction::AddColumn { .. } => 2,
         AlterAction::SetNullable { .. } | AlterAction::AddIdentity { .. } => 3,
-        AlterAction::AddPrimaryKey { .. } | AlterAction::AddUnique(_) | AlterAction::AddIndex(_) => 4,
+        AlterAction::AddPrimaryKey { .. }
+        | AlterAction::AddUnique(_)
+        | AlterAction::AddIndex(_)
+        | AlterAction::UseIndex { .. } => 4,
         AlterAction::AddForeignKey(_) | AlterAction::AddCheck(_) | AlterAction::SetDefault { .. } => 5,
         AlterAction::ValidateConstraint(_)
         | AlterAction::RenameTable(_)
         | AlterAction::RenameColumn { .. }
         | AlterAction::RenameConstraint { .. }
         | AlterAction::SetIdentity { .. }
+        | AlterAction::AlterConstraint { .. }
         | AlterAction::SetOwner(_)
         | AlterAction::Nothing => 6,
     }

@@ -45,7 +45,7 @@ use crate::bind::coerce;
 use crate::bind::tree::Source;
 use crate::plan::WantedForeignKey;
 use crate::statement::names::fold;
-use crate::statement::query::byte_offset;
+use crate::statement::places::byte_offset;
 use crate::statement::reference_syntax;
 
 /// A foreign key, as those see it that change the table which it references.

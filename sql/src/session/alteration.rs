@@ -12,7 +12,7 @@ use std::sync::Arc;
 use hyades_engine::db::{Flow, Interrupt};
 use hyades_engine::procedure::frame::{Message, RowSink};
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, IndexKind, TableDefinition};
+use hyades_types::definition::{CatalogChange, Deferral, IndexKind, TableDefinition, TableId};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::value::Value;
 use sqlparser::ast;
@@ -184,9 +184,14 @@ impl Session {
         let table = Arc::clone(&alteration.table);
         self.refuse_under_views(&table, action)?;
         let changes = match action {
-            AlterAction::AddPrimaryKey { name, columns } => added_key(&table, name.as_deref(), columns),
+            AlterAction::AddPrimaryKey { name, columns } => {
+                added_key(table.id(), &table.definition(), name.as_deref(), columns)
+            }
             AlterAction::AddUnique(unique) => self.added_unique(&table, unique),
             AlterAction::AddIndex(wanted) => self.added_index(alteration, wanted),
+            AlterAction::UseIndex { name, index, is_primary, position } => {
+                self.constraint_of_index(&table, (name.as_deref(), index, *position), *is_primary, output)
+            }
             AlterAction::AddForeignKey(foreign_key) => self.added_foreign_key(&table, foreign_key),
             AlterAction::AddCheck(wanted) => self.added_check(alteration, wanted),
             AlterAction::ValidateConstraint(name) => validated(alteration, name),
@@ -215,6 +220,7 @@ impl Session {
             AlterAction::DropIdentity { column, may_lack } => {
                 self.dropped_identity(&table, column, *may_lack, output)
             }
+            AlterAction::AlterConstraint { name, deferral } => altered_constraint(&table, name, *deferral),
             AlterAction::RenameTable(name) => self.renamed_table(&table, name),
             AlterAction::RenameColumn { from, to } => self.renamed_column(&table, from, to),
             AlterAction::RenameConstraint { from, to } => self.renamed_constraint(&table, from, to),
@@ -325,6 +331,24 @@ pub(super) fn no_constraint(definition: &TableDefinition, name: &str) -> Error {
     Error::input(sqlstate::UNDEFINED_OBJECT, message)
 }
 
+/// ALTER CONSTRAINT.
+fn altered_constraint(table: &Table, name: &str, deferral: Deferral) -> Result<Vec<CatalogChange>> {
+    let mut definition = TableDefinition::clone(&table.definition());
+    if !definition.has_constraint(name) {
+        return Err(no_constraint(&definition, name));
+    }
+    let Some(key) = definition.foreign_keys.iter_mut().find(|key| key.name == name) else {
+        let table = &definition.name.name;
+        let message =
+            format!("constraint \"{name}\" of relation \"{table}\" is not a foreign key constraint");
+        return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
+    };
+    if std::mem::replace(&mut key.deferral, deferral) == deferral {
+        return Ok(Vec::new());
+    }
+    Ok(vec![altered(table, definition)])
+}
+
 fn validated(alteration: &mut Alteration, name: &str) -> Result<Vec<CatalogChange>> {
     let mut definition = TableDefinition::clone(&alteration.table.definition());
     if let Some(key) = definition.foreign_key(name) {
@@ -348,8 +372,12 @@ fn validated(alteration: &mut Alteration, name: &str) -> Result<Vec<CatalogChang
     Ok(vec![altered(&alteration.table, definition)])
 }
 
-fn added_key(table: &Table, name: Option<&str>, columns: &[String]) -> Result<Vec<CatalogChange>> {
-    let definition = table.definition();
+pub(super) fn added_key(
+    id: TableId,
+    definition: &TableDefinition,
+    name: Option<&str>,
+    columns: &[String],
+) -> Result<Vec<CatalogChange>> {
     if let Some(missing) = columns.iter().find(|column| definition.column_index(column).is_none()) {
         return Err(Error::input(
             sqlstate::UNDEFINED_COLUMN,
@@ -362,9 +390,9 @@ fn added_key(table: &Table, name: Option<&str>, columns: &[String]) -> Result<Ve
             format!("multiple primary keys for table \"{}\" are not allowed", definition.name.name),
         ));
     }
-    let key = primary_key(&definition, name.map(str::to_owned), columns, IndexKind::Ordered)?;
+    let key = primary_key(definition, name.map(str::to_owned), columns, IndexKind::Ordered)?;
     for column in &key.columns {
         check_ordered(definition.columns[usize::from(*column)].sql_type)?;
     }
-    Ok(vec![CatalogChange::AddPrimaryKey { id: table.id(), primary_key: key }])
+    Ok(vec![CatalogChange::AddPrimaryKey { id, primary_key: key }])
 }

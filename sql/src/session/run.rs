@@ -137,10 +137,7 @@ impl Session {
         if let Some(running) = self.running.take() {
             return self.go_on(running, statement, parameters, output);
         }
-        self.gathered_before = self.environment.mark();
-        self.cursors.lock().begin_statement();
-        let sequences = self.environment.sequences.get_mut();
-        sequences.begin_statement(self.settings.is_read_only());
+        self.note_beginning();
         self.settle_names();
         self.worker.show_sequences(&mut self.environment);
         // One of many short ones might never look.
@@ -189,6 +186,14 @@ impl Session {
             Action::Execute { name, arguments } => self.execute_named(name, arguments, output),
             _ => self.utility_command(statement, &plan, output),
         }
+    }
+
+    /// What the statement may have to take back is noted from here on.
+    fn note_beginning(&mut self) {
+        self.gathered_before = self.environment.mark();
+        self.cursors.lock().begin_statement();
+        let sequences = self.environment.sequences.get_mut();
+        sequences.begin_statement(self.settings.is_read_only());
     }
 
     pub(super) fn start_query(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Result<QueryRun> {

@@ -9,7 +9,8 @@ use sqlparser::ast::{AccessExpr, Expr, ObjectName, ObjectNamePart};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use super::query::{byte_offset, parse_expression};
+use super::places::byte_offset;
+use super::query::parse_expression;
 
 const PACKED: char = '\0';
 

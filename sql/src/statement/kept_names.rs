@@ -15,7 +15,8 @@ use sqlparser::ast::{
 };
 
 use super::names::{fold, parts, quoted};
-use super::query::{self, byte_offset};
+use super::places::byte_offset;
+use super::query;
 
 /// What a name is one of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,6 @@ use super::tokens::Tokens;
 const MISSING: &[(&str, &str)] = &[
     ("attach partition", "ATTACH PARTITION"),
     ("detach partition", "DETACH PARTITION"),
-    ("alter constraint", "ALTER CONSTRAINT"),
     ("set unlogged", "SET UNLOGGED"),
     ("set logged", "SET LOGGED"),
     ("set statistics", "SET STATISTICS"),

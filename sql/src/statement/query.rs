@@ -15,12 +15,13 @@ use super::lexer::{Lexer, TokenKind, character_position, string_value, syntax_er
 use super::locking;
 use super::names::{positional_behind_named, split_arguments};
 use super::parsed::Statement;
+use super::places::byte_offset;
 use super::plain_words;
 use super::reference_syntax;
-use super::sequence_syntax;
 use super::split::{check_memory, too_deep};
 use super::substring_syntax;
 use super::table_as_syntax;
+use super::{alteration_syntax, sequence_syntax};
 
 /// How deep parentheses and subqueries may nest, as in PostgreSQL. The few forms that sqlparser tries anew on
 /// every level have a limit of their own (`split::survey`), because the time for them grows exponentially
@@ -138,7 +139,7 @@ fn with_parser<T>(
     let tokens = table_as_syntax::spell_out(join_strings(sql, tokens));
     let tokens = substring_syntax::respell(without_idle_from(plain_words::respell(tokens)));
     let tokens = element_target::pack(sql, tokens);
-    let tokens = sequence_syntax::pack_alterations(sql, sequence_syntax::pack(sql, locking::pack(tokens)));
+    let tokens = alteration_syntax::pack(sql, sequence_syntax::pack(sql, locking::pack(tokens)));
     let mut tokens = cursor_syntax::pack(reference_syntax::pack(tokens));
     // The parser would skip them at every look ahead.
     tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
@@ -282,19 +283,6 @@ fn error_at(sql: &str, location: Option<Location>) -> Error {
 /// The syntax error at what follows this place.
 pub(crate) fn error_after(sql: &str, end: Location) -> Error {
     error_at(sql, Some(end))
-}
-
-/// The byte offset of a line and column, both counted from 1, columns in characters.
-pub(crate) fn byte_offset(sql: &str, location: Location) -> usize {
-    let mut line_start = 0;
-    for _ in 1..location.line {
-        match sql[line_start..].find('\n') {
-            Some(length) => line_start += length + 1,
-            None => return sql.len(),
-        }
-    }
-    let column = usize::try_from(location.column.saturating_sub(1)).unwrap_or(usize::MAX);
-    sql[line_start..].char_indices().nth(column).map_or(sql.len(), |(at, _)| line_start + at)
 }
 
 /// The 1-based character position of a line and column; `None` for an unknown place.

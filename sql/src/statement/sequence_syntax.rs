@@ -1,15 +1,13 @@
 //! CREATE, ALTER and DROP SEQUENCE, and what sqlparser cannot read of identity columns: options in any order,
 //! and OVERRIDING in INSERT.
 
-use hyades_types::definition::Identity;
 use hyades_types::error::{Error, Result, sqlstate};
-use sqlparser::ast::{Expr, Value};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::lexer::{TokenKind, character_position};
 use super::parsed::{AlterSequence, CreateSequence, DropSequence, Overriding, SequenceOptions, Statement};
-use super::query::byte_offset;
+use super::places::byte_offset;
 use super::tokens::Tokens;
 
 fn unsupported<T>(what: &str) -> Result<T> {
@@ -82,72 +80,6 @@ pub(crate) fn identity_options(sql: &str, from: usize) -> Result<SequenceOptions
     Ok(options)
 }
 
-/// What ALTER COLUMN says of an identity column that is there.
-pub(crate) enum IdentityChange {
-    /// SET GENERATED, SET of options, RESTART.
-    Set(Option<Identity>, SequenceOptions),
-    Drop {
-        /// IF EXISTS.
-        may_lack: bool,
-    },
-}
-
-/// Marks the DEFAULT that [`pack_alterations`] puts in the place of an [`IdentityChange`].
-const ALTERED_IDENTITY: &str = "identity at ";
-
-/// What [`pack_alterations`] has taken from the text, if this value stands for such a thing.
-pub(crate) fn identity_change(sql: &str, value: &Expr) -> Result<Option<IdentityChange>> {
-    let Expr::Value(value) = value else { return Ok(None) };
-    let Value::Placeholder(mark) = &value.value else { return Ok(None) };
-    let Some(from) = mark.strip_prefix(ALTERED_IDENTITY) else { return Ok(None) };
-    let mut tokens = Tokens::new(sql)?;
-    tokens.skip_to(from.parse().unwrap_or(0));
-    let change = if tokens.accept("drop") {
-        tokens.expect("identity")?;
-        IdentityChange::Drop { may_lack: tokens.if_exists()? }
-    } else {
-        let (mut identity, mut options) = (None, SequenceOptions::default());
-        while altered_option(&mut tokens, &mut identity, &mut options)? {}
-        IdentityChange::Set(identity, options)
-    };
-    let is_whole = tokens.peek().is_symbol(",") || tokens.peek().is_symbol(";");
-    if !is_whole && tokens.peek().kind != TokenKind::End {
-        return tokens.error();
-    }
-    Ok(Some(change))
-}
-
-/// One more of `SET GENERATED {ALWAYS | BY DEFAULT}`, `SET option`, `RESTART [WITH number]`; false: there is
-/// none.
-fn altered_option(
-    tokens: &mut Tokens<'_>,
-    identity: &mut Option<Identity>,
-    options: &mut SequenceOptions,
-) -> Result<bool> {
-    let is_set = tokens.accept("set");
-    if !is_set && !tokens.peek().is_word("restart") {
-        return Ok(false);
-    }
-    let redundant = || Error::input(sqlstate::SYNTAX_ERROR, "conflicting or redundant options");
-    let position = character_position(tokens.sql, tokens.peek().start);
-    if is_set && tokens.accept("generated") {
-        let is_always = tokens.accept("always");
-        if !is_always {
-            tokens.expect("by")?;
-            tokens.expect("default")?;
-        }
-        let said = if is_always { Identity::Always } else { Identity::ByDefault };
-        return if put(identity, said) { Ok(true) } else { Err(redundant()) };
-    }
-    let word = tokens.peek().text.to_ascii_lowercase();
-    if is_set && matches!(word.as_str(), "as" | "owned" | "restart") {
-        let word = if word == "owned" { "owned_by" } else { &word };
-        let message = format!("sequence option \"{word}\" not supported here");
-        return Err(Error::input(sqlstate::SYNTAX_ERROR, message).with_position(position));
-    }
-    if option(tokens, options, false)? { Ok(true) } else { Err(redundant().with_position(position)) }
-}
-
 /// All options up to what is none. `is_statement`: those of a sequence on its own.
 fn options(tokens: &mut Tokens<'_>, is_statement: bool) -> Result<SequenceOptions> {
     let mut options = SequenceOptions::default();
@@ -162,11 +94,15 @@ fn options(tokens: &mut Tokens<'_>, is_statement: bool) -> Result<SequenceOption
 }
 
 /// Sets what was not set before; false if it was.
-fn put<T>(slot: &mut Option<T>, value: T) -> bool {
+pub(super) fn put<T>(slot: &mut Option<T>, value: T) -> bool {
     slot.replace(value).is_none()
 }
 
-fn option(tokens: &mut Tokens<'_>, options: &mut SequenceOptions, is_statement: bool) -> Result<bool> {
+pub(super) fn option(
+    tokens: &mut Tokens<'_>,
+    options: &mut SequenceOptions,
+    is_statement: bool,
+) -> Result<bool> {
     let word = tokens.peek().text.to_ascii_lowercase();
     if !is_option(&word) || (!is_statement && matches!(word.as_str(), "as" | "owned")) {
         return tokens.error();
@@ -215,7 +151,7 @@ fn option(tokens: &mut Tokens<'_>, options: &mut SequenceOptions, is_statement: 
     })
 }
 
-fn is_option(word: &str) -> bool {
+pub(super) fn is_option(word: &str) -> bool {
     const OPTIONS: [&str; 13] = [
         "as",
         "cache",
@@ -299,53 +235,7 @@ pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
     packed
 }
 
-/// Rewrites what sqlparser cannot read of ALTER COLUMN: what it says of an identity column becomes SET
-/// DEFAULT of a value that nobody can write ([`identity_change`] knows it).
-pub(super) fn pack_alterations(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let mut words = tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_)));
-    let is_alter = words.next().is_some_and(|token| is_word(token, "alter"));
-    if !is_alter || !words.next().is_some_and(|token| is_word(token, "table")) {
-        return tokens;
-    }
-    let mut packed: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
-    let mut rest = tokens.as_slice();
-    while let [first, behind @ ..] = rest {
-        packed.push(first.clone());
-        rest = behind;
-        if !is_word(first, "alter") {
-            continue;
-        }
-        let Some((mut column, mut behind)) = next(rest) else { continue };
-        if is_word(column, "column")
-            && let Some(name) = next(behind)
-        {
-            (column, behind) = name;
-        }
-        let Some((change, _)) = next(behind).filter(|_| alters_identity(behind)) else { continue };
-        packed.push(column.clone());
-        let mark = format!("{ALTERED_IDENTITY}{}", byte_offset(sql, change.span.start));
-        let value = [Token::make_keyword("SET"), Token::make_keyword("DEFAULT"), Token::Placeholder(mark)];
-        packed.extend(value.map(|token| TokenWithSpan { token, span: change.span }));
-        let end = behind.iter().position(|token| matches!(token.token, Token::Comma | Token::SemiColon));
-        rest = &behind[end.unwrap_or(behind.len())..];
-    }
-    packed
-}
-
-/// Whether what stands behind a column is about its being an identity column.
-fn alters_identity(behind: &[TokenWithSpan]) -> bool {
-    let Some((first, behind)) = next(behind) else { return false };
-    let Some((second, _)) = next(behind) else { return is_word(first, "restart") };
-    let is_option = || match &second.token {
-        Token::Word(word) => word.quote_style.is_none() && is_option(&word.value.to_ascii_lowercase()),
-        _ => false,
-    };
-    is_word(first, "restart")
-        || is_word(first, "drop") && is_word(second, "identity")
-        || is_word(first, "set") && (is_word(second, "generated") || is_option())
-}
-
-fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
+pub(super) fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
     matches!(&token.token, Token::Word(word)
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
 }
@@ -356,7 +246,7 @@ fn is_word_before(tokens: &[TokenWithSpan], wanted: &str) -> bool {
     before.nth(1).is_some_and(|token| is_word(token, wanted))
 }
 
-fn next(mut tokens: &[TokenWithSpan]) -> Option<(&TokenWithSpan, &[TokenWithSpan])> {
+pub(super) fn next(mut tokens: &[TokenWithSpan]) -> Option<(&TokenWithSpan, &[TokenWithSpan])> {
     while let [first, behind @ ..] = tokens {
         if !matches!(first.token, Token::Whitespace(_)) {
             return Some((first, behind));

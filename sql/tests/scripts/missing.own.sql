@@ -1,7 +1,6 @@
 -- what PostgreSQL has and this has not is named
 create table t (a int primary key, b int);
 alter table t attach partition p for values in (1);
-alter table t alter constraint t_a deferrable;
 alter table t set unlogged;
 alter table t alter a set statistics 3;
 set session authorization someone;

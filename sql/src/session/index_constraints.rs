@@ -1,0 +1,122 @@
+//! ALTER TABLE ... ADD CONSTRAINT ... USING INDEX: an index that is there becomes what a constraint says.
+//!
+//! A UNIQUE constraint is an index that says so. The primary key is no index of its own, but the way rows are
+//! kept: rows are put in its order, and the index goes.
+//!
+//! Reference: transformIndexConstraint of PostgreSQL's parse_utilcmd.c, ATExecAddIndexConstraint of
+//! tablecmds.c.
+
+use std::sync::Arc;
+
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{CatalogChange, IndexColumn, IndexDefinition, TableDefinition, TableName};
+use hyades_types::error::{Error, Result, SqlState, sqlstate};
+
+use super::alteration::{added_key, altered, duplicate_constraint};
+use super::{Output, Session};
+
+fn refused<T>(state: SqlState, message: String) -> Result<T> {
+    Err(Error::input(state, message))
+}
+
+/// Refuses an index that a constraint cannot be made of.
+fn check_index(definition: &TableDefinition, index: &IndexDefinition) -> Result<()> {
+    let name = &index.name;
+    if index.is_constraint {
+        let message = format!("index \"{name}\" is already associated with a constraint");
+        return refused(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+    }
+    let is_computed = |key: u16| definition.indexed_column(key).is_none();
+    let odd = index.columns.iter().position(|key| *key != IndexColumn::ascending(key.column));
+    let message = if !index.is_unique {
+        format!("\"{name}\" is not a unique index")
+    } else if index.key_columns().any(is_computed) {
+        format!("index \"{name}\" contains expressions")
+    } else if index.predicate.is_some() {
+        format!("\"{name}\" is a partial index")
+    } else if let Some(at) = odd {
+        format!("index \"{name}\" column number {} does not have default sorting behavior", at + 1)
+    } else {
+        return Ok(());
+    };
+    Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
+        .with_detail("Cannot create a primary key or unique constraint using such an index."))
+}
+
+impl Session {
+    /// Where the index stands among those of the table, if a constraint can be made of it.
+    fn place_of_index(&self, table: &Table, definition: &TableDefinition, index: &str) -> Result<usize> {
+        let full = TableName { schema: definition.name.schema.clone(), name: index.to_owned() };
+        let Some(found) = self.index_named(&full) else {
+            return refused(sqlstate::UNDEFINED_OBJECT, format!("index \"{index}\" does not exist"));
+        };
+        let is_of_constraint = match found.index {
+            None => true,
+            Some(id) => found.table.definition().index(id).is_some_and(|own| own.is_constraint),
+        };
+        if is_of_constraint {
+            let message = format!("index \"{index}\" is already associated with a constraint");
+            return refused(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+        }
+        if found.table.id() != table.id() {
+            let table = &definition.name.name;
+            let message = format!("index \"{index}\" does not belong to table \"{table}\"");
+            return refused(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+        }
+        let Some(at) = definition.indexes.iter().position(|own| own.name == index) else {
+            return refused(sqlstate::UNDEFINED_OBJECT, format!("index \"{index}\" does not exist"));
+        };
+        check_index(definition, &definition.indexes[at])?;
+        Ok(at)
+    }
+
+    pub(super) fn constraint_of_index(
+        &self,
+        table: &Arc<Table>,
+        (name, index, position): (Option<&str>, &str, Option<u32>),
+        is_primary: bool,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let mut definition = TableDefinition::clone(&table.definition());
+        let at = self.place_of_index(table, &definition, index).map_err(|error| match position {
+            Some(position) => error.with_position(position),
+            None => error,
+        })?;
+        let named = |name: &str| TableName { schema: definition.name.schema.clone(), name: name.to_owned() };
+        if is_primary && definition.primary_key.is_some() {
+            let message =
+                format!("multiple primary keys for table \"{}\" are not allowed", definition.name.name);
+            return refused(sqlstate::INVALID_TABLE_DEFINITION, message);
+        }
+        let name = name.unwrap_or(index);
+        if name != index {
+            let message = format!(
+                "ALTER TABLE / ADD CONSTRAINT USING INDEX will rename index \"{index}\" to \"{name}\""
+            );
+            self.note(output, "00000", message);
+            if definition.has_constraint(name) {
+                return Err(duplicate_constraint(&definition, name));
+            }
+            if self.is_relation(&named(name)) {
+                return refused(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"));
+            }
+        }
+        let id = definition.indexes[at].id;
+        if is_primary {
+            let key = definition.indexes[at].key_columns();
+            let columns: Vec<String> =
+                key.map(|column| definition.columns[usize::from(column)].name.clone()).collect();
+            let mut changes = vec![CatalogChange::DropIndex { table: table.id(), index: id }];
+            definition.indexes.remove(at);
+            changes.extend(added_key(table.id(), &definition, Some(name), &columns)?);
+            return Ok(changes);
+        }
+        definition.indexes[at].is_constraint = true;
+        let mut changes = vec![altered(table, definition)];
+        if name != index {
+            let (table, index) = (table.id(), Some(id));
+            changes.push(CatalogChange::RenameIndex { table, index, name: name.to_owned() });
+        }
+        Ok(changes)
+    }
+}

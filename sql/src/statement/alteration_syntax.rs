@@ -1,0 +1,196 @@
+//! What sqlparser cannot read of ALTER TABLE: what ALTER COLUMN says of an identity column, and ALTER
+//! CONSTRAINT.
+//!
+//! Both become SET DEFAULT of a value that nobody can write: it says at which byte of the text they stand,
+//! where they are read when the action is compiled.
+
+use hyades_types::definition::{Deferral, Identity};
+use hyades_types::error::{Error, Result, sqlstate};
+use sqlparser::ast::{Expr, Ident, Value};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use super::lexer::{TokenKind, character_position};
+use super::parsed::SequenceOptions;
+use super::places::byte_offset;
+use super::sequence_syntax::{is_option, is_word, next, option, put};
+use super::tokens::Tokens;
+
+/// What ALTER COLUMN says of an identity column that is there.
+pub(crate) enum IdentityChange {
+    /// SET GENERATED, SET of options, RESTART.
+    Set(Option<Identity>, SequenceOptions),
+    Drop {
+        /// IF EXISTS.
+        may_lack: bool,
+    },
+}
+
+/// Marks the DEFAULT that [`pack`] puts in the place of an [`IdentityChange`].
+const ALTERED_IDENTITY: &str = "identity at ";
+
+const ALTERED_CONSTRAINT: &str = "constraint at ";
+
+/// What [`pack`] has taken from the text, if this value stands for such a thing.
+pub(crate) fn identity_change(sql: &str, value: &Expr) -> Result<Option<IdentityChange>> {
+    let Expr::Value(value) = value else { return Ok(None) };
+    let Value::Placeholder(mark) = &value.value else { return Ok(None) };
+    let Some(from) = mark.strip_prefix(ALTERED_IDENTITY) else { return Ok(None) };
+    let mut tokens = Tokens::new(sql)?;
+    tokens.skip_to(from.parse().unwrap_or(0));
+    let tokens = &mut tokens;
+    let change = if tokens.accept("drop") {
+        tokens.expect("identity")?;
+        IdentityChange::Drop { may_lack: tokens.if_exists()? }
+    } else {
+        let (mut identity, mut options) = (None, SequenceOptions::default());
+        while altered_option(tokens, &mut identity, &mut options)? {}
+        IdentityChange::Set(identity, options)
+    };
+    end_of_action(tokens)?;
+    Ok(Some(change))
+}
+
+fn end_of_action(tokens: &Tokens<'_>) -> Result<()> {
+    let is_whole = tokens.peek().is_symbol(",") || tokens.peek().is_symbol(";");
+    if is_whole || tokens.peek().kind == TokenKind::End { Ok(()) } else { tokens.error() }
+}
+
+/// The same of ALTER CONSTRAINT: when it is checked from then on.
+pub(crate) fn constraint_change(sql: &str, value: &Expr) -> Result<Option<Deferral>> {
+    let Expr::Value(value) = value else { return Ok(None) };
+    let Value::Placeholder(mark) = &value.value else { return Ok(None) };
+    let Some(from) = mark.strip_prefix(ALTERED_CONSTRAINT) else { return Ok(None) };
+    let mut tokens = Tokens::new(sql)?;
+    tokens.skip_to(from.parse().unwrap_or(0));
+    let (mut deferrable, mut deferred) = (None, None);
+    loop {
+        let position = character_position(sql, tokens.peek().start);
+        let is_new = if tokens.accept("deferrable") {
+            put(&mut deferrable, true)
+        } else if tokens.peek().is_word("not") && tokens.peek_at(1).is_word("deferrable") {
+            tokens.next();
+            tokens.next();
+            put(&mut deferrable, false)
+        } else if tokens.accept("initially") {
+            let is_deferred = tokens.accept("deferred");
+            if !is_deferred {
+                tokens.expect("immediate")?;
+            }
+            put(&mut deferred, is_deferred)
+        } else {
+            break;
+        };
+        let contradiction = deferrable == Some(false) && deferred == Some(true);
+        if !is_new || contradiction {
+            let message = match contradiction {
+                true => "constraint declared INITIALLY DEFERRED must be DEFERRABLE",
+                false => "conflicting constraint properties",
+            };
+            return Err(Error::input(sqlstate::SYNTAX_ERROR, message).with_position(position));
+        }
+    }
+    end_of_action(&tokens)?;
+    Ok(Some(match (deferrable, deferred) {
+        (_, Some(true)) => Deferral::InitiallyDeferred,
+        (Some(true), _) => Deferral::InitiallyImmediate,
+        _ => Deferral::Never,
+    }))
+}
+
+/// One more of `SET GENERATED {ALWAYS | BY DEFAULT}`, `SET option`, `RESTART [WITH number]`; false: there is
+/// none.
+fn altered_option(
+    tokens: &mut Tokens<'_>,
+    identity: &mut Option<Identity>,
+    options: &mut SequenceOptions,
+) -> Result<bool> {
+    let is_set = tokens.accept("set");
+    if !is_set && !tokens.peek().is_word("restart") {
+        return Ok(false);
+    }
+    let redundant = || Error::input(sqlstate::SYNTAX_ERROR, "conflicting or redundant options");
+    let position = character_position(tokens.sql, tokens.peek().start);
+    if is_set && tokens.accept("generated") {
+        let is_always = tokens.accept("always");
+        if !is_always {
+            tokens.expect("by")?;
+            tokens.expect("default")?;
+        }
+        let said = if is_always { Identity::Always } else { Identity::ByDefault };
+        return if put(identity, said) { Ok(true) } else { Err(redundant()) };
+    }
+    let word = tokens.peek().text.to_ascii_lowercase();
+    if is_set && matches!(word.as_str(), "as" | "owned" | "restart") {
+        let word = if word == "owned" { "owned_by" } else { &word };
+        let message = format!("sequence option \"{word}\" not supported here");
+        return Err(Error::input(sqlstate::SYNTAX_ERROR, message).with_position(position));
+    }
+    if option(tokens, options, false)? { Ok(true) } else { Err(redundant().with_position(position)) }
+}
+
+/// Where a constraint stands that is made of this index: the word CONSTRAINT if it has a name, else UNIQUE or
+/// PRIMARY.
+pub(crate) fn constraint_position(sql: &str, index: &Ident, is_named: bool) -> Option<u32> {
+    let end = byte_offset(sql, index.span.start);
+    let words: &[&str] = if is_named { &["constraint"] } else { &["unique", "primary"] };
+    let mut tokens = Tokens::new(sql).ok()?;
+    let mut found = None;
+    while tokens.peek().start < end && tokens.peek().kind != TokenKind::End {
+        let token = tokens.next();
+        if words.iter().any(|word| token.is_word(word)) {
+            found = Some(character_position(sql, token.start));
+        }
+    }
+    found
+}
+
+/// Rewrites what sqlparser cannot read: see the module head.
+pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut words = tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_)));
+    let is_alter = words.next().is_some_and(|token| is_word(token, "alter"));
+    if !is_alter || !words.next().is_some_and(|token| is_word(token, "table")) {
+        return tokens;
+    }
+    let mut packed: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    let mut rest = tokens.as_slice();
+    while let [first, behind @ ..] = rest {
+        packed.push(first.clone());
+        rest = behind;
+        if !is_word(first, "alter") {
+            continue;
+        }
+        let Some((mut column, mut behind)) = next(rest) else { continue };
+        let is_constraint = is_word(column, "constraint");
+        if (is_constraint || is_word(column, "column"))
+            && let Some(name) = next(behind)
+        {
+            (column, behind) = name;
+        }
+        let (mark, from) = if is_constraint {
+            (ALTERED_CONSTRAINT, byte_offset(sql, column.span.end))
+        } else {
+            let Some((change, _)) = next(behind).filter(|_| alters_identity(behind)) else { continue };
+            (ALTERED_IDENTITY, byte_offset(sql, change.span.start))
+        };
+        packed.push(column.clone());
+        let mark = format!("{mark}{from}");
+        let value = [Token::make_keyword("SET"), Token::make_keyword("DEFAULT"), Token::Placeholder(mark)];
+        packed.extend(value.map(|token| TokenWithSpan { token, span: column.span }));
+        let end = behind.iter().position(|token| matches!(token.token, Token::Comma | Token::SemiColon));
+        rest = &behind[end.unwrap_or(behind.len())..];
+    }
+    packed
+}
+
+/// Whether what stands behind a column is about its being an identity column.
+fn alters_identity(behind: &[TokenWithSpan]) -> bool {
+    let Some((first, behind)) = next(behind) else { return false };
+    let Some((second, _)) = next(behind) else { return is_word(first, "restart") };
+    let is_option = || match &second.token {
+        Token::Word(word) => word.quote_style.is_none() && is_option(&word.value.to_ascii_lowercase()),
+        _ => false,
+    };
+    is_word(first, "restart")
+        || is_word(first, "drop") && is_word(second, "identity")
+        || is_word(first, "set") && (is_word(second, "generated") || is_option())
+}
