@@ -41,6 +41,14 @@ async def work():
     statement = await connection.prepare("SELECT owner FROM quota WHERE used > $1 ORDER BY owner")
     assert [record[0] for record in await statement.fetch(0)] == ["c1", "c2"]
     assert [attribute.name for attribute in statement.get_attributes()] == ["owner"]
+    await connection.execute("""
+        CREATE FUNCTION owners(result refcursor) RETURNS refcursor LANGUAGE plpgsql AS $$
+        BEGIN OPEN result FOR SELECT owner, used FROM quota WHERE used > 0 ORDER BY owner; RETURN result; END $$
+    """)
+    async with connection.transaction():
+        name = await connection.fetchval("SELECT owners($1)", "the owners")
+        assert [tuple(record) for record in await connection.fetch(f'FETCH ALL FROM "{name}"')] == [("c1", 1), ("c2", 2)]
+    await connection.execute("DROP FUNCTION owners")
     told = asyncio.Queue()
     await connection.add_listener("channel", lambda *arguments: told.put_nowait(arguments[-1]))
     other = await asyncpg.connect()

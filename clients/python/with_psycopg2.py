@@ -74,6 +74,24 @@ cursor.copy_expert("COPY (SELECT name, price FROM item WHERE name LIKE 'c%' ORDE
 assert out.getvalue() == "name,price\nc1,1.50\nc2,2.00\n", out.getvalue()
 connection.commit()
 
+# A function that opens a cursor, which a cursor of the driver then takes over by its name.
+cursor.execute("""
+    CREATE FUNCTION dear(lowest numeric) RETURNS refcursor LANGUAGE plpgsql AS $$
+    DECLARE found refcursor;
+    BEGIN
+        OPEN found FOR SELECT name, price FROM item WHERE price >= lowest ORDER BY price;
+        RETURN found;
+    END $$
+""")
+cursor.callproc("dear", (decimal.Decimal(1),))
+with connection.cursor(cursor.fetchone()[0]) as opened:
+    assert opened.fetchone() == ("c1", decimal.Decimal("1.50"))
+    assert opened.fetchmany(5) == [("c2", decimal.Decimal("2.00"))]
+    assert opened.fetchall() == []
+connection.commit()
+cursor.execute("DROP FUNCTION dear")
+connection.commit()
+
 connection.set_session(isolation_level="SERIALIZABLE", readonly=True)
 cursor.execute("SHOW transaction_isolation")
 assert cursor.fetchone() == ("serializable",)
