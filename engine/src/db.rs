@@ -339,6 +339,12 @@ impl<P: Protocol, C: Control<P>> Database<P, C> {
                     captured.capture(before, after)
                 });
                 let rate = report.replay_rate();
+                if let Some(target) = config.recovery_target.filter(|target| report.misses(*target)) {
+                    let (loading, target) = (report.checkpoint_seconds, target.as_secs_f64());
+                    tracing::warn!(
+                        "a restart within {target} s cannot be met: loading the checkpoint alone took {loading:.1} s"
+                    );
+                }
                 Some(Checkpointer::start(config, logs, capture, checkpoint, rate)?)
             }
         };

@@ -37,7 +37,7 @@ mod verify;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hyades_types::error::Result;
 
@@ -95,6 +95,11 @@ const USUAL_REPLAY_RATE: f64 = 50e6;
 const TELLING_BYTES: u64 = 16 << 20;
 
 impl RecoveryReport {
+    /// Whether a restart takes longer than this whatever becomes of the logs.
+    pub(crate) fn misses(&self, target: Duration) -> bool {
+        self.checkpoint_seconds > target.as_secs_f64()
+    }
+
     /// Bytes of log records that are replayed in a second on this machine.
     pub fn replay_rate(&self) -> f64 {
         let replayed = self.replayed.iter().map(|one| (one.log_bytes, one.seconds));

@@ -330,6 +330,14 @@ fn report_recovery(report: &RecoveryReport) {
             tracing::info!("{tail}; it was not closed");
         }
     }
+    if let Some(number) = report.checkpoint {
+        tracing::info!(
+            "loaded checkpoint {number} ({} rows, {} MiB) in {:.2} s",
+            report.checkpoint_rows,
+            report.checkpoint_bytes >> 20,
+            report.checkpoint_seconds,
+        );
+    }
     let seconds = report.seconds.max(1e-6);
     tracing::info!(
         "recovered {} transactions ({} rows in {} tables) from {} logs in {:.2} s ({:.0}/s); {} discarded",

@@ -10,7 +10,6 @@ set lc_messages = 'en_US.UTF-8';
 set lc_numeric = 'de_DE';
 set default_tablespace = somewhere;
 set datestyle = 'ISO, DMY';
-checkpoint;
 show standard_conforming_strings;
 set geqo = off;
 set enable_seqscan = off;
