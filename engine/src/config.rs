@@ -119,6 +119,8 @@ pub struct Config {
     pub on_failure: Option<OnFailure>,
     /// Called now and then during recovery.
     pub on_recovery_progress: Option<OnRecoveryProgress>,
+    /// A start begins with the checkpoint before the last one, whose files are damaged.
+    pub previous_checkpoint: bool,
     /// A backup is read as a database is; for checking it.
     pub reads_backups: bool,
     /// For tests of recovery: a logged call is followed by its after-images, which nothing but
@@ -151,6 +153,7 @@ impl Config {
             disk: Arc::new(RealDisk),
             on_failure: None,
             on_recovery_progress: None,
+            previous_checkpoint: false,
             reads_backups: false,
             command_images: false,
             replay_images: false,

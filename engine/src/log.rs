@@ -280,12 +280,15 @@ impl Logs {
 
     /// Bytes of log records that a start would have to replay if the process ended now.
     pub(crate) fn bytes_to_replay(&self) -> u64 {
-        let from = {
-            let manifest = self.manifest.lock();
-            let running = manifest.incarnations.last();
-            running.map(|running| manifest.replay_from(running)).unwrap_or_default()
+        let manifest = self.manifest.lock();
+        let bytes = |incarnation: &Incarnation| {
+            let from = manifest.replay_from(incarnation);
+            let frozen = incarnation.frozen_end();
+            // The running one has no end.
+            let end = |log| frozen.as_ref().map_or_else(|| self.reserved(log), |end| end.get(log));
+            (0..incarnation.logs).map(|log| end(log).0.saturating_sub(from.get(log).0)).sum::<u64>()
         };
-        (0..self.count()).map(|log| self.reserved(log).0.saturating_sub(from.get(log).0)).sum()
+        manifest.to_replay().map(bytes).sum()
     }
 
     /// The files of this checkpoint are durable: makes it count, and gives up what none of those that are

@@ -143,6 +143,9 @@ pub fn recover(
         false => manifest_store(config).load()?,
     };
     let mut manifest = found.unwrap_or_else(Manifest::create);
+    if config.previous_checkpoint {
+        manifest.give_up_last_checkpoint()?;
+    }
     let workers = workers(config);
     for incarnation in &manifest.incarnations {
         // Before anything else looks at them.

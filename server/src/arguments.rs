@@ -138,6 +138,10 @@ pub(crate) struct ServeArguments {
     /// restart did it.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     recovery_target: Option<Duration>,
+    /// Begin with the checkpoint before the last one: for a start that is refused because files of the last are
+    /// damaged. Nothing is lost; the logs from there on are replayed.
+    #[arg(long)]
+    previous_checkpoint: bool,
     /// Threads that write a checkpoint.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     checkpoint_workers: u16,
@@ -283,6 +287,7 @@ impl ServeArguments {
         config.shared_block_bytes = u64::from(self.shared_block_kib) << 10;
         config.checkpoint_log_bytes = self.checkpoint_log_mib.saturating_mul(1 << 20);
         config.recovery_target = self.recovery_target;
+        config.previous_checkpoint = self.previous_checkpoint;
         config.checkpoint_workers = usize::from(self.checkpoint_workers);
         config.recovery_workers = self.recovery_workers;
         config.command_images = self.command_images;

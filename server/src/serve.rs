@@ -73,6 +73,9 @@ const SPARE_THREADS: usize = 64;
 const SALVAGE_HINT: &str =
     "\"hyades recover --salvage\" makes a new database of what does not depend on the damage";
 
+const PREVIOUS_CHECKPOINT_HINT: &str = "\"hyades serve --previous-checkpoint\" begins with the checkpoint before it and \
+     replays the logs from there on";
+
 /// A sentence for the operator: why the server could not start or ended.
 pub type Sentence = String;
 
@@ -314,7 +317,9 @@ async fn open_database(mut config: Config) -> Result<Database, Sentence> {
 pub fn with_hint(error: &hyades::Error, data_directory: &Path) -> Sentence {
     let is_damage = matches!(error.sqlstate(), sqlstate::DATA_CORRUPTED | sqlstate::UNDEFINED_FILE);
     if is_damage && Inspection::open(data_directory).is_ok() {
-        return format!("{error}\n{SALVAGE_HINT}");
+        let hint =
+            if error.to_string().contains("checkpoint") { PREVIOUS_CHECKPOINT_HINT } else { SALVAGE_HINT };
+        return format!("{error}\n{hint}");
     }
     error.to_string()
 }

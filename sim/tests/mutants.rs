@@ -19,7 +19,7 @@
 //! | the lock of a changed row given up | a row that its writer has met in a scan that skips locked rows | |
 //! | hindered by the janitor | NOWAIT in a table that nobody else is in, while its deleted rows are purged | |
 //! | 27 stragglers forgotten, a checkpoint before it is durable, what it holds replayed again | crashed histories beside checkpoints | |
-//! | 28 segments that go too early | the last checkpoint is damaged, and the one before is used | |
+//! | 28 segments that go too early | the last checkpoint is gone, and the one before is used | |
 //! | removals without a note | crash points beside checkpoints | |
 //!
 //! One test, because the switch is for the whole process. Every search passes without a bug first.
@@ -30,6 +30,7 @@ use std::time::{Duration, Instant};
 
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{Engine, Interrupt, Isolation, Logging};
+use hyades_engine::disk::Disk;
 use hyades_engine::mutant::{Mutant, activate};
 use hyades_sim::client::{Client, Operation, big, blocking, create_tables};
 use hyades_sim::crash::{
@@ -139,6 +140,42 @@ fn checkpointed_history(attempt: u64) -> Outcome {
 fn checkpointed_crash_point(attempt: u64) -> Outcome {
     let scenario = Scenario::taurus(2).checkpointing();
     try_point(scenario, &script(attempt), 20 + attempt * 37 % 400).map(drop)
+}
+
+/// The last checkpoint is gone: the one before serves, with all logs behind it.
+fn previous_checkpoint(attempt: u64) -> Outcome {
+    let scenario = Scenario::taurus(2);
+    let script = script(attempt);
+    let disk = SimulatedDisk::new(1);
+    let engine = scenario.open(&disk).map_err(as_text)?;
+    let mut life = Life::begin(&*engine, attempt).map_err(as_text)?;
+    for quarter in 0..4 {
+        life.run(&script, quarter * 50..(quarter + 1) * 50).map_err(as_text)?;
+        let request = engine.request_checkpoint().map_err(as_text)?;
+        request.ticket().wait();
+        request.outcome().ok_or("a request was not answered")?.map_err(as_text)?;
+    }
+    let acknowledged = life.acknowledged();
+    engine.shutdown().map_err(as_text)?;
+    drop(engine);
+    let directory = Path::new(DATA).join("checkpoints");
+    let mut contents = disk.list(&directory).map_err(|error| error.to_string())?;
+    contents.retain(|name| name.ends_with(".contents"));
+    contents.sort();
+    let [_, .., last] = contents.as_slice() else { return Err("too few checkpoints were taken".to_owned()) };
+    disk.remove(&directory.join(last)).map_err(|error| error.to_string())?;
+    match scenario.open(&disk) {
+        Err(error) if error.to_string().contains("is missing") => {}
+        Err(error) => return Err(as_text(error)),
+        Ok(_) => return Err("it opens without its last checkpoint".to_owned()),
+    }
+    let config = Config { previous_checkpoint: true, ..scenario.config(&disk) };
+    let engine = hyades_engine::db::open(config, test_compiler()).map_err(as_text)?;
+    let observed = Observed::read(&*engine).map_err(as_text)?;
+    engine.shutdown().map_err(as_text)?;
+    drop(engine);
+    observed.check(&script, &acknowledged)?;
+    recover_and_check(&disk, scenario, &script, &acknowledged).map(drop)
 }
 
 /// The same, every second session at this level.
@@ -513,7 +550,7 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 }
 
 /// What finds which bug, in how many attempts at most.
-const SEARCHES: [(Mutant, Search, u64); 30] = [
+const SEARCHES: [(Mutant, Search, u64); 31] = [
     (Mutant::OwnEndInStoredLv, crash_point, 10),
     (Mutant::ReserveBeforeFreeze, crash_point, 10),
     (Mutant::ReleaseBeforeRaise, crashed_history, 100),
@@ -544,10 +581,11 @@ const SEARCHES: [(Mutant, Search, u64); 30] = [
     (Mutant::CheckpointBeforeDurable, checkpointed_crash_point, 400),
     (Mutant::CheckpointedReplayed, checkpointed_history, 20),
     (Mutant::RemovalsUnnoted, checkpointed_crash_point, 200),
+    (Mutant::SegmentsGoTooEarly, previous_checkpoint, 10),
 ];
 
 /// Each of them once.
-const STEPS: [Search; 23] = [
+const STEPS: [Search; 24] = [
     crash_point,
     crashed_history,
     held_log,
@@ -571,6 +609,7 @@ const STEPS: [Search; 23] = [
     one_snapshot_for_all_reads,
     checkpointed_history,
     checkpointed_crash_point,
+    previous_checkpoint,
 ];
 
 #[test]

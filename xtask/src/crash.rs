@@ -205,7 +205,11 @@ impl Harness {
             if let System::Hyades(_) = &instance.system {
                 // The load is light: with the default, most of it would go to one log.
                 let kib = if round % 2 == 0 { 0 } else { 8 };
-                instance.arguments = vec!["--shared-block-kib".to_owned(), kib.to_string()];
+                // Two rounds of three take checkpoints.
+                let mib = u32::from(round % 3 > 0);
+                let arguments =
+                    ["--shared-block-kib", &kib.to_string(), "--checkpoint-log-mib", &mib.to_string()];
+                instance.arguments = arguments.map(str::to_owned).into();
             }
             let outcome = self.round(instance, &mut server, &mut ledger);
             let report = outcome.map_err(|error| {

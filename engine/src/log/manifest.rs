@@ -480,6 +480,18 @@ impl Manifest {
         self.checkpoints.drain(..given_up);
     }
 
+    /// The files of the last checkpoint are of no use: a start begins with the one before.
+    ///
+    /// # Errors
+    /// There is none before it: the logs from the beginning on are gone, or there is no checkpoint at all.
+    pub(crate) fn give_up_last_checkpoint(&mut self) -> Result<()> {
+        if self.checkpoints.len() < CHECKPOINTS {
+            return Err(refused("there is no checkpoint before the last one".to_owned()));
+        }
+        self.checkpoints.pop();
+        Ok(())
+    }
+
     /// Gives up the incarnations that no checkpoint needs, and returns them. With one checkpoint nothing
     /// goes: the state before it is the empty one, which needs everything (pitfall 28).
     pub fn give_up_incarnations(&mut self) -> Vec<Incarnation> {

@@ -152,7 +152,10 @@ impl Rounds<'_> {
         // With the default, most of a light load would go to one log.
         let kib = if next_round.is_multiple_of(2) { "0" } else { "8" };
         let images = combination.has_images.then_some("--command-images");
-        ["--shared-block-kib", kib].into_iter().chain(images).map(str::to_owned).collect()
+        // Two rounds of three take checkpoints.
+        let mib = if next_round.is_multiple_of(3) { "0" } else { "1" };
+        let usual = ["--shared-block-kib", kib, "--checkpoint-log-mib", mib];
+        usual.into_iter().chain(images).map(str::to_owned).collect()
     }
 
     fn bench(&self, instance: &Instance) -> Command {
