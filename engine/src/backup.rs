@@ -30,6 +30,8 @@
 mod copying;
 mod files;
 mod restore;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,6 +41,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use self::copying::Copying;
 pub use self::restore::{Restored, restore};
 use crate::disk::Disk;
+use crate::log::manifest::Manifest;
 
 /// How often a copy is begun anew because files have gone meanwhile.
 const ATTEMPTS: usize = 5;
@@ -65,15 +68,21 @@ pub struct BackupReport {
 /// No database, a target that is something else, files that are missing or damaged, whatever the disk
 /// refuses.
 pub fn back_up(disk: &Arc<dyn Disk>, source: &Path, target: &Path) -> Result<BackupReport> {
-    for _ in 1..ATTEMPTS {
-        match Copying::begin(disk, source, target)?.run() {
-            Err(error) if error.sqlstate() == sqlstate::UNDEFINED_FILE => {
-                tracing::info!(%error, "the backup begins anew: a checkpoint has given up files meanwhile");
+    let mut attempts = 1;
+    loop {
+        let copying = Copying::begin(disk, source, target)?;
+        let before = copying.database.clone();
+        match copying.run() {
+            Err(error)
+                if attempts < ATTEMPTS
+                    && Manifest::load(disk.as_ref(), source)?.as_ref() != Some(&before) =>
+            {
+                tracing::info!(%error, "the backup begins anew: files have been given up meanwhile");
+                attempts += 1;
             }
             done => return done,
         }
     }
-    Copying::begin(disk, source, target)?.run()
 }
 
 /// A time as people read it, in UTC.

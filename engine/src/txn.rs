@@ -524,14 +524,14 @@ pub trait Control<P: Protocol>: Send + Sync + Sized + 'static {
 /// versions ([`PhaseSnapshot::check`]).
 pub struct Captured {
     pub(crate) histories: Arc<Histories>,
-    /// Keeps the snapshot's place.
-    pub(crate) _own: HistoryWriter,
     pub(crate) at: PhaseSnapshot,
     /// Where the histories had come with transactions that had ended before the phase did.
     pub(crate) ended: Vec<u64>,
     pub(crate) catalog: Catalog,
     /// With the states that were committed.
     pub(crate) tables: Vec<(Arc<Table>, Arc<TableState>)>,
+    /// Whose place the snapshot has; it goes after that.
+    pub(crate) _own: HistoryWriter,
 }
 
 /// Cleans up after transactions: versions, tombstones, what tables have left behind.

@@ -138,8 +138,8 @@ pub(crate) struct ServeArguments {
     /// restart did it.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     recovery_target: Option<Duration>,
-    /// Begin with the checkpoint before the last one: for a start that is refused because files of the last are
-    /// damaged. Nothing is lost; the logs from there on are replayed.
+    /// Begin with the checkpoint before the last one: for a start that is refused because files of the last
+    /// are damaged. Nothing is lost; the logs from there on are replayed.
     #[arg(long)]
     previous_checkpoint: bool,
     /// Threads that write a checkpoint.

@@ -16,7 +16,7 @@ use crate::lsn::{Lsn, LsnVector};
 pub(super) struct Copying<'c> {
     files: Files<'c>,
     /// What the database's manifest says,
-    database: Manifest,
+    pub(super) database: Manifest,
     /// and what that of the target did.
     before: Option<Manifest>,
     _lock: Box<dyn Send + Sync>,
@@ -38,6 +38,12 @@ impl<'c> Copying<'c> {
             Some(before) if before.database() != database.database() => {
                 return Err(refused(format!("directory \"{name}\" holds a backup of another database")));
             }
+            Some(before) if before.timeline != database.timeline => {
+                return Err(refused(format!(
+                    "directory \"{name}\" holds a backup of this database from before it was restored, and the two have \
+                     gone different ways: choose another directory"
+                )));
+            }
             _ => {}
         }
         Ok(Copying { files: Files::new(disk, source, target), database, before, _lock: lock })
@@ -57,14 +63,19 @@ impl<'c> Copying<'c> {
             self.files.copy_checkpoint(checkpoint)?;
             report.checkpoint = Some(checkpoint.number);
         }
-        let to_copy: Vec<Incarnation> = self.database.to_replay().cloned().collect();
+        let to_copy = self.to_copy(&backup);
+        let kept = backup.incarnations.clone();
         for incarnation in &to_copy {
             let copied = self.copy_incarnation(incarnation, &backup, last.as_ref())?;
             backup.incarnations.retain(|known| known.number != copied.number);
             backup.incarnations.push(copied);
         }
+        self.check_continuity(&to_copy, &kept, &backup)?;
         for incarnation in &to_copy {
             report.to_us = report.to_us.max(self.find_end(&mut backup, incarnation)?);
+        }
+        if let Some(checkpoint) = &last {
+            check_is_whole(checkpoint, &backup)?;
         }
         if let Some(checkpoint) = last
             && backup.checkpoints.iter().all(|known| known.number != checkpoint.number)
@@ -84,14 +95,16 @@ impl<'c> Copying<'c> {
     /// What is there already, as far as what comes now goes on from it.
     fn kept(&self, report: &mut BackupReport) -> Manifest {
         let Some(before) = &self.before else { return self.database.emptied() };
+        let Some(known) = before.incarnations.last() else { return self.database.emptied() };
         let unfinished = before.backup.as_ref().and_then(|note| note.unfinished);
-        let Some(unfinished) = unfinished else { return before.clone() };
-        let number = |incarnation: &&Incarnation| incarnation.number == unfinished;
-        let (known, now) =
-            (before.incarnations.iter().find(number), self.database.incarnations.iter().find(number));
-        let goes_on = known.zip(now).is_some_and(|(known, now)| {
+        let now = self.database.incarnations.iter().find(|now| now.number >= known.number);
+        let goes_on = now.is_some_and(|now| {
             let end = known.frozen_end().unwrap_or_default();
-            (0..now.logs).all(|log| now.start(log) <= end.get(log))
+            match now.number - known.number {
+                0 => (0..now.logs).all(|log| now.start(log) <= end.get(log)),
+                1 => unfinished.is_none() && now.starts.is_empty(),
+                _ => false,
+            }
         });
         if goes_on {
             return before.clone();
@@ -101,6 +114,43 @@ impl<'c> Copying<'c> {
                 .to_owned(),
         );
         self.database.emptied()
+    }
+
+    /// The incarnations whose logs may have something that the backup does not have.
+    fn to_copy(&self, backup: &Manifest) -> Vec<Incarnation> {
+        let logged = self.database.incarnations.iter().filter(|incarnation| incarnation.logs > 0);
+        match backup.incarnations.last() {
+            None => self.database.to_replay().cloned().collect(),
+            Some(last) => logged.filter(|incarnation| incarnation.number >= last.number).cloned().collect(),
+        }
+    }
+
+    /// Whether nothing was given up, before it was copied, that the copies need.
+    fn check_continuity(
+        &self,
+        copied: &[Incarnation],
+        kept: &[Incarnation],
+        backup: &Manifest,
+    ) -> Result<()> {
+        let now = Manifest::load(self.files.disk.as_ref(), self.files.source)?;
+        let incarnations = now.as_ref().map(|now| now.incarnations.as_slice()).unwrap_or_default();
+        let was_there = |one: &Incarnation| {
+            let now = incarnations.iter().find(|now| now.number == one.number);
+            let known =
+                kept.iter().find(|known| known.number == one.number).and_then(Incarnation::frozen_end);
+            let copied = backup.incarnations.iter().find(|copied| copied.number == one.number);
+            let from = |log: usize| match &known {
+                Some(end) => end.get(log),
+                None => copied.map_or(Lsn::ZERO, |copied| copied.start(log)),
+            };
+            now.is_some_and(|now| (0..one.logs).all(|log| now.start(log) <= from(log)))
+        };
+        match copied.iter().find(|one| !was_there(one)) {
+            None => Ok(()),
+            Some(one) => {
+                Err(refused(format!("logs of incarnation {} went while they were copied", one.number)))
+            }
+        }
     }
 
     /// Copies the logs of an incarnation; returns it as the backup knows it, without its end.
@@ -115,7 +165,9 @@ impl<'c> Copying<'c> {
         if let Some(known) = known {
             copied.first_segments.clone_from(&known.first_segments);
             copied.starts.clone_from(&known.starts);
-        } else if let Some(checkpoint) = checkpoint.filter(|one| one.incarnation == incarnation.number) {
+        } else if backup.incarnations.is_empty()
+            && let Some(checkpoint) = checkpoint.filter(|one| one.incarnation == incarnation.number)
+        {
             copied.starts.clone_from(&checkpoint.from);
             copied.first_segments.clear();
             for (log, from) in checkpoint.from.iter().enumerate() {
@@ -181,4 +233,14 @@ impl<'c> Copying<'c> {
         backup.incarnations[place].freeze(&frozen.unwrap_or(end));
         Ok(time_us)
     }
+}
+
+/// Whether a backup has the logs up to what a checkpoint holds.
+fn check_is_whole(checkpoint: &Checkpoint, backup: &Manifest) -> Result<()> {
+    let of = |incarnation: &&Incarnation| incarnation.number == checkpoint.incarnation;
+    let end = backup.incarnations.iter().find(of).and_then(Incarnation::frozen_end).unwrap_or_default();
+    if LsnVector::from_slice(&checkpoint.settled).is_covered_by(end.entries()) {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!("the logs end before what checkpoint {} holds", checkpoint.number)))
 }

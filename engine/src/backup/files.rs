@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::{Error, Result};
 
 use crate::checkpoint::contents::{self, Contents};
 use crate::disk::{Disk, SECTOR_BYTES, restrict};
@@ -23,6 +23,15 @@ pub(super) struct Files<'f> {
     pub(super) copied_files: usize,
     pub(super) copied_bytes: u64,
     pub(super) known_files: usize,
+}
+
+/// What a copy of a file may lack.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Nothing.
+    Whole,
+    /// Zeroes at its end: a segment, whose blocks are no longer than a piece.
+    Segment,
 }
 
 /// What one log of an incarnation has, in blocks up to some time.
@@ -58,16 +67,10 @@ impl<'f> Files<'f> {
         restrict(self.disk.as_ref(), path)
     }
 
-    /// Copies a file whole; not if it `may_be_known` and the target has one as long.
-    fn copy(&mut self, from: &Path, to: &Path, may_be_known: bool) -> Result<()> {
-        let failed = |error: &io::Error| match error.kind() {
-            io::ErrorKind::NotFound => {
-                Error::fatal(sqlstate::UNDEFINED_FILE, format!("\"{}\" is missing", from.display()))
-            }
-            _ => {
-                let what = format!("could not copy \"{}\" to \"{}\"", from.display(), to.display());
-                Error::io(what, error)
-            }
+    /// Copies a file; not if it `may_be_known` and the target has one as long.
+    fn copy(&mut self, from: &Path, to: &Path, kind: Kind, may_be_known: bool) -> Result<()> {
+        let failed = |error: &io::Error| {
+            Error::io(format!("could not copy \"{}\" to \"{}\"", from.display(), to.display()), error)
         };
         let source = self.disk.open_read(from).map_err(|error| failed(&error))?;
         let length = source.len().map_err(|error| failed(&error))?;
@@ -85,17 +88,20 @@ impl<'f> Files<'f> {
             }
             let target = self.disk.create(&copy)?;
             let mut buffer = vec![0; COPY_BYTES.min(length.max(1)) as usize];
-            let mut done = 0;
+            let (mut done, mut had_content) = (0, true);
             while done < length {
                 let read = source.read_at(done, &mut buffer)?;
                 if read == 0 {
                     break;
                 }
-                // Prepared space behind the last block of a log stays away.
-                if buffer[..read].iter().any(|byte| *byte != 0) {
+                // Prepared space behind the last block of a log stays away; a block may reach into the next
+                // piece with zeroes.
+                let has_content = buffer[..read].iter().any(|byte| *byte != 0);
+                if has_content || had_content || kind == Kind::Whole {
                     target.write_at(done, &buffer[..read])?;
                     written += read as u64;
                 }
+                had_content = has_content;
                 done += read as u64;
             }
             target.sync()?;
@@ -116,17 +122,16 @@ impl<'f> Files<'f> {
     /// Copies what a checkpoint is made of; returns what is in it.
     pub(super) fn copy_checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<Contents> {
         let (from, to) = (contents::directory(self.source), self.target.join(CHECKPOINT_DIRECTORY));
-        let read = Contents::load(self.disk.as_ref(), &from, checkpoint)
-            .map_err(|error| missing_if_gone(error, self.disk.exists(&from)))?;
+        let read = Contents::load(self.disk.as_ref(), &from, checkpoint)?;
         self.create_directory(&to)?;
         for file in &read.files {
-            self.copy(&file.number.path(&from), &file.number.path(&to), true)?;
+            self.copy(&file.number.path(&from), &file.number.path(&to), Kind::Whole, true)?;
         }
         let (from_contents, to_contents) = (
             contents::contents_path(&from, checkpoint.number),
             contents::contents_path(&to, checkpoint.number),
         );
-        self.copy(&from_contents, &to_contents, true)?;
+        self.copy(&from_contents, &to_contents, Kind::Whole, true)?;
         self.sync(&to)?;
         Ok(read)
     }
@@ -164,7 +169,7 @@ impl<'f> Files<'f> {
                     break;
                 }
                 let target = segment_path(&to, incarnation.number, sequence);
-                self.copy(&path, &target, sequence < complete[stripe])?;
+                self.copy(&path, &target, Kind::Segment, sequence < complete[stripe])?;
             }
             self.sync(&to)?;
         }
@@ -204,18 +209,18 @@ pub(super) fn extent(
     let files = manifest.log_files(directory, incarnation, log);
     let mut reader = LogReader::open(disk, &files)?;
     let mut extent = LogExtent { end: files.start, ..LogExtent::default() };
-    loop {
-        let more = reader.next_block()?;
-        if !more {
-            return Ok(extent);
-        }
+    // Of the block in which the first record begins, the rest has been read.
+    let mut has_block = reader.has_read() || reader.next_block()?;
+    while has_block {
         if reader.block_time_us() > until_us {
             return Ok(LogExtent { is_cut: true, ..extent });
         }
         extent.time_us = reader.block_time_us();
         extent.end = extent.end.max(reader.end_of_whole_records());
         reader.forget_records();
+        has_block = reader.next_block()?;
     }
+    Ok(extent)
 }
 
 /// The incarnation with its logs under the directory itself.
@@ -225,12 +230,4 @@ pub(super) fn moved(incarnation: &Incarnation) -> Incarnation {
         segments_ahead: None,
         ..incarnation.clone()
     }
-}
-
-/// A file that a later checkpoint has given up is missing, and not damage.
-fn missing_if_gone(error: Error, is_there: bool) -> Error {
-    if is_there && error.to_string().ends_with("is missing") {
-        return Error::fatal(sqlstate::UNDEFINED_FILE, error.to_string());
-    }
-    error
 }

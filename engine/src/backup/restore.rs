@@ -114,6 +114,7 @@ impl Restoring<'_> {
             });
             let taken_at_us = Contents::load(self.files.disk.as_ref(), &directory, checkpoint)?.taken_at_us;
             if is_whole && taken_at_us <= until_us {
+                check_rest(checkpoint, incarnations)?;
                 return Ok(Some(checkpoint.clone()));
             }
             first_us = Some(taken_at_us);
@@ -130,6 +131,8 @@ impl Restoring<'_> {
 
     fn copy(&mut self, incarnations: Vec<Incarnation>, checkpoint: Option<Checkpoint>) -> Result<()> {
         let mut restored = self.backup.emptied();
+        // From here on it goes its own way.
+        restored.begin_timeline();
         if let Some(checkpoint) = &checkpoint {
             self.files.copy_checkpoint(checkpoint)?;
         }
@@ -147,4 +150,17 @@ impl Restoring<'_> {
         restored.finish();
         restored.store(self.files.disk.as_ref(), self.files.target)
     }
+}
+
+/// Whether the incarnations behind a checkpoint are all there, from their beginnings.
+fn check_rest(checkpoint: &Checkpoint, incarnations: &[Incarnation]) -> Result<()> {
+    let behind = incarnations.iter().filter(|incarnation| incarnation.number > checkpoint.incarnation);
+    for (number, incarnation) in (checkpoint.incarnation + 1..).zip(behind) {
+        if incarnation.number != number || !incarnation.starts.is_empty() {
+            return Err(Error::corrupt(format!(
+                "the backup is damaged: logs of incarnation {number} are missing"
+            )));
+        }
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! The thread that takes checkpoints, those who ask for one, and what they can see of it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -199,7 +200,11 @@ impl Shared {
                 continue;
             }
             self.status.lock().is_running = true;
-            let outcome = taker.take(asked.is_empty());
+            let taken = AssertUnwindSafe(|| taker.take(asked.is_empty()));
+            // Whoever waits learns it, and the next one is tried: what is loaded does not depend on it.
+            let outcome = catch_unwind(taken).unwrap_or_else(|_| {
+                Err(Error::input(sqlstate::INTERNAL_ERROR, "the checkpoint broke off unexpectedly"))
+            });
             not_before = outcome.is_err().then(|| crate::sync::now() + AFTER_FAILURE);
             self.note(&outcome, config);
             let outcome = outcome.map(drop);

@@ -198,6 +198,18 @@ fn contents_number(name: &str) -> Option<u64> {
     name.strip_suffix(".contents")?.parse().ok()
 }
 
+/// Removes the files of an attempt that came to nothing: their space may be what others need.
+pub(crate) fn remove_attempt(disk: &Arc<dyn Disk>, directory: &Path, number: u64) {
+    let is_of_it = |name: &&String| {
+        contents_number(name) == Some(number)
+            || PartNumber::of_name(name).is_some_and(|part| part.checkpoint == number)
+    };
+    for name in disk.list(directory).unwrap_or_default().iter().filter(is_of_it) {
+        // What stays goes with the next one that counts.
+        let _ = disk.remove(&directory.join(name));
+    }
+}
+
 /// Removes the files that belong to none of these checkpoints. What cannot be removed is tried again after
 /// the next one.
 pub(crate) fn remove_others(disk: &Arc<dyn Disk>, directory: &Path, kept: &[&Contents]) {

@@ -15,7 +15,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hyades_types::error::{Error, Result};
+use hyades_types::error::{Error, Result, sqlstate};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -25,7 +25,7 @@ use crate::log::record::varint::{read_varint, write_varint};
 /// A chunk is closed when it has this many bytes.
 const CHUNK_BYTES: usize = 256 << 10;
 /// A longer one is none.
-const MAX_CHUNK_BYTES: usize = 1 << 30;
+const MAX_CHUNK_BYTES: usize = u32::MAX as usize;
 const HEADER_BYTES: usize = 12;
 /// Bytes that are written at once.
 const WRITE_BYTES: usize = 1 << 20;
@@ -162,6 +162,10 @@ impl PartWriter {
     fn close_chunk(&mut self) -> Result<()> {
         if self.chunk_entries == 0 {
             return Ok(());
+        }
+        if self.chunk.len() > MAX_CHUNK_BYTES {
+            let message = "a row is too long for a checkpoint".to_owned();
+            return Err(Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
         }
         let entries = std::mem::take(&mut self.chunk);
         let checksum = checksum(self.database, self.number, self.position(), &entries);

@@ -1,7 +1,7 @@
 //! The catalog as operations that make it: what checkpoints and copies begin with.
 
 use crossbeam_epoch as epoch;
-use hyades_types::definition::{CatalogChange, TableDefinition, TableId};
+use hyades_types::definition::{CatalogChange, SequenceId, TableDefinition, TableId};
 use hyades_types::error::{Error, Result};
 
 use crate::log::record::{Operation, Operations, OperationsWriter};
@@ -32,7 +32,7 @@ pub(crate) fn write(
         into.change_catalog(&CatalogChange::CreateSequence { id, definition })?;
         into.sequence(id, sequence.state());
     }
-    for (on, text) in catalog.comments().iter() {
+    for (on, text) in catalog.comments().iter().filter(|(on, _)| on.object < SequenceId::FIRST_TEMPORARY) {
         let (on, text) = (on.clone(), Some(text.to_string()));
         into.change_catalog(&CatalogChange::Comment { on, text })?;
     }

@@ -10,7 +10,7 @@ use hyades_types::definition::TableId;
 use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::Mutex;
 
-use super::contents::{Contents, PartFile, TableContents, directory, remove_others};
+use super::contents::{Contents, PartFile, TableContents, directory, remove_attempt, remove_others};
 use super::load::Loaded;
 use super::part::{PartNumber, PartReader, PartWriter};
 use super::schema;
@@ -66,6 +66,8 @@ pub(super) struct Taker {
     logs: Arc<Logs>,
     capture: Capture,
     base: Option<Base>,
+    /// Of the last attempt: a number is used once, whatever has become of it.
+    last_number: u64,
     directory: PathBuf,
     is_stopping: Arc<AtomicBool>,
 }
@@ -90,6 +92,7 @@ impl Taker {
             logs: Arc::clone(logs),
             capture,
             base: loaded.map(Base::of_loaded),
+            last_number: logs.manifest().checkpoints_taken,
             is_stopping,
         }
     }
@@ -112,25 +115,44 @@ impl Taker {
         let begun = crate::sync::now();
         self.logs.watch().check()?;
         self.create_directory()?;
-        let number = self.logs.manifest().last_checkpoint().map_or(1, |last| last.number + 1);
+        self.last_number += 1;
+        let number = self.last_number;
         let (captured, positions) = self.capture();
-        let mut contents = self.describe(number, &captured)?;
-        let lengths = self.write_parts(number, &captured, &mut contents)?;
-        let written_bytes = lengths.values().sum();
+        let written = self.write(number, &captured, &positions);
+        if written.is_err() {
+            remove_attempt(&self.config.disk, &self.directory, number);
+        }
+        let (contents, written_bytes, checkpoint) = written?;
+        // If this fails its files stay: perhaps the manifest names them.
+        self.logs.publish(checkpoint)?;
+        self.count(contents, captured, written_bytes, begun)
+    }
+
+    /// Writes all files, and waits until the logs are durable up to what they hold.
+    fn write(
+        &self,
+        number: u64,
+        captured: &Captured,
+        positions: &Positions,
+    ) -> Result<(Contents, u64, Checkpoint)> {
+        let mut contents = self.describe(number, captured)?;
+        let lengths = self.write_parts(number, captured, &mut contents)?;
+        let written_bytes: u64 = lengths.values().sum();
         contents.set_files(&self.known_lengths(lengths));
         let disk = Arc::clone(&self.config.disk);
         let contents_crc32c = contents.store(disk.as_ref(), &self.directory)?;
         self.wait_for_durable(&positions.settled)?;
-        self.logs.publish(Checkpoint {
+        let Positions { beginning, settled } = positions;
+        let checkpoint = Checkpoint {
             number,
             incarnation: self.incarnation(),
-            from: positions.beginning.from,
-            raised: positions.beginning.reserved,
-            settled: positions.settled,
+            from: beginning.from.clone(),
+            raised: beginning.reserved.clone(),
+            settled: settled.clone(),
             is_phase_odd: captured.at.phase().is_odd(),
             contents_crc32c,
-        })?;
-        self.count(contents, captured, written_bytes, begun)
+        };
+        Ok((contents, written_bytes, checkpoint))
     }
 
     /// The checkpoint counts: what comes after builds on it.
@@ -142,8 +164,12 @@ impl Taker {
         begun: std::time::Instant,
     ) -> Result<Taken> {
         let previous = self.base.take().map(|base| base.contents);
-        let base = Base::of_taken(contents, &captured);
-        // What leaves the indexes from here on is noted.
+        let mut base = Base::of_taken(contents, &captured);
+        // What leaves the indexes from here on is noted. If the snapshot was given up meanwhile, something
+        // may have left them before, and the next checkpoint is written whole.
+        if captured.at.check().is_err() {
+            base.tables.clear();
+        }
         drop(captured);
         let kept: Vec<&Contents> = previous.iter().chain([&base.contents]).collect();
         remove_others(&self.config.disk, &self.directory, &kept);
@@ -241,6 +267,8 @@ impl Taker {
         if let Some(error) = work.error.into_inner() {
             return Err(error);
         }
+        // What was passed over as unchanged was not looked at.
+        captured.at.check()?;
         contents.tables = work.done.into_inner();
         contents.tables.sort_unstable_by_key(|table| table.id);
         Ok(work.lengths.into_inner())

@@ -151,7 +151,12 @@ impl<'w> Walker<'w> {
                 ranges.push(range.clone());
             }
             // What a hash index scans has no order that changes could be put into.
-            Some(changes) if has_room && !range.sections.is_empty() && index.is_ordered() => {
+            Some(changes)
+                if has_room
+                    && !changes.entries.is_empty()
+                    && !range.sections.is_empty()
+                    && index.is_ordered() =>
+            {
                 for (key, row) in &changes.entries {
                     self.writer.add(key, row.as_deref())?;
                 }
@@ -181,8 +186,8 @@ impl<'w> Walker<'w> {
         let mut row = std::mem::take(&mut self.row);
         let mut changes = Changes::default();
         let walked = for_each_record(walk, &mut self.batch, index, interval, |key, record, guard| {
-            if record.writer().is_before(walk.ended_before) {
-                changes.rows += u64::from(record.has_row());
+            if let Some(has_row) = unchanged(record, walk.ended_before) {
+                changes.rows += u64::from(has_row);
                 return Ok(());
             }
             let found = match histories.read_at_phase(record, at, &mut row, guard)? {
@@ -219,7 +224,7 @@ impl<'w> Walker<'w> {
         let Captured { histories, at, .. } = walk.captured;
         for_each_record(walk, batch, index, interval, |key, record, guard| {
             // A record that came later may stand where the one that is missing stood.
-            let is_known = record.writer().is_before(walk.ended_before)
+            let is_known = unchanged(record, walk.ended_before).is_some()
                 || histories.read_at_phase(record, at, row, guard)? != AtPhase::NotYet;
             if is_known {
                 missing.remove(key);
@@ -260,6 +265,13 @@ impl<'w> Walker<'w> {
         end_range(writer, &mut ranges)?;
         Ok(ranges)
     }
+}
+
+/// Whether a record that has not been written since has a row; `None` if it has been, perhaps just now.
+fn unchanged(record: &Record, ended_before: &[u64]) -> Option<bool> {
+    let writer = record.writer();
+    let has_row = record.has_row();
+    (writer.is_before(ended_before) && record.is_of(writer)).then_some(has_row)
 }
 
 /// What was written belongs to the last range.

@@ -76,6 +76,12 @@ pub struct Manifest {
     /// In order; a start uses the last one. Two at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checkpoints: Vec<Checkpoint>,
+    /// How many checkpoints have been taken: the number of the last one, also if that was given up.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub checkpoints_taken: u64,
+    /// Another one for each time that the database was restored: a UUID. Absent until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<String>,
     /// It is a backup: it is restored, not opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<BackupNote>,
@@ -161,6 +167,15 @@ fn one() -> usize {
     1
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+fn new_uuid() -> String {
+    let bytes: [u8; 16] = rand::random();
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+}
+
 fn is_one(stripes: &usize) -> bool {
     *stripes == 1
 }
@@ -244,13 +259,13 @@ impl ManifestStore for ManifestFile {
 impl Manifest {
     /// The manifest of a new, empty database.
     pub fn create() -> Manifest {
-        let bytes: [u8; 16] = rand::random();
-        let database = uuid::Builder::from_random_bytes(bytes).into_uuid().to_string();
         Manifest {
             format_version: FORMAT_VERSION,
-            database,
+            database: new_uuid(),
             incarnations: Vec::new(),
             checkpoints: Vec::new(),
+            checkpoints_taken: 0,
+            timeline: None,
             backup: None,
             is_unfinished_copy: false,
         }
@@ -438,6 +453,11 @@ impl Manifest {
         }
     }
 
+    /// What happens from here on is not what happens to the database that this is a copy of.
+    pub(crate) fn begin_timeline(&mut self) {
+        self.timeline = Some(new_uuid());
+    }
+
     /// Everything is there.
     pub(crate) fn finish(&mut self) {
         self.is_unfinished_copy = false;
@@ -475,6 +495,7 @@ impl Manifest {
 
     /// Adds a checkpoint, and gives up all but the one before.
     pub fn add_checkpoint(&mut self, checkpoint: Checkpoint) {
+        self.checkpoints_taken = checkpoint.number;
         self.checkpoints.push(checkpoint);
         let given_up = self.checkpoints.len().saturating_sub(CHECKPOINTS);
         self.checkpoints.drain(..given_up);

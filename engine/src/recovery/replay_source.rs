@@ -97,7 +97,11 @@ impl ReplaySource {
     fn take_records(&mut self, chunk: &SharedChunk, batch: &mut Batch) -> Result<()> {
         let limit = self.options.scope.end.get(self.options.log);
         let first = self.position;
-        let offset = (first.0 - chunk.start.0) as usize;
+        let Some(offset) = first.0.checked_sub(chunk.start.0) else {
+            let reason = "it begins behind the position from which it is needed";
+            return Err(self.damaged(first, &Malformed { offset: 0, reason }));
+        };
+        let offset = offset as usize;
         let origin = chunk.bytes.as_ptr() as usize;
         self.base_place = None;
         for record in Records::new(first, &chunk.bytes[offset..]) {

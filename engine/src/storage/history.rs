@@ -229,7 +229,7 @@ impl Histories {
             workers: Mutex::default(),
             clock: CachePadded::new(AtomicU64::new(1)),
             horizon: CachePadded::new(AtomicU64::new(0)),
-            phase: CachePadded::new(AtomicU64::new(0)),
+            phase: CachePadded::new(AtomicU64::new(phase::FIRST)),
             mark_words,
         }
     }

@@ -234,7 +234,7 @@ impl Record {
 
     /// Whether what has been copied since is what that writer left: nobody else has begun to write.
     #[inline]
-    pub(super) fn is_of(&self, writer: Handle) -> bool {
+    pub(crate) fn is_of(&self, writer: Handle) -> bool {
         // Whoever has read a word of a later writer now finds that writer's handle.
         fence(Ordering::Acquire);
         self.writer.load(Ordering::Relaxed) == writer.0

@@ -91,7 +91,7 @@ fn any_flipped_bit_is_found() {
 fn another_version_and_impossible_content_are_refused() {
     let (memory, disk, manifest) = stored();
     rewrite(&memory, "\"format_version\": 2", "\"format_version\": 7, \"new_field\": 1");
-    assert!(refusal(disk.as_ref()).contains("has data format version 7, this program reads version 1"));
+    assert!(refusal(disk.as_ref()).contains("has data format version 7, this program reads version 2"));
     for (from, to) in [
         ("\"logs\": 3", "\"logs\": 2"),
         ("\"number\": 2", "\"number\": 1"),

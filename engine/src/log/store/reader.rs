@@ -131,11 +131,7 @@ impl LogReader {
         let skipped = (from.0.min(self.position.0) - self.chunk_start) as usize;
         self.pending.drain(..skipped);
         self.chunk_start += skipped as u64;
-        if self.end.is_some() {
-            // The log is shorter than that.
-            self.find_whole_records()?;
-        }
-        Ok(())
+        self.find_whole_records()
     }
 
     fn new(stripes: Vec<BlockReader>, turn: usize, position: Lsn) -> LogReader {
@@ -171,6 +167,11 @@ impl LogReader {
     /// The end of the last whole record that was read.
     pub fn end_of_whole_records(&self) -> Lsn {
         Lsn(self.chunk_start + self.whole as u64)
+    }
+
+    /// Whether something was read that was not handed out, nor dropped.
+    pub fn has_read(&self) -> bool {
+        !self.pending.is_empty()
     }
 
     /// Drops the whole records that were read and not handed out.

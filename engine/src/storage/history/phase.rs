@@ -13,11 +13,17 @@ pub(super) const LAST_POSITION: u64 = (1 << POSITION_BITS) - 1;
 pub(crate) struct Phase(u32);
 
 const PHASE_MASK: u64 = (1 << (64 - POSITION_BITS)) - 1;
+/// The first phase. Transactions without a log record are in none, and say 0.
+pub(super) const FIRST: u64 = 1;
 
 impl Phase {
     pub(in crate::storage) fn new(number: u64) -> Phase {
-        Phase((number & PHASE_MASK) as u32)
+        // After a million of them they begin anew, and still none is 0: parities go on by turns.
+        Phase((number.saturating_sub(FIRST) % (PHASE_MASK - 1) + FIRST) as u32)
     }
+
+    /// Of a transaction that has no log record.
+    const NONE: Phase = Phase(0);
 
     /// What a log record says of it.
     pub(crate) fn is_odd(self) -> bool {
@@ -72,7 +78,10 @@ impl CommitSlot {
 
     /// What was read when it was entered.
     pub(super) fn phase(&self) -> Phase {
-        Phase::new(self.0.load(Ordering::Relaxed).saturating_sub(FIRST_PHASE))
+        match self.0.load(Ordering::Relaxed) {
+            NOBODY | ENTERING => Phase::NONE,
+            announced => Phase::new(announced - FIRST_PHASE),
+        }
     }
 
     /// Whether somebody may commit in a phase before this one.

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use super::chunks::CHUNK_WORDS;
 use super::writer::Left;
 use super::{Forgettable, Handle, Histories, HistoryWriter, Snapshot};
+use crate::storage::phase_snapshot::AtPhase;
 use crate::storage::record::OwnedRecord;
 use crate::storage::row::RowPatch;
 
@@ -407,4 +408,29 @@ fn what_a_snapshot_sees_adds_up() {
         is_over.store(true, Ordering::Relaxed);
     });
     histories.forget_all(&Always);
+}
+
+#[test]
+fn who_commits_without_a_log_record_is_in_no_phase() {
+    let histories = Arc::new(Histories::new(0));
+    let own = HistoryWriter::new(&histories);
+    let (mut later, mut silent) = (HistoryWriter::new(&histories), HistoryWriter::new(&histories));
+    let record = OwnedRecord::with_row(b"old");
+    let at = histories.end_phase(&own, || {});
+    histories.wait_for_stragglers();
+    later.begin_commit();
+    write(&record, Some(b"new"), &mut later);
+    later.commit(no_mark);
+    later.leave_commit();
+    // What it wrote was taken back to a savepoint, and nothing is left to be logged.
+    let version = write(&record, Some(b"xxx"), &mut silent);
+    // SAFETY: nobody else is there.
+    #[allow(unsafe_code)]
+    unsafe {
+        record.take_back(version, &mut silent, &pin())
+    };
+    silent.commit(no_mark);
+    let mut row = Vec::new();
+    let found = histories.read_at_phase(&record, &at, &mut row, &pin()).expect("in use");
+    assert_eq!((found, row.as_slice()), (AtPhase::Row, b"old".as_slice()));
 }

@@ -93,6 +93,6 @@ impl<P: Protocol> TwoPhaseLocking<P> {
         };
         self.replaced.is_capturing.store(false, Ordering::SeqCst);
         after();
-        Captured { histories: Arc::clone(&self.histories), _own: own, at, ended, catalog, tables }
+        Captured { histories: Arc::clone(&self.histories), at, ended, catalog, tables, _own: own }
     }
 }

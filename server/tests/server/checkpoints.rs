@@ -1,0 +1,126 @@
+//! CHECKPOINT, restarts from checkpoints, backups of a running server, points in time.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::process::{Directory, Server, hyades};
+
+fn sql(server: &Server, text: &str) -> String {
+    server.query(&["set client_min_messages = warning", text]).trim_start_matches("SET\n").to_owned()
+}
+
+/// SIGKILL; the directory that it leaves.
+fn kill(server: Server) -> Directory {
+    server.signal("KILL");
+    server.wait().3
+}
+
+/// Runs a command of the binary; what it prints, and whether it succeeded.
+fn run(arguments: &[&str], directories: &[(&str, &Path)]) -> (bool, String) {
+    let mut command = hyades();
+    command.args(arguments);
+    for (option, directory) in directories {
+        command.arg(option).arg(directory);
+    }
+    let output = command.output().unwrap();
+    let printed = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(printed).unwrap())
+}
+
+/// Three portions of rows, each but the last followed by a checkpoint.
+fn fill(server: &Server) {
+    sql(server, "create table t (id int primary key, note text); create index t_note on t (note)");
+    for portion in 0..3 {
+        let first = portion * 1000;
+        sql(
+            server,
+            &format!(
+                "insert into t select id, 'note ' || id from generate_series({first}, {first} + 999) as ids (id)"
+            ),
+        );
+        sql(server, &format!("delete from t where id % 10 = {portion}"));
+        if portion < 2 {
+            assert_eq!(sql(server, "checkpoint"), "CHECKPOINT");
+        }
+    }
+}
+
+const WHAT_IS_THERE: &str = "select count(*), sum(id), count(distinct note) from t";
+
+#[test]
+fn a_restart_begins_with_the_last_checkpoint_or_if_that_is_damaged_with_the_one_before() {
+    let server = Server::start(&[]);
+    fill(&server);
+    let expected = sql(&server, WHAT_IS_THERE);
+    let directory = kill(server);
+    let server = Server::start_in(directory, &[]);
+    assert_eq!(sql(&server, WHAT_IS_THERE), expected);
+    sql(&server, "insert into t values (5000, 'later')");
+    let expected = sql(&server, WHAT_IS_THERE);
+    let directory = kill(server);
+
+    let data = directory.path().join("data");
+    let contents = data.join("checkpoints/00000002.contents");
+    let mut bytes = std::fs::read(&contents).unwrap();
+    bytes[100] ^= 1;
+    std::fs::write(&contents, bytes).unwrap();
+    let (is_ready, said) = run(&["serve", "--listen", "127.0.0.1:0"], &[("--data", &data)]);
+    assert!(
+        !is_ready && said.contains("checkpoint 2 is damaged") && said.contains("--previous-checkpoint"),
+        "{said}"
+    );
+    let server = Server::start_in(directory, &["--previous-checkpoint"]);
+    assert_eq!(sql(&server, WHAT_IS_THERE), expected);
+    server.stop();
+}
+
+#[test]
+fn without_logs_there_is_no_checkpoint() {
+    let server = Server::start(&["--protocol", "none"]);
+    let error = server.error(&["checkpoint"]);
+    assert!(error.contains("ERROR:  55000"), "{error}");
+    server.stop();
+}
+
+#[test]
+fn a_running_server_is_backed_up_and_restored_as_it_was_at_a_time() {
+    let server = Server::start(&[]);
+    let place = Directory::new();
+    let (data, backup) = (server.data_directory(), place.path().join("backup"));
+    fill(&server);
+    let (is_done, said) = run(&["backup"], &[("--data", &data), ("--into", &backup)]);
+    assert!(is_done && said.contains("backed up checkpoint 2 and the logs behind it"), "{said}");
+    let expected = sql(&server, WHAT_IS_THERE);
+    std::thread::sleep(Duration::from_millis(5));
+    let before = sql(
+        &server,
+        "select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')",
+    );
+    std::thread::sleep(Duration::from_millis(5));
+    sql(&server, "truncate t");
+    let (is_done, said) = run(&["backup"], &[("--data", &data), ("--into", &backup)]);
+    assert!(is_done && said.contains("were there already"), "{said}");
+    server.stop();
+
+    let (is_started, said) = run(&["serve", "--listen", "127.0.0.1:0"], &[("--data", &backup)]);
+    assert!(!is_started && said.contains("is a backup: make a database of it with hyades restore"), "{said}");
+    let (is_right, said) = run(&["check"], &[("--data", &backup)]);
+    assert!(is_right && said.contains("1 indexes with 0 entries agree"), "{said}");
+    let restored = Directory::new();
+    let into = restored.path().join("data");
+    let (is_done, said) = run(&["restore", "--to-time", &before], &[("--from", &backup), ("--into", &into)]);
+    assert!(is_done && said.contains("restored from checkpoint 2"), "{said}");
+    let (is_done, said) = run(&["restore"], &[("--from", &backup), ("--into", &into)]);
+    assert!(!is_done && said.contains("holds a database already"), "{said}");
+    let server = Server::start_in(restored, &[]);
+    assert_eq!(sql(&server, WHAT_IS_THERE), expected);
+    server.stop();
+
+    let nowhere = place.path().join("nowhere");
+    let (is_done, said) =
+        run(&["restore", "--to-time", "2001-01-01 00:00:00"], &[("--from", &backup), ("--into", &nowhere)]);
+    assert!(!is_done && said.contains("the backup begins later than that"), "{said}");
+    let (is_done, said) =
+        run(&["restore", "--to-time", "yesterday"], &[("--from", &backup), ("--into", &nowhere)]);
+    assert!(!is_done && said.contains("must be a time such as"), "{said}");
+}
