@@ -114,6 +114,31 @@ pub fn encode(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
     }
 }
 
+/// Appends what tells a value from all others that SQL calls distinct from it. NULLs are not distinct.
+pub fn encode_distinct(value: &Value, out: &mut Vec<u8>) {
+    match value.sql_type() {
+        None => out.push(0),
+        Some(sql_type) => {
+            out.push(1);
+            encode(value, sql_type, out);
+        }
+    }
+}
+
+/// The same of a scalar.
+#[inline]
+pub fn encode_distinct_scalar(scalar: Scalar, out: &mut Vec<u8>) {
+    out.push(u8::from(!scalar.is_null()));
+    encode_scalar(scalar, out);
+}
+
+/// The same of a text, which is of no type `char(n)`.
+#[inline]
+pub fn encode_distinct_text(text: Option<&[u8]>, out: &mut Vec<u8>) {
+    out.push(u8::from(text.is_some()));
+    text.into_iter().for_each(|text| encode_bytes(text, out));
+}
+
 /// The elements, then what tells arrays with the same elements apart.
 fn encode_array(array: &ArrayValue, out: &mut Vec<u8>) {
     for value in &array.values {

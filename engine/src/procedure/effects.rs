@@ -253,6 +253,10 @@ impl JoinStep {
                     ..Effects::setting(parts.registers().chain([*position])).sometimes([*position])
                 }
             }
+            JoinStep::ProbeOnly { parts, .. } => Effects {
+                row_filled: parts.row.map(|(_, row)| row),
+                ..Effects::setting(parts.registers()).sometimes([])
+            },
             JoinStep::Note { position } => Effects::looking_at(smallvec![*position]),
         }
     }
@@ -268,7 +272,10 @@ impl Procedure {
         }
         match instruction {
             Instruction::Join {
-                step: JoinStep::Probe { parts, .. } | JoinStep::NextUnjoined { parts, .. },
+                step:
+                    JoinStep::Probe { parts, .. }
+                    | JoinStep::ProbeOnly { parts, .. }
+                    | JoinStep::NextUnjoined { parts, .. },
                 ..
             } => parts.row,
             Instruction::AbsentRow { table, row } | Instruction::MakeRow { table, row, .. } => {
@@ -333,7 +340,8 @@ macro_rules! visit_expressions {
             | Instruction::Join { step:
                     JoinStep::Keep { key: values, .. }
                     | JoinStep::KeepNew { key: values, .. }
-                    | JoinStep::Probe { key: values, .. }, .. }
+                    | JoinStep::Probe { key: values, .. }
+                    | JoinStep::ProbeOnly { key: values, .. }, .. }
             | Instruction::MakeRow { values, .. }
             | Instruction::Insert { values, .. }
             | Instruction::InsertOr { values, .. }
@@ -434,6 +442,7 @@ macro_rules! visit_labels {
             | Instruction::Join {
                 step:
                     JoinStep::Probe { end, .. }
+                    | JoinStep::ProbeOnly { end, .. }
                     | JoinStep::NextUnjoined { end, .. }
                     | JoinStep::KeepNew { known: end, .. },
                 ..

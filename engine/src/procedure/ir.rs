@@ -571,6 +571,8 @@ pub enum JoinStep {
     /// Shows the next row that is kept under these values, or jumps to `end`. `position` is NULL before the
     /// first one, and then that row's number. Nothing equals NULL.
     Probe { key: Vec<Expr>, position: Register, parts: JoinedParts, end: Label },
+    /// The same where only one row can be kept under the same values: shows it, or jumps to `end`.
+    ProbeOnly { key: Vec<Expr>, parts: JoinedParts, end: Label },
     /// The row of this number has found one of the other side.
     Note { position: Register },
     /// No row has found one of the other side yet.

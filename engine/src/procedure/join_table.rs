@@ -5,7 +5,12 @@
 //! whether it has found one of the other side. Beyond `work_mem` all rows go to a file (`spilled_join`).
 //!
 //! A row costs no allocation of its own: its key and its bytes stand in one buffer with those of all
-//! others, and what is looked up is the hash of the key, then the key of the first row under it.
+//! others. What is looked up is a *word*: the key itself if that is one scalar, as most are; then a probe
+//! looks at one place of the hash table and at the row that it finds. The word of any other key is a hash of
+//! its encoding, which stands with the first row under it and is compared too. In a file all keys are looked
+//! up by a hash of their bytes.
+//!
+//! Invariant: the keys of one table are all single scalars, or none is. What a key is made of has one type.
 
 use std::hash::BuildHasher;
 
@@ -14,10 +19,18 @@ use hashbrown::{HashSet, HashTable};
 use hyades_types::environment::WorkMemory;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::key;
+use hyades_types::scalar::Scalar;
 use hyades_types::value::Value;
 
 use super::spilled_join::SpilledJoin;
 use crate::spill::held_bytes;
+
+/// What a row is kept under.
+#[derive(Clone, Copy)]
+pub(crate) enum JoinKey<'k> {
+    Scalar(Scalar),
+    Values(&'k [Value]),
+}
 
 /// What is kept of a row.
 pub(crate) struct JoinedRow<'t> {
@@ -46,9 +59,17 @@ const NO_ROW: u32 = u32::MAX;
 
 /// The rows under one key.
 struct Chain {
-    hash: u64,
+    word: u64,
     first: u32,
     last: u32,
+}
+
+/// A key as it is looked up.
+#[derive(Clone, Copy)]
+struct Sought {
+    word: u64,
+    /// The word is a hash of what is encoded in [`JoinTable::key`].
+    is_encoded: bool,
 }
 
 #[derive(Default)]
@@ -62,7 +83,7 @@ pub(crate) struct JoinTable {
     hasher: RandomState,
     /// Values kept for their own sake.
     known: HashSet<Box<[u8]>, RandomState>,
-    /// For keys that are looked up.
+    /// For the bytes of the key at hand.
     key: Vec<u8>,
     /// Estimated bytes of the rows.
     held: usize,
@@ -99,14 +120,16 @@ impl JoinTable {
     /// 54000 beyond 2^32 - 1 rows, and for a row of 4 GiB.
     pub(crate) fn keep(
         &mut self,
-        key: &[Value],
+        key: JoinKey<'_>,
         (row_key, row): (&[u8], &[u8]),
         values: &[Value],
         work: &WorkMemory,
     ) -> Result<()> {
         let number = self.len().try_into().ok().filter(|number| *number != NO_ROW);
         let number = number.ok_or_else(|| too_large("a join can keep at most 4294967295 rows"))?;
-        let is_found = encode(key, &mut self.key);
+        let sought = self.sought(key);
+        sought.inspect(|sought| self.complete_key(*sought));
+        let is_found = sought.is_some();
         let length = |bytes: &[u8]| {
             u32::try_from(bytes.len()).map_err(|_| too_large("a join can keep rows of at most 4 GiB"))
         };
@@ -128,19 +151,17 @@ impl JoinTable {
         if self.held > work.bytes {
             return self.spill(work);
         }
-        if !is_found {
-            return Ok(());
-        }
-        let hash = self.hasher.hash_one(self.key.as_slice());
-        let (rows, bytes) = (&self.rows, &self.bytes);
-        match self.chains.find_mut(hash, |chain| chain.is_of(hash, &self.key, rows, bytes)) {
+        let Some(sought) = sought else { return Ok(()) };
+        let hash = self.hasher.hash_one(sought.word);
+        let is_it = is_of(sought, &self.key, &self.rows, &self.bytes);
+        match self.chains.find_mut(hash, is_it) {
             Some(chain) => {
                 let last = std::mem::replace(&mut chain.last, number);
                 self.rows[last as usize].next = number;
             }
             None => {
-                let chain = Chain { hash, first: number, last: number };
-                self.chains.insert_unique(hash, chain, |chain| chain.hash);
+                let chain = Chain { word: sought.word, first: number, last: number };
+                self.chains.insert_unique(hash, chain, |chain| self.hasher.hash_one(chain.word));
             }
         }
         Ok(())
@@ -168,12 +189,7 @@ impl JoinTable {
     /// Keeps values; `false` if they are kept already. NULLs are equal to each other here.
     pub(crate) fn keep_new(&mut self, values: &[Value]) -> bool {
         self.key.clear();
-        for value in values {
-            self.key.push(u8::from(!value.is_null()));
-            if let Some(sql_type) = value.sql_type() {
-                key::encode(value, sql_type, &mut self.key);
-            }
-        }
+        values.iter().for_each(|value| key::encode_distinct(value, &mut self.key));
         if self.known.contains(self.key.as_slice()) {
             return false;
         }
@@ -181,16 +197,49 @@ impl JoinTable {
     }
 
     /// The number of the first row under this key.
-    pub(crate) fn first(&mut self, key: &[Value]) -> Result<Option<u32>> {
-        if !encode(key, &mut self.key) {
-            return Ok(None);
+    #[inline]
+    pub(crate) fn first(&mut self, key: JoinKey<'_>) -> Result<Option<u32>> {
+        let Some(sought) = self.sought(key) else { return Ok(None) };
+        if self.spilled.is_some() {
+            return self.first_spilled(sought);
         }
-        let hash = self.hasher.hash_one(self.key.as_slice());
-        if let Some(spilled) = &mut self.spilled {
-            return spilled.find(hash, &self.key, 0);
-        }
-        let is_it = |chain: &Chain| chain.is_of(hash, &self.key, &self.rows, &self.bytes);
+        let hash = self.hasher.hash_one(sought.word);
+        let is_it = is_of(sought, &self.key, &self.rows, &self.bytes);
         Ok(self.chains.find(hash, is_it).map(|chain| chain.first))
+    }
+
+    #[cold]
+    fn first_spilled(&mut self, sought: Sought) -> Result<Option<u32>> {
+        self.complete_key(sought);
+        let hash = self.hasher.hash_one(self.key.as_slice());
+        self.spilled.as_mut().map_or(Ok(None), |spilled| spilled.find(hash, &self.key, 0))
+    }
+
+    /// What this key is looked up by; `None` if a part of it is NULL.
+    #[inline]
+    fn sought(&mut self, key: JoinKey<'_>) -> Option<Sought> {
+        self.key.clear();
+        let scalar = match key {
+            JoinKey::Scalar(scalar) => Some(scalar),
+            JoinKey::Values([value]) => Scalar::of(value),
+            JoinKey::Values(_) => None,
+        };
+        match (scalar, key) {
+            (Some(scalar), _) => {
+                (!scalar.is_null()).then_some(Sought { word: scalar.number as u64, is_encoded: false })
+            }
+            (None, JoinKey::Values(values)) if encode(values, &mut self.key) => {
+                Some(Sought { word: self.hasher.hash_one(self.key.as_slice()), is_encoded: true })
+            }
+            _ => None,
+        }
+    }
+
+    /// Makes the bytes of a key that is its own word.
+    fn complete_key(&mut self, sought: Sought) {
+        if !sought.is_encoded {
+            self.key.extend_from_slice(&sought.word.to_be_bytes());
+        }
     }
 
     /// The number of the row under the same key that comes after this one.
@@ -244,11 +293,15 @@ impl JoinTable {
     }
 }
 
-impl Chain {
-    #[inline]
-    fn is_of(&self, hash: u64, key: &[u8], rows: &[Kept], bytes: &[u8]) -> bool {
-        let first = &rows[self.first as usize];
-        self.hash == hash && bytes[first.start..first.start + first.key_bytes as usize] == *key
+/// Whether a chain is that of a key.
+#[inline]
+fn is_of(sought: Sought, key: &[u8], rows: &[Kept], bytes: &[u8]) -> impl Fn(&Chain) -> bool {
+    move |chain| {
+        chain.word == sought.word
+            && (!sought.is_encoded || {
+                let first = &rows[chain.first as usize];
+                bytes[first.start..first.start + first.key_bytes as usize] == *key
+            })
     }
 }
 
@@ -282,7 +335,7 @@ mod tests {
 
     fn numbers(table: &mut JoinTable, key: &[Value]) -> Vec<u32> {
         let mut found = Vec::new();
-        let mut next = table.first(key).unwrap();
+        let mut next = table.first(JoinKey::Values(key)).unwrap();
         while let Some(number) = next {
             found.push(number);
             next = table.following(number).unwrap();
@@ -308,7 +361,7 @@ mod tests {
             for (at, key) in keys.iter().enumerate() {
                 let row = [u8::try_from(at).unwrap()];
                 let key = std::slice::from_ref(key);
-                table.keep(key, (&[], &row), key, &work(bytes)).unwrap();
+                table.keep(JoinKey::Values(key), (&[], &row), key, &work(bytes)).unwrap();
             }
             assert_eq!(table.spilled.is_some(), bytes == 1);
             assert_eq!(numbers(&mut table, &[Value::Integer(1)]), [0, 3]);
@@ -324,7 +377,7 @@ mod tests {
             table.forget_joined();
             assert_eq!(unjoined(&table), [0, 1, 2, 3, 4]);
             table.clear();
-            assert_eq!(table.first(&[Value::Integer(1)]).unwrap(), None);
+            assert_eq!(table.first(JoinKey::Values(&[Value::Integer(1)])).unwrap(), None);
         }
     }
 
@@ -335,7 +388,7 @@ mod tests {
             let count: u32 = 2000;
             for number in 0..count {
                 let row_key = number.to_be_bytes();
-                table.keep(&[], (&row_key, &[]), &[], &work(bytes)).unwrap();
+                table.keep(JoinKey::Values(&[]), (&row_key, &[]), &[], &work(bytes)).unwrap();
             }
             assert_eq!(table.spilled.is_some(), bytes < usize::MAX);
             assert_eq!(numbers(&mut table, &[]), (0..count).collect::<Vec<u32>>());
@@ -359,7 +412,8 @@ mod tests {
         let tables = SIZES.map(|bytes| {
             let mut table = JoinTable::default();
             for at in 0..6000 {
-                table.keep(&[key(at)], (&[], &row(at)), &values(at), &work(bytes)).unwrap();
+                let key = [key(at)];
+                table.keep(JoinKey::Values(&key), (&[], &row(at)), &values(at), &work(bytes)).unwrap();
             }
             table
         });
@@ -383,6 +437,31 @@ mod tests {
             }
             let left = unjoined(&table);
             assert_eq!((left.len(), left.contains(&17), left.contains(&18)), (5995, false, true));
+        }
+    }
+
+    /// A scalar finds what was kept under its value, and keys of several parts are told apart by all of them.
+    #[test]
+    fn keys_are_what_they_are_made_of() {
+        for bytes in SIZES {
+            let mut table = JoinTable::default();
+            for number in [-1_i32, 0, 1, 0] {
+                let key = [Value::Integer(number)];
+                table.keep(JoinKey::Values(&key), (&[], &[]), &[], &work(bytes)).unwrap();
+            }
+            let of = |number: i32| JoinKey::Scalar(Scalar::of(&Value::Integer(number)).unwrap());
+            let found = [-1, 0, 1, 2].map(|number| table.first(of(number)).unwrap());
+            assert_eq!(found, [Some(0), Some(1), Some(2), None]);
+            assert_eq!(table.following(1).unwrap(), Some(3));
+            assert_eq!(table.first(JoinKey::Scalar(Scalar::NULL)).unwrap(), None);
+            table.clear();
+            let keys = [("a", 1), ("a", 2), ("b", 1), ("", 1)];
+            let key = |(text, number)| [Value::text(text), Value::Integer(number)];
+            for pair in keys {
+                table.keep(JoinKey::Values(&key(pair)), (&[], &[]), &[], &work(bytes)).unwrap();
+            }
+            assert_eq!(keys.map(|pair| numbers(&mut table, &key(pair))), [[0], [1], [2], [3]]);
+            assert!(numbers(&mut table, &[Value::text("a"), Value::Null]).is_empty());
         }
     }
 }

@@ -228,6 +228,9 @@ impl Names<'_> {
                 let (parts, position) = (self.parts(parts), self.register(*position));
                 format!("{parts} := next of join{join}[{}] after {position}, or go to {end}", self.list(key))
             }
+            JoinStep::ProbeOnly { key, parts, end } => {
+                format!("{} := only row of join{join}[{}], or go to {end}", self.parts(parts), self.list(key))
+            }
             JoinStep::Note { position } => {
                 format!("row {} of join{join} is joined", self.register(*position))
             }

@@ -82,6 +82,8 @@ pub(crate) struct Kept {
     pub(crate) key: Vec<Expr>,
     /// and those that they are looked for with.
     pub(crate) probe: Vec<Expr>,
+    /// The key holds all columns of a unique index: at most one row is kept under it.
+    pub(crate) is_unique: bool,
     pub(crate) reading: Reading,
 }
 
@@ -152,6 +154,15 @@ fn keys(definition: &TableDefinition) -> Vec<Key> {
         is_hash: index.kind == IndexKind::Hash,
     });
     primary_key.chain(secondary).collect()
+}
+
+/// Whether two rows of a table, which are read in this slot, never have the same values of these, apart from
+/// NULLs.
+pub(crate) fn is_unique(definition: &TableDefinition, row: RowSlot, values: &[Expr]) -> bool {
+    let has = |column: u16| values.contains(&Expr::Column { row, column });
+    keys(definition)
+        .iter()
+        .any(|key| key.is_unique && key.columns.iter().all(|key_column| has(key_column.column)))
 }
 
 /// A condition seen as `key column, operator, value`.

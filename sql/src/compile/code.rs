@@ -75,6 +75,9 @@ pub(crate) struct Interrupted {
 /// several times.
 const MOST_COPIED: usize = 100_000;
 
+/// Jumps behind each other that are made one.
+const MOST_JUMPS: usize = 16;
+
 /// A label that stands nowhere yet.
 const UNPLACED: Label = Label::MAX;
 
@@ -439,6 +442,24 @@ impl Code {
     }
 
     /// The finished procedure. All labels must stand somewhere.
+    /// Labels in front of a jump stand where that leads: the end of an inner loop is the next round of the
+    /// one around it, and rows are many.
+    fn look_through_jumps(&mut self) {
+        for at in 0..self.labels.len() {
+            let mut place = self.labels[at];
+            // An endless loop ends somewhere in itself.
+            for _ in 0..MOST_JUMPS {
+                match self.instructions.get(place as usize) {
+                    Some(Instruction::Jump { to }) if self.labels[*to as usize] != UNPLACED => {
+                        place = self.labels[*to as usize];
+                    }
+                    _ => break,
+                }
+            }
+            self.labels[at] = place;
+        }
+    }
+
     pub(crate) fn finish(
         mut self,
         name: &str,
@@ -449,6 +470,7 @@ impl Code {
         if self.copied > MOST_COPIED {
             return Err(too_large());
         }
+        self.look_through_jumps();
         for instruction in &mut self.instructions {
             let mut is_placed = true;
             instruction.for_each_label_mut(&mut |label| {

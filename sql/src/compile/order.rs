@@ -501,7 +501,10 @@ impl<'a> Order<'a> {
             }
         }
         let join = self.around.new_join()?;
-        let access = Access::Kept(Box::new(Kept { join, build, key, probe, reading: Reading::EachTime }));
+        let is_unique = matches!(source, Source::Table { table, row, .. }
+            if access::is_unique(&table.definition(), *row, &key));
+        let reading = Reading::EachTime;
+        let access = Access::Kept(Box::new(Kept { join, build, key, probe, is_unique, reading }));
         Ok(Choice { access, steering, filter, equal_columns: Vec::new(), is_single: false })
     }
 

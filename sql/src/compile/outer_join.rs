@@ -74,7 +74,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// The loop over the rows of a join table that are equal to something.
+    /// The loop over the rows of a join table that are equal to something; where there can be but one, it is
+    /// none.
     pub(super) fn probe(
         &mut self,
         level: &Level,
@@ -82,6 +83,13 @@ impl Compiler<'_> {
         end: Label,
         inner: &mut Body<'_>,
     ) -> Result<()> {
+        if kept.is_unique {
+            let (parts, key) = (self.parts_of(level)?, kept.probe.clone());
+            let step = JoinStep::ProbeOnly { key, parts, end };
+            self.code.push(Instruction::Join { join: kept.join, step });
+            self.check(&level.choice.filter, end);
+            return inner(self, end);
+        }
         let position = self.binder.new_register()?;
         let again = self.probing(level, kept, position, end)?;
         inner(self, again)?;

@@ -3,13 +3,16 @@
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
 use hyades_types::memory;
+use hyades_types::scalar::Scalar;
 use hyades_types::value::Value;
 
-use crate::procedure::evaluate::evaluate;
+use crate::procedure::evaluate::{evaluate, scalar};
+use crate::procedure::frame::Frame;
 use crate::procedure::interpret::{Next, Run};
 use crate::procedure::ir::{
     Expr, JoinSlot, JoinStep, JoinedParts, Label, Procedure, Register, RowSlot, TableIndex,
 };
+use crate::procedure::join_table::JoinKey;
 use crate::txn::{Access, Flow};
 
 impl<T: Access> Run<'_, T> {
@@ -30,6 +33,10 @@ impl<T: Access> Run<'_, T> {
             JoinStep::Probe { key, position, parts, end } => {
                 return self.probe_join(join, key, *position, parts, *end);
             }
+            JoinStep::ProbeOnly { key, parts, end } => {
+                let found = self.first_joined(join, key)?;
+                return Ok(self.show_joined(join, found, None, parts, *end)?);
+            }
             JoinStep::Note { position } => {
                 if let Some(number) = self.joined_number(*position)? {
                     self.frame.joins[usize::from(join)].note_joined(number);
@@ -48,7 +55,8 @@ impl<T: Access> Run<'_, T> {
     }
 
     fn keep_joined(&mut self, join: JoinSlot, key: &[Expr], parts: &JoinedParts) -> Result<()> {
-        let key = self.join_key(key)?;
+        let scalar = self.scalar_key(key);
+        let key = if scalar.is_some() { Vec::new() } else { self.join_key(key)? };
         let (mut row_key, mut row) = (&[][..], &[][..]);
         if let Some((_, slot)) = parts.row {
             let buffer = &self.frame.rows[usize::from(slot)];
@@ -60,8 +68,11 @@ impl<T: Access> Run<'_, T> {
         let registers = parts.registers();
         let values = &self.frame.registers[usize::from(registers.start)..usize::from(registers.end)];
         let table = &mut self.frame.joins[usize::from(join)];
-        table.keep(&key, (row_key, row), values, &self.environment.work_memory)?;
-        self.frame.emitted = key;
+        let work = &self.environment.work_memory;
+        table.keep(scalar.map_or(JoinKey::Values(&key), JoinKey::Scalar), (row_key, row), values, work)?;
+        if scalar.is_none() {
+            self.frame.emitted = key;
+        }
         memory::check(0)
     }
 
@@ -75,14 +86,21 @@ impl<T: Access> Run<'_, T> {
     ) -> Flow<Next> {
         let found = match self.joined_number(position)? {
             Some(number) => self.frame.joins[usize::from(join)].following(number)?,
-            None => {
-                let key = self.join_key(key)?;
-                let found = self.frame.joins[usize::from(join)].first(&key);
-                self.frame.emitted = key;
-                found?
-            }
+            None => self.first_joined(join, key)?,
         };
-        self.show_joined(join, found, position, parts, end)
+        Ok(self.show_joined(join, found, Some(position), parts, end)?)
+    }
+
+    /// The number of the first row under a key.
+    #[inline]
+    fn first_joined(&mut self, join: JoinSlot, key: &[Expr]) -> Result<Option<u32>> {
+        if let Some(scalar) = self.scalar_key(key) {
+            return self.frame.joins[usize::from(join)].first(JoinKey::Scalar(scalar));
+        }
+        let key = self.join_key(key)?;
+        let found = self.frame.joins[usize::from(join)].first(JoinKey::Values(&key));
+        self.frame.emitted = key;
+        found
     }
 
     fn next_unjoined(
@@ -96,7 +114,7 @@ impl<T: Access> Run<'_, T> {
         let found = self.frame.joins[usize::from(join)].unjoined(from);
         // It has passed over those that have been joined.
         guest::spend_for(found.map_or(0, |found| (found - from) as usize))?;
-        self.show_joined(join, found, position, parts, end)
+        Ok(self.show_joined(join, found, Some(position), parts, end)?)
     }
 
     #[inline(never)]
@@ -118,22 +136,26 @@ impl<T: Access> Run<'_, T> {
         &mut self,
         join: JoinSlot,
         found: Option<u32>,
-        position: Register,
+        position: Option<Register>,
         parts: &JoinedParts,
         end: Label,
-    ) -> Flow<Next> {
+    ) -> Result<Next> {
+        let Frame { joins, registers, rows, .. } = &mut *self.frame;
         let Some(number) = found else { return Ok(Next::Label(end)) };
-        let Some(kept) = self.frame.joins[usize::from(join)].row(number)? else {
-            return Ok(Next::Label(end));
-        };
-        let registers = parts.registers();
-        self.frame.registers[usize::from(registers.start)..usize::from(registers.end)]
-            .clone_from_slice(kept.values);
-        self.frame.registers[usize::from(position)].put(Value::BigInt(i64::from(number)));
+        let Some(kept) = joins[usize::from(join)].row(number)? else { return Ok(Next::Label(end)) };
+        if !kept.values.is_empty() {
+            let into = parts.registers();
+            registers[usize::from(into.start)..usize::from(into.end)].clone_from_slice(kept.values);
+        }
+        if let Some(position) = position {
+            registers[usize::from(position)].put(Value::BigInt(i64::from(number)));
+        }
         if let Some((_, row)) = parts.row {
-            let buffer = &mut self.frame.rows[usize::from(row)];
+            let buffer = &mut rows[usize::from(row)];
             buffer.key.clear();
-            buffer.key.extend_from_slice(kept.row_key);
+            if parts.is_changed {
+                buffer.key.extend_from_slice(kept.row_key);
+            }
             buffer.bytes.clear();
             buffer.bytes.extend_from_slice(kept.row);
             self.set_row(row, None);
@@ -147,6 +169,13 @@ impl<T: Access> Run<'_, T> {
             Value::BigInt(number) => u32::try_from(*number).map(Some).map_err(|_| no_position()),
             _ => Err(no_position()),
         }
+    }
+
+    /// A key that is one scalar, which needs no value to be made.
+    #[inline]
+    fn scalar_key(&self, key: &[Expr]) -> Option<Scalar> {
+        let [only] = key else { return None };
+        scalar(only, self)
     }
 
     /// The values of a key, in the buffer of emitted values.

@@ -1,0 +1,31 @@
+-- Joins with keys that are there once or many times, of one column or several, of integers and others.
+create table big (id integer, k integer, t text, n numeric);
+create table by_number (k integer primary key, m integer, name text);
+create table by_text (t text unique, n numeric);
+create table by_two (a integer, b integer, c text, unique (a, b));
+insert into big select i, nullif(i % 7, 0), 't' || i % 5, i % 3 from generate_series(1, 40) i;
+insert into by_number select i, i % 3, 'name' || i from generate_series(1, 9) i;
+insert into by_text values ('t1', 1), ('t2', 2.0), ('t4', null), (null, 7);
+insert into by_two values (1, 1, 'x'), (1, 2, 'y'), (2, 1, 'z'), (null, 1, 'n'), (null, 1, 'm');
+select count(*), sum(big.id), min(name), max(name) from big join by_number using (k);
+select name, count(*), sum(id) from big join by_number using (k) group by name order by name;
+select m, count(*), sum(id), avg(id) from big join by_number using (k) group by m order by m;
+select by_number.k, big.id from by_number left join big on big.k = by_number.k and big.id < 10 order by 1, 2;
+select big.id, name from big left join by_number on by_number.k = big.k and by_number.m > 0 order by 1;
+select count(*), count(name) from big full join by_number using (k);
+select t, count(*), sum(by_text.n) from big join by_text using (t) group by t order by t;
+select count(*) from big join by_text on big.n = by_text.n;
+select c, count(*) from big join by_two on by_two.a = big.k and by_two.b = big.n group by c order by c;
+select c, count(*) from big join by_two on by_two.a = big.k group by c order by c;
+select c, count(*) from big join by_two on by_two.b = big.k group by c order by c;
+select name, t, count(*) from big join by_number using (k) join by_text using (t) group by name, t order by name, t;
+select name, count(distinct t), sum(id) filter (where id % 2 = 0) from big join by_number using (k)
+  group by name order by name;
+select big.n, t, count(*), count(k), sum(k) from big group by big.n, t order by 1, 2;
+select id % 2 = 0 as even, count(*), sum(id::bigint), sum(id::smallint) from big group by 1 order by 1;
+select distinct m from by_number order by m desc;
+delete from by_number where k > 5;
+select k, count(*) from big join by_number using (k) group by k order by k;
+update by_number set k = k + 100 where k = 1;
+select k, count(*) from big join by_number using (k) group by k order by k;
+drop table big, by_number, by_text, by_two;
