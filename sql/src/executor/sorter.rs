@@ -17,15 +17,21 @@ use hyades_types::environment::WorkMemory;
 use hyades_types::error::Result;
 use hyades_types::guest;
 use hyades_types::memory;
+use hyades_types::scalar::Scalar;
 use hyades_types::value::Value;
 
-use super::staged_row::{Row, UNITS_PER_ROW, held_bytes};
+use super::staged_row::{Row, held_bytes};
 use crate::plan::SortKey;
 
 /// Bytes of texts that are compared in about ten nanoseconds.
 const BYTES_PER_UNIT: usize = 64;
+/// What it takes to sort a row into its run where the beginnings of keys decide.
+const UNITS_PER_SORTED_ROW: usize = 3;
 /// Rows sorted without a look at whether the statement is to stop.
 pub(super) const RUN_ROWS: usize = 512;
+
+/// Sorting has so many places for each row: where it is taken from, where it goes, and what a run borrows.
+const SORTING_PLACES: usize = 2;
 
 /// Takes rows, gives them back in order.
 pub(super) struct Sorter {
@@ -96,8 +102,7 @@ impl Sorter {
             self.rows = Vec::new();
         }
         let Some((mut file, mut runs)) = self.runs else {
-            // Sorting takes as much again as the places of the rows.
-            memory::check(size_of_val(self.rows.as_slice()))?;
+            memory::check(SORTING_PLACES * self.rows.len() * size_of::<Keyed<Row>>())?;
             sort(&mut self.rows, &self.keys)?;
             return Ok(Sorted::InMemory(self.rows.into_iter()));
         };
@@ -213,7 +218,7 @@ fn order(left: &Value, right: &Value, key: &SortKey) -> Ordering {
     }
 }
 
-fn compare_rows(left: &Row, right: &Row, keys: &[SortKey]) -> Ordering {
+fn compare_rows(left: &[Value], right: &[Value], keys: &[SortKey]) -> Ordering {
     guest::pass(2);
     keys.iter()
         .map(|key| {
@@ -227,36 +232,86 @@ fn compare_rows(left: &Row, right: &Row, keys: &[SortKey]) -> Ordering {
         .unwrap_or(Ordering::Equal)
 }
 
+/// A row with the beginning of its first key, which decides most comparisons (PostgreSQL's abbreviated
+/// keys).
+struct Keyed<R> {
+    beginning: u64,
+    row: R,
+}
+
+impl<R: AsRef<[Value]>> Keyed<R> {
+    fn new(row: R, keys: &[SortKey]) -> Keyed<R> {
+        let beginning = keys.first().map_or(0, |key| beginning(&row.as_ref()[key.value], key));
+        Keyed { beginning, row }
+    }
+
+    fn order(&self, other: &Keyed<R>, keys: &[SortKey]) -> Ordering {
+        let beginnings = self.beginning.cmp(&other.beginning);
+        beginnings.then_with(|| compare_rows(self.row.as_ref(), other.row.as_ref(), keys))
+    }
+}
+
+/// A number that is smaller only if the value comes first; of values that it cannot tell apart it is the
+/// same.
+fn beginning(value: &Value, key: &SortKey) -> u64 {
+    if value.is_null() {
+        return if key.nulls_first { 0 } else { u64::MAX };
+    }
+    let number = match (Scalar::of(value), value.as_str()) {
+        (Some(scalar), _) => scalar.number as u64 ^ (1 << 63),
+        (None, Some(text)) => {
+            let text = text.as_bytes();
+            let text = if key.is_char { compare::trim_blanks(text) } else { text };
+            let mut bytes = [0; 8];
+            let length = text.len().min(bytes.len());
+            bytes[..length].copy_from_slice(&text[..length]);
+            u64::from_be_bytes(bytes)
+        }
+        (None, None) => 0,
+    };
+    let number = if key.is_descending { !number } else { number };
+    // Between the two numbers of NULL.
+    1 + (number >> 1)
+}
+
 /// Sorts stably: short runs first, which are then merged two by two. A sort of the library could not be left
 /// before its end.
-pub(super) fn sort(rows: &mut Vec<Row>, keys: &[SortKey]) -> Result<()> {
-    if keys.is_empty() {
+pub(super) fn sort<R: AsRef<[Value]>>(rows: &mut Vec<R>, keys: &[SortKey]) -> Result<()> {
+    if keys.is_empty() || rows.len() < 2 {
         return Ok(());
     }
-    for run in rows.chunks_mut(RUN_ROWS) {
-        run.sort_by(|left, right| compare_rows(left, right, keys));
-        guest::spend(UNITS_PER_ROW)?;
+    let mut keyed: Vec<Keyed<R>> =
+        std::mem::take(rows).into_iter().map(|row| Keyed::new(row, keys)).collect();
+    for run in keyed.chunks_mut(RUN_ROWS) {
+        run.sort_by(|left, right| left.order(right, keys));
+        guest::spend_for(run.len() * UNITS_PER_SORTED_ROW)?;
     }
     let mut width = RUN_ROWS;
-    while width < rows.len() {
-        let mut merged = Vec::with_capacity(rows.len());
-        let mut rest = std::mem::take(rows).into_iter();
+    while width < keyed.len() {
+        let mut merged = Vec::with_capacity(keyed.len());
+        let mut rest = keyed.into_iter();
         while rest.len() > 0 {
-            let left: Vec<Row> = rest.by_ref().take(width).collect();
-            let right: Vec<Row> = rest.by_ref().take(width).collect();
+            let left: Vec<Keyed<R>> = rest.by_ref().take(width).collect();
+            let right: Vec<Keyed<R>> = rest.by_ref().take(width).collect();
             merge(left, right, keys, &mut merged)?;
         }
-        *rows = merged;
+        keyed = merged;
         width *= 2;
     }
+    *rows = keyed.into_iter().map(|keyed| keyed.row).collect();
     Ok(())
 }
 
-fn merge(left: Vec<Row>, right: Vec<Row>, keys: &[SortKey], merged: &mut Vec<Row>) -> Result<()> {
+fn merge<R: AsRef<[Value]>>(
+    left: Vec<Keyed<R>>,
+    right: Vec<Keyed<R>>,
+    keys: &[SortKey],
+    merged: &mut Vec<Keyed<R>>,
+) -> Result<()> {
     let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
     while let (Some(first), Some(second)) = (left.peek(), right.peek()) {
         guest::spend(1)?;
-        let is_left_first = compare_rows(first, second, keys).is_le();
+        let is_left_first = first.order(second, keys).is_le();
         merged.extend(if is_left_first { left.next() } else { right.next() });
     }
     merged.extend(left);
