@@ -179,7 +179,7 @@ impl Answered {
         if self.columns.is_empty() {
             return false;
         }
-        self.key.begin(0);
+        self.key.begin();
         push_columns(row, &self.columns, &self.chars, &mut self.key);
         let is_repeated = self.last.key() == self.key.key();
         std::mem::swap(&mut self.last, &mut self.key);

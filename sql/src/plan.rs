@@ -620,6 +620,14 @@ pub(crate) struct AggregateCall {
     pub(crate) order: Vec<SortKey>,
 }
 
+impl AggregateCall {
+    /// Whether it takes every row as it comes.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.filter.is_none() && !self.is_distinct && self.order.is_empty()
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SortKey {
     pub(crate) value: usize,

@@ -84,7 +84,7 @@ pub fn evaluate(expr: &Expr, context: &Context<'_>) -> Result<Value> {
 }
 
 /// The value of an expression that is no scalar.
-fn general(expr: &Expr, context: &Context<'_>) -> Result<Value> {
+pub(super) fn general(expr: &Expr, context: &Context<'_>) -> Result<Value> {
     match expr {
         Expr::Const(_) | Expr::Register(_) | Expr::Case { .. } => evaluate(expr, context),
         Expr::Column { row, column } => context.column(*row, *column),

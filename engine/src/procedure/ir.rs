@@ -170,6 +170,19 @@ pub trait StageRun: Send {
     /// # Errors
     /// The user's, as overflow in a sum.
     fn feed(&mut self, values: &mut [Value]) -> hyades_types::Result<()>;
+
+    /// So many values, the first ones, make a key under which rows are made one; 0 if there is none, or none
+    /// that [`StageRun::knows`] can be asked about.
+    fn key_width(&self) -> usize {
+        0
+    }
+
+    /// Whether a row with this key, of [`key::encode_distinct`](hyades_types::key::encode_distinct), has come
+    /// before. The row follows; if so, the values of its key need not be there.
+    fn knows(&mut self, _key: &[u8]) -> bool {
+        false
+    }
+
     /// All rows that come out.
     ///
     /// # Errors

@@ -321,6 +321,21 @@ impl RowLayout {
         Ok(())
     }
 
+    /// Appends what [`key::encode_distinct`] makes of a column's value, without making that; `false` for
+    /// types where it takes one.
+    #[inline]
+    pub(crate) fn encode_distinct(&self, row: &[u8], column: u16, out: &mut Vec<u8>) -> bool {
+        if let Some(scalar) = self.scalar(row, column) {
+            key::encode_distinct_scalar(scalar, out);
+            return true;
+        }
+        let is_text = matches!(self.column_type(column), SqlType::Text | SqlType::Varchar(_));
+        if is_text {
+            key::encode_distinct_text(self.bytes(row, column), out);
+        }
+        is_text
+    }
+
     /// Appends the key of a stored row, whose key columns are `columns` and not NULL. Reads the row's bytes;
     /// builds no values except numerics.
     #[inline]

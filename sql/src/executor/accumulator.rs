@@ -76,6 +76,29 @@ impl Accumulator {
         }
     }
 
+    /// Takes a row of which this is the first argument, if it is one of those that most groups are made of:
+    /// counts and sums of numbers. `false` if nothing has happened.
+    #[inline]
+    pub(super) fn add_plain(&mut self, kind: AggregateKind, argument: Option<&Value>) -> bool {
+        match (self, argument) {
+            (Accumulator::Count(count), None) => *count += 1,
+            (Accumulator::Count(count), Some(value)) => {
+                *count += i64::from(kind.takes_null() || !value.is_null())
+            }
+            (Accumulator::Whole(..), Some(Value::Null)) => {}
+            (Accumulator::Whole(sum, count), Some(Value::Integer(number))) => {
+                *sum += i128::from(*number);
+                *count += 1;
+            }
+            (Accumulator::Whole(sum, count), Some(Value::BigInt(number))) => {
+                *sum += i128::from(*number);
+                *count += 1;
+            }
+            _ => return false,
+        }
+        true
+    }
+
     /// Takes the arguments of a row; the first is NULL only for those that take NULL.
     pub(super) fn add(&mut self, kind: AggregateKind, arguments: &[Value]) -> Result<()> {
         let value = arguments.first().unwrap_or(&Value::Null);

@@ -21,7 +21,10 @@ use crate::bind::aggregation::AggregateKind;
 use crate::plan::{Grouping, SortKey};
 
 /// What an aggregate of a group takes beside what it gathers.
-const CALL_BYTES: usize = size_of::<Accumulator>() + size_of::<RowKeys>() + size_of::<Vec<Row>>();
+const CALL_BYTES: usize = size_of::<Accumulator>() + size_of::<RowKeys>() + size_of::<Vec<Value>>();
+
+/// Rows that wait to be sorted in a group have memory for so many at once.
+const FEW_WAITING: usize = 4;
 
 #[derive(Debug)]
 pub(super) struct Group {
@@ -29,10 +32,11 @@ pub(super) struct Group {
     set: i32,
     keys: Row,
     accumulators: Vec<Accumulator>,
-    /// For DISTINCT aggregates: the arguments seen.
+    /// For DISTINCT aggregates, if there are any: the arguments seen.
     seen: Vec<RowKeys>,
-    /// For aggregates with ORDER BY: arguments and keys of the rows, to be sorted.
-    waiting: Vec<Vec<Row>>,
+    /// For aggregates with ORDER BY, if there are any: arguments and keys of the rows, one row behind the
+    /// other, to be sorted.
+    waiting: Vec<Vec<Value>>,
 }
 
 /// The groups on their way.
@@ -46,12 +50,17 @@ struct GroupingRun {
 
 impl Group {
     fn new(grouping: &Grouping, set: usize, keys: Row) -> Group {
+        let (has_distinct, has_order) = (
+            grouping.calls.iter().any(|call| call.is_distinct),
+            grouping.calls.iter().any(|call| !call.order.is_empty()),
+        );
+        let width = |is_needed: bool| if is_needed { grouping.calls.len() } else { 0 };
         Group {
             set: i32::try_from(set).unwrap_or(i32::MAX) + 1,
             keys,
             accumulators: grouping.calls.iter().map(Accumulator::new).collect(),
-            seen: grouping.calls.iter().map(|_| RowKeys::default()).collect(),
-            waiting: grouping.calls.iter().map(|_| Vec::new()).collect(),
+            seen: (0..width(has_distinct)).map(|_| RowKeys::default()).collect(),
+            waiting: vec![Vec::new(); width(has_order)],
         }
     }
 
@@ -59,6 +68,10 @@ impl Group {
     fn add(&mut self, grouping: &Grouping, values: &[Value]) -> Result<usize> {
         let mut gathered = 0;
         for (at, call) in grouping.calls.iter().enumerate() {
+            let argument = call.arguments.first().map(|first| &values[*first]);
+            if call.is_plain() && self.accumulators[at].add_plain(call.kind, argument) {
+                continue;
+            }
             if call.filter.is_some_and(|filter| values[filter].as_bool() != Some(true)) {
                 continue;
             }
@@ -84,26 +97,34 @@ impl Group {
                     gathered += held_bytes(&arguments[..1]);
                 }
             } else {
-                let end = first + call.arguments.len() + call.order.len();
-                gathered += held_bytes(&values[first..end]);
-                self.waiting[at].push(values[first..end].to_vec());
+                let width = call.arguments.len() + call.order.len();
+                let values = &values[first..first + width];
+                gathered += held_bytes(values);
+                let waiting = &mut self.waiting[at];
+                if waiting.is_empty() {
+                    waiting.reserve(FEW_WAITING * width);
+                }
+                waiting.extend_from_slice(values);
             }
         }
         Ok(gathered)
     }
 
     /// Its keys, then the results.
-    fn result(mut self, grouping: &Grouping) -> Result<Row> {
+    fn result(self, grouping: &Grouping) -> Result<Row> {
         let mut row = self.keys;
         for (at, (mut accumulator, call)) in self.accumulators.into_iter().zip(&grouping.calls).enumerate() {
-            let mut waiting = std::mem::take(&mut self.waiting[at]);
-            let first = call.arguments.first().copied().unwrap_or_default();
-            let order: Vec<SortKey> =
-                call.order.iter().map(|key| SortKey { value: key.value - first, ..*key }).collect();
-            sort(&mut waiting, &order)?;
-            for values in &waiting {
-                guest::spend(1)?;
-                accumulator.add(call.kind, &values[..call.arguments.len()])?;
+            if !call.order.is_empty() {
+                let first = call.arguments.first().copied().unwrap_or_default();
+                let order: Vec<SortKey> =
+                    call.order.iter().map(|key| SortKey { value: key.value - first, ..*key }).collect();
+                let mut rows: Vec<&[Value]> =
+                    self.waiting[at].chunks_exact(call.arguments.len() + call.order.len()).collect();
+                sort(&mut rows, &order)?;
+                for values in rows {
+                    guest::spend(1)?;
+                    accumulator.add(call.kind, &values[..call.arguments.len()])?;
+                }
             }
             row.push(match call.kind {
                 AggregateKind::Grouping => Value::Integer(self.set),
@@ -165,6 +186,15 @@ impl Fold for Grouping {
 }
 
 impl StageRun for GroupingRun {
+    fn key_width(&self) -> usize {
+        let has_plain_keys = self.grouping.sets.is_empty() && self.grouping.chars.is_empty();
+        if has_plain_keys && self.only.is_none() { self.grouping.keys } else { 0 }
+    }
+
+    fn knows(&mut self, key: &[u8]) -> bool {
+        self.folding.knows(key)
+    }
+
     /// The first values are the keys.
     fn feed(&mut self, values: &mut [Value]) -> Result<()> {
         self.is_empty = false;

@@ -61,6 +61,8 @@ pub(super) trait Fold: Send + Sync + 'static {
 /// Rows being folded.
 pub(super) struct Folding<F: Fold> {
     level: Level<F>,
+    /// Where the state of the row is that comes next, if its key was looked up already.
+    found: Option<usize>,
     /// The turn of the next row.
     turn: i64,
     file: Option<SpillFile>,
@@ -90,11 +92,23 @@ enum Folded {
 
 impl<F: Fold> Folding<F> {
     pub(super) fn new(fold: Arc<F>, work: WorkMemory) -> Folding<F> {
-        Folding { level: Level::new(fold, work, 0), turn: 0, file: None }
+        Folding { level: Level::new(fold, work, 0), found: None, turn: 0, file: None }
     }
 
-    /// Takes a row; the values may be taken.
+    /// Whether there is a state for the key of the row that comes next; there is but one set. The key is
+    /// made as [`RowKeys::push`] makes it.
+    pub(super) fn knows(&mut self, key: &[u8]) -> bool {
+        self.level.keys.set(key);
+        self.found = self.level.keys.place();
+        self.found.is_some()
+    }
+
+    /// Takes a row; the values may be taken. Those of the key are not looked at if it is known.
     pub(super) fn feed(&mut self, values: &mut [Value]) -> Result<()> {
+        if let Some(place) = self.found.take() {
+            self.turn += 1;
+            return self.level.add(place, values);
+        }
         for set in 0..self.level.fold.sets() {
             let turn = self.turn;
             self.turn += 1;
@@ -148,7 +162,10 @@ impl<F: Fold> Level<F> {
     }
 
     fn fold_row(&mut self, turn: i64, set: usize, values: &mut [Value]) -> Result<Folded> {
-        self.keys.begin(set);
+        self.keys.begin();
+        if self.fold.sets() > 1 {
+            self.keys.push_set(set);
+        }
         self.fold.push_key(set, values, &mut self.keys);
         let place = match self.keys.place() {
             Some(place) => place,
@@ -162,8 +179,15 @@ impl<F: Fold> Level<F> {
                 place
             }
         };
-        self.held += self.fold.add(&mut self.states[place].1, values)?;
+        self.add(place, values)?;
         Ok(Folded::Here)
+    }
+
+    /// Folds a row into a state that is there.
+    #[inline]
+    fn add(&mut self, place: usize, values: &mut [Value]) -> Result<()> {
+        self.held += self.fold.add(&mut self.states[place].1, values)?;
+        Ok(())
     }
 
     /// Once a key has been turned away, no new one gets a state: the next row of that key would.

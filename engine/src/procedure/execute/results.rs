@@ -9,22 +9,20 @@ use hyades_types::memory;
 use hyades_types::value::Value;
 
 use super::values::weight;
-use crate::procedure::evaluate::evaluate;
+use crate::procedure::evaluate::{Places, evaluate, general, scalar};
 use crate::procedure::interpret::{Next, Run};
-use crate::procedure::ir::{Expr, Instruction, Label, Procedure, Register, RowSlot, SpoolSlot, StageIndex};
+use crate::procedure::ir::{
+    Expr, Instruction, Label, Procedure, Register, RowSlot, SpoolSlot, StageIndex, StageRun,
+};
 use crate::txn::{Access, Flow};
 
 impl<T: Access> Run<'_, T> {
     #[inline(never)]
     pub(crate) fn emit(&mut self, values: &[Expr]) -> Flow<Next> {
         let mut emitted = std::mem::take(&mut self.frame.emitted);
-        emitted.clear();
-        let context = self.context();
-        for value in values {
-            let value = evaluate(value, &context)?;
-            guest::spend_for(weight(&value))?;
-            emitted.push(value);
-        }
+        emitted.resize(values.len(), Value::Null);
+        self.evaluate_all(values, &mut emitted)?;
+        guest::spend_for(emitted.iter().map(weight).sum())?;
         let Some(spool) = self.frame.emits_to else {
             let result = self.sink.row(&mut emitted);
             self.frame.emitted = emitted;
@@ -178,18 +176,54 @@ impl<T: Access> Run<'_, T> {
 
     #[inline(never)]
     pub(crate) fn feed_stage(&mut self, stage: StageIndex, values: &[Expr]) -> Flow<Next> {
-        let mut row = std::mem::take(&mut self.frame.emitted);
-        row.clear();
-        let context = self.context();
-        for value in values {
-            row.push(evaluate(value, &context)?);
-        }
-        if let Some(run) = &mut self.frame.stages[usize::from(stage)] {
-            run.feed(&mut row)?;
-            memory::check(0)?;
-        }
-        self.frame.emitted = row;
+        let stage = usize::from(stage);
+        let Some(mut run) = self.frame.stages[stage].take() else { return Ok(Next::Following) };
+        let fed = self.feed(&mut *run, values);
+        self.frame.stages[stage] = Some(run);
+        fed?;
+        memory::check(0)?;
         Ok(Next::Following)
+    }
+
+    fn feed(&mut self, run: &mut dyn StageRun, values: &[Expr]) -> Result<()> {
+        let width = run.key_width();
+        // Most rows of a grouping belong to a group that is there: then nobody needs the values of its key.
+        let mut first = 0;
+        if width > 0 {
+            let mut key = std::mem::take(&mut self.frame.scratch.key);
+            if self.encode_distinct(&values[..width], &mut key) && run.knows(&key) {
+                first = width;
+            }
+            self.frame.scratch.key = key;
+        }
+        let mut row = std::mem::take(&mut self.frame.emitted);
+        row.resize(values.len(), Value::Null);
+        let evaluated = self.evaluate_all(&values[first..], &mut row[first..]);
+        let fed = evaluated.and_then(|()| run.feed(&mut row));
+        self.frame.emitted = row;
+        fed
+    }
+
+    /// Makes the key of these values without making the values, if they are columns which that can be done
+    /// with.
+    #[inline]
+    fn encode_distinct(&self, values: &[Expr], key: &mut Vec<u8>) -> bool {
+        key.clear();
+        values.iter().all(|value| {
+            let Expr::Column { row, column } = value else { return false };
+            self.row(*row).is_some_and(|(layout, bytes)| layout.encode_distinct(bytes, *column, key))
+        })
+    }
+
+    #[inline]
+    fn evaluate_all(&self, values: &[Expr], into: &mut [Value]) -> Result<()> {
+        for (expr, value) in values.iter().zip(into) {
+            match scalar(expr, self) {
+                Some(scalar) => value.put_scalar(scalar),
+                None => value.put(general(expr, &self.context())?),
+            }
+        }
+        Ok(())
     }
 
     #[inline(never)]
