@@ -212,7 +212,8 @@ pub struct Cursor {
     pub(crate) range: KeyRange,
     pub(crate) direction: Direction,
     pub(crate) intent: Intent,
-    /// The index's key of the row handed out last, if `has_position`,
+    /// The index's key of the row handed out last, if `has_position` and it is none of the batch any more
+    /// ([`Cursor::last_key`]),
     pub(crate) position: Vec<u8>,
     /// and where the row's own key begins in it.
     pub(crate) row_key_start: usize,
@@ -261,9 +262,17 @@ impl Cursor {
         self.unkept = None;
     }
 
+    /// The index's key of the row handed out last. It stays in its batch as long as that is there: few keys
+    /// are asked for.
+    #[inline]
+    pub(crate) fn last_key(&self) -> &[u8] {
+        self.next.checked_sub(1).map_or(&self.position, |last| self.batch.key(last))
+    }
+
     /// The key of the row handed out last.
+    #[inline]
     pub(crate) fn row_key(&self) -> &[u8] {
-        &self.position[self.row_key_start..]
+        &self.last_key()[self.row_key_start..]
     }
 
     /// Makes the scan empty from here on.

@@ -52,6 +52,10 @@ fn fetch(table: &Table, cursor: &mut Cursor) {
             (cursor.range.upper.as_deref().map_or(Bound::Unbounded, Bound::Excluded), ScanDirection::Backward)
         }
     };
+    if let Some(last) = cursor.next.checked_sub(1) {
+        cursor.position.clear();
+        cursor.position.extend_from_slice(cursor.batch.key(last));
+    }
     let from = if cursor.has_position { Bound::Excluded(cursor.position.as_slice()) } else { from };
     let guard = epoch::pin();
     cursor.ahead = (cursor.ahead * MORE_AHEAD).clamp(FIRST_AHEAD, MOST_AHEAD);
@@ -97,8 +101,10 @@ impl Cursor {
         }
         let state = table.state(guard);
         let Some(index) = secondary(state, self.index) else { return true };
-        let key = &self.position[self.row_key_start..];
-        index.is_entry_of(&self.position, state.layout(), (key, row), &mut self.entry)
+        let mut entry = std::mem::take(&mut self.entry);
+        let is_found = index.is_entry_of(self.last_key(), state.layout(), (self.row_key(), row), &mut entry);
+        self.entry = entry;
+        is_found
     }
 
     /// The unique index and all its values that it looks for, if it looks for just one row.
@@ -137,12 +143,10 @@ impl Cursor {
     }
 
     pub(super) fn step(&mut self, table: &Table, guard: &Guard) {
-        self.position.clear();
-        self.position.extend_from_slice(self.batch.key(self.next));
         if self.index.is_some()
             && let Some(index) = secondary(table.state(guard), self.index)
         {
-            self.row_key_start = index.key_start(&self.position);
+            self.row_key_start = index.key_start(self.batch.key(self.next));
         }
         self.has_position = true;
         self.next += 1;
