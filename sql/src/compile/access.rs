@@ -6,8 +6,8 @@
 //! A condition can steer an access ([`Steering`]) if it compares a key column with something known before the
 //! row is read. Equality on the first key columns, then at most one lower and one upper bound on the next,
 //! make the range; equality on all of them makes a point. Conditions that steer exactly are not checked
-//! again; those that steer only roughly (a `bigint` against an `integer` column, `char(n)` against text) stay
-//! in the filter.
+//! again; those that steer only roughly (`<` of a `bigint` and an `integer` column, `char(n)` against text)
+//! stay in the filter.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -182,6 +182,14 @@ fn integer_range(sql_type: SqlType) -> Option<(i64, i64)> {
     }
 }
 
+/// Whether all integers of one type are some of the other.
+fn is_widening(from: SqlType, to: SqlType) -> bool {
+    match (integer_range(from), integer_range(to)) {
+        (Some((from_least, from_most)), Some((least, most))) => least <= from_least && from_most <= most,
+        _ => false,
+    }
+}
+
 fn integer(sql_type: SqlType, number: i64) -> Expr {
     // The callers pass numbers of the type's range.
     #[allow(clippy::cast_possible_truncation)]
@@ -258,7 +266,9 @@ fn one_side(
         }
         Expr::Cast { operand, to, .. } if is_column(operand, row, column) => {
             let value = narrowed(value, *to, sql_type, operator)?;
-            Some(Steering { operator, value, is_exact: false })
+            // What lies beyond the column's range becomes a bound that its values meet, or NULL.
+            let is_exact = matches!(operator, Equal | LessEqual | GreaterEqual) && is_widening(sql_type, *to);
+            Some(Steering { operator, value, is_exact })
         }
         Expr::Call { function: Function::CharToText, arguments } if operator == Equal => {
             let [argument] = arguments.as_slice() else { return None };

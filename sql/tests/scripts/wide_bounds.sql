@@ -1,0 +1,34 @@
+-- Integers of a wider type beside key columns: bounds beyond what the column can hold.
+create table narrow (id integer primary key, s smallint, b bigint);
+create index on narrow (s);
+create index on narrow (b);
+insert into narrow values (-2147483648, -32768, -9223372036854775808), (-1, -1, -1), (0, 0, 0), (1, 1, 1),
+  (7, null, null), (2147483647, 32767, 9223372036854775807);
+select id from narrow where id = 5000000000 order by id;
+select id from narrow where id >= -5000000000 order by id;
+select id from narrow where id > -5000000000 order by id;
+select id from narrow where id <= 5000000000 order by id;
+select id from narrow where id < 5000000000 order by id;
+select id from narrow where id >= 5000000000 order by id;
+select id from narrow where id <= -5000000000 order by id;
+select id from narrow where id >= -2147483648::bigint and id <= 2147483647::bigint order by id;
+select id from narrow where id > -2147483648::bigint and id < 2147483647::bigint order by id;
+select id from narrow where id between -1::bigint and 1::bigint order by id;
+select id from narrow where id between null::bigint and 1::bigint order by id;
+select s from narrow where s >= -100000 order by s;
+select s from narrow where s > -100000 order by s;
+select s from narrow where s <= 100000 order by s;
+select s from narrow where s < 100000 order by s;
+select s from narrow where s = 100000 order by s;
+select s from narrow where s between -1 and 1 order by s desc;
+select s from narrow where s = 1::bigint;
+select b from narrow where b >= (-1)::smallint order by b;
+select b from narrow where b = 1::smallint order by b;
+select id from narrow where id::smallint = 1 and id between -1 and 1;
+select id from narrow where id::smallint >= 0 order by id;
+prepare by_range (bigint, bigint) as select id from narrow where id between $1 and $2 order by id;
+execute by_range (-5000000000, 5000000000);
+execute by_range (0, 1);
+execute by_range (5000000000, 6000000000);
+execute by_range (null, 1);
+drop table narrow;
