@@ -235,7 +235,7 @@ fn encode_i64(number: i64, out: &mut Vec<u8>) {
 
 pub fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     let mut rest = bytes;
-    while let Some(zero) = rest.iter().position(|byte| *byte == 0) {
+    while let Some(zero) = memchr::memchr(0, rest) {
         out.extend_from_slice(&rest[..=zero]);
         out.push(0xff);
         rest = &rest[zero + 1..];

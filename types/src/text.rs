@@ -21,7 +21,7 @@ use pieces::{is_blank, syntax};
 
 pub use conventions::{Reading, TextForm};
 pub(crate) use fit::{LONGEST_NAME, check_text, meant_byte, shown_byte};
-pub use fit::{fit_text, pad};
+pub use fit::{fit_text, padded};
 pub use float::c_number;
 pub(crate) use pieces::write_hexadecimal;
 pub use pieces::write_integer;

@@ -598,11 +598,10 @@ fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
         SqlType::System(_) => unreachable!("no column holds this type of the catalog: it is refused"),
         SqlType::Numeric(_) => Value::numeric(read_numeric(bytes)),
         SqlType::Text | SqlType::Varchar(_) => Value::Text(text(bytes)),
-        SqlType::Char(length) => {
-            let mut text = text(bytes);
-            text::pad(&mut text, length as usize);
-            Value::Text(text)
-        }
+        SqlType::Char(length) => Value::Text(match std::str::from_utf8(bytes) {
+            Ok(text) => text::padded(text, length as usize),
+            Err(_) => text::padded(&text(bytes), length as usize),
+        }),
         SqlType::Bytea => Value::Bytea(bytes.into()),
         SqlType::Json => Value::Json(text(bytes).as_str().into()),
         SqlType::Jsonb => Value::Jsonb(Jsonb::from_bytes(bytes)),

@@ -76,14 +76,37 @@ fn cut_to_bytes(mut text: CompactString, limit: usize) -> CompactString {
     text
 }
 
-/// Blank-pads to a length in characters.
-pub fn pad(text: &mut CompactString, length: usize) {
+/// Blanks that are missing of a length in characters.
+fn missing_blanks(text: &str, length: usize) -> usize {
+    // In vectors, unlike `is_ascii`: every value of a `char(n)` that is read comes here.
+    let is_ascii = text.bytes().fold(0, |all, byte| all | byte) < 0x80;
+    length.saturating_sub(if is_ascii { text.len() } else { text.chars().count() })
+}
+
+fn push_blanks(text: &mut CompactString, mut missing: usize) {
     const BLANKS: &str = "                                                                ";
-    let mut missing = length.saturating_sub(if text.is_ascii() { text.len() } else { text.chars().count() });
-    text.reserve(missing);
     while missing > 0 {
         let some = missing.min(BLANKS.len());
         text.push_str(&BLANKS[..some]);
         missing -= some;
     }
+}
+
+/// Blank-pads to a length in characters.
+fn pad(text: &mut CompactString, length: usize) {
+    let missing = missing_blanks(text, length);
+    text.reserve(missing);
+    push_blanks(text, missing);
+}
+
+/// The same of a text that stays, in memory taken once.
+pub fn padded(text: &str, length: usize) -> CompactString {
+    let missing = missing_blanks(text, length);
+    if missing == 0 {
+        return text.into();
+    }
+    let mut padded = CompactString::with_capacity(text.len() + missing);
+    padded.push_str(text);
+    push_blanks(&mut padded, missing);
+    padded
 }
