@@ -106,7 +106,7 @@ mod table_use;
 mod tests;
 mod type_change;
 
-use index_entries::NewEntries;
+use index_entries::{EntryBuffers, NewEntries};
 use modes::row_mode;
 use name_change::NameChange;
 pub use purge::Purger;
@@ -242,6 +242,7 @@ pub struct LockingTransaction<P: Protocol> {
     purgeable: Vec<Purgeable>,
     /// Entries that it has put into secondary indexes.
     new_entries: NewEntries,
+    entry_buffers: EntryBuffers,
 }
 
 impl<P: Protocol> LockingTransaction<P> {

@@ -67,6 +67,26 @@ impl NewEntries {
     }
 }
 
+/// Memory for the entries of a row, which the next row uses again.
+#[derive(Default)]
+pub(super) struct EntryBuffers {
+    entry: Vec<u8>,
+    scratch: Vec<u8>,
+    /// Entries that are to be added, one behind the other,
+    added: Vec<u8>,
+    /// with the numbers of their indexes and where they end.
+    ends: Vec<(u16, usize)>,
+}
+
+impl EntryBuffers {
+    /// Entries of long texts are long.
+    fn put_away(&mut self) {
+        if self.entry.capacity() + self.scratch.capacity() + self.added.capacity() > KEPT_BYTES {
+            *self = EntryBuffers::default();
+        }
+    }
+}
+
 impl<P: Protocol> LockingTransaction<P> {
     /// See [`crate::txn::Access::index_row`].
     pub(super) fn index_changed_row(
@@ -91,14 +111,28 @@ impl<P: Protocol> LockingTransaction<P> {
         new: NewRow<'_>,
         guard: &Guard,
     ) -> Flow<Option<Duplicate>> {
+        let mut buffers = std::mem::take(&mut self.entry_buffers);
+        let duplicate = self.add_entries_with(table, new, &mut buffers, guard);
+        buffers.put_away();
+        self.entry_buffers = buffers;
+        duplicate
+    }
+
+    fn add_entries_with(
+        &mut self,
+        table: &Arc<Table>,
+        new: NewRow<'_>,
+        EntryBuffers { entry, scratch, added, ends }: &mut EntryBuffers,
+        guard: &Guard,
+    ) -> Flow<Option<Duplicate>> {
         let state = table.state(guard);
         let current = find_record(table, new.key, guard).and_then(|record| record.row(guard));
-        let mut changed: Vec<(&SecondaryIndex, Vec<u8>)> = Vec::with_capacity(state.indexes().len());
-        let (mut entry, mut scratch) = (Vec::new(), Vec::new());
+        added.clear();
+        ends.clear();
         for (number, index) in (0u16..).zip(state.indexes()) {
-            index.encode(state.layout(), new.row, new.key, &mut entry);
-            let is_same = current
-                .is_some_and(|row| index.is_entry_of(&entry, state.layout(), (new.key, row), &mut scratch));
+            index.encode(state.layout(), new.row, new.key, entry);
+            let is_same =
+                current.is_some_and(|row| index.is_entry_of(entry, state.layout(), (new.key, row), scratch));
             if is_same {
                 continue;
             }
@@ -112,10 +146,14 @@ impl<P: Protocol> LockingTransaction<P> {
             if let Some(duplicate) = self.find_duplicate(table, Some(number), new, guard)? {
                 return Ok(Some(duplicate));
             }
-            changed.push((index, entry.clone()));
+            added.extend_from_slice(entry);
+            ends.push((number, added.len()));
         }
-        for (index, entry) in changed {
-            self.add_entry(table, index, &entry, new.key, guard)?;
+        let mut start = 0;
+        for (number, end) in ends.drain(..) {
+            let index = &state.indexes()[usize::from(number)];
+            self.add_entry(table, index, &added[start..end], new.key, guard)?;
+            start = end;
         }
         Ok(None)
     }
@@ -247,11 +285,11 @@ impl<P: Protocol> LockingTransaction<P> {
         row: &[u8],
         new: Option<&[u8]>,
     ) {
-        let (mut entry, mut scratch) = (Vec::new(), Vec::new());
+        let EntryBuffers { entry, scratch, .. } = &mut self.entry_buffers;
         for index in state.indexes() {
-            index.encode(state.layout(), row, key, &mut entry);
+            index.encode(state.layout(), row, key, entry);
             let is_kept =
-                new.is_some_and(|new| index.is_entry_of(&entry, state.layout(), (key, new), &mut scratch));
+                new.is_some_and(|new| index.is_entry_of(entry, state.layout(), (key, new), scratch));
             if !is_kept {
                 let index = Some(index.definition().id);
                 self.purgeable.push(Purgeable {
@@ -261,6 +299,7 @@ impl<P: Protocol> LockingTransaction<P> {
                 });
             }
         }
+        self.entry_buffers.put_away();
     }
 
     /// What the entries were made for has been taken back, or will be: those that nobody needs may go.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use crossbeam_epoch as epoch;
 
 use super::capture::Replaced;
-use super::index_entries::NewEntries;
+use super::index_entries::{EntryBuffers, NewEntries};
 use super::purge_queue::Queue;
 use super::{LOCK_BUCKETS, LockingTransaction, PLACE_NOTES, Purger, TwoPhaseLocking};
 use crate::config::Config;
@@ -73,6 +73,7 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
             draws_in_payload: 0..0,
             purgeable: Vec::new(),
             new_entries: NewEntries::default(),
+            entry_buffers: EntryBuffers::default(),
         }
     }
 
