@@ -15,6 +15,9 @@
 //! * [`execute`]: running a statement and buffering its rows; [`wait`]: waiting for a ticket; [`host`]: what
 //!   happens when a statement computes for long; [`stint`]: when many short ones do.
 //!
+//! A future holds the largest that it awaits, and is moved once at each level: what happens seldom (waits,
+//! texts to be parsed, COPY) is boxed, so that a prepared statement does not carry it along.
+//!
 //! Invariants:
 //! 1. Bytes are written only after the durability of the answers they hold (architecture invariant 1).
 //! 2. While a statement runs, the socket is not written: results are in memory, a slow client holds no locks
@@ -328,7 +331,7 @@ impl<'a> Connection<'a> {
     async fn handle(&mut self, frame: Frame<'_>) -> io::Result<()> {
         match (self.mode, frame.kind) {
             (Mode::CopyIn { simple }, _) => {
-                self.handle_in_copy(frame, simple).await;
+                Box::pin(self.handle_in_copy(frame, simple)).await;
                 return Ok(());
             }
             (Mode::SkipToSync, b'S' | b'X') | (Mode::Ready, _) => self.mode = Mode::Ready,
@@ -338,7 +341,7 @@ impl<'a> Connection<'a> {
             Ok(message) => self.dispatch(message).await,
             Err(error) => {
                 let error = self.session.abandon(error);
-                self.report_undone(frame.kind, error).await;
+                Box::pin(self.report_undone(frame.kind, error)).await;
                 Ok(())
             }
         };
@@ -346,7 +349,7 @@ impl<'a> Connection<'a> {
             self.skip_after(&error);
         }
         if self.answers.ready > 0 && self.answers.bytes.len() > SEND_BYTES {
-            self.send().await?;
+            Box::pin(self.send()).await?;
         }
         Ok(())
     }
@@ -362,9 +365,9 @@ impl<'a> Connection<'a> {
     /// An error is one of the extended protocol; Query and Sync report their own.
     async fn dispatch(&mut self, message: Message<'_>) -> hyades::Result<()> {
         match message {
-            Message::Query(sql) => self.simple_query(sql).await,
+            Message::Query(sql) => Box::pin(self.simple_query(sql)).await,
             Message::Parse { name, query, parameter_types } => {
-                return self.parse(name, query, parameter_types).await;
+                return Box::pin(self.parse(name, query, parameter_types)).await;
             }
             Message::Bind(bind) => return self.bind(&bind),
             Message::Describe { target, name } => return self.describe(target, name),
@@ -378,7 +381,7 @@ impl<'a> Connection<'a> {
             Message::FunctionCall => {
                 let message = "function calls through the protocol are not supported";
                 let error = self.session.abandon(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
-                self.end_query(Err(error), 0).await;
+                Box::pin(self.end_query(Err(error), 0)).await;
             }
             Message::Password(_) => {
                 let message = "invalid frontend message type 112";

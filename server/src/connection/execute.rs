@@ -128,7 +128,7 @@ impl Connection<'_> {
                     return Ok(Finished { completion, rows, rows_start, copied });
                 }
                 Err(interrupt) => {
-                    if let Err(error) = self.settle(interrupt).await {
+                    if let Err(error) = Box::pin(self.settle(interrupt)).await {
                         keep_notices(&mut self.answers.bytes, start);
                         return Err(error);
                     }

@@ -31,11 +31,11 @@ impl Connection<'_> {
             (Mode::SkipToSync, _) => {}
             (Mode::CopyIn { simple }, _) => {
                 self.session.copy_fail(&error.to_string());
-                self.fail_copy(&error, simple).await;
+                Box::pin(self.fail_copy(&error, simple)).await;
             }
             (Mode::Ready, kind) => {
                 let error = self.session.abandon(error);
-                self.report_undone(kind, error).await;
+                Box::pin(self.report_undone(kind, error)).await;
             }
         }
         true

@@ -65,7 +65,7 @@ impl Connection<'_> {
         loop {
             match call(&mut self.session) {
                 Ok(value) => return Ok(value),
-                Err(interrupt) => self.settle(interrupt).await?,
+                Err(interrupt) => Box::pin(self.settle(interrupt)).await?,
             }
         }
     }
