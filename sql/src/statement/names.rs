@@ -1,19 +1,31 @@
 //! Names and named arguments as the parser leaves them.
 
+use std::sync::LazyLock;
+
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart};
 
-/// The words that PostgreSQL reserves.
-const RESERVED_WORDS: &str = "\
+/// The words that PostgreSQL reserves, in order.
+static RESERVED_WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let words = "\
     all analyse analyze and any array as asc asymmetric both case cast check collate column constraint \
-    create default deferrable desc distinct do else end except false fetch for foreign from grant group \
-    having in initially intersect into lateral leading limit not null offset on only or order placing \
-    primary references returning select some symmetric table then to trailing true union unique using \
-    variadic when where window with user";
+        create default deferrable desc distinct do else end except false fetch for foreign from grant group \
+        having in initially intersect into lateral leading limit not null offset on only or order placing \
+        primary references returning select some symmetric table then to trailing true union unique user \
+        using variadic when where window with";
+    words.split_ascii_whitespace().collect()
+});
+/// Of a reserved word.
+const MOST_BYTES: usize = 10;
 
-/// Whether PostgreSQL reserves the word, so that it names nothing without quotes.
+/// Whether PostgreSQL reserves the word, so that it names nothing without quotes. Asked of most words of most
+/// statements.
 pub(crate) fn is_reserved(word: &str) -> bool {
-    RESERVED_WORDS.split_ascii_whitespace().any(|reserved| word.eq_ignore_ascii_case(reserved))
+    let mut lower = [0; MOST_BYTES];
+    let Some(lower) = lower.get_mut(..word.len()) else { return false };
+    lower.copy_from_slice(word.as_bytes());
+    lower.make_ascii_lowercase();
+    RESERVED_WORDS.binary_search_by(|reserved| reserved.as_bytes().cmp(lower)).is_ok()
 }
 
 /// The name as it must be written to mean itself.
@@ -94,4 +106,17 @@ pub(crate) fn split_arguments(
 /// 42601, as PostgreSQL has it.
 pub(crate) fn positional_behind_named() -> Error {
     Error::input(sqlstate::SYNTAX_ERROR, "positional argument cannot follow named argument")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reserved_words_are_found() {
+        assert!(RESERVED_WORDS.is_sorted());
+        assert_eq!(RESERVED_WORDS.iter().map(|word| word.len()).max(), Some(MOST_BYTES));
+        assert!(RESERVED_WORDS.iter().all(|word| is_reserved(word) && is_reserved(&word.to_uppercase())));
+        assert!(["", "abalance", "usr", "selects", "asymmetrical"].iter().all(|word| !is_reserved(word)));
+    }
 }
