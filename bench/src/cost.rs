@@ -1,7 +1,8 @@
 //! What one call costs: the same calls again and again in one session, without logging and without company.
 //!
 //! `text_select` sends each SELECT as a text of its own with a number in it, as a client does that prepares
-//! nothing; the others are prepared once.
+//! nothing; the others are prepared once. A call of `read_only` is one of the sixteen statements of
+//! sysbench's transaction, in turn.
 //!
 //! The arguments are made before, so that what is counted between two points is the database's alone:
 //! preparing the frame, running the procedure, locking, committing. `bench/tests/cost.rs` counts allocations
@@ -25,8 +26,17 @@ use crate::workload::ycsb::Ycsb;
 use crate::workload::{Call, Connection, Request, Workload};
 
 /// What can be measured.
-pub const NAMES: [&str; 7] =
-    ["ycsb", "payment", "new_order", "point_select", "point_update", "tpcb", "text_select"];
+pub const NAMES: [&str; 9] = [
+    "ycsb",
+    "payment",
+    "new_order",
+    "point_select",
+    "point_update",
+    "tpcb",
+    "text_select",
+    "read_only",
+    "join",
+];
 
 fn workload(name: &str) -> Result<Box<dyn Workload>> {
     let tpcc = |mix| Box::new(Tpcc { warehouses: 1, scale: Scale::SMALL, mix });
@@ -37,6 +47,8 @@ fn workload(name: &str) -> Result<Box<dyn Workload>> {
         "point_select" | "text_select" => Box::new(Statements::POINT_SELECT),
         "point_update" => Box::new(Statements::POINT_UPDATE),
         "tpcb" => Box::new(Statements::TPCB),
+        "read_only" => Box::new(Statements::READ_ONLY),
+        "join" => Box::new(Statements::JOIN),
         other => bail!("there is no workload {other}: one of {}", NAMES.join(", ")),
     })
 }

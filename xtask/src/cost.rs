@@ -1,4 +1,5 @@
-//! `cargo xtask cost`: instructions and allocations of one call of YCSB, Payment and New-Order.
+//! `cargo xtask cost`: instructions and allocations of one call of YCSB, Payment and New-Order, and
+//! instructions of a statement of sysbench's oltp_read_only and of a join with grouping over 20,000 rows.
 //!
 //! Instructions are counted by callgrind (Debian's package valgrind), so they do not depend on what else the
 //! machine does: the example `cost` of hyades-bench runs twice with different numbers of calls, and the
@@ -11,11 +12,28 @@ use anyhow::{Context, Result, bail};
 
 use crate::tools;
 
-/// Instructions of one call, at most.
-const CEILINGS: [(&str, u64); 3] = [("ycsb", 8_100), ("payment", 31_600), ("new_order", 132_000)];
-/// Numbers of calls, fewer and more.
-const CALLS: [u64; 2] = [200, 1_200];
-const WARM_UP: u64 = 200;
+/// What is measured.
+struct Gate {
+    name: &'static str,
+    /// Instructions of one call, at most.
+    ceiling: u64,
+    /// Numbers of calls, fewer and more.
+    calls: [u64; 2],
+    warm_up: u64,
+}
+
+/// Of calls that are short.
+const fn gate(name: &'static str, ceiling: u64) -> Gate {
+    Gate { name, ceiling, calls: [200, 1_200], warm_up: 200 }
+}
+
+const GATES: [Gate; 5] = [
+    gate("ycsb", 8_100),
+    gate("payment", 31_600),
+    gate("new_order", 132_000),
+    gate("read_only", 130_000),
+    Gate { calls: [2, 12], warm_up: 2, ..gate("join", 72_000_000) },
+];
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -38,9 +56,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let example = ["--package", "hyades-bench", "--example", "cost"];
     tools::run(tools::cargo().args(["build", "--quiet", "--release"]).args(example))?;
     let mut beyond = Vec::new();
-    for (name, ceiling) in CEILINGS.iter().filter(|(name, _)| name.contains(&options.only)) {
-        let [fewer, more] = CALLS.map(|calls| instructions(name, calls));
-        let each = more?.saturating_sub(fewer?) / (CALLS[1] - CALLS[0]);
+    for gate in GATES.iter().filter(|gate| gate.name.contains(&options.only)) {
+        let Gate { name, ceiling, .. } = gate;
+        let [fewer, more] = gate.calls.map(|calls| instructions(gate, calls));
+        let each = more?.saturating_sub(fewer?) / (gate.calls[1] - gate.calls[0]);
         println!("{name}: {each} instructions for each call, at most {ceiling}");
         if each > *ceiling {
             beyond.push(*name);
@@ -50,13 +69,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// Instructions of the whole program.
-fn instructions(name: &str, calls: u64) -> Result<u64> {
+fn instructions(gate: &Gate, calls: u64) -> Result<u64> {
+    let Gate { name, calls: [_, most], warm_up, .. } = gate;
     let directory = tempfile::tempdir()?;
     let mut command = Command::new("valgrind");
     command
         .args(["--tool=callgrind", "--callgrind-out-file=callgrind.out"])
         .arg(tools::target_directory().join("release/examples/cost"))
-        .args([name, &calls.to_string(), &WARM_UP.to_string(), &(CALLS[1] + WARM_UP).to_string()])
+        .args([name, &*calls.to_string(), &warm_up.to_string(), &(most + warm_up).to_string()])
         .current_dir(directory.path());
     let output = command.output().context("valgrind is not installed: apt-get install valgrind")?;
     let said = String::from_utf8_lossy(&output.stderr);

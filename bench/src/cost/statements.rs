@@ -1,5 +1,5 @@
-//! Single statements, prepared: a read and a change of one row by its key, and the seven statements of
-//! pgbench's transaction (TPC-B's).
+//! Single statements, prepared: a read and a change of one row by its key, the seven statements of pgbench's
+//! transaction (TPC-B's), those of sysbench's oltp_read_only, and a join of three tables with grouping.
 
 use anyhow::Result;
 use rand::RngExt;
@@ -18,6 +18,23 @@ const SCHEMA: &str = "
     CREATE TABLE history (teller integer, branch integer, account integer, delta integer, moment timestamp);
     INSERT INTO tellers VALUES (1, 1, 0);
     INSERT INTO branches VALUES (1, 0);";
+
+/// sysbench's table; and how many rows of it a range has.
+const SYSBENCH: &str = "
+    CREATE TABLE sbtest (
+        id integer PRIMARY KEY, k integer NOT NULL, c char(120) NOT NULL, pad char(60) NOT NULL);
+    CREATE INDEX ON sbtest (k);
+    INSERT INTO sbtest
+        SELECT i, i % 997, repeat(md5(i::text), 4), md5(i::text) FROM generate_series(1, 2000) i;";
+const RANGE: i32 = 100;
+
+/// The tables of the join in `cargo xtask bench`, with fewer rows.
+const JOINED: &str = "
+    CREATE TABLE j1 AS SELECT i AS id, i % 1000 AS g, i % 2000 AS k FROM generate_series(1, 20000) i;
+    CREATE TABLE j2 AS SELECT i AS k, i % 100 AS m FROM generate_series(0, 1999) i;
+    CREATE TABLE j3 AS SELECT i AS m, 'n' || i AS name FROM generate_series(0, 99) i;
+    ALTER TABLE j2 ADD PRIMARY KEY (k);
+    ALTER TABLE j3 ADD PRIMARY KEY (m);";
 
 const fn call(name: &'static str, sql: &'static str, parameters: &'static [Parameter]) -> Call {
     Call { name, sql, parameters, refusals: &[] }
@@ -39,15 +56,47 @@ const TPCB: &[Call] = &[
     call("end", "END", &[]),
 ];
 
-/// Statements over accounts, in turn.
+const POINT: Call = call("point", "SELECT c FROM sbtest WHERE id = $1", ONE);
+const READ_ONLY: &[Call] = &[
+    call("begin", "BEGIN", &[]),
+    POINT,
+    POINT,
+    POINT,
+    POINT,
+    POINT,
+    POINT,
+    POINT,
+    POINT,
+    POINT,
+    POINT,
+    call("range", "SELECT c FROM sbtest WHERE id BETWEEN $1 AND $2", TWO),
+    call("range", "SELECT sum(k) FROM sbtest WHERE id BETWEEN $1 AND $2", TWO),
+    call("range", "SELECT c FROM sbtest WHERE id BETWEEN $1 AND $2 ORDER BY c", TWO),
+    call("range", "SELECT DISTINCT c FROM sbtest WHERE id BETWEEN $1 AND $2 ORDER BY c", TWO),
+    call("end", "COMMIT", &[]),
+];
+const JOIN: &[Call] = &[call(
+    "join",
+    "SELECT j3.name, sum(j1.g), count(*) FROM j1 JOIN j2 USING (k) JOIN j3 USING (m) GROUP BY j3.name",
+    &[],
+)];
+
+/// Statements in turn.
 pub(super) struct Statements {
+    schema: &'static str,
     calls: &'static [Call],
 }
 
 impl Statements {
-    pub(super) const POINT_SELECT: Statements = Statements { calls: SELECT };
-    pub(super) const POINT_UPDATE: Statements = Statements { calls: UPDATE };
-    pub(super) const TPCB: Statements = Statements { calls: TPCB };
+    pub(super) const POINT_SELECT: Statements = Statements { schema: SCHEMA, calls: SELECT };
+    pub(super) const POINT_UPDATE: Statements = Statements { schema: SCHEMA, calls: UPDATE };
+    pub(super) const TPCB: Statements = Statements { schema: SCHEMA, calls: TPCB };
+    pub(super) const READ_ONLY: Statements = Statements { schema: SYSBENCH, calls: READ_ONLY };
+    pub(super) const JOIN: Statements = Statements { schema: JOINED, calls: JOIN };
+
+    fn has_accounts(&self) -> bool {
+        self.schema.contains("accounts")
+    }
 }
 
 impl Workload for Statements {
@@ -56,10 +105,13 @@ impl Workload for Statements {
     }
 
     fn schema(&self) -> Vec<&'static str> {
-        vec![SCHEMA]
+        vec![self.schema]
     }
 
     fn load(&self, connection: &mut dyn Connection) -> Result<()> {
+        if !self.has_accounts() {
+            return Ok(());
+        }
         crate::workload::copy_rows(connection, "accounts", ROWS, |row, line| {
             line.push_str(&format!("{}\t1\t0\tfiller", row + 1));
         })
@@ -78,7 +130,7 @@ impl Workload for Statements {
     }
 
     fn describe(&self) -> String {
-        format!("{ROWS} accounts")
+        if self.has_accounts() { format!("{ROWS} accounts") } else { "tables of statements".to_owned() }
     }
 }
 
@@ -99,6 +151,10 @@ impl Calls for Stream {
         for place in 0..call.parameters.len() {
             let number = self.random.random_range(1..=if place == 0 { rows } else { 5_000 });
             request.arguments.push(Argument::Integer(number));
+        }
+        if call.name == "range" {
+            let first = self.random.random_range(1..=ROWS as i32 - RANGE);
+            request.arguments = vec![Argument::Integer(first), Argument::Integer(first + RANGE - 1)];
         }
     }
 }
