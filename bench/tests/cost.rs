@@ -1,8 +1,8 @@
 //! Allocations of a call, counted: the same calls allocate the same, so a ceiling is a gate.
 //!
-//! The ceilings are what there is now; a change that allocates less lowers them. Of the nineteen of a
-//! New-Order, twelve are the rows that it inserts; most of the others came when `orders_by_customer` became a
-//! secondary index, and should go.
+//! The ceilings are what there is now; a change that allocates less lowers them. Of the sixteen of a
+//! New-Order, twelve are the rows that it inserts, and two the entry of `orders_by_customer`. Of the nine
+//! of a Payment, most are the array of a customer's namesakes.
 
 // An allocator cannot be written otherwise.
 #![allow(unsafe_code)]
@@ -63,7 +63,7 @@ fn allocations(name: &str) -> f64 {
 #[test]
 fn calls_allocate_no_more_than_they_did() {
     let mut wrong = Vec::new();
-    for (name, ceiling) in [("ycsb", 1.5), ("payment", 10.5), ("new_order", 19.5)] {
+    for (name, ceiling) in [("ycsb", 1.5), ("payment", 9.5), ("new_order", 16.5)] {
         let found = allocations(name);
         println!("{name}: {found:.2} allocations for each call, at most {ceiling}");
         if found > ceiling {
