@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use hyades_types::access::{Access, RoleId};
 use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, TableId, TableName};
 use hyades_types::environment::Environment;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
@@ -75,6 +76,10 @@ pub trait Engine: Send + Sync {
     fn catalog_version(&self) -> u64;
     /// Grows with every committed change of the schemas.
     fn schema_version(&self) -> u64;
+    /// Roles and rights, as everybody sees them.
+    fn access(&self) -> Arc<Access>;
+    /// Grows with every change of them.
+    fn access_version(&self) -> u64;
     /// Writes out and syncs what is buffered, stops the loggers. Transactions that try to commit afterwards
     /// fail.
     fn shutdown(&self) -> Result<()>;
@@ -160,6 +165,9 @@ pub trait Schema {
     fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()>;
     /// Keeps everybody from making, moving and dropping anything in a schema.
     fn lock_schema(&mut self, name: &str) -> Flow<()>;
+    /// Keeps others from changing roles and rights until the end of the transaction.
+    fn lock_access(&mut self) -> Flow<()>;
+    fn new_role_id(&self) -> RoleId;
     /// The table of this name as this transaction sees it (its own uncommitted schema changes included).
     fn table(&self, name: &TableName) -> Option<Arc<Table>>;
     fn tables(&self) -> Vec<Arc<Table>>;
@@ -409,6 +417,14 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
 
     fn schema_version(&self) -> u64 {
         self.catalog.schema_version()
+    }
+
+    fn access(&self) -> Arc<Access> {
+        self.catalog.access()
+    }
+
+    fn access_version(&self) -> u64 {
+        self.catalog.access_version()
     }
 
     fn shutdown(&self) -> Result<()> {
@@ -675,6 +691,15 @@ impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
     fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()> {
         self.log_as_data();
         self.transaction.lock_table_by_command(table, lock, waits)
+    }
+
+    fn lock_access(&mut self) -> Flow<()> {
+        self.log_as_data();
+        self.transaction.lock_access()
+    }
+
+    fn new_role_id(&self) -> RoleId {
+        self.transaction.new_role_id()
     }
 
     fn lock_schema(&mut self, name: &str) -> Flow<()> {

@@ -17,6 +17,7 @@
 use std::sync::Arc;
 
 use crossbeam_epoch::Guard;
+use hyades_types::access::RoleId;
 use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, TableId};
 use hyades_types::sequence::{Draw, OwnSequence, Sequence};
 
@@ -596,6 +597,11 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
 
     /// Keeps everybody from making, moving and dropping anything in a schema.
     fn lock_schema(&mut self, name: &str) -> Flow<()>;
+
+    /// Keeps others from changing roles and rights.
+    fn lock_access(&mut self) -> Flow<()>;
+
+    fn new_role_id(&self) -> RoleId;
 
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()>;
 

@@ -128,7 +128,6 @@ pub enum Ended {
 /// What the accept loops share.
 struct Shared {
     gate: Gate,
-    database: OnceLock<Database>,
     workers: Handle,
     limits: Limits,
     settings: Arc<Vec<(String, String)>>,
@@ -181,7 +180,7 @@ async fn serve(mut options: Options, workers: Handle) -> Result<Ended, Sentence>
     report_recovery(&database.recovery_report());
     report_memory(database.memory_limits());
     // Set once: this is the only place.
-    let _ = shared.database.set(database.clone());
+    let _ = shared.gate.database.set(database.clone());
     // It may be poisoned already.
     registry.begin_serving();
     announce(&ready_line);
@@ -224,6 +223,7 @@ fn share(
         authentication: authentication(options.authentication, users, reachable)?,
         patience: options.handshake_patience,
         reserved_for: if has_socket { "the Unix socket" } else { "loopback addresses" },
+        database: OnceLock::new(),
         tls,
         requires_tls: options.requires_tls,
     };
@@ -231,7 +231,6 @@ fn share(
         .map_err(|error| format!("could not start to watch for clients that leave: {error}"))?;
     Ok(Shared {
         gate,
-        database: OnceLock::new(),
         workers,
         limits: options.limits,
         settings: Arc::new(std::mem::take(&mut options.settings)),
@@ -443,7 +442,7 @@ async fn lead_in(
         return Ok(());
     };
     // The gate opens only after the database is there.
-    let Some(database) = shared.database.get() else {
+    let Some(database) = shared.gate.database.get() else {
         return Ok(());
     };
     let client = Client {

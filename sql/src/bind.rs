@@ -39,6 +39,7 @@ pub(crate) mod operator;
 mod ordered_set;
 mod overlaps;
 mod recursive;
+mod rights;
 pub(crate) mod routine_call;
 mod row_locks;
 pub(crate) mod scope;
@@ -67,7 +68,8 @@ use hyades_engine::procedure::ir::{JoinSlot, Procedure, Register, RowSlot, Spool
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{RoutineDefinition, TableId, TableName};
+use hyades_types::access::NeededRight;
+use hyades_types::definition::{RoutineDefinition, SchemaId, TableId, TableName};
 use hyades_types::enumeration::EnumType;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::{SearchPath, is_system};
@@ -96,7 +98,11 @@ pub(crate) trait Tables {
     fn type_named(&self, name: &TableName) -> Option<Arc<StoredType>>;
     fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>>;
     /// Whether a schema of this name has been created.
-    fn has_schema(&self, name: &str) -> bool;
+    fn has_schema(&self, name: &str) -> bool {
+        self.schema(name).is_some()
+    }
+    /// The number of the schema that has been created under this name.
+    fn schema(&self, name: &str) -> Option<SchemaId>;
     /// The schema of the session's temporary relations, if it has had any.
     fn temporary_schema(&self) -> Option<String>;
 }
@@ -222,6 +228,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) tables_read: Vec<TableId>,
     /// The views that were bound.
     pub(crate) views: Vec<TableReference>,
+    /// What whoever runs the statement must be allowed to do.
+    pub(crate) rights: RefCell<Vec<NeededRight>>,
     /// The views whose queries are being bound, outermost first.
     expanding: Vec<TableId>,
     /// Rows of an item of the FROM that is bound may be missing.
@@ -292,6 +300,7 @@ impl<'a> Binder<'a> {
             common_tables: Vec::new(),
             tables_read: Vec::new(),
             views: Vec::new(),
+            rights: RefCell::default(),
             expanding: Vec::new(),
             in_outer_join: false,
             open_names: RefCell::default(),

@@ -64,7 +64,7 @@ use crate::explain::PlanNode;
 use crate::explain::counted::Counters;
 use crate::expr::{Draft, NamedConditions};
 use crate::plan::{Action, JudgedSize, Plan, RunPlan, SchemaCommand, Tag};
-use crate::statement::{self, Statement, query, split};
+use crate::statement::{self, AlterType, Owned, Statement, TypeAction, query, split};
 use changing_with::changes_rows;
 use code::Code;
 use event_kinds::Events;
@@ -218,6 +218,7 @@ impl<'a> Compiler<'a> {
             Statement::CreateSchema(create) => self.create_schema(create),
             Statement::DropSchema(drop) => Ok(self.drop_schema(drop)),
             Statement::AlterSchema(alter) => Ok(self.alter_schema(alter)),
+            Statement::Access(command) => self.access(command),
             Statement::Move(change) => self.moved(change),
             Statement::CreateSequence(create) => self.create_sequence(create),
             Statement::AlterSequence(alter) => Ok(self.alter_sequence(alter)),
@@ -227,6 +228,9 @@ impl<'a> Compiler<'a> {
                 let name = self.created_name(&create.name, None)?;
                 let labels = create.labels.clone();
                 Ok(self.schema_plan("CREATE TYPE", SchemaCommand::CreateType { name, labels }))
+            }
+            Statement::AlterType(AlterType { name, action: TypeAction::SetOwner(to) }) => {
+                Ok(self.owned("ALTER TYPE", Owned::Type(name.clone()), to.clone()))
             }
             Statement::AlterType(alter) => {
                 Ok(self.schema_plan("ALTER TYPE", SchemaCommand::AlterType(alter.clone())))
@@ -306,6 +310,7 @@ impl<'a> Compiler<'a> {
         let parameters = self.binder.finished_parameters()?;
         let registers = self.binder.register_count();
         self.code.add_views(std::mem::take(&mut self.binder.views));
+        self.code.add_rights(self.binder.rights.take());
         let code = std::mem::replace(
             &mut self.code,
             Code::new(self.binder.slots(), Rc::clone(&self.binder.callees), Rc::clone(&self.binder.types)),

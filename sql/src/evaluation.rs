@@ -43,6 +43,8 @@ pub(crate) fn environment(user: &str, database: &str) -> Environment {
         float_digits: 1,
         least_message: Severity::Notice,
         user: user.to_owned(),
+        session_user: user.to_owned(),
+        caller: None,
         database: database.to_owned(),
         stop: Arc::default(),
         sessions: None,

@@ -12,6 +12,7 @@ mod evaluation;
 mod executor;
 mod explain;
 mod expr;
+pub mod password;
 mod plan;
 mod plpgsql;
 pub mod session;

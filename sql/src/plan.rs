@@ -12,10 +12,12 @@ use hyades_engine::db::TableLock;
 use hyades_engine::procedure::ir::{Expr, Procedure, Register};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
+use hyades_types::access::NeededRight;
 use hyades_types::definition::{
     ColumnDefinition, Deferral, Identity, IndexDefinition, IndexKind, KeyAction, RoutineDefinition,
     RoutineKind, TableDefinition, TableId, TableName,
 };
+use hyades_types::error::Result;
 use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{self, SetOperator};
 
@@ -25,9 +27,9 @@ use crate::bind::session_function::SessionCall;
 use crate::explain::PlanNode;
 use crate::explain::counted::Counters;
 use crate::statement::{
-    AlterType, Commented, CopyOptions, DeclareCursor, DropIndex, DropSchema, DropSequence, DropType,
-    DropView, ExplainOptions, FetchCursor, IsolationModes, ListenStatement, Moved, MovedTo, OnCommit,
-    QualifiedName, RenameIndex, SchemaElement, SequenceOptions, SetValue, SettingScope,
+    AccessCommand, AlterType, Commented, CopyOptions, DeclareCursor, DropIndex, DropSchema, DropSequence,
+    DropType, DropView, ExplainOptions, FetchCursor, IsolationModes, ListenStatement, Moved, OnCommit,
+    QualifiedName, RenameIndex, RoleName, SchemaElement, SequenceOptions, SetValue, SettingScope,
 };
 
 /// A compiled statement.
@@ -59,8 +61,8 @@ pub(crate) enum Action {
     },
     Lock(LockCommand),
     Checkpoint,
-    /// Ready lines.
-    Explain(Vec<String>),
+    /// Ready lines, and what the statement that they describe needs.
+    Explain(Vec<String>, Vec<NeededRight>),
     /// How a call is logged depends on the session.
     ExplainCall {
         routine: Arc<Routine>,
@@ -94,6 +96,20 @@ pub(crate) enum Action {
     Fetch(FetchCursor),
     /// No name: ALL.
     CloseCursor(Option<String>),
+}
+
+impl Action {
+    /// What is asked of whoever runs it.
+    pub(crate) fn for_each_right(&self, see: &mut dyn FnMut(&NeededRight) -> Result<()>) -> Result<()> {
+        match self {
+            Action::Run(run) => run.procedure.for_each_right(see),
+            Action::CopyOut(copy) => copy.run.procedure.for_each_right(see),
+            Action::Declare(declare) => declare.run.procedure.for_each_right(see),
+            Action::CopyIn(copy) => copy.insert.for_each_right(see),
+            Action::Explain(_, rights) => rights.iter().try_for_each(see),
+            _ => Ok(()),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -180,7 +196,7 @@ pub(crate) enum SchemaCommand {
     CreateSchema {
         name: String,
         /// AUTHORIZATION.
-        owner: Option<String>,
+        owner: Option<RoleName>,
         if_not_exists: bool,
         elements: Vec<SchemaElement>,
     },
@@ -189,18 +205,15 @@ pub(crate) enum SchemaCommand {
         name: String,
         to: String,
     },
-    /// Everything belongs to whoever asks.
-    OwnSchema {
-        name: String,
-        owner: String,
-    },
-    /// SET SCHEMA and OWNER TO.
+    /// SET SCHEMA.
     Move {
         moved: Moved<Vec<SqlType>>,
         name: QualifiedName,
         if_exists: bool,
-        to: MovedTo,
+        to: String,
     },
+    /// Roles, rights, and OWNER TO.
+    Access(Arc<AccessCommand<Vec<SqlType>>>),
     CreateSequence {
         name: TableName,
         if_not_exists: bool,
@@ -310,8 +323,7 @@ pub(crate) enum AlterAction {
         from: String,
         to: String,
     },
-    /// Everything belongs to whoever asks.
-    SetOwner(String),
+    SetOwner(RoleName),
     /// What it says is so already, or changes nothing here.
     Nothing,
     DropConstraint {

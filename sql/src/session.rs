@@ -44,6 +44,8 @@ mod deferred;
 mod dependents;
 mod drawing_defaults;
 mod foreign_key;
+mod grant_commands;
+mod identity;
 mod identity_columns;
 mod index_commands;
 mod index_constraints;
@@ -51,12 +53,16 @@ mod index_expressions;
 mod listen_commands;
 mod listeners;
 mod lock_command;
+mod login;
 mod moves;
 mod object_drops;
+mod ownership;
 mod prepare;
 mod prepared;
 mod renames;
 mod requests;
+mod rights;
+mod role_commands;
 mod routine_commands;
 mod routine_compiler;
 mod run;
@@ -85,7 +91,7 @@ use hyades_engine::procedure::frame::Frame;
 use hyades_engine::recovery::RecoveryReport;
 use hyades_types::cursors::SessionCursors;
 use hyades_types::environment::{Environment, Gathered};
-use hyades_types::error::{Error, Result};
+use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::now_us;
 use hyades_types::guest;
 use hyades_types::guest::{Guest, Host, Sessions, StopRequest, Visit};
@@ -103,8 +109,10 @@ pub use activity::{Controller, Encryption};
 use advisory_locks::{AdvisoryTable, SessionLocks};
 use copy_in::CopyIn;
 use cursors::OpenCursors;
+use identity::Identity;
 pub use listeners::Delivered;
 use listeners::{ListenChange, Listeners, Mailbox};
+pub use login::Login;
 pub use prepared::Prepared;
 use prepared::{NamedStatement, StatementCache};
 use requests::SchemaRequests;
@@ -152,6 +160,7 @@ pub struct Session {
     settings: Settings,
     /// What names mean.
     meaning: Meaning,
+    identity: Identity,
     environment: Environment,
     /// Among those of the database.
     number: i32,
@@ -266,14 +275,21 @@ impl Database {
         environment.cursors = Some(Arc::clone(&cursors) as Arc<dyn SessionCursors>);
         environment.sequences.get_mut().catalog = Some(self.shared.engine.sequence_catalog());
         let stop = Arc::clone(&environment.stop);
+        let version = self.shared.engine.access_version();
+        let identity = Identity::of(&options.user, self.shared.engine.access(), version);
         let activity = Arc::new(Activity::new(&options.user, &options.database, process, stop));
-        self.shared.activities.add(process, &activity);
+        activity.is_role(identity.role());
+        if !self.shared.activities.add(process, &activity, identity.connection_limit()) {
+            let message = format!("too many connections for role \"{}\"", options.user);
+            return Err(Error::input(sqlstate::TOO_MANY_CONNECTIONS, message));
+        }
         let mut session = Session {
             shared: Arc::clone(&self.shared),
             worker: self.shared.engine.worker(),
             state: State::Idle,
             settings,
             meaning: Meaning::default(),
+            identity,
             number: process,
             activity,
             shown_statement: 0,
@@ -304,6 +320,8 @@ impl Database {
         };
         session.environment.work_memory.directory = session.shared.engine.temporary_directory();
         session.refresh_environment();
+        session.check_role_setting()?;
+        session.refresh_identity();
         session.refresh_path();
         session.show_application();
         Ok(session)

@@ -86,6 +86,8 @@ pub(crate) struct Settings {
     least_message: Severity,
     /// Whether something that is read while compiling was set since the last look.
     compiles_differently: bool,
+    /// `current_user`
+    user: String,
 }
 
 /// The settings at a savepoint.
@@ -132,6 +134,7 @@ impl Settings {
             file_bytes: None,
             least_message: Severity::Notice,
             compiles_differently: false,
+            user: user.to_owned(),
         };
         settings.initial.insert("session_authorization".to_owned(), user.to_owned());
         settings.refresh("work_mem");
@@ -254,8 +257,7 @@ impl Settings {
 
     /// The schemas that `search_path` names, there or not, `$user` replaced.
     pub(crate) fn search_path(&self) -> Vec<String> {
-        let user = self.initial.get("session_authorization").map_or("", String::as_str);
-        let named = |schema: String| if schema == "$user" { user.to_owned() } else { schema };
+        let named = |schema: String| if schema == "$user" { self.user.clone() } else { schema };
         let path = path::schemas(&self.get("search_path").unwrap_or_default());
         path.unwrap_or_default().into_iter().map(named).collect()
     }
@@ -305,9 +307,6 @@ impl Settings {
             (None, Some(value)) => Some(value.to_owned()),
             (_, None) => None,
         };
-        if lower == "session_authorization" || lower == "role" {
-            self.check_role(&lower, new.as_deref())?;
-        }
         // It is there twice until the end of the transaction, and so is what it was before.
         let old_bytes = self.values.get(&lower).map_or(0, String::len);
         memory::check(new.as_ref().map_or(0, String::len) + old_bytes)?;
@@ -350,17 +349,23 @@ impl Settings {
         Ok(())
     }
 
-    fn check_role(&self, lower: &str, value: Option<&str>) -> Result<()> {
-        let user = self.initial.get("session_authorization").map_or("", String::as_str);
-        match value {
-            None => Ok(()),
-            Some(value) if value == user || value == "default" || (lower == "role" && value == "none") => {
-                Ok(())
-            }
-            Some(value) => Err(Error::input(
-                sqlstate::INVALID_PARAMETER_VALUE,
-                format!("role \"{value}\" does not exist"),
-            )),
+    /// Whether `role` has this value.
+    pub(crate) fn is_role(&self, value: &str) -> bool {
+        let role = self.values.get("role").or_else(|| self.initial.get("role"));
+        role.map_or("none", String::as_str) == value
+    }
+
+    /// What `$user` means.
+    pub(crate) fn set_user(&mut self, user: &str) {
+        user.clone_into(&mut self.user);
+    }
+
+    /// Whether the session is a superuser's, for clients that show it.
+    pub(crate) fn set_superuser(&mut self, is_superuser: bool) {
+        let value = if is_superuser { "on" } else { "off" };
+        if self.get("is_superuser").as_deref() != Some(value) {
+            self.initial.insert("is_superuser".to_owned(), value.to_owned());
+            self.note_change("is_superuser");
         }
     }
 

@@ -6,6 +6,7 @@
 //! The rest goes through sqlparser (`query`), whose errors are turned into PostgreSQL's `syntax error at or
 //! near`.
 
+mod access_commands;
 pub(crate) mod alteration_syntax;
 mod comment_syntax;
 pub(crate) mod control;
@@ -25,6 +26,7 @@ pub(crate) mod places;
 mod plain_words;
 pub(crate) mod query;
 pub(crate) mod reference_syntax;
+pub(crate) mod role_syntax;
 pub(crate) mod routine_syntax;
 mod schema_syntax;
 pub(crate) mod sequence_syntax;
@@ -38,13 +40,13 @@ mod view_syntax;
 use hyades_types::error::Result;
 
 pub(crate) use parsed::{
-    AlterSchema, AlterSequence, AlterType, Comment, Commented, CopyFormat, CopyHeader, CopyOptions,
-    CopySource, CopyStatement, CreateIndex, CreateRoutine, CreateSchema, CreateSequence, CreateTableAs,
-    CreateTableLike, CreateView, DeclareCursor, DropIndex, DropRoutine, DropSchema, DropSequence, DropType,
-    DropView, ExplainOptions, FetchCursor, ForceQuote, IndexKey, IndexedWritten, IsolationModes, LikeClause,
-    LikeParts, ListenStatement, Move, Moved, MovedTo, OnCommit, Overriding, QualifiedName, RenameIndex,
-    SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TypeAction, WrittenParameter,
-    WrittenReturns,
+    AccessCommand, AlterSchema, AlterSequence, AlterType, Comment, Commented, CopyFormat, CopyHeader,
+    CopyOptions, CopySource, CopyStatement, CreateIndex, CreateRoutine, CreateSchema, CreateSequence,
+    CreateTableAs, CreateTableLike, CreateView, DeclareCursor, DropIndex, DropRoutine, DropSchema,
+    DropSequence, DropType, DropView, ExplainOptions, FetchCursor, ForceQuote, Granted, GrantedOn, IndexKey,
+    IndexedWritten, IsolationModes, LikeClause, LikeParts, ListenStatement, Move, Moved, MovedTo, OnCommit,
+    Overriding, Owned, QualifiedName, RenameIndex, RoleName, RoleOption, SchemaElement, SequenceOptions,
+    SetValue, SettingScope, SqlPart, Statement, TypeAction, WrittenParameter, WrittenReturns,
 };
 
 use lexer::TokenKind;
@@ -83,17 +85,25 @@ fn parse_whole(sql: &str) -> Result<Statement> {
                 view_syntax::drop_view,
                 schema_syntax::drop_schema,
                 type_syntax::drop_type,
+                role_syntax::drop,
             ],
         ),
         "alter" => first_of(
             sql,
-            &[schema_syntax::alter, sequence_syntax::alter, index_syntax::alter, type_syntax::alter],
+            &[
+                schema_syntax::alter,
+                sequence_syntax::alter,
+                index_syntax::alter,
+                type_syntax::alter,
+                role_syntax::alter,
+            ],
         ),
         "do" => routine_syntax::anonymous_block(sql),
         "call" => query::parse_call(sql).map(|_| Statement::Call),
         "select" | "insert" | "update" | "with" | "values" | "table" | "truncate" => query::parse(sql),
         "copy" => copy_syntax::parse(sql),
         "comment" => comment_syntax::parse(sql),
+        "grant" | "revoke" => role_syntax::grant(sql, word == "revoke"),
         _ => control::parse(sql, &word),
     }
 }
@@ -118,6 +128,11 @@ fn create(sql: &str, first: lexer::Token<'_>) -> Result<Statement> {
             Some(create) => Ok(create),
             None => query::parse(sql),
         };
+    }
+    if ["role", "user", "group"].iter().any(|word| first.is_word(word))
+        && let Some(create) = role_syntax::create(sql)?
+    {
+        return Ok(create);
     }
     if first.is_word("type")
         && let Some(create) = type_syntax::create(sql)?

@@ -7,9 +7,9 @@
 //! relation has which rows.
 //!
 //! Files: `relation` (the relations, their columns are in `relations.txt`), `row` (values of rows), `class`
-//! and `classes` (relations and columns), `constraints`, `routines`, `data_types` (in `types.txt`), `cluster`
-//! (all that there is one of), `views`, `information_schema`, `definitions` (objects as SQL), `shown_text`,
-//! `names` (objects and their numbers), `functions` (what SQL can call).
+//! and `classes` (relations and columns), `constraints`, `routines`, `roles`, `data_types` (in `types.txt`),
+//! `cluster` (all that there is one of), `views`, `information_schema`, `definitions` (objects as SQL),
+//! `shown_text`, `names` (objects and their numbers), `functions` (what SQL can call).
 
 mod answers;
 mod class;
@@ -24,6 +24,7 @@ mod information_schema;
 mod names;
 pub(crate) mod object_id;
 pub(crate) mod relation;
+mod roles;
 mod routines;
 pub(crate) mod row;
 mod shown_text;

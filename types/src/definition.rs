@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::access::{Rights, Role, RoleId};
 use crate::enumeration::{EnumDefinition, EnumType};
 use crate::value::SqlType;
 
@@ -276,6 +277,20 @@ pub enum CatalogChange {
     DropType {
         id: u32,
     },
+    /// CREATE or ALTER ROLE, and changes of its memberships: the whole new definition.
+    PutRole {
+        id: RoleId,
+        role: Role,
+    },
+    /// Nothing belongs to it, and no access list names it.
+    DropRole {
+        id: RoleId,
+    },
+    /// Owner and access list of an object, as a whole.
+    PutRights {
+        object: u32,
+        rights: Rights,
+    },
 }
 
 /// What a column of an altered table has in the rows that were there before.
@@ -297,6 +312,7 @@ impl CatalogChange {
             | CatalogChange::AlterSequence { id, .. }
             | CatalogChange::DropSequence { id } => id.is_temporary(),
             CatalogChange::Comment { on, .. } => on.object >= SequenceId::FIRST_TEMPORARY,
+            CatalogChange::PutRights { object, .. } => *object >= SequenceId::FIRST_TEMPORARY,
             _ => self.changed_tables().first().is_some_and(|id| id.is_temporary()),
         }
     }
@@ -329,6 +345,9 @@ impl CatalogChange {
             | CatalogChange::CreateSchema { .. }
             | CatalogChange::DropSchema { .. }
             | CatalogChange::RenameSchema { .. }
+            | CatalogChange::PutRole { .. }
+            | CatalogChange::DropRole { .. }
+            | CatalogChange::PutRights { .. }
             | CatalogChange::Comment { .. } => Vec::new(),
         }
     }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::access::Caller;
 use crate::advisory::AdvisoryLocks;
 use crate::cursors::SessionCursors;
 use crate::deferred_checks::{DeferredChecks, DeferredMark};
@@ -27,7 +28,12 @@ pub struct Environment {
     pub float_digits: i8,
     /// Messages below this are not told.
     pub least_message: Severity,
+    /// `current_user`
     pub user: String,
+    /// `session_user`: who logged in.
+    pub session_user: String,
+    /// Who must have rights on sequences. `None`: nobody asks; so it is for superusers, and in a replay.
+    pub caller: Option<Arc<Caller>>,
     pub database: String,
     /// From another thread: whether the run shall fail; looked at every few instructions.
     pub stop: Arc<StopRequest>,
@@ -89,6 +95,8 @@ impl Default for Environment {
             float_digits: 1,
             least_message: Severity::Notice,
             user: String::new(),
+            session_user: String::new(),
+            caller: None,
             database: String::new(),
             stop: Arc::default(),
             sessions: None,

@@ -16,8 +16,10 @@
 //! * `scalar`: the values that fit a machine word, for the interpreter; `key`: order-preserving bytes for
 //!   indexes;
 //! * `definition`: tables and routines; `search_path`: where their names lead;
+//! * `access`: roles, owners and access lists;
 //! * `system_type`, `system_catalog`: types of PostgreSQL's catalog, and what computations see of ours.
 
+pub mod access;
 pub mod advisory;
 pub mod arithmetic;
 pub mod array;

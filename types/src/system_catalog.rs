@@ -26,8 +26,27 @@ pub trait SystemCatalog: Debug + Send + Sync {
     /// There is none.
     fn find(&self, system_type: SystemType, text: &str) -> Result<u32>;
 
+    /// Whether somebody has a right: the role where it is given, the object, and words for the right.
+    ///
+    /// # Errors
+    /// 42704 and 22023 for what is not there.
+    fn has_privilege(&self, of: Privileged, arguments: &[Value]) -> Result<Value>;
+
     /// What a function of the catalog gives: NULL, as PostgreSQL's, for an object that does not exist.
     fn answer(&self, question: Question, arguments: &[Value]) -> Value;
+}
+
+/// What rights are asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Privileged {
+    Relation,
+    Column,
+    Sequence,
+    Routine,
+    Schema,
+    Database,
+    Type,
+    Role,
 }
 
 /// What SQL's functions ask the catalog; the first argument is the number of an object.

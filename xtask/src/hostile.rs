@@ -11,6 +11,7 @@
 //! * `wire`: bytes that no client sends, made from a seed;
 //! * `handshakes`: connections that are never completed; others get in, requests to cancel get through;
 //! * `logins`: SCRAM messages that are broken, forged or replayed, and passwords that are guessed;
+//! * `rights`: roles that want more than they may, and rights that are taken away;
 //! * `files`: who may read the data; directories that must not be opened;
 //! * `logging`: a log that cannot be written;
 //! * `signals`, `poisoned`: what an operator and a supervisor rely on;
@@ -30,6 +31,7 @@ mod masses;
 mod ping;
 mod poisoned;
 mod report;
+mod rights;
 mod sessions;
 mod signals;
 mod slow;
@@ -80,13 +82,14 @@ impl Options {
 
 type Group = (&'static str, fn(&Ground, &mut dyn FnMut(Verdict)));
 
-const GROUPS: [Group; 12] = [
+const GROUPS: [Group; 13] = [
     ("slow", slow::run),
     ("abandoned", abandoned::run),
     ("memory", too_much_memory::run),
     ("wire", wire::run),
     ("handshakes", handshakes::run),
     ("logins", logins::run),
+    ("rights", rights::run),
     ("files", files::run),
     ("logging", logging::run),
     ("signals", signals::run),

@@ -1,6 +1,7 @@
 //! The catalog as operations that make it: what checkpoints and copies begin with.
 
 use crossbeam_epoch as epoch;
+use hyades_types::access::{Rights, Role};
 use hyades_types::definition::{CatalogChange, SequenceId, TableDefinition, TableId};
 use hyades_types::error::{Error, Result};
 
@@ -35,6 +36,13 @@ pub(crate) fn write(
     for (on, text) in catalog.comments().iter().filter(|(on, _)| on.object < SequenceId::FIRST_TEMPORARY) {
         let (on, text) = (on.clone(), Some(text.to_string()));
         into.change_catalog(&CatalogChange::Comment { on, text })?;
+    }
+    let access = catalog.access();
+    for (id, role) in access.roles() {
+        into.change_catalog(&CatalogChange::PutRole { id, role: Role::clone(role) })?;
+    }
+    for (object, rights) in access.objects().filter(|(object, _)| *object < SequenceId::FIRST_TEMPORARY) {
+        into.change_catalog(&CatalogChange::PutRights { object, rights: Rights::clone(rights) })?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use hyades_types::access::Access;
 use hyades_types::definition::{RoutineDefinition, RoutineId, TableId, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::sequence::Sequence;
@@ -123,6 +124,10 @@ impl CatalogView for Permanent<'_> {
 
     fn comments(&self) -> Arc<Comments> {
         self.0.comments()
+    }
+
+    fn access(&self) -> Arc<Access> {
+        self.0.access()
     }
 
     fn catalog_version(&self) -> Option<u64> {

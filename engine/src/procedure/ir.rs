@@ -18,10 +18,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use hyades_types::access::NeededRight;
 use hyades_types::deferred_checks::DeferrableCheck;
 use hyades_types::definition::{TableDefinition, TableId};
 use hyades_types::environment::{Environment, Severity};
-use hyades_types::error::SqlState;
+use hyades_types::error::{Result, SqlState};
 use hyades_types::function::Function;
 use hyades_types::key::KeyLayout;
 use hyades_types::operator::{BinaryOperator, UnaryOperator};
@@ -111,6 +112,8 @@ pub struct Procedure {
     pub uses_unopened: bool,
     /// Names without a schema that its source has as relations: temporary ones of a session may take them.
     pub open_names: Vec<String>,
+    /// What whoever starts a run must be allowed to do. A replay asks for nothing.
+    pub rights: Vec<NeededRight>,
     /// Where the code of a statement begins, and what the statement is; by label. Empty for what has no body.
     pub lines: Vec<Line>,
 }
@@ -123,6 +126,18 @@ impl Procedure {
                 Callee::Current => false,
                 Callee::Procedure { procedure, .. } => procedure.uses_table(table),
             })
+    }
+
+    /// Shows everything that a run, and a run of what it calls, needs.
+    ///
+    /// # Errors
+    /// That of `see`.
+    pub fn for_each_right(&self, see: &mut dyn FnMut(&NeededRight) -> Result<()>) -> Result<()> {
+        self.rights.iter().try_for_each(&mut *see)?;
+        self.callees.iter().try_for_each(|callee| match callee {
+            Callee::Current => Ok(()),
+            Callee::Procedure { procedure, .. } => procedure.for_each_right(see),
+        })
     }
 
     /// A table that it uses.
@@ -169,7 +184,7 @@ pub trait StageRun: Send {
     ///
     /// # Errors
     /// The user's, as overflow in a sum.
-    fn feed(&mut self, values: &mut [Value]) -> hyades_types::Result<()>;
+    fn feed(&mut self, values: &mut [Value]) -> Result<()>;
 
     /// So many values, the first ones, make a key under which rows are made one; 0 if there is none, or none
     /// that [`StageRun::knows`] can be asked about.
@@ -187,7 +202,7 @@ pub trait StageRun: Send {
     ///
     /// # Errors
     /// The user's, as an overflow in an average; those of temporary files.
-    fn finish(self: Box<Self>) -> hyades_types::Result<StageRows>;
+    fn finish(self: Box<Self>) -> Result<StageRows>;
 }
 
 /// Rows that come out of a [`Stage`].
@@ -198,7 +213,7 @@ pub enum StageRows {
 }
 
 /// Makes rows one by one.
-pub type LaterRows = Box<dyn Iterator<Item = hyades_types::Result<Vec<Value>>> + Send>;
+pub type LaterRows = Box<dyn Iterator<Item = Result<Vec<Value>>> + Send>;
 
 /// What the compiler vouches for: whether a run can be repeated from a log record that holds only the call.
 #[derive(Clone, Debug, PartialEq, Eq)]

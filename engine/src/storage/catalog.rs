@@ -26,6 +26,7 @@
 //! | RenameTable | [`TableState::with_definition`], `replace_state` | the same with the old | [`Catalog::rename`] |
 //! | Create, RenameSchema | its name is there, for itself | forget that | [`Catalog::put_schema`] |
 //! | Comment | a list | forget that | [`Catalog::put_comment`] |
+//! | Put, DropRole, PutRights | a list | forget that | [`Catalog::change_access`] |
 //! | DropSchema | its name is gone, for itself | forget that | [`Catalog::remove_schema`] |
 //!
 //! Replay does all of it at once by [`Catalog::apply`], through the same functions.
@@ -44,6 +45,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crossbeam_epoch::Guard;
+use hyades_types::access::Access;
 use hyades_types::definition::{
     CatalogChange, IndexDefinition, PrimaryKey, RoutineId, SequenceId, TableDefinition, TableId, TableName,
 };
@@ -60,6 +62,7 @@ use super::stored_routine::Routine;
 use super::stored_type::StoredType;
 use super::table::{Table, TableState};
 
+mod access;
 mod alteration;
 mod comments;
 mod indexes;
@@ -69,6 +72,7 @@ mod schemas;
 mod sequences;
 mod types;
 
+pub(crate) use access::{AccessChange, hand_on_rights};
 pub use comments::Comments;
 pub(crate) use comments::put_comment;
 pub use routines::duplicate_routine;
@@ -86,6 +90,7 @@ pub struct Catalog {
     next_temporary: AtomicU32,
     version: AtomicU64,
     schema_version: AtomicU64,
+    access_version: AtomicU64,
 }
 
 /// Tables and routines as somebody sees them: everybody ([`Catalog`]), a running transaction with its own
@@ -103,6 +108,8 @@ pub trait CatalogView {
     /// The schemas by their names, those of temporary relations left out.
     fn schemas(&self) -> Arc<Schemas>;
     fn comments(&self) -> Arc<Comments>;
+    /// Roles and rights.
+    fn access(&self) -> Arc<Access>;
     /// Which version of the committed catalog this is; `None` if the transaction has changed something
     /// itself. Temporary relations do not count.
     fn catalog_version(&self) -> Option<u64>;
@@ -149,6 +156,10 @@ impl CatalogView for Catalog {
         Catalog::comments(self)
     }
 
+    fn access(&self) -> Arc<Access> {
+        Catalog::access(self)
+    }
+
     fn catalog_version(&self) -> Option<u64> {
         Some(self.version())
     }
@@ -168,6 +179,7 @@ struct Snapshot {
     types_by_name: HashMap<TableName, Arc<StoredType>>,
     schemas: Arc<Schemas>,
     comments: Arc<Comments>,
+    access: Arc<Access>,
 }
 
 impl Default for Catalog {
@@ -185,6 +197,7 @@ impl Catalog {
             next_temporary: AtomicU32::new(0),
             version: AtomicU64::new(0),
             schema_version: AtomicU64::new(0),
+            access_version: AtomicU64::new(0),
         }
     }
 
@@ -390,6 +403,9 @@ impl Catalog {
                 self.put_comment(on, text.as_deref().map(Arc::from).as_ref());
                 Ok(())
             }
+            CatalogChange::PutRole { .. }
+            | CatalogChange::DropRole { .. }
+            | CatalogChange::PutRights { .. } => self.apply_access_change(change),
             CatalogChange::CreateType { definition } => self.apply_create_type(definition),
             CatalogChange::AlterType { definition } => self.apply_alter_type(definition, guard),
             CatalogChange::DropType { id } => self.apply_drop_type(*id),

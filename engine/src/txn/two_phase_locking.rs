@@ -53,6 +53,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
+use hyades_types::access::RoleId;
 use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, TableId};
 use hyades_types::guest;
 use hyades_types::sequence::{Draw, OwnSequence, Sequence};
@@ -76,6 +77,7 @@ use crate::txn::{
     Savepoint, Sight, TableLock, Transaction,
 };
 
+mod access_change;
 mod acquisition;
 mod alteration;
 mod capture;
@@ -590,6 +592,14 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
 
     fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()> {
         self.lock_by_command(table, lock, waits)
+    }
+
+    fn lock_access(&mut self) -> Flow<()> {
+        self.lock_access_alone()
+    }
+
+    fn new_role_id(&self) -> RoleId {
+        self.shared.catalog.new_role_id()
     }
 
     fn lock_schema(&mut self, name: &str) -> Flow<()> {

@@ -17,11 +17,12 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use hyades::session::Login;
 use hyades::types::error::SqlState;
-use hyades::{Error, sqlstate};
+use hyades::{Database, Error, sqlstate};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::TlsAcceptor;
 
@@ -33,7 +34,7 @@ use crate::logging::seldom::{Seldom, seldom};
 use crate::registry::{NoPlace, Phase, Registration, Registry};
 use crate::scram::{self, Exchange};
 use crate::tls::{Material, Tls};
-use crate::users::Users;
+use crate::users::{DEFAULT_USER, Users};
 
 /// How clients prove who they are.
 pub enum Authentication {
@@ -54,6 +55,8 @@ pub struct Gate {
     pub patience: Duration,
     /// Who gets the reserved places, in words.
     pub reserved_for: &'static str,
+    /// Set before the gate opens.
+    pub database: OnceLock<Database>,
     /// `None`: connections are not encrypted.
     pub tls: Option<Arc<Tls>>,
     /// Clients that come over TCP without TLS are refused.
@@ -263,8 +266,12 @@ impl Gate {
         if startup.minor_version > 0 || !startup.protocol_options.is_empty() {
             backend::negotiate_protocol_version(&mut out, PROTOCOL_VERSION, &startup.protocol_options);
         }
+        let login = self.database.get().and_then(|database| database.login(&startup.user));
         if let Authentication::Scram { users, secret } = &self.authentication {
-            let verifier = users.verifier(&startup.user);
+            // A role of the database comes first, the user file is for whom that knows no password of.
+            let own = login.as_ref().and_then(|login| login.verifier.as_ref());
+            let may_use = !login.as_ref().is_some_and(|login| login.is_expired);
+            let verifier = own.or_else(|| users.verifier(&startup.user)).filter(|_| may_use);
             let is_known = verifier.is_some();
             let end_point = conversation.material.as_ref().and_then(|material| material.end_point.clone());
             let mechanisms = scram::mechanisms(end_point.is_some());
@@ -284,10 +291,50 @@ impl Gate {
                 Err(error) => return Ok(Err(conversation.failed_login(error, is_known))),
             }
         }
+        if let Err(refusal) = self.check_login(startup, login.as_ref(), conversation) {
+            return Ok(Err(refusal));
+        }
         backend::authentication_ok(&mut out);
         conversation.stream.write_all(&out).await?;
         conversation.stream.flush().await?;
         Ok(Ok(()))
+    }
+}
+
+impl Gate {
+    /// Whether the role may log in. Who is none is the superuser that there is from the beginning: whoever
+    /// has a line in the user file, and, where nobody proves who he is, the default user, or everybody as
+    /// long as there are no roles.
+    fn check_login(
+        &self,
+        startup: &Startup,
+        login: Option<&Login>,
+        conversation: &Conversation,
+    ) -> Result<(), Refusal> {
+        let user = &startup.user;
+        let (state, sentence) = match login {
+            Some(login) if !login.can_log_in => {
+                (sqlstate::INVALID_AUTHORIZATION, format!("role \"{user}\" is not permitted to log in"))
+            }
+            Some(login) if !login.may_connect => (
+                sqlstate::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied for database \"{}\"", startup.database),
+            ),
+            Some(_) => return Ok(()),
+            None if matches!(self.authentication, Authentication::Scram { .. }) || user == DEFAULT_USER => {
+                return Ok(());
+            }
+            None if !self.database.get().is_some_and(Database::has_roles) => return Ok(()),
+            None => (sqlstate::INVALID_AUTHORIZATION, format!("role \"{user}\" does not exist")),
+        };
+        static NOT_LET_IN: Seldom = Seldom::new();
+        let visitor = conversation.visitor;
+        seldom!(warn, NOT_LET_IN, %visitor, user, "login failed: {sentence}");
+        let error = Error::input(state, sentence);
+        Err(Some(match state {
+            sqlstate::INSUFFICIENT_PRIVILEGE => error.with_detail("User does not have CONNECT privilege."),
+            _ => error,
+        }))
     }
 }
 

@@ -23,6 +23,7 @@ mod process;
 mod psql;
 mod raw;
 mod recover_command;
+mod roles;
 mod tls;
 mod tour;
 mod wire;

@@ -121,8 +121,12 @@ pub(crate) fn read_answer(stream: &mut TcpStream) -> Option<Answer> {
 
 impl Client {
     pub(crate) fn connect(server: &Server) -> Client {
+        Client::connect_as(server, "hyades")
+    }
+
+    pub(crate) fn connect_as(server: &Server, user: &str) -> Client {
         let mut stream = server.connect();
-        stream.write_all(&startup(196_608, &[("user", "hyades")])).unwrap();
+        stream.write_all(&startup(196_608, &[("user", user)])).unwrap();
         let mut client = Client { stream, process_id: 0, secret: Vec::new(), greeting: Vec::new() };
         client.greeting = client.until_ready();
         let key = client.greeting.iter().find(|answer| answer.kind == b'K').unwrap();

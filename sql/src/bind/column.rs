@@ -18,8 +18,9 @@ use crate::system::relation;
 impl Binder<'_> {
     /// The relation that a name means, and notes the name if it may mean another one to others.
     pub(crate) fn meant(&self, schema: Option<&str>, name: &str) -> TableName {
-        if schema.is_none() {
-            self.open_names.borrow_mut().insert(name.to_owned());
+        match schema {
+            None => drop(self.open_names.borrow_mut().insert(name.to_owned())),
+            Some(schema) => self.need_schema(schema),
         }
         self.context.meant(schema, name)
     }

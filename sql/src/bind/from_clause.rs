@@ -1,6 +1,7 @@
 //! The items of FROM, and what they show. (`join` puts them together.)
 
 use hyades_engine::procedure::ir::{Expr, Register};
+use hyades_types::access::Privileges;
 use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
@@ -126,6 +127,7 @@ impl Binder<'_> {
             return Ok(item);
         }
         let table = self.table(name)?;
+        self.need_on_table(&table, Privileges::SELECT);
         self.tables_read.push(table.id());
         let row = self.new_row()?;
         let alias_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
@@ -165,6 +167,7 @@ impl Binder<'_> {
     /// A relation of the catalog, if the name is one's: its rows are kept like those of a query.
     fn system_item(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Option<Item>> {
         let Some(relation) = self.system_relation(name)? else { return Ok(None) };
+        self.need_catalog(relation.oid, relation.name);
         let (own_name, columns) = (relation.name.to_owned(), relation.columns.clone());
         self.catalog_rows(relation.oid, own_name, columns, alias, Place::of(name)).map(Some)
     }
@@ -176,6 +179,7 @@ impl Binder<'_> {
             return Ok(None);
         }
         let Some(sequence) = self.context.tables.sequence(&full) else { return Ok(None) };
+        self.need_sequence(sequence.id, &full.name);
         let columns = SEQUENCE_COLUMNS.map(|(name, sql_type)| (name.to_owned(), sql_type)).to_vec();
         let oid = object_id::of_sequence(sequence.id);
         self.catalog_rows(oid, full.name, columns, alias, place).map(Some)

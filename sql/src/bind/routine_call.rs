@@ -120,7 +120,10 @@ impl Binder<'_> {
         let Some(own) = parts.last() else { return candidates };
         let path = self.context.path;
         let schemas: Vec<&str> = match parts {
-            [.., schema, _] => vec![path.schema(schema)],
+            [.., schema, _] => {
+                self.need_schema(schema);
+                vec![path.schema(schema)]
+            }
             _ => path.searched_for_routines().collect(),
         };
         for schema in schemas {
@@ -288,6 +291,7 @@ impl Binder<'_> {
         let callee = match chosen {
             Chosen::Current(_) => Callee::Current,
             Chosen::Stored(routine) => {
+                self.need_to_call(routine.id, &routine.definition);
                 let procedure = self.context.tables.procedure(routine)?;
                 Callee::Procedure { procedure, routine: Arc::clone(routine) }
             }

@@ -1,6 +1,7 @@
 //! Locking clauses of SELECT: which items of FROM they lock, and how.
 
 use hyades_engine::procedure::ir::Intent;
+use hyades_types::access::Privileges;
 use hyades_types::error::{Result, sqlstate};
 use sqlparser::ast::{Distinct, GroupByExpr, Query, Select};
 
@@ -40,7 +41,8 @@ impl Binder<'_> {
                 return Ok(());
             }
             match &item.source {
-                Source::Table { .. } => {}
+                // Whoever locks rows keeps others from changing them.
+                Source::Table { table, .. } => self.need_on_table(table, Privileges::UPDATE),
                 Source::Query(_) | Source::Working(..) => {
                     return self.unsupported("a locking clause over a query in FROM is", place);
                 }

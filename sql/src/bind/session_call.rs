@@ -43,7 +43,8 @@ impl Binder<'_> {
         if arguments.is_empty() {
             match name {
                 "version" => return constant(Value::text(version_text()), SqlType::Text),
-                "current_user" | "session_user" | "user" | "current_role" => {
+                "session_user" => return environment(Function::SessionUser),
+                "current_user" | "user" | "current_role" => {
                     return environment(Function::CurrentUser);
                 }
                 "current_database" | "current_catalog" => return environment(Function::CurrentDatabase),

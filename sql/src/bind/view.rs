@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Expr, TableReference};
 use hyades_engine::storage::table::Table;
+use hyades_types::access::Privileges;
 use hyades_types::definition::ViewDefinition;
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast::{self, JoinOperator, ObjectName, TableAlias, TableFactor, TableWithJoins};
@@ -86,6 +87,7 @@ impl Binder<'_> {
         alias: Option<&TableAlias>,
     ) -> Result<Option<JoinGroup>> {
         let Some(view) = self.view_named(name)? else { return Ok(None) };
+        self.need_on_table(&view, Privileges::SELECT);
         self.tables_read.push(view.id());
         let (bound, scope) = self.query_of(&view)?;
         let own_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;

@@ -18,6 +18,7 @@ use super::storage_parameter::check_storage_parameter;
 use super::{Compiler, unsupported};
 use crate::bind::types;
 use crate::plan::{AlterAction, NewColumn, SchemaCommand, WantedForeignKey};
+use crate::statement::RoleName;
 use crate::statement::alteration_syntax::{
     IdentityChange, constraint_change, constraint_position, identity_change,
 };
@@ -86,9 +87,11 @@ impl Compiler<'_> {
                 }
                 Ok(AlterAction::Nothing)
             }
-            Do::OwnerTo { new_owner: ast::Owner::Ident(ident) } => Ok(AlterAction::SetOwner(fold(ident))),
-            // Everything belongs to whoever asks.
-            Do::OwnerTo { .. } => Ok(AlterAction::Nothing),
+            Do::OwnerTo { new_owner } => Ok(AlterAction::SetOwner(match new_owner {
+                ast::Owner::Ident(ident) => RoleName::Named(fold(ident)),
+                ast::Owner::CurrentRole | ast::Owner::CurrentUser => RoleName::Current,
+                ast::Owner::SessionUser => RoleName::Session,
+            })),
             other => unsupported(format!("ALTER TABLE ... {} is not supported yet", action_name(other))),
         }
     }

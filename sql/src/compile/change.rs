@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Expr, Instruction, Intent, Register, RowSlot, Strength, TableIndex};
 use hyades_engine::storage::table::Table;
+use hyades_types::access::Privileges;
 use hyades_types::definition::{ColumnDefinition, Identity};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::value::Value;
@@ -70,6 +71,8 @@ impl Change {
 
 /// The table being changed.
 pub(super) struct Changed {
+    /// What the statement names: the table, or a view of it.
+    named: Arc<Table>,
     pub(super) table: Arc<Table>,
     pub(super) row: RowSlot,
     pub(super) steps: Vec<Step>,
@@ -130,8 +133,11 @@ impl Compiler<'_> {
             return self.binder.unsupported("joins in UPDATE and DELETE are", Place::Unknown);
         }
         let named = self.binder.table(name)?;
+        let is_update = matches!(clauses.change, ViewChange::Update);
+        let right = if is_update { Privileges::UPDATE } else { Privileges::DELETE };
+        self.binder.need_to_change(&named, right);
         let alias = alias.as_ref().map(|alias| self.binder.alias(&alias.name)).transpose()?;
-        let target = self.binder.change_target(named, alias, clauses.change)?;
+        let target = self.binder.change_target(Arc::clone(&named), alias, clauses.change)?;
         let ChangeTarget { table, row, relation, mut conditions, through } = target;
         self.binder.tables_read.push(table.id());
         self.through = through;
@@ -140,6 +146,7 @@ impl Compiler<'_> {
             if relation.name == own_name { own_name } else { format!("{own_name} {}", relation.name) };
         let mut others = self.relations_beside(relation, clauses.from.unwrap_or_default())?;
         let beside = clauses.from.map(|_| places_of(&mut others)).transpose()?;
+        let own_conditions = conditions.len();
         if let Some(cursor) = clauses.selection.and_then(cursor_syntax::current_of) {
             self.current_of(cursor, (&table, row), &mut conditions)?;
         } else if let Some(selection) = clauses.selection {
@@ -152,6 +159,9 @@ impl Compiler<'_> {
         let outputs = clauses.returning.map(|items| self.binder.outputs(items)).transpose();
         self.binder.sees_changes = false;
         let outputs = outputs?;
+        let read = conditions[own_conditions..].iter();
+        let read = read.chain(outputs.iter().flatten().map(|output| &output.expr));
+        self.need_to_read(&named, row, read);
         let wanted =
             conditions.iter().filter(|condition| expr::reads(condition, row, &[])).cloned().collect();
         let computed = self.binder.computed_for_indexes(&table, row)?;
@@ -161,7 +171,15 @@ impl Compiler<'_> {
         let mut from = JoinGroup { conditions, ..JoinGroup::of(item) };
         from.append(others);
         let (steps, constant) = order::steps(from, None, self)?;
-        Ok(Changed { table, row, steps, constant, wanted, beside, outputs, label })
+        Ok(Changed { named, table, row, steps, constant, wanted, beside, outputs, label })
+    }
+
+    /// Who looks at what he changes must be allowed to.
+    fn need_to_read<'e>(&self, named: &Arc<Table>, row: RowSlot, read: impl Iterator<Item = &'e Expr>) {
+        let mut read = read;
+        if read.any(|expr| expr::reads(expr, row, &[])) {
+            self.binder.need_on_table(named, Privileges::SELECT);
+        }
     }
 
     /// FROM or USING: its items do not see the table that is changed, everything behind it sees both.
@@ -201,6 +219,7 @@ impl Compiler<'_> {
         })?;
         self.binder.aggregate_mode = AggregateMode::Forbidden("in UPDATE");
         let set = self.assignments(&update.assignments, &changed.table, changed.row)?;
+        self.need_to_read(&changed.named, changed.row, set.iter().map(|(_, value)| value));
         let definition = changed.table.definition();
         // Those who only rely on the key may go on.
         let sets_key = set.iter().any(|(column, _)| definition.is_key_column(*column));

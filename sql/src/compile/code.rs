@@ -10,6 +10,7 @@ use hyades_engine::procedure::ir::{
     SpoolSlot, Stage, StageIndex, TableIndex, TableReference,
 };
 use hyades_engine::storage::table::Table;
+use hyades_types::access::NeededRight;
 use hyades_types::definition::{TableDefinition, TableId};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
@@ -31,6 +32,7 @@ pub(crate) struct Code {
     callees: Rc<RefCell<Vec<CalleeEntry>>>,
     types: UsedTypes,
     lines: Vec<Line>,
+    rights: Vec<NeededRight>,
     /// Code of subqueries, by their numbers.
     fragments: Vec<Fragment>,
     /// Instructions copied from fragments.
@@ -405,6 +407,11 @@ impl Code {
 
     /// The definition that the procedure is compiled against.
     /// The views whose queries are in the code.
+    /// What whoever runs the procedure must be allowed to do.
+    pub(crate) fn add_rights(&mut self, rights: Vec<NeededRight>) {
+        self.rights.extend(rights);
+    }
+
     pub(crate) fn add_views(&mut self, views: Vec<TableReference>) {
         for view in views {
             if !self.tables.iter().any(|known| Arc::ptr_eq(&known.table, &view.table)) {
@@ -495,6 +502,7 @@ impl Code {
             stages: self.stages.into_iter().flatten().collect(),
             callees: self.callees.borrow().iter().map(|entry| entry.callee.clone()).collect(),
             lines: self.lines,
+            rights: self.rights,
             types: self.types.take(),
             ..Procedure::default()
         };

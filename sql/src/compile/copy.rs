@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Expr, Procedure, RowSlot};
 use hyades_engine::storage::table::Table;
+use hyades_types::access::Privileges;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast;
@@ -141,6 +142,7 @@ impl Compiler<'_> {
         let compile = || {
             let mut inner = Compiler::new(text, self.binder.context, &[], 0)?;
             let condition = condition.map(|_| query::parse_expression(text)).transpose()?;
+            inner.binder.need_on_table(table, Privileges::INSERT);
             inner.insert_procedure(table, columns, condition.as_ref())
         };
         compile().map_err(|error| shifted(error, offset))

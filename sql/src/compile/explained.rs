@@ -266,7 +266,12 @@ impl Compiler<'_> {
 /// What EXPLAIN does instead of this.
 fn explained_action(action: Action, options: ExplainOptions, planning: Duration) -> Result<Action> {
     let ExplainOptions { is_analyze, is_verbose, is_json, .. } = options;
-    let described = |node: PlanNode| Action::Explain(node.texts(is_json, None));
+    let mut rights = Vec::new();
+    action.for_each_right(&mut |needed| {
+        rights.push(needed.clone());
+        Ok(())
+    })?;
+    let described = |node: PlanNode| Action::Explain(node.texts(is_json, None), rights);
     Ok(match action {
         Action::Run(mut run) if is_analyze => {
             run.analysis = Some(Analysis { options, planning });

@@ -11,6 +11,7 @@ use hyades_engine::procedure::ir::{
     Strength, TableIndex,
 };
 use hyades_engine::storage::table::Table;
+use hyades_types::access::Privileges;
 use hyades_types::definition::{ColumnDefinition, Identity, TableDefinition};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
@@ -81,6 +82,7 @@ impl Compiler<'_> {
             return self.binder.fail(sqlstate::SYNTAX_ERROR, message, Place::at(alias.alias.span.start));
         }
         let table = self.binder.table(name)?;
+        self.need_to_insert(insert, &table);
         let mut target = self.insert_target(insert, table)?;
         if target.excluded.is_some() && !is_one_row(insert) {
             let written = self.code.new_spool()?;
@@ -99,6 +101,23 @@ impl Compiler<'_> {
             },
         };
         Ok(CompiledQuery { run, columns })
+    }
+
+    /// A conflict is looked for among rows that are there, RETURNING reads what was added.
+    fn need_to_insert(&self, insert: &ast::Insert, table: &Arc<Table>) {
+        let mut needed = Privileges::INSERT;
+        if let Some(OnInsert::OnConflict(conflict)) = &insert.on {
+            if conflict.conflict_target.is_some() {
+                needed = needed | Privileges::SELECT;
+            }
+            if matches!(conflict.action, OnConflictAction::DoUpdate(_)) {
+                needed = needed | Privileges::UPDATE;
+            }
+        }
+        if insert.returning.is_some() {
+            needed = needed | Privileges::SELECT;
+        }
+        self.binder.need_to_change(table, needed);
     }
 
     fn insert_target(&mut self, insert: &ast::Insert, named: Arc<Table>) -> Result<Target> {

@@ -138,6 +138,9 @@ fn check_options(options: &[(String, String)]) -> Result<()> {
                     let message = format!("invalid value for boolean option \"{name}\": {value}");
                     return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
                 }
+                if name == "security_invoker" && matches!(value.as_str(), "true" | "on" | "1") {
+                    return unsupported("security_invoker is not supported yet");
+                }
             }
             "check_option" => return unsupported("WITH CHECK OPTION is not supported yet"),
             _ => {

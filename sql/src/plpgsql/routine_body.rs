@@ -315,6 +315,7 @@ impl<'a> Routine<'a> {
         let registers = self.compiler.binder.register_count();
         let views = std::mem::take(&mut self.compiler.binder.views);
         self.compiler.code.add_views(views);
+        self.compiler.code.add_rights(self.compiler.binder.rights.take());
         let code = std::mem::take(&mut self.compiler.code);
         let name = context_name(&self.definition, when);
         let mut procedure = code.finish(&name, parameters, registers, output)?;

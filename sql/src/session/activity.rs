@@ -6,10 +6,11 @@
 //! may be of two moments.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use hyades_types::error::Result;
+use hyades_types::access::{Caller, RoleId};
+use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::now_us;
 use hyades_types::guest::{Sessions, Stop, StopRequest};
 use hyades_types::value::Value;
@@ -82,6 +83,8 @@ impl Shown {
 /// One session as others see it.
 pub(super) struct Activity {
     user: String,
+    /// Who logged in.
+    role: AtomicU32,
     database: String,
     started: i64,
     process: AtomicI32,
@@ -102,6 +105,7 @@ impl Activity {
     pub(super) fn new(user: &str, database: &str, process: i32, stop: Arc<StopRequest>) -> Activity {
         Activity {
             user: user.to_owned(),
+            role: AtomicU32::new(OWNER),
             database: database.to_owned(),
             started: now_us(),
             process: AtomicI32::new(process),
@@ -119,6 +123,10 @@ impl Activity {
 
     pub(super) fn set_process(&self, process: i32) {
         self.process.store(process, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_role(&self, role: RoleId) {
+        self.role.store(role.0, Ordering::Relaxed);
     }
 
     pub(super) fn does(&self, doing: Doing) {
@@ -178,7 +186,7 @@ impl Activity {
             ("datid", row::oid(DATABASE)),
             ("datname", text(&self.database)),
             ("pid", Value::Integer(self.process.load(Ordering::Relaxed))),
-            ("usesysid", row::oid(OWNER)),
+            ("usesysid", row::oid(self.role.load(Ordering::Relaxed))),
             ("usename", text(&self.user)),
             ("application_name", text(&self.application.lock())),
             ("client_addr", row::or_null(client, |address| Value::text(address.ip().to_string()))),
@@ -224,8 +232,16 @@ impl std::fmt::Debug for Activities {
 }
 
 impl Activities {
-    pub(super) fn add(&self, number: i32, activity: &Arc<Activity>) {
-        self.sessions.lock().insert(number, Arc::clone(activity));
+    /// False if as many sessions of its role are there as there may be.
+    pub(super) fn add(&self, number: i32, activity: &Arc<Activity>, limit: Option<usize>) -> bool {
+        let mut sessions = self.sessions.lock();
+        let role = activity.role.load(Ordering::Relaxed);
+        let same = || sessions.values().filter(|one| one.role.load(Ordering::Relaxed) == role).count();
+        let has_room = limit.is_none_or(|limit| same() < limit);
+        if has_room {
+            sessions.insert(number, Arc::clone(activity));
+        }
+        has_room
     }
 
     pub(super) fn remove(&self, number: i32) {
@@ -238,8 +254,41 @@ impl Activities {
         sessions.get(&number).map_or(number, |activity| activity.process.load(Ordering::Relaxed))
     }
 
+    fn find(&self, process: i32) -> Option<Arc<Activity>> {
+        self.all().into_iter().find(|activity| activity.process.load(Ordering::Relaxed) == process)
+    }
+
     fn all(&self) -> Vec<Arc<Activity>> {
         self.sessions.lock().values().cloned().collect()
+    }
+}
+
+/// The sessions as somebody may deal with them who is no superuser.
+#[derive(Debug)]
+pub(super) struct SessionsOfOthers {
+    pub(super) activities: Arc<Activities>,
+    pub(super) caller: Caller,
+}
+
+impl Sessions for SessionsOfOthers {
+    fn stop(&self, process: i32, stop: Stop) -> Result<bool> {
+        let Some(other) = self.activities.find(process) else { return Ok(false) };
+        let role = RoleId(other.role.load(Ordering::Relaxed));
+        let (verb, what, done) = match stop {
+            Stop::End => ("terminate", "process", "terminated"),
+            _ => ("cancel", "query", "canceled"),
+        };
+        let message = if self.caller.access.is_superuser(role) {
+            format!("must be a superuser to {verb} superuser {what}")
+        } else if !self.caller.access.has_privileges_of(self.caller.role, role) {
+            format!(
+                "must be a member of the role whose {what} is being {done} or member of pg_signal_backend"
+            )
+        } else {
+            other.stop(stop);
+            return Ok(true);
+        };
+        Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message))
     }
 }
 
@@ -255,8 +304,7 @@ impl SessionRows for Activities {
 
 impl Sessions for Activities {
     fn stop(&self, process: i32, stop: Stop) -> Result<bool> {
-        let found =
-            self.all().into_iter().find(|activity| activity.process.load(Ordering::Relaxed) == process);
+        let found = self.find(process);
         if let Some(activity) = &found {
             activity.stop(stop);
         }

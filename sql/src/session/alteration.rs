@@ -22,6 +22,7 @@ use super::running::{AlterStep, Alteration};
 use super::{Notice, Output, Session};
 use crate::compile::schema::{check_ordered, primary_key};
 use crate::plan::{AlterAction, SchemaCommand, WantedCheck};
+use crate::statement::QualifiedName;
 
 /// What is run over the rows of a table that is altered answers nothing; what its functions say is told.
 struct Told<'a>(&'a mut dyn Output);
@@ -224,19 +225,16 @@ impl Session {
             AlterAction::RenameTable(name) => self.renamed_table(&table, name),
             AlterAction::RenameColumn { from, to } => self.renamed_column(&table, from, to),
             AlterAction::RenameConstraint { from, to } => self.renamed_constraint(&table, from, to),
-            AlterAction::SetOwner(user) => self.check_owner(user).map(|()| Vec::new()),
+            AlterAction::SetOwner(role) => {
+                self.worker.lock_access()?;
+                self.refresh_identity();
+                let name = &table.definition().name;
+                let name = QualifiedName { schema: Some(name.schema.clone()), name: name.name.clone() };
+                self.relation_object(&name).and_then(|object| self.changed_owner(&object, role))
+            }
             AlterAction::Nothing => Ok(Vec::new()),
         };
         changes.map_err(Interrupt::Failed)
-    }
-
-    /// Everything belongs to whoever asks.
-    pub(super) fn check_owner(&self, user: &str) -> Result<()> {
-        if self.environment.user == user || matches!(user, "current_user" | "session_user" | "current_role") {
-            return Ok(());
-        }
-        let message = format!("role \"{user}\" does not exist");
-        Err(Error::input(sqlstate::UNDEFINED_OBJECT, message))
     }
 
     /// SET and DROP DEFAULT.

@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
-use hyades_engine::db::{Flow, Interrupt};
+use hyades_engine::db::{Flow, Interrupt, TableLock};
 use hyades_engine::storage::table::Table;
+use hyades_types::access::Privileges;
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::running::Running;
@@ -17,6 +18,16 @@ use super::{Completion, Session};
 use crate::plan::{Action, LockCommand, Plan};
 use crate::statement::QualifiedName;
 use crate::system::relation;
+
+/// One of these lets a session lock a table so.
+fn privileges_to_lock(lock: TableLock) -> Privileges {
+    let changes = Privileges::UPDATE | Privileges::DELETE | Privileges::TRUNCATE;
+    match lock {
+        TableLock::AccessShare => Privileges::SELECT,
+        TableLock::RowExclusive => changes | Privileges::INSERT,
+        _ => changes,
+    }
+}
 
 impl Session {
     pub(super) fn lock_command(&mut self, plan: &Arc<Plan>) -> Flow<Completion> {
@@ -36,7 +47,9 @@ impl Session {
         };
         let mut done = Vec::new();
         for name in tables {
-            let mut wanted = vec![self.lockable(name)?];
+            let first = self.lockable(name)?;
+            self.check_privileges(&first, privileges_to_lock(*lock))?;
+            let mut wanted = vec![first];
             while let Some(table) = wanted.pop() {
                 match self.worker.lock_table_by_command(&table, *lock, *waits) {
                     Err(Interrupt::Wait(ticket)) => {

@@ -23,7 +23,7 @@ use super::schema_commands::no_schema;
 use super::{Output, Session};
 use crate::compile::unsupported;
 use crate::statement::kept_names::{NameOf, respelled_expression, respelled_query};
-use crate::statement::{Moved, MovedTo, QualifiedName};
+use crate::statement::{Moved, QualifiedName};
 
 /// What goes to another schema.
 #[derive(Default)]
@@ -124,7 +124,7 @@ impl Session {
         &self,
         moved: &Moved<Vec<SqlType>>,
         name: &QualifiedName,
-        (if_exists, to): (bool, &MovedTo),
+        (if_exists, schema): (bool, &str),
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
         let mut moving = Moving::default();
@@ -140,10 +140,6 @@ impl Session {
                 }
             }
         }
-        let schema = match to {
-            MovedTo::Schema(schema) => schema,
-            MovedTo::Owner(owner) => return self.check_owner(owner).map(|()| Vec::new()),
-        };
         moving.to = self.search_path().schema(schema).to_owned();
         if let [sequence] = moving.sequences.as_slice()
             && moving.relations.is_empty()

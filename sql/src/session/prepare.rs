@@ -8,7 +8,7 @@ use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    CheckConstraint, ColumnDefinition, Generation, SequenceId, TableDefinition, TableId, TableName,
+    CheckConstraint, ColumnDefinition, Generation, SchemaId, SequenceId, TableDefinition, TableId, TableName,
 };
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -57,8 +57,8 @@ impl Tables for VisibleTables<'_> {
         self.worker.catalog_view().type_named(name)
     }
 
-    fn has_schema(&self, name: &str) -> bool {
-        self.worker.catalog_view().schemas().get(name).is_some()
+    fn schema(&self, name: &str) -> Option<SchemaId> {
+        self.worker.catalog_view().schemas().get(name)
     }
 
     fn temporary_schema(&self) -> Option<String> {
@@ -201,7 +201,9 @@ impl Session {
     ) -> Result<Procedure> {
         let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
         let path = self.search_path().named().map(str::to_owned).collect();
-        plpgsql::dynamic::compile(text, types, rows, (&tables, path))
+        let procedure = plpgsql::dynamic::compile(text, types, rows, (&tables, path))?;
+        self.check_procedure(&procedure)?;
+        Ok(procedure)
     }
 
     pub(super) fn compile(
@@ -252,6 +254,7 @@ impl Session {
         sql: &str,
         declared: &[Option<SqlType>],
     ) -> Result<Arc<Prepared>> {
+        self.settle_identity();
         self.settle_names();
         if let Some(prepared) = self.cache.get(sql, declared) {
             let (plan, is_meant) = prepared.plan_under(self.meaning.stamp);
@@ -308,6 +311,7 @@ impl Session {
                 "cached plan must not change result type",
             ));
         }
+        self.check_rights(&plan)?;
         *prepared.plan.lock() = (Arc::clone(&plan), self.meaning.stamp);
         Ok(plan)
     }

@@ -7,7 +7,7 @@ use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{RoutineDefinition, TableId, TableName};
+use hyades_types::definition::{RoutineDefinition, SchemaId, TableId, TableName};
 use hyades_types::error::Result;
 use hyades_types::sequence::Sequence;
 
@@ -51,8 +51,8 @@ impl Tables for CatalogTables<'_> {
         self.view.type_named(name)
     }
 
-    fn has_schema(&self, name: &str) -> bool {
-        self.view.schemas().get(name).is_some()
+    fn schema(&self, name: &str) -> Option<SchemaId> {
+        self.view.schemas().get(name)
     }
 
     fn temporary_schema(&self) -> Option<String> {

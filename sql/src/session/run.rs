@@ -137,16 +137,13 @@ impl Session {
         if let Some(running) = self.running.take() {
             return self.go_on(running, statement, parameters, output);
         }
-        self.note_beginning();
-        self.settle_names();
-        self.worker.show_sequences(&mut self.environment);
-        // One of many short ones might never look.
-        self.environment.stop.check()?;
+        self.begin_statement()?;
         let (mut plan, is_fresh) = statement.plan_under(self.meaning.stamp);
         self.check_state(&plan)?;
         if !is_fresh || matches!(&plan.action, Action::Run(run) if run.is_outdated()) {
             plan = self.recompile(statement)?;
         }
+        self.check_rights(&plan)?;
         self.copy = None;
         self.forget_schema_requests();
         self.note_query(&plan);
@@ -188,12 +185,17 @@ impl Session {
         }
     }
 
-    /// What the statement may have to take back is noted from here on.
-    fn note_beginning(&mut self) {
+    /// Before anything of a statement is looked at.
+    fn begin_statement(&mut self) -> Result<()> {
         self.gathered_before = self.environment.mark();
         self.cursors.lock().begin_statement();
         let sequences = self.environment.sequences.get_mut();
         sequences.begin_statement(self.settings.is_read_only());
+        self.settle_identity();
+        self.settle_names();
+        self.worker.show_sequences(&mut self.environment);
+        // One of many short ones might never look.
+        self.environment.stop.check()
     }
 
     pub(super) fn start_query(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Result<QueryRun> {
@@ -249,7 +251,9 @@ impl Session {
             sessions: Arc::clone(&self.shared.activities) as Arc<dyn SessionRows>,
             path: Arc::clone(&self.meaning.path),
             schemas: self.schemas(),
-            user: self.environment.user.clone(),
+            user: self.first_owner().to_owned(),
+            access: Arc::clone(self.access()),
+            role: self.role(),
             database: self.environment.database.clone(),
         });
         self.environment.catalog = Some(Arc::new(system));

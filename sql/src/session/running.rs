@@ -8,12 +8,13 @@ use hyades_engine::db::{CheckpointRequest, Savepoint};
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, ColumnSource, IndexDefinition, TableDefinition, TableName};
+use hyades_types::value::SqlType;
 
 use super::copy_out::CopyWriter;
 use super::cursors::KeptRows;
 use crate::compile::check::Filling;
 use crate::plan::{AlterAction, Plan};
-use crate::statement::{DropSchema, SchemaElement};
+use crate::statement::{AccessCommand, DropSchema, SchemaElement};
 
 /// A statement in progress.
 pub(super) enum Running {
@@ -59,7 +60,12 @@ pub(super) struct SchemaRun {
 /// A change of schemas, which are locked first.
 pub(super) enum LateChange {
     Drop(DropSchema),
-    Rename { name: String, to: String },
+    Rename {
+        name: String,
+        to: String,
+    },
+    /// Of roles and rights, which are locked, too.
+    Access(Arc<AccessCommand<Vec<SqlType>>>),
 }
 
 impl LateChange {
@@ -67,6 +73,7 @@ impl LateChange {
         match self {
             LateChange::Drop(drop) => drop.names.clone(),
             LateChange::Rename { name, to } => vec![name.clone(), to.clone()],
+            LateChange::Access(_) => Vec::new(),
         }
     }
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
 use hyades_engine::storage::table::Table;
+use hyades_types::access::{Rights, RoleId};
 use hyades_types::definition::{CatalogChange, TableId, TableName};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 
-use super::running::{QueryRun, Running, SchemaRun};
+use super::running::{LateChange, QueryRun, Running, SchemaRun};
 use super::schema_commands::late_change;
 use super::view_commands::wrong_kind;
 use super::{Completion, Output, Prepared, Session};
@@ -34,6 +35,7 @@ impl Session {
         command: &SchemaCommand,
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
+        self.check_may_change(command)?;
         match command {
             SchemaCommand::Create { .. } | SchemaCommand::CreateAs { .. } => {
                 self.created_table(command, output)
@@ -49,11 +51,12 @@ impl Session {
             SchemaCommand::RenameIndex(rename) => self.renamed_index(rename, output),
             SchemaCommand::Reindex(name) => self.reindexed(name),
             SchemaCommand::CreateSchema { name, owner, if_not_exists, .. } => {
-                self.created_schema(name, owner.as_deref(), *if_not_exists, output)
+                self.created_schema(name, owner.as_ref(), *if_not_exists, output)
             }
             // See `late_change`.
-            SchemaCommand::DropSchema(_) | SchemaCommand::RenameSchema { .. } => Ok(Vec::new()),
-            SchemaCommand::OwnSchema { name, owner } => self.owned_schema(name, owner),
+            SchemaCommand::DropSchema(_) | SchemaCommand::RenameSchema { .. } | SchemaCommand::Access(_) => {
+                Ok(Vec::new())
+            }
             SchemaCommand::Move { moved, name, if_exists, to } => {
                 self.moved(moved, name, (*if_exists, to), output)
             }
@@ -227,10 +230,17 @@ impl Session {
     fn step_in_schema(&mut self, run: &mut SchemaRun, output: &mut dyn Output) -> Flow<bool> {
         if let Some(change) = run.changes.get(run.done) {
             self.worker.change_catalog(change.clone())?;
+            let owned = self.rights_of_new(change, run.changes.get(run.done + 1));
             run.done += 1;
+            if let Some(rights) = owned {
+                run.changes.insert(run.done, rights);
+            }
             return Ok(true);
         }
         if let Some(late) = &run.late {
+            if matches!(late, LateChange::Access(_)) {
+                self.worker.lock_access()?;
+            }
             late.schemas().iter().try_for_each(|schema| self.worker.lock_schema(schema))?;
             (run.changes, run.done) = (self.changes_of_schemas(late, output)?, 0);
             run.late = None;
@@ -255,6 +265,24 @@ impl Session {
         }
     }
 
+    /// What the session has made belongs to its role.
+    fn rights_of_new(&self, change: &CatalogChange, next: Option<&CatalogChange>) -> Option<CatalogChange> {
+        let object = match change {
+            CatalogChange::CreateTable { id, .. } => id.0,
+            CatalogChange::CreateSequence { id, .. } => id.0,
+            CatalogChange::CreateRoutine { id, replaces: None, .. } => id.0,
+            CatalogChange::CreateSchema { id, .. } => id.0,
+            CatalogChange::CreateType { definition } => definition.id,
+            _ => return None,
+        };
+        let is_said = matches!(next, Some(CatalogChange::PutRights { object: own, .. }) if *own == object);
+        let role = self.role();
+        if is_said || role == RoleId::OWNER || change.is_temporary() {
+            return None;
+        }
+        Some(CatalogChange::PutRights { object, rights: Rights::of(role) })
+    }
+
     /// Begins the statement again.
     pub(super) fn begin_schema(
         &mut self,
@@ -275,6 +303,7 @@ impl Session {
             return Err(Error::input(sqlstate::INTERNAL_ERROR, "the new table cannot be found"));
         };
         let plan = self.compile_filling(query, &table)?;
+        self.check_filling(&plan, table.id())?;
         Ok(QueryRun { savepoint, ..self.start_query(Arc::new(plan), &[])? })
     }
 }

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hyades_engine::procedure::compiled_routine::Schemas;
+use hyades_types::access::{Rights, RoleId};
 use hyades_types::definition::{CatalogChange, SchemaId};
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
 use hyades_types::search_path::is_system;
@@ -20,7 +21,7 @@ use crate::compile::schema_statements::refuse_reserved_schema;
 use crate::compile::utility::no_table;
 use crate::compile::{shifted, unsupported};
 use crate::plan::{Action, SchemaCommand};
-use crate::statement::{DropSchema, QualifiedName, SchemaElement};
+use crate::statement::{DropSchema, QualifiedName, RoleName, SchemaElement};
 
 /// What waits until schemas are locked.
 pub(super) fn late_change(command: &SchemaCommand) -> Option<LateChange> {
@@ -29,6 +30,7 @@ pub(super) fn late_change(command: &SchemaCommand) -> Option<LateChange> {
         SchemaCommand::RenameSchema { name, to } => {
             Some(LateChange::Rename { name: name.clone(), to: to.clone() })
         }
+        SchemaCommand::Access(command) => Some(LateChange::Access(Arc::clone(command))),
         _ => None,
     }
 }
@@ -88,12 +90,16 @@ impl Session {
     pub(super) fn created_schema(
         &self,
         name: &str,
-        owner: Option<&str>,
+        owner: Option<&RoleName>,
         if_not_exists: bool,
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
-        if let Some(owner) = owner {
-            self.check_owner(owner)?;
+        let owner = owner.map(|owner| self.role_meant(owner)).transpose()?;
+        if let Some(owner) = owner
+            && !self.access().is_member(self.role(), owner)
+        {
+            let message = format!("must be member of role \"{}\"", self.role_name(owner));
+            return Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message));
         }
         refuse_reserved_schema(name)?;
         if is_system(name) || self.schemas().get(name).is_some() {
@@ -105,18 +111,23 @@ impl Session {
             return Ok(Vec::new());
         }
         let id = SchemaId(self.worker.new_table_id().0);
-        Ok(vec![CatalogChange::CreateSchema { id, name: name.to_owned() }])
+        let mut changes = vec![CatalogChange::CreateSchema { id, name: name.to_owned() }];
+        if let Some(owner) = owner.filter(|owner| *owner != RoleId::OWNER) {
+            changes.push(CatalogChange::PutRights { object: id.0, rights: Rights::of(owner) });
+        }
+        Ok(changes)
     }
 
     /// What a command changes whose schemas are locked.
     pub(super) fn changes_of_schemas(
-        &self,
+        &mut self,
         change: &LateChange,
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
         match change {
             LateChange::Drop(drop) => self.dropped_schemas(drop, output),
             LateChange::Rename { name, to } => self.renamed_schema(name, to),
+            LateChange::Access(command) => self.access_changes(command, output),
         }
     }
 
@@ -130,11 +141,6 @@ impl Session {
         let mut changes = vec![CatalogChange::RenameSchema { id, name: to.to_owned() }];
         changes.extend(self.moved_with_schema(name, to)?);
         Ok(changes)
-    }
-
-    pub(super) fn owned_schema(&self, name: &str, owner: &str) -> Result<Vec<CatalogChange>> {
-        self.check_schema(Some(name))?;
-        self.check_owner(owner).map(|()| Vec::new())
     }
 
     fn schema_to_change(&self, name: &str) -> Result<SchemaId> {

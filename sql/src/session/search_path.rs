@@ -100,8 +100,12 @@ impl Session {
     /// The path follows the setting, and what there is.
     pub(super) fn refresh_path(&mut self) {
         let known = self.schemas();
-        let is_there =
-            |schema: &String| schema == TEMPORARY || is_system(schema) || known.get(schema).is_some();
+        // As PostgreSQL: what is in a schema that it may not use, a session finds under its full name only.
+        let is_there = |schema: &String| {
+            schema == TEMPORARY
+                || is_system(schema)
+                || known.get(schema).is_some_and(|id| self.uses_schema(id.0))
+        };
         let mut schemas: Vec<String> = Vec::new();
         for schema in self.settings.search_path().into_iter().filter(is_there) {
             if !schemas.contains(&schema) {
@@ -119,6 +123,11 @@ impl Session {
         self.environment.sequences.get_mut().path = Arc::clone(&self.meaning.path);
         // Their names were looked up in the old path.
         self.cache.clear();
+    }
+
+    /// Grows with every change of the session's own transaction, and of what is left of it.
+    pub(super) fn own_changes(&self) -> u64 {
+        self.meaning.own_changes
     }
 
     /// The transaction has changed the schema.

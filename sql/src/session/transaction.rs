@@ -184,6 +184,9 @@ impl Session {
         // Several sorts, groupings and spools of a statement have room together.
         work.bytes = bytes.min(self.shared.memory.connection_bytes / 8);
         work.file_bytes = file_bytes;
+        if self.is_another_role() {
+            self.refresh_identity();
+        }
         if self.settings.take_compiles_differently() {
             self.environment.time_zone = self.settings.time_zone().clone();
             // Literals of timestamptz were read in the old zone, names looked up in the old path.

@@ -27,7 +27,7 @@ impl Session {
         output: &mut dyn Output,
     ) -> Flow<Completion> {
         match &plan.action {
-            Action::Explain(lines) => {
+            Action::Explain(lines, _) => {
                 for line in lines {
                     output.row(&mut [Value::text(line.as_str())])?;
                 }
@@ -180,6 +180,11 @@ impl Session {
         {
             // A default is for the transactions to come.
             self.settings.set_for_transaction(mode, current);
+        }
+        match lower.as_str() {
+            "role" => self.check_becomes(value)?,
+            "session_authorization" => self.check_authorization(value)?,
+            _ => {}
         }
         let new = self.settings.set(name, value, is_local)?;
         self.refresh_environment();

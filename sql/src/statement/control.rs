@@ -76,9 +76,8 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
 
 /// A statement of PostgreSQL that is missing here, or no statement at all.
 fn unknown<T>(tokens: &Tokens<'_>, first: &str) -> Result<T> {
-    const MISSING: [&str; 10] = [
-        "cluster", "comment", "grant", "import", "load", "merge", "reassign", "refresh", "revoke", "security",
-    ];
+    const MISSING: [&str; 8] =
+        ["cluster", "comment", "import", "load", "merge", "reassign", "refresh", "security"];
     if MISSING.contains(&first) {
         return unsupported(format!("{} is not supported yet", first.to_ascii_uppercase()));
     }

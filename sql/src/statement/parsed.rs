@@ -108,6 +108,7 @@ pub(crate) enum Statement {
     AlterSequence(Box<AlterSequence>),
     DropSequence(DropSequence),
     Comment(Box<Comment>),
+    Access(Box<AccessCommand<Vec<WrittenParameter>>>),
     CreateType(CreateType),
     AlterType(AlterType),
     DropType(DropType),
@@ -328,7 +329,7 @@ pub(crate) struct CreateSchema {
     /// Left out: that of the owner.
     pub(crate) name: Option<String>,
     /// AUTHORIZATION.
-    pub(crate) owner: Option<String>,
+    pub(crate) owner: Option<RoleName>,
     pub(crate) if_not_exists: bool,
     /// In the order in which they are created.
     pub(crate) elements: Vec<SchemaElement>,
@@ -353,7 +354,7 @@ pub(crate) struct DropSchema {
 #[derive(Clone, Debug)]
 pub(crate) enum AlterSchema {
     Rename { name: String, to: String },
-    Owner { name: String, to: String },
+    Owner { name: String, to: RoleName },
 }
 
 /// SET SCHEMA and OWNER TO.
@@ -369,7 +370,7 @@ pub(crate) struct Move {
 #[derive(Clone, Debug)]
 pub(crate) enum MovedTo {
     Schema(String),
-    Owner(String),
+    Owner(RoleName),
 }
 
 /// What goes to another schema, as the statement calls it.
@@ -449,6 +450,8 @@ pub(crate) struct DropSequence {
     pub(crate) cascades: bool,
 }
 
+pub(crate) use super::access_commands::{AccessCommand, Granted, GrantedOn, Owned, RoleName, RoleOption};
+
 /// COMMENT ON.
 #[derive(Clone, Debug)]
 pub(crate) struct Comment {
@@ -495,7 +498,7 @@ pub(crate) enum TypeAction {
     AddValue { label: String, if_not_exists: bool, place: LabelPlace },
     RenameValue { from: String, to: String },
     Rename(String),
-    SetOwner(String),
+    SetOwner(RoleName),
     SetSchema(String),
 }
 

@@ -8,6 +8,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use super::lexer::{TokenKind, character_position};
 use super::parsed::{AlterSchema, CreateSchema, DropSchema, Move, Moved, MovedTo, SchemaElement, Statement};
+use super::role_syntax::role;
 use super::routine_syntax::signature;
 use super::tokens::Tokens;
 
@@ -26,7 +27,7 @@ pub(super) fn create(sql: &str) -> Result<Option<Statement>> {
     let Some(mut tokens) = begin(sql, "create")? else { return Ok(None) };
     let if_not_exists = tokens.if_not_exists()?;
     let name = if tokens.peek().is_word("authorization") { None } else { Some(tokens.identifier()?) };
-    let owner = if tokens.accept("authorization") { Some(tokens.identifier()?) } else { None };
+    let owner = if tokens.accept("authorization") { Some(role(&mut tokens)?) } else { None };
     let elements = elements(&mut tokens)?;
     if let (true, Some(first)) = (if_not_exists, elements.first()) {
         let message = "CREATE SCHEMA IF NOT EXISTS cannot include schema elements";
@@ -109,7 +110,7 @@ pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
     } else {
         tokens.expect("owner")?;
         tokens.expect("to")?;
-        AlterSchema::Owner { name, to: tokens.identifier()? }
+        AlterSchema::Owner { name, to: role(&mut tokens)? }
     };
     tokens.end()?;
     Ok(Some(Statement::AlterSchema(alter)))
@@ -140,16 +141,17 @@ fn moved(sql: &str) -> Result<Option<Statement>> {
         (None, kind) => Moved::Routine { kind: kind.flatten(), arguments: signature(&mut tokens)? },
     };
     let next = [tokens.peek(), tokens.peek_at(1)];
-    let to = if next[0].is_word("set") && next[1].is_word("schema") {
-        MovedTo::Schema
-    } else if next[0].is_word("owner") && next[1].is_word("to") {
-        MovedTo::Owner
-    } else {
+    let is_schema = next[0].is_word("set") && next[1].is_word("schema");
+    let is_owner = next[0].is_word("owner") && next[1].is_word("to");
+    if !is_schema && !is_owner {
         return Ok(None);
+    }
+    tokens.next();
+    tokens.next();
+    let to = match is_schema {
+        true => MovedTo::Schema(tokens.identifier()?),
+        false => MovedTo::Owner(role(&mut tokens)?),
     };
-    tokens.next();
-    tokens.next();
-    let to = to(tokens.identifier()?);
     // One action of several of ALTER TABLE is read with the others.
     if tokens.peek().is_symbol(",") {
         return Ok(None);

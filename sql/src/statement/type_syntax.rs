@@ -68,7 +68,7 @@ pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
         }
     } else if tokens.accept("owner") {
         tokens.expect("to")?;
-        TypeAction::SetOwner(tokens.identifier()?)
+        TypeAction::SetOwner(super::role_syntax::role(&mut tokens)?)
     } else if tokens.peek().is_word("set") && tokens.peek_at(1).is_word("schema") {
         tokens.next();
         tokens.next();

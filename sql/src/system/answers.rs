@@ -5,7 +5,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use hyades_types::error::{Abort, Error, Result};
 use hyades_types::sequence::Sequence;
-use hyades_types::system_catalog::{Question, SystemCatalog};
+use hyades_types::system_catalog::{Privileged, Question, SystemCatalog};
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{SqlType, Value};
 use hyades_types::{guest, memory};
@@ -13,7 +13,9 @@ use hyades_types::{guest, memory};
 use super::relation::{self, SystemRelation};
 use super::row::{NamedRow, int8, truth};
 use super::snapshot::System;
-use super::{classes, cluster, constraints, data_types, information_schema, object_id, routines, views};
+use super::{
+    classes, cluster, constraints, data_types, information_schema, object_id, roles, routines, views,
+};
 
 impl SystemCatalog for System {
     fn rows(&self, relation: u32) -> Result<Vec<Vec<Value>>> {
@@ -33,6 +35,10 @@ impl SystemCatalog for System {
 
     fn find(&self, system_type: SystemType, text: &str) -> Result<u32> {
         self.find_object(system_type, text)
+    }
+
+    fn has_privilege(&self, of: Privileged, arguments: &[Value]) -> Result<Value> {
+        self.privilege_held(of, arguments)
     }
 
     fn answer(&self, question: Question, arguments: &[Value]) -> Value {
@@ -69,7 +75,12 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_enum" => System::enum_rows,
         "pg_opclass" => |_| data_types::operator_classes(),
         "pg_am" => cluster::access_methods,
-        "pg_authid" | "pg_shadow" | "pg_user" | "pg_roles" => cluster::roles_of(name),
+        "pg_authid" => roles::authorizations,
+        "pg_auth_members" => roles::memberships,
+        "pg_group" => roles::groups,
+        "pg_roles" => roles::roles,
+        "pg_shadow" => roles::shadows,
+        "pg_user" => roles::users,
         "pg_collation" => cluster::collations,
         "pg_cursors" => views::cursors,
         "pg_database" => cluster::databases,

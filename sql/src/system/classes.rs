@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hyades_types::access::ObjectKind;
 use hyades_types::definition::{ColumnDefinition, Identity, IndexColumn};
 use hyades_types::search_path;
 use hyades_types::sequence::Sequence;
@@ -102,7 +103,7 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
         ("oid", oid(class.oid)),
         ("relname", text(&class.name)),
         ("relnamespace", oid(class.schema)),
-        ("relowner", oid(object_id::OWNER)),
+        ("relowner", oid(owner(system, class))),
         ("relam", oid(class.access_method())),
         ("relfilenode", oid(if is_stored && !is_system { class.oid } else { 0 })),
         ("reltuples", Value::Real(row_count)),
@@ -115,7 +116,37 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
         ("relhastriggers", truth(has_triggers)),
         ("relispopulated", truth(true)),
         ("relreplident", text(identity)),
+        ("relacl", list(system, class)),
     ]
+}
+
+/// The object whose owner and rights a relation has: of an index, its table.
+fn object_of(system: &System, class: &Class) -> Option<(u32, ObjectKind)> {
+    match &class.kind {
+        ClassKind::Table(at) | ClassKind::View(at) | ClassKind::Index(at, _) => {
+            Some((system.facts.tables[*at].id().0, ObjectKind::Relation))
+        }
+        ClassKind::Sequence => Some((object_id::sequence_of(class.oid), ObjectKind::Sequence)),
+        ClassKind::System(_) => None,
+    }
+}
+
+impl System {
+    /// The name of a relation's owner.
+    pub(super) fn owner_name(&self, class: &Class) -> &str {
+        self.role_name(owner(self, class)).unwrap_or_default()
+    }
+}
+
+fn owner(system: &System, class: &Class) -> u32 {
+    object_of(system, class).map_or(object_id::OWNER, |(object, _)| system.owner_of(object))
+}
+
+fn list(system: &System, class: &Class) -> Value {
+    match (&class.kind, object_of(system, class)) {
+        (ClassKind::Index(..), _) | (_, None) => Value::Null,
+        (_, Some((object, kind))) => system.access_list(object, kind),
+    }
 }
 
 /// `pg_attribute`

@@ -1,10 +1,7 @@
-//! What there is one of, or what is there from the start: the database, the role, schemas, languages.
-//!
-//! Hyades has no roles: whoever asks is the one who owns everything.
+//! What there is one of, or what is there from the start: the database, schemas, languages.
 
-use hyades_types::search_path::PUBLIC;
-use hyades_types::system_type::SystemType;
-use hyades_types::value::{ArrayElement, Value};
+use hyades_types::access::ObjectKind;
+use hyades_types::value::Value;
 
 use super::object_id::{self, OWNER, PG_CATALOG};
 use super::row::{NamedRow, int4, oid, text, truth};
@@ -15,10 +12,6 @@ const UTF8: i32 = 6;
 /// The tablespace of a database.
 const PG_DEFAULT: u32 = 1663;
 
-/// The role that PostgreSQL lets own the schema `public`.
-pub(super) const DATABASE_OWNER_NAME: &str = "pg_database_owner";
-/// What PostgreSQL says of the schema `public` before anybody changes that.
-const PUBLIC_PRIVILEGES: [&str; 2] = ["pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"];
 pub(super) const PUBLIC_COMMENT: &str = "standard public schema";
 
 /// The number of `plpgsql_call_handler` in PostgreSQL.
@@ -35,13 +28,8 @@ pub(super) const COMMENTS: [(u32, u32, &str); 2] = [
 pub(super) fn namespaces(system: &System) -> Vec<NamedRow> {
     let row = |(own, name): &(u32, String)| {
         let mut row = vec![("oid", oid(*own)), ("nspname", text(name))];
-        if name == PUBLIC {
-            let items = PUBLIC_PRIVILEGES.map(Value::text).to_vec();
-            row.push(("nspowner", oid(object_id::DATABASE_OWNER)));
-            row.push(("nspacl", Value::array(ArrayElement::System(SystemType::AclItem), items)));
-        } else {
-            row.push(("nspowner", oid(OWNER)));
-        }
+        row.push(("nspowner", oid(system.owner_of(*own))));
+        row.push(("nspacl", system.access_list(*own, ObjectKind::Schema)));
         row
     };
     system.schemas.iter().map(row).collect()
@@ -63,69 +51,6 @@ pub(super) fn access_methods(_system: &System) -> Vec<NamedRow> {
         row(object_id::BTREE, "btree", ("bthandler", 330), "i"),
         row(object_id::HASH, "hash", ("hashhandler", 331), "i"),
     ]
-}
-
-/// `pg_authid` and the views of it.
-pub(super) fn roles_of(view: &str) -> fn(&System) -> Vec<NamedRow> {
-    match view {
-        "pg_authid" => |system| vec![database_owner(true), role(system, true)],
-        "pg_roles" => |system| vec![database_owner(false), role(system, false)],
-        "pg_user" | "pg_shadow" => |system| {
-            vec![vec![
-                ("usename", text(&system.facts.user)),
-                ("usesysid", oid(OWNER)),
-                ("usecreatedb", truth(true)),
-                ("usesuper", truth(true)),
-                ("userepl", truth(true)),
-                ("usebypassrls", truth(true)),
-                ("passwd", text("********")),
-            ]]
-        },
-        _ => |_| Vec::new(),
-    }
-}
-
-/// A role that nobody can become.
-fn database_owner(is_table: bool) -> NamedRow {
-    let number = ("oid", oid(object_id::DATABASE_OWNER));
-    let mut row = if is_table { vec![number.clone()] } else { Vec::new() };
-    row.push(("rolname", text(DATABASE_OWNER_NAME)));
-    row.push(("rolsuper", truth(false)));
-    row.push(("rolinherit", truth(true)));
-    row.extend(
-        ["rolcreaterole", "rolcreatedb", "rolcanlogin", "rolreplication"].map(|one| (one, truth(false))),
-    );
-    if is_table {
-        row.push(("rolbypassrls", truth(false)));
-        row.push(("rolconnlimit", int4(-1)));
-    } else {
-        row.push(("rolconnlimit", int4(-1)));
-        row.push(("rolpassword", text("********")));
-        row.push(("rolbypassrls", truth(false)));
-        row.push(number);
-    }
-    row
-}
-
-fn role(system: &System, is_table: bool) -> NamedRow {
-    let may = |right| (right, truth(true));
-    let mut row = Vec::new();
-    if is_table {
-        row.push(("oid", oid(OWNER)));
-    }
-    row.push(("rolname", text(&system.facts.user)));
-    row.extend(["rolsuper", "rolinherit", "rolcreaterole", "rolcreatedb", "rolcanlogin"].map(may));
-    row.push(may("rolreplication"));
-    if is_table {
-        row.push(may("rolbypassrls"));
-        row.push(("rolconnlimit", int4(-1)));
-    } else {
-        row.push(("rolconnlimit", int4(-1)));
-        row.push(("rolpassword", text("********")));
-        row.push(may("rolbypassrls"));
-        row.push(("oid", oid(OWNER)));
-    }
-    row
 }
 
 /// `pg_collation`
@@ -151,7 +76,7 @@ pub(super) fn databases(system: &System) -> Vec<NamedRow> {
     vec![vec![
         ("oid", oid(object_id::DATABASE)),
         ("datname", text(&system.facts.database)),
-        ("datdba", oid(OWNER)),
+        ("datdba", oid(system.owner_of(object_id::DATABASE))),
         ("encoding", int4(UTF8)),
         ("datlocprovider", text("c")),
         ("datallowconn", truth(true)),
@@ -160,6 +85,7 @@ pub(super) fn databases(system: &System) -> Vec<NamedRow> {
         // Texts are ordered by their bytes.
         ("datcollate", text("C")),
         ("datctype", text("C")),
+        ("datacl", system.access_list(object_id::DATABASE, ObjectKind::Database)),
     ]]
 }
 

@@ -4,9 +4,9 @@ use hyades_types::system_catalog::Question;
 use hyades_types::value::Value;
 
 use super::class::ClassKind;
+use super::definitions;
 use super::row::{or_null, text, truth};
 use super::snapshot::System;
-use super::{cluster, definitions, object_id};
 use crate::settings::Shown;
 
 impl System {
@@ -20,11 +20,10 @@ impl System {
         let routine = || self.routine(oid).map(|routine| &routine.definition);
         match question {
             Question::FormatType => text(self.format_type(oid, arguments.get(1))),
-            Question::UserById => text(match oid {
-                object_id::OWNER => self.facts.user.clone(),
-                object_id::DATABASE_OWNER => cluster::DATABASE_OWNER_NAME.to_owned(),
-                other => format!("unknown (OID={other})"),
-            }),
+            Question::UserById => match self.role_name(oid) {
+                Some(name) => text(name),
+                None => text(format!("unknown (OID={oid})")),
+            },
             Question::TableIsVisible => {
                 or_null(self.class(oid), |class| truth(self.is_visible(class.schema, &class.name)))
             }

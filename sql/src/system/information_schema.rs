@@ -14,11 +14,11 @@ use hyades_types::value::{SqlType, Value};
 use super::class::{Class, ClassKind};
 use super::constraints::{Constraint, action_words};
 use super::definitions::default_shown;
-use super::object_id;
 use super::relation::SystemRelation;
 use super::routines::result_type;
 use super::row::{NamedRow, int4, or_null, text};
 use super::snapshot::System;
+use super::{object_id, roles};
 
 /// Bytes of the longest text, as PostgreSQL has it.
 const LONGEST_TEXT: i32 = 1 << 30;
@@ -46,7 +46,7 @@ pub(super) fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "information_schema_catalog_name" => {
             |system| vec![vec![("catalog_name", text(&system.facts.database))]]
         }
-        "enabled_roles" => |system| vec![vec![("role_name", text(&system.facts.user))]],
+        "enabled_roles" => roles::enabled,
         _ => |_| Vec::new(),
     }
 }
@@ -296,11 +296,11 @@ fn identity_columns(system: &System, table: u32, at: usize, identity: Option<Ide
 
 /// `information_schema.schemata`
 fn schemata(system: &System) -> Vec<NamedRow> {
-    let row = |(_, name): &(u32, String)| {
+    let row = |(own, name): &(u32, String)| {
         vec![
             ("catalog_name", text(&system.facts.database)),
             ("schema_name", text(name)),
-            ("schema_owner", text(&system.facts.user)),
+            ("schema_owner", text(system.role_name(system.owner_of(*own)).unwrap_or_default())),
         ]
     };
     system.schemas.iter().map(row).collect()

@@ -8,7 +8,7 @@ use hyades_types::sequence::{no_relation, written_name, written_name_in};
 use hyades_types::system_type::SystemType;
 
 use super::snapshot::System;
-use super::{cluster, object_id, relation};
+use super::{object_id, relation};
 use crate::statement::kept_names::full_name;
 
 /// The name in quotes if it needs them.
@@ -83,11 +83,7 @@ impl System {
             SystemType::RegNamespace => {
                 self.schemas.iter().find(|(own, _)| *own == oid).map(|(_, name)| quoted(name))
             }
-            SystemType::RegRole => match oid {
-                object_id::OWNER => Some(quoted(&self.facts.user)),
-                object_id::DATABASE_OWNER => Some(cluster::DATABASE_OWNER_NAME.to_owned()),
-                _ => None,
-            },
+            SystemType::RegRole => self.role_name(oid).map(quoted),
             SystemType::RegProc => self.routine(oid).map(|routine| self.shown_routine(&routine.definition)),
             SystemType::RegProcedure => self.routine(oid).map(|routine| self.signature(&routine.definition)),
             _ => None,
@@ -116,13 +112,7 @@ impl System {
             }
             SystemType::RegRole => {
                 let (_, name) = written_name(text)?;
-                if name == self.facts.user {
-                    return Ok(object_id::OWNER);
-                }
-                if name == cluster::DATABASE_OWNER_NAME {
-                    return Ok(object_id::DATABASE_OWNER);
-                }
-                Err(undefined(sqlstate::UNDEFINED_OBJECT, "role", &name))
+                self.role_named(&name).ok_or_else(|| undefined(sqlstate::UNDEFINED_OBJECT, "role", &name))
             }
             SystemType::RegProc => self.find_routine(text, None),
             _ => {

@@ -20,11 +20,8 @@ pub(super) const PG_CATALOG: u32 = 11;
 pub(super) const PG_TOAST: u32 = 99;
 pub(super) const INFORMATION_SCHEMA: u32 = 13_207;
 
-/// The role that owns everything: whoever asks.
+/// The role that owns what belongs to nobody else.
 pub(crate) const OWNER: u32 = 10;
-
-/// The role that owns the schema `public`: whoever owns the database.
-pub(crate) const DATABASE_OWNER: u32 = 6171;
 
 /// The database. PostgreSQL gives this number to `postgres`.
 pub(crate) const DATABASE: u32 = 5;
@@ -74,6 +71,11 @@ pub(super) fn of_temporary_schema(name: &str) -> u32 {
 
 pub(crate) fn of_sequence(id: SequenceId) -> u32 {
     SEQUENCES + id.0
+}
+
+/// The id in the engine of the sequence with this number.
+pub(super) fn sequence_of(oid: u32) -> u32 {
+    oid - SEQUENCES
 }
 
 pub(super) fn of_routine(id: RoutineId) -> u32 {

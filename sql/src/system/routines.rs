@@ -1,7 +1,8 @@
 //! Procedures and functions that users made: `pg_proc`.
 
+use hyades_types::access::ObjectKind;
 use hyades_types::definition::{
-    DeclaredParallel, DeclaredVolatility, ParameterMode, Returns, RoutineDefinition, RoutineKind,
+    DeclaredParallel, DeclaredVolatility, ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind,
 };
 use hyades_types::identifier::quoted_identifier;
 use hyades_types::value::{SqlType, Value};
@@ -71,13 +72,10 @@ fn all_arguments(definition: &RoutineDefinition) -> Arguments {
 /// `pg_proc`
 pub(super) fn routines(system: &System) -> Vec<NamedRow> {
     let routines = &system.facts.routines;
-    routines
-        .iter()
-        .map(|routine| routine_row(system, object_id::of_routine(routine.id), &routine.definition))
-        .collect()
+    routines.iter().map(|routine| routine_row(system, routine.id, &routine.definition)).collect()
 }
 
-fn routine_row(system: &System, own: u32, definition: &RoutineDefinition) -> NamedRow {
+fn routine_row(system: &System, id: RoutineId, definition: &RoutineDefinition) -> NamedRow {
     let all = all_arguments(definition);
     let has_modes = all.modes.iter().any(|mode| *mode != "i");
     let has_names = all.names.iter().any(|name| !name.is_empty());
@@ -87,10 +85,10 @@ fn routine_row(system: &System, own: u32, definition: &RoutineDefinition) -> Nam
     let traits = &definition.traits;
     let rows = if is_set { traits.rows.unwrap_or(definitions::USUAL_ROWS) } else { 0.0 };
     vec![
-        ("oid", oid(own)),
+        ("oid", oid(object_id::of_routine(id))),
         ("proname", text(&definition.name.name)),
         ("pronamespace", oid(system.schema_oid(&definition.name.schema))),
-        ("proowner", oid(object_id::OWNER)),
+        ("proowner", oid(system.owner_of(id.0))),
         ("prolang", oid(language)),
         ("procost", Value::Real(traits.cost.unwrap_or(definitions::USUAL_COST))),
         ("prorows", Value::Real(rows)),
@@ -128,6 +126,7 @@ fn routine_row(system: &System, own: u32, definition: &RoutineDefinition) -> Nam
         ("proargnames", or_null(has_names.then_some(all.names), texts)),
         ("prosrc", text(&definition.body)),
         ("proconfig", or_null(path_shown(definition), |path| texts([path]))),
+        ("proacl", system.access_list(id.0, ObjectKind::Routine)),
     ]
 }
 

@@ -9,6 +9,7 @@ use hyades_engine::storage::catalog::Comments;
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
+use hyades_types::access::{Access, RoleId};
 use hyades_types::advisory::AdvisoryKey;
 use hyades_types::definition::TableDefinition;
 use hyades_types::search_path::SearchPath;
@@ -71,7 +72,11 @@ pub(crate) struct Facts {
     pub(crate) sessions: Arc<dyn SessionRows>,
     pub(crate) path: Arc<SearchPath>,
     pub(crate) schemas: Arc<Schemas>,
+    /// What the first superuser is called.
     pub(crate) user: String,
+    pub(crate) access: Arc<Access>,
+    /// Who asks.
+    pub(crate) role: RoleId,
     pub(crate) database: String,
 }
 

@@ -1,6 +1,7 @@
 //! The views of `pg_catalog`.
 
 use hyades_engine::storage::table::Table;
+use hyades_types::access::RoleId;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 
@@ -23,7 +24,7 @@ pub(super) fn tables(system: &System) -> Vec<NamedRow> {
         rows.push(vec![
             ("schemaname", text(system.schema_name(class.schema))),
             ("tablename", text(&class.name)),
-            ("tableowner", text(&system.facts.user)),
+            ("tableowner", text(system.owner_name(class))),
             (
                 "hasindexes",
                 truth(definition.is_some_and(|definition| !indexes_of(class.oid, definition).is_empty())),
@@ -44,7 +45,7 @@ pub(super) fn views(system: &System) -> Vec<NamedRow> {
         rows.push(vec![
             ("schemaname", text(system.schema_name(class.schema))),
             ("viewname", text(&class.name)),
-            ("viewowner", text(&system.facts.user)),
+            ("viewowner", text(system.owner_name(class))),
             ("definition", or_null(system.view_text(at, false), text)),
         ]);
     }
@@ -77,7 +78,7 @@ pub(super) fn sequences(system: &System) -> Vec<NamedRow> {
         rows.push(vec![
             ("schemaname", text(&definition.name.schema)),
             ("sequencename", text(&definition.name.name)),
-            ("sequenceowner", text(&system.facts.user)),
+            ("sequenceowner", text(system.role_name(system.owner_of(sequence.id.0)).unwrap_or_default())),
             ("data_type", SystemType::RegType.reference(type_oid, definition.sql_type.base_name())),
             ("start_value", int8(definition.start)),
             ("min_value", int8(definition.least)),
@@ -170,7 +171,21 @@ pub(super) fn settings(system: &System) -> Vec<NamedRow> {
 
 /// `pg_stat_activity`
 pub(super) fn activity(system: &System) -> Vec<NamedRow> {
-    system.facts.sessions.rows()
+    let (access, role) = (&system.facts.access, system.facts.role);
+    let mut rows = system.facts.sessions.rows();
+    for row in &mut rows {
+        let owner = row.iter().find(|(name, _)| *name == "usesysid").map(|(_, value)| value);
+        let is_own =
+            matches!(owner, Some(Value::Oid(owner)) if access.has_privileges_of(role, RoleId(*owner)));
+        if !is_own {
+            // What others do is nobody's business.
+            row.retain(|(name, _)| {
+                matches!(*name, "datid" | "datname" | "pid" | "usesysid" | "usename" | "application_name")
+            });
+            row.push(("query", text("<insufficient privilege>")));
+        }
+    }
+    rows
 }
 
 /// `pg_stat_ssl`

@@ -23,6 +23,7 @@ use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_engine::ticket::ticket;
 use hyades_sim::disk::SimulatedDisk;
+use hyades_types::access::{Access, RoleId};
 use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, TableId, TableName};
 use hyades_types::environment::Environment;
 use hyades_types::error::{Abort, Error, Result};
@@ -97,6 +98,14 @@ impl Engine for TestEngine {
     }
     fn schema_version(&self) -> u64 {
         self.inner.schema_version()
+    }
+
+    fn access(&self) -> Arc<Access> {
+        self.inner.access()
+    }
+
+    fn access_version(&self) -> u64 {
+        self.inner.access_version()
     }
     fn shutdown(&self) -> Result<()> {
         self.inner.shutdown()
@@ -300,6 +309,14 @@ impl Schema for TestWorker {
 
     fn new_type_ids(&self) -> (u32, u32) {
         self.inner.new_type_ids()
+    }
+
+    fn lock_access(&mut self) -> Flow<()> {
+        self.inner.lock_access()
+    }
+
+    fn new_role_id(&self) -> RoleId {
+        self.inner.new_role_id()
     }
 
     fn lock_schema(&mut self, name: &str) -> Flow<()> {

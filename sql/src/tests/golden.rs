@@ -434,7 +434,7 @@ fn recorded_error(lines: &[&str], sql: &str, in_full: bool) -> String {
 
 fn psql_input(steps: &[Step]) -> String {
     let mut input = String::from(
-        "drop schema public cascade;\ncreate schema public;\n\\set VERBOSITY verbose\n\\pset null NULL\nset timezone = 'UTC';\n\\echo @@\n\\warn @@\n",
+        "drop schema public cascade;\ncreate schema public;\nalter schema public owner to pg_database_owner;\ngrant usage on schema public to public;\n\\set VERBOSITY verbose\n\\pset null NULL\nset timezone = 'UTC';\n\\echo @@\n\\warn @@\n",
     );
     for step in steps {
         writeln!(input, "{}", step.sql).expect("writing to a string");

@@ -4,6 +4,7 @@ mod altered_tables;
 mod cursors;
 mod enum_types;
 mod harness;
+mod roles;
 mod schemas;
 mod temporary_relations;
 mod views;

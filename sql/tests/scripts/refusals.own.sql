@@ -1,8 +1,6 @@
 create table t (a int primary key, b int);
 create table u (a xml);
 create table u (a time with time zone);
-create user x;
-grant select on t to public;
 select row_number() over () from t;
 (select * from t) for update skip locked;
 select count(*) from t for update;

@@ -90,16 +90,33 @@ macro_rules! catalog_functions {
     TablespaceLocation: strict, NOTHING, system {
         "pg_tablespace_location" => (OID) -> TEXT;
     }
-    /// Whether the object is there: whoever is connected may do everything.
-    HasPrivilege: strict, CATALOG, system {
-        "has_table_privilege" => (REGCLASS, TEXT) -> BOOL, (NAME, REGCLASS, TEXT) -> BOOL;
+    HasTablePrivilege: strict, CATALOG, system {
+        "has_table_privilege" | "has_any_column_privilege" => (REGCLASS, TEXT) -> BOOL, (ANY, REGCLASS, TEXT) -> BOOL;
     }
-    /// The same where nobody asks whether it is there.
+    HasColumnPrivilege: strict, CATALOG, system {
+        "has_column_privilege" => (REGCLASS, ANY, TEXT) -> BOOL, (ANY, REGCLASS, ANY, TEXT) -> BOOL;
+    }
+    HasSequencePrivilege: strict, CATALOG, system {
+        "has_sequence_privilege" => (ANY, TEXT) -> BOOL, (ANY, ANY, TEXT) -> BOOL;
+    }
+    HasFunctionPrivilege: strict, CATALOG, system {
+        "has_function_privilege" => (ANY, TEXT) -> BOOL, (ANY, ANY, TEXT) -> BOOL;
+    }
+    HasSchemaPrivilege: strict, CATALOG, system {
+        "has_schema_privilege" => (ANY, TEXT) -> BOOL, (ANY, ANY, TEXT) -> BOOL;
+    }
+    HasDatabasePrivilege: strict, CATALOG, system {
+        "has_database_privilege" => (ANY, TEXT) -> BOOL, (ANY, ANY, TEXT) -> BOOL;
+    }
+    HasTypePrivilege: strict, CATALOG, system {
+        "has_type_privilege" => (ANY, TEXT) -> BOOL, (ANY, ANY, TEXT) -> BOOL;
+    }
+    HasRole: strict, CATALOG, system {
+        "pg_has_role" => (ANY, TEXT) -> BOOL, (ANY, ANY, TEXT) -> BOOL;
+    }
+    /// Of what everybody may use.
     HasAnyPrivilege: strict, NOTHING, system {
-        "has_schema_privilege" | "has_database_privilege" | "has_function_privilege" | "has_sequence_privilege"
-        | "has_type_privilege" | "has_language_privilege" | "has_tablespace_privilege"
-        | "has_any_column_privilege" | "pg_has_role" => (ANY, TEXT) -> BOOL, (ANY, ANY, TEXT) -> BOOL;
-        "has_column_privilege" => (ANY, ANY, TEXT) -> BOOL, (ANY, ANY, ANY, TEXT) -> BOOL;
+        "has_language_privilege" | "has_tablespace_privilege" => (ANY, TEXT) -> BOOL, (ANY, ANY, TEXT) -> BOOL;
     }
     /// What everybody and the owner may do with an object of this kind when nobody has said anything.
     DefaultPrivileges: strict, CATALOG, system {

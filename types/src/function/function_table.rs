@@ -659,6 +659,7 @@ catalog_functions! {
     }
     /// Also `session_user`: nobody becomes somebody else.
     CurrentUser: strict, IDENTITY, general {}
+    SessionUser: strict, IDENTITY, general {}
     CurrentDatabase: strict, IDENTITY, general {}
     /// `pg_cancel_backend`
     CancelBackend: strict, SESSIONS, general {

@@ -19,6 +19,7 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
         },
         Function::Random => Ok(Value::Double(environment.random.borrow_mut().fraction())),
         Function::CurrentUser => Ok(Value::text(environment.user.as_str())),
+        Function::SessionUser => Ok(Value::text(environment.session_user.as_str())),
         Function::CurrentDatabase => Ok(Value::text(environment.database.as_str())),
         Function::GenRandomUuid => {
             let bytes = environment.random.borrow_mut().bytes();

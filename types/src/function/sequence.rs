@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::{Function, mismatch};
+use crate::access::{ObjectKind, Privileges};
 use crate::definition::SequenceId;
 use crate::environment::Environment;
 use crate::error::Result;
@@ -18,6 +19,19 @@ fn sequence(sequences: &SessionSequences, which: &Value) -> Option<Result<Arc<Se
     }
 }
 
+/// Whether the caller may do that. An identity column draws for everybody who may add rows.
+fn check(function: Function, sequence: &Sequence, environment: &Environment) -> Result<()> {
+    let Some(caller) = &environment.caller else { return Ok(()) };
+    let owner = sequence.definition.owner;
+    let wanted = match function {
+        Function::NextNumber if owner.is_some_and(|owner| owner.is_identity) => return Ok(()),
+        Function::NextNumber => Privileges::USAGE | Privileges::UPDATE,
+        Function::CurrentNumber => Privileges::USAGE | Privileges::SELECT,
+        _ => Privileges::UPDATE,
+    };
+    caller.check_any(sequence.id.0, ObjectKind::Sequence, wanted, &sequence.definition.name.name)
+}
+
 pub(super) fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
     let mut sequences = environment.sequences.borrow_mut();
     if function == Function::LastNumber {
@@ -26,6 +40,7 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
     let found = arguments.first().and_then(|which| sequence(&sequences, which));
     let Some(found) = found else { return Err(mismatch(function, arguments)) };
     let found = found?;
+    check(function, &found, environment)?;
     let number = match (function, &arguments[1..]) {
         (Function::NextNumber, []) => sequences.draw(found),
         (Function::CurrentNumber, []) => sequences.current(&found),

@@ -7,7 +7,7 @@ use super::{Function, mismatch};
 use crate::array_value::ArrayValue;
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
-use crate::system_catalog::{Question, SystemCatalog};
+use crate::system_catalog::{Privileged, Question, SystemCatalog};
 use crate::system_type::SystemType;
 use crate::value::{ArrayElement, Value};
 
@@ -42,7 +42,6 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             }))
         }
         (Function::SizePretty, [Value::BigInt(bytes)]) => Ok(Value::text(size_pretty(*bytes))),
-        (Function::HasPrivilege, [.., Value::Reference(_), _]) => Ok(Value::Boolean(true)),
         (Function::OptionNames, [Value::Array(options)]) => Ok(options_part(options, 0)),
         (Function::OptionValues, [Value::Array(options)]) => Ok(options_part(options, 1)),
         (Function::NameCharacter, [Value::Text(name), Value::Integer(at)]) => Ok(name_character(name, *at)),
@@ -57,6 +56,10 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             Ok(catalog.answer(Question::ViewDefinition, &arguments))
         }
         (_, arguments) => match &environment.catalog {
+            Some(catalog) if privileged_by(function).is_some() => match privileged_by(function) {
+                Some(of) => catalog.has_privilege(of, arguments),
+                None => Err(mismatch(function, arguments)),
+            },
             Some(catalog) => match (question_of(function), reference_of(function)) {
                 (Some(question), _) => match catalog.answer(question, arguments) {
                     Value::Null if question == Question::Setting => Err(no_setting(arguments)),
@@ -129,6 +132,21 @@ fn no_setting(arguments: &[Value]) -> Error {
         _ => "",
     };
     Error::input(sqlstate::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""))
+}
+
+/// What rights a function asks about.
+fn privileged_by(function: Function) -> Option<Privileged> {
+    Some(match function {
+        Function::HasTablePrivilege => Privileged::Relation,
+        Function::HasColumnPrivilege => Privileged::Column,
+        Function::HasSequencePrivilege => Privileged::Sequence,
+        Function::HasFunctionPrivilege => Privileged::Routine,
+        Function::HasSchemaPrivilege => Privileged::Schema,
+        Function::HasDatabasePrivilege => Privileged::Database,
+        Function::HasTypePrivilege => Privileged::Type,
+        Function::HasRole => Privileged::Role,
+        _ => return None,
+    })
 }
 
 /// What a function asks the catalog.

@@ -59,6 +59,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "evaluation",
             "expr",
+            "password",
             "answer",
             "statement",
             "settings",

@@ -35,6 +35,7 @@ impl Catalog {
 impl super::Snapshot {
     /// The object is gone.
     pub(super) fn forget_comments(&mut self, object: u32) {
+        self.forget_rights(object);
         if self.comments.keys().any(|on| on.object == object) {
             Arc::make_mut(&mut self.comments).retain(|on, _| on.object != object);
         }
@@ -42,6 +43,7 @@ impl super::Snapshot {
 
     /// Another version of the object takes its place.
     pub(super) fn hand_on_comments(&mut self, from: u32, to: u32) {
+        self.hand_on_rights(from, to);
         let own: Vec<(CommentTarget, Arc<str>)> = (self.comments.iter())
             .filter(|(on, _)| on.object == from)
             .map(|(on, text)| (CommentTarget { object: to, ..on.clone() }, Arc::clone(text)))

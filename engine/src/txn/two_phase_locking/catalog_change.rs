@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
+use hyades_types::access::Access;
 use hyades_types::definition::{
     CatalogChange, RoutineDefinition, RoutineId, TableDefinition, TableId, TableName,
 };
@@ -81,6 +82,9 @@ impl<P: Protocol> LockingTransaction<P> {
             CatalogChange::DropSchema { id } => self.drop_schema(*id, &change),
             CatalogChange::RenameSchema { id, name } => self.rename_schema(*id, name, &change),
             CatalogChange::Comment { on, text } => self.comment(on, text.as_deref(), &change),
+            CatalogChange::PutRole { .. }
+            | CatalogChange::DropRole { .. }
+            | CatalogChange::PutRights { .. } => self.change_access(&change),
             CatalogChange::CreateType { definition } => self.create_type(definition, &change),
             CatalogChange::AlterType { definition } => self.alter_type(definition, &change),
             CatalogChange::DropType { id } => self.drop_type(*id, &change),
@@ -321,6 +325,10 @@ impl<P: Protocol> LockingTransaction<P> {
                     catalog.put_comment(&on, text.as_ref());
                     Ok(())
                 }
+                NameChange::Access(change) => {
+                    catalog.change_access(&change);
+                    Ok(())
+                }
                 NameChange::DroppedSchema(id) => {
                     catalog.remove_schema(id);
                     Ok(())
@@ -403,6 +411,7 @@ impl<P: Protocol> LockingTransaction<P> {
                 | NameChange::DroppedType(_)
                 | NameChange::PutSchema(..)
                 | NameChange::DroppedSchema(_)
+                | NameChange::Access(_)
                 | NameChange::Comment(..) => {}
             }
         }
@@ -473,6 +482,10 @@ impl<P: Protocol> CatalogView for LockingTransaction<P> {
 
     fn comments(&self) -> Arc<Comments> {
         self.visible_comments()
+    }
+
+    fn access(&self) -> Arc<Access> {
+        self.visible_access()
     }
 
     fn catalog_version(&self) -> Option<u64> {

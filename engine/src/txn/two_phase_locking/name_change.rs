@@ -7,6 +7,7 @@ use hyades_types::definition::{CommentTarget, RoutineId, SchemaId, SequenceId, T
 use hyades_types::sequence::Sequence;
 
 use super::purge_queue::Queue;
+use crate::storage::catalog::AccessChange;
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
@@ -37,6 +38,7 @@ pub(super) enum NameChange {
     PutSchema(SchemaId, String),
     DroppedSchema(SchemaId),
     Comment(CommentTarget, Option<Arc<str>>),
+    Access(AccessChange),
 }
 
 impl NameChange {
@@ -73,6 +75,7 @@ impl NameChange {
             | NameChange::DroppedType(_)
             | NameChange::PutSchema(..)
             | NameChange::DroppedSchema(_)
+            | NameChange::Access(_)
             | NameChange::Comment(..) => {}
         }
     }

@@ -26,6 +26,7 @@ enum Kind {
     Type = 11,
     Schema = 12,
     Comments = 13,
+    Access = 14,
 }
 
 fn hash(kind: Kind, table: TableId, bytes: &[u8]) -> Resource {
@@ -81,6 +82,11 @@ impl Resource {
     /// Held by those who comment on the object of this id, or on a part of it.
     pub(super) fn comments(object: u32) -> Resource {
         hash(Kind::Comments, TableId(object), &[])
+    }
+
+    /// Held by those who make something that belongs to a role, and by those who change roles and rights.
+    pub(super) fn access() -> Resource {
+        hash(Kind::Access, TableId(0), &[])
     }
 
     pub(super) fn name(name: &TableName) -> Resource {

@@ -87,6 +87,7 @@ impl<P: Protocol> LockingTransaction<P> {
                 | NameChange::RetypedRoutine(_)
                 | NameChange::PutType(_)
                 | NameChange::DroppedType(_)
+                | NameChange::Access(_)
                 | NameChange::Comment(..) => {}
             }
         }

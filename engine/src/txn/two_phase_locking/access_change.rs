@@ -1,0 +1,54 @@
+//! Roles and rights that a transaction changes.
+//!
+//! Whoever changes roles, or rights of what is there, locks all of them by `Write` before he looks at them,
+//! to the end of the transaction, so that nothing is granted to a role that is being dropped, and no two
+//! write an access list that each has read. Who makes an object with an owner locks them by `IntentWrite`:
+//! the object is nobody else's yet, and its owner stays.
+
+use std::sync::Arc;
+
+use hyades_types::access::{Access, RoleId};
+use hyades_types::definition::CatalogChange;
+use hyades_types::error::{Abort, Error};
+
+use super::resource::Resource;
+use super::{LockingTransaction, NameChange, UndoAction};
+use crate::protocol::Protocol;
+use crate::storage::catalog::{AccessChange, hand_on_rights};
+use crate::txn::Flow;
+use crate::txn::lock_mode::LockMode;
+
+impl<P: Protocol> LockingTransaction<P> {
+    /// Keeps away all who change roles or rights.
+    pub(super) fn lock_access_alone(&mut self) -> Flow<()> {
+        self.lock(Resource::access(), LockMode::Write).map(|_| ())
+    }
+
+    pub(super) fn change_access(&mut self, change: &CatalogChange) -> Flow<()> {
+        self.lock(Resource::access(), LockMode::IntentWrite)?;
+        if let CatalogChange::PutRights { rights, .. } = change
+            && rights.owner != RoleId::OWNER
+            && rights.owner != RoleId::DATABASE_OWNER
+            && self.visible_access().role(rights.owner).is_none()
+        {
+            return Err(Error::Abort(Abort::StalePlan).into());
+        }
+        self.note_change(UndoAction::Name, change)?;
+        self.names.extend(AccessChange::of(change).map(NameChange::Access));
+        Ok(())
+    }
+
+    pub(super) fn visible_access(&self) -> Arc<Access> {
+        let mut access = self.shared.catalog.access();
+        for change in &self.names {
+            match change {
+                NameChange::Access(change) => change.put(Arc::make_mut(&mut access)),
+                NameChange::CreatedRoutine { routine, replaces: Some(replaced) } => {
+                    hand_on_rights(&mut access, replaced.0, routine.id.0);
+                }
+                _ => {}
+            }
+        }
+        access
+    }
+}

@@ -1,0 +1,114 @@
+//! Statements about roles and rights, as written. `A` is what stands for the types of a routine's parameters.
+
+use hyades_types::definition::RoutineKind;
+
+use super::parsed::{Moved, QualifiedName};
+
+/// A role as a statement names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RoleName {
+    Named(String),
+    /// CURRENT_USER, CURRENT_ROLE.
+    Current,
+    /// SESSION_USER.
+    Session,
+    Public,
+}
+
+/// What CREATE and ALTER ROLE say of a role.
+#[derive(Clone, Debug)]
+pub(crate) enum RoleOption {
+    Superuser(bool),
+    CreateDatabases(bool),
+    CreateRoles(bool),
+    Inherit(bool),
+    Login(bool),
+    Replication(bool),
+    BypassRowSecurity(bool),
+    ConnectionLimit(i32),
+    /// `None`: it has no password any more.
+    Password(Option<String>),
+    ValidUntil(String),
+    /// IN ROLE: it becomes a member of these.
+    In(Vec<RoleName>),
+    /// ROLE: these become members of it.
+    Members(Vec<RoleName>),
+    /// ADMIN: the same, and they may make others members.
+    Admins(Vec<RoleName>),
+    /// SYSID, which says nothing.
+    Number,
+}
+
+/// What rights are granted on.
+#[derive(Clone, Debug)]
+pub(crate) enum GrantedOn<A> {
+    /// Tables, views and sequences.
+    Tables(Vec<QualifiedName>),
+    Sequences(Vec<QualifiedName>),
+    /// The kind `None`: ROUTINE.
+    Routines(Option<RoutineKind>, Vec<(QualifiedName, Option<A>)>),
+    Schemas(Vec<String>),
+    Databases(Vec<String>),
+    Types(Vec<QualifiedName>),
+    AllTables(Vec<String>),
+    AllSequences(Vec<String>),
+    AllRoutines(Option<RoutineKind>, Vec<String>),
+}
+
+/// GRANT and REVOKE of rights.
+#[derive(Clone, Debug)]
+pub(crate) struct Granted<A> {
+    pub(crate) is_revoke: bool,
+    /// `None`: ALL.
+    pub(crate) privileges: Option<Vec<String>>,
+    pub(crate) on: GrantedOn<A>,
+    pub(crate) grantees: Vec<RoleName>,
+    /// WITH GRANT OPTION, GRANT OPTION FOR.
+    pub(crate) option: bool,
+    pub(crate) cascades: bool,
+    /// GRANTED BY.
+    pub(crate) grantor: Option<RoleName>,
+}
+
+/// What has an owner.
+#[derive(Clone, Debug)]
+pub(crate) enum Owned<A> {
+    Object { moved: Moved<A>, name: QualifiedName, if_exists: bool },
+    Schema(String),
+    Type(QualifiedName),
+}
+
+/// A statement about roles and rights.
+#[derive(Clone, Debug)]
+pub(crate) enum AccessCommand<A> {
+    CreateRole {
+        name: String,
+        options: Vec<RoleOption>,
+    },
+    AlterRole {
+        name: RoleName,
+        options: Vec<RoleOption>,
+    },
+    RenameRole {
+        name: RoleName,
+        to: String,
+    },
+    DropRoles {
+        names: Vec<RoleName>,
+        if_exists: bool,
+    },
+    /// GRANT and REVOKE of memberships.
+    GrantRoles {
+        is_revoke: bool,
+        roles: Vec<String>,
+        members: Vec<RoleName>,
+        option: bool,
+        cascades: bool,
+    },
+    Grant(Granted<A>),
+    /// ALTER ... OWNER TO.
+    Own {
+        owned: Owned<A>,
+        to: RoleName,
+    },
+}

@@ -1,0 +1,267 @@
+//! Who may do what: roles, owners and access lists, as PostgreSQL has them.
+//!
+//! ```text
+//! roles:   number -> name, attributes, verifier of the password, the roles that it is a member of
+//! rights:  object -> owner, access list: (grantee, grantor, privileges, which of them may be passed on)
+//! ```
+//! Objects are known by their ids, which come from one counter for all kinds. What is not in the list belongs
+//! to [`RoleId::OWNER`] and has the usual rights of its kind ([`ObjectKind::usual`]), so a database in which
+//! nobody ever made a role has nothing here.
+//!
+//! Pure data and its logic: who asks and when is the front end's business, what is logged is each new
+//! definition as a whole.
+//!
+//! Invariants:
+//! 1. A superuser may do everything; an owner, and whoever inherits from it, has all privileges unless the
+//!    list was changed to say otherwise, and always the right to pass them on.
+//! 2. Memberships have no circles.
+//! 3. An access list never names a role that is gone.
+//!
+//! Reference: PostgreSQL's acl.c (aclmask, recursive_revoke, roles_is_member_of).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+mod list;
+mod needed;
+mod privileges;
+mod role;
+#[cfg(test)]
+mod tests;
+
+pub use list::{Grant, Refused};
+pub use needed::{Caller, NeededRight, denied, not_owner};
+pub use privileges::{ObjectKind, Privileges};
+pub use role::{Membership, Role, RoleId};
+
+use crate::definition::SchemaId;
+
+/// The object that stands for the database.
+pub const DATABASE_OBJECT: u32 = 5;
+
+/// What somebody has been granted, and by whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccessItem {
+    /// [`RoleId::PUBLIC`]: everybody.
+    pub grantee: RoleId,
+    pub grantor: RoleId,
+    pub privileges: Privileges,
+    /// Those of them that the grantee may pass on.
+    #[serde(default, skip_serializing_if = "Privileges::is_empty")]
+    pub grantable: Privileges,
+}
+
+/// Owner and access list of an object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rights {
+    pub owner: RoleId,
+    /// `None`: the usual ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<Vec<AccessItem>>,
+}
+
+impl Rights {
+    /// The usual rights of what this role has made.
+    pub fn of(owner: RoleId) -> Rights {
+        Rights { owner, items: None }
+    }
+
+    /// The access list, with the usual one written out.
+    pub fn list(&self, kind: ObjectKind) -> Vec<AccessItem> {
+        self.items.clone().unwrap_or_else(|| kind.usual(self.owner))
+    }
+}
+
+/// All roles and rights. See the module head.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Access {
+    roles: BTreeMap<RoleId, Arc<Role>>,
+    objects: BTreeMap<u32, Arc<Rights>>,
+}
+
+impl Access {
+    /// The roles that were created, by number.
+    pub fn roles(&self) -> impl Iterator<Item = (RoleId, &Arc<Role>)> {
+        self.roles.iter().map(|(id, role)| (*id, role))
+    }
+
+    /// The rights that are not the usual ones of the first owner.
+    pub fn objects(&self) -> impl Iterator<Item = (u32, &Arc<Rights>)> {
+        self.objects.iter().map(|(object, rights)| (*object, rights))
+    }
+
+    pub fn has_roles(&self) -> bool {
+        !self.roles.is_empty()
+    }
+
+    pub fn role(&self, id: RoleId) -> Option<&Arc<Role>> {
+        self.roles.get(&id)
+    }
+
+    pub fn role_named(&self, name: &str) -> Option<(RoleId, &Arc<Role>)> {
+        self.roles().find(|(_, role)| role.name == name)
+    }
+
+    /// Adds a role, or puts another definition in its place.
+    pub fn put_role(&mut self, id: RoleId, role: Arc<Role>) {
+        self.roles.insert(id, role);
+    }
+
+    /// A role is gone, and with it the memberships in it.
+    pub fn remove_role(&mut self, id: RoleId) {
+        self.roles.remove(&id);
+        for role in self.roles.values_mut() {
+            if role.member_of.iter().any(|membership| membership.role == id) {
+                Arc::make_mut(role).member_of.retain(|membership| membership.role != id);
+            }
+        }
+    }
+
+    /// Owner and access list of an object.
+    pub fn rights(&self, object: u32) -> Rights {
+        match self.objects.get(&object) {
+            Some(rights) => Rights::clone(rights),
+            None if object == SchemaId::PUBLIC.0 => rights_of_public(),
+            None => Rights::of(RoleId::OWNER),
+        }
+    }
+
+    pub fn owner(&self, object: u32) -> RoleId {
+        match self.objects.get(&object) {
+            Some(rights) => rights.owner,
+            None if object == SchemaId::PUBLIC.0 => RoleId::DATABASE_OWNER,
+            None => RoleId::OWNER,
+        }
+    }
+
+    /// Puts rights in the place of the old ones.
+    pub fn put_rights(&mut self, object: u32, rights: Arc<Rights>) {
+        self.objects.insert(object, rights);
+    }
+
+    /// The object is gone.
+    pub fn forget(&mut self, object: u32) {
+        self.objects.remove(&object);
+    }
+
+    /// Whether there is anything to forget.
+    pub fn knows(&self, object: u32) -> bool {
+        self.objects.contains_key(&object)
+    }
+
+    /// Another version of the object takes its place.
+    pub fn hand_on(&mut self, from: u32, to: u32) {
+        if let Some(rights) = self.objects.remove(&from) {
+            self.objects.entry(to).or_insert(rights);
+        }
+    }
+
+    pub fn is_superuser(&self, role: RoleId) -> bool {
+        role == RoleId::OWNER || self.role(role).is_some_and(|role| role.is_superuser)
+    }
+
+    /// The role and all that it is a member of; those that it inherits from only, if so wanted.
+    fn roles_of(&self, role: RoleId, inherited_only: bool) -> BTreeSet<RoleId> {
+        let (mut found, mut open) = (BTreeSet::from([role]), vec![role]);
+        while let Some(next) = open.pop() {
+            if next == self.owner(DATABASE_OBJECT) && found.insert(RoleId::DATABASE_OWNER) {
+                open.push(RoleId::DATABASE_OWNER);
+            }
+            let Some(definition) = self.role(next) else { continue };
+            if inherited_only && !definition.inherits {
+                continue;
+            }
+            for membership in &definition.member_of {
+                if found.insert(membership.role) {
+                    open.push(membership.role);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether a role has what another one may do without becoming it.
+    pub fn has_privileges_of(&self, role: RoleId, other: RoleId) -> bool {
+        role == other || self.is_superuser(role) || self.roles_of(role, true).contains(&other)
+    }
+
+    /// Whether a role may become another one.
+    pub fn is_member(&self, role: RoleId, other: RoleId) -> bool {
+        role == other || self.is_superuser(role) || self.is_listed_member(role, other)
+    }
+
+    /// The same for whom superusers are no exception.
+    pub fn is_listed_member(&self, role: RoleId, other: RoleId) -> bool {
+        role == other || self.roles_of(role, false).contains(&other)
+    }
+
+    /// Whether a role may make others members of another one.
+    pub fn is_admin(&self, role: RoleId, other: RoleId) -> bool {
+        let is_admin_of = |own: &RoleId| {
+            let memberships = self.role(*own).map_or(&[][..], |role| role.member_of.as_slice());
+            memberships.iter().any(|membership| membership.role == other && membership.is_admin)
+        };
+        self.is_superuser(role) || self.roles_of(role, false).iter().any(is_admin_of)
+    }
+
+    pub fn is_owner(&self, role: RoleId, object: u32) -> bool {
+        self.has_privileges_of(role, self.owner(object))
+    }
+
+    /// What a role may do with an object.
+    pub fn privileges(&self, role: RoleId, object: u32, kind: ObjectKind) -> Privileges {
+        if self.is_superuser(role) {
+            return kind.all();
+        }
+        self.allowed(role, &self.rights(object), kind, |item| item.privileges)
+    }
+
+    /// What a role may pass on of that.
+    pub fn grantable(&self, role: RoleId, object: u32, kind: ObjectKind) -> Privileges {
+        let rights = self.rights(object);
+        if self.has_privileges_of(role, rights.owner) {
+            return kind.all();
+        }
+        self.allowed(role, &rights, kind, |item| item.grantable)
+    }
+
+    fn allowed(
+        &self,
+        role: RoleId,
+        rights: &Rights,
+        kind: ObjectKind,
+        of: impl Fn(&AccessItem) -> Privileges,
+    ) -> Privileges {
+        let own = self.roles_of(role, true);
+        let list = match &rights.items {
+            Some(items) => items.clone(),
+            None => kind.usual(rights.owner),
+        };
+        let is_own = |item: &&AccessItem| item.grantee == RoleId::PUBLIC || own.contains(&item.grantee);
+        list.iter().filter(is_own).fold(Privileges::NONE, |all, item| all | of(item))
+    }
+
+    /// The name of a role; `first` is what the first owner is called.
+    pub fn role_name<'a>(&'a self, id: RoleId, first: &'a str) -> Option<&'a str> {
+        match id {
+            RoleId::OWNER => Some(first),
+            RoleId::DATABASE_OWNER => Some(RoleId::DATABASE_OWNER_NAME),
+            id => self.role(id).map(|role| role.name.as_str()),
+        }
+    }
+}
+
+/// As PostgreSQL begins with.
+fn rights_of_public() -> Rights {
+    let item = |grantee, privileges| AccessItem {
+        grantee,
+        grantor: RoleId::DATABASE_OWNER,
+        privileges,
+        grantable: Privileges::NONE,
+    };
+    let items =
+        vec![item(RoleId::DATABASE_OWNER, ObjectKind::Schema.all()), item(RoleId::PUBLIC, Privileges::USAGE)];
+    Rights { owner: RoleId::DATABASE_OWNER, items: Some(items) }
+}

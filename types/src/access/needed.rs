@@ -1,0 +1,64 @@
+//! What a statement needs, and who asks.
+
+use std::sync::Arc;
+
+use super::{Access, ObjectKind, Privileges, RoleId};
+use crate::definition::SequenceId;
+use crate::error::{Error, Result, sqlstate};
+
+/// A right that a statement needs to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NeededRight {
+    pub object: u32,
+    pub kind: ObjectKind,
+    pub privileges: Privileges,
+    /// What messages call the object: `table`, and its name.
+    pub word: &'static str,
+    pub name: String,
+    /// Not who runs the statement must have it, but the owner of this view.
+    pub owner_of: Option<u32>,
+}
+
+/// `permission denied for table t`.
+pub fn denied(word: &str, name: &str) -> Error {
+    Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, format!("permission denied for {word} {name}"))
+}
+
+/// `must be owner of table t`.
+pub fn not_owner(word: &str, name: &str) -> Error {
+    Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, format!("must be owner of {word} {name}"))
+}
+
+/// Who asks, and what everybody may do.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    pub access: Arc<Access>,
+    pub role: RoleId,
+}
+
+impl Caller {
+    pub fn is_superuser(&self) -> bool {
+        self.access.is_superuser(self.role)
+    }
+
+    /// 42501 unless the caller, or the owner of the view, has all that is needed.
+    pub fn check(&self, needed: &NeededRight) -> Result<()> {
+        // What is temporary is its session's own.
+        if needed.object >= SequenceId::FIRST_TEMPORARY {
+            return Ok(());
+        }
+        let view = needed.owner_of.filter(|view| *view < SequenceId::FIRST_TEMPORARY);
+        let role = view.map_or(self.role, |view| self.access.owner(view));
+        let held = self.access.privileges(role, needed.object, needed.kind);
+        if held.contains(needed.privileges) { Ok(()) } else { Err(denied(needed.word, &needed.name)) }
+    }
+
+    /// 42501 unless the caller has one of these privileges.
+    pub fn check_any(&self, object: u32, kind: ObjectKind, wanted: Privileges, name: &str) -> Result<()> {
+        let is_own = object >= SequenceId::FIRST_TEMPORARY;
+        match is_own || self.access.privileges(self.role, object, kind).intersects(wanted) {
+            true => Ok(()),
+            false => Err(denied(kind.word(), name)),
+        }
+    }
+}
