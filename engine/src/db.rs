@@ -48,12 +48,14 @@ use crate::txn::{Caretaker, Control, Rest, Transaction};
 mod call;
 mod copy;
 mod names;
+mod statistics;
 mod unlogged_draws;
 
 pub use self::call::{ARGUMENTS_DRAW, Logging, LoggingChoice};
 use self::call::{Call, choose, encode_head};
 pub use self::copy::{UnfinishedCopy, begin_copy, create_copy};
 use self::names::NamesDurability;
+pub use self::statistics::{EngineStatistics, LogStatistics};
 use self::unlogged_draws::log_unlogged;
 pub use crate::checkpoint::{CheckpointRequest, CheckpointStatus};
 pub use crate::txn::{Flow, Interrupt, Isolation, Savepoint, TableLock};
@@ -91,6 +93,8 @@ pub trait Engine: Send + Sync {
     /// Keys whose row is gone and that have not left their index yet: its absence must still be seen, or
     /// nobody has come to it.
     fn tombstones(&self) -> usize;
+    /// How far logs are, and what memory is for.
+    fn statistics(&self) -> EngineStatistics;
     /// How much memory the database was given.
     fn memory_limits(&self) -> Limits;
     /// Where temporary files go: the data directory, if the operating system has it.
@@ -454,6 +458,11 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
 
     fn tombstones(&self) -> usize {
         self.control.tombstones()
+    }
+
+    fn statistics(&self) -> EngineStatistics {
+        let versions = self.control.version_bytes();
+        EngineStatistics::of(self.protocol.logs(), &self.catalog, versions)
     }
 
     fn memory_limits(&self) -> Limits {

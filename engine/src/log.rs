@@ -195,6 +195,11 @@ impl Logs {
         self.buffers[log].reserved()
     }
 
+    /// The memory of a log's buffer.
+    pub fn buffer_bytes(&self, log: usize) -> u64 {
+        self.buffers[log].capacity_bytes() as u64
+    }
+
     /// How far a log is filled, if much of that is not durable yet.
     #[inline]
     pub fn backlog(&self, log: usize) -> Option<Lsn> {

@@ -525,6 +525,9 @@ pub trait Control<P: Protocol>: Send + Sync + Sized + 'static {
     /// Keys whose row is gone and that have not left their index yet.
     fn tombstones(&self) -> usize;
 
+    /// What is kept of rows as they were.
+    fn version_bytes(&self) -> u64;
+
     /// Ends a phase, without keeping anybody from anything for longer than a commit takes. Calls `before`
     /// when nobody commits in the next one yet, and `after` when nobody does in this one any more.
     fn capture(&self, before: &mut dyn FnMut(), after: &mut dyn FnMut()) -> Captured;

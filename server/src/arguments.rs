@@ -176,6 +176,10 @@ pub(crate) struct ServeArguments {
     /// Whose connections are encrypted.
     #[arg(long, value_enum, default_value = "allowed", requires = "tls_certificate")]
     tls: Encryption,
+    /// Address (host:port) for HTTP: /metrics for Prometheus, /health, and a page for people. Nobody is asked
+    /// who he is there.
+    #[arg(long, value_name = "ADDRESS")]
+    http: Option<String>,
     /// Clients served at the same time.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_connections: u32,
@@ -307,6 +311,7 @@ impl ServeArguments {
             users,
             tls,
             requires_tls: self.tls == Encryption::Required,
+            http: self.http,
             max_connections: self.max_connections as usize,
             reserved_connections,
             handshake_patience: Duration::from_secs(self.authentication_timeout),

@@ -2,13 +2,14 @@
 //!
 //! Reading order: [`codec`] (bytes), [`scram`], [`users`] and [`tls`] (who gets in), [`registry`] (who is
 //! connected), [`connection`] (one client's conversation), [`serve`] (the whole life of a server process).
-//! Beside it: [`log_command`] (looking at logs), [`recover_command`] (making a new database of them) and
-//! [`backup_command`] (backups, points in time, checks).
+//! Beside it: [`log_command`] (looking at logs), [`recover_command`] (making a new database of them),
+//! [`backup_command`] (backups, points in time, checks), [`http`] (what an operator looks at).
 
 pub mod backup_command;
 pub mod codec;
 pub mod connection;
 pub mod hang_up;
+pub mod http;
 pub mod log_command;
 pub mod logging;
 pub mod recover_command;

@@ -49,6 +49,7 @@ use crate::connection::handshake::{Authentication, Gate, Visitor};
 use crate::connection::stream::ClientStream;
 use crate::connection::{self, Client, Handover, Limits};
 use crate::hang_up::HangUpWatch;
+use crate::http;
 use crate::logging::seldom::{Seldom, seldom};
 use crate::registry::{Phase, Registry};
 use crate::tls::Tls;
@@ -102,6 +103,8 @@ pub struct Options {
     pub tls: Option<Tls>,
     /// Clients that come over TCP without TLS are refused.
     pub requires_tls: bool,
+    /// Where an operator looks at the server over HTTP.
+    pub http: Option<String>,
     pub max_connections: usize,
     /// Places of these that are for the Unix socket or, where there is none, for loopback addresses.
     pub reserved_connections: usize,
@@ -127,7 +130,7 @@ pub enum Ended {
 
 /// What the accept loops share.
 struct Shared {
-    gate: Gate,
+    gate: Arc<Gate>,
     workers: Handle,
     limits: Limits,
     settings: Arc<Vec<(String, String)>>,
@@ -163,7 +166,15 @@ async fn serve(mut options: Options, workers: Handle) -> Result<Ended, Sentence>
     let mut signals = Signals::new(tls.clone())?;
     raise_descriptor_limit(options.max_connections);
     let listeners = listener::bind(&options.listen, options.socket_directory.as_deref()).await?;
+    let http = match options.http.take() {
+        Some(name) => Some(http::bind(&name).await?),
+        None => None,
+    };
     let shared = Arc::new(share(&mut options, tls, &listeners, workers)?);
+    if let Some((listener, address)) = http {
+        tracing::info!("metrics and status are at http://{address}/");
+        tokio::spawn(http::serve(listener, Arc::clone(&shared.gate)));
+    }
     tokio::spawn(keeper::keep_polled(shared.workers.clone()));
     let registry = Arc::clone(&shared.gate.registry);
     let poisoned = announce_poison(&mut options.config, &registry);
@@ -218,7 +229,7 @@ fn share(
         listeners.iter().filter_map(Listener::address).find(|address| !address.ip().is_loopback());
     let users = std::mem::take(&mut options.users);
     let has_socket = options.socket_directory.is_some();
-    let gate = Gate {
+    let gate = Arc::new(Gate {
         registry: Arc::new(Registry::new(options.max_connections, options.reserved_connections)),
         authentication: authentication(options.authentication, users, reachable)?,
         patience: options.handshake_patience,
@@ -226,7 +237,7 @@ fn share(
         database: OnceLock::new(),
         tls,
         requires_tls: options.requires_tls,
-    };
+    });
     let hang_ups = HangUpWatch::start(&gate.registry)
         .map_err(|error| format!("could not start to watch for clients that leave: {error}"))?;
     Ok(Shared {

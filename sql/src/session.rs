@@ -40,6 +40,7 @@ mod copy_lines;
 mod copy_out;
 mod cursor_commands;
 mod cursors;
+mod database_statistics;
 mod deferred;
 mod dependents;
 mod drawing_defaults;
@@ -73,6 +74,7 @@ mod search_path;
 mod sequence_commands;
 mod show;
 mod state;
+pub mod statistics;
 mod transaction;
 mod type_commands;
 mod type_spelling;
@@ -91,7 +93,7 @@ use hyades_engine::procedure::frame::Frame;
 use hyades_engine::recovery::RecoveryReport;
 use hyades_types::cursors::SessionCursors;
 use hyades_types::environment::{Environment, Gathered};
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::function::now_us;
 use hyades_types::guest;
 use hyades_types::guest::{Guest, Host, Sessions, StopRequest, Visit};
@@ -279,6 +281,7 @@ impl Database {
         let identity = Identity::of(&options.user, self.shared.engine.access(), version);
         let activity = Arc::new(Activity::new(&options.user, &options.database, process, stop));
         activity.is_role(identity.role());
+        activity.pays(&account);
         if !self.shared.activities.add(process, &activity, identity.connection_limit()) {
             let message = format!("too many connections for role \"{}\"", options.user);
             return Err(Error::input(sqlstate::TOO_MANY_CONNECTIONS, message));
@@ -390,6 +393,9 @@ impl Session {
         let outcome = self.as_guest(|session| session.execute_inner(statement, parameters, output));
         let outcome = match outcome {
             Err(Interrupt::Failed(error)) => {
+                if matches!(error, Error::Abort(Abort::Deadlock)) {
+                    self.activity.counters.deadlocks.count();
+                }
                 self.running = None;
                 self.checking = None;
                 self.executing = None;

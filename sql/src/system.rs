@@ -9,7 +9,8 @@
 //! Files: `relation` (the relations, their columns are in `relations.txt`), `row` (values of rows), `class`
 //! and `classes` (relations and columns), `constraints`, `routines`, `roles`, `data_types` (in `types.txt`),
 //! `cluster` (all that there is one of), `views`, `information_schema`, `definitions` (objects as SQL),
-//! `shown_text`, `names` (objects and their numbers), `functions` (what SQL can call).
+//! `shown_text`, `sizes` (memory and logs), `names` (objects and their numbers), `functions` (what SQL can
+//! call).
 
 mod answers;
 mod class;
@@ -28,6 +29,7 @@ mod roles;
 mod routines;
 pub(crate) mod row;
 mod shown_text;
+mod sizes;
 pub(crate) mod snapshot;
 mod user_types;
 mod views;

@@ -32,8 +32,21 @@ pub trait SystemCatalog: Debug + Send + Sync {
     /// 42704 and 22023 for what is not there.
     fn has_privilege(&self, of: Privileged, arguments: &[Value]) -> Result<Value>;
 
+    /// The bytes of a relation, or of the database where no relation is given.
+    fn size(&self, size: Size, relation: Option<u32>) -> Value;
+
     /// What a function of the catalog gives: NULL, as PostgreSQL's, for an object that does not exist.
     fn answer(&self, question: Question, arguments: &[Value]) -> Value;
+}
+
+/// Which bytes of a relation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Its own.
+    Own,
+    /// Of its secondary indexes.
+    Indexes,
+    Whole,
 }
 
 /// What rights are asked about.

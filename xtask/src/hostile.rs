@@ -12,6 +12,7 @@
 //! * `handshakes`: connections that are never completed; others get in, requests to cancel get through;
 //! * `logins`: SCRAM messages that are broken, forged or replayed, and passwords that are guessed;
 //! * `rights`: roles that want more than they may, and rights that are taken away;
+//! * `http`: the operator's door;
 //! * `files`: who may read the data; directories that must not be opened;
 //! * `logging`: a log that cannot be written;
 //! * `signals`, `poisoned`: what an operator and a supervisor rely on;
@@ -25,6 +26,7 @@ mod client;
 mod files;
 mod ground;
 mod handshakes;
+mod http;
 mod logging;
 mod logins;
 mod masses;
@@ -82,7 +84,7 @@ impl Options {
 
 type Group = (&'static str, fn(&Ground, &mut dyn FnMut(Verdict)));
 
-const GROUPS: [Group; 13] = [
+const GROUPS: [Group; 14] = [
     ("slow", slow::run),
     ("abandoned", abandoned::run),
     ("memory", too_much_memory::run),
@@ -90,6 +92,7 @@ const GROUPS: [Group; 13] = [
     ("handshakes", handshakes::run),
     ("logins", logins::run),
     ("rights", rights::run),
+    ("http", http::run),
     ("files", files::run),
     ("logging", logging::run),
     ("signals", signals::run),

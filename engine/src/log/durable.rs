@@ -42,6 +42,8 @@ struct Waiter {
 /// The durable positions of all logs, and who waits for them.
 pub struct DurableWatch {
     durable: Box<[CachePadded<AtomicU64>]>,
+    /// How often each has moved.
+    advances: Box<[CachePadded<AtomicU64>]>,
     waiters: Box<[CachePadded<WaitList<Waiter>>]>,
     /// Of the loggers; they need not hurry while nobody waits.
     bells: Box<[Arc<CachePadded<Bell>>]>,
@@ -55,6 +57,7 @@ impl DurableWatch {
         Arc::new(DurableWatch {
             bells,
             durable: (0..logs).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
+            advances: (0..logs).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
             waiters: (0..logs).map(|_| CachePadded::default()).collect(),
             poison: OnceLock::new(),
         })
@@ -68,6 +71,11 @@ impl DurableWatch {
     #[inline]
     pub fn durable(&self, log: usize) -> Lsn {
         Lsn(self.durable[log].load(Ordering::Acquire))
+    }
+
+    /// How often that has moved.
+    pub fn advances(&self, log: usize) -> u64 {
+        self.advances[log].load(Ordering::Relaxed)
     }
 
     /// Whether every log is durable up to the vector's entry.
@@ -97,6 +105,8 @@ impl DurableWatch {
         let before = self.durable[log].load(Ordering::Relaxed);
         assert!(to.0 >= before, "durable position of log {log} would fall from {before} to {to}");
         self.durable[log].store(to.0, Ordering::Release);
+        // Nobody else writes it.
+        self.advances[log].store(self.advances[log].load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         if self.waiters[log].may_have_waiters() {
             self.release(log);
         }

@@ -12,6 +12,7 @@ mod drivers;
 mod foreign_keys;
 mod guests;
 mod hostile;
+mod http;
 mod lifecycle;
 mod log_command;
 mod log_files;

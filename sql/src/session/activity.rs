@@ -7,19 +7,21 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use hyades_types::access::{Caller, RoleId};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::now_us;
 use hyades_types::guest::{Sessions, Stop, StopRequest};
+use hyades_types::memory::Account;
 use hyades_types::value::Value;
 use parking_lot::Mutex;
 
 use super::prepared::Prepared;
+use super::statistics::{Counters, Counts, SessionCounts};
 use crate::system::object_id::{DATABASE, OWNER};
 use crate::system::row::{self, NamedRow};
-use crate::system::snapshot::SessionRows;
+use crate::system::snapshot::{SessionRows, SessionTotals};
 
 /// Who carries out what others want of a session, where a flag for its statement is not enough.
 pub trait Controller: Send + Sync {
@@ -99,6 +101,8 @@ pub(super) struct Activity {
     pub(super) statement: Mutex<Shown>,
     stop: Arc<StopRequest>,
     pub(super) controller: OnceLock<Box<dyn Controller>>,
+    pub(super) counters: Counters,
+    account: OnceLock<Weak<Account>>,
 }
 
 impl Activity {
@@ -118,6 +122,8 @@ impl Activity {
             statement: Mutex::default(),
             stop,
             controller: OnceLock::new(),
+            counters: Counters::default(),
+            account: OnceLock::new(),
         }
     }
 
@@ -127,6 +133,29 @@ impl Activity {
 
     pub(super) fn is_role(&self, role: RoleId) {
         self.role.store(role.0, Ordering::Relaxed);
+    }
+
+    fn count_in(&self, sessions: &mut SessionCounts) {
+        let counted = match self.doing.load(Ordering::Relaxed) {
+            doing if doing == Doing::Active as u8 => &mut sessions.active,
+            doing if doing == Doing::Waiting as u8 => &mut sessions.waiting,
+            doing if doing == Doing::IdleInTransaction as u8 => &mut sessions.idle_in_transaction,
+            doing if doing == Doing::IdleInFailedTransaction as u8 => {
+                &mut sessions.idle_in_failed_transaction
+            }
+            _ => &mut sessions.idle,
+        };
+        *counted += 1;
+    }
+
+    /// This account pays for the session.
+    pub(super) fn pays(&self, account: &Arc<Account>) {
+        let _ = self.account.set(Arc::downgrade(account));
+    }
+
+    fn used_bytes(&self) -> u64 {
+        let account = self.account.get().and_then(Weak::upgrade);
+        account.map_or(0, |account| account.used_bytes() as u64)
     }
 
     pub(super) fn does(&self, doing: Doing) {
@@ -223,6 +252,8 @@ impl Activity {
 #[derive(Default)]
 pub(super) struct Activities {
     sessions: Mutex<BTreeMap<i32, Arc<Activity>>>,
+    /// What those have counted that are gone.
+    before: Mutex<Counts>,
 }
 
 impl std::fmt::Debug for Activities {
@@ -245,7 +276,23 @@ impl Activities {
     }
 
     pub(super) fn remove(&self, number: i32) {
-        self.sessions.lock().remove(&number);
+        let mut sessions = self.sessions.lock();
+        if let Some(activity) = sessions.remove(&number) {
+            self.before.lock().add(&activity.counters);
+        }
+    }
+
+    /// How many do what, what all have counted, and the memory that they use.
+    pub(super) fn counted(&self) -> (SessionCounts, Counts, u64) {
+        let (mut now, mut bytes) = (SessionCounts::default(), 0);
+        let sessions = self.sessions.lock();
+        let mut counts = *self.before.lock();
+        for activity in sessions.values() {
+            activity.count_in(&mut now);
+            counts.add(&activity.counters);
+            bytes += activity.used_bytes();
+        }
+        (now, counts, bytes)
     }
 
     /// The process number of a session.
@@ -295,6 +342,18 @@ impl Sessions for SessionsOfOthers {
 impl SessionRows for Activities {
     fn rows(&self) -> Vec<NamedRow> {
         self.all().iter().map(|activity| activity.row()).collect()
+    }
+
+    fn counts(&self) -> SessionTotals {
+        let (now, counts, bytes) = self.counted();
+        let idle = now.idle + now.idle_in_transaction + now.idle_in_failed_transaction;
+        SessionTotals {
+            sessions: now.active + now.waiting + idle,
+            commits: counts.commits,
+            rollbacks: counts.rollbacks,
+            deadlocks: counts.deadlocks,
+            bytes,
+        }
     }
 
     fn encryption_rows(&self) -> Vec<NamedRow> {

@@ -187,6 +187,7 @@ impl Session {
 
     /// Before anything of a statement is looked at.
     fn begin_statement(&mut self) -> Result<()> {
+        self.activity.counters.statements.count();
         self.gathered_before = self.environment.mark();
         self.cursors.lock().begin_statement();
         let sequences = self.environment.sequences.get_mut();
@@ -251,6 +252,7 @@ impl Session {
             sessions: Arc::clone(&self.shared.activities) as Arc<dyn SessionRows>,
             path: Arc::clone(&self.meaning.path),
             schemas: self.schemas(),
+            engine: Arc::clone(&self.shared.engine),
             user: self.first_owner().to_owned(),
             access: Arc::clone(self.access()),
             role: self.role(),

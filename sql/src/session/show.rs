@@ -22,6 +22,9 @@ impl Session {
 
     /// Others see what is left when a call of the session returns.
     pub(super) fn show_state(&self, waits: bool) {
+        if waits {
+            self.activity.counters.waits.count();
+        }
         self.activity.does(match self.state {
             _ if waits => Doing::Waiting,
             State::Idle => Doing::Idle,

@@ -164,6 +164,12 @@ impl Session {
     }
 
     fn end(&mut self, is_committed: bool) {
+        let counters = &self.activity.counters;
+        if is_committed {
+            counters.commits.count()
+        } else {
+            counters.rollbacks.count()
+        }
         self.settle_own_changes();
         self.savepoints.clear();
         self.checking = None;

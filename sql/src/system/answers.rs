@@ -5,7 +5,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use hyades_types::error::{Abort, Error, Result};
 use hyades_types::sequence::Sequence;
-use hyades_types::system_catalog::{Privileged, Question, SystemCatalog};
+use hyades_types::system_catalog::{Privileged, Question, Size, SystemCatalog};
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{SqlType, Value};
 use hyades_types::{guest, memory};
@@ -14,7 +14,7 @@ use super::relation::{self, SystemRelation};
 use super::row::{NamedRow, int8, truth};
 use super::snapshot::System;
 use super::{
-    classes, cluster, constraints, data_types, information_schema, object_id, roles, routines, views,
+    classes, cluster, constraints, data_types, information_schema, object_id, roles, routines, sizes, views,
 };
 
 impl SystemCatalog for System {
@@ -35,6 +35,10 @@ impl SystemCatalog for System {
 
     fn find(&self, system_type: SystemType, text: &str) -> Result<u32> {
         self.find_object(system_type, text)
+    }
+
+    fn size(&self, size: Size, relation: Option<u32>) -> Value {
+        relation.map_or_else(|| self.database_bytes(), |relation| self.size_of(size, relation))
     }
 
     fn has_privilege(&self, of: Privileged, arguments: &[Value]) -> Result<Value> {
@@ -95,6 +99,9 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_settings" => views::settings,
         "pg_stat_activity" => views::activity,
         "pg_stat_all_tables" | "pg_stat_user_tables" => views::table_statistics,
+        "pg_stat_database" => sizes::database,
+        "hyades_logs" => sizes::logs,
+        "hyades_memory" => sizes::memory,
         "pg_stat_ssl" => views::encryptions,
         "pg_statio_all_tables" | "pg_statio_user_tables" => views::table_reads,
         "pg_tables" => views::tables,

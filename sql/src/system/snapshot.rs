@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use hyades_engine::db::Engine;
 use hyades_engine::procedure::compiled_routine::Schemas;
 use hyades_engine::storage::catalog::Comments;
 use hyades_engine::storage::stored_routine::Routine;
@@ -21,10 +22,22 @@ use super::object_id;
 use super::row::NamedRow;
 use crate::settings::Shown;
 
+/// What the sessions of the database have done, and use.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SessionTotals {
+    pub(crate) sessions: u64,
+    pub(crate) commits: u64,
+    pub(crate) rollbacks: u64,
+    pub(crate) deadlocks: u64,
+    pub(crate) bytes: u64,
+}
+
 /// The sessions of the database.
 pub(crate) trait SessionRows: Send + Sync {
     /// For `pg_stat_activity`.
     fn rows(&self) -> Vec<NamedRow>;
+    /// What all of them have done, and use.
+    fn counts(&self) -> SessionTotals;
     /// For `pg_stat_ssl`.
     fn encryption_rows(&self) -> Vec<NamedRow>;
 }
@@ -72,6 +85,7 @@ pub(crate) struct Facts {
     pub(crate) sessions: Arc<dyn SessionRows>,
     pub(crate) path: Arc<SearchPath>,
     pub(crate) schemas: Arc<Schemas>,
+    pub(crate) engine: Arc<dyn Engine>,
     /// What the first superuser is called.
     pub(crate) user: String,
     pub(crate) access: Arc<Access>,

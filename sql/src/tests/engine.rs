@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{
-    CheckpointRequest, CheckpointStatus, Engine, Flow, Interrupt, Isolation, Logging, LoggingChoice,
-    Savepoint, Schema, TableLock, Work, Worker, open,
+    CheckpointRequest, CheckpointStatus, Engine, EngineStatistics, Flow, Interrupt, Isolation, Logging,
+    LoggingChoice, Savepoint, Schema, TableLock, Work, Worker, open,
 };
 use hyades_engine::local_arc::LocalArc;
 use hyades_engine::log::durable::Durability;
@@ -116,6 +116,10 @@ impl Engine for TestEngine {
     fn wait_for_names(&self, answer: &mut Durability) {
         self.inner.wait_for_names(answer);
     }
+    fn statistics(&self) -> EngineStatistics {
+        self.inner.statistics()
+    }
+
     fn tombstones(&self) -> usize {
         self.inner.tombstones()
     }

@@ -2,7 +2,6 @@
 set array_nulls = off;
 set transform_null_equals = on;
 set session_replication_role = replica;
-set log_min_duration_statement = 0;
 set log_min_duration_statement = -1;
 set hyades.nosuch = 1;
 set hyades.logging = data;

@@ -63,10 +63,23 @@ macro_rules! catalog_functions {
     SettingShown: strict, CATALOG, system {
         "current_setting" => (TEXT) -> TEXT;
     }
-    /// No relation has files: NULL, which PostgreSQL answers for one that is not there.
+    // Bytes in memory
+    RelationSize: strict, CATALOG, system {
+        "pg_table_size" => (REGCLASS) -> INT8;
+        "pg_relation_size" => (REGCLASS) -> INT8, (REGCLASS, TEXT) -> INT8;
+    }
+    IndexesSize: strict, CATALOG, system {
+        "pg_indexes_size" => (REGCLASS) -> INT8;
+    }
+    WholeSize: strict, CATALOG, system {
+        "pg_total_relation_size" => (REGCLASS) -> INT8;
+    }
+    DatabaseSize: strict, CATALOG, system {
+        "pg_database_size" => (OID) -> INT8, (NAME) -> INT8;
+    }
+    /// There are no files: NULL, which PostgreSQL answers for one that is not there.
     NoSize: strict, NOTHING, system {
-        "pg_table_size" | "pg_total_relation_size" | "pg_relation_size" | "pg_indexes_size" => (REGCLASS) -> INT8;
-        "pg_tablespace_size" | "pg_database_size" => (OID) -> INT8, (NAME) -> INT8;
+        "pg_tablespace_size" => (OID) -> INT8, (NAME) -> INT8;
     }
     /// Of objects that cannot be made: NULL, as PostgreSQL answers for a number that no such object has.
     NoDefinition: strict, NOTHING, system {

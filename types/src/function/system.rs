@@ -7,7 +7,7 @@ use super::{Function, mismatch};
 use crate::array_value::ArrayValue;
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
-use crate::system_catalog::{Privileged, Question, SystemCatalog};
+use crate::system_catalog::{Privileged, Question, Size, SystemCatalog};
 use crate::system_type::SystemType;
 use crate::value::{ArrayElement, Value};
 
@@ -56,6 +56,14 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             Ok(catalog.answer(Question::ViewDefinition, &arguments))
         }
         (_, arguments) => match &environment.catalog {
+            Some(catalog) if size_of(function).is_some() => {
+                let relation = match arguments.first() {
+                    _ if function == Function::DatabaseSize => None,
+                    Some(Value::Reference(relation)) => Some(relation.oid),
+                    _ => return Err(mismatch(function, arguments)),
+                };
+                Ok(size_of(function).map_or(Value::Null, |size| catalog.size(size, relation)))
+            }
             Some(catalog) if privileged_by(function).is_some() => match privileged_by(function) {
                 Some(of) => catalog.has_privilege(of, arguments),
                 None => Err(mismatch(function, arguments)),
@@ -132,6 +140,16 @@ fn no_setting(arguments: &[Value]) -> Error {
         _ => "",
     };
     Error::input(sqlstate::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""))
+}
+
+/// Which bytes a function asks for.
+fn size_of(function: Function) -> Option<Size> {
+    Some(match function {
+        Function::RelationSize => Size::Own,
+        Function::IndexesSize => Size::Indexes,
+        Function::WholeSize | Function::DatabaseSize => Size::Whole,
+        _ => return None,
+    })
 }
 
 /// What rights a function asks about.

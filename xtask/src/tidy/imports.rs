@@ -87,6 +87,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "users",
             "tls",
             "connection",
+            "http",
             "serve",
             "log_command",
             "recover_command",

@@ -474,6 +474,11 @@ impl History {
 }
 
 impl Histories {
+    /// What all of them keep.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.all().map(History::bytes).sum()
+    }
+
     /// Forgets what it can of all histories, and frees the slots of workers that have gone. For the janitor.
     pub(crate) fn forget_all(&self, may: &impl Forgettable) -> Left {
         let horizon = self.find_horizon();

@@ -81,6 +81,10 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
         Purger::new(self)
     }
 
+    fn version_bytes(&self) -> u64 {
+        self.histories.bytes()
+    }
+
     fn tombstones(&self) -> usize {
         self.purge.len()
     }

@@ -1,0 +1,99 @@
+//! What an operator asks of an engine: how far its logs are, and what its memory is for.
+//!
+//! Counted is only what costs nothing to count. Memory of tables and indexes is estimated: the rows of each
+//! are counted, and what one takes is measured on a few.
+
+use std::sync::Arc;
+
+use crossbeam_epoch as epoch;
+
+use crate::log::Logs;
+use crate::storage::catalog::Catalog;
+use crate::storage::scan_batch::{ScanBatch, ScanDirection};
+use crate::storage::table::Table;
+
+/// One log, in bytes of its positions, since the process began to write it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogStatistics {
+    /// Places that have been given out.
+    pub appended: u64,
+    /// What is durable of that.
+    pub durable: u64,
+    /// Blocks that have been written and synced.
+    pub blocks: u64,
+    /// The buffer in memory.
+    pub buffer: u64,
+}
+
+/// What an engine tells of itself; memory in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EngineStatistics {
+    pub logs: Vec<LogStatistics>,
+    /// Rows with their primary index.
+    pub tables: u64,
+    /// Secondary indexes.
+    pub indexes: u64,
+    /// Older versions of rows that somebody may still see.
+    pub versions: u64,
+}
+
+impl EngineStatistics {
+    pub(super) fn of(logs: Option<&Arc<Logs>>, catalog: &Catalog, versions: u64) -> EngineStatistics {
+        let of_log = |(log, logs): (usize, &Logs)| LogStatistics {
+            appended: logs.reserved(log).0,
+            durable: logs.watch().durable(log).0,
+            blocks: logs.watch().advances(log),
+            buffer: logs.buffer_bytes(log),
+        };
+        let all = logs.into_iter().flat_map(|logs| (0..logs.watch().logs()).map(move |log| (log, &**logs)));
+        let mut statistics =
+            EngineStatistics { logs: all.map(of_log).collect(), versions, ..EngineStatistics::default() };
+        for table in catalog.tables() {
+            let (rows, indexes) = table.estimated_bytes();
+            statistics.tables += rows;
+            statistics.indexes += indexes.iter().sum::<u64>();
+        }
+        statistics
+    }
+}
+
+/// Rows that are measured of each table.
+const MEASURED_ROWS: usize = 64;
+/// What the allocator adds to a row and its record, about.
+const ALLOCATIONS: u64 = 24;
+
+impl Table {
+    /// About how much memory the rows with their primary index take, and each secondary index, in their
+    /// order.
+    pub fn estimated_bytes(&self) -> (u64, Vec<u64>) {
+        let guard = epoch::pin();
+        let state = self.state(&guard);
+        let rows = state.row_count();
+        let index = state.index();
+        let mut batch = ScanBatch::new();
+        let page =
+            index.scan(std::ops::Bound::Unbounded, ScanDirection::Forward, MEASURED_ROWS, &mut batch, &guard);
+        let (mut measured, mut bytes) = (0_u64, 0_u64);
+        for (key, record) in page.iter() {
+            measured += 1;
+            bytes += (key.len() + record.row(&guard).map_or(0, <[u8]>::len)) as u64;
+        }
+        let own = bytes.checked_div(measured).unwrap_or(0);
+        let whole = rows * (own + index.overhead_bytes_per_row() as u64 + ALLOCATIONS);
+        let of_index = |entries: &crate::storage::primary_index::PrimaryIndex| {
+            let mut batch = ScanBatch::new();
+            let page = entries.scan(
+                std::ops::Bound::Unbounded,
+                ScanDirection::Forward,
+                MEASURED_ROWS,
+                &mut batch,
+                &guard,
+            );
+            let (count, bytes) = page
+                .iter()
+                .fold((0_u64, 0_u64), |(count, all), (key, _)| (count + 1, all + key.len() as u64));
+            rows * (bytes.checked_div(count).unwrap_or(0) + entries.overhead_bytes_per_row() as u64)
+        };
+        (whole, state.indexes().iter().map(|index| of_index(index.entries())).collect())
+    }
+}

@@ -1,0 +1,105 @@
+//! How much memory is for what, how far logs are, and what sessions have counted. Bytes of rows and indexes
+//! are estimates (`hyades_engine::db::EngineStatistics`).
+
+use hyades_engine::storage::table::Table;
+use hyades_types::memory;
+use hyades_types::system_catalog::Size;
+use hyades_types::value::Value;
+
+use super::class::ClassKind;
+use super::object_id::DATABASE;
+use super::row::{NamedRow, int4, int8, oid, text};
+use super::snapshot::System;
+
+/// `pg_stat_database`: there is one.
+pub(super) fn database(system: &System) -> Vec<NamedRow> {
+    let counts = system.facts.sessions.counts();
+    vec![vec![
+        ("datid", oid(DATABASE)),
+        ("datname", text(&system.facts.database)),
+        ("numbackends", int4(counts.sessions)),
+        ("xact_commit", int8(counts.commits)),
+        ("xact_rollback", int8(counts.rollbacks)),
+        ("deadlocks", int8(counts.deadlocks)),
+    ]]
+}
+
+/// `hyades_logs`
+pub(super) fn logs(system: &System) -> Vec<NamedRow> {
+    let logs = system.facts.engine.statistics().logs;
+    let row = |(log, one): (usize, hyades_engine::db::LogStatistics)| {
+        vec![
+            ("log", int4(log)),
+            ("appended_bytes", int8(one.appended)),
+            ("durable_bytes", int8(one.durable)),
+            ("lag_bytes", int8(one.appended.saturating_sub(one.durable))),
+            ("syncs", int8(one.blocks)),
+            ("buffer_bytes", int8(one.buffer)),
+        ]
+    };
+    logs.into_iter().enumerate().map(row).collect()
+}
+
+/// `hyades_memory`: tables and indexes one by one, the rest as a whole.
+pub(super) fn memory(system: &System) -> Vec<NamedRow> {
+    let row = |kind: &str, name: Value, bytes: u64| {
+        vec![("kind", text(kind)), ("name", name), ("bytes", int8(bytes))]
+    };
+    let mut rows = Vec::new();
+    for (table, definition) in counted(system) {
+        let (own, indexes) = table.estimated_bytes();
+        rows.push(row("table", text(system.shown_name(&definition.name)), own));
+        for (index, bytes) in definition.indexes.iter().zip(indexes) {
+            rows.push(row("index", text(&index.name), bytes));
+        }
+    }
+    let engine = system.facts.engine.statistics();
+    let buffers = engine.logs.iter().map(|log| log.buffer).sum();
+    rows.push(row("versions", Value::Null, engine.versions));
+    rows.push(row("sessions", Value::Null, system.facts.sessions.counts().bytes));
+    rows.push(row("logs", Value::Null, buffers));
+    rows.push(row("total", Value::Null, memory::total_bytes() as u64));
+    rows.push(row("limit", Value::Null, system.facts.engine.memory_limits().server_bytes as u64));
+    rows
+}
+
+fn counted(system: &System) -> impl Iterator<Item = (&Table, &hyades_types::definition::TableDefinition)> {
+    let tables = system.facts.tables.iter().zip(&system.definitions);
+    tables
+        .filter(|(_, definition)| definition.view.is_none())
+        .map(|(table, definition)| (table.as_ref(), definition.as_ref()))
+}
+
+impl System {
+    /// `pg_relation_size` and its like; NULL for what is not there. The index of a primary key is the table.
+    pub(super) fn size_of(&self, size: Size, number: u32) -> Value {
+        let Some(class) = self.class(number) else { return Value::Null };
+        let bytes = match &class.kind {
+            ClassKind::Table(at) => {
+                let (own, indexes) = self.facts.tables[*at].estimated_bytes();
+                let indexes: u64 = indexes.iter().sum();
+                match size {
+                    Size::Own => own,
+                    Size::Indexes => indexes,
+                    Size::Whole => own + indexes,
+                }
+            }
+            ClassKind::Index(at, index) => {
+                let position = self.definitions[*at].indexes.iter().position(|one| one.name == index.name);
+                let (_, indexes) = self.facts.tables[*at].estimated_bytes();
+                position.and_then(|position| indexes.get(position).copied()).unwrap_or(0)
+            }
+            ClassKind::View(_) | ClassKind::Sequence | ClassKind::System(_) => 0,
+        };
+        int8(bytes)
+    }
+
+    /// `pg_database_size`
+    pub(super) fn database_bytes(&self) -> Value {
+        let bytes = counted(self).map(|(table, _)| {
+            let (own, indexes) = table.estimated_bytes();
+            own + indexes.iter().sum::<u64>()
+        });
+        int8(bytes.sum::<u64>())
+    }
+}
