@@ -208,6 +208,10 @@ pub(crate) struct ServeArguments {
     /// End sessions that say nothing for longer; a session may change it (SET idle_session_timeout).
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = timeout)]
     idle_session_timeout: String,
+    /// Log statements that take at least so many milliseconds (0: all; -1: none); a superuser may change it
+    /// (SET log_min_duration_statement).
+    #[arg(long, value_name = "MS", default_value_t = -1, allow_negative_numbers = true, value_parser = clap::value_parser!(i32).range(-1..))]
+    log_slow_statements: i32,
     /// The largest message accepted from a client.
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
     message_limit_mib: u32,
@@ -351,6 +355,7 @@ impl ServeArguments {
             ("statement_timeout", &self.statement_timeout),
             ("idle_in_transaction_session_timeout", &self.idle_in_transaction_timeout),
             ("idle_session_timeout", &self.idle_session_timeout),
+            ("log_min_duration_statement", &self.log_slow_statements.to_string()),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into()

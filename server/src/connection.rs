@@ -36,6 +36,7 @@ mod oversized;
 mod portals;
 mod settings;
 mod simple;
+mod slow;
 mod stint;
 pub mod stream;
 mod turn;
@@ -73,6 +74,9 @@ const READ_BYTES: usize = 16 << 10;
 const KEPT_BUFFER_BYTES: usize = 256 << 10;
 /// Answers beyond this are sent at the next Sync without looking for more messages first.
 const SEND_BYTES: usize = 256 << 10;
+
+/// What only a superuser says.
+const LOG_SETTING: &str = "log_min_duration_statement";
 
 /// What bounds a connection besides its account of memory.
 #[derive(Clone, Copy, Debug)]
@@ -216,6 +220,7 @@ impl<'a> Connection<'a> {
         account: Arc<Account>,
     ) -> io::Result<Option<Connection<'a>>> {
         let Client { startup, registration, unread, limits, settings, timers, hang_ups } = client;
+        let wants_log = startup.parameters.iter().any(|(name, _)| name.eq_ignore_ascii_case(LOG_SETTING));
         let mut parameters = settings.to_vec();
         parameters.extend(startup.parameters);
         let options = SessionOptions { user: startup.user, database: startup.database, parameters };
@@ -229,6 +234,15 @@ impl<'a> Connection<'a> {
                 return Ok(None);
             }
         };
+        if wants_log && session.setting("is_superuser").as_deref() != Some("on") {
+            let message = format!("permission denied to set parameter \"{LOG_SETTING}\"");
+            let mut out = Vec::new();
+            let error = Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message);
+            backend::error_response(&mut out, Severity::Fatal, &error, 0);
+            stream.write_all(&out).await?;
+            stream.flush().await?;
+            return Ok(None);
+        }
         registration.control().attach(session.stop_request());
         let host = WorkerHost { control: Arc::clone(registration.control()) };
         session.attach(stream.peer_address(), stream.encryption(), Box::new(host.clone()));

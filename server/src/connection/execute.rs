@@ -11,6 +11,7 @@ use hyades::types::text::TextForm;
 use hyades::{Error, Result, Value, sqlstate};
 
 use super::portals::{Portal, Progress, format_of};
+use super::slow::Watched;
 use super::{Connection, Mode};
 use crate::codec::backend;
 use crate::codec::frontend::Format;
@@ -83,6 +84,15 @@ pub(super) struct Finished {
 impl Connection<'_> {
     /// Runs a portal's statement to its end. On an error its answers are taken back, except for its notices.
     pub(super) async fn run_statement(&mut self, portal: &Portal) -> Result<Finished> {
+        let watched = Watched::begin(self.timeouts.log_after);
+        let outcome = self.run_watched(portal).await;
+        if let Some(statement) = &portal.statement {
+            self.note_slow(watched, statement.prepared.text());
+        }
+        outcome
+    }
+
+    async fn run_watched(&mut self, portal: &Portal) -> Result<Finished> {
         let Some(statement) = &portal.statement else {
             return Err(Error::input(sqlstate::INTERNAL_ERROR, "a portal without a statement was run"));
         };

@@ -46,6 +46,8 @@ pub(super) struct Timeouts {
     pub(super) lock: Option<Duration>,
     pub(super) idle_in_transaction: Option<Duration>,
     pub(super) idle_session: Option<Duration>,
+    /// Statements that take longer are logged; zero: all.
+    pub(super) log_after: Option<Duration>,
     /// A setting was changed in the open transaction, whose end may change it back.
     pub(super) changed_in_transaction: bool,
 }
@@ -58,9 +60,15 @@ impl Timeouts {
             lock: read("lock_timeout"),
             idle_in_transaction: read("idle_in_transaction_session_timeout"),
             idle_session: read("idle_session_timeout"),
+            log_after: session.setting("log_min_duration_statement").as_deref().and_then(log_after),
             changed_in_transaction: false,
         }
     }
+}
+
+/// `-1` is never, `0` always.
+fn log_after(text: &str) -> Option<Duration> {
+    if text == "0" { Some(Duration::ZERO) } else { duration(text) }
 }
 
 /// A duration as SHOW prints it (`0`, `250`, `250ms`, `2s`, `1min`); milliseconds without a unit; `None` for
@@ -116,5 +124,7 @@ mod tests {
         ] {
             assert_eq!(duration(text), expected, "{text}");
         }
+        assert_eq!((log_after("-1"), log_after("0")), (None, ms(0)));
+        assert_eq!(log_after("250ms"), ms(250));
     }
 }

@@ -254,3 +254,33 @@ fn a_walsender_is_not_to_be_had() {
     stream.write_all(&startup(196_608, &[("user", "hyades"), ("replication", "off")])).unwrap();
     assert_eq!(read_answer(&mut stream).unwrap().kind, b'R');
 }
+
+#[test]
+fn statements_that_take_long_are_logged() {
+    let server = Server::start(&["--log-slow-statements", "3600000"]);
+    server.query(&["create role ada login", "select 'never'"]);
+    let endless = "select count(*), 'was ended' from generate_series(1, 1000000000000) g";
+    server.error(&["set log_min_duration_statement = 100", "set statement_timeout = 150", endless]);
+    server.query(&[
+        "set log_min_duration_statement = 0",
+        "alter role ada password 'hidden'",
+        "select 'quick'",
+    ]);
+    server.query(&["set log_min_duration_statement = -1", "select 'never'"]);
+    let mut command = server.psql();
+    command.args(["-U", "ada", "-d", "hyades", "-c", "set log_min_duration_statement = 0"]);
+    let error = String::from_utf8(command.output().unwrap().stderr).unwrap();
+    assert!(error.contains("42501: permission denied to set parameter"), "{error}");
+    let mut command = server.psql();
+    command.args(["-U", "ada", "-d", "hyades", "-c", "select 1"]);
+    command.env("PGOPTIONS", "-c log_min_duration_statement=0");
+    let error = String::from_utf8(command.output().unwrap().stderr).unwrap();
+    assert!(error.contains("FATAL:  permission denied to set parameter"), "{error}");
+    server.signal("QUIT");
+    let (_, _, log, _) = server.wait();
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("a statement took long")).collect();
+    for shown in ["was ended", "quick", "(with a password)"] {
+        assert!(lines.iter().any(|line| line.contains(shown)), "{shown}: {log}");
+    }
+    assert!(!log.contains("hidden") && !log.contains("never"), "{log}");
+}

@@ -184,6 +184,10 @@ impl Session {
         match lower.as_str() {
             "role" => self.check_becomes(value)?,
             "session_authorization" => self.check_authorization(value)?,
+            "log_min_duration_statement" if !self.is_superuser() => {
+                let message = format!("permission denied to set parameter \"{lower}\"");
+                return Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+            }
             _ => {}
         }
         let new = self.settings.set(name, value, is_local)?;
