@@ -14,6 +14,7 @@ use hyades_server::recover_command::RecoverArguments;
 use hyades_server::scram::Verifier;
 use hyades_server::serve::{AuthenticationKind, Options, Sentence};
 use hyades_server::tls::Tls;
+use hyades_server::top_command::TopArguments;
 use hyades_server::users::{DEFAULT_USER, PASSWORD_VARIABLE, Users};
 use tracing_subscriber::filter::LevelFilter;
 
@@ -46,6 +47,8 @@ pub(crate) enum Command {
     Restore(RestoreArguments),
     /// Read a backup or a stopped database whole, and compare checksums, rows and indexes.
     Check(CheckArguments),
+    /// Watch a running server in a terminal: sessions, rates, logs, memory.
+    Top(TopArguments),
     /// Read a password from standard input and print a line for --user-file.
     Password {
         /// The user whose password it is.

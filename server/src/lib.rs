@@ -3,7 +3,8 @@
 //! Reading order: [`codec`] (bytes), [`scram`], [`users`] and [`tls`] (who gets in), [`registry`] (who is
 //! connected), [`connection`] (one client's conversation), [`serve`] (the whole life of a server process).
 //! Beside it: [`log_command`] (looking at logs), [`recover_command`] (making a new database of them),
-//! [`backup_command`] (backups, points in time, checks), [`http`] (what an operator looks at).
+//! [`backup_command`] (backups, points in time, checks), [`http`] and [`top_command`] (what an operator
+//! looks at).
 
 pub mod backup_command;
 pub mod codec;
@@ -17,4 +18,5 @@ pub mod registry;
 pub mod scram;
 pub mod serve;
 pub mod tls;
+pub mod top_command;
 pub mod users;

@@ -10,7 +10,7 @@ use clap::Parser;
 use hyades::types::memory::Counted;
 use hyades_server::scram::Verifier;
 use hyades_server::serve::{Ended, Sentence};
-use hyades_server::{backup_command, log_command, logging, recover_command, serve};
+use hyades_server::{backup_command, log_command, logging, recover_command, serve, top_command};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use crate::arguments::{Arguments, Command, ServeArguments};
@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         Command::Backup(arguments) => backup_command::run_backup(&arguments),
         Command::Restore(arguments) => backup_command::run_restore(&arguments),
         Command::Check(arguments) => backup_command::run_check(&arguments),
+        Command::Top(arguments) => top_command::run(&arguments),
         Command::Password { user } => print_user_line(&user),
     };
     match outcome {

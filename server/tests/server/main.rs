@@ -26,5 +26,6 @@ mod raw;
 mod recover_command;
 mod roles;
 mod tls;
+mod top;
 mod tour;
 mod wire;

@@ -92,6 +92,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "log_command",
             "recover_command",
             "backup_command",
+            "top_command",
         ],
     ),
     (
