@@ -23,3 +23,4 @@ pub mod listing;
 mod look_ahead;
 mod spilled_join;
 mod spool;
+mod stage;
