@@ -52,6 +52,9 @@ fn a_restart_begins_with_the_last_checkpoint_or_if_that_is_damaged_with_the_one_
     let server = Server::start(&[]);
     fill(&server);
     let expected = sql(&server, WHAT_IS_THERE);
+    let shown = "select number, taken, failed, failure is null, written_bytes > 0, bytes_to_replay > 0, now() - taken_at < '1 hour' \
+                 from hyades_checkpoint";
+    assert_eq!(sql(&server, shown), "2|2|0|t|t|t|t");
     let directory = kill(server);
     let server = Server::start_in(directory, &[]);
     assert_eq!(sql(&server, WHAT_IS_THERE), expected);

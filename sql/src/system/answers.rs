@@ -100,6 +100,7 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_stat_activity" => views::activity,
         "pg_stat_all_tables" | "pg_stat_user_tables" => views::table_statistics,
         "pg_stat_database" => sizes::database,
+        "hyades_checkpoint" => sizes::checkpoint,
         "hyades_logs" => sizes::logs,
         "hyades_memory" => sizes::memory,
         "pg_stat_ssl" => views::encryptions,

@@ -8,7 +8,7 @@ use hyades_types::value::Value;
 
 use super::class::ClassKind;
 use super::object_id::DATABASE;
-use super::row::{NamedRow, int4, int8, oid, text};
+use super::row::{NamedRow, int4, int8, oid, or_null, text, truth};
 use super::snapshot::System;
 
 /// `pg_stat_database`: there is one.
@@ -38,6 +38,29 @@ pub(super) fn logs(system: &System) -> Vec<NamedRow> {
         ]
     };
     logs.into_iter().enumerate().map(row).collect()
+}
+
+/// Microseconds from 1970 to 2000, where timestamps begin.
+const SINCE_1970_US: i64 = 946_684_800_000_000;
+
+/// `hyades_checkpoint`: the last one, if there has been any, and what a restart would have to replay.
+pub(super) fn checkpoint(system: &System) -> Vec<NamedRow> {
+    let Some(status) = system.facts.engine.checkpoint_status() else { return Vec::new() };
+    let last = (status.number > 0).then_some(&status);
+    let taken_at = |time_us: u64| Value::TimestampTz(time_us as i64 - SINCE_1970_US);
+    vec![vec![
+        ("number", or_null(last, |last| int8(last.number))),
+        ("taken_at", or_null(last, |last| taken_at(last.taken_at_us))),
+        ("seconds", or_null(last, |last| Value::Double(last.seconds))),
+        ("rows", or_null(last, |last| int8(last.rows))),
+        ("bytes", or_null(last, |last| int8(last.bytes))),
+        ("written_bytes", or_null(last, |last| int8(last.written_bytes))),
+        ("is_running", truth(status.is_running)),
+        ("taken", int8(status.taken)),
+        ("failed", int8(status.failed)),
+        ("failure", or_null(status.failure.as_ref(), text)),
+        ("bytes_to_replay", int8(status.bytes_to_replay)),
+    ]]
 }
 
 /// `hyades_memory`: tables and indexes one by one, the rest as a whole.

@@ -116,7 +116,10 @@ pub(super) fn record(start: u64, bytes: &[u8]) -> String {
     let mut fields = Fields::new(bytes);
     fields.number(4, "length");
     fields.field(1, |kind| format!("kind: {}, a transaction", kind[0]));
-    fields.field(1, |flags| format!("flags: {}, commit", flags[0]));
+    fields.field(1, |flags| {
+        let phase = if flags[0] & 4 == 0 { "even" } else { "odd" };
+        format!("flags: {}, commit, in an {phase} phase", flags[0])
+    });
     let padding = fields.number(1, "padding") as usize;
     fields.field(1, |_| "always zero".to_owned());
     let bitmap = fields.varint(|bitmap| format!("LSN vector, which logs it names: {bitmap:#b}"));
