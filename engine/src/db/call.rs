@@ -119,6 +119,9 @@ pub(super) fn encode_head(
     }
     if uses_identity {
         let time_zone = environment.time_zone.iana_name().ok_or("the session's time zone has no name")?;
+        if environment.user != environment.session_user {
+            return Err("the session has taken another role");
+        }
         let (user, database) = (environment.user.as_str(), environment.database.as_str());
         captured.identity = Some(CapturedIdentity { user, database, time_zone });
     }

@@ -166,6 +166,9 @@ impl CommandReplay {
             if self.environment.user != identity.user {
                 self.environment.user = identity.user.to_owned();
             }
+            if self.environment.session_user != identity.user {
+                self.environment.session_user = identity.user.to_owned();
+            }
             if self.environment.database != identity.database {
                 self.environment.database = identity.database.to_owned();
             }
