@@ -49,13 +49,13 @@ pub fn restore(
     if backup.incarnations.is_empty() {
         return Err(refused(format!("the backup in directory \"{name}\" was not finished: make it again")));
     }
-    // From here on whoever opens the target is told that not everything is there.
-    backup.emptied().store(disk.as_ref(), target)?;
     let mut restoring = Restoring { files: Files::new(disk, source, target), backup };
     let until_us = until_us.unwrap_or(u64::MAX);
     let (incarnations, to_us) = restoring.choose_incarnations(until_us)?;
     let checkpoint = restoring.choose_checkpoint(&incarnations, until_us)?;
     let number = checkpoint.as_ref().map(|checkpoint| checkpoint.number);
+    // From here on whoever opens the target is told that not everything is there.
+    restoring.backup.emptied().store(disk.as_ref(), target)?;
     restoring.copy(incarnations, checkpoint)?;
     let Files { copied_files, copied_bytes, .. } = restoring.files;
     Ok(Restored { checkpoint: number, copied_files, copied_bytes, to_us })
