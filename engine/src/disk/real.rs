@@ -5,6 +5,9 @@
 //! refuses O_DIRECT they are a buffered write and fdatasync. docs/decisions/2026-11-21-log-io.md has the
 //! figures behind the choice.
 
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, IoSlice};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
@@ -135,7 +138,7 @@ impl RealFile {
         (!self.is_direct_refused.load(Ordering::Relaxed)).then_some(direct)
     }
 
-    /// Writes through the direct descriptor. `false`: refused before anything was written.
+    /// Writes through the direct descriptor. `false`: refused, and nobody may rely on what was written.
     fn write_direct(
         &self,
         file: &fs::File,
@@ -143,22 +146,48 @@ impl RealFile {
         bytes: &[u8],
         flags: ReadWriteFlags,
     ) -> io::Result<bool> {
-        let mut written = 0;
-        while written < bytes.len() {
-            let rest = [IoSlice::new(&bytes[written..])];
-            match rustix::io::pwritev2(file, &rest, offset + written as u64, flags) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => written += count,
-                Err(Errno::INTR) => {}
-                Err(Errno::INVAL | Errno::OPNOTSUPP) if written == 0 => {
-                    self.is_direct_refused.store(true, Ordering::Relaxed);
-                    return Ok(false);
-                }
-                Err(error) => return Err(error.into()),
+        let write = |bytes: &[u8], offset| rustix::io::pwritev2(file, &[IoSlice::new(bytes)], offset, flags);
+        match write_whole_sectors(offset, bytes, write)? {
+            Direct::Written => Ok(true),
+            Direct::Stuck => Ok(false),
+            Direct::Refused => {
+                self.is_direct_refused.store(true, Ordering::Relaxed);
+                Ok(false)
             }
         }
-        Ok(true)
     }
+}
+
+/// What came of a direct write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direct {
+    Written,
+    /// A call stopped within the first sector of what was left.
+    Stuck,
+    /// The file system has no direct I/O.
+    Refused,
+}
+
+/// Writes all bytes by calls that may write less, or be interrupted. What is left after a short one begins in
+/// the sector in which that stopped: direct I/O begins nowhere else, and nobody relies on that sector yet.
+fn write_whole_sectors(
+    offset: u64,
+    bytes: &[u8],
+    mut write: impl FnMut(&[u8], u64) -> rustix::io::Result<usize>,
+) -> io::Result<Direct> {
+    let mut written = 0;
+    while written < bytes.len() {
+        match write(&bytes[written..], offset + written as u64) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) if written + count == bytes.len() => return Ok(Direct::Written),
+            Ok(count) if count < SECTOR_BYTES => return Ok(Direct::Stuck),
+            Ok(count) => written += count / SECTOR_BYTES * SECTOR_BYTES,
+            Err(Errno::INTR) => {}
+            Err(Errno::INVAL | Errno::OPNOTSUPP) if written == 0 => return Ok(Direct::Refused),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(Direct::Written)
 }
 
 impl File for RealFile {
