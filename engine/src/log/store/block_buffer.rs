@@ -11,8 +11,8 @@ use crate::lsn::Lsn;
 pub struct BlockBuffer {
     bytes: AlignedBuffer,
     pub(super) payload_bytes: usize,
-    /// Of the last block that was sealed.
-    time_us: u64,
+    /// When its last payload began to be put together, or later.
+    pub(super) time_us: u64,
 }
 
 impl Default for BlockBuffer {
@@ -29,9 +29,16 @@ impl BlockBuffer {
     /// Room for a payload of this length, at most [`MAX_PAYLOAD_BYTES`].
     pub fn payload_mut(&mut self, payload_bytes: usize) -> &mut [u8] {
         assert!((1..=MAX_PAYLOAD_BYTES).contains(&payload_bytes));
+        // A clock that was set back does not count.
+        self.time_us = self.time_us.max(crate::sync::microseconds_since_1970());
         self.payload_bytes = payload_bytes;
         let start = SECTOR_BYTES + BLOCK_HEADER_BYTES;
         &mut self.bytes[start..start + payload_bytes]
+    }
+
+    /// Its blocks come after those of another one: their times are not earlier.
+    pub(super) fn come_after(&mut self, before: &BlockBuffer) {
+        self.time_us = self.time_us.max(before.time_us);
     }
 
     /// The finished block, whole sectors; with the segment header before it if there is one.
@@ -44,8 +51,6 @@ impl BlockBuffer {
         let length = block_bytes(self.payload_bytes);
         let block = &mut self.bytes[SECTOR_BYTES..SECTOR_BYTES + length];
         block[BLOCK_HEADER_BYTES + self.payload_bytes..].fill(0);
-        // A clock that was set back does not count.
-        self.time_us = self.time_us.max(crate::sync::microseconds_since_1970());
         encode_block_header(block, identity, position.0, self.payload_bytes, self.time_us);
         match segment {
             None => &self.bytes[SECTOR_BYTES..SECTOR_BYTES + length],

@@ -137,7 +137,8 @@ impl LogStore for StripedLogStore {
     }
 
     fn submit(&mut self, block: &mut BlockBuffer, position: Lsn) -> Result<()> {
-        let next = self.spare.pop().unwrap_or_default();
+        let mut next = self.spare.pop().unwrap_or_default();
+        next.come_after(block);
         let block = std::mem::replace(block, next);
         let stripe = &mut self.stripes[self.turn];
         let (Some(writer), Some(tasks)) = (stripe.idle.take(), &stripe.tasks) else {

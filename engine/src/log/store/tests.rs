@@ -502,3 +502,27 @@ proptest! {
         prop_assert_eq!(block_bytes(bytes.len()) % SECTOR_BYTES, 0);
     }
 }
+
+#[test]
+fn the_times_in_blocks_never_fall_although_stripes_have_memory_of_their_own() {
+    let mut log = striped_log(3);
+    for _ in 0..6 {
+        log.append(8, 8);
+    }
+    let future = crate::sync::microseconds_since_1970() + (1 << 50);
+    // As if the clock had been set back after the next block.
+    log.block.time_us = future;
+    for _ in 0..6 {
+        log.append(8, 8);
+        assert!(log.block.time_us >= future);
+    }
+    log.finish();
+    let mut reader = log.open().expect("a log");
+    let (mut before, mut times) = (0, 0);
+    while reader.next_block().expect("undamaged") {
+        assert!(reader.block_time_us() >= before);
+        before = reader.block_time_us();
+        times += u32::from(before >= future);
+    }
+    assert_eq!(times, 6);
+}
