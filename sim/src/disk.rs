@@ -14,6 +14,8 @@
 //! wholly, in part or not at all (by the seed), and from then on every operation fails. The tests run their
 //! work once to learn how many operations there are, then once for each.
 //!
+//! [`SimulatedDisk::plan_fault`] has the operations of one step of the database's work go wrong (`plan`).
+//!
 //! Media assumptions, as documented in `hyades_engine::disk`, each at its most hostile:
 //! - unsynced sectors are lost, kept or torn independently; also inside the sector, since a device may tear
 //!   at 512 bytes;
@@ -28,6 +30,7 @@
 //! Failures?", ATC 2020.
 
 mod inode;
+mod plan;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -39,6 +42,7 @@ use std::sync::Arc;
 use hyades_engine::disk::{Disk, File, SECTOR_BYTES};
 use parking_lot::Mutex;
 
+pub use self::plan::{Effect, FaultPlan, Place};
 use self::state::{DiskState, Fate};
 
 /// What becomes of unsynced bytes and names when the power goes.
@@ -115,6 +119,21 @@ impl SimulatedDisk {
         self.state.lock().fail_at = Some(operation);
     }
 
+    /// Puts this fault where it belongs, and no other one.
+    pub fn plan_fault(&self, plan: Option<FaultPlan>) {
+        self.state.lock().planned = plan::PlannedFault::new(plan);
+    }
+
+    /// How often the planned fault has struck.
+    pub fn fault_hits(&self) -> u64 {
+        self.state.lock().planned.hits
+    }
+
+    /// The disk as the process has left it that an [`Effect::Kill`] has ended.
+    pub fn left_by_the_dead(&self) -> Option<SimulatedDisk> {
+        self.state.lock().left.take().map(|left| SimulatedDisk::with_state(*left))
+    }
+
     /// The next sync (of a file, or a durable write) fails.
     pub fn fail_next_sync(&self) {
         self.state.lock().fail_next_sync = true;
@@ -181,7 +200,7 @@ impl Disk for SimulatedDisk {
             return Ok(());
         }
         match state.begin("create directory", path, 0, 0)? {
-            Fate::Succeed => state.create_directory(path),
+            fate if fate.is_told_well() => state.create_directory(path),
             fate => {
                 if state.coin() {
                     state.create_directory(path)?;
@@ -204,7 +223,7 @@ impl Disk for SimulatedDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn File>> {
         let mut state = self.state.lock();
         match state.begin("create", path, 0, 0)? {
-            Fate::Succeed => {
+            fate if fate.is_told_well() => {
                 let inode = state.create(path)?;
                 Ok(Box::new(SimulatedFile { state: Arc::clone(&self.state), inode, is_writable: true }))
             }
@@ -228,7 +247,7 @@ impl Disk for SimulatedDisk {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut state = self.state.lock();
         match state.begin("rename", from, 0, 0)? {
-            Fate::Succeed => state.rename(from, to),
+            fate if fate.is_told_well() => state.rename(from, to),
             fate => {
                 if state.coin() {
                     state.rename(from, to)?;
@@ -241,7 +260,7 @@ impl Disk for SimulatedDisk {
     fn remove(&self, path: &Path) -> io::Result<()> {
         let mut state = self.state.lock();
         match state.begin("remove", path, 0, 0)? {
-            Fate::Succeed => state.remove(path),
+            fate if fate.is_told_well() => state.remove(path),
             fate => {
                 if state.coin() {
                     state.remove(path)?;
@@ -254,7 +273,8 @@ impl Disk for SimulatedDisk {
     fn sync_directory(&self, directory: &Path) -> io::Result<()> {
         let mut state = self.state.lock();
         match state.begin("sync directory", directory, 0, 0)? {
-            Fate::Succeed => state.sync_directory(directory),
+            Fate::Lie | Fate::Lose => Ok(()),
+            fate if fate.is_told_well() => state.sync_directory(directory),
             fate => {
                 if state.coin() {
                     state.sync_directory(directory)?;
@@ -303,9 +323,7 @@ impl SimulatedFile {
 
 impl File for SimulatedFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let state = self.state.lock();
-        state.check_alive()?;
-        Ok(state.inodes[self.inode].read_at(offset, buffer))
+        self.state.lock().read(self.inode, offset, buffer)
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
@@ -336,7 +354,9 @@ impl File for SimulatedFile {
         let fate = state.begin_on_inode("write durably", self.inode, offset, bytes.len())?;
         let fate = state.fate_of_sync(fate);
         state.write(self.inode, offset, bytes, fate)?;
-        state.inodes[self.inode].make_range_durable(offset, bytes.len());
+        if fate == Fate::Succeed {
+            state.inodes[self.inode].make_range_durable(offset, bytes.len());
+        }
         Ok(())
     }
 
@@ -357,7 +377,7 @@ impl File for SimulatedFile {
         self.check_writable()?;
         let mut state = self.state.lock();
         match state.begin_on_inode("truncate", self.inode, bytes, 0)? {
-            Fate::Succeed => state.inodes[self.inode].truncate(bytes),
+            fate if fate.is_told_well() => state.inodes[self.inode].truncate(bytes),
             fate => {
                 if state.coin() {
                     state.inodes[self.inode].truncate(bytes);

@@ -7,13 +7,15 @@
 //! commands or as data), `crash` (a script's life on a disk that dies, and what recovery must then find),
 //! `single_faults` (files of a database at rest that lose or change something), `salvage` (what is kept of
 //! databases that were damaged), `workload` (concurrent list-append sessions, before and after crashes),
-//! `given_up` (a COMMIT that is cancelled, and another one).
+//! `given_up` (a COMMIT that is cancelled, and another one), `fault_table` (what comes of each fault in each
+//! step of the work).
 //!
 //! Everything random comes from a seed that the caller gives, so a failure is repeated by its seed.
 
 pub mod client;
 pub mod crash;
 pub mod disk;
+pub mod fault_table;
 pub mod given_up;
 pub mod hand_written;
 pub mod history;

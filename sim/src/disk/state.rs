@@ -16,18 +16,27 @@ use rand::{RngExt, SeedableRng};
 
 use super::PowerCut;
 use super::inode::Inode;
+use super::plan::{Effect, PlannedFault};
 
 /// The operating system's number for "no space left on device".
 const NO_SPACE: i32 = 28;
 /// The operating system's number for an I/O error.
 const IO_ERROR: i32 = 5;
+/// What a slow operation takes.
+const DELAY: std::time::Duration = std::time::Duration::from_millis(1);
 
 /// How an operation goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Succeed,
-    /// Happens in part, the disk goes on.
-    Fail,
+    /// Happens in part with this error, the disk goes on.
+    Fail(i32),
+    /// As [`Fate::Succeed`], but what is said to be durable is not.
+    Lie,
+    /// Nothing happens, and nobody is told.
+    Lose,
+    /// Written somewhere else.
+    Misdirect,
     /// Happens in part, and nothing works afterwards.
     Crash,
 }
@@ -36,8 +45,16 @@ impl Fate {
     pub(super) fn error(self) -> io::Error {
         match self {
             Fate::Crash => power_cut(),
-            _ => io::Error::from_raw_os_error(IO_ERROR),
+            Fate::Fail(number) => io::Error::from_raw_os_error(number),
+            Fate::Succeed | Fate::Lie | Fate::Lose | Fate::Misdirect => {
+                io::Error::from_raw_os_error(IO_ERROR)
+            }
         }
+    }
+
+    /// Whether the caller is told that it has happened.
+    pub(super) fn is_told_well(self) -> bool {
+        !matches!(self, Fate::Fail(_) | Fate::Crash)
     }
 }
 
@@ -109,6 +126,9 @@ pub(super) struct DiskState {
     pub(super) has_crashed: bool,
     pub(super) fail_at: Option<u64>,
     pub(super) fail_next_sync: bool,
+    pub(super) planned: PlannedFault,
+    /// What a process that was killed has left.
+    pub(super) left: Option<Box<DiskState>>,
     pub(super) limit_bytes: Option<u64>,
     pub(super) locks: HashSet<PathBuf>,
     pub(super) held_directory: Option<PathBuf>,
@@ -129,6 +149,8 @@ impl DiskState {
             has_crashed: false,
             fail_at: None,
             fail_next_sync: false,
+            planned: PlannedFault::default(),
+            left: None,
             limit_bytes: None,
             locks: HashSet::new(),
             held_directory: None,
@@ -172,12 +194,55 @@ impl DiskState {
         self.check_alive()?;
         let number = self.operations();
         self.trace.push(Operation { what, path: path.to_path_buf(), offset, length });
-        if self.crash_at.is_some_and(|at| number >= at) {
+        let effect = self.planned.strike(what, path);
+        if self.crash_at.is_some_and(|at| number >= at) || effect == Some(Effect::PowerCut) {
             self.has_crashed = true;
             self.released.notify_all();
             return Ok(Fate::Crash);
         }
-        Ok(if self.fail_at == Some(number) { Fate::Fail } else { Fate::Succeed })
+        if self.fail_at == Some(number) {
+            return Ok(Fate::Fail(IO_ERROR));
+        }
+        Ok(match effect {
+            Some(Effect::Error(number)) => Fate::Fail(number),
+            Some(Effect::Lie) => Fate::Lie,
+            Some(Effect::Lose) => Fate::Lose,
+            Some(Effect::Misdirect) => Fate::Misdirect,
+            Some(Effect::Kill) => {
+                self.left = Some(Box::new(self.after_process_kill(number)));
+                self.has_crashed = true;
+                self.released.notify_all();
+                return Err(power_cut());
+            }
+            Some(Effect::Delay) => {
+                std::thread::sleep(DELAY);
+                Fate::Succeed
+            }
+            Some(Effect::Flip | Effect::PowerCut) | None => Fate::Succeed,
+        })
+    }
+
+    /// Reads, unless a fault is planned for that.
+    pub(super) fn read(&mut self, inode: usize, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.check_alive()?;
+        let label = self.inodes[inode].label.clone();
+        let effect = self.planned.strike("read", &label);
+        if let Some(Effect::Error(number)) = effect {
+            return Err(io::Error::from_raw_os_error(number));
+        }
+        if effect == Some(Effect::Delay) {
+            std::thread::sleep(DELAY);
+        }
+        let read = self.inodes[inode].read_at(offset, buffer);
+        if effect == Some(Effect::Flip) && read > 0 {
+            // Where something stands: nobody looks at the zeroes of prepared space.
+            let used = buffer[..read].iter().rposition(|byte| *byte != 0).map_or(read, |last| last + 1);
+            // Often near the end: of a log that is its last block.
+            let first = if self.coin() { used.saturating_sub(SECTOR_BYTES / 4) } else { 0 };
+            let (at, bit) = (self.random.random_range(first..used), self.random.random_range(0..8));
+            buffer[at] ^= 1 << bit;
+        }
+        Ok(read)
     }
 
     pub(super) fn begin_on_inode(
@@ -192,7 +257,11 @@ impl DiskState {
     }
 
     pub(super) fn fate_of_sync(&mut self, fate: Fate) -> Fate {
-        if fate == Fate::Succeed && std::mem::take(&mut self.fail_next_sync) { Fate::Fail } else { fate }
+        if fate == Fate::Succeed && std::mem::take(&mut self.fail_next_sync) {
+            Fate::Fail(IO_ERROR)
+        } else {
+            fate
+        }
     }
 
     pub(super) fn used_bytes(&self) -> u64 {
@@ -222,7 +291,11 @@ impl DiskState {
     }
 
     pub(super) fn write(&mut self, inode: usize, offset: u64, bytes: &[u8], fate: Fate) -> io::Result<()> {
-        if fate != Fate::Succeed {
+        if fate == Fate::Lose {
+            return Ok(());
+        }
+        let offset = if fate == Fate::Misdirect { self.elsewhere(inode, offset) } else { offset };
+        if !fate.is_told_well() {
             let part = match self.random.random_range(0..4) {
                 0 => 0,
                 1 => bytes.len(),
@@ -230,7 +303,7 @@ impl DiskState {
                 _ => self.random.random_range(0..=bytes.len()),
             };
             self.inodes[inode].write_at(offset, &bytes[..part]);
-            if fate == Fate::Fail {
+            if matches!(fate, Fate::Fail(_)) {
                 self.inodes[inode].forget_dirty();
             }
             return Err(fate.error());
@@ -240,16 +313,32 @@ impl DiskState {
         if fitting < bytes.len() {
             return Err(io::Error::from_raw_os_error(NO_SPACE));
         }
+        if fate == Fate::Misdirect {
+            self.inodes[inode].make_range_durable(offset, bytes.len());
+        }
         Ok(())
     }
 
+    /// Another sector of the file, or the one behind the first of an empty file.
+    fn elsewhere(&mut self, inode: usize, offset: u64) -> u64 {
+        let sectors = self.inodes[inode].length() / SECTOR_BYTES as u64;
+        let within = offset % SECTOR_BYTES as u64;
+        let number = offset / SECTOR_BYTES as u64;
+        let other = if sectors > 1 { self.random.random_range(0..sectors) } else { number + 1 };
+        let other = if other == number { (number + 1) % sectors.max(number + 2) } else { other };
+        other * SECTOR_BYTES as u64 + within
+    }
+
     pub(super) fn sync(&mut self, inode: usize, fate: Fate) -> io::Result<()> {
-        if fate == Fate::Succeed {
+        if matches!(fate, Fate::Lie | Fate::Lose) {
+            return Ok(());
+        }
+        if fate.is_told_well() {
             self.inodes[inode].sync();
             return Ok(());
         }
         self.inodes[inode].sync_in_part(&mut self.random);
-        if fate == Fate::Fail {
+        if matches!(fate, Fate::Fail(_)) {
             self.inodes[inode].forget_dirty();
         }
         Err(fate.error())
@@ -353,6 +442,7 @@ impl DiskState {
             return Err(io::ErrorKind::NotFound.into());
         }
         self.change(NameChange::Renamed { from: from.to_path_buf(), to: to.to_path_buf(), inode });
+        self.inodes[inode].label = to.to_path_buf();
         Ok(())
     }
 

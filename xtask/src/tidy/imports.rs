@@ -124,6 +124,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "routines",
             "script",
             "crash",
+            "fault_table",
             "given_up",
             "hand_written",
             "history",
