@@ -2,8 +2,8 @@
 //! (`evaluate`), what a procedure may do to data (`access`), the interpreter (`interpret`, with a function
 //! for each instruction in `execute`, and `look_ahead` and `found_ahead` for memory that loops will need);
 //! `effects` says what an instruction does, for whoever analyses procedures; `listing` prints procedures;
-//! `spool` keeps rows for later, `join_table` one side of a join; `compiled_routine` gets from a stored
-//! routine to its procedure.
+//! `spool` keeps rows for later, `join_table` one side of a join, whose rows `join_heads` finds;
+//! `compiled_routine` gets from a stored routine to its procedure.
 
 mod access;
 pub mod buffers;
@@ -18,6 +18,7 @@ mod found_ahead;
 pub mod frame;
 pub(crate) mod interpret;
 pub mod ir;
+mod join_heads;
 mod join_table;
 pub mod listing;
 mod look_ahead;

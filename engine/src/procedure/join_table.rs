@@ -5,23 +5,25 @@
 //! whether it has found one of the other side. Beyond `work_mem` all rows go to a file (`spilled_join`).
 //!
 //! A row costs no allocation of its own: its key and its bytes stand in one buffer with those of all
-//! others. What is looked up is a *word*: the key itself if that is one scalar, as most are; then a probe
-//! looks at one place of the hash table and at the row that it finds. The word of any other key is a hash of
-//! its encoding, which stands with the first row under it and is compared too. In a file all keys are looked
-//! up by a hash of their bytes.
+//! others. What is looked up is a *word*: the key itself if that is one scalar, as most are. The word of any
+//! other key is a hash of its encoding, which stands with each row under it and is compared too. Which row is
+//! the first under a word (`join_heads`) is worked out when the first one is looked for: all rows have been
+//! kept by then, so nothing grows or moves again. In a file all keys are looked up by a hash of their bytes.
 //!
 //! Invariant: the keys of one table are all single scalars, or none is. What a key is made of has one type.
 
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
-use hashbrown::{HashSet, HashTable};
+use hashbrown::HashSet;
 use hyades_types::environment::WorkMemory;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::guest;
 use hyades_types::key;
 use hyades_types::scalar::Scalar;
 use hyades_types::value::Value;
 
+use super::join_heads::{JoinHeads, KeyWord};
 use super::spilled_join::SpilledJoin;
 use crate::spill::held_bytes;
 
@@ -45,10 +47,12 @@ pub(crate) struct JoinedRow<'t> {
 /// Where a row's parts are, one after the other.
 struct Kept {
     start: usize,
+    /// What its key is looked up by.
+    word: u64,
     key_bytes: u32,
     row_key_bytes: u32,
     row_bytes: u32,
-    /// The next one under the same key; [`NO_ROW`] after the last.
+    /// The next one under the same key, once the heads are known; [`NO_ROW`] after the last.
     next: u32,
     is_joined: bool,
     /// Whether its key has no NULL.
@@ -56,13 +60,6 @@ struct Kept {
 }
 
 const NO_ROW: u32 = u32::MAX;
-
-/// The rows under one key.
-struct Chain {
-    word: u64,
-    first: u32,
-    last: u32,
-}
 
 /// A key as it is looked up.
 #[derive(Clone, Copy)]
@@ -79,7 +76,10 @@ pub(crate) struct JoinTable {
     /// Of all rows, this many of each.
     values: Vec<Value>,
     width: usize,
-    chains: HashTable<Chain>,
+    /// `None` until a row is looked for.
+    heads: Option<JoinHeads>,
+    /// Words are hashes of what is encoded.
+    is_encoded: bool,
     hasher: RandomState,
     /// Values kept for their own sake.
     known: HashSet<Box<[u8]>, RandomState>,
@@ -92,7 +92,7 @@ pub(crate) struct JoinTable {
 }
 
 /// What a row takes besides its bytes and values.
-const ROW_BYTES: usize = size_of::<Kept>() + 2 * size_of::<Chain>();
+const ROW_BYTES: usize = size_of::<Kept>() + JoinHeads::ROW_BYTES;
 
 impl JoinTable {
     pub(crate) fn len(&self) -> usize {
@@ -103,7 +103,8 @@ impl JoinTable {
         self.rows.clear();
         self.bytes.clear();
         self.values.clear();
-        self.chains.clear();
+        self.heads = None;
+        self.is_encoded = false;
         self.known.clear();
         self.held = 0;
         self.spilled = None;
@@ -125,8 +126,9 @@ impl JoinTable {
         values: &[Value],
         work: &WorkMemory,
     ) -> Result<()> {
-        let number = self.len().try_into().ok().filter(|number| *number != NO_ROW);
-        let number = number.ok_or_else(|| too_large("a join can keep at most 4294967295 rows"))?;
+        if self.len() >= NO_ROW as usize {
+            return Err(too_large("a join can keep at most 4294967295 rows"));
+        }
         let sought = self.sought(key);
         sought.inspect(|sought| self.complete_key(*sought));
         let is_found = sought.is_some();
@@ -145,26 +147,35 @@ impl JoinTable {
         self.values.extend_from_slice(values);
         self.width = values.len();
         let next = NO_ROW;
-        self.rows.push(Kept { start, key_bytes, row_key_bytes, row_bytes, next, is_joined: false, is_found });
+        let word = sought.map_or(0, |sought| sought.word);
+        let kept =
+            Kept { start, word, key_bytes, row_key_bytes, row_bytes, next, is_joined: false, is_found };
+        self.rows.push(kept);
+        self.heads = None;
+        self.is_encoded |= sought.is_some_and(|sought| sought.is_encoded);
         let of_values = if values.is_empty() { 0 } else { held_bytes(values) };
         self.held += ROW_BYTES + self.bytes.len() - start + of_values;
-        if self.held > work.bytes {
-            return self.spill(work);
-        }
-        let Some(sought) = sought else { return Ok(()) };
-        let hash = self.hasher.hash_one(sought.word);
-        let is_it = is_of(sought, &self.key, &self.rows, &self.bytes);
-        match self.chains.find_mut(hash, is_it) {
-            Some(chain) => {
-                let last = std::mem::replace(&mut chain.last, number);
-                self.rows[last as usize].next = number;
+        if self.held > work.bytes { self.spill(work) } else { Ok(()) }
+    }
+
+    /// Finds out which rows are the first ones under their keys, and which come after each.
+    #[cold]
+    fn link(&mut self) -> Result<JoinHeads> {
+        guest::spend_for(self.rows.len())?;
+        let words = self.rows.iter().filter(|kept| kept.is_found).map(|kept| kept.word);
+        let mut heads = JoinHeads::create(words, self.is_encoded)?;
+        for number in (0..self.rows.len()).rev() {
+            let kept = &self.rows[number];
+            if kept.is_found {
+                let key = self.is_encoded.then(|| key_of(kept, &self.bytes));
+                let is_same =
+                    |first: u32| key.is_none_or(|key| key_of(&self.rows[first as usize], &self.bytes) == key);
+                // `keep` has seen to it that the numbers fit.
+                let before = heads.put(KeyWord(kept.word), number as u32, is_same);
+                self.rows[number].next = before.unwrap_or(NO_ROW);
             }
-            None => {
-                let chain = Chain { word: sought.word, first: number, last: number };
-                self.chains.insert_unique(hash, chain, |chain| self.hasher.hash_one(chain.word));
-            }
         }
-        Ok(())
+        Ok(heads)
     }
 
     /// Puts all rows into a file.
@@ -172,7 +183,7 @@ impl JoinTable {
     fn spill(&mut self, work: &WorkMemory) -> Result<()> {
         let mut spilled = SpilledJoin::create(work)?;
         for (number, kept) in self.rows.iter().enumerate() {
-            let key = &self.bytes[kept.start..][..kept.key_bytes as usize];
+            let key = key_of(kept, &self.bytes);
             let hash = kept.is_found.then(|| self.hasher.hash_one(key));
             let row_key = &self.bytes[kept.start + key.len()..][..kept.row_key_bytes as usize];
             let row = &self.bytes[kept.start + key.len() + row_key.len()..][..kept.row_bytes as usize];
@@ -182,7 +193,7 @@ impl JoinTable {
         self.rows = Vec::new();
         self.bytes = Vec::new();
         self.values = Vec::new();
-        self.chains = HashTable::new();
+        self.heads = None;
         Ok(())
     }
 
@@ -203,9 +214,14 @@ impl JoinTable {
         if self.spilled.is_some() {
             return self.first_spilled(sought);
         }
-        let hash = self.hasher.hash_one(sought.word);
-        let is_it = is_of(sought, &self.key, &self.rows, &self.bytes);
-        Ok(self.chains.find(hash, is_it).map(|chain| chain.first))
+        if self.heads.is_none() {
+            self.heads = Some(self.link()?);
+        }
+        let Some(heads) = &self.heads else { return Ok(None) };
+        let is_it = |first: u32| {
+            !sought.is_encoded || key_of(&self.rows[first as usize], &self.bytes) == self.key.as_slice()
+        };
+        Ok(heads.find(KeyWord(sought.word), is_it))
     }
 
     #[cold]
@@ -293,16 +309,10 @@ impl JoinTable {
     }
 }
 
-/// Whether a chain is that of a key.
+/// The encoded key of a row; empty if it is its own word and nothing is in a file.
 #[inline]
-fn is_of(sought: Sought, key: &[u8], rows: &[Kept], bytes: &[u8]) -> impl Fn(&Chain) -> bool {
-    move |chain| {
-        chain.word == sought.word
-            && (!sought.is_encoded || {
-                let first = &rows[chain.first as usize];
-                bytes[first.start..first.start + first.key_bytes as usize] == *key
-            })
-    }
+fn key_of<'b>(kept: &Kept, bytes: &'b [u8]) -> &'b [u8] {
+    &bytes[kept.start..][..kept.key_bytes as usize]
 }
 
 #[cold]
