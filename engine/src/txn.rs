@@ -462,8 +462,15 @@ pub trait Access: Send {
 
     /// The row under `key`, which was read with intent to write, is about to become this one by
     /// [`Access::update`]: readies its places in the secondary indexes, or tells what stands in the way.
-    /// Needed where columns of such indexes change.
+    /// Needed where columns of such indexes change. Nothing stands in the way in one that is checked later.
     fn index_row(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Option<Duplicate>>;
+
+    /// Whether another row may have the values of this one, which the transaction has written, in a unique
+    /// index whose constraint is checked later. Waits for nobody, so yes is not certain.
+    fn may_have_twin(&mut self, table: &Arc<Table>, index: u16, row: NewRow<'_>) -> bool;
+
+    /// The same for good: nobody else can make it untrue, or true, until this transaction ends.
+    fn find_twin(&mut self, table: &Arc<Table>, index: u16, row: NewRow<'_>) -> Flow<Option<Duplicate>>;
 
     /// Replaces the row under `key`, which was read with intent to write and locked in this transaction.
     /// `change` says what the update did: the patch if the length stays, else the new row. It goes into the

@@ -16,6 +16,7 @@ pub(crate) mod code;
 mod collected_change;
 pub(crate) mod copy;
 mod cursors;
+mod deferred_unique;
 mod event_kinds;
 pub(crate) mod explained;
 mod explained_rows;

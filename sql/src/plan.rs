@@ -253,10 +253,7 @@ pub(crate) enum SchemaCommand {
 /// One action of ALTER TABLE, as written: it is looked at when the table is locked.
 #[derive(Clone, Debug)]
 pub(crate) enum AlterAction {
-    AddPrimaryKey {
-        name: Option<String>,
-        columns: Vec<String>,
-    },
+    AddPrimaryKey(WantedPrimaryKey),
     AddUnique(WantedUnique),
     /// CREATE INDEX of what rows must compute.
     AddIndex(Box<WantedIndex>),
@@ -265,6 +262,7 @@ pub(crate) enum AlterAction {
         name: Option<String>,
         index: String,
         is_primary: bool,
+        deferral: Deferral,
         /// Where the constraint stands in the statement.
         position: Option<u32>,
     },
@@ -455,15 +453,40 @@ pub(crate) struct WantedKey {
     pub(crate) nulls_first: bool,
 }
 
-/// A UNIQUE constraint as written.
+/// A PRIMARY KEY as written.
+#[derive(Clone, Debug)]
+pub(crate) struct WantedPrimaryKey {
+    pub(crate) name: Option<String>,
+    pub(crate) columns: Vec<String>,
+    pub(crate) deferral: Deferral,
+}
+
+/// A UNIQUE constraint as written, or a PRIMARY KEY that can be deferred.
 #[derive(Clone, Debug)]
 pub(crate) struct WantedUnique {
     pub(crate) name: Option<String>,
     pub(crate) columns: Vec<String>,
     pub(crate) nulls_are_equal: bool,
+    pub(crate) deferral: Deferral,
+    pub(crate) is_primary: bool,
     /// Where it stands in the statement.
     pub(crate) position: Option<u32>,
     pub(crate) is_of_new_table: bool,
+}
+
+impl WantedUnique {
+    /// The index of a PRIMARY KEY that can be deferred.
+    pub(crate) fn of_key(key: &WantedPrimaryKey) -> WantedUnique {
+        WantedUnique {
+            name: key.name.clone(),
+            columns: key.columns.clone(),
+            nulls_are_equal: false,
+            deferral: key.deferral,
+            is_primary: true,
+            position: None,
+            is_of_new_table: false,
+        }
+    }
 }
 
 /// The sequence of a column of a new table.

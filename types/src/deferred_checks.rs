@@ -7,7 +7,7 @@
 use crate::definition::TableId;
 use crate::value::Value;
 
-/// What a deferred check of a foreign key is about.
+/// What a deferred check is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckKind {
     /// A referencing row, by the key under which it is stored, and the values of its columns.
@@ -16,6 +16,8 @@ pub enum CheckKind {
     Removed,
     /// A key that is another one now: the old one, then the new one.
     Moved,
+    /// A row, by the key under which it is stored, whose values another row may have in a unique index.
+    Twin,
 }
 
 /// A constraint that can be deferred, and a kind of check of it.
@@ -44,6 +46,8 @@ type Modes = Vec<(Option<(TableId, String)>, bool)>;
 pub struct DeferredChecks {
     modes: Modes,
     checks: Vec<DeferredCheck>,
+    /// All checks before this one are done.
+    first: usize,
 }
 
 /// A point to go back to.
@@ -78,14 +82,19 @@ impl DeferredChecks {
 
     /// Whether a check waits for the end.
     pub fn is_pending(&self) -> bool {
-        self.checks.iter().any(|check| !check.is_done)
+        self.next(true).is_some()
+    }
+
+    /// The checks that wait.
+    pub fn waiting(&self) -> impl Iterator<Item = &DeferrableCheck> {
+        self.checks[self.first..].iter().filter(|check| !check.is_done).map(|check| &check.check)
     }
 
     /// The first check that waits, with its number; of those only that may not wait any longer, if it is not
     /// the end.
     pub fn next(&self, is_end: bool) -> Option<(usize, &DeferredCheck)> {
-        let mut checks = self.checks.iter().enumerate().filter(|(_, check)| !check.is_done);
-        checks.find(|(_, check)| is_end || !self.is_deferred(&check.check))
+        let mut waiting = self.checks.iter().enumerate().skip(self.first).filter(|(_, check)| !check.is_done);
+        waiting.find(|(_, check)| is_end || !self.is_deferred(&check.check))
     }
 
     /// The check of this number has been made.
@@ -93,6 +102,8 @@ impl DeferredChecks {
         if let Some(check) = self.checks.get_mut(number) {
             check.is_done = true;
         }
+        let done = self.checks[self.first..].iter().take_while(|check| check.is_done);
+        self.first += done.count();
     }
 
     pub fn mark(&self) -> DeferredMark {
@@ -103,6 +114,7 @@ impl DeferredChecks {
     pub fn go_back(&mut self, mark: &DeferredMark) {
         self.checks.truncate(mark.checks);
         self.checks.iter_mut().for_each(|check| check.is_done = false);
+        self.first = 0;
         self.modes.clone_from(&mark.modes);
     }
 
@@ -110,6 +122,7 @@ impl DeferredChecks {
     pub fn clear(&mut self) {
         self.checks.clear();
         self.checks.shrink_to(64);
+        self.first = 0;
         self.modes.clear();
     }
 }

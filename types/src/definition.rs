@@ -75,7 +75,8 @@ pub struct PrimaryKey {
 pub struct TableDefinition {
     pub name: TableName,
     pub columns: Vec<ColumnDefinition>,
-    /// Without one, rows are kept under a hidden 64-bit row number.
+    /// Without one, rows are kept under a hidden 64-bit row number. One that is DEFERRABLE is among the
+    /// indexes.
     pub primary_key: Option<PrimaryKey>,
     /// Those besides the primary key's, in the order in which they were created.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -524,14 +525,14 @@ impl TableDefinition {
     }
 
     /// The key that has just these columns, in whatever order: the primary key (`None`) or the first unique
-    /// index, with its columns.
+    /// index, with its columns. One that is checked later is none: rows may have the same values there.
     pub fn key_on(&self, columns: &[u16]) -> Option<(Option<u16>, Vec<u16>)> {
         let is_key =
             |key: &[u16]| key.len() == columns.len() && columns.iter().all(|column| key.contains(column));
         if let Some(key) = self.primary_key.as_ref().filter(|key| is_key(&key.columns)) {
             return Some((None, key.columns.clone()));
         }
-        let unique = (0u16..).zip(&self.indexes).filter(|(_, index)| index.is_unique);
+        let unique = (0u16..).zip(&self.indexes).filter(|(_, index)| index.is_always_unique());
         unique
             .map(|(number, index)| (Some(number), index.key_columns().collect::<Vec<u16>>()))
             .find(|(_, key)| is_key(key))

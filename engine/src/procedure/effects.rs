@@ -148,12 +148,7 @@ impl Instruction {
             Instruction::Cursor(cursor) => Effects::setting(cursor.sets()).and_barrier(),
             Instruction::RowKey { row, into } => Effects::setting([*into]).reading(*row),
             Instruction::TakeCount { found, count } => Effects::setting(found.iter().chain(count).copied()),
-            Instruction::NextSpooled { into, width, .. } => {
-                Effects::setting(row_of(*into, *width)).sometimes([])
-            }
-            Instruction::ReadSpool { position, into, width, .. } => {
-                Effects::setting(row_of(*into, *width).chain([*position])).sometimes([*position])
-            }
+            Instruction::NextSpooled { .. } | Instruction::ReadSpool { .. } => self.effects_of_spooled(),
             Instruction::Join { step, .. } => step.effects(),
             Instruction::ReadPoint { table, row, .. } | Instruction::ReadKey { table, row, .. } => {
                 Effects::on(*table, TableUse::Point).filling(*row)
@@ -173,7 +168,9 @@ impl Instruction {
                 Effects::on(*table, TableUse::Point).changing(*row)
             }
             Instruction::Delete { table, row } => Effects::on(*table, TableUse::Write).reading(*row),
-            Instruction::NoteWritten { row, .. }
+            Instruction::SkipUnlessTwin { row, .. }
+            | Instruction::RefuseTwin { row, .. }
+            | Instruction::NoteWritten { row, .. }
             | Instruction::RefuseWritten { row, .. }
             | Instruction::SkipWritten { row, .. } => Effects::nothing().reading(*row),
             Instruction::Report(report) => report.effects(),
@@ -206,6 +203,18 @@ impl Instruction {
             | Instruction::MatchError { .. }
             | Instruction::ForgetError
             | Instruction::BeginStatement => Effects::nothing(),
+        }
+    }
+
+    fn effects_of_spooled(&self) -> Effects {
+        match self {
+            Instruction::NextSpooled { into, width, .. } => {
+                Effects::setting(row_of(*into, *width)).sometimes([])
+            }
+            Instruction::ReadSpool { position, into, width, .. } => {
+                Effects::setting(row_of(*into, *width).chain([*position])).sometimes([*position])
+            }
+            _ => Effects::nothing(),
         }
     }
 
@@ -402,6 +411,8 @@ macro_rules! visit_expressions {
             | Instruction::ResetCount
             | Instruction::TakeCount { .. }
             | Instruction::OpenSpool { .. }
+            | Instruction::SkipUnlessTwin { .. }
+            | Instruction::RefuseTwin { .. }
             | Instruction::NoteWritten { .. }
             | Instruction::RefuseWritten { .. }
             | Instruction::SkipWritten { .. }
@@ -452,7 +463,9 @@ macro_rules! visit_labels {
                 $visit(again);
                 $visit(end);
             }
-            Instruction::SkipWritten { to, .. } | Instruction::Defer { immediate: to, .. } => $visit(to),
+            Instruction::SkipWritten { to, .. }
+            | Instruction::SkipUnlessTwin { alone: to, .. }
+            | Instruction::Defer { immediate: to, .. } => $visit(to),
             Instruction::LockRow { changed, gone, .. } | Instruction::LockAgain { changed, gone, .. } => {
                 $visit(changed);
                 $visit(gone);
@@ -482,6 +495,7 @@ macro_rules! visit_labels {
             | Instruction::TakeCount { .. }
             | Instruction::OpenSpool { .. }
             | Instruction::Spool { .. }
+            | Instruction::RefuseTwin { .. }
             | Instruction::NoteWritten { .. }
             | Instruction::RefuseWritten { .. }
             | Instruction::Join {

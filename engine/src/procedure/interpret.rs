@@ -252,10 +252,10 @@ impl<'r, T: Access> Run<'r, T> {
             Do::OpenSpool { spool } => self.open_spool(*spool),
             Do::Spool { spool, values } => self.spool(*spool, values),
             Do::NextSpooled { spool, into, width, end } => self.next_spooled(*spool, (*into, *width), *end),
-            Do::ReadSpool { spool, position, into, width, end } => {
-                self.read_spool(*spool, *position, (*into, *width), *end)
+            Do::ReadSpool { .. } => self.read_spool(instruction),
+            Do::Defer { .. } | Do::SkipUnlessTwin { .. } | Do::RefuseTwin { .. } => {
+                self.later_check(procedure, instruction)
             }
-            Do::Defer { check, values, immediate } => self.defer(check, values, *immediate),
             Do::Join { join, step } => self.join(*join, step),
             Do::AbsentRow { table, row } => self.absent_row(procedure, *table, *row),
             Do::NoteWritten { row, .. } | Do::RefuseWritten { row, .. } => self.written(*row, instruction),

@@ -394,6 +394,20 @@ pub enum Instruction {
         values: Vec<Expr>,
         immediate: Label,
     },
+    /// Jumps to `alone` if no other row can have the values of the row in `row`, which was written just now,
+    /// in this unique index, whose constraint is checked later. Waits for nobody.
+    SkipUnlessTwin {
+        table: TableIndex,
+        row: RowSlot,
+        index: u16,
+        alone: Label,
+    },
+    /// Fails if another row has these values for good.
+    RefuseTwin {
+        table: TableIndex,
+        row: RowSlot,
+        index: u16,
+    },
     /// Fails because a constraint is broken.
     RaiseViolation(Box<Violation>),
     /// Fails because the row in `row` does not fulfil a CHECK constraint; `is_stored`: it stands in the table

@@ -129,9 +129,31 @@ impl Names<'_> {
                 let (name, key, locking) = (self.table(*table), self.expr(key), locking(*intent));
                 format!("row{row} := {name} under key {key}{locking}, or go to {absent}")
             }
+            _ => String::new(),
+        }
+    }
+
+    fn read_spool(&self, instruction: &Instruction) -> String {
+        let Instruction::ReadSpool { spool, position, into, width, end } = instruction else {
+            return String::new();
+        };
+        let (into, row) = (self.row(*into, *width), self.register(*position));
+        format!("{into} := row {row} of spool{spool}, {row} + 1, or go to {end}")
+    }
+
+    /// What constraints ask for that are checked later.
+    fn later_check(&self, instruction: &Instruction) -> String {
+        match instruction {
             Instruction::Defer { check, values, immediate } => {
                 let (constraint, values) = (&check.constraint, self.list(values));
                 format!("check {constraint} of ({values}) at the end, or go to {immediate}")
+            }
+            Instruction::SkipUnlessTwin { table, row, index, alone } => {
+                let index = self.index(*table, *index);
+                format!("unless another row may have the values of row{row} in {index} go to {alone}")
+            }
+            Instruction::RefuseTwin { table, row, index } => {
+                format!("fail if another row has the values of row{row} in {}", self.index(*table, *index))
             }
             _ => String::new(),
         }
@@ -149,7 +171,10 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
             let (found, locking) = (names.keyed(*table, key), locking(*intent));
             format!("row{row} := {found}{locking}, or go to {absent}")
         }
-        Do::RowKey { .. } | Do::ReadKey { .. } | Do::Defer { .. } => names.referential(instruction),
+        Do::RowKey { .. } | Do::ReadKey { .. } => names.referential(instruction),
+        Do::Defer { .. } | Do::SkipUnlessTwin { .. } | Do::RefuseTwin { .. } => {
+            names.later_check(instruction)
+        }
         Do::LookAhead { variable, last, reads } => names.look_ahead(*variable, *last, reads),
         Do::OpenScan { cursor, table, range, direction, intent } => {
             format!("cursor{cursor} := {}{}", names.scan(*table, range, *direction), locking(*intent))
@@ -173,10 +198,7 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
         Do::NextSpooled { spool, into, width, end } => {
             format!("{} := next of spool{spool}, or go to {end}", names.row(*into, *width))
         }
-        Do::ReadSpool { spool, position, into, width, end } => {
-            let (into, row) = (names.row(*into, *width), names.register(*position));
-            format!("{into} := row {row} of spool{spool}, {row} + 1, or go to {end}")
-        }
+        Do::ReadSpool { .. } => names.read_spool(instruction),
         Do::Join { join, step } => names.join(*join, step),
         Do::AbsentRow { table, row } => format!("row{row} := NULLs as in {}", names.table(*table)),
         Do::NoteWritten { spool, row } => format!("note row{row} in spool{spool}"),
@@ -305,19 +327,18 @@ impl Names<'_> {
         let Some((table, _)) = instruction.effects().table else { return String::new() };
         let indexes = &self.procedure.table(table).definition.indexes;
         let looks = !matches!(instruction, Instruction::Delete { .. });
-        let shown: Vec<String> =
-            instruction
-                .written_indexes(self.procedure)
-                .into_iter()
-                .map(|index| &indexes[usize::from(index)])
-                .map(|index| {
-                    if looks && index.is_unique {
-                        format!("unique {}", index.name)
-                    } else {
-                        index.name.clone()
-                    }
-                })
-                .collect();
+        let shown: Vec<String> = instruction
+            .written_indexes(self.procedure)
+            .into_iter()
+            .map(|index| &indexes[usize::from(index)])
+            .map(|index| {
+                if looks && index.is_always_unique() {
+                    format!("unique {}", index.name)
+                } else {
+                    index.name.clone()
+                }
+            })
+            .collect();
         if shown.is_empty() { String::new() } else { format!(", by {}", shown.join(", ")) }
     }
 

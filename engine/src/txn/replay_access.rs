@@ -75,7 +75,8 @@ impl ReplayAccess {
 
 /// The first index in which another row stands in the way of a new one.
 fn find_any_duplicate(state: &TableState, new: NewRow<'_>, guard: &Guard) -> Option<Duplicate> {
-    (0u16..).zip(state.indexes()).find_map(|(number, _)| find_duplicate(state, Some(number), new, guard))
+    let strict = (0u16..).zip(state.indexes()).filter(|(_, index)| index.definition().is_always_unique());
+    strict.map(|(number, _)| number).find_map(|number| find_duplicate(state, Some(number), new, guard))
 }
 
 /// Whether another row stands in the way of a new one in this index: every entry has its row.
@@ -162,6 +163,15 @@ impl Access for ReplayAccess {
     fn index_row(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Option<Duplicate>> {
         let guard = epoch::pin();
         Ok(find_any_duplicate(table.state(&guard), NewRow::new(key, row), &guard))
+    }
+
+    fn may_have_twin(&mut self, _table: &Arc<Table>, _index: u16, _row: NewRow<'_>) -> bool {
+        true
+    }
+
+    fn find_twin(&mut self, table: &Arc<Table>, index: u16, row: NewRow<'_>) -> Flow<Option<Duplicate>> {
+        let guard = epoch::pin();
+        Ok(find_duplicate(table.state(&guard), Some(index), row, &guard))
     }
 
     fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8], change: &[u8]) {

@@ -484,6 +484,14 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         self.index_changed_row(table, key, row)
     }
 
+    fn may_have_twin(&mut self, table: &Arc<Table>, index: u16, row: NewRow<'_>) -> bool {
+        self.is_perhaps_a_twin(table, index, row, &epoch::pin())
+    }
+
+    fn find_twin(&mut self, table: &Arc<Table>, index: u16, row: NewRow<'_>) -> Flow<Option<Duplicate>> {
+        self.find_duplicate(table, Some(index), row, &epoch::pin())
+    }
+
     fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8], change: &[u8]) {
         let Some(version) = write_row(table, key, Some(row), &mut self.history, &epoch::pin()) else {
             return;

@@ -150,7 +150,7 @@ fn keys(definition: &TableDefinition) -> Vec<Key> {
     let secondary = (0u16..).zip(&definition.indexes).map(|(number, index)| Key {
         index: Some(number),
         columns: index.columns.clone(),
-        is_unique: index.is_unique,
+        is_unique: index.is_always_unique(),
         is_hash: index.kind == IndexKind::Hash,
     });
     primary_key.chain(secondary).collect()

@@ -119,7 +119,7 @@ impl Compiler<'_> {
         definition.generation = self.unread_generation(table, written)?;
         let column = Box::new(NewColumn { definition, sequence });
         actions.push(AlterAction::AddColumn { column, if_not_exists });
-        actions.extend(keys.into_iter().map(|(name, columns)| AlterAction::AddPrimaryKey { name, columns }));
+        actions.extend(keys.into_iter().map(AlterAction::AddPrimaryKey));
         actions.extend(uniques.into_iter().map(|mut unique| {
             unique.is_of_new_table = false;
             AlterAction::AddUnique(unique)
@@ -189,21 +189,16 @@ impl Compiler<'_> {
             }
             TableConstraint::Unique(unique) => Ok(AlterAction::AddUnique(self.unique(unique)?)),
             TableConstraint::UniqueUsingIndex(using) | TableConstraint::PrimaryKeyUsingIndex(using) => {
-                if using.characteristics.as_ref().is_some_and(|own| own.deferrable == Some(true)) {
-                    return unsupported("deferrable unique constraints are not supported yet");
-                }
+                let deferral = self.deferral(using.characteristics.as_ref())?;
                 let (name, index) = (using.name.as_ref().map(fold), fold(&using.index_name));
                 let is_primary = matches!(constraint, TableConstraint::PrimaryKeyUsingIndex(_));
                 let position = constraint_position(self.binder.sql, &using.index_name, name.is_some());
-                Ok(AlterAction::UseIndex { name, index, is_primary, position })
+                Ok(AlterAction::UseIndex { name, index, is_primary, deferral, position })
             }
             TableConstraint::Check(check) => {
                 Ok(AlterAction::AddCheck(wanted_check(check, None, is_not_valid)?))
             }
-            other => {
-                let (name, columns) = self.table_constraint(other)?;
-                Ok(AlterAction::AddPrimaryKey { name, columns })
-            }
+            other => Ok(AlterAction::AddPrimaryKey(self.table_constraint(other)?)),
         }
     }
 }
@@ -219,7 +214,7 @@ fn pass(action: &AlterAction) -> u8 {
         AlterAction::SetType { .. } => 1,
         AlterAction::AddColumn { .. } => 2,
         AlterAction::SetNullable { .. } | AlterAction::AddIdentity { .. } => 3,
-        AlterAction::AddPrimaryKey { .. }
+        AlterAction::AddPrimaryKey(_)
         | AlterAction::AddUnique(_)
         | AlterAction::AddIndex(_)
         | AlterAction::UseIndex { .. } => 4,

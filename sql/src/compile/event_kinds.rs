@@ -13,6 +13,9 @@ pub(crate) enum Event {
     Removed { table: TableIndex, child: TableId, number: usize },
     /// The same; carries the old key and the new one.
     Moved { table: TableIndex, child: TableId, number: usize },
+    /// Of a row of this table whose values another one may have in the index of this number; carries the key
+    /// under which the row is stored.
+    Twin { table: TableIndex, index: u16 },
 }
 
 /// What carries the events of one kind.

@@ -12,7 +12,8 @@
 //! then, and looked at by what `referential_events` puts behind the statement. Where a search finds that all
 //! is well, no event is needed: if a row that was found goes later, that is an event of its own. Actions
 //! (CASCADE, SET NULL, SET DEFAULT) are always events. Where a foreign key is deferred, its checks wait for
-//! the end of the transaction instead (`session::deferred`).
+//! the end of the transaction instead (`session::deferred`). Keys that can be deferred are checked in the
+//! same way (`deferred_unique`).
 //!
 //! The reads lock what they see, absent rows and gaps included, so the answer holds until the transaction
 //! ends. Of a parent only the key is looked at and locked (FOR KEY SHARE): others may change the rest of it,
@@ -34,13 +35,13 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{
-    self, ColumnOption, ConstraintReferenceMatchKind, DeferrableInitial, ForeignKeyConstraint,
-    ReferentialAction, Spanned,
+    self, ColumnOption, ConstraintReferenceMatchKind, ForeignKeyConstraint, ReferentialAction, Spanned,
 };
 
+use super::deferred_unique::columns_checked_later;
 use super::event_kinds::Event;
 use super::level::{Level, Step};
-use super::{Compiler, access, unsupported};
+use super::{Compiler, access};
 use crate::bind::coerce;
 use crate::bind::tree::Source;
 use crate::plan::WantedForeignKey;
@@ -129,7 +130,7 @@ impl Compiler<'_> {
             delete_columns,
             on_update: action(key.on_update),
             is_full,
-            deferral: deferral(key)?,
+            deferral: self.deferral(key.characteristics.as_ref())?,
             is_not_valid: false,
         })
     }
@@ -141,7 +142,11 @@ impl Compiler<'_> {
         match &instruction {
             Instruction::Insert { table, row, .. } | Instruction::InsertOr { table, row, .. } => {
                 let (table, row) = (*table, *row);
+                if let Instruction::InsertOr { arbiter, .. } = &instruction {
+                    self.refuse_arbiter(table, *arbiter);
+                }
                 self.code.push(instruction);
+                self.check_twins(table, row, None)?;
                 self.check_parents(table, row, None)
             }
             Instruction::Update { table, row, set } => {
@@ -150,7 +155,8 @@ impl Compiler<'_> {
                 let references = self.references_to(table);
                 let old = self.old_values(table, row, &changed, &references)?;
                 self.code.push(instruction);
-                // As PostgreSQL fires its triggers: those of the parent first.
+                // As PostgreSQL fires its triggers: those of keys first, then those of the parent.
+                self.check_twins(table, row, Some((&changed, &old)))?;
                 self.check_moved(table, row, (&changed, &old), &references)?;
                 self.check_parents(table, row, Some((&changed, &old)))
             }
@@ -196,7 +202,8 @@ impl Compiler<'_> {
         references: &[Reference],
     ) -> Result<ColumnValues> {
         let definition = self.code.definition(table);
-        let own = definition.foreign_keys.iter().map(|key| &key.columns);
+        let later = columns_checked_later(&definition);
+        let own = definition.foreign_keys.iter().map(|key| &key.columns).chain(&later);
         let others = references.iter().map(|reference| &reference.key.parent_columns);
         let mut old: ColumnValues = Vec::new();
         for columns in own.chain(others).filter(|columns| touches(columns, changed)) {
@@ -505,29 +512,12 @@ fn action(action: Option<ReferentialAction>) -> KeyAction {
     }
 }
 
-fn deferral(key: &ForeignKeyConstraint) -> Result<Deferral> {
-    let Some(characteristics) = &key.characteristics else { return Ok(Deferral::Never) };
-    if characteristics.enforced.is_some() {
-        return unsupported("ENFORCED and NOT ENFORCED are not supported");
-    }
-    let is_deferred = characteristics.initially == Some(DeferrableInitial::Deferred);
-    match characteristics.deferrable {
-        Some(false) if is_deferred => {
-            let message = "constraint declared INITIALLY DEFERRED must be DEFERRABLE";
-            Err(Error::input(sqlstate::SYNTAX_ERROR, message))
-        }
-        _ if is_deferred => Ok(Deferral::InitiallyDeferred),
-        Some(true) => Ok(Deferral::InitiallyImmediate),
-        Some(false) | None => Ok(Deferral::Never),
-    }
-}
-
 /// The foreign key as its parent sees it: a NULL in a key that is referenced is no key.
 fn simple(key: &ForeignKey) -> ForeignKey {
     ForeignKey { is_full: false, ..key.clone() }
 }
 
-fn touches(columns: &[u16], changed: &[u16]) -> bool {
+pub(super) fn touches(columns: &[u16], changed: &[u16]) -> bool {
     columns.iter().any(|column| changed.contains(column))
 }
 
@@ -554,7 +544,7 @@ fn as_stored(was: &Expr, is: &Expr, sql_type: SqlType) -> Vec<(Expr, Expr)> {
     }
 }
 
-fn value_of(values: &ColumnValues, column: u16) -> Expr {
+pub(super) fn value_of(values: &ColumnValues, column: u16) -> Expr {
     let found = values.iter().find(|(known, _)| *known == column);
     found.map_or(Expr::Const(Value::Null), |(_, value)| value.clone())
 }

@@ -6,10 +6,11 @@
 //! Reference: DefineIndex and ComputeIndexAttrs of PostgreSQL's indexcmds.c, transformIndexConstraint of
 //! parse_utilcmd.c.
 
-use hyades_types::definition::IndexKind;
+use hyades_types::definition::{Deferral, IndexKind};
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast::{
-    self, DeferrableInitial, IndexType, KeyOrIndexDisplay, NullsDistinctOption, UniqueConstraint,
+    self, ConstraintCharacteristics, DeferrableInitial, IndexType, KeyOrIndexDisplay, NullsDistinctOption,
+    UniqueConstraint,
 };
 
 use super::storage_parameter::check_index_parameter;
@@ -107,18 +108,34 @@ impl Compiler<'_> {
         Ok(WantedUnique { position, is_of_new_table: true, ..self.unique(unique)? })
     }
 
+    /// When a constraint is checked, as it is written.
+    pub(super) fn deferral(&self, written: Option<&ConstraintCharacteristics>) -> Result<Deferral> {
+        let Some(written) = written else { return Ok(Deferral::Never) };
+        if written.enforced.is_some() {
+            return unsupported("ENFORCED and NOT ENFORCED are not supported");
+        }
+        let is_deferred = written.initially == Some(DeferrableInitial::Deferred);
+        match written.deferrable {
+            Some(false) if is_deferred => {
+                let message = "constraint declared INITIALLY DEFERRED must be DEFERRABLE";
+                let error = Error::input(sqlstate::SYNTAX_ERROR, message);
+                Err(match place_of_contradiction(self.binder.sql) {
+                    Some(position) => error.with_position(position),
+                    None => error,
+                })
+            }
+            _ if is_deferred => Ok(Deferral::InitiallyDeferred),
+            Some(true) => Ok(Deferral::InitiallyImmediate),
+            Some(false) | None => Ok(Deferral::Never),
+        }
+    }
+
     /// A UNIQUE constraint as it is written.
     pub(super) fn unique(&self, unique: &UniqueConstraint) -> Result<WantedUnique> {
         let is_foreign = unique.index_type_display != KeyOrIndexDisplay::None
             || unique.index_name.is_some()
             || !matches!(unique.index_type, None | Some(IndexType::BTree));
         self.refuse_foreign(&[(is_foreign, "UNIQUE")])?;
-        if let Some(characteristics) = &unique.characteristics
-            && (characteristics.deferrable == Some(true)
-                || characteristics.initially == Some(DeferrableInitial::Deferred))
-        {
-            return unsupported("deferrable constraints are not supported yet");
-        }
         let column = |column: &ast::IndexColumn| match &column.column.expr {
             ast::Expr::Identifier(ident) => Ok(fold(ident)),
             other => {
@@ -130,10 +147,21 @@ impl Compiler<'_> {
             name: unique.name.as_ref().map(fold),
             columns: unique.columns.iter().map(column).collect::<Result<_>>()?,
             nulls_are_equal: unique.nulls_distinct == NullsDistinctOption::NotDistinct,
+            deferral: self.deferral(unique.characteristics.as_ref())?,
+            is_primary: false,
             position: words_position(self.binder.sql, &["unique"], 0),
             is_of_new_table: false,
         })
     }
+}
+
+/// Where a text says something and then its contrary: at the latter.
+fn place_of_contradiction(sql: &str) -> Option<u32> {
+    let (never, later) = (["not", "deferrable"], ["initially", "deferred"]);
+    [(never, later), (later, never)].into_iter().find_map(|(said, contrary)| {
+        let start = words_position(sql, &[said, contrary].concat(), 0)?;
+        (0..).map_while(|number| words_position(sql, &contrary, number)).find(|at| *at > start)
+    })
 }
 
 /// An expression that is a column is one.

@@ -241,7 +241,8 @@ impl Compiler<'_> {
                 }
                 wanted.sort_unstable();
                 wanted.dedup();
-                let key = definition.key_on(&wanted);
+                let later = definition.deferrable_key_on(&wanted);
+                let key = later.map(|index| (Some(index), Vec::new())).or_else(|| definition.key_on(&wanted));
                 key.map(|(index, _)| Arbiter::Index(index)).ok_or_else(|| self.no_arbiter(on))
             }
             Some(ConflictTarget::OnConstraint(name)) => {

@@ -1,4 +1,5 @@
-//! What foreign keys do when a statement is done: checks that could not be answered before, and actions.
+//! What foreign keys do when a statement is done: checks that could not be answered before, and actions; and
+//! checks of keys that can be deferred, but are not.
 //!
 //! While the statement runs, events go to spools: one spool for each kind of event, and one that holds the
 //! kinds in the order in which they came. Behind the statement stands a loop that takes event after event, in
@@ -12,6 +13,7 @@
 //! Removed    a key that is gone: what refers to it is deleted, or set to something else; NO ACTION fails if
 //!            something does and no other row has the key
 //! Moved      the same for a key that is another one now
+//! Twin       a row whose values another one may have: if it is so -> 23505 (`deferred_unique`)
 //! ```
 //!
 //! Reference: PostgreSQL's ri_triggers.c and AfterTriggerEndQuery.
@@ -19,6 +21,7 @@
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Expr, Instruction, Intent, Procedure, Strength, TableIndex, Violation};
+use hyades_engine::storage::table::Table;
 use hyades_types::deferred_checks::{CheckKind, DeferrableCheck};
 use hyades_types::definition::{ForeignKey, KeyAction, ParentKey, TableDefinition};
 use hyades_types::error::{Result, sqlstate};
@@ -37,6 +40,9 @@ pub(crate) fn compile_check(
 ) -> Result<Option<Arc<Procedure>>> {
     let Some(child) = context.tables.by_id(check.table) else { return Ok(None) };
     let definition = child.definition();
+    if check.kind == CheckKind::Twin {
+        return compile_twin_check(context, &child, check);
+    }
     let Some(number) = definition.foreign_keys.iter().position(|key| key.name == check.constraint) else {
         return Ok(None);
     };
@@ -47,6 +53,7 @@ pub(crate) fn compile_check(
     };
     let types = match check.kind {
         CheckKind::Missing => [vec![SqlType::Bytea], types_in(&definition, &key.columns)].concat(),
+        CheckKind::Twin => return Ok(None),
         CheckKind::Removed | CheckKind::Moved => types_in(&parent.definition(), &key.parent_columns),
     };
     let mut compiler = Compiler::new("", context, &[], 0)?;
@@ -69,7 +76,24 @@ pub(crate) fn compile_check(
                 None => compiler.code.make_stale(table),
             }
         }
+        CheckKind::Twin => {}
     }
+    compiler.finish_code("check", Vec::new()).map(Some)
+}
+
+fn compile_twin_check(
+    context: BindContext<'_>,
+    table: &Arc<Table>,
+    check: &DeferrableCheck,
+) -> Result<Option<Arc<Procedure>>> {
+    let definition = table.definition();
+    let named = (0u16..).zip(&definition.indexes).find(|(_, index)| index.name == check.constraint);
+    let Some((number, _)) = named.filter(|(_, index)| index.is_unique) else { return Ok(None) };
+    let mut compiler = Compiler::new("", context, &[], 0)?;
+    compiler.binder.parameter_types = vec![Some(SqlType::Bytea)];
+    let stored = compiler.binder.new_register()?;
+    let table = compiler.code.table(table)?;
+    compiler.refuse_twin(table, number, Expr::Register(stored))?;
     compiler.finish_code("check", Vec::new()).map(Some)
 }
 
@@ -116,6 +140,7 @@ impl Compiler<'_> {
             self.code.push(Instruction::NextSpooled { spool, into: first, width, end: next });
             match kind.event {
                 Event::Missing { table, number } => self.look_for_parent(&kind, table, number)?,
+                Event::Twin { table, index } => self.refuse_twin(table, index, Expr::Register(first))?,
                 Event::Removed { table, child, number } | Event::Moved { table, child, number } => {
                     match reference(self, table, (child, number)) {
                         Some(reference) => self.act(&kind, table, &reference)?,

@@ -1,6 +1,8 @@
 //! DDL: CREATE TABLE, DROP TABLE, TRUNCATE. ALTER TABLE is in `alter_table`.
 
-use hyades_types::definition::{ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName};
+use hyades_types::definition::{
+    ColumnDefinition, Deferral, IndexKind, PrimaryKey, TableDefinition, TableName,
+};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::{TEMPORARY, is_system};
 use hyades_types::value::{ArrayElement, SqlType};
@@ -16,7 +18,7 @@ use crate::answer::Response;
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::coerce::Context;
 use crate::bind::{Place, types};
-use crate::plan::{Action, Plan, SchemaCommand, WantedUnique};
+use crate::plan::{Action, Plan, SchemaCommand, WantedPrimaryKey, WantedUnique};
 use crate::statement::names::{fold, parts};
 use crate::statement::query::{self, loose_default, words_position};
 use crate::statement::{OnCommit, QualifiedName};
@@ -98,8 +100,7 @@ impl Compiler<'_> {
             );
         }
         let on_commit = on_commit(create, &definition)?;
-        let mut keys: Vec<(Option<String>, Vec<String>)> = Vec::new();
-        let (mut sequences, mut uniques) = (Vec::new(), Vec::new());
+        let (mut keys, mut sequences, mut uniques) = (Vec::new(), Vec::new(), Vec::new());
         for (number, column) in create.columns.iter().enumerate() {
             let column_name = fold(&column.name);
             if definition.column_index(&column_name).is_some() {
@@ -124,7 +125,7 @@ impl Compiler<'_> {
             }
         }
         let index = self.table_options(create)?;
-        self.set_primary_key(&mut definition, keys, index)?;
+        uniques.splice(0..0, self.set_primary_key(&mut definition, keys, index)?);
         self.created_generations(create, &mut definition)?;
         self.created_checks(create, &mut definition)?;
         let if_not_exists = create.if_not_exists;
@@ -142,13 +143,13 @@ impl Compiler<'_> {
         })
     }
 
-    /// The primary key of a new table.
+    /// The primary key of a new table; answers it if it can be deferred.
     fn set_primary_key(
         &self,
         definition: &mut TableDefinition,
-        mut keys: Vec<(Option<String>, Vec<String>)>,
+        mut keys: Vec<WantedPrimaryKey>,
         index: IndexKind,
-    ) -> Result<()> {
+    ) -> Result<Option<WantedUnique>> {
         // Points at the words PRIMARY KEY; a name before them would be the better place.
         let place_at = |error: Error, number: usize| match words_position(
             self.binder.sql,
@@ -163,16 +164,18 @@ impl Compiler<'_> {
                 format!("multiple primary keys for table \"{}\" are not allowed", definition.name.name);
             return Err(place_at(Error::input(sqlstate::INVALID_TABLE_DEFINITION, message), 1));
         }
-        if let Some((constraint, columns)) = keys.pop() {
-            let key =
-                primary_key(definition, constraint, &columns, index).map_err(|error| place_at(error, 0))?;
-            for column in &key.columns {
-                check_ordered(definition.columns[usize::from(*column)].sql_type)?;
-                definition.columns[usize::from(*column)].is_nullable = false;
-            }
-            definition.primary_key = Some(key);
+        let Some(wanted) = keys.pop() else { return Ok(None) };
+        let key = primary_key(definition, wanted.name.clone(), &wanted.columns, index)
+            .map_err(|error| place_at(error, 0))?;
+        for column in &key.columns {
+            check_ordered(definition.columns[usize::from(*column)].sql_type)?;
         }
-        Ok(())
+        definition.refuse_nulls(&key.columns);
+        if wanted.deferral != Deferral::Never {
+            return Ok(Some(WantedUnique::of_key(&wanted)));
+        }
+        definition.primary_key = Some(key);
+        Ok(None)
     }
 
     /// The name of a relation that is created. That of a temporary one is in [`TEMPORARY`], whichever schema
@@ -237,7 +240,7 @@ impl Compiler<'_> {
     pub(super) fn column_definition(
         &mut self,
         column: &ast::ColumnDef,
-        keys: &mut Vec<(Option<String>, Vec<String>)>,
+        keys: &mut Vec<WantedPrimaryKey>,
         uniques: &mut Vec<WantedUnique>,
     ) -> Result<ColumnDefinition> {
         let name = fold(&column.name);
@@ -272,7 +275,8 @@ impl Compiler<'_> {
                 }
                 ColumnOption::PrimaryKey(key) => {
                     let constraint = constraint.or_else(|| key.name.as_ref().map(fold));
-                    keys.push((constraint, vec![name.clone()]));
+                    let deferral = self.deferral(key.characteristics.as_ref())?;
+                    keys.push(WantedPrimaryKey { name: constraint, columns: vec![name.clone()], deferral });
                 }
                 ColumnOption::Unique(unique) => uniques.push(self.column_unique(unique, constraint, &name)?),
                 ColumnOption::ForeignKey(_) => {}
@@ -330,10 +334,7 @@ impl Compiler<'_> {
         Ok((!is_null).then(|| self.binder.kept_text(&expr.to_string())))
     }
 
-    pub(super) fn table_constraint(
-        &self,
-        constraint: &TableConstraint,
-    ) -> Result<(Option<String>, Vec<String>)> {
+    pub(super) fn table_constraint(&self, constraint: &TableConstraint) -> Result<WantedPrimaryKey> {
         match constraint {
             TableConstraint::PrimaryKey(key) => {
                 let columns = key
@@ -348,7 +349,8 @@ impl Compiler<'_> {
                         ),
                     })
                     .collect::<Result<Vec<String>>>()?;
-                Ok((key.name.as_ref().map(fold), columns))
+                let deferral = self.deferral(key.characteristics.as_ref())?;
+                Ok(WantedPrimaryKey { name: key.name.as_ref().map(fold), columns, deferral })
             }
             TableConstraint::UniqueUsingIndex(_) | TableConstraint::PrimaryKeyUsingIndex(_) => {
                 unsupported("constraints USING INDEX are not supported yet")

@@ -82,7 +82,9 @@ impl Compiler<'_> {
             }
             for unique in table.indexes.iter().filter(|index| index.is_constraint) {
                 let nulls = if unique.nulls_are_equal { " NULLS NOT DISTINCT" } else { "" };
-                elements.push(format!("UNIQUE{nulls} ({})", names(&mut unique.key_columns())));
+                let kind = if unique.is_primary { "PRIMARY KEY" } else { "UNIQUE" };
+                let when = unique.deferral.words();
+                elements.push(format!("{kind}{nulls} ({}){when}", names(&mut unique.key_columns())));
             }
         }
         elements

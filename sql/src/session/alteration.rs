@@ -185,13 +185,12 @@ impl Session {
         let table = Arc::clone(&alteration.table);
         self.refuse_under_views(&table, action)?;
         let changes = match action {
-            AlterAction::AddPrimaryKey { name, columns } => {
-                added_key(table.id(), &table.definition(), name.as_deref(), columns)
-            }
+            AlterAction::AddPrimaryKey(key) => self.added_primary_key(&table, key),
             AlterAction::AddUnique(unique) => self.added_unique(&table, unique),
             AlterAction::AddIndex(wanted) => self.added_index(alteration, wanted),
-            AlterAction::UseIndex { name, index, is_primary, position } => {
-                self.constraint_of_index(&table, (name.as_deref(), index, *position), *is_primary, output)
+            AlterAction::UseIndex { name, index, is_primary, deferral, position } => {
+                let named = (name.as_deref(), index.as_str(), *position);
+                self.constraint_of_index(&table, named, (*is_primary, *deferral), output)
             }
             AlterAction::AddForeignKey(foreign_key) => self.added_foreign_key(&table, foreign_key),
             AlterAction::AddCheck(wanted) => self.added_check(alteration, wanted),
@@ -305,7 +304,7 @@ pub(super) fn column_of(definition: &TableDefinition, name: &str) -> Result<u16>
 fn set_nullable(table: &Table, name: &str, is_nullable: bool) -> Result<Vec<CatalogChange>> {
     let mut definition = TableDefinition::clone(&table.definition());
     let number = column_of(&definition, name)?;
-    let is_key = definition.primary_key.as_ref().is_some_and(|key| key.columns.contains(&number));
+    let is_key = definition.declared_key().is_some_and(|(_, key)| key.contains(&number));
     let column = &mut definition.columns[usize::from(number)];
     if is_nullable && column.identity.is_some() {
         let message =
@@ -370,6 +369,15 @@ fn validated(alteration: &mut Alteration, name: &str) -> Result<Vec<CatalogChang
     Ok(vec![altered(&alteration.table, definition)])
 }
 
+pub(super) fn refuse_second_key(definition: &TableDefinition) -> Result<()> {
+    if definition.declared_key().is_none() {
+        return Ok(());
+    }
+    let message = format!("multiple primary keys for table \"{}\" are not allowed", definition.name.name);
+    Err(Error::input(sqlstate::INVALID_TABLE_DEFINITION, message))
+}
+
+/// A PRIMARY KEY by which rows are kept.
 pub(super) fn added_key(
     id: TableId,
     definition: &TableDefinition,
@@ -382,12 +390,7 @@ pub(super) fn added_key(
             format!("column \"{missing}\" of relation \"{}\" does not exist", definition.name.name),
         ));
     }
-    if definition.primary_key.is_some() {
-        return Err(Error::input(
-            sqlstate::INVALID_TABLE_DEFINITION,
-            format!("multiple primary keys for table \"{}\" are not allowed", definition.name.name),
-        ));
-    }
+    refuse_second_key(definition)?;
     let key = primary_key(definition, name.map(str::to_owned), columns, IndexKind::Ordered)?;
     for column in &key.columns {
         check_ordered(definition.columns[usize::from(*column)].sql_type)?;

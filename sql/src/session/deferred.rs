@@ -11,14 +11,16 @@ use std::sync::Arc;
 use hyades_engine::db::{Flow, Interrupt};
 use hyades_engine::procedure::frame::RowSink;
 use hyades_engine::procedure::ir::Procedure;
-use hyades_types::deferred_checks::DeferrableCheck;
-use hyades_types::definition::{Deferral, TableId};
+use hyades_engine::storage::table::Table;
+use hyades_types::deferred_checks::{CheckKind, DeferrableCheck};
+use hyades_types::definition::{Deferral, TableDefinition, TableId};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::value::Value;
 
 use super::Session;
 use super::run::unattended;
 use crate::compile::referential_events::compile_check;
+use crate::plan::{AlterAction, SchemaCommand};
 use crate::statement::QualifiedName;
 
 /// A check answers nothing.
@@ -76,6 +78,55 @@ impl Session {
         Ok(())
     }
 
+    /// 55006 of a command that changes a table for which checks wait: they know its rows by their keys, and
+    /// constraints by their names.
+    pub(super) fn refuse_pending(&self, command: &SchemaCommand) -> Result<()> {
+        if !self.environment.deferred.is_pending() {
+            return Ok(());
+        }
+        let refuse = |name: &QualifiedName, command: &str| match self.table(&self.meant(name)) {
+            Some(table) => self.refuse_pending_of(&table, command),
+            None => Ok(()),
+        };
+        match command {
+            SchemaCommand::AlterTable { table, actions, .. } => {
+                let is_harmless = |action: &AlterAction| {
+                    matches!(action, AlterAction::RenameTable(_) | AlterAction::RenameColumn { .. })
+                };
+                if actions.iter().all(is_harmless) { Ok(()) } else { refuse(table, "ALTER TABLE") }
+            }
+            SchemaCommand::CreateIndex(wanted) => refuse(&wanted.table, "CREATE INDEX"),
+            SchemaCommand::Truncate { tables, .. } => {
+                tables.iter().try_for_each(|name| refuse(name, "TRUNCATE"))
+            }
+            SchemaCommand::Drop { tables, .. } => {
+                tables.iter().try_for_each(|name| refuse(name, "DROP TABLE"))
+            }
+            SchemaCommand::RenameIndex(rename) => match self.index_named(&self.meant(&rename.index)) {
+                Some(found) => self.refuse_pending_of(&found.table, "ALTER INDEX"),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn refuse_pending_of(&self, table: &Table, command: &str) -> Result<()> {
+        let is_of_table = |check: &DeferrableCheck| match check.kind {
+            CheckKind::Missing | CheckKind::Twin => check.table == table.id(),
+            // What waits there is about the other table.
+            CheckKind::Removed | CheckKind::Moved => self.table_by_id(check.table).is_some_and(|child| {
+                let definition = child.definition();
+                definition.foreign_key(&check.constraint).is_some_and(|key| key.parent == table.id())
+            }),
+        };
+        if !self.environment.deferred.waiting().any(is_of_table) {
+            return Ok(());
+        }
+        let name = &table.definition().name.name;
+        let message = format!("cannot {command} \"{name}\" because it has pending trigger events");
+        Err(Error::input(sqlstate::OBJECT_IN_USE, message))
+    }
+
     /// SET CONSTRAINTS; no names: ALL.
     pub(super) fn set_constraints(&mut self, names: &[QualifiedName], is_deferred: bool) -> Flow<()> {
         let mut found = Vec::new();
@@ -96,31 +147,40 @@ impl Session {
 
     /// The constraints of this name that can be deferred, in the first schema that has any of that name.
     fn deferrable(&self, name: &QualifiedName, is_deferred: bool) -> Result<Vec<(TableId, String)>> {
-        let mut found = Vec::new();
-        let mut is_known = false;
-        for table in self.visible_tables() {
-            let definition = table.definition();
-            let is_meant = name.schema.as_ref().is_none_or(|schema| *schema == definition.name.schema);
-            if !is_meant || !self.shows(&definition.name) {
-                continue;
+        let path = self.search_path();
+        let schemas: Vec<&str> = match &name.schema {
+            Some(schema) => vec![path.schema(schema)],
+            None => path.searched().collect(),
+        };
+        let tables = self.visible_tables();
+        for schema in schemas {
+            let mut found = Vec::new();
+            let mut is_known = false;
+            for table in &tables {
+                let definition = table.definition();
+                if definition.name.schema != schema || !definition.has_constraint(&name.name) {
+                    continue;
+                }
+                is_known = true;
+                match deferral(&definition, &name.name) {
+                    Deferral::Never if is_deferred => return Err(not_deferrable(name)),
+                    Deferral::Never => {}
+                    _ => found.push((table.id(), name.name.clone())),
+                }
             }
-            let key = definition.foreign_key(&name.name);
-            let is_index = definition.primary_key.as_ref().is_some_and(|key| key.name == name.name)
-                || definition.index_named(&name.name).is_some_and(|index| index.is_constraint);
-            match key {
-                Some(key) if key.deferral != Deferral::Never => found.push((table.id(), name.name.clone())),
-                Some(_) if is_deferred => return Err(not_deferrable(name)),
-                None if is_index && is_deferred => return Err(not_deferrable(name)),
-                _ => {}
+            if is_known {
+                return Ok(found);
             }
-            is_known |= key.is_some() || is_index;
-        }
-        if is_known {
-            return Ok(found);
         }
         let message = format!("constraint \"{}\" does not exist", name.name);
         Err(Error::input(sqlstate::UNDEFINED_OBJECT, message))
     }
+}
+
+/// When the constraint of this name is checked.
+fn deferral(definition: &TableDefinition, name: &str) -> Deferral {
+    let of_key = definition.foreign_key(name).map(|key| key.deferral);
+    of_key.or_else(|| definition.index_named(name).map(|index| index.deferral)).unwrap_or_default()
 }
 
 fn not_deferrable(name: &QualifiedName) -> Error {

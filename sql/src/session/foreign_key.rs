@@ -46,6 +46,10 @@ fn parent_columns(parent: &TableDefinition, wanted: &WantedForeignKey) -> Result
     let key = parent.primary_key.as_ref().map(|key| &key.columns);
     if wanted.parent_columns.is_empty() {
         return key.cloned().ok_or_else(|| {
+            if parent.declared_key().is_some() {
+                let message = format!("cannot use a deferrable primary key for referenced table \"{table}\"");
+                return Error::input(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+            }
             let message = format!("there is no primary key for referenced table \"{table}\"");
             Error::input(sqlstate::UNDEFINED_OBJECT, message)
         });
@@ -62,6 +66,11 @@ fn parent_columns(parent: &TableDefinition, wanted: &WantedForeignKey) -> Result
         return Err(Error::input(sqlstate::INVALID_FOREIGN_KEY, message));
     }
     if parent.key_on(&columns).is_none() {
+        if parent.deferrable_key_on(&columns).is_some() {
+            let message =
+                format!("cannot use a deferrable unique constraint for referenced table \"{table}\"");
+            return Err(Error::input(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+        }
         let message =
             format!("there is no unique constraint matching given keys for referenced table \"{table}\"");
         return Err(Error::input(sqlstate::INVALID_FOREIGN_KEY, message));

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    CatalogChange, ColumnSource, IndexColumn, IndexDefinition, IndexKind, TableDefinition, TableId, TableName,
+    CatalogChange, ColumnSource, Deferral, IndexColumn, IndexDefinition, IndexKind, TableDefinition, TableId,
+    TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 
@@ -164,6 +165,8 @@ impl Session {
             nulls_are_equal: wanted.nulls_are_equal,
             predicate: None,
             is_constraint: false,
+            deferral: Deferral::Never,
+            is_primary: false,
             kind: wanted.kind,
         })
     }
@@ -200,11 +203,16 @@ impl Session {
         let mut distinct: Vec<(Vec<u16>, WantedUnique)> = Vec::new();
         for unique in wanted {
             let columns = unique_columns(definition, unique)?;
-            if definition.primary_key.as_ref().is_some_and(|key| key.columns == columns) {
+            let is_key = definition.primary_key.as_ref().is_some_and(|key| key.columns == columns);
+            if is_key && unique.deferral == Deferral::Never {
                 continue;
             }
+            if unique.is_primary {
+                definition.refuse_nulls(&columns);
+            }
+            let says = |unique: &WantedUnique| (unique.nulls_are_equal, unique.deferral);
             match distinct.iter_mut().find(|(known, _)| *known == columns) {
-                Some((_, known)) if known.nulls_are_equal == unique.nulls_are_equal => {
+                Some((_, known)) if says(known) == says(unique) => {
                     known.name = known.name.take().or_else(|| unique.name.clone());
                 }
                 _ => distinct.push((columns, unique.clone())),
@@ -229,7 +237,10 @@ impl Session {
         {
             return Err(duplicate_relation(name));
         }
-        let made_up = || self.made_up_index(definition, &unique.columns, "key");
+        let made_up = || match unique.is_primary {
+            true => format!("{}_pkey", definition.name.name),
+            false => self.made_up_index(definition, &unique.columns, "key"),
+        };
         Ok(IndexDefinition {
             id: self.new_table_id(&definition.name.schema),
             name: unique.name.clone().unwrap_or_else(made_up),
@@ -239,6 +250,8 @@ impl Session {
             nulls_are_equal: unique.nulls_are_equal,
             predicate: None,
             is_constraint: true,
+            deferral: unique.deferral,
+            is_primary: unique.is_primary,
             kind: IndexKind::Ordered,
         })
     }

@@ -1,7 +1,7 @@
 //! ALTER TABLE ... ADD CONSTRAINT ... USING INDEX: an index that is there becomes what a constraint says.
 //!
 //! A UNIQUE constraint is an index that says so. The primary key is no index of its own, but the way rows are
-//! kept: rows are put in its order, and the index goes.
+//! kept: rows are put in its order, and the index goes. One that can be deferred is an index that says so.
 //!
 //! Reference: transformIndexConstraint of PostgreSQL's parse_utilcmd.c, ATExecAddIndexConstraint of
 //! tablecmds.c.
@@ -9,11 +9,14 @@
 use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, IndexColumn, IndexDefinition, TableDefinition, TableName};
+use hyades_types::definition::{
+    CatalogChange, Deferral, IndexColumn, IndexDefinition, TableDefinition, TableName,
+};
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
 
-use super::alteration::{added_key, altered, duplicate_constraint};
+use super::alteration::{added_key, altered, duplicate_constraint, refuse_second_key};
 use super::{Output, Session};
+use crate::plan::{WantedPrimaryKey, WantedUnique};
 
 fn refused<T>(state: SqlState, message: String) -> Result<T> {
     Err(Error::input(state, message))
@@ -44,6 +47,31 @@ fn check_index(definition: &TableDefinition, index: &IndexDefinition) -> Result<
 }
 
 impl Session {
+    /// ALTER TABLE ... ADD PRIMARY KEY.
+    pub(super) fn added_primary_key(
+        &self,
+        table: &Arc<Table>,
+        key: &WantedPrimaryKey,
+    ) -> Result<Vec<CatalogChange>> {
+        let old = table.definition();
+        let plain = added_key(table.id(), &old, key.name.as_deref(), &key.columns)?;
+        if key.deferral == Deferral::Never {
+            return Ok(plain);
+        }
+        let mut definition = TableDefinition::clone(&old);
+        let columns: Vec<u16> = plain
+            .iter()
+            .find_map(|change| match change {
+                CatalogChange::AddPrimaryKey { primary_key, .. } => Some(primary_key.columns.clone()),
+                _ => None,
+            })
+            .unwrap_or_default();
+        definition.refuse_nulls(&columns);
+        let mut changes = if definition == *old { Vec::new() } else { vec![altered(table, definition)] };
+        changes.extend(self.added_unique(table, &WantedUnique::of_key(key))?);
+        Ok(changes)
+    }
+
     /// Where the index stands among those of the table, if a constraint can be made of it.
     fn place_of_index(&self, table: &Table, definition: &TableDefinition, index: &str) -> Result<usize> {
         let full = TableName { schema: definition.name.schema.clone(), name: index.to_owned() };
@@ -74,7 +102,7 @@ impl Session {
         &self,
         table: &Arc<Table>,
         (name, index, position): (Option<&str>, &str, Option<u32>),
-        is_primary: bool,
+        (is_primary, deferral): (bool, Deferral),
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
         let mut definition = TableDefinition::clone(&table.definition());
@@ -83,10 +111,8 @@ impl Session {
             None => error,
         })?;
         let named = |name: &str| TableName { schema: definition.name.schema.clone(), name: name.to_owned() };
-        if is_primary && definition.primary_key.is_some() {
-            let message =
-                format!("multiple primary keys for table \"{}\" are not allowed", definition.name.name);
-            return refused(sqlstate::INVALID_TABLE_DEFINITION, message);
+        if is_primary {
+            refuse_second_key(&definition)?;
         }
         let name = name.unwrap_or(index);
         if name != index {
@@ -102,7 +128,7 @@ impl Session {
             }
         }
         let id = definition.indexes[at].id;
-        if is_primary {
+        if is_primary && deferral == Deferral::Never {
             let key = definition.indexes[at].key_columns();
             let columns: Vec<String> =
                 key.map(|column| definition.columns[usize::from(column)].name.clone()).collect();
@@ -111,7 +137,12 @@ impl Session {
             changes.extend(added_key(table.id(), &definition, Some(name), &columns)?);
             return Ok(changes);
         }
-        definition.indexes[at].is_constraint = true;
+        let made = &mut definition.indexes[at];
+        (made.is_constraint, made.deferral, made.is_primary) = (true, deferral, is_primary);
+        if is_primary {
+            let key: Vec<u16> = made.key_columns().collect();
+            definition.refuse_nulls(&key);
+        }
         let mut changes = vec![altered(table, definition)];
         if name != index {
             let (table, index) = (table.id(), Some(id));

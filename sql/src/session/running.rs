@@ -128,7 +128,7 @@ impl Alteration {
     pub(super) fn forget_column(&mut self, name: &str) {
         let is_of_column = |columns: &[String]| matches!(columns, [column] if column == name);
         self.steps.retain(|step| match step {
-            AlterStep::Action(AlterAction::AddPrimaryKey { columns, .. }) => !is_of_column(columns),
+            AlterStep::Action(AlterAction::AddPrimaryKey(key)) => !is_of_column(&key.columns),
             AlterStep::Action(AlterAction::AddUnique(unique)) => !is_of_column(&unique.columns),
             AlterStep::Action(AlterAction::AddForeignKey(key)) => !is_of_column(&key.columns),
             _ => true,

@@ -36,6 +36,7 @@ impl Session {
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
         self.check_may_change(command)?;
+        self.refuse_pending(command)?;
         match command {
             SchemaCommand::Create { .. } | SchemaCommand::CreateAs { .. } => {
                 self.created_table(command, output)

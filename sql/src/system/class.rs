@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{IndexColumn, IndexKind, IndexPredicate, TableDefinition};
+use hyades_types::definition::{Deferral, IndexColumn, IndexKind, IndexPredicate, TableDefinition};
 use hyades_types::sequence::Sequence;
 
 use super::object_id::{self, Part};
@@ -40,8 +40,10 @@ pub(super) struct Index {
     pub(super) is_unique: bool,
     pub(super) nulls_are_equal: bool,
     pub(super) predicate: Option<IndexPredicate>,
-    /// Whether a constraint of its name makes it.
+    /// Whether a constraint of its name makes it,
     pub(super) is_constraint: bool,
+    /// that may be checked later.
+    pub(super) deferral: Deferral,
 }
 
 impl Index {
@@ -71,6 +73,7 @@ pub(super) fn indexes_of(table: u32, definition: &TableDefinition) -> Vec<Index>
         nulls_are_equal: false,
         predicate: None,
         is_constraint: true,
+        deferral: Deferral::Never,
     });
     let others = definition.indexes.iter().map(|index| Index {
         oid: index.id.0,
@@ -78,11 +81,12 @@ pub(super) fn indexes_of(table: u32, definition: &TableDefinition) -> Vec<Index>
         columns: index.columns.clone(),
         included: index.included.clone(),
         kind: index.kind,
-        is_primary: false,
+        is_primary: index.is_primary,
         is_unique: index.is_unique,
         nulls_are_equal: index.nulls_are_equal,
         predicate: index.predicate.clone(),
         is_constraint: index.is_constraint,
+        deferral: index.deferral,
     });
     primary.chain(others).collect()
 }

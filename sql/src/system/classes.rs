@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyades_types::access::ObjectKind;
-use hyades_types::definition::{ColumnDefinition, Identity, IndexColumn};
+use hyades_types::definition::{ColumnDefinition, Deferral, Identity, IndexColumn, IndexDefinition};
 use hyades_types::search_path;
 use hyades_types::sequence::Sequence;
 use hyades_types::value::{ArrayElement, SqlType, Value};
@@ -79,9 +79,11 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
     let (row_count, has_index, has_triggers) = match &class.kind {
         ClassKind::Table(at) => {
             let definition = &system.definitions[*at];
-            let has_keys = !definition.foreign_keys.is_empty() || !definition.referenced_by.is_empty();
+            let has_keys = !definition.foreign_keys.is_empty()
+                || !definition.referenced_by.is_empty()
+                || definition.indexes.iter().any(IndexDefinition::is_checked_later);
             let has_index = definition.primary_key.is_some() || !definition.indexes.is_empty();
-            // PostgreSQL checks foreign keys by triggers.
+            // PostgreSQL checks foreign keys, and what is checked later, by triggers.
             (system.facts.tables[*at].row_count() as f32, has_index, has_keys)
         }
         ClassKind::Index(at, _) => (system.facts.tables[*at].row_count() as f32, false, false),
@@ -262,7 +264,7 @@ pub(super) fn indexes(system: &System) -> Vec<NamedRow> {
             ("indisunique", truth(index.is_unique)),
             ("indnullsnotdistinct", truth(index.nulls_are_equal)),
             ("indisprimary", truth(index.is_primary)),
-            ("indimmediate", truth(true)),
+            ("indimmediate", truth(index.deferral == Deferral::Never)),
             ("indisvalid", truth(true)),
             ("indisready", truth(true)),
             ("indislive", truth(true)),

@@ -40,6 +40,14 @@ impl Constraint<'_> {
         }
     }
 
+    pub(super) fn deferral(&self) -> Deferral {
+        match self {
+            Constraint::Primary(_) | Constraint::Check(_) => Deferral::Never,
+            Constraint::Unique(index) => index.deferral,
+            Constraint::Foreign(key) => key.deferral,
+        }
+    }
+
     /// Columns of the table that it is on.
     pub(super) fn columns(&self) -> Vec<u16> {
         match self {
@@ -69,11 +77,12 @@ impl System {
         found
     }
 
-    /// The number of the unique index over these columns of a table.
+    /// The number of the unique index, whose values are so at any time, over these columns of a table.
     pub(super) fn unique_index(&self, table: u32, columns: &[u16]) -> u32 {
         let Some(definition) = self.definition(table) else { return 0 };
         let is_over = |index: &&Index| {
             index.is_unique
+                && index.deferral == Deferral::Never
                 && index.columns.len() == columns.len()
                 && index.columns.iter().all(|key| columns.contains(&key.column))
         };
@@ -133,22 +142,21 @@ fn constraint_row(system: &System, table: u32, own: u32, constraint: &Constraint
     let schema = system.definition(table).map_or(0, |definition| system.schema_oid(&definition.name.schema));
     let (letter, index) = match constraint {
         Constraint::Primary(key) => ("p", system.unique_index(table, &key.columns)),
-        Constraint::Unique(index) => ("u", index.id.0),
+        Constraint::Unique(index) => (if index.is_primary { "p" } else { "u" }, index.id.0),
         Constraint::Foreign(key) => ("f", system.unique_index(key.parent.0, &key.parent_columns)),
         Constraint::Check(_) => ("c", 0),
     };
     let foreign = |shown: fn(&ForeignKey) -> &'static str| {
         text(if let Constraint::Foreign(key) = constraint { shown(key) } else { " " })
     };
-    let holds =
-        |asked: fn(&ForeignKey) -> bool| truth(matches!(constraint, Constraint::Foreign(key) if asked(key)));
+    let deferral = constraint.deferral();
     let mut row = vec![
         ("oid", oid(own)),
         ("conname", text(constraint.name())),
         ("connamespace", oid(schema)),
         ("contype", text(letter)),
-        ("condeferrable", holds(|key| key.deferral != Deferral::Never)),
-        ("condeferred", holds(|key| key.deferral == Deferral::InitiallyDeferred)),
+        ("condeferrable", truth(deferral != Deferral::Never)),
+        ("condeferred", truth(deferral == Deferral::InitiallyDeferred)),
         ("convalidated", truth(!constraint.is_not_valid())),
         ("conrelid", oid(table)),
         ("conindid", oid(index)),

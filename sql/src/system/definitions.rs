@@ -1,8 +1,8 @@
 //! Objects as the SQL that would make them, in PostgreSQL's words.
 
 use hyades_types::definition::{
-    ColumnDefinition, DeclaredParallel, DeclaredVolatility, Deferral, IndexColumn, IndexKind, KeyAction,
-    ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableDefinition,
+    ColumnDefinition, DeclaredParallel, DeclaredVolatility, IndexColumn, IndexKind, KeyAction, ParameterMode,
+    Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableDefinition,
 };
 use hyades_types::search_path::PUBLIC;
 use hyades_types::system_type::SystemType;
@@ -202,7 +202,8 @@ impl System {
                     true => String::new(),
                     false => format!(" INCLUDE ({})", column_list(table, &index.included)),
                 };
-                format!("UNIQUE{nulls} ({columns}){included}")
+                let kind = if index.is_primary { "PRIMARY KEY" } else { "UNIQUE" };
+                format!("{kind}{nulls} ({columns}){included}{}", index.deferral.words())
             }
             Constraint::Check(check) => {
                 let not_valid = if check.is_not_valid { " NOT VALID" } else { "" };
@@ -226,11 +227,7 @@ impl System {
                 if !key.delete_columns.is_empty() {
                     shown.push_str(&format!(" ({})", column_list(table, &key.delete_columns)));
                 }
-                shown.push_str(match key.deferral {
-                    Deferral::Never => "",
-                    Deferral::InitiallyImmediate => " DEFERRABLE",
-                    Deferral::InitiallyDeferred => " DEFERRABLE INITIALLY DEFERRED",
-                });
+                shown.push_str(key.deferral.words());
                 if key.is_not_valid {
                     shown.push_str(" NOT VALID");
                 }

@@ -353,13 +353,14 @@ fn table_constraints(system: &System) -> Vec<NamedRow> {
     };
     let mut rows = Vec::new();
     for (_, table, constraint) in constraints(system) {
-        let (kind, deferral) = match constraint {
-            Constraint::Primary(_) => ("PRIMARY KEY", Deferral::Never),
-            Constraint::Unique(_) => ("UNIQUE", Deferral::Never),
-            Constraint::Foreign(key) => ("FOREIGN KEY", key.deferral),
-            Constraint::Check(_) => ("CHECK", Deferral::Never),
+        let kind = match constraint {
+            Constraint::Primary(_) => "PRIMARY KEY",
+            Constraint::Unique(index) if index.is_primary => "PRIMARY KEY",
+            Constraint::Unique(_) => "UNIQUE",
+            Constraint::Foreign(_) => "FOREIGN KEY",
+            Constraint::Check(_) => "CHECK",
         };
-        rows.push(row(table, constraint.name(), kind, deferral));
+        rows.push(row(table, constraint.name(), kind, constraint.deferral()));
     }
     for (table, name, _) in not_nulls(system) {
         rows.push(row(table, &name, "CHECK", Deferral::Never));

@@ -1,11 +1,14 @@
 //! Definitions of secondary indexes: which columns, in which order, and whether their values are unique.
 //!
 //! UNIQUE constraints are such indexes too. The primary key is none of them: it says where rows are kept
-//! ([`PrimaryKey`](super::PrimaryKey)).
+//! ([`PrimaryKey`](super::PrimaryKey)). But one that is DEFERRABLE is: two rows may have the same key for a
+//! while, so they are kept under numbers.
 
 use serde::{Deserialize, Serialize};
 
+use super::TableDefinition;
 use super::generation::IndexPredicate;
+use super::reference::Deferral;
 use super::relation::{IndexKind, TableId};
 
 /// What CREATE INDEX says, or a UNIQUE constraint.
@@ -30,6 +33,12 @@ pub struct IndexDefinition {
     /// It belongs to a UNIQUE constraint of the same name.
     #[serde(default)]
     pub is_constraint: bool,
+    /// When that constraint is checked: its rows may have the same values until then.
+    #[serde(default, skip_serializing_if = "super::is_default")]
+    pub deferral: Deferral,
+    /// The constraint is the table's PRIMARY KEY, and can be deferred.
+    #[serde(default, skip_serializing_if = "super::is_default")]
+    pub is_primary: bool,
     /// As USING says. Either is kept in order; one that was declared as a hash only serves equality.
     #[serde(default)]
     pub kind: IndexKind,
@@ -58,8 +67,45 @@ impl IndexDefinition {
         self.columns.iter().map(|key| key.column)
     }
 
+    /// Whether no two rows have the same values at any time.
+    pub fn is_always_unique(&self) -> bool {
+        self.is_unique && self.deferral == Deferral::Never
+    }
+
+    /// Whether two rows may have the same values for a while, but not for good.
+    pub fn is_checked_later(&self) -> bool {
+        self.is_unique && self.deferral != Deferral::Never
+    }
+
     /// Whether it orders by this column.
     pub fn has_column(&self, column: u16) -> bool {
         self.key_columns().any(|key| key == column)
+    }
+}
+
+impl TableDefinition {
+    /// What its PRIMARY KEY is called and on, whether or not rows are kept by it.
+    pub fn declared_key(&self) -> Option<(&str, Vec<u16>)> {
+        let kept_by = self.primary_key.as_ref().map(|key| (key.name.as_str(), key.columns.clone()));
+        kept_by.or_else(|| {
+            let index = self.indexes.iter().find(|index| index.is_primary)?;
+            Some((index.name.as_str(), index.key_columns().collect()))
+        })
+    }
+
+    /// The columns of a primary key take no NULL.
+    pub fn refuse_nulls(&mut self, key: &[u16]) {
+        for column in key {
+            self.columns[usize::from(*column)].is_nullable = false;
+        }
+    }
+
+    /// The place of an index on just these columns, in whatever order, whose constraint is checked later.
+    pub fn deferrable_key_on(&self, columns: &[u16]) -> Option<u16> {
+        let is_on = |index: &IndexDefinition| {
+            index.columns.len() == columns.len() && columns.iter().all(|column| index.has_column(*column))
+        };
+        let mut indexes = (0u16..).zip(&self.indexes);
+        indexes.find(|(_, index)| index.is_checked_later() && is_on(index)).map(|(number, _)| number)
     }
 }

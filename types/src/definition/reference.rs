@@ -34,6 +34,17 @@ pub enum Deferral {
     InitiallyDeferred,
 }
 
+impl Deferral {
+    /// What stands behind a constraint that is checked then.
+    pub fn words(self) -> &'static str {
+        match self {
+            Deferral::Never => "",
+            Deferral::InitiallyImmediate => " DEFERRABLE",
+            Deferral::InitiallyDeferred => " DEFERRABLE INITIALLY DEFERRED",
+        }
+    }
+}
+
 /// How a value of a referencing column is compared with one of the column that it references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyComparison {

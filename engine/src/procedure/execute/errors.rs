@@ -43,11 +43,12 @@ impl<T: Access> Run<'_, T> {
 
     fn raise_violation(&self, violation: &Violation) -> Flow<Next> {
         let detail = evaluate(&violation.detail, &self.context())?;
-        Err(Error::input(SqlState(violation.state), &violation.message)
-            .with_detail(detail.as_str().unwrap_or_default())
-            .with_table(&violation.table)
-            .with_constraint(&violation.constraint)
-            .into())
+        let error = Error::input(SqlState(violation.state), &violation.message);
+        let error = match detail.as_str() {
+            Some(detail) => error.with_detail(detail),
+            None => error,
+        };
+        Err(error.with_table(&violation.table).with_constraint(&violation.constraint).into())
     }
 
     #[inline(never)]

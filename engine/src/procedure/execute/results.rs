@@ -111,13 +111,10 @@ impl<T: Access> Run<'_, T> {
     }
 
     #[inline(never)]
-    pub(crate) fn read_spool(
-        &mut self,
-        spool: SpoolSlot,
-        position: Register,
-        (into, width): (Register, u16),
-        end: Label,
-    ) -> Flow<Next> {
+    pub(crate) fn read_spool(&mut self, instruction: &Instruction) -> Flow<Next> {
+        let Instruction::ReadSpool { spool, position, into, width, end } = *instruction else {
+            return Ok(Next::Following);
+        };
         let number = self.frame.registers[usize::from(position)].as_i64().unwrap_or(0);
         let number = usize::try_from(number).unwrap_or(0);
         let spool = &mut self.frame.spools[usize::from(spool)];

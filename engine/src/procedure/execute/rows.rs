@@ -12,7 +12,7 @@ use crate::procedure::ir::{
     ScanRange, Strength, TableIndex, TableReference,
 };
 use crate::storage::row::RowPatch;
-use crate::txn::{Access, Chosen, Duplicate, Flow, Found, Insertion, Interrupt, RowInPlace};
+use crate::txn::{Access, Chosen, Duplicate, Flow, Found, Insertion, Interrupt, NewRow, RowInPlace};
 use hyades_types::error::{Error, sqlstate};
 use hyades_types::value::Value;
 
@@ -226,6 +226,33 @@ impl<'r, T: Access> Run<'r, T> {
         match self.insert_row(reference, values, row, None)? {
             Insertion::Done => Ok(Next::Following),
             Insertion::Duplicate(duplicate) => Err(self.duplicate_key(reference, row, duplicate)),
+        }
+    }
+
+    /// What constraints ask for that are checked later: whether they are, and whether other rows have the
+    /// values of one in a unique index.
+    #[inline(never)]
+    pub(crate) fn later_check(&mut self, procedure: &Procedure, instruction: &Instruction) -> Flow<Next> {
+        if let Instruction::Defer { check, values, immediate } = instruction {
+            return self.defer(check, values, *immediate);
+        }
+        let (Instruction::SkipUnlessTwin { table, row, index, .. }
+        | Instruction::RefuseTwin { table, row, index }) = instruction
+        else {
+            return Ok(Next::Following);
+        };
+        let (reference, slot) = (procedure.table(*table), usize::from(*row));
+        let in_place = self.rows_in_place.get(slot).copied().flatten();
+        let buffer = &self.frame.rows[slot];
+        let bytes = in_place.map_or(buffer.bytes.as_slice(), |row| row.bytes);
+        let looked_at = NewRow::new(&buffer.key, bytes);
+        if let Instruction::SkipUnlessTwin { alone, .. } = instruction {
+            let may_have = self.transaction.may_have_twin(&reference.table, *index, looked_at);
+            return Ok(if may_have { Next::Following } else { Next::Label(*alone) });
+        }
+        match self.transaction.find_twin(&reference.table, *index, looked_at)? {
+            None => Ok(Next::Following),
+            Some(duplicate) => Err(access::duplicate_key(reference, duplicate, bytes).into()),
         }
     }
 

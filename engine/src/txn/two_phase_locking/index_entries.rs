@@ -20,6 +20,11 @@
 //!
 //! Whoever changes values of a unique index therefore needs the row's strongest lock, as for its key.
 //!
+//! *Constraints that are checked later.* The values are locked when the row gets them, as always, so of two
+//! transactions that want the same the second waits; only the search comes later, when the statement or the
+//! transaction is done, and is the same. It can be left out where no entry leads to another row that may have
+//! the values: others cannot give them to one, and whatever this transaction does is asked about by itself.
+//!
 //! *Dependencies.* A search that finds nothing follows whoever has written the rows that it passes, and the
 //! rest is below the floor: an entry is taken out only when everybody who touched its row and its gap is. The
 //! traces of those who have looked for values, and are logged as commands, stand at the locked values.
@@ -143,7 +148,9 @@ impl<P: Protocol> LockingTransaction<P> {
             {
                 self.lock(Resource::row(table.id(), new.key), LockMode::Write)?;
             }
-            if let Some(duplicate) = self.find_duplicate(table, Some(number), new, guard)? {
+            if index.definition().is_checked_later() {
+                self.lock_values(table, index, new.row, guard)?;
+            } else if let Some(duplicate) = self.find_duplicate(table, Some(number), new, guard)? {
                 return Ok(Some(duplicate));
             }
             added.extend_from_slice(entry);
@@ -166,20 +173,8 @@ impl<P: Protocol> LockingTransaction<P> {
         new: NewRow<'_>,
         guard: &Guard,
     ) -> Flow<Option<Duplicate>> {
-        let state = table.state(guard);
-        let Some(index) = secondary(state, number) else { return Ok(None) };
-        if !index.definition().is_unique {
-            return Ok(None);
-        }
-        let mut columns = Vec::with_capacity(ENTRY_BYTES);
-        let has_null = index.append_columns(state.layout(), new.row, &mut columns);
-        if !index.is_exclusive(has_null) {
-            return Ok(None);
-        }
-        let skips_waiting = mutant::is_active(Mutant::UniqueCheckSkipsWaiting);
-        if !skips_waiting && self.locks_rows(table, Intent::newest(Strength::Write)) {
-            self.lock(Resource::value(index.definition().id, &columns), LockMode::Write)?;
-        }
+        let Some(index) = secondary(table.state(guard), number) else { return Ok(None) };
+        let Some(columns) = self.lock_values(table, index, new.row, guard)? else { return Ok(None) };
         for other in index.rows_with(&columns, guard) {
             if other == new.key || Some(other.as_slice()) == new.moved_from {
                 continue;
@@ -190,6 +185,57 @@ impl<P: Protocol> LockingTransaction<P> {
             }
         }
         Ok(None)
+    }
+
+    /// Locks the values that a row is to have in a unique index; answers them, unless other rows may have
+    /// them too.
+    fn lock_values(
+        &mut self,
+        table: &Arc<Table>,
+        index: &SecondaryIndex,
+        row: &[u8],
+        guard: &Guard,
+    ) -> Flow<Option<Vec<u8>>> {
+        if !index.definition().is_unique {
+            return Ok(None);
+        }
+        let mut columns = Vec::with_capacity(ENTRY_BYTES);
+        let has_null = index.append_columns(table.state(guard).layout(), row, &mut columns);
+        if !index.is_exclusive(has_null) {
+            return Ok(None);
+        }
+        let skips_waiting = mutant::is_active(Mutant::UniqueCheckSkipsWaiting);
+        if !skips_waiting && self.locks_rows(table, Intent::newest(Strength::Write)) {
+            self.lock(Resource::value(index.definition().id, &columns), LockMode::Write)?;
+        }
+        Ok(Some(columns))
+    }
+
+    /// See [`crate::txn::Access::may_have_twin`]. The values are locked.
+    pub(super) fn is_perhaps_a_twin(
+        &mut self,
+        table: &Arc<Table>,
+        number: u16,
+        written: NewRow<'_>,
+        guard: &Guard,
+    ) -> bool {
+        let state = table.state(guard);
+        let Some(index) = secondary(state, Some(number)) else { return false };
+        let mut columns = Vec::with_capacity(ENTRY_BYTES);
+        let has_null = index.append_columns(state.layout(), written.row, &mut columns);
+        if !index.is_exclusive(has_null) {
+            return false;
+        }
+        let others = index.rows_with(&columns, guard).into_iter().filter(|other| other != written.key);
+        let mut row = Vec::new();
+        for record in others.filter_map(|other| find_record(table, &other, guard)) {
+            match self.read_settled(record, &mut row, guard) {
+                Some(false) => {}
+                Some(true) if !has_columns(index, state, &row, &columns) => {}
+                _ => return true,
+            }
+        }
+        false
     }
 
     /// The record under `key`, if its row has these columns for good, as far as this transaction is
@@ -204,17 +250,8 @@ impl<P: Protocol> LockingTransaction<P> {
         let Some(record) = find_record(table, key, guard) else { return Ok(None) };
         let state = table.state(guard);
         let mut row = Vec::new();
-        let has_columns = |row: &[u8]| {
-            let mut its_columns = Vec::new();
-            index.append_columns(state.layout(), row, &mut its_columns);
-            its_columns == columns
-        };
-        let settled = {
-            let Self { history, shared, dependencies, .. } = self;
-            let follow = |mark: &[_]| shared.protocol.follow(mark, dependencies);
-            shared.histories.read_settled(record, history, &mut row, follow, guard)
-        };
-        match settled {
+        let has_columns = |row: &[u8]| has_columns(index, state, row, columns);
+        match self.read_settled(record, &mut row, guard) {
             Some(is_there) if !is_there || !has_columns(&row) => return Ok(None),
             Some(_) if self.isolation.reads_at_snapshot() => return Ok(Some(record)),
             None if mutant::is_active(Mutant::UniqueCheckSkipsWaiting) => return Ok(None),
@@ -228,6 +265,13 @@ impl<P: Protocol> LockingTransaction<P> {
         self.follow_writer(record, guard);
         let (_, is_there) = record.copy_newest(&mut row, guard);
         Ok((is_there && has_columns(&row)).then_some(record))
+    }
+
+    /// Whether a row is in the record as far as nobody else is changing it, and which; follows its writer.
+    fn read_settled(&mut self, record: &Record, row: &mut Vec<u8>, guard: &Guard) -> Option<bool> {
+        let Self { history, shared, dependencies, .. } = self;
+        let follow = |mark: &[_]| shared.protocol.follow(mark, dependencies);
+        shared.histories.read_settled(record, history, row, follow, guard)
     }
 
     /// Puts one entry into an index, unless it is there.
@@ -333,6 +377,13 @@ impl<P: Protocol> LockingTransaction<P> {
         });
         debug_assert!(added.is_ok(), "nothing here fails");
     }
+}
+
+/// Whether a row has these columns in an index.
+fn has_columns(index: &SecondaryIndex, state: &TableState, row: &[u8], columns: &[u8]) -> bool {
+    let mut its_columns = Vec::with_capacity(columns.len());
+    index.append_columns(state.layout(), row, &mut its_columns);
+    its_columns == columns
 }
 
 /// Whether the row under the key that an entry leads to, which is locked, needs the entry: it has these

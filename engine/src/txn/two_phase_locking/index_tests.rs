@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use crossbeam_epoch as epoch;
 use hyades_types::definition::{
-    CatalogChange, ColumnDefinition, IndexColumn, IndexDefinition, IndexKind, PrimaryKey, TableDefinition,
-    TableId, TableName,
+    CatalogChange, ColumnDefinition, Deferral, IndexColumn, IndexDefinition, IndexKind, PrimaryKey,
+    TableDefinition, TableId, TableName,
 };
 use hyades_types::error::{Abort, Error, sqlstate};
 use hyades_types::value::{SqlType, Value};
@@ -39,6 +39,8 @@ fn index(id: u32, is_unique: bool) -> IndexDefinition {
         nulls_are_equal: false,
         predicate: None,
         is_constraint: false,
+        deferral: Deferral::Never,
+        is_primary: false,
         kind: IndexKind::Ordered,
     }
 }

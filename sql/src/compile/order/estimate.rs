@@ -245,7 +245,7 @@ fn is_unique(definition: &TableDefinition, column: u16) -> bool {
     let is_key = definition.primary_key.as_ref().is_some_and(|key| key.columns == [column]);
     is_key
         || definition.indexes.iter().any(|index| {
-            index.is_unique
+            index.is_always_unique()
                 && index.predicate.is_none()
                 && matches!(index.columns.as_slice(), [only] if only.column == column)
         })
