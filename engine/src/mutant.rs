@@ -77,6 +77,8 @@ pub enum Mutant {
     EntryNotRechecked,
     /// Whoever puts values into a unique index does not wait for others who do the same, or take them away.
     UniqueCheckSkipsWaiting,
+    /// Where values are checked later, a row that somebody is taking them away from needs no check.
+    ChangingTwinForgotten,
     /// A log record does not tell which numbers its transaction drew.
     DrawsUnlogged,
     /// A checkpoint does not wait for those who commit in the phase that it ends (pitfall 27).

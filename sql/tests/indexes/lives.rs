@@ -13,12 +13,12 @@ use hyades::engine::storage::catalog::Catalog;
 use hyades::types::error::sqlstate;
 use hyades::{Config, Connection, Database, Result, Value};
 use hyades_sim::disk::SimulatedDisk;
+use rand::SeedableRng;
 use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
+
+use crate::scripts::{Script, TOLD};
 
 const SESSIONS: i32 = 3;
-/// Few, so that the sessions meet.
-const VALUES: i32 = 12;
 
 pub(crate) fn config(disk: &SimulatedDisk, protocol: ProtocolKind) -> Config {
     Config {
@@ -31,34 +31,6 @@ pub(crate) fn config(disk: &SimulatedDisk, protocol: ProtocolKind) -> Config {
     }
 }
 
-const SETUP: [&str; 5] = [
-    "create table t (id int primary key, a int unique, b int, c text)",
-    "create index t_b on t (b desc, c)",
-    "create table told (id int primary key, note text unique)",
-    "create procedure take(k int, v int) language plpgsql as $$ declare n int; m int; begin \
-       select count(*), sum(id) into n, m from t where b >= v and b < v + 4; \
-       insert into t values (k, v, n, 'c' || v) on conflict (a) do update set b = t.b + 1, c = 'u' || n; \
-       insert into told values (k, k || ':' || n || ':' || coalesce(m, 0)); end $$",
-    "create procedure give(k int, v int) language plpgsql as $$ declare r int; begin \
-       begin update t set a = v + 1 where a = v returning id into r; \
-       exception when unique_violation then delete from t where a = v returning id into r; end; \
-       update t set b = v where b = v + 2 and c > 'u'; \
-       insert into told values (k, k || ' ' || coalesce(r, -1)); end $$",
-];
-
-/// What one session does next, as a statement.
-fn statement(random: &mut StdRng, number: i32) -> String {
-    let v = random.random_range(0..VALUES);
-    match random.random_range(0..9) {
-        0..3 => format!("call take({number}, {v})"),
-        3..5 => format!("call give({number}, {v})"),
-        5 => format!("insert into t values ({number}, {v}, {v}, 'data')"),
-        6 => format!("update t set a = null, b = {v} where a = {v}"),
-        7 => format!("update t set a = {v}, id = {number} where b = {v} and c < 'e'"),
-        _ => format!("delete from t where b between {v} and {}", v + 2),
-    }
-}
-
 /// Whether somebody else has the value, or is in the way: nothing was changed.
 fn is_refused(error: &hyades::Error) -> bool {
     let refusals = [sqlstate::UNIQUE_VIOLATION, sqlstate::DEADLOCK_DETECTED, sqlstate::SERIALIZATION_FAILURE];
@@ -67,15 +39,26 @@ fn is_refused(error: &hyades::Error) -> bool {
 
 /// Runs statements until it fails or has done enough; answers the numbers of the calls that were
 /// acknowledged.
-fn live(connection: &mut Connection, session: i32, seed: u64) -> std::result::Result<Vec<i32>, String> {
+fn live(
+    connection: &mut Connection,
+    script: &Script,
+    session: i32,
+    seed: u64,
+) -> std::result::Result<Vec<i32>, String> {
     let mut random = StdRng::seed_from_u64(seed + session as u64);
     let mut told = Vec::new();
     for round in 0..60 {
         let number = (round * SESSIONS + session) * 10 + 1;
-        let sql = statement(&mut random, number);
-        match connection.execute(&sql, &[]) {
-            Ok(_) if sql.starts_with("call") => told.push(number),
-            Ok(_) => {}
+        let statements = (script.next)(&mut random, number);
+        let done = match statements.as_slice() {
+            [one] => connection.execute(one, &[]).map(drop),
+            several => connection.transaction(|transaction| {
+                several.iter().try_for_each(|sql| transaction.execute(sql, &[]).map(drop))
+            }),
+        };
+        match done {
+            Ok(()) if statements[0].starts_with("call") => told.push(number),
+            Ok(()) => {}
             Err(error) if is_refused(&error) => {}
             Err(_) => break,
         }
@@ -124,6 +107,7 @@ fn recovered(disk: &SimulatedDisk, config: Config) -> std::result::Result<u64, S
 
 /// Loses power at this operation of the disk behind the setup, or when all is done; says what is wrong.
 pub(crate) fn lose_power(
+    script: &Script,
     protocol: ProtocolKind,
     logging: &str,
     seed: u64,
@@ -132,7 +116,7 @@ pub(crate) fn lose_power(
     let disk = SimulatedDisk::new(seed);
     let database = Database::open(config(&disk, protocol)).map_err(|error| error.to_string())?;
     let mut first = database.connect().map_err(|error| error.to_string())?;
-    for sql in SETUP {
+    for sql in [TOLD].iter().chain(script.setup) {
         first.execute(sql, &[]).map_err(|error| format!("{sql}: {error}"))?;
     }
     if let Some(operation) = operation {
@@ -147,7 +131,7 @@ pub(crate) fn lose_power(
                     if connection.execute(&format!("set hyades.logging = {logging}"), &[]).is_err() {
                         return Ok(Vec::new());
                     }
-                    live(&mut connection, session, seed * 10)
+                    live(&mut connection, script, session, seed * 10)
                 })
             })
             .collect();

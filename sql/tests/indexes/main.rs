@@ -3,6 +3,7 @@
 
 mod answers;
 mod lives;
+mod scripts;
 
 use std::sync::Arc;
 
@@ -14,19 +15,48 @@ use hyades::engine::storage::catalog::Catalog;
 use hyades_sim::disk::SimulatedDisk;
 
 use lives::{config, lose_power};
+use scripts::{AT_ONCE, LATER, LATER_KEYS, Script, TOLD};
 
 const PROTOCOLS: [ProtocolKind; 2] = [ProtocolKind::Taurus, ProtocolKind::Serial];
 
 #[test]
 fn what_is_recovered_is_found_by_indexes_and_unique() {
+    lose_power_often(&AT_ONCE);
+}
+
+#[test]
+fn what_is_recovered_is_unique_where_that_is_checked_later() {
+    lose_power_often(&LATER);
+    lose_power_often(&LATER_KEYS);
+}
+
+/// So the lives above have both in the mix.
+#[test]
+fn calls_that_may_defer_a_check_are_data() {
+    let disk = SimulatedDisk::new(1);
+    let database = Database::open(config(&disk, ProtocolKind::Taurus)).expect("an empty disk");
+    let mut connection = database.connect().expect("a connection");
+    connection.execute("set hyades.logging = command", &[]).expect("it can be set");
+    for sql in [TOLD].iter().chain(LATER.setup) {
+        connection.execute(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    let data = "data (it changes rows with constraints that can be deferred)";
+    for (call, expected) in [("look", "command"), ("give", "command"), ("take", data)] {
+        let rows = connection.query(&format!("explain call {call}(1, 1)"), &[]).expect("an explanation");
+        let text = format!("{rows:?}");
+        assert!(text.contains(&format!("Logging: {expected}")), "{call}: {text}");
+    }
+}
+
+fn lose_power_often(script: &Script) {
     for protocol in PROTOCOLS {
         for logging in ["command", "data"] {
             for operation in (0..80).step_by(13) {
-                lose_power(protocol, logging, operation + 1, Some(operation)).unwrap_or_else(|wrong| {
-                    panic!("{protocol:?}, {logging}, power lost at operation {operation}: {wrong}")
-                });
+                lose_power(script, protocol, logging, operation + 1, Some(operation)).unwrap_or_else(
+                    |wrong| panic!("{protocol:?}, {logging}, power lost at operation {operation}: {wrong}"),
+                );
             }
-            lose_power(protocol, logging, 99, None)
+            lose_power(script, protocol, logging, 99, None)
                 .unwrap_or_else(|wrong| panic!("{protocol:?}, {logging}: {wrong}"));
         }
     }

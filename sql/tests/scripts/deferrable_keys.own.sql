@@ -1,0 +1,22 @@
+-- How keys that can be deferred are used, and what is refused of them here.
+create table t (id int primary key, a int unique deferrable initially deferred, b int);
+create table k (id int primary key deferrable, b int);
+insert into t select i, i, i from generate_series(1, 4) i;
+insert into k select i, i from generate_series(1, 4) i;
+explain select * from t where a = 3;
+explain select * from k where id = 3;
+explain select * from k order by id;
+explain select * from k order by id, b;
+explain update t set a = 7 where a = 3;
+explain insert into k values (9, 9);
+begin;
+declare c cursor for select * from k;
+fetch c;
+delete from k where current of c;
+rollback;
+begin;
+insert into t values (5, 1, 1);
+alter table t rename constraint t_a_key to renamed;
+rollback;
+insert into t values (1, 9, 9) on conflict do nothing;
+insert into t values (6, 4, 4);
