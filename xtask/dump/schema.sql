@@ -104,6 +104,15 @@ CREATE TABLE sales.items (
 INSERT INTO sales.items VALUES (1, 1, 'pen', 2), (1, 2, 'paper', 500), (2, 1, 'ink', 1);
 ALTER TABLE sales.items ADD CONSTRAINT amount_is_small CHECK (amount < 100) NOT VALID;
 
+CREATE TABLE sales.shelves (
+    shelf integer CONSTRAINT shelves_pkey PRIMARY KEY DEFERRABLE,
+    product text CONSTRAINT one_shelf UNIQUE DEFERRABLE INITIALLY DEFERRED,
+    room integer,
+    CONSTRAINT shelves_room_key UNIQUE NULLS NOT DISTINCT (room, shelf) INITIALLY DEFERRED
+);
+INSERT INTO sales.shelves VALUES (2, 'pen', 1), (1, 'ink', NULL);
+UPDATE sales.shelves SET shelf = 3 - shelf;
+
 CREATE TABLE "Odd Schema"."Mixed Case" (
     "Key" integer PRIMARY KEY,
     "select" text,
