@@ -13,7 +13,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use hyades_types::access::{Access, RoleId};
-use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, TableId, TableName};
+use hyades_types::definition::{
+    CatalogChange, IndexDefinition, RoutineId, SequenceId, TableDefinition, TableId, TableName,
+};
 use hyades_types::environment::Environment;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::memory::Limits;
@@ -48,6 +50,7 @@ use crate::txn::{Caretaker, Control, Rest, Transaction};
 mod call;
 mod copy;
 mod names;
+mod schema_work;
 mod statistics;
 mod unlogged_draws;
 
@@ -163,8 +166,18 @@ pub trait Work: Send {
 pub trait Schema {
     /// Changes the schema inside the transaction.
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()>;
+    /// CREATE INDEX, while others write the table, whose definition must still be the one that the caller has
+    /// looked at. The transaction is to do nothing else, and commit.
+    fn build_index(
+        &mut self,
+        table: &Arc<Table>,
+        planned: &Arc<TableDefinition>,
+        index: &IndexDefinition,
+    ) -> Flow<()>;
     /// Locks a whole table, for bulk loads: row locks are then skipped.
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;
+    /// The same as the first thing of a transaction; while it waits, others may come to the table.
+    fn lock_table_patiently(&mut self, table: &Arc<Table>) -> Flow<()>;
     /// LOCK TABLE; unless it `waits`, it fails (55P03) where it would have to.
     fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()>;
     /// Keeps everybody from making, moving and dropping anything in a schema.
@@ -683,115 +696,5 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         self.transaction.rollback(&token);
         self.is_open = false;
         self.protocol.durability(&self.watch, &token)
-    }
-}
-
-impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
-    fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
-        self.log_as_data();
-        self.transaction.change_catalog(change)
-    }
-
-    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
-        self.log_as_data();
-        self.transaction.lock_table(table)
-    }
-
-    fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()> {
-        self.log_as_data();
-        self.transaction.lock_table_by_command(table, lock, waits)
-    }
-
-    fn lock_access(&mut self) -> Flow<()> {
-        self.log_as_data();
-        self.transaction.lock_access()
-    }
-
-    fn new_role_id(&self) -> RoleId {
-        self.transaction.new_role_id()
-    }
-
-    fn lock_schema(&mut self, name: &str) -> Flow<()> {
-        self.transaction.lock_schema(name)
-    }
-
-    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
-        self.transaction.table(name)
-    }
-
-    fn tables(&self) -> Vec<Arc<Table>> {
-        self.transaction.tables()
-    }
-
-    fn routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
-        self.transaction.routine(id)
-    }
-
-    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
-        self.transaction.routines_named(name)
-    }
-
-    fn routines(&self) -> Vec<Arc<Routine>> {
-        self.transaction.routines()
-    }
-
-    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
-        routine.procedure(self.compiler.as_deref(), &self.transaction)
-    }
-
-    fn would_run(&self, routine: &Routine, procedure: &Procedure) -> bool {
-        routine.would_run(procedure, &self.transaction)
-    }
-
-    fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice {
-        match self.procedure(routine) {
-            Ok(procedure) => choose(logging, P::LOGS_COMMANDS, &procedure),
-            Err(error) => LoggingChoice::Data(error.to_string().into()),
-        }
-    }
-
-    fn catalog_view(&self) -> &dyn CatalogView {
-        &self.transaction
-    }
-
-    fn new_table_id(&self) -> TableId {
-        self.transaction.new_table_id()
-    }
-
-    fn new_temporary_table_id(&self) -> TableId {
-        self.transaction.new_temporary_table_id()
-    }
-
-    fn new_temporary_sequence_id(&self) -> SequenceId {
-        self.transaction.new_temporary_sequence_id()
-    }
-
-    fn set_temporary_schema(&mut self, schema: &str) {
-        self.transaction.set_temporary_schema(schema);
-    }
-
-    fn forget_temporaries(&mut self) {
-        assert!(!self.is_open, "temporary relations outlive every transaction");
-        self.transaction.forget_temporaries();
-    }
-
-    fn new_routine_id(&self) -> RoutineId {
-        self.transaction.new_routine_id()
-    }
-
-    fn sequences(&self) -> Vec<Arc<Sequence>> {
-        self.transaction.sequences()
-    }
-
-    fn new_sequence_id(&self) -> SequenceId {
-        self.transaction.new_sequence_id()
-    }
-
-    fn types(&self) -> Vec<Arc<StoredType>> {
-        self.transaction.types()
-    }
-
-    fn new_type_ids(&self) -> (u32, u32) {
-        self.transaction.new_type_ids()
     }
 }

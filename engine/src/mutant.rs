@@ -91,6 +91,8 @@ pub enum Mutant {
     CheckpointedReplayed,
     /// A key that has left its index leaves no note for the next checkpoint.
     RemovalsUnnoted,
+    /// Whoever builds an index beside writers does not wait for those who do not know of it.
+    BuilderWaitsForNobody,
 }
 
 #[cfg(any(test, feature = "mutants"))]

@@ -6,7 +6,7 @@
 //! * `ordered_index`, `hash_index`: the two structures; `primary_index`: either of them behind key bytes;
 //!   `scan_batch`: what a scan carries from step to step; `prefetch`: a hint to the processor; `range_notes`:
 //!   where keys have left it since a checkpoint;
-//! * `secondary_index`: from other columns to the keys of rows;
+//! * `secondary_index`: from other columns to the keys of rows; `unfinished_index`: one that is being built;
 //! * `table`: a table and its exchangeable state; `stored_routine`: a stored procedure or function;
 //!   `catalog`: the set of all of them, and schema changes.
 
@@ -27,4 +27,5 @@ pub mod secondary_index;
 pub mod stored_routine;
 pub mod stored_type;
 pub mod table;
+pub(crate) mod unfinished_index;
 mod versions;

@@ -18,7 +18,9 @@ use std::sync::Arc;
 
 use crossbeam_epoch::Guard;
 use hyades_types::access::RoleId;
-use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, TableId};
+use hyades_types::definition::{
+    CatalogChange, IndexDefinition, RoutineId, SequenceId, TableDefinition, TableId,
+};
 use hyades_types::sequence::{Draw, OwnSequence, Sequence};
 
 use crate::config::Config;
@@ -602,6 +604,9 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
 
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;
 
+    /// The same; while it waits, others may come to the table.
+    fn lock_table_patiently(&mut self, table: &Arc<Table>) -> Flow<()>;
+
     /// LOCK TABLE; unless it `waits`, it fails (55P03) where it would have to.
     fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()>;
 
@@ -614,6 +619,15 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
     fn new_role_id(&self) -> RoleId;
 
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()>;
+
+    /// Builds an index while others write the table; its definition must still be the one that the caller
+    /// has looked at. Nothing else may have happened in the transaction, which is to commit.
+    fn build_index(
+        &mut self,
+        table: &Arc<Table>,
+        planned: &Arc<TableDefinition>,
+        index: &IndexDefinition,
+    ) -> Flow<()>;
 
     /// All tables as this transaction sees them.
     fn tables(&self) -> Vec<Arc<Table>>;

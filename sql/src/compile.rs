@@ -242,7 +242,7 @@ impl<'a> Compiler<'a> {
             Statement::CreateIndex(create) => self.create_index(create),
             Statement::DropIndex(drop) => self.drop_index(drop),
             Statement::RenameIndex(rename) => Ok(self.rename_index(rename)),
-            Statement::ReindexIndex(name) => Ok(self.reindex(name)),
+            Statement::ReindexIndex(name, is_concurrent) => Ok(self.reindex(name, *is_concurrent)),
             Statement::Call => self.call(self.binder.sql),
             other => self.utility(other),
         }

@@ -157,7 +157,8 @@ pub(crate) enum SchemaCommand {
     DropIndex(DropIndex),
     RenameIndex(RenameIndex),
     /// Of an index.
-    Reindex(QualifiedName),
+    /// Whether CONCURRENTLY.
+    Reindex(QualifiedName, bool),
     AlterTable {
         table: QualifiedName,
         if_exists: bool,

@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::definition::IndexDefinition;
+use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::key;
 use hyades_types::key::KeyLayout;
 use hyades_types::memory;
@@ -249,7 +250,7 @@ pub(super) fn patch_scalars(
     set.iter().all(|(column, value)| {
         reference.layout.is_scalar(*column)
             && !key.contains(column)
-            && !reference.definition.indexes.iter().any(|index| index.has_column(*column))
+            && !reference.indexes().any(|index| index.has_column(*column))
             && scalar(value, places)
                 .is_some_and(|scalar| reference.layout.patch_scalar(old, *column, scalar, patch))
     })
@@ -264,7 +265,7 @@ pub(super) fn moves_row(reference: &TableReference, set: &[(u16, Value)]) -> boo
 /// Whether setting these columns may give the row other places in secondary indexes.
 pub(super) fn moves_entries(reference: &TableReference, set: &[(u16, Value)]) -> bool {
     let is_set = |column: u16| set.iter().any(|(set, _)| *set == column);
-    reference.definition.indexes.iter().any(|index| index.key_columns().any(is_set))
+    reference.indexes().any(|index| index.key_columns().any(is_set))
 }
 
 /// Refuses values that their columns cannot hold, and NULL for columns that take none.
@@ -396,7 +397,10 @@ pub(super) fn duplicate_key(reference: &TableReference, duplicate: Duplicate, ro
     let definition = &reference.definition;
     let (constraint, columns): (&str, Vec<u16>) = match (duplicate.index, &definition.primary_key) {
         (Some(index), _) => {
-            let index = &definition.indexes[usize::from(index)];
+            // It has come since the procedure was compiled.
+            let Some(index) = definition.indexes.get(usize::from(index)) else {
+                return Error::Abort(Abort::StalePlan);
+            };
             (&index.name, index.key_columns().collect())
         }
         (None, Some(primary_key)) => (&primary_key.name, primary_key.columns.clone()),
@@ -439,6 +443,11 @@ fn display(layout: &RowLayout, column: u16, value: &Value, time_zone: &TimeZone)
 }
 
 impl TableReference {
+    /// The secondary indexes that a change of a row may change.
+    fn indexes(&self) -> impl Iterator<Item = &IndexDefinition> {
+        self.definition.indexes.iter().chain(self.unfinished_index.as_deref())
+    }
+
     /// The table as it is defined now.
     pub fn new(table: Arc<Table>) -> TableReference {
         loop {
@@ -448,6 +457,9 @@ impl TableReference {
                 return TableReference {
                     version,
                     definition: Arc::clone(state.definition()),
+                    unfinished_index: state
+                        .unfinished_index()
+                        .map(|index| Arc::new(index.definition().clone())),
                     layout: Arc::new(state.layout().clone()),
                     key_layout: Arc::new(state.key_layout().clone()),
                     table,

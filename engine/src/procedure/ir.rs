@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use hyades_types::access::NeededRight;
 use hyades_types::deferred_checks::DeferrableCheck;
-use hyades_types::definition::{TableDefinition, TableId};
+use hyades_types::definition::{IndexDefinition, TableDefinition, TableId};
 use hyades_types::environment::Severity;
 use hyades_types::error::{Result, SqlState};
 use hyades_types::function::Function;
@@ -210,6 +210,8 @@ pub struct TableReference {
     pub table: Arc<Table>,
     pub version: u64,
     pub definition: Arc<TableDefinition>,
+    /// An index that is being built: it is written as the others are.
+    pub unfinished_index: Option<Arc<IndexDefinition>>,
     pub layout: Arc<RowLayout>,
     pub key_layout: Arc<KeyLayout>,
 }

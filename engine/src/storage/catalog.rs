@@ -13,6 +13,7 @@
 //! | Add, DropForeignKey | [`TableState::with_definition`] of both tables, `replace_state` | the same | nothing |
 //! | ValidateForeignKey | [`TableState::with_definition`], `replace_state` | the same with the old | nothing |
 //! | CreateIndex | [`TableState::with_index`], `replace_state` | `replace_state` with the old | nothing |
+//! | CreateIndex beside writers | `TableState::with_unfinished_index`, [`Table::replace_state`] | `with_definition` of the same | the same with the index |
 //! | Drop, RenameIndex | [`TableState::with_definition`], `replace_state` | the same with the old | nothing |
 //! | ReplaceView | [`TableState::new`], `replace_state` | the same with the old | nothing |
 //! | CreateRoutine | [`Routine::new`], kept private | [`Routine::mark_dropped`] | [`Catalog::add_routine`] |
@@ -514,7 +515,7 @@ impl TableState {
         })
     }
 
-    fn duplicate_key(&self, index: &str, columns: &[u16], row: &[u8]) -> Error {
+    pub(crate) fn duplicate_key(&self, index: &str, columns: &[u16], row: &[u8]) -> Error {
         let message = format!("could not create unique index \"{index}\"");
         let key = self.describe_key(columns, row, &TimeZone::UTC);
         Error::input(sqlstate::UNIQUE_VIOLATION, message)

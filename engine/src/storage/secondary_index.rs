@@ -26,6 +26,7 @@ use hyades_types::value::SqlType;
 use super::primary_index::PrimaryIndex;
 use super::row::RowLayout;
 use super::scan_batch::{ScanBatch, ScanDirection};
+use super::unfinished_index::UnfinishedIndex;
 
 const NULL_FIRST: u8 = 0;
 /// What the bytes of a column begin with unless it is NULL.
@@ -46,6 +47,8 @@ pub struct SecondaryIndex {
     key_width: Option<usize>,
     /// Shared by states that differ only in what their definitions say of it.
     entries: Arc<PrimaryIndex>,
+    /// While it is being built, and no definition of a table tells of it.
+    unfinished: Option<Arc<UnfinishedIndex>>,
 }
 
 #[derive(Clone, Copy)]
@@ -85,7 +88,17 @@ impl SecondaryIndex {
             columns,
             key_width,
             entries: Arc::new(PrimaryIndex::new(IndexKind::Ordered, width)),
+            unfinished: None,
         }
+    }
+
+    /// The same, to be built while rows are written.
+    pub(super) fn unfinished_one(self) -> SecondaryIndex {
+        SecondaryIndex { unfinished: Some(Arc::default()), ..self }
+    }
+
+    pub(crate) fn unfinished(&self) -> Option<&UnfinishedIndex> {
+        self.unfinished.as_deref()
     }
 
     /// The same entries under a definition that differs only in names.
@@ -95,6 +108,7 @@ impl SecondaryIndex {
             columns: self.columns.clone(),
             key_width: self.key_width,
             entries: Arc::clone(&self.entries),
+            unfinished: None,
         }
     }
 
@@ -181,11 +195,24 @@ impl SecondaryIndex {
         self.columns_length(columns) == Some(columns.len())
     }
 
+    /// Whether one of the columns that an entry begins with is NULL.
+    pub(crate) fn has_null(&self, entry: &[u8]) -> bool {
+        let mut has_null = false;
+        self.walk_columns(entry, |head| has_null |= head != VALUE);
+        has_null
+    }
+
     /// Bytes of the columns that an entry begins with; `None` if they are not all there.
     fn columns_length(&self, entry: &[u8]) -> Option<usize> {
+        self.walk_columns(entry, |_| {})
+    }
+
+    /// Shows what each column begins with.
+    fn walk_columns(&self, entry: &[u8], mut see: impl FnMut(u8)) -> Option<usize> {
         let mut at = 0;
         for column in &self.columns {
             let head = entry.get(at)?;
+            see(*head);
             at += 1;
             let rest = &entry[at..];
             at += match column.fixed_width() {

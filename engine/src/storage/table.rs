@@ -46,7 +46,7 @@ pub struct TableState {
     key_columns: Box<[u16]>,
     // Shared by states that differ only in what their definitions say about constraints.
     index: Arc<PrimaryIndex>,
-    /// In the order of the definition.
+    /// In the order of the definition, and behind them one that is being built.
     indexes: Box<[SecondaryIndex]>,
     next_row_number: Arc<AtomicU64>,
     row_count: Arc<RowCount>,
@@ -89,7 +89,8 @@ impl TableState {
     }
 
     /// The same rows, not copied, under a definition with the same columns and primary key. Indexes that are
-    /// new in it have no entries yet.
+    /// new in it have no entries yet, but for one that was being built. One that is not in it is none any
+    /// more.
     #[must_use]
     pub fn with_definition(&self, definition: TableDefinition) -> TableState {
         let index = |wanted: &IndexDefinition| {
@@ -109,6 +110,20 @@ impl TableState {
             next_row_number: Arc::clone(&self.next_row_number),
             row_count: Arc::clone(&self.row_count),
         }
+    }
+
+    /// The same with an index, without entries, that writers keep and nobody finds rows by yet: the
+    /// definition does not tell of it.
+    #[must_use]
+    pub(crate) fn with_unfinished_index(&self, index: &IndexDefinition) -> TableState {
+        let state = self.with_definition(TableDefinition::clone(&self.definition));
+        let made = SecondaryIndex::new(index, &self.layout, self.key_width()).unfinished_one();
+        TableState { indexes: state.indexes.into_iter().chain([made]).collect(), ..state }
+    }
+
+    /// The index that is being built.
+    pub(crate) fn unfinished_index(&self) -> Option<&SecondaryIndex> {
+        self.indexes.get(self.definition.indexes.len())
     }
 
     /// The same under a definition whose enum types have other labels, or other names.
@@ -146,7 +161,7 @@ impl TableState {
         &self.index
     }
 
-    /// The secondary indexes, in the order of the definition.
+    /// The secondary indexes, in the order of the definition, and behind them one that is being built.
     pub fn indexes(&self) -> &[SecondaryIndex] {
         &self.indexes
     }

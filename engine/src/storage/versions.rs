@@ -143,6 +143,32 @@ impl Histories {
         }
     }
 
+    /// Hands every row that is in a record, or was and may still be seen by a snapshot, to `see`: the newest
+    /// first, and whether it is that. Returns who has written the newest; `None` if somebody was writing and
+    /// some are missing.
+    pub(crate) fn for_each_version(
+        &self,
+        record: &Record,
+        guard: &Guard,
+        mut see: impl FnMut(&[u8], bool) -> Result<()>,
+    ) -> Result<Option<Handle>> {
+        let mut row = Vec::new();
+        let (newest, mut is_there) = record.copy_newest(&mut row, guard);
+        if is_there {
+            see(&row, true)?;
+        }
+        let mut handle = newest;
+        while let Verdict::Unseen(version) = self.judge(handle, 0, guard) {
+            let Some(was_there) = version.apply(&mut row, is_there) else { return Ok(None) };
+            is_there = was_there;
+            handle = version.previous();
+            if is_there {
+                see(&row, false)?;
+            }
+        }
+        Ok(Some(newest))
+    }
+
     /// Reads a record as a snapshot sees it, into `row`; false if there is no row for it. What it read must
     /// be followed by whoever tells others of it: `follow` is told the mark of its writer.
     pub(crate) fn read(

@@ -10,7 +10,8 @@
 //! Otherwise it joins a FIFO queue and its caller gets a ticket. Whoever releases grants from the head of the
 //! queue, and behind it what hinders nobody ahead, so a resumed caller finds its lock held. Who does not want
 //! to wait waits all the same for *brief* transactions, those of the janitor: they wait for nobody, are over
-//! in a moment, and nobody would know of them.
+//! in a moment, and nobody would know of them. Who waits only until others are gone ([`LockTable::outlast`])
+//! is passed by everybody.
 //!
 //! **Deadlock.** Whoever is about to wait looks for a cycle of the waits-for graph (`waits`); the request
 //! that would close one is refused (40P01). If it is granted while that is found out, it stays granted.
@@ -199,6 +200,37 @@ impl<T: Trail> LockTable<T> {
             Self::enqueue(entry, transaction, mode)
         };
         self.look_round(trail, dependencies, transaction, resource, mode, answer)
+    }
+
+    /// Who holds a resource, in which mode.
+    pub(crate) fn holders(&self, resource: Resource) -> Vec<(TransactionId, LockMode)> {
+        self.bucket(resource).get(resource).map(|entry| entry.line().holders).unwrap_or_default()
+    }
+
+    /// Waits until none of these holds the resource, whoever else does, and stands in nobody's way meanwhile.
+    /// `None` if none does. After `Wait`, ask again once the ticket fires.
+    pub(crate) fn outlast(
+        &self,
+        transaction: TransactionId,
+        resource: Resource,
+        others: &[TransactionId],
+    ) -> Option<Acquired> {
+        let look_on = || self.bucket(resource).get_mut(resource)?.look_on(transaction, others);
+        let answer = look_on()?;
+        self.waits.enter(transaction, resource);
+        if !self.search(transaction).0 {
+            return Some(Acquired::Wait(answer));
+        }
+        let _one_victim = self.waits.one_victim();
+        if !self.search(transaction).0 {
+            return Some(Acquired::Wait(answer));
+        }
+        self.waits.forget(transaction);
+        if answer.is_ready() {
+            return None;
+        }
+        self.withdraw(transaction, resource);
+        Some(Acquired::Deadlock)
     }
 
     fn enqueue(entry: &mut Entry, transaction: TransactionId, mode: LockMode) -> Ticket {

@@ -22,6 +22,7 @@
 //!                   Read, NoKeyWrite, Write    whole-table scans, bulk loads, DDL: on all stripes
 //! name              Write                      CREATE and DROP of tables and routines
 //! schema            IntentWrite, Write         CREATE and DROP in it; of it (`schema_change`)
+//! index build       Write                      CREATE INDEX beside writers (`index_build`)
 //! definition stripe Read, Write                readers at snapshots, on the stripe of their worker; DDL: on all
 //! catalog stripe    Read                       calls logged as commands, on the stripe of their worker
 //!                   IntentWrite                schema changes other than TRUNCATE: on all stripes
@@ -54,7 +55,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::access::RoleId;
-use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, TableId};
+use hyades_types::definition::{
+    CatalogChange, IndexDefinition, RoutineId, SequenceId, TableDefinition, TableId,
+};
 use hyades_types::guest;
 use hyades_types::sequence::{Draw, OwnSequence, Sequence};
 
@@ -84,6 +87,9 @@ mod capture;
 mod catalog_change;
 mod comment_change;
 mod escalation;
+mod index_build;
+#[cfg(all(test, not(loom)))]
+mod index_build_tests;
 mod index_change;
 mod index_entries;
 #[cfg(all(test, not(loom)))]
@@ -93,6 +99,7 @@ mod locking_control;
 mod logged_call;
 mod modes;
 mod name_change;
+mod patient_lock;
 mod purge;
 mod purge_queue;
 mod reference_change;
@@ -107,14 +114,17 @@ mod table_use;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod type_change;
+mod unlocked_change;
 
+use index_build::IndexBuild;
 use index_entries::{EntryBuffers, NewEntries};
 use modes::row_mode;
 use name_change::NameChange;
+use patient_lock::Patience;
 pub use purge::Purger;
 use purge_queue::Purgeable;
 use resource::Resource;
-use table_use::{Countdown, TableUse};
+use table_use::TableUse;
 
 /// Buckets of the lock table. Traces stay until the floor covers them; a bucket with two of them costs
 /// another wait for memory.
@@ -140,6 +150,7 @@ pub struct TwoPhaseLocking<P: Protocol> {
     locks: LockTable<TwoPhaseLocking<P>>,
     purge: purge_queue::Queue,
     replaced: capture::Replaced,
+    unlocked: unlocked_change::UnlockedChanges,
     histories: Arc<Histories>,
     next_worker: AtomicU64,
     /// A call was logged as a command: gaps may have traces of readers. Never taken back.
@@ -175,6 +186,8 @@ enum UndoAction {
     Row { table: usize, key_end: usize, version: Handle },
     /// Put the table's former definition and rows back.
     State { table: Arc<Table>, old: Arc<TableState> },
+    /// Take away what is being built.
+    UnfinishedIndex { table: Arc<Table> },
     /// Only the list of names changed.
     Name,
 }
@@ -232,6 +245,13 @@ pub struct LockingTransaction<P: Protocol> {
     changes_catalog: bool,
     /// Not only temporary relations.
     changes_shared_catalog: bool,
+    /// What it is building beside writers,
+    build: Option<Box<IndexBuild>>,
+    /// and whether that is to be committed; see `unlocked_change`.
+    is_unlocked_change: bool,
+    has_closed_commits: bool,
+    /// How long it has waited for a table to be left by everybody.
+    patience: Patience,
     /// See [`CatalogView::temporary_schema`].
     temporary_schema: Option<Box<str>>,
     /// Tables, sequences and routines created and dropped by this transaction, the latest last.
@@ -306,7 +326,9 @@ impl<P: Protocol> LockingTransaction<P> {
                 }
                 UndoAction::State { table, old } => {
                     self.shared.purge.discard(self.shared.replaced.put_back(&table, old));
+                    self.note_own_change(&table);
                 }
+                UndoAction::UnfinishedIndex { table } => self.detach_index(&table),
                 UndoAction::Name => {}
             }
             self.payload.truncate(undo.payload_bytes);
@@ -335,13 +357,14 @@ impl<P: Protocol> LockingTransaction<P> {
         self.new_entries.clear();
         self.snapshot = None;
         for used in &mut self.tables {
-            used.mode = None;
-            used.is_defined = false;
-            used.countdown = Countdown::new(shared.row_locks_before_table);
+            used.leave(shared.row_locks_before_table);
         }
         self.names.clear();
         self.changes_catalog = false;
         self.changes_shared_catalog = false;
+        self.build = None;
+        self.is_unlocked_change = false;
+        self.patience = Patience::default();
         if self.payload.len() + self.keys.len() > KEPT_BYTES {
             self.payload = OperationsWriter::default();
             self.keys = Vec::new();
@@ -598,6 +621,10 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         self.lock_everybody_out(table)
     }
 
+    fn lock_table_patiently(&mut self, table: &Arc<Table>) -> Flow<()> {
+        self.lock_everybody_out_patiently(table)
+    }
+
     fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()> {
         self.lock_by_command(table, lock, waits)
     }
@@ -617,6 +644,16 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
         self.give_up_command();
         self.apply_catalog_change(change)
+    }
+
+    fn build_index(
+        &mut self,
+        table: &Arc<Table>,
+        planned: &Arc<TableDefinition>,
+        index: &IndexDefinition,
+    ) -> Flow<()> {
+        self.give_up_command();
+        self.build_index_beside_writers(table, planned, index)
     }
 
     fn tables(&self) -> Vec<Arc<Table>> {
@@ -706,6 +743,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
 
     fn give_up_commit(&mut self) {
         self.history.leave_commit();
+        self.open_commits();
     }
 
     fn dependencies(&self) -> &P::Dependencies {
@@ -740,6 +778,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         self.history.commit(|mark| protocol.write_mark(token, mark));
         // After the rows that stood in tables which now go.
         self.publish_names(token);
+        self.leave_unlocked_change(token);
         self.history.leave_commit();
         self.end(handle, trace);
     }

@@ -81,8 +81,8 @@ impl Compiler<'_> {
         self.index_plan("ALTER INDEX", SchemaCommand::RenameIndex(rename.clone()))
     }
 
-    pub(super) fn reindex(&self, name: &QualifiedName) -> Plan {
-        self.index_plan("REINDEX", SchemaCommand::Reindex(name.clone()))
+    pub(super) fn reindex(&self, name: &QualifiedName, is_concurrent: bool) -> Plan {
+        self.index_plan("REINDEX", SchemaCommand::Reindex(name.clone(), is_concurrent))
     }
 
     fn index_plan(&self, command: &'static str, schema: SchemaCommand) -> Plan {

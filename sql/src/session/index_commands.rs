@@ -472,7 +472,10 @@ impl Session {
     }
 
     /// REINDEX INDEX: indexes in memory are as they should be.
-    pub(super) fn reindexed(&self, name: &QualifiedName) -> Result<Vec<CatalogChange>> {
+    pub(super) fn reindexed(&self, name: &QualifiedName, is_concurrent: bool) -> Result<Vec<CatalogChange>> {
+        if is_concurrent {
+            self.refuse_in_block("REINDEX CONCURRENTLY")?;
+        }
         let full = self.meant(name);
         if self.is_index(&full) {
             return Ok(Vec::new());

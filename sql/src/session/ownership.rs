@@ -56,7 +56,7 @@ impl Session {
             SchemaCommand::CreateIndex(wanted) => self.check_relations([&wanted.table], false),
             SchemaCommand::DropIndex(drop) => drop.names.iter().try_for_each(|name| self.check_index(name)),
             SchemaCommand::RenameIndex(rename) => self.check_index(&rename.index),
-            SchemaCommand::Reindex(name) => self.check_index(name),
+            SchemaCommand::Reindex(name, _) => self.check_index(name),
             SchemaCommand::AlterTable { table, actions, .. } => {
                 self.check_relations([table], false)?;
                 let keys = actions.iter().filter_map(|action| match action {

@@ -44,6 +44,18 @@ fn may_change_schema(text: &str) -> bool {
     first.is_ok_and(|first| SCHEMA_WORDS.iter().any(|known| first.is_word(known)))
 }
 
+/// What ends its transaction cannot be done in the middle of one.
+fn refuse_concurrent(command: &SchemaCommand) -> Result<()> {
+    let what = match command {
+        SchemaCommand::CreateIndex(wanted) if wanted.is_concurrent => "CREATE INDEX",
+        SchemaCommand::DropIndex(drop) if drop.is_concurrent => "DROP INDEX",
+        SchemaCommand::Reindex(_, true) => "REINDEX",
+        _ => return Ok(()),
+    };
+    let message = format!("{what} CONCURRENTLY cannot be executed from a function");
+    Err(Error::input(sqlstate::ACTIVE_SQL_TRANSACTION, message))
+}
+
 /// What is called in place of a statement that is done.
 fn done() -> Arc<Procedure> {
     Arc::new(Procedure { code: vec![Instruction::Return], ..Procedure::default() })
@@ -171,7 +183,10 @@ impl Session {
                 Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
                     .with_hint("Use CREATE TABLE, and EXECUTE of INSERT ... SELECT."))
             }
-            Action::Schema(command) => self.start_schema(command, output),
+            Action::Schema(command) => {
+                refuse_concurrent(command)?;
+                self.start_schema(command, output)
+            }
             _ => {
                 let message = "EXECUTE of this statement is not supported yet in PL/pgSQL";
                 Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))

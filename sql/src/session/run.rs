@@ -173,7 +173,7 @@ impl Session {
             Action::Settings(command) => self.settings_command(command, output),
             Action::Schema(command) => {
                 self.open_transaction()?;
-                let run = self.start_schema(command, output)?;
+                let run = self.start_statement(command, output)?;
                 self.continue_schema(statement, run, output)
             }
             Action::CopyIn(_) => {

@@ -54,6 +54,10 @@ pub(super) struct SchemaRun {
     pub(super) late: Option<LateChange>,
     /// Of CREATE SCHEMA: what is created in it then.
     pub(super) inside: Option<Box<Inside>>,
+    /// The table of an index that comes or goes while others write it, as it was when the statement was read.
+    pub(super) beside: Option<(Arc<Table>, Arc<TableDefinition>)>,
+    /// It is locked, for an index that goes.
+    pub(super) has_table: bool,
     pub(super) savepoint: Savepoint,
 }
 

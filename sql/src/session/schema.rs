@@ -27,7 +27,38 @@ impl Session {
         let alteration = self.begun_alteration(command, output)?;
         let inside = self.inside_of(command, &changes);
         let late = late_change(command);
-        Ok(SchemaRun { changes, done: 0, alteration, late, inside, savepoint })
+        Ok(SchemaRun {
+            changes,
+            done: 0,
+            alteration,
+            late,
+            inside,
+            beside: None,
+            has_table: false,
+            savepoint,
+        })
+    }
+
+    /// The same, of a statement of its own: an index is built while others write the table, and dropped when
+    /// nobody is there, if the statement is all of its transaction.
+    pub(super) fn start_statement(
+        &mut self,
+        command: &SchemaCommand,
+        output: &mut dyn Output,
+    ) -> Result<SchemaRun> {
+        let beside = match command {
+            SchemaCommand::CreateIndex(wanted) if !wanted.is_computed() => {
+                self.table(&self.meant(&wanted.table))
+            }
+            SchemaCommand::DropIndex(drop) if drop.is_concurrent => {
+                let found = drop.names.first().and_then(|name| self.index_named(&self.meant(name)));
+                found.map(|found| found.table)
+            }
+            _ => None,
+        };
+        let is_shared = |table: &Arc<Table>| !table.id().is_temporary() && self.is_whole_transaction();
+        let beside = beside.filter(is_shared).map(|table| (Arc::clone(&table), table.definition()));
+        Ok(SchemaRun { beside, ..self.start_schema(command, output)? })
     }
 
     pub(super) fn changes(
@@ -50,7 +81,7 @@ impl Session {
             SchemaCommand::CreateIndex(wanted) => self.created_index(wanted, output),
             SchemaCommand::DropIndex(drop) => self.dropped_indexes(drop, output),
             SchemaCommand::RenameIndex(rename) => self.renamed_index(rename, output),
-            SchemaCommand::Reindex(name) => self.reindexed(name),
+            SchemaCommand::Reindex(name, is_concurrent) => self.reindexed(name, *is_concurrent),
             SchemaCommand::CreateSchema { name, owner, if_not_exists, .. } => {
                 self.created_schema(name, owner.as_ref(), *if_not_exists, output)
             }
@@ -205,12 +236,15 @@ impl Session {
                         .undo_for_retry(statement, abort, run.savepoint, output)?
                         .unwrap_or_else(|| statement.plan());
                     let Action::Schema(command) = &plan.action else { break };
-                    run = self.start_schema(command, output)?;
+                    run = self.start_statement(command, output)?;
                 }
                 Err(failed) => return Err(failed),
             }
         }
         self.note_own_change();
+        if run.beside.is_some() && !run.changes.is_empty() {
+            return self.commit_index(statement, run);
+        }
         let plan = statement.plan();
         if let Action::Schema(SchemaCommand::CreateAs { query: Some(query), .. }) = &plan.action
             && let Some(CatalogChange::CreateTable { id, .. }) = run.changes.first()
@@ -222,6 +256,17 @@ impl Session {
         Ok(Completion::Tag(command_of(&plan).into()))
     }
 
+    /// The statement ends its transaction: what follows sees the index, or sees it no more.
+    fn commit_index(&mut self, statement: &Arc<Prepared>, run: SchemaRun) -> Flow<Completion> {
+        match self.commit_transaction() {
+            Err(Interrupt::Wait(ticket)) => {
+                self.running = Some(Running::Schema(run));
+                Err(Interrupt::Wait(ticket))
+            }
+            committed => committed.map(|()| Completion::Tag(command_of(&statement.plan()).into())),
+        }
+    }
+
     /// Does one more thing of a schema command; false: all is done.
     pub(super) fn schema_step(&mut self, run: &mut SchemaRun, output: &mut dyn Output) -> Flow<bool> {
         let schema = run.inside.as_ref().map(|inside| inside.schema.clone());
@@ -230,7 +275,17 @@ impl Session {
 
     fn step_in_schema(&mut self, run: &mut SchemaRun, output: &mut dyn Output) -> Flow<bool> {
         if let Some(change) = run.changes.get(run.done) {
-            self.worker.change_catalog(change.clone())?;
+            match (&run.beside, change) {
+                (Some((table, planned)), CatalogChange::CreateIndex { index, .. }) => {
+                    self.worker.build_index(table, planned, index)?;
+                }
+                (Some((table, _)), CatalogChange::DropIndex { .. }) if !run.has_table => {
+                    self.worker.lock_table_patiently(table)?;
+                    run.has_table = true;
+                    return Ok(true);
+                }
+                _ => self.worker.change_catalog(change.clone())?,
+            }
             let owned = self.rights_of_new(change, run.changes.get(run.done + 1));
             run.done += 1;
             if let Some(rights) = owned {
@@ -294,7 +349,7 @@ impl Session {
         let Action::Schema(command) = &plan.action else {
             return Ok(Completion::Tag(command_of(&plan).into()));
         };
-        let run = self.start_schema(command, output)?;
+        let run = self.start_statement(command, output)?;
         self.continue_schema(statement, run, output)
     }
 

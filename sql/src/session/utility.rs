@@ -151,10 +151,15 @@ impl Session {
         }
     }
 
+    /// Whether the statement that runs begins its transaction, and nobody has asked for more in it.
+    pub(super) fn is_whole_transaction(&self) -> bool {
+        let is_alone = !self.is_in_list && (self.state != State::Implicit || self.implicit_statements == 0);
+        is_alone && self.state != State::Block
+    }
+
     /// For commands that are transactions of their own.
     pub(super) fn refuse_in_block(&self, command: &str) -> Result<()> {
-        let is_alone = !self.is_in_list && (self.state != State::Implicit || self.implicit_statements == 0);
-        if is_alone && self.state != State::Block {
+        if self.is_whole_transaction() {
             return Ok(());
         }
         let message = format!("{command} cannot run inside a transaction block");

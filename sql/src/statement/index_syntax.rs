@@ -92,27 +92,33 @@ pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
 
 /// `REINDEX`: there is nothing to rebuild, but what it names must be there.
 pub(super) fn reindex(tokens: &mut Tokens<'_>) -> Result<Statement> {
+    let mut is_concurrent = false;
     if tokens.accept_symbol("(") {
         while !tokens.accept_symbol(")") {
-            if tokens.next().kind == TokenKind::End {
+            if tokens.accept("concurrently") {
+                is_concurrent = !["off", "false"].iter().any(|word| tokens.accept(word));
+            } else if tokens.next().kind == TokenKind::End {
                 return tokens.error();
             }
         }
     }
     let what = tokens.identifier()?;
-    tokens.accept("concurrently");
+    is_concurrent |= tokens.accept("concurrently");
     let name = tokens.qualified_name()?;
-    let tables = |tables| Statement::Maintenance { tag: "REINDEX", tables, refused_in_block: None };
-    match what.as_str() {
-        "index" => Ok(Statement::ReindexIndex(name)),
-        "table" => Ok(tables(vec![name])),
-        "schema" => Ok(tables(Vec::new())),
-        "database" | "system" => {
-            let refused_in_block = Some(if what == "system" { "REINDEX SYSTEM" } else { "REINDEX DATABASE" });
-            Ok(Statement::Maintenance { tag: "REINDEX", tables: Vec::new(), refused_in_block })
+    let in_block = |otherwise| if is_concurrent { Some("REINDEX CONCURRENTLY") } else { otherwise };
+    let (tables, refused_in_block) = match what.as_str() {
+        "index" => return Ok(Statement::ReindexIndex(name, is_concurrent)),
+        "table" => (vec![name], in_block(None)),
+        "schema" => (Vec::new(), in_block(Some("REINDEX SCHEMA"))),
+        "database" => (Vec::new(), in_block(Some("REINDEX DATABASE"))),
+        "system" if is_concurrent => {
+            let message = "cannot reindex system catalogs concurrently";
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
         }
-        _ => tokens.error(),
-    }
+        "system" => (Vec::new(), Some("REINDEX SYSTEM")),
+        _ => return tokens.error(),
+    };
+    Ok(Statement::Maintenance { tag: "REINDEX", tables, refused_in_block })
 }
 
 fn in_parentheses<'a, T>(

@@ -115,7 +115,8 @@ pub(crate) enum Statement {
     CreateIndex(Box<CreateIndex>),
     DropIndex(DropIndex),
     RenameIndex(RenameIndex),
-    ReindexIndex(QualifiedName),
+    /// Whether CONCURRENTLY.
+    ReindexIndex(QualifiedName, bool),
     Call,
     Query(Box<sqlparser::ast::Statement>),
 }

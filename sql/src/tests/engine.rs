@@ -24,7 +24,9 @@ use hyades_engine::storage::table::Table;
 use hyades_engine::ticket::ticket;
 use hyades_sim::disk::SimulatedDisk;
 use hyades_types::access::{Access, RoleId};
-use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, TableId, TableName};
+use hyades_types::definition::{
+    CatalogChange, IndexDefinition, RoutineId, SequenceId, TableDefinition, TableId, TableName,
+};
 use hyades_types::environment::Environment;
 use hyades_types::error::{Abort, Error, Result};
 use hyades_types::memory::Limits;
@@ -232,6 +234,21 @@ impl Schema for TestWorker {
     fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()> {
         self.wait()?;
         self.inner.lock_table_by_command(table, lock, waits)
+    }
+
+    fn build_index(
+        &mut self,
+        table: &Arc<Table>,
+        planned: &Arc<TableDefinition>,
+        index: &IndexDefinition,
+    ) -> Flow<()> {
+        self.wait()?;
+        self.inner.build_index(table, planned, index)
+    }
+
+    fn lock_table_patiently(&mut self, table: &Arc<Table>) -> Flow<()> {
+        self.wait()?;
+        self.inner.lock_table_patiently(table)
     }
 
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {

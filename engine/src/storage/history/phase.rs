@@ -76,6 +76,11 @@ impl CommitSlot {
         self.0.store(NOBODY, Ordering::Release);
     }
 
+    /// Whether somebody commits.
+    pub(super) fn is_entered(&self) -> bool {
+        self.0.load(Ordering::SeqCst) != NOBODY
+    }
+
     /// What was read when it was entered.
     pub(super) fn phase(&self) -> Phase {
         match self.0.load(Ordering::Relaxed) {

@@ -326,6 +326,16 @@ impl HistoryWriter {
         self.history.commit.enter(&self.histories.phase)
     }
 
+    /// Waits until nobody commits who did when this was called. Who has announced that he does so goes on
+    /// without waiting, so it takes some microseconds.
+    pub(crate) fn wait_for_others(&self) {
+        for history in self.histories.all() {
+            while !std::ptr::eq(history, &raw const *self.history) && history.commit.is_entered() {
+                std::thread::yield_now();
+            }
+        }
+    }
+
     /// It has committed, and everybody can see it; or it does not commit, or not yet.
     #[inline]
     pub(crate) fn leave_commit(&mut self) {

@@ -10,7 +10,7 @@ use super::identity::{Resource, TransactionId};
 use super::traces::{Traces, Trail};
 use super::waits::Line;
 use crate::mutant::{self, Mutant};
-use crate::ticket::Signal;
+use crate::ticket::{Signal, Ticket, ticket};
 use crate::txn::lock_mode::LockMode;
 
 /// A lock that is held. Others take it for what `mode` says; its holder has collected what it must follow
@@ -42,10 +42,19 @@ pub(super) struct Waiter {
     pub(super) signal: Signal,
 }
 
+/// One who waits until others have given the resource up, and does not want it.
+struct Onlooker {
+    transaction: TransactionId,
+    others: Vec<TransactionId>,
+    signal: Signal,
+}
+
 /// First come, first served.
 #[derive(Default)]
 struct Queue {
     waiters: Vec<Waiter>,
+    /// In nobody's way.
+    onlookers: Vec<Onlooker>,
 }
 
 /// One resource in use.
@@ -69,7 +78,8 @@ impl Entry {
 
     #[inline]
     pub(super) fn has_waiters(&self) -> bool {
-        self.queue().is_some()
+        let is_used = |queue: &Queue| !queue.waiters.is_empty() || !queue.onlookers.is_empty();
+        self.waiting.as_deref().is_some_and(is_used)
     }
 
     /// The queue, unless it is empty.
@@ -89,9 +99,24 @@ impl Entry {
         waiting.insert(place, waiter);
     }
 
+    /// Has the transaction wait until none of the others holds the resource; `None` if none does.
+    pub(super) fn look_on(&mut self, transaction: TransactionId, others: &[TransactionId]) -> Option<Ticket> {
+        let is_left = |other: &&TransactionId| self.granted.iter().any(|grant| grant.transaction == **other);
+        let others: Vec<TransactionId> = others.iter().filter(is_left).copied().collect();
+        if others.is_empty() {
+            return None;
+        }
+        let (answer, signal) = ticket();
+        let onlookers = &mut self.waiting.get_or_insert_default().onlookers;
+        onlookers.retain(|onlooker| onlooker.transaction != transaction);
+        onlookers.push(Onlooker { transaction, others, signal });
+        Some(answer)
+    }
+
     /// Takes the transaction out of the queue; false if it does not stand there.
     pub(super) fn leave_queue(&mut self, transaction: TransactionId) -> bool {
         let Some(queue) = &mut self.waiting else { return false };
+        queue.onlookers.retain(|onlooker| onlooker.transaction != transaction);
         let length = queue.waiters.len();
         queue.waiters.retain(|waiter| waiter.transaction != transaction);
         queue.waiters.len() < length
@@ -162,14 +187,34 @@ impl Entry {
             }
             fired.push(waiter.signal);
         }
+        self.tell_onlookers(fired);
+    }
+
+    fn tell_onlookers(&mut self, fired: &mut SmallVec<[Signal; 2]>) {
+        let Some(queue) = &mut self.waiting else { return };
+        let granted = &self.granted;
+        let mut at = 0;
+        while let Some(onlooker) = queue.onlookers.get_mut(at) {
+            onlooker.others.retain(|other| granted.iter().any(|grant| grant.transaction == *other));
+            if onlooker.others.is_empty() {
+                fired.push(queue.onlookers.swap_remove(at).signal);
+            } else {
+                at += 1;
+            }
+        }
     }
 
     /// Who holds the resource and who waits for it, in order.
     pub(super) fn line(&self) -> Line {
         let waiting = self.queue().unwrap_or_default();
+        let onlookers = self.waiting.as_ref().map(|queue| queue.onlookers.as_slice()).unwrap_or_default();
         Line {
             holders: self.granted.iter().map(|grant| (grant.transaction, grant.mode)).collect(),
             waiters: waiting.iter().map(|waiter| (waiter.transaction, waiter.mode)).collect(),
+            onlookers: onlookers
+                .iter()
+                .map(|onlooker| (onlooker.transaction, onlooker.others.clone()))
+                .collect(),
         }
     }
 }

@@ -337,6 +337,50 @@ fn searches_agree_with_the_whole_graph() {
 }
 
 #[test]
+fn an_onlooker_is_passed_by_everybody_and_outlasts_those_it_has_named() {
+    let mut fixture = Fixture::new();
+    let others = [TransactionId(1), TransactionId(2), TransactionId(3)];
+    fixture.acquire(1, 7, LockMode::IntentWrite);
+    fixture.acquire(2, 7, LockMode::IntentWrite);
+    let Some(Acquired::Wait(ticket)) = fixture.table.outlast(TransactionId(9), named(7), &others) else {
+        panic!("two hold it");
+    };
+    assert!(matches!(fixture.acquire(4, 7, LockMode::IntentWrite), Acquired::New(_)));
+    fixture.release(1, 7, 0);
+    assert!(!ticket.is_ready());
+    fixture.release(2, 7, 0);
+    assert!(ticket.is_ready());
+    assert!(fixture.table.outlast(TransactionId(9), named(7), &others).is_none());
+    assert!(matches!(fixture.acquire(5, 7, LockMode::IntentWrite), Acquired::New(_)));
+    // One that gives up is told nothing any more.
+    let Some(Acquired::Wait(_)) = fixture.table.outlast(TransactionId(9), named(7), &[TransactionId(4)])
+    else {
+        panic!("it holds it");
+    };
+    fixture.table.withdraw(TransactionId(9), named(7));
+    fixture.release(4, 7, 0);
+    fixture.release(5, 7, 0);
+    assert_eq!(fixture.table.entries(), 0);
+}
+
+#[test]
+fn an_onlooker_closes_a_circle_by_those_it_has_named_only() {
+    let mut fixture = Fixture::new();
+    fixture.acquire(9, 8, LockMode::Write);
+    for holder in [1, 2] {
+        fixture.acquire(holder, 7, LockMode::IntentWrite);
+    }
+    must_wait(fixture.acquire(1, 8, LockMode::Write));
+    let outlast =
+        |fixture: &Fixture, other| fixture.table.outlast(TransactionId(9), named(7), &[TransactionId(other)]);
+    assert!(matches!(outlast(&fixture, 2), Some(Acquired::Wait(_))));
+    assert!(matches!(outlast(&fixture, 1), Some(Acquired::Deadlock)));
+    // It waits first, and the other one closes the circle.
+    assert!(matches!(outlast(&fixture, 2), Some(Acquired::Wait(_))));
+    assert!(matches!(fixture.acquire(2, 8, LockMode::Write), Acquired::Deadlock));
+}
+
+#[test]
 fn many_threads_exclude_each_other() {
     use std::sync::Arc;
     let table: Arc<(Counting, LockTable<Counting>)> = Arc::new((Counting::default(), LockTable::new(4)));

@@ -47,6 +47,8 @@ impl Default for Waits {
 pub(super) struct Line {
     pub(super) holders: Vec<(TransactionId, LockMode)>,
     pub(super) waiters: Vec<(TransactionId, LockMode)>,
+    /// Those who wait for some of the holders, and for nothing else.
+    pub(super) onlookers: Vec<(TransactionId, Vec<TransactionId>)>,
 }
 
 /// How far a search has come with one resource.
@@ -117,6 +119,11 @@ fn reach(
     stack: &mut Vec<TransactionId>,
     steps: &mut usize,
 ) -> bool {
+    if let Some((_, others)) = visit.line.onlookers.iter().find(|(onlooker, _)| *onlooker == transaction) {
+        *steps += others.len();
+        stack.extend(others);
+        return others.contains(&start);
+    }
     // Not there: it has been granted meanwhile.
     let Some(&place) = visit.places.get(&transaction) else { return false };
     // Whoever stands behind `start` in its queue waits for it.

@@ -6,7 +6,7 @@ use super::resource::Resource;
 use super::{AtOnce, LockingTransaction};
 use crate::protocol::Protocol;
 use crate::txn::lock_mode::LockMode;
-use crate::txn::lock_table::Acquired;
+use crate::txn::lock_table::{Acquired, TransactionId};
 use crate::txn::{Flow, Interrupt};
 
 impl<P: Protocol> LockingTransaction<P> {
@@ -58,6 +58,26 @@ impl<P: Protocol> LockingTransaction<P> {
                 Err(Interrupt::Wait(ticket))
             }
             Some(Acquired::Deadlock) | None => Ok(AtOnce::Refused),
+        }
+    }
+
+    /// Waits until none of these others holds the resource, and stands in nobody's way meanwhile.
+    pub(super) fn outlast(&mut self, resource: Resource, others: &[TransactionId]) -> Flow<()> {
+        self.settle_wait(resource);
+        match self.shared.locks.outlast(self.id, resource, others) {
+            Some(Acquired::Wait(ticket)) => {
+                self.pending = Some(resource);
+                self.has_waited = true;
+                Err(Interrupt::Wait(ticket))
+            }
+            Some(Acquired::Deadlock) => {
+                self.pending = None;
+                Err(Interrupt::Failed(Error::Abort(Abort::Deadlock)))
+            }
+            _ => {
+                self.pending = None;
+                Ok(())
+            }
         }
     }
 

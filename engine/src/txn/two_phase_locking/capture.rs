@@ -61,13 +61,18 @@ impl<P: Protocol> LockingTransaction<P> {
     /// Takes the phase over that the transaction commits in (`storage::history::phase`).
     pub(super) fn begin_commit(&mut self) -> Commit {
         let is_barrier = self.changes_shared_catalog;
-        let replaced = &self.shared.replaced;
         loop {
-            let phase = self.history.begin_commit();
-            if !is_barrier || !replaced.is_capturing.load(Ordering::SeqCst) {
-                return Commit { is_barrier, is_phase_odd: phase.is_odd() };
+            if self.close_commits() {
+                let phase = self.history.begin_commit();
+                let is_kept_away = (is_barrier && self.shared.replaced.is_capturing.load(Ordering::SeqCst))
+                    || (!self.has_closed_commits && self.shared.unlocked.is_closed());
+                if !is_kept_away {
+                    self.order_commit();
+                    return Commit { is_barrier, is_phase_odd: phase.is_odd() };
+                }
+                self.history.leave_commit();
+                self.open_commits();
             }
-            self.history.leave_commit();
             std::thread::yield_now();
         }
     }

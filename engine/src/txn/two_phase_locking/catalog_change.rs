@@ -104,7 +104,7 @@ impl<P: Protocol> LockingTransaction<P> {
 
     /// Keeps away the transactions that are logged as commands: what the source of a routine means must be
     /// the same when they run and when they replay. Schema changes do not keep each other away.
-    fn lock_catalog(&mut self) -> Flow<()> {
+    pub(super) fn lock_catalog(&mut self) -> Flow<()> {
         if mutant::is_active(Mutant::NoBarrier) {
             return Ok(());
         }
@@ -271,7 +271,14 @@ impl<P: Protocol> LockingTransaction<P> {
         change: &CatalogChange,
     ) -> Flow<()> {
         let old = self.shared.replaced.replace(&table, Arc::new(state));
+        self.note_own_change(&table);
         self.note_change(UndoAction::State { table, old }, change)
+    }
+
+    /// A table's definition is another one because of this transaction.
+    pub(super) fn note_own_change(&mut self, table: &Arc<Table>) {
+        let place = self.table_place(table);
+        self.tables[place].note_own_change();
     }
 
     pub(super) fn note_change(&mut self, action: UndoAction, change: &CatalogChange) -> Flow<()> {
@@ -339,6 +346,10 @@ impl<P: Protocol> LockingTransaction<P> {
                     Ok(())
                 }
                 NameChange::PutType(stored) => catalog.put_type(stored),
+                NameChange::FinishedIndex(table) => {
+                    self.publish_index(&table);
+                    Ok(())
+                }
                 NameChange::DroppedType(id) => {
                     catalog.remove_type(id);
                     Ok(())
@@ -412,6 +423,7 @@ impl<P: Protocol> LockingTransaction<P> {
                 | NameChange::PutSchema(..)
                 | NameChange::DroppedSchema(_)
                 | NameChange::Access(_)
+                | NameChange::FinishedIndex(_)
                 | NameChange::Comment(..) => {}
             }
         }

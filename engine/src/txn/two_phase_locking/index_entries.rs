@@ -18,6 +18,8 @@
 //! | committed or own, without them | goes on: who would bring them back has to lock them | the same |
 //! | being changed | locked as by a reader of keys, and looked at again | the same |
 //!
+//! A duplicate in an index that is being built is no error (`storage::unfinished_index`).
+//!
 //! Whoever changes values of a unique index therefore needs the row's strongest lock, as for its key.
 //!
 //! *Constraints that are checked later.* The values are locked when the row gets them, as always, so of two
@@ -44,6 +46,7 @@ use crate::storage::primary_index::{Finger, Located};
 use crate::storage::record::Record;
 use crate::storage::secondary_index::{ENTRY_BYTES, SecondaryIndex};
 use crate::storage::table::{Table, TableState};
+use crate::storage::unfinished_index::UnfinishedIndex;
 use crate::txn::cursor::{find_record, secondary};
 use crate::txn::lock_mode::LockMode;
 use crate::txn::{Duplicate, Flow, IndexNumber, Intent, Isolation, NewRow, Strength};
@@ -174,12 +177,22 @@ impl<P: Protocol> LockingTransaction<P> {
         guard: &Guard,
     ) -> Flow<Option<Duplicate>> {
         let Some(index) = secondary(table.state(guard), number) else { return Ok(None) };
+        if !index.unfinished().is_none_or(UnfinishedIndex::is_checked) {
+            return Ok(None);
+        }
         let Some(columns) = self.lock_values(table, index, new.row, guard)? else { return Ok(None) };
         for other in index.rows_with(&columns, guard) {
             if other == new.key || Some(other.as_slice()) == new.moved_from {
                 continue;
             }
             if let Some(record) = self.find_holder(table, index, (&columns, &other), guard)? {
+                if let Some(unfinished) = index.unfinished() {
+                    if unfinished.note_doubt(&columns) {
+                        return Ok(None);
+                    }
+                    // Only its commit is missing.
+                    self.lock(Resource::index_build(table.id()), LockMode::Read)?;
+                }
                 let is_seen = self.isolation != Isolation::RepeatableRead || self.sees(record, guard)?;
                 return Ok(Some(Duplicate { index: number, is_seen }));
             }

@@ -24,12 +24,12 @@ use crate::txn::{
     KeyRange, NewRow, Strength, Transaction,
 };
 
-type Worker = LockingTransaction<NoLog>;
+pub(super) type Worker = LockingTransaction<NoLog>;
 
-const PLAIN: Option<u16> = Some(0);
+pub(super) const PLAIN: Option<u16> = Some(0);
 const UNIQUE: Option<u16> = Some(1);
 
-fn index(id: u32, is_unique: bool) -> IndexDefinition {
+pub(super) fn index(id: u32, is_unique: bool) -> IndexDefinition {
     IndexDefinition {
         id: TableId(id),
         name: format!("i{id}"),
@@ -45,11 +45,11 @@ fn index(id: u32, is_unique: bool) -> IndexDefinition {
     }
 }
 
-fn shared() -> Arc<TwoPhaseLocking<NoLog>> {
+pub(super) fn shared() -> Arc<TwoPhaseLocking<NoLog>> {
     Arc::new(TwoPhaseLocking::new(Arc::new(NoLog), Arc::new(Catalog::new()), &Config::new("data")))
 }
 
-fn create(shared: &Arc<TwoPhaseLocking<NoLog>>, indexes: Vec<IndexDefinition>) -> Arc<Table> {
+pub(super) fn create(shared: &Arc<TwoPhaseLocking<NoLog>>, indexes: Vec<IndexDefinition>) -> Arc<Table> {
     let column = |name: &str, is_nullable| ColumnDefinition {
         name: name.to_owned(),
         sql_type: SqlType::BigInt,
@@ -83,7 +83,7 @@ fn both() -> Vec<IndexDefinition> {
     vec![index(900, false), index(901, true)]
 }
 
-fn done<T>(flow: Flow<T>) -> T {
+pub(super) fn done<T>(flow: Flow<T>) -> T {
     match flow {
         Ok(done) => done,
         Err(Interrupt::Wait(_)) => panic!("it waits"),
@@ -91,15 +91,15 @@ fn done<T>(flow: Flow<T>) -> T {
     }
 }
 
-fn waits<T>(flow: Flow<T>) -> bool {
+pub(super) fn waits<T>(flow: Flow<T>) -> bool {
     matches!(flow, Err(Interrupt::Wait(_)))
 }
 
-fn key(number: i64) -> [u8; 8] {
+pub(super) fn key(number: i64) -> [u8; 8] {
     (number as u64 ^ 1 << 63).to_be_bytes()
 }
 
-fn row(table: &Table, number: i64, a: Option<i64>) -> Vec<u8> {
+pub(super) fn row(table: &Table, number: i64, a: Option<i64>) -> Vec<u8> {
     let mut row = Vec::new();
     let values = [Value::BigInt(number), a.map_or(Value::Null, Value::BigInt)];
     table.state(&epoch::pin()).layout().encode(&values, &mut row);
@@ -108,13 +108,18 @@ fn row(table: &Table, number: i64, a: Option<i64>) -> Vec<u8> {
 
 const DUPLICATE: Insertion = Insertion::Duplicate(Duplicate { index: UNIQUE, is_seen: true });
 
-fn insert(worker: &mut Worker, table: &Arc<Table>, number: i64, a: Option<i64>) -> Flow<Insertion> {
+pub(super) fn insert(
+    worker: &mut Worker,
+    table: &Arc<Table>,
+    number: i64,
+    a: Option<i64>,
+) -> Flow<Insertion> {
     worker.enter(table, table.version(), Intent::newest(Strength::Write))?;
     worker.insert(table, NewRow::new(&key(number), &row(table, number, a)))
 }
 
 /// Gives a row that is there another `a`; false if another row has it.
-fn update(worker: &mut Worker, table: &Arc<Table>, number: i64, a: Option<i64>) -> Flow<bool> {
+pub(super) fn update(worker: &mut Worker, table: &Arc<Table>, number: i64, a: Option<i64>) -> Flow<bool> {
     let guard = epoch::pin();
     let intent = Intent::newest(Strength::Write);
     worker.enter(table, table.version(), intent)?;
@@ -130,7 +135,7 @@ fn update(worker: &mut Worker, table: &Arc<Table>, number: i64, a: Option<i64>) 
     Ok(true)
 }
 
-fn delete(worker: &mut Worker, table: &Arc<Table>, number: i64) -> Flow<bool> {
+pub(super) fn delete(worker: &mut Worker, table: &Arc<Table>, number: i64) -> Flow<bool> {
     let guard = epoch::pin();
     let intent = Intent::newest(Strength::Write);
     worker.enter(table, table.version(), intent)?;
@@ -143,7 +148,7 @@ fn delete(worker: &mut Worker, table: &Arc<Table>, number: i64) -> Flow<bool> {
 }
 
 /// Keys of the rows with `a` from `low` up to `high`, by an index.
-fn find(
+pub(super) fn find(
     worker: &mut Worker,
     table: &Arc<Table>,
     number: Option<u16>,
@@ -176,7 +181,7 @@ fn find(
     }
 }
 
-fn purge(shared: &Arc<TwoPhaseLocking<NoLog>>) {
+pub(super) fn purge(shared: &Arc<TwoPhaseLocking<NoLog>>) {
     let mut purger = Purger::new(shared);
     for _ in 0..8 {
         purger.forget();
@@ -184,7 +189,7 @@ fn purge(shared: &Arc<TwoPhaseLocking<NoLog>>) {
     }
 }
 
-fn check(shared: &Arc<TwoPhaseLocking<NoLog>>, table: &Table) {
+pub(super) fn check(shared: &Arc<TwoPhaseLocking<NoLog>>, table: &Table) {
     purge(shared);
     if let Err(wrong) = table.shared_state().check_indexes() {
         panic!("{wrong}");
@@ -448,7 +453,7 @@ fn an_insert_that_is_begun_again_has_its_row_number() {
 }
 
 /// Does one thing as a transaction, again and again until it is done; false if it was refused.
-fn alone(worker: &mut Worker, mut step: impl FnMut(&mut Worker) -> Flow<bool>) -> bool {
+pub(super) fn alone(worker: &mut Worker, mut step: impl FnMut(&mut Worker) -> Flow<bool>) -> bool {
     loop {
         match step(worker) {
             Ok(is_done) => return is_done,

@@ -8,7 +8,9 @@ use crossbeam_epoch as epoch;
 
 use super::capture::Replaced;
 use super::index_entries::{EntryBuffers, NewEntries};
+use super::patient_lock::Patience;
 use super::purge_queue::Queue;
+use super::unlocked_change::UnlockedChanges;
 use super::{LOCK_BUCKETS, LockingTransaction, PLACE_NOTES, Purger, TwoPhaseLocking};
 use crate::config::Config;
 use crate::log::record::OperationsWriter;
@@ -32,6 +34,7 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
             locks: LockTable::new(LOCK_BUCKETS),
             purge: Queue::default(),
             replaced: Replaced::default(),
+            unlocked: UnlockedChanges::default(),
             next_worker: AtomicU64::new(1),
             has_commands: AtomicBool::new(false),
             logs_images: config.command_images,
@@ -67,6 +70,10 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
             number_in_hand: None,
             changes_catalog: false,
             changes_shared_catalog: false,
+            build: None,
+            is_unlocked_change: false,
+            has_closed_commits: false,
+            patience: Patience::default(),
             temporary_schema: None,
             names: Vec::new(),
             draws: Vec::new(),

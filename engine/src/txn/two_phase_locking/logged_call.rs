@@ -100,7 +100,7 @@ impl<P: Protocol> LockingTransaction<P> {
             UndoAction::Row { table, key_end, .. } => {
                 Some((&self.tables[*table].table, &self.keys[undo.key_bytes..*key_end]))
             }
-            UndoAction::State { .. } | UndoAction::Name => None,
+            UndoAction::State { .. } | UndoAction::UnfinishedIndex { .. } | UndoAction::Name => None,
         }
     }
 

@@ -38,6 +38,8 @@ pub(super) enum NameChange {
     PutSchema(SchemaId, String),
     DroppedSchema(SchemaId),
     Comment(CommentTarget, Option<Arc<str>>),
+    /// The index that was built beside writers of this table.
+    FinishedIndex(Arc<Table>),
     Access(AccessChange),
 }
 
@@ -76,6 +78,7 @@ impl NameChange {
             | NameChange::PutSchema(..)
             | NameChange::DroppedSchema(_)
             | NameChange::Access(_)
+            | NameChange::FinishedIndex(_)
             | NameChange::Comment(..) => {}
         }
     }

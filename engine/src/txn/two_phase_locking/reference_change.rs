@@ -99,6 +99,7 @@ impl<P: Protocol> LockingTransaction<P> {
     /// Replaces the state of a table by what another change, which is logged, makes of it.
     pub(super) fn follow_state(&mut self, table: Arc<Table>, state: TableState) {
         let old = self.shared.replaced.replace(&table, Arc::new(state));
+        self.note_own_change(&table);
         self.undo.push(Undo {
             payload_bytes: self.payload.len(),
             write_set: self.write_set,

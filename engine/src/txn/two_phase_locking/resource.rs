@@ -27,6 +27,7 @@ enum Kind {
     Schema = 12,
     Comments = 13,
     Access = 14,
+    IndexBuild = 15,
 }
 
 fn hash(kind: Kind, table: TableId, bytes: &[u8]) -> Resource {
@@ -87,6 +88,11 @@ impl Resource {
     /// Held by those who make something that belongs to a role, and by those who change roles and rights.
     pub(super) fn access() -> Resource {
         hash(Kind::Access, TableId(0), &[])
+    }
+
+    /// Held by whoever builds an index of a table beside writers.
+    pub(super) fn index_build(table: TableId) -> Resource {
+        hash(Kind::IndexBuild, table, &[])
     }
 
     pub(super) fn name(name: &TableName) -> Resource {

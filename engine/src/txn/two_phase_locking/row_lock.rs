@@ -66,6 +66,7 @@ impl<P: Protocol> LockingTransaction<P> {
         }
         if matches!(is_locked, Ok(true)) {
             self.tables[place].mode = Some(wanted);
+            self.tables[place].note_entered();
             return Ok(true);
         }
         // Nothing relies on them yet.

@@ -88,6 +88,7 @@ impl<P: Protocol> LockingTransaction<P> {
                 | NameChange::PutType(_)
                 | NameChange::DroppedType(_)
                 | NameChange::Access(_)
+                | NameChange::FinishedIndex(_)
                 | NameChange::Comment(..) => {}
             }
         }

@@ -63,6 +63,7 @@ impl<P: Protocol> LockingTransaction<P> {
         if !self.tables[place].is_defined {
             self.lock(Resource::definition_stripe(table.id(), self.worker), LockMode::Read)?;
             self.tables[place].is_defined = true;
+            self.tables[place].note_entered();
         }
         Ok(())
     }

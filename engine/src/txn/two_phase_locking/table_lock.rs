@@ -20,7 +20,7 @@ use hyades_types::error::{Abort, Error, sqlstate};
 
 use super::modes::{is_of_one_stripe, row_mode, table_mode};
 use super::resource::{Resource, TABLE_STRIPES};
-use super::table_use::{Countdown, TableUse};
+use super::table_use::TableUse;
 use super::{AtOnce, LockingTransaction, PLACE_NOTES};
 use crate::protocol::Protocol;
 use crate::storage::table::Table;
@@ -47,9 +47,7 @@ impl<P: Protocol> LockingTransaction<P> {
     fn find_table(&mut self, table: &Arc<Table>, note: usize) -> usize {
         let place =
             self.tables.iter().position(|used| Arc::ptr_eq(&used.table, table)).unwrap_or_else(|| {
-                let countdown = Countdown::new(self.shared.row_locks_before_table);
-                let table = Arc::clone(table);
-                self.tables.push(TableUse { table, mode: None, is_defined: false, countdown });
+                self.tables.push(TableUse::new(table, self.shared.row_locks_before_table));
                 self.tables.len() - 1
             });
         self.table_places[note] = u8::try_from(place).unwrap_or(0);
@@ -82,6 +80,7 @@ impl<P: Protocol> LockingTransaction<P> {
             }
         }
         self.tables[place].mode = Some(wanted);
+        self.tables[place].note_entered();
         Ok(())
     }
 
@@ -117,6 +116,7 @@ impl<P: Protocol> LockingTransaction<P> {
             self.tables[place].mode = Some(wanted);
         }
         self.tables[place].is_defined = true;
+        self.tables[place].note_entered();
         Ok(())
     }
 
@@ -144,7 +144,18 @@ impl<P: Protocol> LockingTransaction<P> {
 
     #[inline]
     pub(super) fn is_as_planned(&self, table: &Arc<Table>, version: u64) -> bool {
-        table.version() == version && !table.is_dropped() && !self.has_dropped(table)
+        (table.version() == version || self.is_waited_for(table, version))
+            && !table.is_dropped()
+            && !self.has_dropped(table)
+    }
+
+    /// Whether a plan is as old as what the transaction found when it came to the table. Then all that has
+    /// changed since are indexes that are built beside it, and whoever does that waits for it
+    /// (`index_build`).
+    #[cold]
+    fn is_waited_for(&self, table: &Arc<Table>, version: u64) -> bool {
+        let found = self.tables.iter().find(|used| Arc::ptr_eq(&used.table, table));
+        found.is_some_and(|used| (used.entered..=table.version()).contains(&version))
     }
 }
 

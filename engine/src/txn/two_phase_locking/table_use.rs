@@ -11,7 +11,45 @@ pub(super) struct TableUse {
     pub(super) mode: Option<LockMode>,
     /// Its definition is locked for reading at snapshots.
     pub(super) is_defined: bool,
+    /// The version of the definition that the running transaction has found first.
+    pub(super) entered: u64,
     pub(super) countdown: Countdown,
+}
+
+/// Later than every version: the transaction is not in the table.
+const NOT_ENTERED: u64 = u64::MAX;
+
+impl TableUse {
+    pub(super) fn new(table: &Arc<Table>, row_locks: u32) -> TableUse {
+        TableUse {
+            table: Arc::clone(table),
+            mode: None,
+            is_defined: false,
+            entered: NOT_ENTERED,
+            countdown: Countdown::new(row_locks),
+        }
+    }
+
+    /// The transaction has ended.
+    pub(super) fn leave(&mut self, row_locks: u32) {
+        self.mode = None;
+        self.is_defined = false;
+        self.entered = NOT_ENTERED;
+        self.countdown = Countdown::new(row_locks);
+    }
+
+    /// It has got its first lock of the table, or another one.
+    #[inline]
+    pub(super) fn note_entered(&mut self) {
+        if self.entered == NOT_ENTERED {
+            self.entered = self.table.version();
+        }
+    }
+
+    /// The transaction itself has changed the definition: what was planned before does not fit it.
+    pub(super) fn note_own_change(&mut self) {
+        self.entered = self.table.version();
+    }
 }
 
 /// When a transaction that uses a table will try to lock it as a whole.

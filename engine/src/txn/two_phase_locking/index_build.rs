@@ -1,0 +1,403 @@
+//! CREATE INDEX beside those who read and write the table.
+//!
+//! ```text
+//! attach   the table gets a state in which the index stands behind the others: writers keep it, nobody
+//!          finds rows by it, no definition and no log tells of it
+//! wait     for all who were in the table then: their plans do not know the index
+//! walk     through all records, and put entries there for every version that somebody may still see
+//! check    (unique ones) writers look for duplicates from now on; wait for those who have written without
+//!          that; look at all values that several entries have
+//! finish   log the change of the catalog; when it is committed, the definition tells of the index
+//! ```
+//!
+//! Nobody waits for any of that. The builder holds a lock that says that the definition stays, as readers at
+//! snapshots do, so other changes of the table wait for it, and another that keeps a second builder away. For
+//! those who were there before it waits without standing in a queue (`LockTable::outlast`), so that others
+//! pass. Whatever ends the transaction otherwise takes the index away again, and nothing is left.
+//!
+//! **Entries.** The walk meets each record once, whatever others do to it. It reads the versions, puts their
+//! entries there, and looks whether the newest is still the same: if not, its writer may have given its entry
+//! up before it was there, so the walk gives it up as well, as it does with those of older versions. `purge`
+//! knows which are needed. Nobody has read a gap of the index yet, so the walk locks none.
+//!
+//! **Plans.** Who was in the table when the index was attached goes on with the plans that he has: he is
+//! waited for (`LockingTransaction::is_as_planned`). Everybody else compiles anew.
+//!
+//! **Duplicates** that writers meet before the index is finished are no errors of theirs, for the index may
+//! not come to be: `storage::unfinished_index`. The builder locks a value that several entries have before it
+//! looks at their rows, so that nobody else gets it meanwhile, and waits for nobody while it has that lock:
+//! it gives it up, waits for whoever is changing a row, and looks again.
+//!
+//! **Replay** makes the index when it comes to the change, among all others: `unlocked_change`.
+//!
+//! Reference: PostgreSQL's CREATE INDEX CONCURRENTLY (indexcmds.c), which needs a third wait, for snapshots
+//! from before: here their versions have entries, too; Mohan, Narang: "Algorithms for Creating Indexes for
+//! Very Large Tables Without Quiescing Updates", SIGMOD 1992 (NSF).
+
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+use crossbeam_epoch::{self as epoch, Guard};
+use hyades_types::definition::{CatalogChange, IndexDefinition, TableDefinition, TableName};
+use hyades_types::error::{Abort, Error, Result};
+use hyades_types::{guest, memory};
+
+use super::purge_queue::Purgeable;
+use super::resource::{Resource, TABLE_STRIPES};
+use super::{LockingTransaction, NameChange, Undo, UndoAction};
+use crate::mutant::{self, Mutant};
+use crate::protocol::Protocol;
+use crate::storage::record::Record;
+use crate::storage::scan_batch::{ScanBatch, ScanDirection};
+use crate::storage::secondary_index::SecondaryIndex;
+use crate::storage::table::{Table, TableState};
+use crate::storage::unfinished_index::Doubtful;
+use crate::txn::Flow;
+use crate::txn::lock_mode::LockMode;
+use crate::txn::lock_table::TransactionId;
+
+/// What it takes to make the entries of a record, or to look at an entry, as work of a guest.
+const UNITS_PER_ENTRY: usize = 4;
+
+/// An index that a transaction is building.
+pub(super) struct IndexBuild {
+    table: Arc<Table>,
+    /// The table's state, with the index.
+    state: Arc<TableState>,
+    /// Who must have given what up before it goes on.
+    awaited: Vec<(Resource, Vec<TransactionId>)>,
+    /// Columns that several rows may have.
+    doubtful: Vec<Box<[u8]>>,
+    stage: Stage,
+    batch: ScanBatch,
+}
+
+enum Stage {
+    /// Through the records behind this key.
+    Walk {
+        behind: Option<Vec<u8>>,
+    },
+    /// Through the entries behind this one.
+    Check {
+        behind: Option<Vec<u8>>,
+    },
+    Finish,
+}
+
+impl<P: Protocol> LockingTransaction<P> {
+    /// Builds an index of a table whose definition is still what the caller has looked at.
+    pub(super) fn build_index_beside_writers(
+        &mut self,
+        table: &Arc<Table>,
+        planned: &Arc<TableDefinition>,
+        index: &IndexDefinition,
+    ) -> Flow<()> {
+        while !self.build_step(table, planned, index, usize::MAX)? {}
+        Ok(())
+    }
+
+    /// One step of it, through so many records or entries at most; true: the index can be committed.
+    pub(super) fn build_step(
+        &mut self,
+        table: &Arc<Table>,
+        planned: &Arc<TableDefinition>,
+        index: &IndexDefinition,
+        most: usize,
+    ) -> Flow<bool> {
+        let Some(mut build) = self.build.take() else {
+            self.build = Some(self.attach_index(table, planned, index)?);
+            return Ok(false);
+        };
+        let is_done = self.continue_build(&mut build, index, most);
+        if !matches!(is_done, Ok(true)) {
+            self.build = Some(build);
+        }
+        is_done
+    }
+
+    fn attach_index(
+        &mut self,
+        table: &Arc<Table>,
+        planned: &Arc<TableDefinition>,
+        index: &IndexDefinition,
+    ) -> Flow<Box<IndexBuild>> {
+        self.lock_definition(table)?;
+        self.lock(Resource::index_build(table.id()), LockMode::Write)?;
+        self.lock_new_name(&TableName { name: index.name.clone(), ..planned.name.clone() })?;
+        if table.is_dropped() || !Arc::ptr_eq(&table.definition(), planned) {
+            return Err(Error::Abort(Abort::StalePlan).into());
+        }
+        self.shared.catalog.reserve_table_id(index.id);
+        let state = Arc::new(table.state(&epoch::pin()).with_unfinished_index(index));
+        self.exchange_unlocked(table, Arc::clone(&state));
+        self.undo.push(Undo {
+            payload_bytes: self.payload.len(),
+            write_set: self.write_set,
+            key_bytes: self.keys.len(),
+            names: self.names.len(),
+            action: UndoAction::UnfinishedIndex { table: Arc::clone(table) },
+        });
+        Ok(Box::new(IndexBuild {
+            awaited: self.users_of(table, |_| true),
+            table: Arc::clone(table),
+            state,
+            doubtful: Vec::new(),
+            stage: Stage::Walk { behind: None },
+            batch: ScanBatch::new(),
+        }))
+    }
+
+    /// Exchanges the state of a table beside those who use it. Plans that are compiled from here on are of
+    /// the new one.
+    fn exchange_unlocked(&self, table: &Table, state: Arc<TableState>) {
+        let old = table.replace_state(state, &epoch::pin());
+        self.shared.purge.discard(old);
+        self.shared.catalog.count_change();
+    }
+
+    /// The table has no such index after all.
+    pub(super) fn detach_index(&mut self, table: &Table) {
+        self.build = None;
+        let state = {
+            let guard = epoch::pin();
+            let state = table.state(&guard);
+            state.with_definition(TableDefinition::clone(state.definition()))
+        };
+        self.exchange_unlocked(table, Arc::new(state));
+    }
+
+    /// It is committed: the definition tells of it.
+    pub(super) fn publish_index(&self, table: &Table) {
+        let state = {
+            let guard = epoch::pin();
+            let state = table.state(&guard);
+            let Some(index) = state.unfinished_index() else { return };
+            state.with_definition(state.definition().with_index(index.definition()))
+        };
+        self.exchange_unlocked(table, Arc::new(state));
+    }
+
+    /// The others who have locked the table in one of these modes, or its definition in order to use it. Who
+    /// wants to change the definition is none of them: he waits for this transaction.
+    pub(super) fn users_of(
+        &self,
+        table: &Table,
+        counts: impl Fn(LockMode) -> bool,
+    ) -> Vec<(Resource, Vec<TransactionId>)> {
+        let mut users = Vec::new();
+        for stripe in 0..TABLE_STRIPES {
+            let of_rows = Resource::table_stripe(table.id(), stripe);
+            let of_definition = Resource::definition_stripe(table.id(), stripe);
+            users.push((of_rows, self.others_at(of_rows, &counts)));
+            users.push((of_definition, self.others_at(of_definition, |mode| mode != LockMode::Write)));
+        }
+        users.retain(|(_, others)| !others.is_empty());
+        users
+    }
+
+    fn others_at(&self, resource: Resource, counts: impl Fn(LockMode) -> bool) -> Vec<TransactionId> {
+        let mut holders = self.shared.locks.holders(resource);
+        holders.retain(|(holder, mode)| *holder != self.id && counts(*mode));
+        holders.into_iter().map(|(holder, _)| holder).collect()
+    }
+
+    fn continue_build(&mut self, build: &mut IndexBuild, index: &IndexDefinition, most: usize) -> Flow<bool> {
+        while let Some((resource, others)) = build.awaited.last() {
+            if !mutant::is_active(Mutant::BuilderWaitsForNobody) {
+                self.outlast(*resource, others)?;
+            }
+            build.awaited.pop();
+        }
+        if let Some(columns) = build.doubtful.pop() {
+            let is_settled = self.check_value(build, &columns);
+            if !matches!(is_settled, Ok(true)) {
+                build.doubtful.push(columns);
+            }
+            is_settled?;
+            return Ok(false);
+        }
+        match build.stage {
+            Stage::Walk { .. } => {
+                if self.walk(build, most)? {
+                    build.stage = self.begin_checks(build, index);
+                }
+            }
+            Stage::Check { .. } => {
+                if collect_doubtful(build, most)? {
+                    build.stage = Stage::Finish;
+                }
+            }
+            Stage::Finish => return self.finish_build(build, index),
+        }
+        Ok(false)
+    }
+
+    /// Puts entries there for some records; true: that was all.
+    fn walk(&mut self, build: &mut IndexBuild, most: usize) -> Result<bool> {
+        let IndexBuild { table, state, stage, batch, .. } = build;
+        let Some(index) = state.unfinished_index() else { return Ok(true) };
+        let Stage::Walk { behind } = stage else { return Ok(true) };
+        let guard = epoch::pin();
+        let from = behind.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let page = state.index().scan(from, ScanDirection::Forward, most, batch, &guard);
+        for (key, record) in page.iter() {
+            guest::spend_for(UNITS_PER_ENTRY)?;
+            self.add_versions(table, (state, index), (key, record), &guard)?;
+        }
+        self.shared.purge.push_all(&mut self.purgeable);
+        *behind = batch.last_key().map(<[u8]>::to_vec).or(behind.take());
+        Ok(batch.reaches_end())
+    }
+
+    /// Puts entries of all versions of a record there; see the module head.
+    fn add_versions(
+        &mut self,
+        table: &Arc<Table>,
+        (state, index): (&TableState, &SecondaryIndex),
+        (key, record): (&[u8], &Record),
+        guard: &Guard,
+    ) -> Result<()> {
+        let Self { shared, purgeable, .. } = self;
+        let mut give_up = |entry: &[u8]| {
+            let index = Some(index.definition().id);
+            purgeable.push(Purgeable { table: Arc::clone(table), index, key: entry.into() });
+        };
+        let mut entry = Vec::new();
+        loop {
+            let mut newest = None;
+            let writer = shared.histories.for_each_version(record, guard, |row, is_newest| {
+                index.encode(state.layout(), row, key, &mut entry);
+                memory::admit_row(entry.len())?;
+                let is_new = index.entries().get_or_insert(&entry, None, guard).1;
+                match is_new {
+                    true if is_newest => newest = Some(entry.clone()),
+                    true => give_up(&entry),
+                    false => {}
+                }
+                Ok(())
+            })?;
+            // Whoever announces himself as the next writer from here on gives it up when it is there.
+            fence(Ordering::SeqCst);
+            match (writer, newest) {
+                (Some(writer), _) if record.is_of(writer) => return Ok(()),
+                (_, Some(newest)) => give_up(&newest),
+                (_, None) => {}
+            }
+            if writer.is_some() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// All records have their entries.
+    fn begin_checks(&mut self, build: &mut IndexBuild, index: &IndexDefinition) -> Stage {
+        let Some(unfinished) = build.state.unfinished_index().and_then(SecondaryIndex::unfinished) else {
+            return Stage::Finish;
+        };
+        if !index.is_unique {
+            return Stage::Finish;
+        }
+        unfinished.begin_checks();
+        let writes = |mode| matches!(mode, LockMode::IntentWrite | LockMode::NoKeyWrite | LockMode::Write);
+        build.awaited = self.users_of(&build.table, writes);
+        Stage::Check { behind: None }
+    }
+
+    /// Whether these columns are those of one row at most; false if it must look again, when somebody has
+    /// ended.
+    ///
+    /// Fails with 23505 if two rows have them.
+    fn check_value(&mut self, build: &mut IndexBuild, columns: &[u8]) -> Flow<bool> {
+        let Some(index) = build.state.unfinished_index() else { return Ok(true) };
+        let (table, value) = (build.table.id(), Resource::value(index.definition().id, columns));
+        // Who has the whole table locks no rows and values.
+        let stripe = Resource::table_stripe(table, self.worker);
+        self.lock(stripe, LockMode::IntentRead)?;
+        let hindered = match self.lock_without_waiting(value, LockMode::Write) {
+            true => self.find_two(build, (index, columns)),
+            false => Ok(Some(value)),
+        };
+        self.let_go(value);
+        self.let_go(stripe);
+        let Some(resource) = hindered? else { return Ok(true) };
+        build.awaited.push((resource, self.others_at(resource, |_| true)));
+        Ok(false)
+    }
+
+    /// Fails if two rows have these columns, which are locked. What is answered is the lock of a row that
+    /// somebody is changing.
+    fn find_two(
+        &mut self,
+        build: &IndexBuild,
+        (index, columns): (&SecondaryIndex, &[u8]),
+    ) -> Result<Option<Resource>> {
+        let guard = epoch::pin();
+        let state = &build.state;
+        let (mut row, mut found, mut is_there) = (Vec::new(), Vec::new(), false);
+        for key in index.rows_with(columns, &guard) {
+            let Some(record) = state.index().get(&key, &guard) else { continue };
+            let Self { history, shared, dependencies, .. } = self;
+            let follow = |mark: &[_]| shared.protocol.follow(mark, dependencies);
+            let settled = shared.histories.read_settled(record, history, &mut row, follow, &guard);
+            let Some(has_row) = settled else { return Ok(Some(Resource::row(build.table.id(), &key))) };
+            found.clear();
+            if !has_row || !index.is_exclusive(index.append_columns(state.layout(), &row, &mut found)) {
+                continue;
+            }
+            if found == columns && std::mem::replace(&mut is_there, true) {
+                let definition = index.definition();
+                let columns: Vec<u16> = definition.key_columns().collect();
+                return Err(state.duplicate_key(&definition.name, &columns, &row));
+            }
+        }
+        Ok(None)
+    }
+
+    fn finish_build(&mut self, build: &mut IndexBuild, index: &IndexDefinition) -> Flow<bool> {
+        self.lock_catalog()?;
+        let unfinished = build.state.unfinished_index().and_then(SecondaryIndex::unfinished);
+        match unfinished.map_or(Doubtful::Nothing, |unfinished| unfinished.take_doubts()) {
+            Doubtful::Nothing => {}
+            Doubtful::These(values) => {
+                build.doubtful = values;
+                return Ok(false);
+            }
+            Doubtful::Everything => {
+                build.stage = Stage::Check { behind: None };
+                return Ok(false);
+            }
+        }
+        let change = CatalogChange::CreateIndex { table: build.table.id(), index: index.clone() };
+        self.note_change(UndoAction::Name, &change)?;
+        self.names.push(NameChange::FinishedIndex(Arc::clone(&build.table)));
+        self.is_unlocked_change = true;
+        Ok(true)
+    }
+}
+
+/// Looks through some entries for values that several have; true: that was all.
+fn collect_doubtful(build: &mut IndexBuild, most: usize) -> Result<bool> {
+    let IndexBuild { state, stage, batch, doubtful, .. } = build;
+    let Some(index) = state.unfinished_index() else { return Ok(true) };
+    let Stage::Check { behind } = stage else { return Ok(true) };
+    let guard = epoch::pin();
+    let from = behind.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+    let page = index.entries().scan(from, ScanDirection::Forward, most, batch, &guard);
+    let columns_of = |entry: &[u8]| entry[..index.key_start(entry)].to_vec();
+    let mut last = behind.as_deref().map(columns_of).unwrap_or_default();
+    for (entry, _) in page.iter() {
+        guest::spend_for(UNITS_PER_ENTRY)?;
+        let columns = &entry[..index.key_start(entry)];
+        if columns != last {
+            last.clear();
+            last.extend_from_slice(columns);
+        } else if index.is_exclusive(index.has_null(columns))
+            && doubtful.last().is_none_or(|known| **known != *columns)
+        {
+            doubtful.push(columns.into());
+        }
+    }
+    *behind = batch.last_key().map(<[u8]>::to_vec).or(behind.take());
+    Ok(batch.reaches_end())
+}

@@ -1,0 +1,573 @@
+//! An index that is built while others write: each of its steps beside each thing that a writer does, who
+//! waits for whom, duplicates that come and go, and threads.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossbeam_epoch as epoch;
+use hyades_types::definition::{CatalogChange, IndexDefinition, TableDefinition, TableId};
+use hyades_types::error::{Abort, Error, sqlstate};
+
+use super::index_tests::{
+    PLAIN, Worker, alone, check, create, delete, done, find, index, insert, key, purge, row, shared, update,
+    waits,
+};
+use super::{Purger, TwoPhaseLocking};
+use crate::protocol::none::NoLog;
+use crate::storage::table::Table;
+use crate::txn::{
+    Access, Control, Flow, Found, Insertion, Intent, Interrupt, Isolation, NewRow, Strength, TableLock,
+    Transaction,
+};
+
+const ROWS: i64 = 6;
+
+fn filled(shared: &Arc<TwoPhaseLocking<NoLog>>, indexes: Vec<IndexDefinition>) -> Arc<Table> {
+    let table = create(shared, indexes);
+    let mut worker = shared.transaction();
+    worker.begin();
+    for number in 0..ROWS {
+        assert_eq!(done(insert(&mut worker, &table, number, Some(number * 10))), Insertion::Done);
+    }
+    worker.precommit(&());
+    table
+}
+
+/// A builder, and what it builds.
+struct Builder {
+    worker: Worker,
+    table: Arc<Table>,
+    planned: Arc<TableDefinition>,
+    index: IndexDefinition,
+}
+
+impl Builder {
+    fn new(shared: &Arc<TwoPhaseLocking<NoLog>>, table: &Arc<Table>, index: IndexDefinition) -> Builder {
+        let mut worker = shared.transaction();
+        worker.begin();
+        Builder { worker, table: Arc::clone(table), planned: table.definition(), index }
+    }
+
+    /// The smallest step; true: it can be committed.
+    fn step(&mut self) -> Flow<bool> {
+        self.worker.build_step(&self.table, &self.planned, &self.index, 1)
+    }
+
+    fn finish(mut self) {
+        while !done(self.step()) {}
+        self.worker.precommit(&());
+    }
+}
+
+/// An update by a plan that knows no index on `a`.
+fn update_unaware(worker: &mut Worker, table: &Arc<Table>, version: u64, number: i64, a: i64) -> Flow<()> {
+    let guard = epoch::pin();
+    let intent = Intent::newest(Strength::NoKeyWrite);
+    worker.enter(table, version, intent)?;
+    let found = worker.read_point(table, &key(number), intent, None, &mut Vec::new(), &guard)?;
+    assert!(!matches!(found, Found::Nothing));
+    let new = row(table, number, Some(a));
+    worker.update(table, &key(number), &new, &new);
+    Ok(())
+}
+
+/// Gives the row another key, as an update does it.
+fn rename(worker: &mut Worker, table: &Arc<Table>, from: i64, to: i64, a: i64) -> Flow<bool> {
+    let guard = epoch::pin();
+    let intent = Intent::newest(Strength::Write);
+    worker.enter(table, table.version(), intent)?;
+    if matches!(worker.read_point(table, &key(from), intent, None, &mut Vec::new(), &guard)?, Found::Nothing)
+    {
+        return Ok(false);
+    }
+    let (from, to, row) = (key(from), key(to), row(table, to, Some(a)));
+    let new = NewRow { moved_from: Some(&from), ..NewRow::new(&to, &row) };
+    if worker.insert(table, new)? == Insertion::Done {
+        worker.delete(table, &from);
+    }
+    Ok(true)
+}
+
+/// What one transaction does.
+fn write(worker: &mut Worker, table: &Arc<Table>, what: usize) {
+    match what {
+        0 => assert_eq!(done(insert(worker, table, 100, Some(5))), Insertion::Done),
+        1 => assert!(done(update(worker, table, 2, Some(33)))),
+        2 => assert!(done(delete(worker, table, 3))),
+        3 => {
+            assert!(done(update(worker, table, 4, Some(44))));
+            assert!(done(update(worker, table, 4, Some(40))));
+        }
+        4 => assert!(done(rename(worker, table, 1, 50, 11))),
+        5 => {
+            assert!(done(delete(worker, table, 5)));
+            assert_eq!(done(insert(worker, table, 5, Some(55))), Insertion::Done);
+        }
+        _ => {
+            let savepoint = worker.savepoint();
+            assert!(done(update(worker, table, 0, Some(77))));
+            assert_eq!(done(insert(worker, table, 101, Some(6))), Insertion::Done);
+            worker.rollback_to(savepoint);
+            assert!(done(update(worker, table, 0, Some(1))));
+        }
+    }
+}
+
+const WRITES: usize = 7;
+
+/// Each write, before each step and over one or three of them, committed and rolled back; the entries that
+/// have no use any more are taken out in between, and a snapshot from the beginning sees by the index what it
+/// sees without.
+#[test]
+fn every_write_beside_every_step() {
+    for is_unique in [false, true] {
+        for what in 0..WRITES {
+            for (stays, commits) in [(0, true), (0, false), (1, true), (1, false), (3, true), (3, false)] {
+                let mut at = 1;
+                while beside_step(is_unique, what, (at, stays), commits) {
+                    at += 1;
+                }
+                assert!(at > ROWS as usize, "there are steps");
+            }
+        }
+    }
+}
+
+/// False: the builder has fewer steps.
+fn beside_step(is_unique: bool, what: usize, (at, stays): (usize, usize), commits: bool) -> bool {
+    let shared = shared();
+    let table = filled(&shared, Vec::new());
+    let [mut writer, mut reader] = [shared.transaction(), shared.transaction()];
+    reader.begin();
+    reader.isolate(Isolation::RepeatableRead);
+    reader.resume_statement();
+    let mut builder = Builder::new(&shared, &table, index(900, is_unique));
+    for _ in 0..at {
+        if done(builder.step()) {
+            builder.worker.precommit(&());
+            reader.precommit(&());
+            check(&shared, &table);
+            return false;
+        }
+    }
+    writer.begin();
+    write(&mut writer, &table, what);
+    for _ in 0..stays {
+        // When writers look for duplicates, the builder waits for those who have not.
+        if waits(builder.step()) {
+            assert!(is_unique);
+        }
+    }
+    if commits {
+        writer.precommit(&())
+    } else {
+        writer.rollback(&())
+    }
+    purge(&shared);
+    // It may have come to its end beside the writer.
+    if builder.worker.is_unlocked_change {
+        builder.worker.precommit(&());
+    } else {
+        builder.finish();
+    }
+    let all: Vec<i64> = (0..ROWS).collect();
+    assert_eq!(done(find(&mut reader, &table, PLAIN, (-1, 999))), all, "{what} at {at}");
+    reader.precommit(&());
+    check(&shared, &table);
+    true
+}
+
+/// Who was in the table before goes on with the plans that he has; others do not wait for him.
+#[test]
+fn the_builder_waits_for_those_who_do_not_know_the_index() {
+    for isolation in [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable] {
+        let shared = shared();
+        let table = filled(&shared, Vec::new());
+        let [mut old, mut new] = [shared.transaction(), shared.transaction()];
+        let version = table.version();
+        old.begin();
+        old.isolate(isolation);
+        old.resume_statement();
+        done(update_unaware(&mut old, &table, version, 1, 15));
+        let mut builder = Builder::new(&shared, &table, index(900, false));
+        assert!(!done(builder.step()));
+        assert!(waits(builder.step()));
+        new.begin();
+        new.isolate(isolation);
+        new.resume_statement();
+        let stale = update_unaware(&mut new, &table, version, 3, 35);
+        assert!(matches!(stale, Err(Interrupt::Failed(Error::Abort(Abort::StalePlan)))));
+        assert!(done(update(&mut new, &table, 3, Some(35))));
+        new.precommit(&());
+        done(update_unaware(&mut old, &table, version, 2, 25));
+        assert!(waits(builder.step()));
+        old.precommit(&());
+        builder.finish();
+        new.begin();
+        assert_eq!(done(find(&mut new, &table, PLAIN, (15, 35))), [1, 2, 3]);
+        new.precommit(&());
+        check(&shared, &table);
+    }
+}
+
+/// A reader that is there keeps the builder waiting as well; he may write later.
+#[test]
+fn a_transaction_that_has_only_read_may_write_by_its_old_plan() {
+    let shared = shared();
+    let table = filled(&shared, Vec::new());
+    let mut old = shared.transaction();
+    let version = table.version();
+    old.begin();
+    old.isolate(Isolation::ReadCommitted);
+    done(old.enter(&table, version, Intent::READ).map(drop));
+    let mut builder = Builder::new(&shared, &table, index(900, false));
+    assert!(!done(builder.step()));
+    assert!(waits(builder.step()));
+    done(update_unaware(&mut old, &table, version, 1, 15));
+    old.precommit(&());
+    builder.finish();
+    check(&shared, &table);
+}
+
+#[test]
+fn other_changes_of_the_table_wait_for_the_builder() {
+    let shared = shared();
+    let table = filled(&shared, vec![index(901, false)]);
+    let mut other = shared.transaction();
+    let changes = [
+        CatalogChange::Truncate { id: table.id() },
+        CatalogChange::DropTable { id: table.id() },
+        CatalogChange::DropIndex { table: table.id(), index: TableId(901) },
+        CatalogChange::CreateIndex { table: table.id(), index: index(902, false) },
+    ];
+    let mut builder = Builder::new(&shared, &table, index(900, false));
+    assert!(!done(builder.step()));
+    for change in changes {
+        other.begin();
+        assert!(waits(other.change_catalog(change.clone())));
+        assert!(!done(builder.step()), "{change:?}");
+        other.rollback(&());
+    }
+    other.begin();
+    assert!(waits(other.lock_table_by_command(&table, TableLock::AccessExclusive, true)));
+    other.rollback(&());
+    let mut second = Builder::new(&shared, &table, index(903, false));
+    assert!(waits(second.step()));
+    builder.finish();
+    let stale = second.step();
+    assert!(matches!(stale, Err(Interrupt::Failed(Error::Abort(Abort::StalePlan)))));
+    second.worker.rollback(&());
+    check(&shared, &table);
+}
+
+/// The builder waits for somebody who then wants to change the table, and so waits for the builder.
+#[test]
+fn who_closes_a_circle_with_the_builder_learns_it() {
+    let shared = shared();
+    let table = filled(&shared, Vec::new());
+    let mut old = shared.transaction();
+    old.begin();
+    done(update_unaware(&mut old, &table, table.version(), 1, 15));
+    let mut builder = Builder::new(&shared, &table, index(900, false));
+    assert!(!done(builder.step()));
+    assert!(waits(builder.step()));
+    let change = CatalogChange::Truncate { id: table.id() };
+    let circle = old.change_catalog(change.clone());
+    assert!(matches!(circle, Err(Interrupt::Failed(Error::Abort(Abort::Deadlock)))));
+    old.rollback(&());
+    builder.finish();
+    // The other way round: he waits already.
+    old.begin();
+    done(update(&mut old, &table, 1, Some(15)).map(drop));
+    let mut builder = Builder::new(&shared, &table, index(901, false));
+    assert!(!done(builder.step()));
+    assert!(waits(old.change_catalog(change)));
+    let circle = builder.step();
+    assert!(matches!(circle, Err(Interrupt::Failed(Error::Abort(Abort::Deadlock)))));
+    builder.worker.rollback(&());
+    old.rollback(&());
+    check(&shared, &table);
+    assert_eq!(table.definition().indexes.len(), 1);
+}
+
+#[test]
+fn a_build_that_ends_otherwise_leaves_nothing() {
+    let shared = shared();
+    let table = filled(&shared, Vec::new());
+    let mut writer = shared.transaction();
+    for steps in 1..10 {
+        let mut builder = Builder::new(&shared, &table, index(900 + steps, steps % 2 == 0));
+        for _ in 0..steps {
+            if done(builder.step()) {
+                break;
+            }
+        }
+        writer.begin();
+        assert!(done(update(&mut writer, &table, 1, Some(i64::from(steps)))));
+        builder.worker.rollback(&());
+        assert!(done(update(&mut writer, &table, 2, Some(i64::from(steps) + 50))));
+        writer.precommit(&());
+        assert!(table.shared_state().indexes().is_empty());
+    }
+    check(&shared, &table);
+    assert_eq!(shared.tombstones(), 0);
+}
+
+fn is_duplicate<T>(flow: Flow<T>) -> bool {
+    let Err(Interrupt::Failed(error)) = flow else { return false };
+    assert_eq!(error.to_string(), "could not create unique index \"i900\"");
+    error.sqlstate() == sqlstate::UNIQUE_VIOLATION
+}
+
+#[test]
+fn values_that_are_there_twice_are_found() {
+    let shared = shared();
+    let table = filled(&shared, Vec::new());
+    let mut writer = shared.transaction();
+    writer.begin();
+    // NULL is no value.
+    for (number, a) in [(100, None), (101, None), (102, Some(30))] {
+        assert_eq!(done(insert(&mut writer, &table, number, a)), Insertion::Done);
+    }
+    writer.precommit(&());
+    let mut builder = Builder::new(&shared, &table, index(900, true));
+    let failed = loop {
+        match builder.step() {
+            Ok(false) => {}
+            other => break other,
+        }
+    };
+    assert!(is_duplicate(failed));
+    builder.worker.rollback(&());
+    writer.begin();
+    assert!(done(delete(&mut writer, &table, 102)));
+    writer.precommit(&());
+    Builder::new(&shared, &table, index(900, true)).finish();
+    check(&shared, &table);
+}
+
+/// A writer takes a value that is there, before each step. He is not refused: whether it is a duplicate
+/// depends on what becomes of him, and the builder waits to know that.
+#[test]
+fn duplicates_of_those_who_have_not_ended_are_waited_for() {
+    let (mut refused, mut steps) = (0, 0);
+    for commits in [true, false] {
+        for at in 1.. {
+            let shared = shared();
+            let table = filled(&shared, Vec::new());
+            let mut writer = shared.transaction();
+            let mut builder = Builder::new(&shared, &table, index(900, true));
+            if (0..at).any(|_| done(builder.step())) {
+                builder.worker.precommit(&());
+                break;
+            }
+            steps += 1;
+            writer.begin();
+            assert_eq!(done(insert(&mut writer, &table, 100, Some(30))), Insertion::Done, "at {at}");
+            let outcome = loop {
+                match builder.step() {
+                    Ok(false) => {}
+                    other => break other,
+                }
+            };
+            assert!(waits(outcome), "at {at}");
+            if commits {
+                writer.precommit(&());
+                let failed = loop {
+                    match builder.step() {
+                        Ok(false) => {}
+                        other => break other,
+                    }
+                };
+                assert!(is_duplicate(failed), "at {at}");
+                builder.worker.rollback(&());
+                refused += 1;
+            } else {
+                writer.rollback(&());
+                builder.finish();
+            }
+            check(&shared, &table);
+        }
+    }
+    assert!(refused > ROWS && steps == 2 * refused);
+}
+
+/// A value that one row gives up for another is not there twice.
+#[test]
+fn values_may_move_while_they_are_looked_at() {
+    for at in 1.. {
+        let shared = shared();
+        let table = filled(&shared, Vec::new());
+        let mut writer = shared.transaction();
+        let mut builder = Builder::new(&shared, &table, index(900, true));
+        if (0..at).any(|_| done(builder.step())) {
+            assert!(at > ROWS as usize);
+            break;
+        }
+        writer.begin();
+        assert!(done(update(&mut writer, &table, 3, Some(31))));
+        assert!(done(update(&mut writer, &table, 4, Some(30))));
+        assert!(done(update(&mut writer, &table, 3, Some(40))));
+        while matches!(builder.step(), Ok(false)) {}
+        writer.precommit(&());
+        if builder.worker.is_unlocked_change {
+            builder.worker.precommit(&());
+        } else {
+            builder.finish();
+        }
+        check(&shared, &table);
+    }
+}
+
+/// When the builder has made sure that no value is there twice, and is about to commit, writers wait for it.
+#[test]
+fn a_duplicate_at_the_very_end_waits_for_the_builder() {
+    for commits in [true, false] {
+        let shared = shared();
+        let table = filled(&shared, Vec::new());
+        let mut writer = shared.transaction();
+        let mut builder = Builder::new(&shared, &table, index(900, true));
+        while !done(builder.step()) {}
+        writer.begin();
+        assert!(waits(insert(&mut writer, &table, 100, Some(30))));
+        if commits {
+            builder.worker.precommit(&());
+        } else {
+            builder.worker.rollback(&());
+        }
+        let inserted = done(insert(&mut writer, &table, 100, Some(30)));
+        assert_eq!(inserted == Insertion::Done, !commits);
+        writer.precommit(&());
+        check(&shared, &table);
+    }
+}
+
+/// Threads write while one index after the other is built, unique ones among them, found by, and dropped.
+#[test]
+fn threads_write_while_indexes_are_built() {
+    const THREADS: i64 = 3;
+    const BUILDS: u32 = 30;
+    let shared = shared();
+    let table = filled(&shared, Vec::new());
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (shared, table, is_over) = (&shared, &table, &is_over);
+            scope.spawn(move || write_randomly(shared, table, thread, is_over));
+        }
+        /// Also when a build panics.
+        struct Over<'o>(&'o AtomicBool);
+        impl Drop for Over<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::SeqCst);
+            }
+        }
+        let _over = Over(&is_over);
+        let (purged, is_purged) = (&shared, &is_over);
+        scope.spawn(move || {
+            let mut purger = Purger::new(purged);
+            while !is_purged.load(Ordering::SeqCst) {
+                purger.forget();
+                purger.run(1000);
+            }
+        });
+        let mut built = BTreeMap::from([(false, 0), (true, 0)]);
+        for number in 0..BUILDS {
+            let is_unique = number % 3 == 0;
+            let is_built = build_and_look(&shared, &table, index(1000 + number, is_unique));
+            *built.entry(is_unique).or_default() += u32::from(is_built);
+        }
+        assert_eq!(built[&false], BUILDS - BUILDS / 3);
+    });
+    check(&shared, &table);
+}
+
+fn write_randomly(
+    shared: &Arc<TwoPhaseLocking<NoLog>>,
+    table: &Arc<Table>,
+    thread: i64,
+    is_over: &AtomicBool,
+) {
+    let levels = [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable];
+    let mut worker = shared.transaction();
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(thread as u64 + 1);
+    let mut next = |most: i64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040);
+        (random >> 33) as i64 % most
+    };
+    while !is_over.load(Ordering::SeqCst) {
+        worker.begin();
+        worker.isolate(levels[next(3) as usize]);
+        worker.resume_statement();
+        let mut is_refused = false;
+        for _ in 0..=next(3) {
+            // Mostly values of its own, so that unique indexes can be built.
+            let (number, own) = (next(12) * 3 + thread, next(400) * 3 + thread);
+            let a = Some(if next(200) == 0 { next(9) } else { 1000 + own });
+            let what = next(3);
+            is_refused |= !alone(&mut worker, |worker| match what {
+                0 => insert(worker, table, number, a).map(|_| true),
+                1 => update(worker, table, number, a).map(|_| true),
+                _ => delete(worker, table, number).map(|_| true),
+            });
+            if is_refused {
+                break;
+            }
+        }
+        if is_refused || next(4) == 0 { worker.rollback(&()) } else { worker.precommit(&()) }
+    }
+}
+
+/// Builds an index, compares what is found by it with the rows, and drops it; false if it could not be.
+fn build_and_look(shared: &Arc<TwoPhaseLocking<NoLog>>, table: &Arc<Table>, index: IndexDefinition) -> bool {
+    let mut builder = Builder::new(shared, table, index);
+    let is_built = loop {
+        match builder.step() {
+            Ok(true) => break true,
+            Ok(false) => {}
+            Err(Interrupt::Wait(ticket)) => ticket.wait(),
+            Err(Interrupt::Failed(error)) => {
+                assert_eq!(error.sqlstate(), sqlstate::UNIQUE_VIOLATION, "{error}");
+                break false;
+            }
+        }
+    };
+    let mut worker = builder.worker;
+    if !is_built {
+        worker.rollback(&());
+        assert!(table.shared_state().indexes().is_empty());
+        return false;
+    }
+    worker.precommit(&());
+    worker.begin();
+    worker.isolate(Isolation::RepeatableRead);
+    worker.resume_statement();
+    let mut by_index = done(find(&mut worker, table, PLAIN, (i64::MIN + 1, i64::MAX - 1)));
+    by_index.sort_unstable();
+    assert_eq!(by_index, all_rows(&mut worker, table));
+    worker.precommit(&());
+    let change = CatalogChange::DropIndex { table: table.id(), index: builder.index.id };
+    loop {
+        worker.begin();
+        let is_dropped = alone(&mut worker, |worker| worker.change_catalog(change.clone()).map(|()| true));
+        if is_dropped {
+            worker.precommit(&());
+            return true;
+        }
+        worker.rollback(&());
+    }
+}
+
+/// Keys of all rows that the transaction sees, by the primary key.
+fn all_rows(worker: &mut Worker, table: &Arc<Table>) -> Vec<i64> {
+    let guard = epoch::pin();
+    let mut keys = Vec::new();
+    for number in 0..40 {
+        let found = worker.read_point(table, &key(number), Intent::READ, None, &mut Vec::new(), &guard);
+        if !matches!(done(found), Found::Nothing) {
+            keys.push(number);
+        }
+    }
+    keys
+}

@@ -1,0 +1,68 @@
+//! Locking a table against everybody without keeping anybody waiting for longer than need be: DROP INDEX
+//! CONCURRENTLY.
+//!
+//! Whoever asks for all stripes of a table stands in a queue until the last one there has ended, and all who
+//! come meanwhile wait behind him. Here he first waits for those who are there without standing in a queue
+//! (`LockTable::outlast`), as often as others have come in the meantime, and takes the locks when he gets all
+//! of them at once. Only where somebody is in the table all the time does he ask for them after all.
+
+use std::sync::Arc;
+
+use super::LockingTransaction;
+use super::resource::{Resource, TABLE_STRIPES};
+use crate::protocol::Protocol;
+use crate::storage::table::Table;
+use crate::txn::Flow;
+use crate::txn::lock_mode::LockMode;
+use crate::txn::lock_table::TransactionId;
+
+/// So often all who are there are waited for.
+const TRIES: u32 = 16;
+
+/// How far it has come.
+#[derive(Default)]
+pub(super) struct Patience {
+    tries: u32,
+    /// Who must have given what up before the next try.
+    pub(super) awaited: Vec<(Resource, Vec<TransactionId>)>,
+}
+
+impl<P: Protocol> LockingTransaction<P> {
+    /// See the module head. To be called again after a wait.
+    pub(super) fn lock_everybody_out_patiently(&mut self, table: &Arc<Table>) -> Flow<()> {
+        while self.patience.tries < TRIES {
+            while let Some((resource, others)) = self.patience.awaited.pop() {
+                if let Err(interrupt) = self.outlast(resource, &others) {
+                    self.patience.awaited.push((resource, others));
+                    return Err(interrupt);
+                }
+            }
+            if self.lock_everybody_out_at_once(table) {
+                return Ok(());
+            }
+            self.patience.tries += 1;
+            self.patience.awaited = self.users_of(table, |_| true);
+        }
+        self.lock_everybody_out(table)
+    }
+
+    fn lock_everybody_out_at_once(&mut self, table: &Arc<Table>) -> bool {
+        let before = self.held.len();
+        let stripe = |stripe| {
+            [Resource::definition_stripe(table.id(), stripe), Resource::table_stripe(table.id(), stripe)]
+        };
+        for resource in (0..TABLE_STRIPES).flat_map(stripe) {
+            if !self.lock_without_waiting(resource, LockMode::Write) {
+                // Nothing relies on them yet.
+                while self.held.len() > before {
+                    self.let_go(self.held[self.held.len() - 1]);
+                }
+                return false;
+            }
+        }
+        let place = self.table_place(table);
+        self.tables[place].mode = Some(LockMode::Write);
+        self.tables[place].note_entered();
+        true
+    }
+}
