@@ -190,7 +190,7 @@ pub fn decode_block_header(bytes: &[u8], identity: &LogIdentity) -> Result<Block
         return Err("the block is of another log, incarnation or database");
     }
     let payload_bytes = u32_at(bytes, 8) as usize;
-    if payload_bytes == 0 || payload_bytes > MAX_PAYLOAD_BYTES {
+    if payload_bytes == 0 || payload_bytes > MAX_BLOCK_BYTES - header_bytes {
         return Err("the block has an impossible length");
     }
     let time_us = if header_bytes == BLOCK_HEADER_BYTES { u64_at(bytes, 48) } else { 0 };

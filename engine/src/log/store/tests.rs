@@ -7,7 +7,10 @@ use hyades_types::error::{Error, Result, sqlstate};
 use proptest::prelude::*;
 use uuid::Uuid;
 
-use super::block::{BLOCK_HEADER_BYTES, MAX_PAYLOAD_BYTES, block_bytes, decode_block_header};
+use super::block::{
+    BLOCK_HEADER_BYTES, MAX_BLOCK_BYTES, MAX_PAYLOAD_BYTES, block_bytes, check_block, decode_block_header,
+    encode_block_header,
+};
 use super::block_buffer::BlockBuffer;
 use super::preparer::Preparer;
 use super::room::Room;
@@ -459,6 +462,24 @@ fn segment_names_are_read_back() {
     assert_eq!(path, Path::new("x/00000012-00000345.segment"));
     assert_eq!(parse_segment_name("00000012-00000345.segment"), Some((12, 345)));
     assert_eq!(parse_segment_name("00000012.segment"), None);
+}
+
+/// Blocks had a header of 48 bytes once, and so eight bytes more of payload in a full one.
+#[test]
+fn a_full_block_of_an_older_program_is_read() {
+    for (header_bytes, magic) in [(48, b"HyBk"), (BLOCK_HEADER_BYTES, b"HyBT")] {
+        for (too_many, is_read) in [(0, true), (1, false)] {
+            let payload_bytes = MAX_BLOCK_BYTES - header_bytes + too_many;
+            let mut block = vec![0; MAX_BLOCK_BYTES + too_many];
+            encode_block_header(&mut block, &identity(), 0, payload_bytes, 0);
+            block[..4].copy_from_slice(magic);
+            let checksum = crc32c::crc32c_append(crc32c::crc32c(&block[..4]), &block[8..]);
+            block[4..8].copy_from_slice(&checksum.to_le_bytes());
+            let header = decode_block_header(&block, &identity());
+            assert_eq!(header.map(|header| header.length()).ok(), is_read.then_some(MAX_BLOCK_BYTES));
+            assert!(check_block(&block));
+        }
+    }
 }
 
 proptest! {
