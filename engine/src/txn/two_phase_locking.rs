@@ -85,6 +85,7 @@ mod acquisition;
 mod alteration;
 mod capture;
 mod catalog_change;
+mod change_beside_others;
 mod comment_change;
 mod escalation;
 mod index_build;
@@ -116,11 +117,10 @@ mod tests;
 mod type_change;
 mod unlocked_change;
 
-use index_build::IndexBuild;
+use change_beside_others::{IndexBuild, Patience, UnlockedChanges};
 use index_entries::{EntryBuffers, NewEntries};
 use modes::row_mode;
 use name_change::NameChange;
-use patient_lock::Patience;
 pub use purge::Purger;
 use purge_queue::Purgeable;
 use resource::Resource;
@@ -150,7 +150,7 @@ pub struct TwoPhaseLocking<P: Protocol> {
     locks: LockTable<TwoPhaseLocking<P>>,
     purge: purge_queue::Queue,
     replaced: capture::Replaced,
-    unlocked: unlocked_change::UnlockedChanges,
+    unlocked: UnlockedChanges,
     histories: Arc<Histories>,
     next_worker: AtomicU64,
     /// A call was logged as a command: gaps may have traces of readers. Never taken back.

@@ -43,6 +43,7 @@ use hyades_types::definition::{CatalogChange, IndexDefinition, TableDefinition, 
 use hyades_types::error::{Abort, Error, Result};
 use hyades_types::{guest, memory};
 
+use super::change_beside_others::{IndexBuild, Stage};
 use super::purge_queue::Purgeable;
 use super::resource::{Resource, TABLE_STRIPES};
 use super::{LockingTransaction, NameChange, Undo, UndoAction};
@@ -59,31 +60,6 @@ use crate::txn::lock_table::TransactionId;
 
 /// What it takes to make the entries of a record, or to look at an entry, as work of a guest.
 const UNITS_PER_ENTRY: usize = 4;
-
-/// An index that a transaction is building.
-pub(super) struct IndexBuild {
-    table: Arc<Table>,
-    /// The table's state, with the index.
-    state: Arc<TableState>,
-    /// Who must have given what up before it goes on.
-    awaited: Vec<(Resource, Vec<TransactionId>)>,
-    /// Columns that several rows may have.
-    doubtful: Vec<Box<[u8]>>,
-    stage: Stage,
-    batch: ScanBatch,
-}
-
-enum Stage {
-    /// Through the records behind this key.
-    Walk {
-        behind: Option<Vec<u8>>,
-    },
-    /// Through the entries behind this one.
-    Check {
-        behind: Option<Vec<u8>>,
-    },
-    Finish,
-}
 
 impl<P: Protocol> LockingTransaction<P> {
     /// Builds an index of a table whose definition is still what the caller has looked at.

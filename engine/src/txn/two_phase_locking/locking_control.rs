@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use crossbeam_epoch as epoch;
 
 use super::capture::Replaced;
+use super::change_beside_others::{Patience, UnlockedChanges};
 use super::index_entries::{EntryBuffers, NewEntries};
-use super::patient_lock::Patience;
 use super::purge_queue::Queue;
-use super::unlocked_change::UnlockedChanges;
 use super::{LOCK_BUCKETS, LockingTransaction, PLACE_NOTES, Purger, TwoPhaseLocking};
 use crate::config::Config;
 use crate::log::record::OperationsWriter;

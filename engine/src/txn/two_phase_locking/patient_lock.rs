@@ -14,18 +14,9 @@ use crate::protocol::Protocol;
 use crate::storage::table::Table;
 use crate::txn::Flow;
 use crate::txn::lock_mode::LockMode;
-use crate::txn::lock_table::TransactionId;
 
 /// So often all who are there are waited for.
 const TRIES: u32 = 16;
-
-/// How far it has come.
-#[derive(Default)]
-pub(super) struct Patience {
-    tries: u32,
-    /// Who must have given what up before the next try.
-    pub(super) awaited: Vec<(Resource, Vec<TransactionId>)>,
-}
 
 impl<P: Protocol> LockingTransaction<P> {
     /// See the module head. To be called again after a wait.

@@ -14,32 +14,10 @@
 //!
 //! A log of a total order needs nothing of this.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-use parking_lot::RwLock;
+use std::sync::atomic::Ordering;
 
 use super::LockingTransaction;
 use crate::protocol::Protocol;
-
-/// See the module head.
-#[derive(Default)]
-pub(super) struct UnlockedChanges {
-    is_closed: AtomicBool,
-    is_marked: AtomicBool,
-    mark: RwLock<Box<[AtomicU64]>>,
-}
-
-impl UnlockedChanges {
-    /// Whether somebody else keeps commits away.
-    #[inline]
-    pub(super) fn is_closed(&self) -> bool {
-        self.is_closed.load(Ordering::SeqCst)
-    }
-
-    fn open(&self) {
-        self.is_closed.store(false, Ordering::SeqCst);
-    }
-}
 
 impl<P: Protocol> LockingTransaction<P> {
     /// Keeps others from committing if this transaction must be alone with that; false if others do the same.
