@@ -470,9 +470,10 @@ fn a_full_block_of_an_older_program_is_read() {
     for (header_bytes, magic) in [(48, b"HyBk"), (BLOCK_HEADER_BYTES, b"HyBT")] {
         for (too_many, is_read) in [(0, true), (1, false)] {
             let payload_bytes = MAX_BLOCK_BYTES - header_bytes + too_many;
-            let mut block = vec![0; MAX_BLOCK_BYTES + too_many];
+            let mut block = vec![0; BLOCK_HEADER_BYTES + payload_bytes];
             encode_block_header(&mut block, &identity(), 0, payload_bytes, 0);
             block[..4].copy_from_slice(magic);
+            block.truncate(header_bytes + payload_bytes);
             let checksum = crc32c::crc32c_append(crc32c::crc32c(&block[..4]), &block[8..]);
             block[4..8].copy_from_slice(&checksum.to_le_bytes());
             let header = decode_block_header(&block, &identity());
