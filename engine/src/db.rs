@@ -9,7 +9,6 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use hyades_types::access::{Access, RoleId};
@@ -44,6 +43,7 @@ use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
+use crate::sync::JoinHandle;
 use crate::txn::two_phase_locking::TwoPhaseLocking;
 use crate::txn::{Caretaker, Control, Rest, Transaction};
 
@@ -306,7 +306,7 @@ struct Database<P: Protocol, C: Control<P>> {
 /// The thread that forgets versions, purges tombstones, and frees what tables have left behind.
 struct Janitor {
     stop: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
+    thread: JoinHandle,
 }
 
 /// Pause of the janitor when it has nothing to do; while it can do nothing each pause is twice as long as the
@@ -327,12 +327,10 @@ impl Janitor {
                     Rest::Short => JANITOR_PAUSE,
                     Rest::Long => (pause * 2).min(JANITOR_LONGEST_PAUSE),
                 };
-                std::thread::park_timeout(pause);
+                crate::sync::park_timeout(pause);
             }
         };
-        let thread = std::thread::Builder::new()
-            .name("hyades-janitor".to_owned())
-            .spawn(work)
+        let thread = crate::sync::spawn("hyades-janitor".to_owned(), work)
             .map_err(|error| Error::io("cannot start the janitor thread", &error))?;
         Ok(Janitor { stop, thread })
     }
@@ -549,7 +547,7 @@ impl<P: Protocol, T: Transaction<P>> DatabaseWorker<P, T> {
             && filled.0 - self.gave_way_at.0 >= BACKLOG_BYTES
         {
             self.gave_way_at = filled;
-            std::thread::yield_now();
+            crate::sync::yield_now();
         }
     }
 }

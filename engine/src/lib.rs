@@ -6,6 +6,7 @@
 
 pub mod backup;
 mod checkpoint;
+pub mod conductor;
 pub mod config;
 pub mod db;
 pub mod disk;

@@ -30,7 +30,6 @@ mod tests;
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use buffer::{LogBuffer, LogBufferReader};
 use crossbeam_utils::CachePadded;
@@ -39,7 +38,6 @@ use hyades_types::error::{Error, FatalError, Result, sqlstate};
 use logger::Logger;
 pub use logger::LoggerDuty;
 use manifest::{Checkpoint, Incarnation, LogShape, Manifest, ManifestStore};
-use parking_lot::Mutex;
 use places::{log_set, manifest_store, new_log_set};
 use record::MAX_LOGS;
 pub use set::DurableBlock;
@@ -48,7 +46,7 @@ use set::NewLogSet;
 use crate::config::{Config, OnFailure};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
-use crate::sync::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, JoinHandle, LongLock, Ordering};
 
 pub use append::{Append, AppendProgress};
 
@@ -65,13 +63,13 @@ pub struct Logs {
     whole: CachePadded<Box<[AtomicU64]>>,
     next_fragmented: AtomicU64,
     is_stopping: AtomicBool,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    threads: LongLock<Vec<JoinHandle>>,
     on_failure: Option<OnFailure>,
     /// Large transactions whose first pieces stand in a log, and not yet the last.
     series: Arc<append::SeriesList>,
     manifests: Box<dyn ManifestStore>,
     /// What stands in the manifest.
-    manifest: Mutex<Manifest>,
+    manifest: LongLock<Manifest>,
     config: Config,
 }
 
@@ -153,11 +151,11 @@ impl Logs {
             set,
             next_fragmented: AtomicU64::new(0),
             is_stopping: AtomicBool::new(false),
-            threads: Mutex::new(Vec::new()),
+            threads: LongLock::new(Vec::new()),
             on_failure: config.on_failure.clone(),
             series: Arc::default(),
             manifests,
-            manifest: Mutex::new(manifest),
+            manifest: LongLock::new(manifest),
             config: config.clone(),
         }));
         let spawn = |name: String, run: Box<dyn FnOnce() + Send>| {

@@ -95,6 +95,50 @@ pub enum Mutant {
     BuilderWaitsForNobody,
 }
 
+impl Mutant {
+    /// All of them.
+    pub const ALL: [Mutant; 38] = [
+        Mutant::OwnEndInStoredLv,
+        Mutant::ReserveBeforeFreeze,
+        Mutant::ReleaseBeforeRaise,
+        Mutant::ReadOnlyNoWait,
+        Mutant::CommitInLogOrder,
+        Mutant::DurableBeforeSync,
+        Mutant::ZombiesRevived,
+        Mutant::NoSyncBeforeCut,
+        Mutant::ZeroTupleLv,
+        Mutant::IdleWorkerInfinity,
+        Mutant::SkipRowLock,
+        Mutant::SkipGapLock,
+        Mutant::NoReadLv,
+        Mutant::NoGapLv,
+        Mutant::NothingCaptured,
+        Mutant::NoBarrier,
+        Mutant::TraceUnseenGrant,
+        Mutant::NoKeyWriteForgetsKeyReaders,
+        Mutant::GapIsTheEnd,
+        Mutant::EndsBeforeDurable,
+        Mutant::PreparedTooEarly,
+        Mutant::FragmentsOfAnother,
+        Mutant::EscalateOneStripe,
+        Mutant::SalvageForgetsDropped,
+        Mutant::LetGoOfUsedLock,
+        Mutant::HinderedByJanitor,
+        Mutant::NoVersionMark,
+        Mutant::SnapshotsForgotten,
+        Mutant::AnchorsInsideRecords,
+        Mutant::StripesOutOfOrder,
+        Mutant::EntryNotRechecked,
+        Mutant::UniqueCheckSkipsWaiting,
+        Mutant::DrawsUnlogged,
+        Mutant::StragglersForgotten,
+        Mutant::CheckpointBeforeDurable,
+        Mutant::SegmentsGoTooEarly,
+        Mutant::CheckpointedReplayed,
+        Mutant::RemovalsUnnoted,
+    ];
+}
+
 #[cfg(any(test, feature = "mutants"))]
 mod switch {
     use std::sync::atomic::{AtomicU8, Ordering};

@@ -1,15 +1,15 @@
-//! The seam for threads, clocks and atomics: the standard library, or loom's models of them under `--cfg
-//! loom`.
+//! The seam for threads, clocks, chance and atomics: the standard library, a simulation's conductor
+//! (`crate::conductor`), or loom's models under `--cfg loom`.
 //!
 //! What the model checker must see imports its primitives from here. Clocks and thread spawning of the log go
 //! through here too, so that one place decides them.
 
 #[cfg(not(loom))]
 mod imp {
+    pub(crate) use super::threads::{Thread, current, park, park_timeout};
     pub(crate) use parking_lot::{Mutex, MutexGuard};
     pub(crate) use std::cell::UnsafeCell;
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering, fence};
-    pub(crate) use std::thread::{Thread, current, park, park_timeout};
 }
 
 #[cfg(loom)]
@@ -44,16 +44,15 @@ mod imp {
     }
 }
 
-pub(crate) use imp::*;
+pub(crate) mod threads;
 
-use std::io;
-use std::thread::JoinHandle;
+pub(crate) use imp::*;
+pub(crate) use threads::{Condvar, JoinHandle, LongLock, sleep, spawn, yield_now};
+
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Starts a named thread.
-pub(crate) fn spawn(name: String, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
-    std::thread::Builder::new().name(name).spawn(run)
-}
+use crate::conductor;
 
 /// While it lives, the calling thread gets what others leave of the processors, a tenth of one at least.
 pub(crate) struct Priority {
@@ -86,11 +85,29 @@ fn set_priority(nice: i32) -> bool {
 
 /// The monotonic clock.
 pub(crate) fn now() -> Instant {
-    Instant::now()
+    /// A conductor's time begins here.
+    static BEGIN: OnceLock<Instant> = OnceLock::new();
+    match conductor::of_this_thread() {
+        None => Instant::now(),
+        Some(conductor) => *BEGIN.get_or_init(Instant::now) + conductor.elapsed(),
+    }
+}
+
+/// Bytes that nobody can guess.
+pub(crate) fn random_bytes() -> [u8; 16] {
+    match conductor::of_this_thread() {
+        None => rand::random(),
+        Some(conductor) => u128::from(conductor.random())
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
+            .to_le_bytes(),
+    }
 }
 
 /// The wall clock, in microseconds since 1970; 0 if it stands before that.
 pub(crate) fn microseconds_since_1970() -> u64 {
+    if let Some(conductor) = conductor::of_this_thread() {
+        return conductor.microseconds_since_1970();
+    }
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.as_micros() as u64)
 }

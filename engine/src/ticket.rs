@@ -13,10 +13,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+
+use crate::sync::threads::{Thread, current, others_run, park};
 
 /// About what it costs to park and to be woken. Most locks of procedures are given up sooner.
 const SPIN: Duration = Duration::from_micros(20);
@@ -56,6 +57,9 @@ impl Ticket {
 
     /// Looks for [`SPIN`] whether the ticket fires.
     fn fires_soon(&self) -> bool {
+        if !others_run() {
+            return self.is_ready();
+        }
         let end = Instant::now() + SPIN;
         loop {
             for _ in 0..LOOKS_PER_TURN {
@@ -108,13 +112,13 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             self.0.unpark();
         }
     }
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let waker = Waker::from(Arc::new(Unpark(current())));
     let mut context = Context::from_waker(&waker);
     let mut future = std::pin::pin!(future);
     loop {
         match future.as_mut().poll(&mut context) {
             Poll::Ready(output) => return output,
-            Poll::Pending => std::thread::park(),
+            Poll::Pending => park(),
         }
     }
 }

@@ -328,7 +328,7 @@ impl Client {
             Ok(rows) => Ok(rows),
             Err(Interrupt::Failed(error)) => Err(error),
             Err(Interrupt::Wait(_)) => {
-                std::thread::sleep(MOMENT);
+                crate::threads::sleep(MOMENT);
                 Err(Error::input(sqlstate::QUERY_CANCELED, "canceling statement due to user request"))
             }
         }

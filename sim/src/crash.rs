@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use hyades_engine::config::{Config, ProtocolKind};
@@ -33,6 +32,7 @@ use crate::client::{Client, big, create_tables};
 use crate::disk::SimulatedDisk;
 use crate::routines::{create_routines, test_compiler};
 use crate::script::{Recovered, Script, ScriptOptions, Step, check_recovered};
+use crate::threads::{self, Handle};
 
 /// The data directory on every simulated disk.
 pub const DATA: &str = "/data";
@@ -299,20 +299,20 @@ fn run_as_call(
 /// dropped: between logs that are equally fast nearly nothing is ever lost with what it depends on.
 pub struct Laggard {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<Handle<()>>,
 }
 
 impl Laggard {
     pub fn start(disk: &SimulatedDisk, places: Vec<PathBuf>, seed: u64) -> Laggard {
         let stop = Arc::new(AtomicBool::new(false));
         let (stopped, disk) = (Arc::clone(&stop), disk.clone());
-        let thread = std::thread::spawn(move || {
+        let thread = threads::spawn("laggard", move || {
             let mut random = StdRng::seed_from_u64(seed);
             while !stopped.load(Ordering::Acquire) && !disk.has_crashed() {
                 disk.hold_writes_under(Some(&places[random.random_range(0..places.len())]));
-                std::thread::sleep(Duration::from_micros(random.random_range(100..800)));
+                threads::sleep(Duration::from_micros(random.random_range(100..800)));
                 disk.hold_writes_under(None);
-                std::thread::sleep(Duration::from_micros(random.random_range(1..200)));
+                threads::sleep(Duration::from_micros(random.random_range(1..200)));
             }
         });
         Laggard { stop, thread: Some(thread) }
@@ -323,21 +323,21 @@ impl Drop for Laggard {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
         // It has nothing to panic about, and holds nothing back when it ends.
-        let _ = self.thread.take().map(JoinHandle::join);
+        let _ = self.thread.take().map(Handle::join);
     }
 }
 
 /// Takes one checkpoint after the other until it is dropped, or until one fails because of a crash.
 pub struct Checkpoints {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<std::result::Result<u64, String>>>,
+    thread: Option<Handle<std::result::Result<u64, String>>>,
 }
 
 impl Checkpoints {
     pub fn start(engine: &Arc<dyn Engine>, disk: &SimulatedDisk) -> Checkpoints {
         let stop = Arc::new(AtomicBool::new(false));
         let (stopped, engine, disk) = (Arc::clone(&stop), Arc::clone(engine), disk.clone());
-        let thread = std::thread::spawn(move || {
+        let thread = threads::spawn("checkpoints", move || {
             let mut taken = 0;
             while !stopped.load(Ordering::Acquire) {
                 let request = engine.request_checkpoint().map_err(|error| error.to_string())?;
@@ -358,7 +358,7 @@ impl Checkpoints {
     pub fn stop(mut self) -> std::result::Result<u64, String> {
         self.stop.store(true, Ordering::Release);
         let thread = self.thread.take().expect("it is stopped once");
-        thread.join().unwrap_or_else(|_| Err("a thread panicked".to_owned()))
+        thread.join().unwrap_or_else(|| Err("a thread panicked".to_owned()))
     }
 }
 

@@ -38,12 +38,17 @@ mod tests;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyades_engine::disk::{Disk, File, SECTOR_BYTES};
 use parking_lot::Mutex;
 
 pub use self::plan::{Effect, FaultPlan, Place};
 use self::state::{DiskState, Fate};
+use crate::threads;
+
+/// How often a simulated thread looks whether its write is held no more.
+const HELD: Duration = Duration::from_micros(50);
 
 /// What becomes of unsynced bytes and names when the power goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +139,11 @@ impl SimulatedDisk {
         self.state.lock().left.take().map(|left| SimulatedDisk::with_state(*left))
     }
 
+    /// One number for all that was done, with every byte that was written.
+    pub fn trace_hash(&self) -> u64 {
+        self.state.lock().trace_hash
+    }
+
     /// The next sync (of a file, or a durable write) fails.
     pub fn fail_next_sync(&self) {
         self.state.lock().fail_next_sync = true;
@@ -192,6 +202,15 @@ impl SimulatedDisk {
     }
 }
 
+/// In a simulation an operation takes its time, and others go on.
+fn wait_for_device() {
+    match threads::random() {
+        None => {}
+        Some(random) if random % 4 > 0 => threads::give_way(),
+        Some(random) => threads::sleep(Duration::from_micros((random >> 8) & 0xff)),
+    }
+}
+
 impl Disk for SimulatedDisk {
     fn create_directory(&self, path: &Path) -> io::Result<()> {
         let mut state = self.state.lock();
@@ -221,6 +240,7 @@ impl Disk for SimulatedDisk {
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn File>> {
+        wait_for_device();
         let mut state = self.state.lock();
         match state.begin("create", path, 0, 0)? {
             fate if fate.is_told_well() => {
@@ -245,6 +265,7 @@ impl Disk for SimulatedDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        wait_for_device();
         let mut state = self.state.lock();
         match state.begin("rename", from, 0, 0)? {
             fate if fate.is_told_well() => state.rename(from, to),
@@ -271,6 +292,7 @@ impl Disk for SimulatedDisk {
     }
 
     fn sync_directory(&self, directory: &Path) -> io::Result<()> {
+        wait_for_device();
         let mut state = self.state.lock();
         match state.begin("sync directory", directory, 0, 0)? {
             Fate::Lie | Fate::Lose => Ok(()),
@@ -323,11 +345,13 @@ impl SimulatedFile {
 
 impl File for SimulatedFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        wait_for_device();
         self.state.lock().read(self.inode, offset, buffer)
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.check_writable()?;
+        wait_for_device();
         let mut state = self.state.lock();
         let fate = state.begin_on_inode("write", self.inode, offset, bytes.len())?;
         state.write(self.inode, offset, bytes, fate)
@@ -346,14 +370,28 @@ impl File for SimulatedFile {
                 "a durable write that is not sector-aligned",
             ));
         }
+        wait_for_device();
         let mut state = self.state.lock();
         let released = Arc::clone(&state.released);
         while state.is_held(self.inode) {
-            released.wait(&mut state);
+            if threads::random().is_none() {
+                released.wait(&mut state);
+                continue;
+            }
+            drop(state);
+            threads::sleep(HELD);
+            state = self.state.lock();
         }
         let fate = state.begin_on_inode("write durably", self.inode, offset, bytes.len())?;
         let fate = state.fate_of_sync(fate);
         state.write(self.inode, offset, bytes, fate)?;
+        if threads::random().is_some() {
+            // The power may go, and others write, before it is durable.
+            drop(state);
+            wait_for_device();
+            state = self.state.lock();
+            state.check_alive()?;
+        }
         if fate == Fate::Succeed {
             state.inodes[self.inode].make_range_durable(offset, bytes.len());
         }
@@ -361,6 +399,7 @@ impl File for SimulatedFile {
     }
 
     fn sync(&self) -> io::Result<()> {
+        wait_for_device();
         let mut state = self.state.lock();
         let fate = state.begin_on_inode("sync", self.inode, 0, 0)?;
         let fate = state.fate_of_sync(fate);

@@ -30,6 +30,7 @@ use crate::disk::SimulatedDisk;
 use crate::history::{History, Outcome, Recorder, Recording};
 use crate::routines::{SCANNED_KEYS, create_routines};
 use crate::serializability::{Anomaly, AnomalyKind, CheckOptions, CheckReport, check, explain};
+use crate::threads;
 
 /// Few keys, so that the sessions meet.
 pub const KEYS: u64 = 10;
@@ -56,7 +57,7 @@ fn steps(
             done => done?,
         }
         if random.random_bool(0.3) {
-            std::thread::yield_now();
+            threads::give_way();
         }
     }
     Ok(())
@@ -175,13 +176,11 @@ pub fn run(
             let (engine, recorder) = (Arc::clone(engine), Arc::clone(recorder));
             let isolation = if number % 2 == 0 { isolation } else { Isolation::Serializable };
             let life = (transactions, calls, isolation);
-            std::thread::spawn(move || session(&*engine, &recorder, number, life, seed))
+            threads::spawn("session", move || session(&*engine, &recorder, number, life, seed))
         })
         .collect();
     for thread in threads {
-        if let Err(panic) = thread.join() {
-            std::panic::resume_unwind(panic);
-        }
+        assert!(thread.join().is_some(), "a session panicked");
     }
 }
 

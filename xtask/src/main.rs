@@ -1,6 +1,6 @@
 //! Every developer command of Hyades: `cargo xtask
 //! ci|tidy|test|crash|hostile|bench|cost|fuzz|loom|procedures|promises|agree|clients|
-//! regression|dump|backslash`.
+//! regression|dump|backslash|sim`.
 //!
 //! Why here: a Rust program needs no shell dialect, is tested like the rest, and works from any directory of
 //! the checkout. One module per command; what several of them need stands in `tools` (processes, paths,
@@ -26,6 +26,7 @@ mod procedures;
 mod promises;
 mod regression;
 mod server;
+mod sim;
 mod test;
 mod tidy;
 mod tools;
@@ -75,6 +76,8 @@ enum Command {
     Agree(agree::Options),
     /// Runs PostgreSQL's regression files on Hyades and on PostgreSQL and counts what agrees.
     Regression(regression::Options),
+    /// Runs the whole engine from seeds, one thread at a time, and judges what it did.
+    Sim(sim::Options),
     /// Checks small concurrent kernels under every interleaving.
     Loom(loom::Options),
     /// Times single durable writes of one sector (used by bench, which runs it in the chosen scheduling
@@ -100,6 +103,7 @@ fn main() -> ExitCode {
         Command::Promises(options) => promises::run(&options),
         Command::Agree(options) => agree::run(&options),
         Command::Regression(options) => regression::run(&options),
+        Command::Sim(options) => sim::run(&options),
         Command::Loom(options) => loom::run(&options),
         Command::SyncProbe(options) => bench::sync_probe::run(&options),
     };

@@ -3,17 +3,17 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use hyades_types::error::{Error, Result, sqlstate};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 
 use super::contents;
 use super::load::Loaded;
 use super::take::{Capture, Taken, Taker, is_shut_down};
 use crate::config::Config;
 use crate::log::Logs;
+use crate::sync::{Condvar, JoinHandle};
 use crate::ticket::{Signal, Ticket, ticket};
 
 /// How often it is looked whether one is due.
@@ -86,7 +86,7 @@ struct Shared {
 pub(crate) struct Checkpointer {
     shared: Arc<Shared>,
     stop: Arc<AtomicBool>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Mutex<Option<JoinHandle>>,
 }
 
 impl Checkpointer {
@@ -187,7 +187,7 @@ impl Shared {
             let asked = {
                 let mut requests = self.requests.lock();
                 if requests.waiting.is_empty() && !requests.is_stopping {
-                    self.bell.wait_for(&mut requests, LOOK);
+                    self.bell.wait_until(&mut requests, crate::sync::now() + LOOK);
                 }
                 if requests.is_stopping {
                     return;

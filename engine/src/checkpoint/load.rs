@@ -5,7 +5,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use crossbeam_epoch as epoch;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -20,6 +19,7 @@ use crate::log::manifest::{Checkpoint, Manifest};
 use crate::storage::catalog::Catalog;
 use crate::storage::range_notes::RangeNotes;
 use crate::storage::table::{Table, TableState};
+use crate::sync::JoinHandle;
 
 /// A checkpoint that was loaded: what the next one builds on.
 pub(crate) struct Loaded {

@@ -329,7 +329,7 @@ impl Taker {
                 return Err(is_shut_down());
             }
             (0..self.logs.count()).for_each(|log| self.logs.ring(log));
-            std::thread::sleep(LOOK);
+            crate::sync::sleep(LOOK);
         }
         Ok(())
     }

@@ -183,7 +183,7 @@ impl Logger {
             }
             if is_stopping {
                 // Somebody is still filling the last records.
-                std::thread::yield_now();
+                crate::sync::yield_now();
                 continue;
             }
             self.last_write = None;

@@ -172,7 +172,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 fn new_uuid() -> String {
-    let bytes: [u8; 16] = rand::random();
+    let bytes = crate::sync::random_bytes();
     uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use hyades_types::definition::TableId;
+use parking_lot::Mutex;
 
 use super::buffer::Refusal;
 use super::record::{Commit, Operation, Operations, OperationsWriter, RecordBody};

@@ -56,7 +56,7 @@ use self::idle::{Idle, Woken};
 use self::watermark::Watermark;
 use self::window::{OpenSlot, SlotNumber, Window};
 use crate::config::RecoveryMode;
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, LongLock, Ordering};
 
 /// A worker publishes its progress after so many records: often enough for others to go on, seldom enough to
 /// cost nothing.
@@ -183,7 +183,7 @@ struct HeldBatch {
 }
 
 struct Log<S> {
-    source: Mutex<S>,
+    source: LongLock<S>,
     /// From where to where the log is replayed, for choosing the one that is furthest behind.
     positions: Range<u64>,
     handed_out: AtomicU64,
@@ -260,7 +260,7 @@ pub(crate) fn run<S: Source, R: Replay>(
     let wants_one = options.is_total || options.mode == RecoveryMode::Serial;
     let workers = if wants_one { 1 } else { options.workers.max(1) };
     let logs = sources.into_iter().map(|(source, positions)| Log {
-        source: Mutex::new(source),
+        source: LongLock::new(source),
         handed_out: AtomicU64::new(positions.start),
         in_flight: AtomicUsize::new(0),
         is_exhausted: AtomicBool::new(false),

@@ -316,7 +316,7 @@ impl Histories {
             // A few instructions, unless its thread has lost the processor.
             rounds += 1;
             if rounds.is_multiple_of(64) {
-                std::thread::yield_now();
+                crate::sync::yield_now();
             }
             std::hint::spin_loop();
             state = transaction[STATE].load(Ordering::Acquire);

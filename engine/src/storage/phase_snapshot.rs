@@ -84,7 +84,7 @@ impl Histories {
         let stragglers = self.all().filter(|_| !mutant::is_active(Mutant::StragglersForgotten));
         for history in stragglers {
             while history.commit.is_before(phase) {
-                std::thread::yield_now();
+                crate::sync::yield_now();
             }
         }
     }

@@ -228,7 +228,7 @@ impl Record {
             if writer != TAKING_BACK {
                 return Handle(writer);
             }
-            std::thread::yield_now();
+            crate::sync::yield_now();
         }
     }
 

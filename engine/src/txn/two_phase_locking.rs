@@ -772,7 +772,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         if mutant::is_active(Mutant::ReleaseBeforeRaise) {
             self.end(handle, trace);
             // Long enough for the next owner to be woken.
-            std::thread::sleep(std::time::Duration::from_micros(200));
+            crate::sync::sleep(std::time::Duration::from_micros(200));
         }
         let protocol = &self.shared.protocol;
         self.history.commit(|mark| protocol.write_mark(token, mark));

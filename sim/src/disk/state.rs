@@ -5,6 +5,7 @@
 //! a power cut.
 
 use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -121,6 +122,7 @@ pub(super) struct DiskState {
     durable_names: BTreeMap<PathBuf, Entry>,
     pending_names: Vec<NameChange>,
     trace: Vec<Operation>,
+    pub(super) trace_hash: u64,
     random: StdRng,
     pub(super) crash_at: Option<u64>,
     pub(super) has_crashed: bool,
@@ -144,6 +146,7 @@ impl DiskState {
             durable_names: BTreeMap::new(),
             pending_names: Vec::new(),
             trace: Vec::new(),
+            trace_hash: 0,
             random: StdRng::seed_from_u64(seed),
             crash_at: None,
             has_crashed: false,
@@ -193,6 +196,9 @@ impl DiskState {
     ) -> io::Result<Fate> {
         self.check_alive()?;
         let number = self.operations();
+        let mut hasher = DefaultHasher::new();
+        (self.trace_hash, what, path, offset, length).hash(&mut hasher);
+        self.trace_hash = hasher.finish();
         self.trace.push(Operation { what, path: path.to_path_buf(), offset, length });
         let effect = self.planned.strike(what, path);
         if self.crash_at.is_some_and(|at| number >= at) || effect == Some(Effect::PowerCut) {
@@ -291,6 +297,9 @@ impl DiskState {
     }
 
     pub(super) fn write(&mut self, inode: usize, offset: u64, bytes: &[u8], fate: Fate) -> io::Result<()> {
+        let mut hasher = DefaultHasher::new();
+        (self.trace_hash, bytes).hash(&mut hasher);
+        self.trace_hash = hasher.finish();
         if fate == Fate::Lose {
             return Ok(());
         }

@@ -39,6 +39,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "local_arc",
             "lsn",
             "mutant",
+            "conductor",
             "sync",
             "ticket",
             "storage",
@@ -119,6 +120,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "sim",
         &[
+            "threads",
+            "scheduler",
             "client",
             "disk",
             "routines",
@@ -132,12 +135,14 @@ const LAYERS: &[(&str, &[&str])] = &[
             "serializability",
             "single_faults",
             "workload",
+            "simulation",
         ],
     ),
     (
         "xtask",
         &[
             "tools",
+            "sim",
             "server",
             "pgbench",
             "bench",

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 
 use super::segment::{Prepared, SegmentSupply};
-use crate::sync::now;
+use crate::sync::{Condvar, now};
 
 /// How long to wait before trying again to make a segment.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
@@ -66,7 +66,7 @@ impl Preparer {
         match pause {
             Some(pause) => {
                 let until = now() + pause;
-                while !state.is_stopping && !self.wake.wait_until(&mut state, until).timed_out() {}
+                while !state.is_stopping && self.wake.wait_until(&mut state, until) {}
             }
             None => {
                 while !state.has_rung && !state.is_stopping {

@@ -34,6 +34,7 @@ use super::{LogIdentity, parse_segment_name, segment_path};
 use crate::disk::{AlignedBuffer, Disk, File, SECTOR_BYTES, restrict};
 use crate::log::buffer::SPARE_SECTORS;
 use crate::mutant::{self, Mutant};
+use crate::sync::LongLock;
 
 /// Zeroes are written in pieces of this size.
 const PIECE_BYTES: u64 = 1 << 20;
@@ -76,7 +77,7 @@ pub(crate) struct SegmentSupply {
     stripe: usize,
     ahead: u64,
     ready: Mutex<VecDeque<PreparedSegment>>,
-    making: Mutex<Making>,
+    making: LongLock<Making>,
     /// The last segment whose first block is durable.
     in_use: AtomicU64,
     /// Bytes of blocks written so far.
@@ -107,7 +108,7 @@ impl SegmentSupply {
             stripe,
             ahead: (needed as u64).div_ceil(segment_bytes - SECTOR_BYTES as u64).max(1),
             ready: Mutex::new(VecDeque::new()),
-            making: Mutex::new(Making { sequence: 1, file: None, written_bytes: 0, pace: Pace::start(0) }),
+            making: LongLock::new(Making { sequence: 1, file: None, written_bytes: 0, pace: Pace::start(0) }),
             in_use: AtomicU64::new(0),
             used_bytes: AtomicU64::new(0),
             failure: Mutex::new(None),

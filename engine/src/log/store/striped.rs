@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::thread::JoinHandle;
 
 use hyades_types::error::{Error, Result, sqlstate};
 
@@ -18,6 +17,7 @@ use crate::log::buffer::LogBuffer;
 use crate::log::set::{DurableBlock, LogStore};
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
+use crate::sync::JoinHandle;
 
 /// What goes to a stripe's thread and comes back.
 struct Task {
@@ -40,7 +40,7 @@ struct Stripe {
     written: Receiver<Written>,
     /// Whether something stands in `written`; it stays so until the next block.
     is_written: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle>,
 }
 
 /// See the file head.

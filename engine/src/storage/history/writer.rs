@@ -331,7 +331,7 @@ impl HistoryWriter {
     pub(crate) fn wait_for_others(&self) {
         for history in self.histories.all() {
             while !std::ptr::eq(history, &raw const *self.history) && history.commit.is_entered() {
-                std::thread::yield_now();
+                crate::sync::yield_now();
             }
         }
     }

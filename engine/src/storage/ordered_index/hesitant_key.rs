@@ -27,7 +27,7 @@ fn hesitate() {
     let calls = CALLS.get().wrapping_add(1);
     CALLS.set(calls);
     if calls.wrapping_mul(0x9E37_79B9) >> 27 == 0 {
-        std::thread::yield_now();
+        crate::sync::yield_now();
     }
 }
 

@@ -73,7 +73,7 @@ impl<P: Protocol> LockingTransaction<P> {
                 self.history.leave_commit();
                 self.open_commits();
             }
-            std::thread::yield_now();
+            crate::sync::yield_now();
         }
     }
 }

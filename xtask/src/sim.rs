@@ -1,0 +1,35 @@
+//! `cargo xtask sim`: the whole engine, one thread at a time, one seed after the other. The seed of a failure
+//! repeats it.
+//!
+//! The runs are the program of the crate `hyades-sim` (`sim/src/simulation.rs`).
+
+use anyhow::{Context, Result};
+
+use crate::tools;
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// The first seed.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// For how long.
+    #[arg(long, default_value_t = 1.0, conflicts_with = "runs")]
+    hours: f64,
+    /// How many seeds, however long that takes.
+    #[arg(long)]
+    runs: Option<u64>,
+    /// Bits that are flipped at the end of each run, one at a time.
+    #[arg(long, default_value_t = 10)]
+    flips: u64,
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let mut simulation = tools::cargo();
+    simulation.args(["run", "--quiet", "--package", "hyades-sim", "--"]);
+    simulation.args(["--seed", &options.seed.to_string(), "--flips", &options.flips.to_string()]);
+    match options.runs {
+        Some(runs) => simulation.args(["--runs", &runs.to_string()]),
+        None => simulation.args(["--hours", &options.hours.to_string()]),
+    };
+    tools::run(&mut simulation).context("the simulation has found something")
+}
