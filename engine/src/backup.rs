@@ -21,14 +21,17 @@
 //!
 //! **A point in time.** Blocks say when they were written. Of each log counts what stands in blocks up to
 //! that time. Whatever was acknowledged by then was durable, so it stands there with all that it depends on.
+//! A point may also be a phase, or a transaction (`choice`).
 //!
 //! Invariants:
 //! 1. A backup counts when its manifest does: last, and durably. One that was cut short leaves the one
 //!    before.
 //! 2. A copy is never shorter than what the manifest says of it.
 
+mod choice;
 mod copying;
 mod files;
+mod place;
 mod restore;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -36,9 +39,10 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::Result;
 
 use self::copying::Copying;
+pub use self::place::{PointInTime, shown_time};
 pub use self::restore::{Restored, restore};
 use crate::disk::Disk;
 use crate::log::manifest::Manifest;
@@ -83,16 +87,4 @@ pub fn back_up(disk: &Arc<dyn Disk>, source: &Path, target: &Path) -> Result<Bac
             done => return done,
         }
     }
-}
-
-/// A time as people read it, in UTC.
-pub fn shown_time(time_us: u64) -> String {
-    let time =
-        i64::try_from(time_us).ok().and_then(|time_us| jiff::Timestamp::from_microsecond(time_us).ok());
-    time.map_or_else(|| time_us.to_string(), |time| time.strftime("%F %T%.3f UTC").to_string())
-}
-
-/// A sentence about a directory that cannot be used.
-fn refused(message: String) -> Error {
-    Error::fatal(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
 }

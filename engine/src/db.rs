@@ -9,7 +9,6 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use hyades_types::access::{Access, RoleId};
 use hyades_types::definition::{
@@ -30,7 +29,7 @@ use crate::local_arc::LocalArc;
 use crate::log::BACKLOG_BYTES;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::{Manifest, check_configuration, lock_data_directory};
-use crate::lsn::Lsn;
+use crate::lsn::{Lsn, TransactionPlace};
 use crate::mutant::{self, Mutant};
 use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::procedure::frame::{Frame, RowSink};
@@ -43,12 +42,12 @@ use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
-use crate::sync::JoinHandle;
 use crate::txn::two_phase_locking::TwoPhaseLocking;
-use crate::txn::{Caretaker, Control, Rest, Transaction};
+use crate::txn::{Control, Transaction};
 
 mod call;
 mod copy;
+mod janitor;
 mod names;
 mod schema_work;
 mod statistics;
@@ -57,6 +56,7 @@ mod unlogged_draws;
 pub use self::call::{ARGUMENTS_DRAW, Logging, LoggingChoice};
 use self::call::{Call, choose, encode_head};
 pub use self::copy::{UnfinishedCopy, begin_copy, create_copy};
+use self::janitor::Janitor;
 use self::names::NamesDurability;
 pub use self::statistics::{EngineStatistics, LogStatistics};
 use self::unlogged_draws::log_unlogged;
@@ -160,6 +160,8 @@ pub trait Work: Send {
     /// Undoes everything. Also withdraws a pending wait. The answer may go out when the returned handle is
     /// durable (pitfall 7).
     fn rollback(&mut self) -> Durability;
+    /// Where the worker's last transaction stands that wrote anything; `None` without logs, too.
+    fn last_commit(&self) -> Option<TransactionPlace>;
 }
 
 /// Tables and routines as the open transaction sees them, its own uncommitted changes included.
@@ -301,47 +303,6 @@ struct Database<P: Protocol, C: Control<P>> {
     names: Arc<NamesDurability>,
     /// Released when the last user of the database is gone.
     _directory_lock: Box<dyn Send + Sync>,
-}
-
-/// The thread that forgets versions, purges tombstones, and frees what tables have left behind.
-struct Janitor {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle,
-}
-
-/// Pause of the janitor when it has nothing to do; while it can do nothing each pause is twice as long as the
-/// one before,
-const JANITOR_PAUSE: Duration = Duration::from_millis(20);
-/// up to this.
-const JANITOR_LONGEST_PAUSE: Duration = Duration::from_secs(1);
-
-impl Janitor {
-    fn start(mut caretaker: impl Caretaker + 'static) -> Result<Janitor> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let work = move || {
-            let mut pause = JANITOR_PAUSE;
-            while !stopped.load(Ordering::Acquire) {
-                pause = match caretaker.tend() {
-                    Rest::None => continue,
-                    Rest::Short => JANITOR_PAUSE,
-                    Rest::Long => (pause * 2).min(JANITOR_LONGEST_PAUSE),
-                };
-                crate::sync::park_timeout(pause);
-            }
-        };
-        let thread = crate::sync::spawn("hyades-janitor".to_owned(), work)
-            .map_err(|error| Error::io("cannot start the janitor thread", &error))?;
-        Ok(Janitor { stop, thread })
-    }
-
-    fn stop(self) {
-        self.stop.store(true, Ordering::Release);
-        self.thread.thread().unpark();
-        if self.thread.join().is_err() {
-            tracing::error!("the janitor thread panicked");
-        }
-    }
 }
 
 impl<P: Protocol, C: Control<P>> Database<P, C> {
@@ -694,5 +655,11 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         self.transaction.rollback(&token);
         self.is_open = false;
         self.protocol.durability(&self.watch, &token)
+    }
+
+    fn last_commit(&self) -> Option<TransactionPlace> {
+        let (log, end) = self.append.last()?;
+        let incarnation = self.protocol.logs()?.manifest().incarnations.last()?.number;
+        Some(TransactionPlace { incarnation, log, end })
     }
 }

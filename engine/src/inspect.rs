@@ -124,7 +124,14 @@ impl Inspection {
     /// # Errors
     /// As [`Inspection::open`].
     pub fn open_on(disk: Arc<dyn Disk>, data_directory: &Path) -> Result<Inspection> {
-        match Manifest::load(disk.as_ref(), data_directory)? {
+        // A backup has logs as others have.
+        let found = match Manifest::read(disk.as_ref(), data_directory)? {
+            Some(manifest) if manifest.backup.is_some() && !manifest.incarnations.is_empty() => {
+                Some(manifest)
+            }
+            _ => Manifest::load(disk.as_ref(), data_directory)?,
+        };
+        match found {
             Some(manifest) => Ok(Inspection {
                 disk,
                 data_directory: data_directory.to_owned(),

@@ -9,6 +9,7 @@
 //! explicit SIMD would gain at the numbers of logs in use.
 
 use std::fmt;
+use std::str::FromStr;
 
 use smallvec::SmallVec;
 
@@ -25,6 +26,36 @@ impl Lsn {
 impl fmt::Display for Lsn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+/// Where a transaction stands, for people: `incarnation/log/position`, the position being the end of its
+/// (last) log record, as `hyades log dump` prints it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionPlace {
+    pub incarnation: u64,
+    pub log: usize,
+    pub end: Lsn,
+}
+
+impl fmt::Display for TransactionPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.incarnation, self.log, self.end)
+    }
+}
+
+impl FromStr for TransactionPlace {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<TransactionPlace, &'static str> {
+        let mut numbers = text.split('/').map(str::parse::<u64>);
+        match (numbers.next(), numbers.next(), numbers.next(), numbers.next()) {
+            (Some(Ok(incarnation)), Some(Ok(log)), Some(Ok(end)), None) => {
+                let log = usize::try_from(log).map_err(|_| "has a log number that is too large")?;
+                Ok(TransactionPlace { incarnation, log, end: Lsn(end) })
+            }
+            _ => Err("must be incarnation/log/position, such as 1/0/40312"),
+        }
     }
 }
 
@@ -147,8 +178,18 @@ impl Eq for LsnVector {}
 
 #[cfg(test)]
 mod tests {
-    use super::LsnVector;
+    use super::{LsnVector, TransactionPlace};
     use crate::lsn::Lsn;
+
+    #[test]
+    fn a_place_is_read_as_it_is_shown() {
+        let place = TransactionPlace { incarnation: 3, log: 1, end: Lsn(40_312) };
+        assert_eq!(place.to_string(), "3/1/40312");
+        assert_eq!("3/1/40312".parse(), Ok(place));
+        for wrong in ["", "3/1", "3/1/2/4", "3/a/8", "3/-1/8", "3//8"] {
+            assert!(wrong.parse::<TransactionPlace>().is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn an_empty_vector_stands_for_zeroes() {

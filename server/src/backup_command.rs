@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use clap::Args;
 use hyades::Config;
-use hyades_engine::backup::{BackupReport, Restored, back_up, restore, shown_time};
+use hyades_engine::backup::{BackupReport, PointInTime, Restored, back_up, restore, shown_time};
 use hyades_engine::disk::{Disk, RealDisk};
 use hyades_engine::inspect::Inspection;
 use hyades_engine::log::manifest::Manifest;
+use hyades_engine::lsn::TransactionPlace;
 use hyades_engine::recovery::{check_indexes, recover, state_hash};
 use hyades_engine::storage::catalog::Catalog;
 use jiff::civil::DateTime;
@@ -43,6 +44,32 @@ pub struct RestoreArguments {
     /// offset or Z; the end of the backup unless given.
     #[arg(long, value_name = "TIME", value_parser = point_in_time)]
     to_time: Option<u64>,
+    /// As the database was when this phase ended: with what the checkpoint of this number holds, and nothing
+    /// else.
+    #[arg(long, value_name = "NUMBER", conflicts_with = "to_time")]
+    to_phase: Option<u64>,
+    /// As the database was with this transaction: incarnation/log/position, as hyades_last_commit() answers
+    /// it in SQL; the last two are what hyades log dump prints.
+    #[arg(long, value_name = "PLACE", value_parser = transaction_place, conflicts_with_all = ["to_time", "to_phase"])]
+    to_txn: Option<TransactionPlace>,
+    /// With --to-txn: just before that transaction, without it and all that depends on it.
+    #[arg(long, requires = "to_txn")]
+    exclusive: bool,
+}
+
+impl RestoreArguments {
+    fn point(&self) -> PointInTime {
+        match (self.to_time, self.to_phase, self.to_txn) {
+            (Some(time_us), ..) => PointInTime::Time(time_us),
+            (_, Some(number), _) => PointInTime::Phase(number),
+            (_, _, Some(place)) => PointInTime::Transaction { place, is_exclusive: self.exclusive },
+            (None, None, None) => PointInTime::End,
+        }
+    }
+}
+
+fn transaction_place(text: &str) -> Result<TransactionPlace, &'static str> {
+    text.parse()
 }
 
 #[derive(Args)]
@@ -114,8 +141,8 @@ fn tell_backup(report: &BackupReport, into: &Path, out: &mut dyn Write) -> Resul
 /// # Errors
 /// A sentence for the user.
 pub fn run_restore(arguments: &RestoreArguments) -> Result<(), Sentence> {
-    let RestoreArguments { from, into, to_time } = arguments;
-    let restored = restore(&real_disk(), from, into, *to_time).map_err(|error| error.to_string())?;
+    let RestoreArguments { from, into, .. } = arguments;
+    let restored = restore(&real_disk(), from, into, arguments.point()).map_err(|error| error.to_string())?;
     said(tell_restored(&restored, into, &mut io::stdout().lock()))
 }
 

@@ -20,6 +20,7 @@ use std::time::Duration;
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{Engine, Isolation, Logging, LoggingChoice, open};
 use hyades_engine::log::durable::Durability;
+use hyades_engine::lsn::TransactionPlace;
 use hyades_engine::recovery::{recover, state_hash};
 use hyades_engine::storage::catalog::Catalog;
 use hyades_types::Result;
@@ -257,6 +258,17 @@ impl Life {
                 Err(error)
             }
         }
+    }
+
+    /// Where the last transaction stands that wrote anything in the session of this one.
+    pub fn place(&mut self, script: &Script, number: usize) -> Option<TransactionPlace> {
+        self.clients[script.transactions[number].session].worker().last_commit()
+    }
+
+    /// The transactions whose answers may have gone out by now.
+    pub fn acknowledged_so_far(&self) -> BTreeSet<usize> {
+        let durable = self.waiting.iter().filter(|(_, wait)| wait.is_durable());
+        durable.map(|(number, _)| *number).collect()
     }
 
     /// The transactions whose answers may have gone out; those of the others never will.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use hyades_engine::backup::{back_up, restore};
+use hyades_engine::backup::{PointInTime, back_up, restore};
 use hyades_engine::config::Config;
 use hyades_engine::db::{Engine, open};
 use hyades_engine::disk::Disk;
@@ -24,9 +24,9 @@ fn now_us() -> u64 {
 }
 
 /// What stands in the restored database.
-fn restored(disk: &SimulatedDisk, scenario: Scenario, into: &str, until_us: Option<u64>) -> Observed {
+fn restored(disk: &SimulatedDisk, scenario: Scenario, into: &str, point: PointInTime) -> Observed {
     let shared: Arc<dyn Disk> = Arc::new(disk.clone());
-    restore(&shared, Path::new(BACKUP), Path::new(into), until_us).expect("restored");
+    restore(&shared, Path::new(BACKUP), Path::new(into), point).expect("restored");
     let config = Config { data_directory: into.into(), ..scenario.config(disk) };
     let engine = open(config, test_compiler()).expect("opens");
     let observed = Observed::read(&*engine).expect("readable");
@@ -79,7 +79,7 @@ fn a_backup_beside_transactions_and_checkpoints_holds_what_was_acknowledged_befo
         // The last one finds all of it.
         let shared: Arc<dyn Disk> = Arc::new(disk.clone());
         back_up(&shared, Path::new(DATA), Path::new(BACKUP)).expect("backed up");
-        let observed = restored(&disk, scenario, "/restored", None);
+        let observed = restored(&disk, scenario, "/restored", PointInTime::End);
         observed.check(&script, &acknowledged).unwrap_or_else(|error| panic!("{scenario:?}: {error}"));
         assert!(taken > 0, "no checkpoint was taken");
         engine.shutdown().expect("stops");
@@ -119,7 +119,7 @@ fn a_point_in_time_is_as_the_database_was_then() {
         engine.shutdown().expect("stops");
         // The first backup was made after the first time.
         for (step, time) in times.into_iter().enumerate().skip(1) {
-            let observed = restored(&disk, scenario, &format!("/restored-{step}"), Some(time));
+            let observed = restored(&disk, scenario, &format!("/restored-{step}"), PointInTime::Time(time));
             assert_eq!(observed.ledger, writing(&script, 0..(step + 1) * 30), "{scenario:?}, step {step}");
             let acknowledged = observed.ledger.clone();
             observed.check(&script, &acknowledged).unwrap_or_else(|error| panic!("{scenario:?}: {error}"));
@@ -139,19 +139,19 @@ fn what_is_no_backup_is_refused_and_a_backup_is_not_opened() {
     let backed_up = |from: &str, into: &str| {
         back_up(&shared, Path::new(from), Path::new(into)).map(|report| format!("{report:?}"))
     };
-    let made = |from: &str, into: &str, until_us| {
-        restore(&shared, Path::new(from), Path::new(into), until_us).map(|restored| format!("{restored:?}"))
+    let made = |from: &str, into: &str, point| {
+        restore(&shared, Path::new(from), Path::new(into), point).map(|restored| format!("{restored:?}"))
     };
     assert!(refused(backed_up("/nowhere", BACKUP)).contains("there is no Hyades database"));
     assert!(
         refused(backed_up(DATA, DATA)).contains("in use")
             || refused(backed_up(DATA, DATA)).contains("holds a database")
     );
-    assert!(refused(made(DATA, "/new", None)).contains("there is no backup"));
+    assert!(refused(made(DATA, "/new", PointInTime::End)).contains("there is no backup"));
     backed_up(DATA, BACKUP).expect("backed up");
-    assert!(refused(made(BACKUP, DATA, None)).contains("holds a database already"));
+    assert!(refused(made(BACKUP, DATA, PointInTime::End)).contains("holds a database already"));
     let opened = open(Config { data_directory: BACKUP.into(), ..scenario.config(&disk) }, test_compiler());
     assert!(opened.err().expect("refused").to_string().contains("is a backup"));
     // Before anything was written: the empty database.
-    made(BACKUP, "/empty", Some(1)).expect("restored");
+    made(BACKUP, "/empty", PointInTime::Time(1)).expect("restored");
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use hyades_types::error::{Error, Result, sqlstate};
 
+use super::BackupReport;
 use super::files::{Files, moved};
-use super::{BackupReport, refused};
+use super::place::refused;
 use crate::disk::Disk;
 use crate::log::manifest::{BackupNote, Checkpoint, Incarnation, Manifest, lock_data_directory};
 use crate::log::store::segment_with;
@@ -82,6 +83,7 @@ impl<'c> Copying<'c> {
         {
             backup.checkpoints.push(checkpoint);
         }
+        backup.checkpoints_taken = self.database.checkpoints_taken;
         let unfinished = to_copy.iter().find(|incarnation| incarnation.end.is_none());
         backup.backup = Some(BackupNote { unfinished: unfinished.map(|incarnation| incarnation.number) });
         backup.finish();

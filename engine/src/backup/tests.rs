@@ -10,7 +10,7 @@ use hyades_types::definition::{CatalogChange, CommentTarget, SchemaId};
 use parking_lot::Mutex;
 
 use super::files::extent;
-use super::{back_up, restore};
+use super::{PointInTime, back_up, restore};
 use crate::config::{Config, ProtocolKind};
 use crate::db::{Engine, Interrupt, open};
 use crate::disk::{Disk, File, MemoryDisk};
@@ -76,8 +76,8 @@ fn checkpoint(engine: &dyn Engine) {
 }
 
 /// Which of these are there after a restore.
-fn restored(disk: &Arc<dyn Disk>, into: &str, until_us: Option<u64>, names: &[&str]) -> Vec<bool> {
-    restore(disk, Path::new("/b"), Path::new(into), until_us).expect("restored");
+fn restored(disk: &Arc<dyn Disk>, into: &str, point: PointInTime, names: &[&str]) -> Vec<bool> {
+    restore(disk, Path::new("/b"), Path::new(into), point).expect("restored");
     let engine = start(disk, into);
     let found = has(&*engine, names);
     engine.shutdown().expect("stops");
@@ -109,9 +109,9 @@ fn a_restart_and_a_checkpoint_between_two_backups_leave_no_hole() {
     back_up(&disk, Path::new("/d"), Path::new("/b")).expect("backed up");
     engine.shutdown().expect("stops");
     let expected = |count: usize| (0..NAMES.len()).map(|number| number < count).collect::<Vec<bool>>();
-    assert_eq!(restored(&disk, "/r1", Some(before_restart), &NAMES), expected(2));
-    assert_eq!(restored(&disk, "/r2", Some(after_restart), &NAMES), expected(3));
-    assert_eq!(restored(&disk, "/r3", None, &NAMES), expected(5));
+    assert_eq!(restored(&disk, "/r1", PointInTime::Time(before_restart), &NAMES), expected(2));
+    assert_eq!(restored(&disk, "/r2", PointInTime::Time(after_restart), &NAMES), expected(3));
+    assert_eq!(restored(&disk, "/r3", PointInTime::End, &NAMES), expected(5));
 }
 
 #[test]
@@ -126,14 +126,14 @@ fn a_restored_database_does_not_go_into_the_backup_that_it_came_from() {
     checkpoint(&*engine);
     back_up(&disk, Path::new("/d"), Path::new("/b")).expect("backed up");
     engine.shutdown().expect("stops");
-    assert_eq!(restored(&disk, "/r", Some(time), &["s1", "s2"]), [true, false]);
+    assert_eq!(restored(&disk, "/r", PointInTime::Time(time), &["s1", "s2"]), [true, false]);
     let engine = start(&disk, "/r");
     make(&*engine, "other");
     checkpoint(&*engine);
     let refused = back_up(&disk, Path::new("/r"), Path::new("/b")).expect_err("refused").to_string();
     assert!(refused.contains("have gone different ways"), "{refused}");
     back_up(&disk, Path::new("/r"), Path::new("/another")).expect("backed up");
-    assert_eq!(restored(&disk, "/r2", None, &["s1", "s2", "other"]), [true, true, false]);
+    assert_eq!(restored(&disk, "/r2", PointInTime::End, &["s1", "s2", "other"]), [true, true, false]);
 }
 
 /// A disk on which something happens when a directory is listed for the first time.
@@ -200,7 +200,7 @@ fn checkpoints_that_overtake_a_copy_have_it_begin_anew() {
     let hooked: Arc<dyn Disk> = Arc::new(Hooked { inner: Arc::clone(&disk), directory: "/d/logs", hook });
     let report = back_up(&hooked, Path::new("/d"), Path::new("/b")).expect("backed up");
     assert_eq!((report.checkpoint, report.lost.is_some()), (Some(4), true), "{report:?}");
-    assert_eq!(restored(&disk, "/r", None, &["s1", "s2"]), [true, true]);
+    assert_eq!(restored(&disk, "/r", PointInTime::End, &["s1", "s2"]), [true, true]);
     engine.shutdown().expect("stops");
 }
 

@@ -40,6 +40,8 @@ const MAX_HEADER_BYTES: usize = 8 + 10 * (2 + super::record::MAX_LOGS);
 pub struct AppendProgress {
     header: Vec<u8>,
     fragmented: Option<Fragmented>,
+    /// The log and the end of the last record that was filled: of the last transaction that wrote.
+    last: Option<(usize, Lsn)>,
 }
 
 #[derive(Debug)]
@@ -116,6 +118,11 @@ impl AppendProgress {
         self.fragmented = None;
     }
 
+    /// Where the last transaction that wrote stands: its log, and the end of its (last) record.
+    pub fn last(&self) -> Option<(usize, Lsn)> {
+        self.last
+    }
+
     /// The log a transaction's record goes to: `preferred`, unless fragments of it stand elsewhere.
     pub fn log(&self, preferred: usize) -> usize {
         self.fragmented.as_ref().map_or(preferred, |fragmented| fragmented.log)
@@ -127,6 +134,7 @@ impl AppendProgress {
 pub struct CommitPlace<'a> {
     reservation: Reservation<'a>,
     progress: &'a mut AppendProgress,
+    log: usize,
     /// Bytes of the operations that stand in the log already.
     done: usize,
 }
@@ -144,7 +152,9 @@ impl CommitPlace<'_> {
         self.reservation.write(&self.progress.header);
         self.reservation.write(&operations[self.done..]);
         self.progress.fragmented = None;
-        self.reservation.publish()
+        let end = self.reservation.publish();
+        self.progress.last = Some((self.log, end));
+        end
     }
 }
 
@@ -221,7 +231,7 @@ impl Logs {
         let length = encode_commit(&mut progress.header, header, write_field, operations.len() - done);
         match self.reserve(log, worker, length)? {
             Append::Wait(ticket) => Ok(Append::Wait(ticket)),
-            Append::Done(reservation) => Ok(Append::Done(CommitPlace { reservation, progress, done })),
+            Append::Done(reservation) => Ok(Append::Done(CommitPlace { reservation, progress, log, done })),
         }
     }
 

@@ -582,6 +582,9 @@ fn decode(path: &Path, bytes: &[u8]) -> Result<Manifest> {
     manifest.check().map_err(|reason| damaged(path, reason))?;
     // Whoever stores it writes this one.
     manifest.format_version = FORMAT_VERSION;
+    // Backups, and what is restored of them, had it of the first backup.
+    let last = manifest.last_checkpoint().map_or(0, |last| last.number);
+    manifest.checkpoints_taken = manifest.checkpoints_taken.max(last);
     Ok(manifest)
 }
 

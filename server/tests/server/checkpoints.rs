@@ -127,3 +127,49 @@ fn a_running_server_is_backed_up_and_restored_as_it_was_at_a_time() {
         run(&["restore", "--to-time", "yesterday"], &[("--from", &backup), ("--into", &nowhere)]);
     assert!(!is_done && said.contains("must be a time such as"), "{said}");
 }
+
+#[test]
+fn a_backup_is_restored_with_a_transaction_before_it_and_as_a_checkpoint_has_it() {
+    let server = Server::start(&[]);
+    let place = Directory::new();
+    let (data, backup) = (server.data_directory(), place.path().join("backup"));
+    sql(&server, "create table t (id int primary key)");
+    let at = |insert: &str| {
+        let said = server.query(&[insert, "select hyades_last_commit()"]);
+        said.lines().last().unwrap().to_owned()
+    };
+    let first = at("insert into t values (1)");
+    sql(&server, "checkpoint");
+    let second = at("insert into t values (2)");
+    at("insert into t values (3)");
+    let (is_done, said) = run(&["backup"], &[("--data", &data), ("--into", &backup)]);
+    assert!(is_done, "{said}");
+    server.stop();
+
+    let (is_done, said) = run(&["log", "dump"], &[("--data", &backup)]);
+    let (_, log_and_position) = second.split_once('/').unwrap();
+    assert!(is_done && said.contains(&log_and_position.replace('/', ":")), "{second}: {said}");
+    let restored = |options: &[&str]| {
+        let directory = Directory::new();
+        let into = directory.path().join("data");
+        let (is_done, said) =
+            run(&[&["restore"], options].concat(), &[("--from", &backup), ("--into", &into)]);
+        if !is_done {
+            return said;
+        }
+        let server = Server::start_in(directory, &[]);
+        let rows = sql(&server, "select string_agg(id::text, ' ' order by id) from t");
+        server.stop();
+        rows
+    };
+    assert_eq!(restored(&["--to-txn", &second]), "1 2");
+    assert_eq!(restored(&["--to-txn", &second, "--exclusive"]), "1");
+    assert_eq!(restored(&["--to-phase", "1"]), "1");
+    assert_eq!(restored(&[]), "1 2 3");
+    let refused = restored(&["--to-txn", &first]);
+    assert!(refused.contains("the backup begins"), "{refused}");
+    let refused = restored(&["--to-phase", "2"]);
+    assert!(refused.contains("the backup has no phase 2, but 1"), "{refused}");
+    let refused = restored(&["--to-txn", "1/0"]);
+    assert!(refused.contains("must be incarnation/log/position"), "{refused}");
+}

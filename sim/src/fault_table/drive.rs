@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyades_engine::backup::{back_up, restore};
+use hyades_engine::backup::{PointInTime, back_up, restore};
 use hyades_engine::config::Config;
 use hyades_engine::db::{Engine, open};
 use hyades_engine::disk::Disk;
@@ -340,7 +340,8 @@ impl Drive {
         acknowledged.extend(life.acknowledged());
         checkpoint(&*engine).map_err(|error| as_text(&error))?;
         let mut notes = Notes { acknowledged, ..Notes::default() };
-        let make = |into: &str| restore(&shared, Path::new(BACKUP), Path::new(into), None).map(drop);
+        let make =
+            |into: &str| restore(&shared, Path::new(BACKUP), Path::new(into), PointInTime::End).map(drop);
         if self.step == Step::Restore {
             back_up().map_err(|error| format!("the second backup: {error}"))?;
         }
@@ -363,7 +364,7 @@ impl Drive {
         if self.step == Step::Restore && !is_told {
             return Ok(Some((seen, self.judge_restored(&found, RESTORED, &script, expected)?)));
         }
-        let again = restore(&shared, Path::new(BACKUP), Path::new("/again"), None);
+        let again = restore(&shared, Path::new(BACKUP), Path::new("/again"), PointInTime::End);
         match again {
             Ok(_) if is_told => self.check_restored(&found, "/again", &script, expected)?,
             Ok(_) => drop(self.judge_restored(&found, "/again", &script, &first)?),

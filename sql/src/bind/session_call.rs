@@ -19,7 +19,7 @@ use crate::{evaluation, expr};
 /// What users, databases and schemas are called.
 const NAME: SqlType = SqlType::System(SystemType::Name);
 /// The pseudo-type of a literal that nobody has given a type.
-const UNKNOWN: u32 = 705;
+const UNKNOWN: (u32, &str) = (705, "unknown");
 
 /// What `version()` answers.
 pub(crate) fn version_text() -> String {
@@ -69,13 +69,13 @@ impl Binder<'_> {
             }
             ("pg_backend_pid", 0) => (SessionFunction::BackendProcess, &[], SqlType::Integer),
             ("txid_current", 0) => (SessionFunction::CurrentTransaction, &[], SqlType::BigInt),
+            ("hyades_last_commit", 0) => (SessionFunction::LastCommit, &[], SqlType::Text),
             ("pg_get_serial_sequence", 2) => {
                 (SessionFunction::SerialSequence, &[SqlType::Text, SqlType::Text], SqlType::Text)
             }
             ("pg_typeof", 1) => {
-                let (oid, shown) = arguments[0]
-                    .known_type()
-                    .map_or((UNKNOWN, "unknown"), |sql_type| (sql_type.oid(), sql_type.base_name()));
+                let known = arguments[0].known_type();
+                let (oid, shown) = known.map_or(UNKNOWN, |known| (known.oid(), known.base_name()));
                 let shown = SystemType::RegType.reference(oid, shown);
                 return constant(shown, SqlType::System(SystemType::RegType));
             }

@@ -12,6 +12,8 @@ pub(crate) enum SessionFunction {
     /// Of the row on which a cursor stands: (cursor, number and name of its table, place in the primary key).
     CursorKey,
     CurrentTransaction,
+    /// `hyades_last_commit()`.
+    LastCommit,
     /// `pg_listening_channels()`, as an array.
     ListeningChannels,
     /// `pg_get_serial_sequence(table, column)`.

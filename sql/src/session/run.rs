@@ -321,6 +321,9 @@ impl Session {
                 self.serial_sequence(table, column)
             }
             (SessionFunction::CurrentTransaction, _) => Ok(Value::BigInt(self.current_transaction())),
+            (SessionFunction::LastCommit, _) => {
+                Ok(self.worker.last_commit().map_or(Value::Null, |place| Value::text(place.to_string())))
+            }
             (SessionFunction::CurrentSetting, [Value::Text(name), rest @ ..]) => {
                 let missing_is_null = rest.first().and_then(Value::as_bool) == Some(true);
                 match self.settings.show(name) {

@@ -14,6 +14,7 @@ use hyades_engine::db::{
 };
 use hyades_engine::local_arc::LocalArc;
 use hyades_engine::log::durable::Durability;
+use hyades_engine::lsn::TransactionPlace;
 use hyades_engine::procedure::compiled_routine::CatalogView;
 use hyades_engine::procedure::frame::{Frame, Request, RowSink};
 use hyades_engine::procedure::ir::Procedure;
@@ -220,6 +221,9 @@ impl Work for TestWorker {
         self.inner.commit()
     }
 
+    fn last_commit(&self) -> Option<TransactionPlace> {
+        self.inner.last_commit()
+    }
     fn rollback(&mut self) -> Durability {
         self.inner.rollback()
     }
