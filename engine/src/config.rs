@@ -59,6 +59,17 @@ pub enum RecoveryMode {
     Serial,
 }
 
+/// When a restart lets transactions in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RestartMode {
+    /// When everything is as it was.
+    #[default]
+    Complete,
+    /// When it is known what there is: each table opens when its rows are as they were, those first that
+    /// somebody waits for, and the rest goes on behind.
+    OnDemand,
+}
+
 /// See [`Config::on_failure`].
 pub type OnFailure = Arc<dyn Fn(&Arc<FatalError>) + Send + Sync>;
 
@@ -107,6 +118,7 @@ pub struct Config {
     /// Workers that replay; 0 means one for each core.
     pub recovery_workers: usize,
     pub recovery_mode: RecoveryMode,
+    pub restart: RestartMode,
     /// When versions of rows that only old snapshots can see take more memory than this, in bytes, the oldest
     /// snapshot is given up (72000 for whoever reads at it).
     pub version_bytes: u64,
@@ -148,6 +160,7 @@ impl Config {
             checkpoint_range_bytes: None,
             recovery_workers: 0,
             recovery_mode: RecoveryMode::default(),
+            restart: RestartMode::default(),
             version_bytes: 1 << 30,
             memory: Limits::NONE,
             disk: Arc::new(RealDisk),

@@ -7,8 +7,8 @@
 //! nothing virtual happens per row.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
 use hyades_types::access::{Access, RoleId};
 use hyades_types::definition::{
@@ -37,11 +37,12 @@ use crate::procedure::interpret;
 use crate::procedure::ir::Procedure;
 use crate::protocol::list::{self, WithProtocol, with_protocol};
 use crate::protocol::{Append, AppendProgress, Protocol};
-use crate::recovery::{Recovered, RecoveryReport, recover};
+use crate::recovery::{RecoveryReport, RestartStatus, Restarted, restart};
 use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
+use crate::ticket::Ticket;
 use crate::txn::two_phase_locking::TwoPhaseLocking;
 use crate::txn::{Control, Transaction};
 
@@ -88,8 +89,15 @@ pub trait Engine: Send + Sync {
     /// Writes out and syncs what is buffered, stops the loggers. Transactions that try to commit afterwards
     /// fail.
     fn shutdown(&self) -> Result<()>;
-    /// What recovery found when the database was opened.
-    fn recovery_report(&self) -> &RecoveryReport;
+    /// What recovery found when the database was opened; nothing before the restart is complete.
+    fn recovery_report(&self) -> RecoveryReport;
+    /// How far the restart is.
+    fn restart_status(&self) -> RestartStatus;
+    /// Nothing if the restart is complete, else a ticket that fires when it is, or has failed.
+    ///
+    /// # Errors
+    /// Why it has failed; the database is poisoned.
+    fn wait_for_restart(&self) -> Result<Option<Ticket>>;
     /// Adds to what an answer waits for what must be durable before anybody is told what names mean: looking
     /// one up takes no lock, so whoever does asks afterwards (pitfall 7).
     fn wait_for_names(&self, answer: &mut Durability);
@@ -234,25 +242,25 @@ pub fn open(config: Config, compiler: Option<Arc<dyn RoutineCompiler>>) -> Resul
     check_configuration(&config)?;
     let directory_lock = lock_data_directory(&config.disk, &config.data_directory)?;
     let catalog = Arc::new(Catalog::new());
-    let Recovered { mut manifest, report, checkpoint } = recover(&config, compiler.clone(), &catalog)?;
+    let (mut manifest, checkpoint, restarted) = restart(&config, compiler.clone(), &catalog)?;
     restrict(config.disk.as_ref(), &config.data_directory)?;
     let start = Start {
         config: &config,
         manifest: &mut manifest,
         schema: (catalog, compiler),
-        report,
+        restarted,
         checkpoint,
         directory_lock,
     };
     with_protocol(config.protocol, start)
 }
 
-/// What a database is made of, once its logs have been replayed.
+/// What a database is made of, once it is known what its logs hold.
 struct Start<'a> {
     config: &'a Config,
     manifest: &'a mut Manifest,
     schema: (Arc<Catalog>, Option<Arc<dyn RoutineCompiler>>),
-    report: RecoveryReport,
+    restarted: Restarted,
     checkpoint: Option<Loaded>,
     directory_lock: Box<dyn Send + Sync>,
 }
@@ -262,10 +270,10 @@ impl WithProtocol for Start<'_> {
 
     fn with<P: Protocol>(self) -> Self::Output {
         let protocol = Arc::new(P::start(self.config, self.manifest)?);
-        let Start { config, schema, report, checkpoint, directory_lock, .. } = self;
+        let Start { config, schema, restarted, checkpoint, directory_lock, .. } = self;
         // The only concurrency control so far.
         type Locking<P> = Database<P, TwoPhaseLocking<P>>;
-        Ok(Arc::new(Locking::new(protocol, schema, config, (report, checkpoint), directory_lock)?))
+        Ok(Arc::new(Locking::new(protocol, schema, config, (restarted, checkpoint), directory_lock)?))
     }
 }
 
@@ -292,7 +300,7 @@ struct Database<P: Protocol, C: Control<P>> {
     catalog: Arc<Catalog>,
     control: Arc<C>,
     compiler: Option<Arc<dyn RoutineCompiler>>,
-    report: RecoveryReport,
+    restarted: Arc<Restarted>,
     memory: Limits,
     temporary: Option<Arc<Path>>,
     janitor: Mutex<Option<Janitor>>,
@@ -310,9 +318,16 @@ impl<P: Protocol, C: Control<P>> Database<P, C> {
         protocol: Arc<P>,
         (catalog, compiler): (Arc<Catalog>, Option<Arc<dyn RoutineCompiler>>),
         config: &Config,
-        (report, checkpoint): (RecoveryReport, Option<Loaded>),
+        (restarted, checkpoint): (Restarted, Option<Loaded>),
         directory_lock: Box<dyn Send + Sync>,
     ) -> Result<Database<P, C>> {
+        let poisoned = protocol.logs().map(Arc::downgrade);
+        restarted.let_in(move |error| {
+            if let Some(logs) = poisoned.as_ref().and_then(Weak::upgrade) {
+                logs.fail(error);
+            }
+        })?;
+        let restarted = Arc::new(restarted);
         let control = Arc::new(C::new(Arc::clone(&protocol), Arc::clone(&catalog), config));
         let janitor = Mutex::new(Some(Janitor::start(control.caretaker())?));
         let checkpointer = match protocol.logs() {
@@ -322,14 +337,19 @@ impl<P: Protocol, C: Control<P>> Database<P, C> {
                 let capture = Box::new(move |before: &mut dyn FnMut(), after: &mut dyn FnMut()| {
                     captured.capture(before, after)
                 });
-                let rate = report.replay_rate();
-                if let Some(target) = config.recovery_target.filter(|target| report.misses(*target)) {
-                    let (loading, target) = (report.checkpoint_seconds, target.as_secs_f64());
-                    tracing::warn!(
-                        "a restart within {target} s cannot be met: loading the checkpoint alone took {loading:.1} s"
-                    );
-                }
-                Some(Checkpointer::start(config, logs, capture, checkpoint, rate)?)
+                let (found, target) = (Arc::clone(&restarted), config.recovery_target);
+                let rate = move || {
+                    let report = found.report();
+                    if let Some(target) = target.filter(|target| report.misses(*target)) {
+                        let (loading, target) = (report.checkpoint_seconds, target.as_secs_f64());
+                        tracing::warn!(
+                            "a restart within {target} s cannot be met: loading the checkpoint alone took {loading:.1} s"
+                        );
+                    }
+                    report.replay_rate()
+                };
+                let opening = Arc::clone(&catalog);
+                Some(Checkpointer::start(config, logs, capture, checkpoint, (opening, Box::new(rate)))?)
             }
         };
         Ok(Database {
@@ -337,7 +357,7 @@ impl<P: Protocol, C: Control<P>> Database<P, C> {
             catalog,
             control,
             compiler,
-            report,
+            restarted,
             memory: config.memory,
             temporary: config.data_directory.is_dir().then(|| Arc::from(config.data_directory.as_path())),
             janitor,
@@ -358,6 +378,7 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
             transaction: self.control.transaction(),
             compiler: self.compiler.clone(),
             names: Arc::clone(&self.names),
+            restarted: Arc::clone(&self.restarted),
             number: self.next_worker.fetch_add(1, Ordering::Relaxed),
             gave_way_at: Lsn::ZERO,
             is_open: false,
@@ -407,6 +428,7 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
         if self.is_shut_down.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
+        self.restarted.stop();
         if let Some(janitor) = self.janitor.lock().take() {
             janitor.stop();
         }
@@ -420,8 +442,16 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
         self.protocol.shutdown()
     }
 
-    fn recovery_report(&self) -> &RecoveryReport {
-        &self.report
+    fn recovery_report(&self) -> RecoveryReport {
+        self.restarted.report()
+    }
+
+    fn restart_status(&self) -> RestartStatus {
+        self.restarted.status()
+    }
+
+    fn wait_for_restart(&self) -> Result<Option<Ticket>> {
+        self.restarted.wait()
     }
 
     fn wait_for_names(&self, answer: &mut Durability) {
@@ -474,6 +504,7 @@ struct DatabaseWorker<P: Protocol, T: Transaction<P>> {
     transaction: T,
     compiler: Option<Arc<dyn RoutineCompiler>>,
     names: Arc<NamesDurability>,
+    restarted: Arc<Restarted>,
     /// Chooses the log, so that sessions are spread evenly.
     number: usize,
     /// How far its log was filled when it last did.
@@ -645,6 +676,7 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         }
         self.transaction.precommit(&token);
         self.is_open = false;
+        self.restarted.note_commit();
         self.give_way();
         Ok(self.protocol.durability(&self.watch, &token))
     }

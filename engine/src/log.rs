@@ -43,7 +43,7 @@ use record::MAX_LOGS;
 pub use set::DurableBlock;
 use set::NewLogSet;
 
-use crate::config::{Config, OnFailure};
+use crate::config::{Config, OnFailure, RestartMode};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 use crate::sync::{AtomicBool, AtomicU64, JoinHandle, LongLock, Ordering};
@@ -100,9 +100,20 @@ impl Drop for RunningLogs {
     }
 }
 
+/// Gives back the space that ended logs do not need. The manifest that says where they end must be durable;
+/// nobody may be reading them.
+pub(crate) fn give_back_space(config: &Config, manifest: &Manifest) {
+    for ended in manifest.incarnations.iter().filter(|incarnation| incarnation.end.is_some()) {
+        let ended = log_set(config, manifest, ended);
+        ended.remove_given_up();
+        ended.trim();
+    }
+}
+
 impl Logs {
     /// Starts a new incarnation with so many logs, whose loggers have these duties: freezes the ends that
-    /// recovery entered in the manifest, gives back the space of what ended, creates the first segments,
+    /// recovery entered in the manifest, gives back the space of what ended unless a restart still reads it,
+    /// creates the first segments,
     /// makes the manifest durable with the new incarnation, then starts the loggers (pitfall 15). Nothing is
     /// written before it is known that nothing stands in the way.
     pub fn start(
@@ -125,10 +136,8 @@ impl Logs {
             // just found.
             manifests.store(manifest)?;
         }
-        for ended in manifest.incarnations.iter().filter(|incarnation| incarnation.end.is_some()) {
-            let ended = log_set(config, manifest, ended);
-            ended.remove_given_up();
-            ended.trim();
+        if config.restart == RestartMode::Complete {
+            give_back_space(config, manifest);
         }
         set.create_logs()?;
         manifest.incarnations.push(incarnation);
@@ -334,6 +343,15 @@ impl Logs {
         incarnation.first_segments = first_segments;
         incarnation.starts = needed.from;
         Ok(())
+    }
+
+    /// Poisons the database: something was found that nobody may go on with.
+    pub(crate) fn fail(&self, error: &Error) {
+        let failure = match error {
+            Error::Fatal(failure) => Arc::clone(failure),
+            other => Arc::new(FatalError { state: other.sqlstate(), message: other.to_string() }),
+        };
+        self.poison(failure);
     }
 
     /// Nothing is acknowledged any more; whoever waits learns it.

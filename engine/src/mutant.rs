@@ -93,6 +93,8 @@ pub enum Mutant {
     RemovalsUnnoted,
     /// Whoever builds an index beside writers does not wait for those who do not know of it.
     BuilderWaitsForNobody,
+    /// A table opens when its rows are loaded, whatever the logs still have to say of it.
+    OpenedTooEarly,
 }
 
 impl Mutant {

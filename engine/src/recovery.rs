@@ -24,29 +24,39 @@
 //! opens the database adds the new incarnation, creates its files and stores the manifest *before* the first
 //! new log record or answer ([`crate::log::Logs::start`]). A crash before that leaves everything as it was.
 //!
+//! A restart may let transactions in when manifest, cut and catalog are known (`on_demand`, `tail`); then it
+//! is in the middle of all this that the manifest is stored and new log records come, into the new
+//! incarnation.
+//!
 //! Reference: Taurus (VLDB 2020), section 3.3.
 
 mod command;
 mod cut;
+mod on_demand;
 mod replay;
 mod replay_source;
 pub mod salvage;
 mod schedule;
 mod scope;
+mod tail;
 mod verify;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use hyades_types::error::Result;
+use hyades_types::error::{Error, Result, sqlstate};
 
+use self::on_demand::OnDemand;
 use self::replay::Installer;
 use self::replay_source::{ReplaySource, SourceOptions};
 use self::schedule::{Replay, Replayed, ScheduleOptions};
 use self::scope::Scope;
-use crate::checkpoint::load::{self, Loaded};
-use crate::config::{Config, RecoveryProgress};
+use self::tail::Tail;
+use crate::checkpoint::load::{self, Loaded, Loading, Nobody, Watching};
+use crate::config::{Config, RecoveryProgress, RestartMode};
+use crate::log::give_back_space;
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::places::{log_set, manifest_store};
 use crate::lsn::{Lsn, LsnVector};
@@ -55,6 +65,8 @@ use crate::protocol::list::replay_order;
 use crate::storage::catalog::Catalog;
 
 pub use self::cut::LogTail;
+pub use self::on_demand::RestartStatus;
+pub(crate) use self::on_demand::Restarted;
 pub use self::verify::{CheckedIndexes, check_indexes, state_hash, tables_hash};
 
 /// What recovery found, for the operator.
@@ -75,6 +87,10 @@ pub struct RecoveryReport {
     pub was_serial: bool,
     /// Part of `seconds`: finding the ends of the logs of the incarnation that crashed.
     pub cut_seconds: f64,
+    /// The same: reading what the logs have to say of each table, before transactions were let in.
+    pub tail_seconds: f64,
+    /// When transactions were let in.
+    pub open_seconds: f64,
     /// The number of the checkpoint that was loaded, if there is one.
     pub checkpoint: Option<u64>,
     /// Rows and bytes of its parts, and the part of `seconds` that loading them took.
@@ -122,8 +138,6 @@ pub struct Recovered {
     /// With the ELV of the last incarnation frozen, not yet stored.
     pub manifest: Manifest,
     pub report: RecoveryReport,
-    /// What the next checkpoint can build on.
-    pub(crate) checkpoint: Option<Loaded>,
 }
 
 /// Replays all logs into an empty catalog. Logged calls need the compiler of their routines. The caller holds
@@ -137,39 +151,217 @@ pub fn recover(
     compiler: Option<Arc<dyn RoutineCompiler>>,
     catalog: &Arc<Catalog>,
 ) -> Result<Recovered> {
-    let started = crate::sync::now();
-    let found = match config.reads_backups {
-        true => Manifest::read(config.disk.as_ref(), &config.data_directory)?,
-        false => manifest_store(config).load()?,
-    };
-    let mut manifest = found.unwrap_or_else(Manifest::create);
-    if config.previous_checkpoint {
-        manifest.give_up_last_checkpoint()?;
-    }
-    let workers = workers(config);
-    for incarnation in &manifest.incarnations {
-        // Before anything else looks at them.
-        log_set(config, &manifest, incarnation).check(manifest.next_number())?;
-    }
-    let tails = freeze_ends(config, &mut manifest, workers)?;
+    let mut restart = Restart::begin(config, compiler, catalog)?;
+    let nobody: Arc<dyn Watching> = Arc::new(Nobody);
+    restart.load(&nobody)?;
+    restart.replay(None)?;
+    let report = restart.concluded_report();
+    Ok(Recovered { manifest: restart.manifest, report })
+}
 
-    let cut_seconds = crate::sync::now().duration_since(started).as_secs_f64();
-    let mut report = RecoveryReport { cut_seconds, tails, ..RecoveryReport::default() };
-    let checkpoint = load_checkpoint(config, &manifest, catalog, &mut report)?;
-    let bytes_total = bytes_total(&manifest);
-    for incarnation in manifest.to_replay() {
-        let installer =
-            installer(config, compiler.as_ref(), catalog, incarnation, &report, bytes_total, started);
-        let end = incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs));
-        let scope = Arc::new(Scope::whole(&end));
-        let incarnation = ToReplay { manifest: &manifest, incarnation, scope, workers, is_salvage: false };
-        replay_incarnation(config, &incarnation, Arc::new(installer), &mut report)?;
+/// As [`recover`], but comes back when it is known what there is, if the configuration says so: the rest goes
+/// on behind.
+pub(crate) fn restart(
+    config: &Config,
+    compiler: Option<Arc<dyn RoutineCompiler>>,
+    catalog: &Arc<Catalog>,
+) -> Result<(Manifest, Option<Loaded>, Restarted)> {
+    let mut restart = Restart::begin(config, compiler, catalog)?;
+    // Who goes back to an older checkpoint knows that something is damaged.
+    if config.restart == RestartMode::OnDemand && !config.previous_checkpoint && restart.has_work() {
+        return restart.go_on_behind();
     }
-    let tables = catalog.tables();
-    report.tables = tables.len();
-    report.rows = tables.iter().map(|table| table.row_count()).sum();
-    report.seconds = crate::sync::now().duration_since(started).as_secs_f64();
-    Ok(Recovered { manifest, report, checkpoint })
+    let nobody: Arc<dyn Watching> = Arc::new(Nobody);
+    restart.load(&nobody)?;
+    restart.replay(None)?;
+    let report = restart.concluded_report();
+    let shared = restart.on_demand();
+    Ok((restart.manifest.clone(), restart.loaded(), Restarted::complete(shared, report)))
+}
+
+/// A recovery, from where it is known what there is.
+struct Restart {
+    config: Config,
+    compiler: Option<Arc<dyn RoutineCompiler>>,
+    catalog: Arc<Catalog>,
+    started: Instant,
+    workers: usize,
+    /// With the ends of all logs.
+    manifest: Manifest,
+    loading: Option<Arc<Loading>>,
+    report: RecoveryReport,
+}
+
+impl Restart {
+    fn begin(
+        config: &Config,
+        compiler: Option<Arc<dyn RoutineCompiler>>,
+        catalog: &Arc<Catalog>,
+    ) -> Result<Restart> {
+        let started = crate::sync::now();
+        let found = match config.reads_backups {
+            true => Manifest::read(config.disk.as_ref(), &config.data_directory)?,
+            false => manifest_store(config).load()?,
+        };
+        let mut manifest = found.unwrap_or_else(Manifest::create);
+        if config.previous_checkpoint {
+            manifest.give_up_last_checkpoint()?;
+        }
+        let workers = workers(config);
+        for incarnation in &manifest.incarnations {
+            // Before anything else looks at them.
+            log_set(config, &manifest, incarnation).check(manifest.next_number())?;
+        }
+        let tails = freeze_ends(config, &mut manifest, workers)?;
+        let cut_seconds = seconds_since(started);
+        let mut report = RecoveryReport { cut_seconds, tails, ..RecoveryReport::default() };
+        let begun = crate::sync::now();
+        let loading = begin_checkpoint(config, &manifest, catalog, &mut report)?;
+        report.checkpoint_seconds = seconds_since(begun);
+        let (config, catalog) = (config.clone(), Arc::clone(catalog));
+        Ok(Restart { config, compiler, catalog, started, workers, manifest, loading, report })
+    }
+
+    /// Whether there is anything to load or to replay.
+    fn has_work(&self) -> bool {
+        self.loading.is_some() || bytes_total(&self.manifest) > 0
+    }
+
+    /// What the next checkpoint builds on.
+    fn loaded(&self) -> Option<Loaded> {
+        self.loading.as_ref().map(|loading| loading.loaded.clone())
+    }
+
+    fn load(&mut self, watching: &Arc<dyn Watching>) -> Result<()> {
+        let begun = crate::sync::now();
+        if let Some(loading) = &self.loading {
+            loading.run(self.workers, watching)?;
+            self.report.checkpoint_seconds += seconds_since(begun);
+        }
+        Ok(())
+    }
+
+    fn replay(&mut self, on_demand: Option<&Arc<OnDemand>>) -> Result<()> {
+        let Restart { config, compiler, catalog, manifest, report, started, workers, .. } = self;
+        let bytes_total = bytes_total(manifest);
+        for (place, incarnation) in manifest.to_replay().enumerate() {
+            let mut installer =
+                installer(config, compiler.as_ref(), catalog, incarnation, report, bytes_total, *started);
+            installer.on_demand = on_demand.cloned();
+            if let Some(on_demand) = on_demand {
+                on_demand.begin_incarnation(place, manifest.replay_from(incarnation).entries());
+            }
+            let scope = Arc::new(whole_scope(incarnation));
+            let workers = *workers;
+            let incarnation = ToReplay { manifest, incarnation, scope, workers, is_salvage: false };
+            replay_incarnation(config, &incarnation, Arc::new(installer), report)?;
+        }
+        if let Some(on_demand) = on_demand {
+            on_demand.begin_incarnation(manifest.to_replay().count(), &[]);
+        }
+        Ok(())
+    }
+
+    /// The report, when everything has been replayed.
+    fn concluded_report(&mut self) -> RecoveryReport {
+        let tables = self.catalog.tables();
+        self.report.tables = tables.len();
+        self.report.rows = tables.iter().map(|table| table.row_count()).sum();
+        self.report.seconds = seconds_since(self.started);
+        self.report.open_seconds = self.report.seconds;
+        std::mem::take(&mut self.report)
+    }
+
+    fn on_demand(&self) -> OnDemand {
+        let logs = self.manifest.to_replay().map(|incarnation| incarnation.logs).max().unwrap_or(0);
+        let extent = (logs, bytes_total(&self.manifest));
+        let finally = (self.config.restart == RestartMode::OnDemand).then(|| {
+            let (config, manifest) = (self.config.clone(), self.manifest.clone());
+            Box::new(move || give_back_space(&config, &manifest)) as Box<dyn FnOnce() + Send + Sync>
+        });
+        OnDemand::new(&self.catalog, self.loading.as_ref(), self.started, extent, finally)
+    }
+
+    /// Reads what the logs have to say of each table.
+    fn read_tail(&mut self) -> Result<Tail> {
+        let begun = crate::sync::now();
+        let mut tail = Tail::default();
+        for (place, incarnation) in self.manifest.to_replay().enumerate() {
+            // Another one counts what is replayed.
+            let scope = Arc::new(whole_scope(incarnation));
+            let (manifest, workers) = (&self.manifest, self.workers);
+            let to_read = ToReplay { manifest, incarnation, scope, workers, is_salvage: false };
+            let sources = (0..incarnation.logs).map(|log| to_read.source(&self.config, log));
+            tail.add(place, sources.collect::<Result<_>>()?, &self.catalog)?;
+        }
+        self.report.tail_seconds = seconds_since(begun);
+        Ok(tail)
+    }
+
+    /// Comes back when transactions can be let in; a thread does the rest.
+    fn go_on_behind(mut self) -> Result<(Manifest, Option<Loaded>, Restarted)> {
+        let tail = self.read_tail()?;
+        let shared = Arc::new(self.on_demand());
+        let (manifest, loaded) = (self.manifest.clone(), self.loaded());
+        let (catalog, compiler) = (Arc::clone(&self.catalog), self.compiler.clone());
+        let close = |tail: &Tail| shared.close_tables(tail.needs_of_tables(&catalog, compiler.as_deref()));
+        let waits_for = tail.need_of_catalog().map(|need| shared.wait_for_catalog(need));
+        if waits_for.is_none() {
+            close(&tail);
+        }
+        let working = Arc::clone(&shared);
+        let thread = crate::sync::spawn("hyades-restart".to_owned(), move || self.work_behind(&working))
+            .map_err(|error| Error::io("could not start the thread of the restart", &error))?;
+        let restarted = Restarted::going_on(&shared, thread);
+        if let Some(opening) = waits_for {
+            while let Some(ticket) = opening.wait()? {
+                ticket.wait();
+            }
+            close(&tail);
+        }
+        Ok((manifest, loaded, restarted))
+    }
+
+    fn work_behind(mut self, shared: &Arc<OnDemand>) {
+        let work = AssertUnwindSafe(|| {
+            let watching: Arc<dyn Watching> = Arc::clone(shared) as _;
+            self.load(&watching)?;
+            shared.check_wanted()?;
+            self.replay(Some(shared))?;
+            Ok(self.concluded_report())
+        });
+        let outcome = catch_unwind(work).unwrap_or_else(|_| {
+            Err(Error::fatal(sqlstate::INTERNAL_ERROR, "the restart broke off unexpectedly"))
+        });
+        match outcome {
+            Ok(report) => shared.complete(report),
+            Err(error) => shared.fail(&error),
+        }
+    }
+}
+
+fn seconds_since(begun: Instant) -> f64 {
+    crate::sync::now().duration_since(begun).as_secs_f64()
+}
+
+/// All that counts of an incarnation that has ended.
+fn whole_scope(incarnation: &Incarnation) -> Scope {
+    Scope::whole(&incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs)))
+}
+
+/// Makes the catalog of the last checkpoint, if there is one, in an empty one.
+fn begin_checkpoint(
+    config: &Config,
+    manifest: &Manifest,
+    catalog: &Arc<Catalog>,
+    report: &mut RecoveryReport,
+) -> Result<Option<Arc<Loading>>> {
+    let Some(checkpoint) = manifest.last_checkpoint() else { return Ok(None) };
+    let loading = load::begin(config, manifest, checkpoint, catalog)?;
+    report.checkpoint = Some(checkpoint.number);
+    report.checkpoint_rows = loading.loaded.rows();
+    report.checkpoint_bytes = loading.loaded.bytes();
+    Ok(Some(Arc::new(loading)))
 }
 
 /// Loads the last checkpoint, if there is one, into an empty catalog.
@@ -178,15 +370,14 @@ fn load_checkpoint(
     manifest: &Manifest,
     catalog: &Arc<Catalog>,
     report: &mut RecoveryReport,
-) -> Result<Option<Loaded>> {
-    let Some(checkpoint) = manifest.last_checkpoint() else { return Ok(None) };
+) -> Result<()> {
     let begun = crate::sync::now();
-    let loaded = load::load(config, manifest, checkpoint, catalog, workers(config))?;
-    report.checkpoint = Some(checkpoint.number);
-    report.checkpoint_rows = loaded.rows();
-    report.checkpoint_bytes = loaded.bytes();
-    report.checkpoint_seconds = crate::sync::now().duration_since(begun).as_secs_f64();
-    Ok(Some(loaded))
+    if let Some(loading) = begin_checkpoint(config, manifest, catalog, report)? {
+        let nobody: Arc<dyn Watching> = Arc::new(Nobody);
+        loading.run(workers(config), &nobody)?;
+        report.checkpoint_seconds = seconds_since(begun);
+    }
+    Ok(())
 }
 
 /// How many workers replay.
@@ -225,6 +416,7 @@ fn installer(
         compiler: compiler.cloned(),
         foundations: incarnation.foundations.clone(),
         replays_images: config.replay_images,
+        on_demand: None,
         on_progress: config.on_recovery_progress.clone(),
         started,
         before: RecoveryProgress {

@@ -8,12 +8,13 @@
 //!   where keys have left it since a checkpoint;
 //! * `secondary_index`: from other columns to the keys of rows; `unfinished_index`: one that is being built;
 //! * `table`: a table and its exchangeable state; `stored_routine`: a stored procedure or function;
-//!   `catalog`: the set of all of them, and schema changes.
+//!   `catalog`: the set of all of them, and schema changes; `opening`: who waits for a restart.
 
 pub mod catalog;
 mod hash_index;
 mod heap_bytes;
 pub(crate) mod history;
+pub(crate) mod opening;
 mod ordered_index;
 pub(crate) mod phase_snapshot;
 pub(crate) mod prefetch;

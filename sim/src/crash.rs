@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::config::{Config, ProtocolKind, RestartMode};
 use hyades_engine::db::{Engine, Isolation, Logging, LoggingChoice, open};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::lsn::TransactionPlace;
@@ -58,6 +58,8 @@ pub struct Scenario {
     pub isolation: Isolation,
     /// One checkpoint is taken after the other while transactions run.
     pub takes_checkpoints: bool,
+    /// When a start lets transactions in.
+    pub restart: RestartMode,
 }
 
 /// Which transactions of a script are calls of one routine, and how those are logged.
@@ -96,6 +98,7 @@ impl Scenario {
             row_locks_before_table,
             isolation: Isolation::Serializable,
             takes_checkpoints: false,
+            restart: RestartMode::Complete,
         }
     }
 
@@ -132,6 +135,12 @@ impl Scenario {
         Scenario { takes_checkpoints: true, ..self }
     }
 
+    /// Starts let transactions in before everything is as it was.
+    #[must_use]
+    pub fn on_demand(self) -> Scenario {
+        Scenario { restart: RestartMode::OnDemand, ..self }
+    }
+
     /// Transactions lock tables as soon as they can.
     #[must_use]
     pub fn escalating(self) -> Scenario {
@@ -149,6 +158,7 @@ impl Scenario {
             shared_block_bytes: 0,
             row_locks_before_table: self.row_locks_before_table,
             recovery_workers: 2,
+            restart: self.restart,
             // A few rows.
             checkpoint_range_bytes: Some(200),
             checkpoint_workers: 2,

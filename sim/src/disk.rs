@@ -44,6 +44,7 @@ use hyades_engine::disk::{Disk, File, SECTOR_BYTES};
 use parking_lot::Mutex;
 
 pub use self::plan::{Effect, FaultPlan, Place};
+pub use self::state::HeldReads;
 use self::state::{DiskState, Fate};
 use crate::threads;
 
@@ -154,6 +155,14 @@ impl SimulatedDisk {
     pub fn hold_writes_under(&self, directory: Option<&Path>) {
         let mut state = self.state.lock();
         state.held_directory = directory.map(Path::to_path_buf);
+        state.released.notify_all();
+    }
+
+    /// These reads hang until it is `None` again or the power is cut: a start that comes so far and no
+    /// further.
+    pub fn hold_reads(&self, held: Option<HeldReads>) {
+        let mut state = self.state.lock();
+        state.held_reads = held;
         state.released.notify_all();
     }
 
@@ -346,7 +355,12 @@ impl SimulatedFile {
 impl File for SimulatedFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         wait_for_device();
-        self.state.lock().read(self.inode, offset, buffer)
+        let mut state = self.state.lock();
+        let released = Arc::clone(&state.released);
+        while state.is_read_held(self.inode) {
+            released.wait(&mut state);
+        }
+        state.read(self.inode, offset, buffer)
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {

@@ -84,6 +84,15 @@ fn while_checkpoints_are_taken() {
     try_points(Scenario::taurus(4).with(Calls::Mixed).checkpointing(), 11);
 }
 
+#[test]
+fn while_restarts_go_on_behind() {
+    try_points(Scenario::serial().on_demand(), 5);
+    try_points(Scenario::taurus(2).with(Calls::Mixed).on_demand(), 7);
+    try_points(Scenario::taurus(2).checkpointing().on_demand(), 7);
+    try_points(Scenario::taurus(2).with(Calls::Mixed).checkpointing().on_demand(), 7);
+    try_points(Scenario::taurus(4).with(Calls::Commands).checkpointing().on_demand(), 11);
+}
+
 /// The second open is cut at each of its operations, and then once more, with what the first cut left.
 fn try_openings(scenario: Scenario, seed: u64, stride: u64) -> Result<u64, String> {
     let script = script(seed);
@@ -124,6 +133,8 @@ fn openings_are_cut_too() {
         (Scenario::taurus(2), 30),
         (Scenario::taurus(4), 47),
         (Scenario::taurus(2).with(Calls::Mixed).checkpointing(), 3),
+        (Scenario::taurus(2).on_demand(), 2),
+        (Scenario::taurus(2).with(Calls::Mixed).checkpointing().on_demand(), 3),
     ] {
         match within(LIMIT, move || try_openings(scenario, seed, 2)) {
             Ok(tried) => println!("{} logs: an opening was cut {tried} times", scenario.logs),

@@ -20,6 +20,7 @@
 //! | hindered by the janitor | NOWAIT in a table that nobody else is in, while its deleted rows are purged | |
 //! | 27 stragglers forgotten, a checkpoint before it is durable, what it holds replayed again | crashed histories beside checkpoints | |
 //! | 28 segments that go too early | the last checkpoint is gone, and the one before is used | |
+//! | a table that opens before its log records are replayed | a start whose replay is held back, and a reader | |
 //! | removals without a note | crash points beside checkpoints | |
 //!
 //! One test, because the switch is for the whole process. Every search passes without a bug first.
@@ -39,6 +40,7 @@ use hyades_sim::crash::{
 };
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::given_up::commit_instead;
+use hyades_sim::restarts::{self, Held};
 
 use hyades_sim::routines::{create_routines, public, replace_routine, test_compiler};
 use hyades_sim::script::{Script, ScriptTransaction, Step};
@@ -60,6 +62,12 @@ fn as_text(error: Error) -> String {
 /// Two logs, cut anywhere.
 fn crash_point(attempt: u64) -> Outcome {
     try_point(Scenario::taurus(2), &script(attempt), 20 + attempt * 7 % 100).map(drop)
+}
+
+/// A start whose replay is held back, while somebody wants to read.
+fn restart_on_demand(attempt: u64) -> Outcome {
+    let scenario = Scenario::taurus(2).with(Calls::Mixed).on_demand();
+    restarts::wait_for_what_they_touch(scenario, attempt, Held::Replay)
 }
 
 /// A COMMIT that is given up, and a longer one.
@@ -550,7 +558,7 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 }
 
 /// What finds which bug, in how many attempts at most.
-const SEARCHES: [(Mutant, Search, u64); 31] = [
+const SEARCHES: [(Mutant, Search, u64); 32] = [
     (Mutant::OwnEndInStoredLv, crash_point, 10),
     (Mutant::ReserveBeforeFreeze, crash_point, 10),
     (Mutant::ReleaseBeforeRaise, crashed_history, 100),
@@ -582,10 +590,11 @@ const SEARCHES: [(Mutant, Search, u64); 31] = [
     (Mutant::CheckpointedReplayed, checkpointed_history, 20),
     (Mutant::RemovalsUnnoted, checkpointed_crash_point, 200),
     (Mutant::SegmentsGoTooEarly, previous_checkpoint, 10),
+    (Mutant::OpenedTooEarly, restart_on_demand, 3),
 ];
 
 /// Each of them once.
-const STEPS: [Search; 24] = [
+const STEPS: [Search; 25] = [
     crash_point,
     crashed_history,
     held_log,
@@ -610,6 +619,7 @@ const STEPS: [Search; 24] = [
     checkpointed_history,
     checkpointed_crash_point,
     previous_checkpoint,
+    restart_on_demand,
 ];
 
 #[test]

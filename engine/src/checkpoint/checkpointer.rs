@@ -13,6 +13,7 @@ use super::load::Loaded;
 use super::take::{Capture, Taken, Taker, is_shut_down};
 use crate::config::Config;
 use crate::log::Logs;
+use crate::storage::catalog::Catalog;
 use crate::sync::{Condvar, JoinHandle};
 use crate::ticket::{Signal, Ticket, ticket};
 
@@ -91,13 +92,14 @@ pub(crate) struct Checkpointer {
 
 impl Checkpointer {
     /// `loaded`: what the database was recovered from. `replay_rate`: bytes of log in a second, as the last
-    /// recovery did, or as one may be expected to.
+    /// recovery did, or as one may be expected to; asked when the catalog says that the restart is complete,
+    /// before which no checkpoint is taken.
     pub(crate) fn start(
         config: &Config,
         logs: &Arc<Logs>,
         capture: Capture,
         loaded: Option<Loaded>,
-        replay_rate: f64,
+        (catalog, replay_rate): (Arc<Catalog>, Box<dyn FnOnce() -> f64 + Send>),
     ) -> Result<Checkpointer> {
         let mut status = CheckpointStatus::default();
         if let Some(loaded) = &loaded {
@@ -113,9 +115,13 @@ impl Checkpointer {
         });
         let stop = Arc::default();
         let taker = Taker::new(config, logs, capture, loaded, Arc::clone(&stop));
-        let most_bytes = most_bytes_to_replay(config, replay_rate);
         let (working, config) = (Arc::clone(&shared), config.clone());
-        let work = move || working.work(taker, most_bytes, &config);
+        let work = move || {
+            if working.wait_for_restart(&catalog) {
+                let most_bytes = most_bytes_to_replay(&config, replay_rate());
+                working.work(taker, most_bytes, &config);
+            }
+        };
         let thread = crate::sync::spawn("hyades-checkpoint".to_owned(), work)
             .map_err(|error| Error::io("could not start the thread for checkpoints", &error))?;
         Ok(Checkpointer { shared, stop, thread: Mutex::new(Some(thread)) })
@@ -181,6 +187,25 @@ impl Waiting {
 }
 
 impl Shared {
+    /// Waits until the restart is complete; false if it never will be, or the database is closed. Whoever
+    /// asks for a checkpoint meanwhile waits with it.
+    fn wait_for_restart(&self, catalog: &Catalog) -> bool {
+        loop {
+            let outcome = catalog.changes().look();
+            let mut requests = self.requests.lock();
+            match outcome {
+                _ if requests.is_stopping => return false,
+                Ok(true) => return true,
+                Ok(false) => {}
+                Err(error) => {
+                    let outcome = Err(error);
+                    requests.waiting.drain(..).for_each(|waiting| waiting.answer(&outcome));
+                }
+            }
+            self.bell.wait_until(&mut requests, crate::sync::now() + LOOK);
+        }
+    }
+
     fn work(&self, mut taker: Taker, most_bytes: u64, config: &Config) {
         let mut not_before: Option<Instant> = None;
         loop {

@@ -70,6 +70,10 @@ impl KeyRange {
         self.sections.first().map_or(0, |base| base.bytes)
     }
 
+    pub(crate) fn bytes(&self) -> u64 {
+        self.sections.iter().map(|section| section.bytes).sum()
+    }
+
     pub(crate) fn change_bytes(&self) -> u64 {
         self.sections.iter().skip(1).map(|change| change.bytes).sum()
     }

@@ -1,10 +1,13 @@
-//! Loading a checkpoint into an empty catalog: ranges in parallel, indexes built on the way.
+//! Loading a checkpoint into an empty catalog: ranges in parallel, indexes built on the way. What is in it is
+//! known at once ([`begin`]); the rows come behind that ([`Loading::run`]), those first that somebody waits
+//! for.
 //!
 //! Every chunk is checked, and so is the number of rows of each range: a part that is missing, short, flipped
 //! or of another database is refused by name. Nothing is written.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_epoch as epoch;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -22,6 +25,7 @@ use crate::storage::table::{Table, TableState};
 use crate::sync::JoinHandle;
 
 /// A checkpoint that was loaded: what the next one builds on.
+#[derive(Clone)]
 pub(crate) struct Loaded {
     pub(super) contents: Contents,
     /// The index of each table of the contents, before anything was replayed, and what leaves it from then
@@ -39,17 +43,59 @@ impl Loaded {
     }
 }
 
-/// Loads a checkpoint of this manifest.
+/// A checkpoint whose catalog has been made, and whose rows are still to come.
+pub(crate) struct Loading {
+    pub(crate) loaded: Loaded,
+    reader: PartReader,
+    tables: Mutex<Vec<LoadingTable>>,
+    error: Mutex<Option<Error>>,
+    bytes_done: AtomicU64,
+}
+
+/// A table, the ranges of it that nobody has taken, and how many have not been loaded.
+struct LoadingTable {
+    table: Arc<Table>,
+    ranges: VecDeque<KeyRange>,
+    left: usize,
+}
+
+/// A range to be loaded, and which table it belongs to.
+struct Job {
+    place: usize,
+    table: Arc<Table>,
+    range: KeyRange,
+}
+
+/// Who wants to know how far it is.
+pub(crate) trait Watching: Send + Sync {
+    /// The rows of this table are there.
+    fn is_loaded(&self, table: &Arc<Table>);
+
+    /// Whether nothing of it is wanted any more.
+    fn is_given_up(&self) -> bool;
+}
+
+/// Nobody does.
+pub(crate) struct Nobody;
+
+impl Watching for Nobody {
+    fn is_loaded(&self, _table: &Arc<Table>) {}
+
+    fn is_given_up(&self) -> bool {
+        false
+    }
+}
+
+/// Makes the catalog of a checkpoint of this manifest in an empty one.
 ///
 /// # Errors
-/// Files that are missing, damaged, or of another database or version; rows that do not fit their tables.
-pub(crate) fn load(
+/// A file that is missing, damaged, or of another database or version.
+pub(crate) fn begin(
     config: &Config,
     manifest: &Manifest,
     checkpoint: &Checkpoint,
     catalog: &Arc<Catalog>,
-    workers: usize,
-) -> Result<Loaded> {
+) -> Result<Loading> {
     let directory = directory(&config.data_directory);
     let contents = Contents::load(config.disk.as_ref(), &directory, checkpoint)?;
     if contents.database != manifest.database().to_string() {
@@ -57,7 +103,7 @@ pub(crate) fn load(
     }
     schema::apply(&contents.schema, catalog)?;
     catalog.reserve_ids_below(contents.next_id);
-    let mut jobs = VecDeque::new();
+    let mut tables = Vec::new();
     let mut indexes = Vec::new();
     for loaded in &contents.tables {
         let table = catalog.by_id(loaded.id).ok_or_else(|| {
@@ -72,61 +118,91 @@ pub(crate) fn load(
         let notes = Arc::new(RangeNotes::new(starts));
         state.index().note_removals(Some(Arc::clone(&notes)));
         indexes.push((state.index().id(), notes));
-        jobs.extend(loaded.ranges.iter().cloned().map(|range| Job { table: Arc::clone(&table), range }));
+        let ranges: VecDeque<KeyRange> = loaded.ranges.iter().cloned().collect();
+        let left = ranges.len();
+        tables.push(LoadingTable { table, ranges, left });
     }
-    let reader = PartReader { disk: Arc::clone(&config.disk), directory, database: manifest.database() };
-    load_all(reader, jobs, workers)?;
-    Ok(Loaded { contents, indexes })
-}
-
-/// A range to be loaded.
-struct Job {
-    table: Arc<Table>,
-    range: KeyRange,
-}
-
-struct Loading {
-    reader: PartReader,
-    jobs: Mutex<VecDeque<Job>>,
-    error: Mutex<Option<Error>>,
-}
-
-fn load_all(reader: PartReader, jobs: VecDeque<Job>, workers: usize) -> Result<()> {
-    let workers = workers.min(jobs.len()).max(1);
-    let loading = Arc::new(Loading { reader, jobs: Mutex::new(jobs), error: Mutex::new(None) });
-    let mut threads = Vec::new();
-    for number in 1..workers {
-        let loading = Arc::clone(&loading);
-        let started = crate::sync::spawn(format!("hyades-load-{number}"), move || loading.work());
-        threads
-            .push(started.map_err(|error| Error::io("could not start a thread for the checkpoint", &error))?);
-    }
-    loading.work();
-    let joined: Vec<_> = threads.into_iter().map(JoinHandle::join).collect();
-    let has_panicked = joined.iter().any(std::result::Result::is_err);
-    let error = loading.error.lock().take();
-    match error {
-        Some(error) => Err(error),
-        None if has_panicked => {
-            Err(Error::fatal(sqlstate::INTERNAL_ERROR, "a thread that loads the checkpoint panicked"))
-        }
-        None => Ok(()),
-    }
+    Ok(Loading {
+        loaded: Loaded { contents, indexes },
+        reader: PartReader { disk: Arc::clone(&config.disk), directory, database: manifest.database() },
+        tables: Mutex::new(tables),
+        error: Mutex::new(None),
+        bytes_done: AtomicU64::new(0),
+    })
 }
 
 impl Loading {
-    fn work(&self) {
-        loop {
-            let job = self.jobs.lock().pop_front();
-            let Some(job) = job else { return };
+    /// The tables that have ranges to load.
+    pub(crate) fn tables(&self) -> Vec<Arc<Table>> {
+        let tables = self.tables.lock();
+        tables.iter().filter(|one| one.left > 0).map(|one| Arc::clone(&one.table)).collect()
+    }
+
+    /// Bytes of ranges that have been loaded.
+    pub(crate) fn bytes_done(&self) -> u64 {
+        self.bytes_done.load(Ordering::Relaxed)
+    }
+
+    /// Loads all rows, by so many threads; those of tables that somebody waits for before others.
+    ///
+    /// # Errors
+    /// Parts that are missing or damaged; rows that do not fit their tables.
+    pub(crate) fn run(self: &Arc<Self>, workers: usize, watching: &Arc<dyn Watching>) -> Result<()> {
+        let ranges: usize = self.tables.lock().iter().map(|table| table.ranges.len()).sum();
+        let mut threads = Vec::new();
+        for number in 1..workers.min(ranges) {
+            let (loading, watching) = (Arc::clone(self), Arc::clone(watching));
+            let work = move || loading.work(watching.as_ref());
+            let started = crate::sync::spawn(format!("hyades-load-{number}"), work);
+            threads.push(
+                started.map_err(|error| Error::io("could not start a thread for the checkpoint", &error))?,
+            );
+        }
+        self.work(watching.as_ref());
+        let joined: Vec<_> = threads.into_iter().map(JoinHandle::join).collect();
+        let has_panicked = joined.iter().any(std::result::Result::is_err);
+        let error = self.error.lock().take();
+        match error {
+            Some(error) => Err(error),
+            None if has_panicked => {
+                Err(Error::fatal(sqlstate::INTERNAL_ERROR, "a thread that loads the checkpoint panicked"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn work(&self, watching: &dyn Watching) {
+        while !watching.is_given_up() {
+            let Some(job) = self.take() else { return };
             if let Err(error) = self.load_range(&job) {
-                self.jobs.lock().clear();
+                self.tables.lock().iter_mut().for_each(|table| table.ranges.clear());
                 self.error.lock().get_or_insert(error);
+                return;
+            }
+            self.bytes_done.fetch_add(job.range.bytes(), Ordering::Relaxed);
+            let is_last = {
+                let left = &mut self.tables.lock()[job.place].left;
+                *left -= 1;
+                *left == 0
+            };
+            if is_last {
+                watching.is_loaded(&job.table);
             }
         }
     }
 
-    fn load_range(&self, Job { table, range }: &Job) -> Result<()> {
+    /// A range of a table that somebody waits for, else of the first that has one.
+    fn take(&self) -> Option<Job> {
+        let mut tables = self.tables.lock();
+        let has_some = |table: &LoadingTable| !table.ranges.is_empty();
+        let wanted = tables.iter().position(|one| has_some(one) && one.table.opening().is_wanted());
+        let place = wanted.or_else(|| tables.iter().position(has_some))?;
+        let LoadingTable { table, ranges, .. } = &mut tables[place];
+        let range = ranges.pop_front()?;
+        Some(Job { place, table: Arc::clone(table), range })
+    }
+
+    fn load_range(&self, Job { table, range, .. }: &Job) -> Result<()> {
         let sections = Sections::read(&self.reader, range)?;
         let state = table.shared_state();
         let mut rows = 0;

@@ -14,6 +14,7 @@ use hyades_types::error::{Error, Result};
 use hyades_types::foundations::Foundations;
 
 use super::command::{CommandReplay, Place, Program};
+use super::on_demand::OnDemand;
 use super::schedule::Replay;
 use crate::config::{OnRecoveryProgress, RecoveryProgress};
 use crate::log::record::{Command, Operation, Operations};
@@ -32,6 +33,8 @@ pub(super) struct Installer {
     pub(super) started: Instant,
     /// What earlier incarnations have contributed.
     pub(super) before: RecoveryProgress,
+    /// Who waits for it, if transactions have been let in, or will be.
+    pub(super) on_demand: Option<Arc<OnDemand>>,
 }
 
 /// The tables a worker has met, most recent first: few, and looked up for every row.
@@ -75,6 +78,9 @@ impl Replay for Installer {
     type Scratch = Scratch;
 
     fn replay(&self, scratch: &mut Scratch, log: usize, end: u64, operations: &[u8]) -> Result<()> {
+        if let Some(on_demand) = &self.on_demand {
+            on_demand.check_wanted()?;
+        }
         let place = Place { log, end };
         if let Some(command) = Command::of(operations) {
             let command = command.map_err(|malformed| place.corrupt(malformed.reason))?;
@@ -117,14 +123,27 @@ impl Replay for Installer {
         Ok(())
     }
 
+    fn on_watermark(&self, log: usize, position: u64) {
+        if let Some(on_demand) = &self.on_demand {
+            on_demand.advance(log, position);
+        }
+    }
+
     fn on_progress(&self, bytes_done: u64, transactions: u64) {
-        if let Some(on_progress) = &self.on_progress {
-            on_progress(&RecoveryProgress {
-                bytes_done: self.before.bytes_done + bytes_done,
-                bytes_total: self.before.bytes_total,
-                transactions: self.before.transactions + transactions,
-                seconds: crate::sync::now().duration_since(self.started).as_secs_f64(),
-            });
+        let progress = RecoveryProgress {
+            bytes_done: self.before.bytes_done + bytes_done,
+            bytes_total: self.before.bytes_total,
+            transactions: self.before.transactions + transactions,
+            seconds: crate::sync::now().duration_since(self.started).as_secs_f64(),
+        };
+        let mut has_opened = false;
+        if let Some(on_demand) = &self.on_demand {
+            on_demand.note_progress(&progress);
+            has_opened = on_demand.is_open();
+        }
+        // It is told otherwise once transactions have been let in.
+        if let Some(on_progress) = self.on_progress.as_ref().filter(|_| !has_opened) {
+            on_progress(&progress);
         }
     }
 }

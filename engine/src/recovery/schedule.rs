@@ -132,6 +132,12 @@ pub(crate) trait Replay: Send + Sync + 'static {
         let _ = (log, position, error);
     }
 
+    /// Everything before this position of the log has been replayed. Called when that has grown, by whoever
+    /// made it so.
+    fn on_watermark(&self, log: usize, position: u64) {
+        let _ = (log, position);
+    }
+
     /// Called now and then by one worker, and once at the end, with bytes of the stream handed out and
     /// transactions replayed so far.
     fn on_progress(&self, bytes_done: u64, transactions: u64) {
@@ -570,13 +576,18 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             window.advance()
         };
         pass.is_contiguous = watermark >= pass.position;
-        log.watermark.raise(watermark, &mut worker.woken);
+        self.raise(pass.log, watermark, worker);
         for (number, blocking) in std::mem::take(&mut worker.blocked) {
             let parked = self.copy_out(pass, number);
             self.wait_at(worker, blocking, parked);
         }
         self.examine_woken(worker);
         self.run_ready(worker)
+    }
+
+    fn raise(&self, log: usize, watermark: u64, worker: &mut Worker<R>) {
+        self.logs[log].watermark.raise(watermark, &mut worker.woken);
+        self.replay.on_watermark(log, watermark);
     }
 
     fn copy_out(&self, pass: &Pass<'_>, number: usize) -> Box<Parked> {
@@ -645,7 +656,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             if was_full {
                 self.idle.announce();
             }
-            log.watermark.raise(watermark, &mut worker.woken);
+            self.raise(parked.log, watermark, worker);
             self.examine_woken(worker);
         }
         Ok(())
@@ -709,7 +720,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
 }
 
 impl Batch {
-    fn operations<'a>(&'a self, entry: &'a BatchEntry) -> &'a [u8] {
+    pub(crate) fn operations<'a>(&'a self, entry: &'a BatchEntry) -> &'a [u8] {
         match &entry.operations {
             BatchBytes::InBatch(range) => &self.bytes[range.clone()],
             BatchBytes::Assembled(bytes) => bytes,

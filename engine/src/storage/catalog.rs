@@ -56,6 +56,7 @@ use hyades_types::text;
 use jiff::tz::TimeZone;
 use parking_lot::RwLock;
 
+use super::opening::Opening;
 use super::primary_index::PrimaryIndex;
 use super::record::Record;
 use super::scan_batch::{ScanBatch, ScanDirection};
@@ -92,6 +93,7 @@ pub struct Catalog {
     version: AtomicU64,
     schema_version: AtomicU64,
     access_version: AtomicU64,
+    changes: Opening,
 }
 
 /// Tables and routines as somebody sees them: everybody ([`Catalog`]), a running transaction with its own
@@ -199,6 +201,7 @@ impl Catalog {
             version: AtomicU64::new(0),
             schema_version: AtomicU64::new(0),
             access_version: AtomicU64::new(0),
+            changes: Opening::default(),
         }
     }
 
@@ -219,6 +222,12 @@ impl Catalog {
             next_id: AtomicU32::new(self.next_id.load(Ordering::Relaxed)),
             ..Catalog::new()
         }
+    }
+
+    /// Closed to whoever wants to change it while a restart goes on: logged calls are still run again, with
+    /// the routines and tables as they are.
+    pub(crate) fn changes(&self) -> &Opening {
+        &self.changes
     }
 
     /// See invariant 3.

@@ -25,6 +25,7 @@ use hyades_types::error::{Error, Result};
 use hyades_types::key::KeyLayout;
 use hyades_types::value::SqlType;
 
+use super::opening::Opening;
 use super::primary_index::PrimaryIndex;
 use super::record::OldRow;
 use super::row::RowLayout;
@@ -318,6 +319,7 @@ pub struct Table {
     state: AtomicPtr<TableState>,
     version: AtomicU64,
     is_dropped: AtomicBool,
+    opening: Opening,
 }
 
 impl Table {
@@ -329,6 +331,7 @@ impl Table {
             state: AtomicPtr::new(Arc::into_raw(state).cast_mut()),
             version: AtomicU64::new(0),
             is_dropped: AtomicBool::new(false),
+            opening: Opening::default(),
         }
     }
 
@@ -401,6 +404,12 @@ impl Table {
 
     pub fn is_dropped(&self) -> bool {
         self.is_dropped.load(Ordering::Acquire)
+    }
+
+    /// Closed while its rows are not yet what they were before a restart.
+    #[inline]
+    pub(crate) fn opening(&self) -> &Opening {
+        &self.opening
     }
 }
 

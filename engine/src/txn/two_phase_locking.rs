@@ -117,6 +117,7 @@ mod tests;
 mod type_change;
 mod unlocked_change;
 
+use acquisition::wait_for;
 use change_beside_others::{IndexBuild, Patience, UnlockedChanges};
 use index_entries::{EntryBuffers, NewEntries};
 use modes::row_mode;
@@ -384,6 +385,7 @@ impl<P: Protocol> LockingTransaction<P> {
 impl<P: Protocol> Access for LockingTransaction<P> {
     #[inline(always)]
     fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool> {
+        wait_for(table.opening())?;
         if self.reads_snapshot(intent) {
             return self.enter_at_snapshot(table, version);
         }
@@ -642,6 +644,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
     }
 
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
+        wait_for(self.shared.catalog.changes())?;
         self.give_up_command();
         self.apply_catalog_change(change)
     }
@@ -652,6 +655,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         planned: &Arc<TableDefinition>,
         index: &IndexDefinition,
     ) -> Flow<()> {
+        wait_for(self.shared.catalog.changes())?;
         self.give_up_command();
         self.build_index_beside_writers(table, planned, index)
     }

@@ -116,6 +116,17 @@ struct Operation {
     length: usize,
 }
 
+/// Which reads hang.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldReads {
+    /// Of files whose names have this ending,
+    pub ending: &'static str,
+    /// by threads whose names begin so,
+    pub threads: &'static str,
+    /// once so many were let through.
+    pub after: u64,
+}
+
 pub(super) struct DiskState {
     pub(super) inodes: Vec<Inode>,
     names: BTreeMap<PathBuf, Entry>,
@@ -134,7 +145,8 @@ pub(super) struct DiskState {
     pub(super) limit_bytes: Option<u64>,
     pub(super) locks: HashSet<PathBuf>,
     pub(super) held_directory: Option<PathBuf>,
-    /// Wakes those whose writes are held.
+    pub(super) held_reads: Option<HeldReads>,
+    /// Wakes those whose writes or reads are held.
     pub(super) released: Arc<Condvar>,
 }
 
@@ -157,6 +169,7 @@ impl DiskState {
             limit_bytes: None,
             locks: HashSet::new(),
             held_directory: None,
+            held_reads: None,
             released: Arc::default(),
         }
     }
@@ -165,6 +178,19 @@ impl DiskState {
         let directory = self.held_directory.as_ref();
         !self.has_crashed
             && directory.is_some_and(|directory| self.inodes[inode].label.starts_with(directory))
+    }
+
+    /// Whether a read that this thread is about to do has to wait.
+    pub(super) fn is_read_held(&mut self, inode: usize) -> bool {
+        let Some(held) = self.held_reads.as_mut().filter(|_| !self.has_crashed) else { return false };
+        let is_of_thread = std::thread::current().name().is_some_and(|name| name.starts_with(held.threads));
+        let is_of_file = self.inodes[inode].label.extension().is_some_and(|ending| ending == held.ending);
+        if !is_of_thread || !is_of_file {
+            return false;
+        }
+        let Some(fewer) = held.after.checked_sub(1) else { return true };
+        held.after = fewer;
+        false
     }
 
     pub(super) fn operations(&self) -> u64 {

@@ -18,11 +18,11 @@ use hyades_engine::lsn::TransactionPlace;
 use hyades_engine::procedure::compiled_routine::CatalogView;
 use hyades_engine::procedure::frame::{Frame, Request, RowSink};
 use hyades_engine::procedure::ir::Procedure;
-use hyades_engine::recovery::RecoveryReport;
+use hyades_engine::recovery::{RecoveryReport, RestartStatus};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
-use hyades_engine::ticket::ticket;
+use hyades_engine::ticket::{Ticket, ticket};
 use hyades_sim::disk::SimulatedDisk;
 use hyades_types::access::{Access, RoleId};
 use hyades_types::definition::{
@@ -113,8 +113,16 @@ impl Engine for TestEngine {
     fn shutdown(&self) -> Result<()> {
         self.inner.shutdown()
     }
-    fn recovery_report(&self) -> &RecoveryReport {
+    fn recovery_report(&self) -> RecoveryReport {
         self.inner.recovery_report()
+    }
+
+    fn restart_status(&self) -> RestartStatus {
+        self.inner.restart_status()
+    }
+
+    fn wait_for_restart(&self) -> Result<Option<Ticket>> {
+        self.inner.wait_for_restart()
     }
     fn wait_for_names(&self, answer: &mut Durability) {
         self.inner.wait_for_names(answer);

@@ -129,6 +129,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "crash",
             "fault_table",
             "given_up",
+            "restarts",
             "hand_written",
             "history",
             "salvage",

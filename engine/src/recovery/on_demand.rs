@@ -1,0 +1,435 @@
+//! A restart that goes on behind those who work already (docs/decisions/2026-11-25-restart-on-demand.md).
+//!
+//! ```text
+//!   manifest, cut, catalog of the checkpoint --> tail: what each table needs --> tables closed --> transactions let in
+//!                                                                                     |
+//!      behind:  load ranges, of wanted tables first --> replay the logs --> complete  |  changes of the catalog,
+//!                   a table opens when it is loaded and its need is passed <----------+  checkpoints: when complete
+//! ```
+//!
+//! **Why nobody sees what is not yet.** All that a transaction touches it touches through a table that it has
+//! entered, and it waits there until the table is open (`storage::opening`). An open table is as it was:
+//! loaded and checked, and every record that concerns it has been replayed, with all that those depend on.
+//!
+//! **Why nobody disturbs the replay.** A call is run again on the rows that it ran on. It looks at no row of
+//! a table that its procedure does not name, and those stay closed until the last call of it has been
+//! replayed. It is compiled from the catalog as it was: nobody changes that before the restart is complete.
+//!
+//! **Why a second crash loses nothing.** New log records go to a new incarnation, after the manifest with the
+//! frozen ends is durable (pitfall 15). The next restart replays the old incarnations wholly, and then the
+//! new one: what a new transaction has seen was the state behind all that concerned it in the old ones. No
+//! checkpoint is taken before the restart is complete, so nothing goes that it needs.
+//!
+//! If the tail changes the catalog itself, transactions are let in when that has been replayed.
+//!
+//! What is found to be damaged poisons the database. Answers given so far stand: they depended on what had
+//! been checked.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use hyades_types::definition::TableId;
+use hyades_types::error::{Error, Result, sqlstate};
+use parking_lot::{Mutex, RwLock};
+
+use super::RecoveryReport;
+use super::tail::Need;
+use crate::checkpoint::load::{Loading, Watching};
+use crate::config::RecoveryProgress;
+use crate::mutant::{self, Mutant};
+use crate::storage::catalog::Catalog;
+use crate::storage::opening::Opening;
+use crate::storage::table::Table;
+use crate::sync::JoinHandle;
+use crate::ticket::Ticket;
+
+/// How far a restart is.
+#[derive(Clone, Debug, Default)]
+pub struct RestartStatus {
+    pub is_complete: bool,
+    /// Since it began, or that it took.
+    pub seconds: f64,
+    /// When transactions were let in; `None` before.
+    pub open_seconds: Option<f64>,
+    /// When the first one had committed that was let in before the restart was complete.
+    pub first_commit_seconds: Option<f64>,
+    /// Tables, and those of them that nobody can enter yet.
+    pub tables: usize,
+    pub closed_tables: usize,
+    /// Of the checkpoint.
+    pub loaded_bytes: u64,
+    pub bytes_to_load: u64,
+    /// Of log records.
+    pub replayed_bytes: u64,
+    pub bytes_to_replay: u64,
+}
+
+impl RestartStatus {
+    /// What has been done of all there is to do.
+    pub fn percent(&self) -> f64 {
+        let done = self.loaded_bytes + self.replayed_bytes;
+        let all = self.bytes_to_load + self.bytes_to_replay;
+        if self.is_complete || all == 0 { 100.0 } else { 100.0 * done as f64 / all as f64 }
+    }
+}
+
+/// A table that nobody can enter yet.
+struct Closed {
+    table: Arc<Table>,
+    is_loaded: bool,
+    need: Option<Need>,
+}
+
+struct Reached {
+    /// The place of the incarnation that is being replayed, and how far its logs were when somebody looked.
+    incarnation: usize,
+    positions: Vec<u64>,
+    closed: Vec<Closed>,
+    /// What the catalog needs, and who waits for it.
+    catalog: Option<(Need, Arc<Opening>)>,
+}
+
+impl Reached {
+    fn covers(&self, need: &Need) -> bool {
+        if need.incarnation != self.incarnation || mutant::is_active(Mutant::OpenedTooEarly) {
+            return need.incarnation <= self.incarnation;
+        }
+        // Before the replay begins nothing has been passed.
+        let is_passed =
+            |(log, needed): (usize, &u64)| self.positions.get(log).copied().unwrap_or(0) >= *needed;
+        need.positions.iter().enumerate().all(is_passed)
+    }
+}
+
+/// What both sides of a restart share that goes on behind.
+pub(super) struct OnDemand {
+    pub(super) catalog: Arc<Catalog>,
+    loading: Option<Arc<Loading>>,
+    started: Instant,
+    bytes_to_replay: u64,
+    replayed_bytes: AtomicU64,
+    is_given_up: AtomicBool,
+    /// Nobody has committed yet.
+    awaits_commit: AtomicBool,
+    /// For each log, a position that somebody needs and that nobody has seen passed.
+    next: Box<[AtomicU64]>,
+    reached: Mutex<Reached>,
+    outcome: RwLock<Outcome>,
+    /// Opens when all is as it was.
+    completion: Opening,
+}
+
+#[derive(Default)]
+struct Outcome {
+    report: RecoveryReport,
+    is_complete: bool,
+    open_seconds: Option<f64>,
+    first_commit_seconds: Option<f64>,
+    failure: Option<Error>,
+    on_failure: Option<OnFailure>,
+    /// What is to be done when it is complete and transactions have been let in: the space of logs that have
+    /// ended is given back when nobody reads them any more, and the manifest says where they end.
+    finally: Option<Box<dyn FnOnce() + Send + Sync>>,
+}
+
+type OnFailure = Arc<dyn Fn(&Error) + Send + Sync>;
+
+impl OnDemand {
+    pub(super) fn new(
+        catalog: &Arc<Catalog>,
+        loading: Option<&Arc<Loading>>,
+        started: Instant,
+        (logs, bytes_to_replay): (usize, u64),
+        finally: Option<Box<dyn FnOnce() + Send + Sync>>,
+    ) -> OnDemand {
+        let completion = Opening::default();
+        completion.close();
+        // Before anything of it is done: it may be complete before anybody is let in.
+        catalog.changes().close();
+        OnDemand {
+            catalog: Arc::clone(catalog),
+            loading: loading.cloned(),
+            started,
+            bytes_to_replay,
+            replayed_bytes: AtomicU64::new(0),
+            is_given_up: AtomicBool::new(false),
+            awaits_commit: AtomicBool::new(false),
+            next: (0..logs).map(|_| AtomicU64::new(u64::MAX)).collect(),
+            reached: Mutex::new(Reached {
+                incarnation: 0,
+                positions: Vec::new(),
+                closed: Vec::new(),
+                catalog: None,
+            }),
+            outcome: RwLock::new(Outcome { finally, ..Outcome::default() }),
+            completion,
+        }
+    }
+
+    /// What the catalog needs; the opening opens when that is replayed.
+    pub(super) fn wait_for_catalog(&self, need: Need) -> Arc<Opening> {
+        let opening = Arc::new(Opening::default());
+        opening.close();
+        let mut reached = self.reached.lock();
+        reached.catalog = Some((need, Arc::clone(&opening)));
+        self.look(&mut reached);
+        opening
+    }
+
+    /// Closes what is not as it was. Nobody has been let in yet, and the catalog is what it will be. All may
+    /// have been replayed meanwhile: then everything opens at once.
+    pub(super) fn close_tables(&self, mut needs: HashMap<TableId, Need>) {
+        let mut reached = self.reached.lock();
+        let unloaded = match &self.loading {
+            Some(loading) => loading.tables(),
+            None => Vec::new(),
+        };
+        for table in self.catalog.tables() {
+            let need = needs.remove(&table.id());
+            let is_loaded = !unloaded.iter().any(|one| Arc::ptr_eq(one, &table));
+            if !is_loaded || need.is_some() {
+                table.opening().close();
+                reached.closed.push(Closed { table, is_loaded, need });
+            }
+        }
+        self.look(&mut reached);
+    }
+
+    /// Opens what is as it was, and notes what else is waited for.
+    fn look(&self, reached: &mut Reached) {
+        let all = std::mem::take(&mut reached.closed);
+        let opens = |one: &Closed| one.is_loaded && one.need.as_ref().is_none_or(|need| reached.covers(need));
+        let (open, closed): (Vec<Closed>, Vec<Closed>) = all.into_iter().partition(opens);
+        reached.closed = closed;
+        open.iter().for_each(|one| one.table.opening().open());
+        let is_ready = reached.catalog.as_ref().is_some_and(|(need, _)| reached.covers(need));
+        if is_ready && let Some((_, opening)) = reached.catalog.take() {
+            opening.open();
+        }
+        let needs = reached.closed.iter().filter_map(|one| one.need.as_ref());
+        let needs = needs.chain(reached.catalog.as_ref().map(|(need, _)| need));
+        let mut next = vec![u64::MAX; self.next.len()];
+        for need in needs.filter(|need| need.incarnation == reached.incarnation) {
+            for (log, needed) in need.positions.iter().enumerate() {
+                if reached.positions.get(log).copied().unwrap_or(0) < *needed {
+                    next[log] = next[log].min(*needed);
+                }
+            }
+        }
+        for (log, position) in next.into_iter().enumerate() {
+            self.next[log].store(position, Ordering::Release);
+        }
+    }
+
+    /// The replay of the incarnation at this place begins, at these positions; all before it has been
+    /// replayed.
+    pub(super) fn begin_incarnation(&self, incarnation: usize, from: &[u64]) {
+        let mut reached = self.reached.lock();
+        reached.incarnation = incarnation;
+        reached.positions = from.to_vec();
+        self.look(&mut reached);
+    }
+
+    /// Everything before this position of this log of the incarnation has been replayed.
+    #[inline]
+    pub(super) fn advance(&self, log: usize, position: u64) {
+        if position >= self.next[log].load(Ordering::Acquire) {
+            let mut reached = self.reached.lock();
+            if let Some(is) = reached.positions.get_mut(log) {
+                *is = (*is).max(position);
+            }
+            self.look(&mut reached);
+        }
+    }
+
+    pub(super) fn note_progress(&self, progress: &RecoveryProgress) {
+        self.replayed_bytes.store(progress.bytes_done, Ordering::Relaxed);
+    }
+
+    pub(super) fn check_wanted(&self) -> Result<()> {
+        if self.is_given_up.load(Ordering::Relaxed) { Err(is_shut_down()) } else { Ok(()) }
+    }
+
+    /// Whether transactions have been let in.
+    pub(super) fn is_open(&self) -> bool {
+        self.outcome.read().open_seconds.is_some()
+    }
+
+    /// All is as it was.
+    pub(super) fn complete(&self, report: RecoveryReport) {
+        {
+            let mut outcome = self.outcome.write();
+            outcome.report = report;
+            outcome.report.open_seconds = outcome.open_seconds.unwrap_or(outcome.report.seconds);
+            outcome.is_complete = true;
+        }
+        self.conclude();
+        let closed = std::mem::take(&mut self.reached.lock().closed);
+        // Every need is at most the end of a log.
+        debug_assert!(closed.is_empty());
+        closed.iter().for_each(|one| one.table.opening().open());
+        self.catalog.changes().open();
+        self.completion.open();
+    }
+
+    fn conclude(&self) {
+        let finally = {
+            let mut outcome = self.outcome.write();
+            let is_due = outcome.is_complete && outcome.open_seconds.is_some();
+            outcome.finally.take_if(|_| is_due)
+        };
+        if let Some(finally) = finally {
+            finally();
+        }
+    }
+
+    /// It has ended without being complete: whoever waits learns why, after the database was poisoned.
+    pub(super) fn fail(&self, error: &Error) {
+        let on_failure = {
+            let mut outcome = self.outcome.write();
+            outcome.failure = Some(error.clone());
+            outcome.on_failure.clone()
+        };
+        if let Some(on_failure) = on_failure.filter(|_| error.sqlstate() != sqlstate::ADMIN_SHUTDOWN) {
+            on_failure(error);
+        }
+        let (closed, catalog) = {
+            let mut reached = self.reached.lock();
+            (std::mem::take(&mut reached.closed), reached.catalog.take())
+        };
+        closed.iter().for_each(|one| one.table.opening().fail(error));
+        if let Some((_, opening)) = catalog {
+            opening.fail(error);
+        }
+        self.catalog.changes().fail(error);
+        self.completion.fail(error);
+    }
+}
+
+fn is_shut_down() -> Error {
+    Error::fatal(sqlstate::ADMIN_SHUTDOWN, "the database has been shut down")
+}
+
+impl Watching for OnDemand {
+    fn is_loaded(&self, table: &Arc<Table>) {
+        let mut reached = self.reached.lock();
+        if let Some(one) = reached.closed.iter_mut().find(|one| Arc::ptr_eq(&one.table, table)) {
+            one.is_loaded = true;
+        }
+        self.look(&mut reached);
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.is_given_up.load(Ordering::Relaxed)
+    }
+}
+
+/// The restart of an open database, perhaps still going on.
+pub(crate) struct Restarted {
+    shared: Arc<OnDemand>,
+    thread: Mutex<Option<JoinHandle>>,
+}
+
+impl Restarted {
+    /// One that was complete before anybody was let in.
+    pub(super) fn complete(shared: OnDemand, report: RecoveryReport) -> Restarted {
+        shared.complete(report);
+        Restarted { shared: Arc::new(shared), thread: Mutex::new(None) }
+    }
+
+    pub(super) fn going_on(shared: &Arc<OnDemand>, thread: JoinHandle) -> Restarted {
+        Restarted { shared: Arc::clone(shared), thread: Mutex::new(Some(thread)) }
+    }
+
+    /// Transactions are let in. The function is called, by some thread, when the restart fails after all.
+    ///
+    /// # Errors
+    /// It has failed already.
+    pub(crate) fn let_in(&self, on_failure: impl Fn(&Error) + Send + Sync + 'static) -> Result<()> {
+        {
+            let mut outcome = self.shared.outcome.write();
+            if let Some(failure) = &outcome.failure {
+                return Err(failure.clone());
+            }
+            outcome.on_failure = Some(Arc::new(on_failure));
+            let seconds = crate::sync::now().duration_since(self.shared.started).as_secs_f64();
+            outcome.open_seconds = Some(seconds);
+            self.shared.awaits_commit.store(!outcome.is_complete, Ordering::Relaxed);
+            outcome.report.open_seconds = seconds;
+        }
+        self.shared.conclude();
+        Ok(())
+    }
+
+    /// A transaction has committed.
+    #[inline]
+    pub(crate) fn note_commit(&self) {
+        if self.shared.awaits_commit.load(Ordering::Relaxed) {
+            self.note_first_commit();
+        }
+    }
+
+    #[cold]
+    fn note_first_commit(&self) {
+        if self.shared.awaits_commit.swap(false, Ordering::Relaxed) {
+            let seconds = crate::sync::now().duration_since(self.shared.started).as_secs_f64();
+            self.shared.outcome.write().first_commit_seconds = Some(seconds);
+        }
+    }
+
+    /// What was found so far; whole when it is complete.
+    pub(crate) fn report(&self) -> RecoveryReport {
+        self.shared.outcome.read().report.clone()
+    }
+
+    /// Nothing if it is complete, else a ticket that fires when it is, or has failed.
+    ///
+    /// # Errors
+    /// It has failed.
+    pub(crate) fn wait(&self) -> Result<Option<Ticket>> {
+        self.shared.completion.wait()
+    }
+
+    pub(crate) fn status(&self) -> RestartStatus {
+        let shared = &*self.shared;
+        let now = || crate::sync::now().duration_since(shared.started).as_secs_f64();
+        let closed_tables = shared.reached.lock().closed.len();
+        let bytes_to_load = shared.loading.as_ref().map_or(0, |loading| loading.loaded.bytes());
+        let loaded_bytes = shared.loading.as_ref().map_or(0, |loading| loading.bytes_done());
+        let outcome = shared.outcome.read();
+        RestartStatus {
+            is_complete: outcome.is_complete,
+            // Not before anybody was let in.
+            seconds: match outcome.is_complete {
+                true => outcome.report.seconds.max(outcome.open_seconds.unwrap_or(0.0)),
+                false => now(),
+            },
+            open_seconds: outcome.open_seconds,
+            first_commit_seconds: outcome.first_commit_seconds,
+            tables: shared.catalog.tables().len(),
+            closed_tables,
+            loaded_bytes,
+            bytes_to_load,
+            replayed_bytes: shared.replayed_bytes.load(Ordering::Relaxed),
+            bytes_to_replay: shared.bytes_to_replay,
+        }
+    }
+
+    /// Gives up what is not done yet. Nothing is lost: the next restart begins anew.
+    pub(crate) fn stop(&self) {
+        self.shared.is_given_up.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.lock().take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread that goes on with the restart panicked");
+        }
+    }
+}
+
+impl Drop for Restarted {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

@@ -1,0 +1,200 @@
+//! What the logs have to say of each table, before any of it is replayed: how far they must have been
+//! replayed until a table is as it was.
+//!
+//! The logs are read once, all at the same time, with the judgement of the replay that follows
+//! (`replay_source`): what it will pass is passed. A data record names its tables. A call names its routine,
+//! and the compiled procedure all tables that it may look at or write; so whoever opens a table behind the
+//! last call that may use it disturbs no replay of a call.
+//!
+//! A *need* is a position for each log of one incarnation. Everything that concerns a table has been replayed
+//! when the watermarks of the replay have passed it: they pass a record only after it, and it only after all
+//! that it depends on. What stood in earlier incarnations has been replayed before.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use hyades_types::definition::{RoutineId, TableId};
+use hyades_types::error::{Error, Result, sqlstate};
+use parking_lot::Mutex;
+
+use super::replay_source::ReplaySource;
+use super::schedule::{Batch, Source};
+use crate::log::record::{Command, Operation, Operations};
+use crate::procedure::compiled_routine::RoutineCompiler;
+use crate::storage::catalog::{Catalog, CatalogView};
+
+/// Up to where an incarnation must have been replayed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Need {
+    /// Its place among those that are replayed.
+    pub(super) incarnation: usize,
+    /// For each of its logs.
+    pub(super) positions: Vec<u64>,
+}
+
+impl Need {
+    /// Makes it both.
+    fn join(&mut self, other: &Need) {
+        if other.incarnation > self.incarnation {
+            self.clone_from(other);
+        } else if other.incarnation == self.incarnation {
+            for (position, other) in self.positions.iter_mut().zip(&other.positions) {
+                *position = (*position).max(*other);
+            }
+        }
+    }
+}
+
+/// Where the last log record ends of each.
+#[derive(Default)]
+struct Last {
+    tables: HashMap<TableId, u64>,
+    routines: HashMap<RoutineId, u64>,
+    /// Of those that change the catalog.
+    catalog: u64,
+    /// Of those that draw from sequences.
+    sequences: u64,
+}
+
+/// What the logs hold that are to be replayed.
+#[derive(Default)]
+pub(super) struct Tail {
+    tables: HashMap<TableId, Need>,
+    routines: HashMap<RoutineId, Need>,
+    catalog: Option<Need>,
+    sequences: Option<Need>,
+}
+
+impl Tail {
+    /// Reads the logs of the incarnation at this place, which follows those that were added before; raises
+    /// the sequences that are there.
+    pub(super) fn add(
+        &mut self,
+        incarnation: usize,
+        sources: Vec<Option<ReplaySource>>,
+        catalog: &Arc<Catalog>,
+    ) -> Result<()> {
+        let logs = sources.len();
+        for (log, last) in read_all(sources, catalog)?.into_iter().enumerate() {
+            // A panic leaves its log without a result.
+            let panicked = || Error::fatal(sqlstate::INTERNAL_ERROR, "a recovery thread panicked");
+            let Last { tables, routines, catalog, sequences } = last.unwrap_or_else(|| Err(panicked()))?;
+            let need = |end: u64| {
+                let mut positions = vec![0; logs];
+                positions[log] = end;
+                Need { incarnation, positions }
+            };
+            tables.into_iter().for_each(|(table, end)| raise(&mut self.tables, table, need(end)));
+            routines.into_iter().for_each(|(routine, end)| raise(&mut self.routines, routine, need(end)));
+            for (end, into) in [(catalog, &mut self.catalog), (sequences, &mut self.sequences)] {
+                if end > 0 {
+                    into.get_or_insert_with(|| need(end)).join(&need(end));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What must be replayed before the catalog is as it was, and no sequence gives out a number once more;
+    /// `None` if the catalog was not changed: the sequences that were drawn from are as far as they were.
+    pub(super) fn need_of_catalog(&self) -> Option<Need> {
+        let mut need = self.catalog.clone()?;
+        if let Some(sequences) = &self.sequences {
+            need.join(sequences);
+        }
+        Some(need)
+    }
+
+    /// What must be replayed before each table is as it was, when the catalog is.
+    pub(super) fn needs_of_tables(
+        &self,
+        catalog: &Catalog,
+        compiler: Option<&dyn RoutineCompiler>,
+    ) -> HashMap<TableId, Need> {
+        let mut needs = self.tables.clone();
+        let tables = catalog.tables();
+        for (id, need) in &self.routines {
+            let routine = catalog.routine(*id);
+            let procedure = routine.and_then(|routine| routine.procedure(compiler, catalog).ok());
+            for table in &tables {
+                // What cannot be compiled any more, or is gone, may use anything.
+                if procedure.as_ref().is_none_or(|procedure| procedure.uses_table(table.id())) {
+                    raise(&mut needs, table.id(), need.clone());
+                }
+            }
+        }
+        needs
+    }
+}
+
+fn raise<K: Eq + Hash>(needs: &mut HashMap<K, Need>, key: K, need: Need) {
+    match needs.get_mut(&key) {
+        Some(known) => known.join(&need),
+        None => drop(needs.insert(key, need)),
+    }
+}
+
+/// Reads the logs, all at the same time: each may be on a device of its own.
+fn read_all(sources: Vec<Option<ReplaySource>>, catalog: &Arc<Catalog>) -> Result<Vec<Option<Result<Last>>>> {
+    let results: Vec<Option<Result<Last>>> = sources.iter().map(|_| None).collect();
+    let results = Arc::new(Mutex::new(results));
+    let mut threads = Vec::new();
+    for (log, source) in sources.into_iter().enumerate() {
+        let (results, catalog) = (Arc::clone(&results), Arc::clone(catalog));
+        let read = move || {
+            let last = source.map_or_else(|| Ok(Last::default()), |source| read(source, &catalog));
+            results.lock()[log] = Some(last);
+        };
+        let started = crate::sync::spawn(format!("hyades-tail-{log}"), read);
+        threads.push(started.map_err(|error| Error::io("could not start a recovery thread", &error))?);
+    }
+    for thread in threads {
+        drop(thread.join());
+    }
+    Ok(std::mem::take(&mut *results.lock()))
+}
+
+/// Reads one log to its end.
+fn read(mut source: ReplaySource, catalog: &Catalog) -> Result<Last> {
+    let mut last = Last::default();
+    let mut batch = Batch::default();
+    // Most records are of the table of the one before.
+    let mut recent: Option<(TableId, u64)> = None;
+    loop {
+        batch.floor.clear();
+        batch.entries.clear();
+        batch.vectors.clear();
+        if !source.fill(&mut batch)? {
+            break;
+        }
+        for entry in &batch.entries {
+            let (operations, end) = (batch.operations(entry), entry.end);
+            if let Some(command) = Command::of(operations) {
+                let command = command.map_err(|malformed| source.damaged_at(end, &malformed))?;
+                last.routines.insert(command.routine, end);
+                continue;
+            }
+            for operation in Operations::new(operations) {
+                let operation = operation.map_err(|malformed| source.damaged_at(end, &malformed))?;
+                match operation {
+                    Operation::Put { table, .. } | Operation::Delete { table, .. } => match &mut recent {
+                        Some((known, position)) if *known == table => *position = end,
+                        _ => {
+                            let before = recent.replace((table, end));
+                            last.tables.extend(before);
+                        }
+                    },
+                    Operation::Catalog(_) => last.catalog = end,
+                    Operation::Sequence { sequence, state } => {
+                        catalog.raise_sequence(sequence, state);
+                        last.sequences = end;
+                    }
+                    Operation::Command(command) => drop(last.routines.insert(command.routine, end)),
+                }
+            }
+        }
+    }
+    last.tables.extend(recent);
+    Ok(last)
+}

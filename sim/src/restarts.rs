@@ -1,0 +1,335 @@
+//! Restarts that go on behind transactions, held back at chosen points: who touches what is not yet as it
+//! was waits for it, and what is done meanwhile survives the next crash.
+//!
+//! The database has a checkpoint and logs behind it in which nothing changes the catalog, so that
+//! transactions are let in at once. The disk holds the reads of the threads back that do the rest.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hyades_engine::config::{Config, RestartMode};
+use hyades_engine::db::{Engine, Interrupt, open};
+use hyades_engine::recovery::{recover, tables_hash};
+use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::CatalogChange;
+use hyades_types::error::Error;
+
+use crate::client::{Client, Operation, big, blocking};
+use crate::crash::{FIRST, Life, Observed, Scenario, live_and_kill, script, wait_until_idle};
+use crate::disk::{HeldReads, SimulatedDisk};
+use crate::routines::test_compiler;
+use crate::script::{Recovered, Script, check_recovered};
+
+/// What of a restart is held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// The rows of the checkpoint, and so all that follows.
+    Load,
+    /// The log records, when the rows are there.
+    Replay,
+}
+
+impl Held {
+    fn reads(self, after: u64) -> HeldReads {
+        match self {
+            Held::Load => HeldReads { ending: "part", threads: "hyades-", after },
+            // Threads of the restart and of the replay.
+            Held::Replay => HeldReads { ending: "segment", threads: "hyades-re", after },
+        }
+    }
+}
+
+/// Ends the holding, before the engine goes that was opened before it and waits for its threads.
+struct Release<'a>(&'a SimulatedDisk);
+
+impl Drop for Release<'_> {
+    fn drop(&mut self) {
+        self.0.hold_reads(None);
+    }
+}
+
+type Outcome<T = ()> = Result<T, String>;
+
+fn as_text(error: Error) -> String {
+    error.to_string()
+}
+
+/// A database that was killed when everything was durable.
+struct Killed {
+    disk: SimulatedDisk,
+    script: Script,
+    acknowledged: BTreeSet<usize>,
+}
+
+/// Texts that every database has from the beginning.
+const TEXTS: u64 = 20;
+
+fn checkpoint(engine: &dyn Engine) -> Outcome {
+    let request = engine.request_checkpoint().map_err(as_text)?;
+    request.ticket().wait();
+    request.outcome().unwrap_or_else(|| Err(Error::corrupt("not answered".to_owned()))).map_err(as_text)
+}
+
+/// Runs the script with two checkpoints in it. Behind the last one nobody touches the texts, unless calls do,
+/// which may.
+fn prepare(scenario: Scenario, seed: u64) -> Outcome<Killed> {
+    let disk = SimulatedDisk::new(seed);
+    let script = script(seed);
+    let engine = Scenario { restart: RestartMode::Complete, ..scenario }.open(&disk).map_err(as_text)?;
+    let mut life = Life::begin_with(&*engine, seed, scenario.calls).map_err(as_text)?.without_ballast();
+    let mut client = Client::new(&*engine).map_err(as_text)?;
+    client.begin();
+    (0..TEXTS).try_for_each(|key| client.append_list(key, 0)).map_err(as_text)?;
+    client.commit().and_then(|answer| answer.wait()).map_err(as_text)?;
+    drop(client);
+    let (half, most) = (FIRST / 2, FIRST * 3 / 4);
+    life.run(&script, 0..half).map_err(as_text)?;
+    checkpoint(&*engine)?;
+    life.run(&script, half..most).map_err(as_text)?;
+    checkpoint(&*engine)?;
+    life.run(&script, most..FIRST).map_err(as_text)?;
+    let acknowledged = life.acknowledged();
+    wait_until_idle(&disk);
+    let killed = disk.after_process_kill(seed);
+    engine.shutdown().map_err(as_text)?;
+    Ok(Killed { disk: killed, script, acknowledged })
+}
+
+/// What a complete restart makes of this disk.
+fn hash_of_complete(disk: &SimulatedDisk, scenario: Scenario) -> Outcome<u64> {
+    let catalog = Arc::new(Catalog::new());
+    recover(&scenario.config(disk), test_compiler(), &catalog).map_err(as_text)?;
+    tables_hash(&catalog.tables()).map_err(as_text)
+}
+
+fn wait_until_complete(engine: &dyn Engine) -> Outcome {
+    while let Some(ticket) = engine.wait_for_restart().map_err(as_text)? {
+        ticket.wait();
+    }
+    Ok(())
+}
+
+fn expect_wait<T>(what: &str, outcome: Result<T, Interrupt>) -> Outcome {
+    match outcome {
+        Err(Interrupt::Wait(_)) => Ok(()),
+        Err(Interrupt::Failed(error)) => Err(format!("{what} fails: {error}")),
+        Ok(_) => Err(format!("{what} does not wait for the restart")),
+    }
+}
+
+fn table(engine: &dyn Engine, name: &str) -> Outcome<Arc<Table>> {
+    let tables = engine.tables();
+    let found = tables.into_iter().find(|table| table.definition().name.name == name);
+    found.ok_or_else(|| format!("there is no table {name}"))
+}
+
+/// While the restart is held back, whoever reads a table that it concerns, changes the catalog or asks for a
+/// checkpoint waits, and goes on when it goes on; the state is that of a complete restart.
+pub fn wait_for_what_they_touch(scenario: Scenario, seed: u64, held: Held) -> Outcome {
+    let killed = prepare(scenario, seed)?;
+    let expected = hash_of_complete(&killed.disk.after_process_kill(seed), scenario)?;
+    let disk = killed.disk.after_process_kill(seed);
+    disk.hold_reads(Some(held.reads(0)));
+    let engine = scenario.on_demand().open(&disk).map_err(as_text)?;
+    let _release = Release(&disk);
+    let status = engine.restart_status();
+    if status.is_complete || status.closed_tables == 0 || status.open_seconds.is_none() {
+        return Err(format!("it is not in its middle: {status:?}"));
+    }
+    let mut reader = Client::new(&*engine).map_err(as_text)?;
+    reader.begin();
+    expect_wait("a scan", reader.attempt(Operation::ScanLedger, &[big(i64::MIN), big(i64::MAX)]))?;
+    reader.rollback();
+    reader.begin();
+    expect_wait("a read", reader.attempt(Operation::GetNumber, &[big(1)]))?;
+    let mut changer = engine.worker();
+    changer.begin();
+    let truncate = CatalogChange::Truncate { id: table(&*engine, "journal")?.id() };
+    expect_wait("a change of the catalog", changer.change_catalog(truncate))?;
+    drop(changer.rollback());
+    let request = engine.request_checkpoint().map_err(as_text)?;
+    if request.ticket().is_ready() {
+        return Err("a checkpoint is taken in the middle of a restart".to_owned());
+    }
+    disk.hold_reads(None);
+    blocking(|| reader.attempt(Operation::GetNumber, &[big(1)])).map_err(as_text)?;
+    reader.rollback();
+    wait_until_complete(&*engine)?;
+    if tables_hash(&engine.tables()).map_err(as_text)? != expected {
+        return Err("a restart on demand finds another state than a complete one".to_owned());
+    }
+    let report = engine.recovery_report();
+    let status = engine.restart_status();
+    if report.transactions == 0 || !status.is_complete || status.percent() < 100.0 {
+        return Err(format!("it is not complete: {report:?}, {status:?}"));
+    }
+    request.ticket().wait();
+    request.outcome().unwrap_or(Ok(())).map_err(as_text)?;
+    let mut observed = Observed::read(&*engine).map_err(as_text)?;
+    observed.texts.clear();
+    let found =
+        Recovered { acknowledged: &killed.acknowledged, ledger: &observed.ledger, rows: &observed.rows };
+    check_recovered(&killed.script, &found)?;
+    engine.shutdown().map_err(as_text)
+}
+
+/// What each text holds, as numbers.
+type Lists = Vec<Vec<u64>>;
+
+/// Appends to texts until the process is killed in the middle: those of the last ones may be lost, in their
+/// order. Returns what was acknowledged, and what was attempted.
+fn append_and_die(
+    engine: Arc<dyn Engine>,
+    disk: &SimulatedDisk,
+    (seed, round): (u64, u64),
+    before: &Lists,
+) -> Outcome<(Lists, Lists)> {
+    let release = Release(disk);
+    let mut client = Client::new(&*engine).map_err(as_text)?;
+    let (mut acknowledged, mut attempted) = (before.clone(), before.clone());
+    if round == 1 {
+        client.begin();
+        expect_wait("a read", client.attempt(Operation::GetList, &[big(1)]))?;
+        client.rollback();
+    }
+    for number in (0..10).filter(|_| round != 1) {
+        let key = (seed * 7 + round * 5 + number * 3) % TEXTS;
+        let element = round * 100 + number + 1;
+        client.begin();
+        let found = client.get_list(key).map_err(as_text)?;
+        if found != attempted[key as usize] {
+            return Err(format!("list {key} is {found:?} in round {round}, not {attempted:?}"));
+        }
+        client.append_list(key, element).map_err(as_text)?;
+        attempted[key as usize].push(element);
+        let answer = client.commit().map_err(as_text)?;
+        if number < 8 {
+            answer.wait().map_err(as_text)?;
+            acknowledged.clone_from(&attempted);
+        }
+    }
+    if round < 2 && engine.restart_status().is_complete {
+        return Err("the restart is not held back".to_owned());
+    }
+    disk.crash_now();
+    drop(release);
+    Ok((acknowledged, attempted))
+}
+
+/// Starts, looks at everything, and compares with a complete restart. Returns what the texts hold.
+fn look(disk: &SimulatedDisk, scenario: Scenario, expected: &Observed) -> Outcome<Lists> {
+    let engine = scenario.on_demand().open(&disk.after_process_kill(1)).map_err(as_text)?;
+    let mut observed = Observed::read(&*engine).map_err(as_text)?;
+    let lists = Client::new(&*engine).and_then(|mut client| {
+        client.begin();
+        (0..TEXTS).map(|key| client.get_list(key)).collect::<Result<Lists, _>>()
+    });
+    let lists = lists.map_err(as_text)?;
+    observed.texts.clone_from(&expected.texts);
+    if observed != *expected {
+        return Err(format!("something has changed that nobody touched: {observed:?}"));
+    }
+    wait_until_complete(&*engine)?;
+    let state = tables_hash(&engine.tables()).map_err(as_text)?;
+    engine.shutdown().map_err(as_text)?;
+    if state != hash_of_complete(&disk.after_process_kill(2), scenario)? {
+        return Err("a restart on demand finds another state than a complete one".to_owned());
+    }
+    Ok(lists)
+}
+
+/// While replay is held back, transactions work with what it does not concern; then the process is killed, or
+/// the power goes, again and again. Nothing of them is lost, nor of what was there.
+pub fn work_in_the_middle(scenario: Scenario, seed: u64) -> Outcome {
+    let mut disk = prepare(scenario, seed)?.disk;
+    let expected = {
+        let engine = scenario.open(&disk.after_process_kill(seed)).map_err(as_text)?;
+        let observed = Observed::read(&*engine).map_err(as_text)?;
+        engine.shutdown().map_err(as_text)?;
+        observed
+    };
+    let mut lists: Lists = vec![vec![0]; TEXTS as usize];
+    for round in 0..4 {
+        let found = disk.after_process_kill(round);
+        // Behind the first round the logs concern the texts, too.
+        found.hold_reads((round < 2).then(|| Held::Replay.reads(0)));
+        let engine = scenario.on_demand().open(&found).map_err(as_text)?;
+        let (acknowledged, attempted) = append_and_die(engine, &found, (seed, round), &lists)?;
+        disk = match (seed + round).is_multiple_of(2) {
+            true => found.after_process_kill(round),
+            false => found.after_power_cut(round),
+        };
+        // What comes next begins with what is there.
+        lists = look(&disk, scenario, &expected).map_err(|error| format!("{error}, in round {round}"))?;
+        for (key, list) in lists.iter().enumerate() {
+            if !list.starts_with(&acknowledged[key]) || !attempted[key].starts_with(list) {
+                return Err(format!("list {key} is {list:?}, acknowledged {:?}", acknowledged[key]));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The logs change the catalog, and are replayed before transactions are let in, perhaps wholly: the catalog
+/// can be changed then, and checkpoints are taken.
+pub fn changes_follow_those_of_the_logs(scenario: Scenario, seed: u64) -> Outcome {
+    let script = script(seed);
+    let (killed, acknowledged) = live_and_kill(&SimulatedDisk::new(seed), scenario, &script, 0..FIRST, seed)?;
+    let expected = hash_of_complete(&killed.after_process_kill(seed), scenario)?;
+    let engine = scenario.on_demand().open(&killed).map_err(as_text)?;
+    Observed::read(&*engine).map_err(as_text)?.check(&script, &acknowledged)?;
+    wait_until_complete(&*engine)?;
+    if tables_hash(&engine.tables()).map_err(as_text)? != expected {
+        return Err("a restart on demand finds another state than a complete one".to_owned());
+    }
+    let mut worker = engine.worker();
+    worker.begin();
+    let truncate = CatalogChange::Truncate { id: table(&*engine, "journal")?.id() };
+    blocking(|| worker.change_catalog(truncate.clone())).map_err(as_text)?;
+    drop(worker.rollback());
+    checkpoint(&*engine)?;
+    engine.shutdown().map_err(as_text)
+}
+
+/// A part of the checkpoint is damaged. Whoever waits for it learns that, nothing is acknowledged any more,
+/// and the checkpoint before it has everything.
+pub fn damage_is_found_behind(scenario: Scenario, seed: u64) -> Outcome {
+    let killed = prepare(scenario, seed)?;
+    let expected = hash_of_complete(&killed.disk.after_process_kill(seed), scenario)?;
+    let disk = killed.disk.after_process_kill(seed);
+    let parts =
+        disk.paths().into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "part"));
+    // Those of the last checkpoint, which the one before does not have.
+    let part = parts.max().ok_or("there is no part of a checkpoint")?;
+    disk.flip_bit(&part, 13, 3).map_err(|error| error.to_string())?;
+    disk.hold_reads(Some(Held::Load.reads(0)));
+    let engine = scenario.on_demand().open(&disk).map_err(as_text)?;
+    let _release = Release(&disk);
+    let mut waiting = Client::new(&*engine).map_err(as_text)?;
+    waiting.begin();
+    let scan = [big(i64::MIN), big(i64::MAX)];
+    expect_wait("a scan", waiting.attempt(Operation::ScanNumbers, &scan))?;
+    disk.hold_reads(None);
+    let restart = wait_until_complete(&*engine);
+    if !restart.as_ref().is_err_and(|error| error.contains("checkpoint")) {
+        return Err(format!("the damage is not found: {restart:?}"));
+    }
+    if blocking(|| waiting.attempt(Operation::ScanNumbers, &scan))
+        .and_then(|_| waiting.commit()?.wait())
+        .is_ok()
+    {
+        return Err("an answer goes out from a poisoned database".to_owned());
+    }
+    drop(waiting);
+    if engine.shutdown().is_ok() {
+        return Err("a poisoned database stops as if it were none".to_owned());
+    }
+    drop(engine);
+    let config = Config { previous_checkpoint: true, ..scenario.on_demand().config(&disk) };
+    let engine = open(config, test_compiler()).map_err(as_text)?;
+    wait_until_complete(&*engine)?;
+    let state = tables_hash(&engine.tables()).map_err(as_text)?;
+    engine.shutdown().map_err(as_text)?;
+    if state == expected { Ok(()) } else { Err("the checkpoint before has another state".to_owned()) }
+}

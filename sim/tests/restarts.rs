@@ -1,0 +1,57 @@
+//! Restarts that let transactions in before everything is as it was: who waits, what is found, what survives
+//! a crash in the middle, and what becomes of damage that is found behind (`hyades_sim::restarts`).
+
+use std::time::Duration;
+
+use hyades_sim::crash::{Calls, Scenario, within};
+use hyades_sim::restarts::{
+    Held, changes_follow_those_of_the_logs, damage_is_found_behind, wait_for_what_they_touch,
+    work_in_the_middle,
+};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn try_all(
+    what: &str,
+    scenarios: &[Scenario],
+    test: impl Fn(Scenario, u64) -> Result<(), String> + Copy + Send + 'static,
+) {
+    for scenario in scenarios.iter().copied() {
+        for seed in 1..6 {
+            if let Err(error) = within(LIMIT, move || test(scenario, seed)) {
+                panic!("{what}, {scenario:?}, seed {seed}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn transactions_wait_for_what_they_touch() {
+    let scenarios = [
+        Scenario::serial(),
+        Scenario::taurus(1).with(Calls::Commands),
+        Scenario::taurus(2).with(Calls::Mixed),
+        Scenario::taurus(4),
+    ];
+    for held in [Held::Load, Held::Replay] {
+        try_all("held", &scenarios, move |scenario, seed| wait_for_what_they_touch(scenario, seed, held));
+    }
+}
+
+#[test]
+fn what_is_done_in_the_middle_of_a_restart_survives_the_next_crash() {
+    let scenarios = [Scenario::serial(), Scenario::taurus(2), Scenario::taurus(3).with(Calls::Data)];
+    try_all("work", &scenarios, work_in_the_middle);
+}
+
+#[test]
+fn damage_that_is_found_behind_poisons_the_database() {
+    let scenarios = [Scenario::serial(), Scenario::taurus(2).with(Calls::Mixed)];
+    try_all("damage", &scenarios, damage_is_found_behind);
+}
+
+#[test]
+fn the_catalog_can_be_changed_where_the_logs_have_changed_it() {
+    let scenarios = [Scenario::serial(), Scenario::taurus(2).with(Calls::Mixed)];
+    try_all("changes", &scenarios, changes_follow_those_of_the_logs);
+}
