@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hyades::engine::config::RestartMode;
 use hyades::{Config, ProtocolKind};
 use hyades_bench::command_line::{BenchArguments, protocol_names};
 use hyades_server::backup_command::{BackupArguments, CheckArguments, RestoreArguments};
@@ -71,6 +72,14 @@ enum Logging {
     Command,
     /// As what they write.
     Data,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Restart {
+    /// When everything is as it was.
+    Complete,
+    /// When it is known what there is: each table opens by itself, and the rest goes on behind.
+    OnDemand,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -145,6 +154,9 @@ pub(crate) struct ServeArguments {
     /// are damaged. Nothing is lost; the logs from there on are replayed.
     #[arg(long)]
     previous_checkpoint: bool,
+    /// When a start lets clients in.
+    #[arg(long, value_name = "WHEN", default_value = "complete")]
+    restart: Restart,
     /// Threads that write a checkpoint.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     checkpoint_workers: u16,
@@ -299,6 +311,10 @@ impl ServeArguments {
         config.checkpoint_log_bytes = self.checkpoint_log_mib.saturating_mul(1 << 20);
         config.recovery_target = self.recovery_target;
         config.previous_checkpoint = self.previous_checkpoint;
+        config.restart = match self.restart {
+            Restart::Complete => RestartMode::Complete,
+            Restart::OnDemand => RestartMode::OnDemand,
+        };
         config.checkpoint_workers = usize::from(self.checkpoint_workers);
         config.recovery_workers = self.recovery_workers;
         config.command_images = self.command_images;

@@ -117,11 +117,20 @@ fn answered(request: &Request<Incoming>, gate: &Gate) -> Response<Full<Bytes>> {
     }
 }
 
+/// That it serves, and how far the restart is that goes on behind.
+fn serving(gate: &Gate) -> String {
+    let status = gate.database.get().map(hyades::Database::restart_status);
+    match status.filter(|status| !status.is_complete) {
+        Some(status) => format!("recovering, {:.0} %", status.percent()),
+        None => "serving".to_owned(),
+    }
+}
+
 /// Whether the server is to be given work, and why not.
 fn health(gate: &Gate) -> (StatusCode, String) {
     let unwell = |sentence: &str| (StatusCode::SERVICE_UNAVAILABLE, sentence.to_owned());
     match gate.registry.phase() {
-        Phase::Serving => (StatusCode::OK, "serving".to_owned()),
+        Phase::Serving => (StatusCode::OK, serving(gate)),
         Phase::Starting => unwell("starting up"),
         Phase::Draining | Phase::Terminating => unwell("shutting down"),
         Phase::Failed => {

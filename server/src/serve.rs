@@ -15,7 +15,8 @@
 //!
 //! Invariants:
 //! 1. Sockets are bound before the data directory is touched, so a second server fails without consequences.
-//! 2. Nobody gets a session before recovery is complete.
+//! 2. Nobody gets a session before recovery is complete, or lets transactions in before it is
+//!    ([`restarting`]).
 //! 3. The database is closed only after the last session has ended or its time is up.
 //! 4. A client in its handshake, or a thousand of them, keeps nobody else out.
 
@@ -23,6 +24,7 @@ mod handshakes;
 mod keeper;
 mod listener;
 mod progress;
+mod restarting;
 mod signals;
 
 use std::future::Future;
@@ -33,7 +35,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hyades::engine::inspect::Inspection;
-use hyades::engine::recovery::RecoveryReport;
 use hyades::types::error::FatalError;
 use hyades::types::memory;
 use hyades::{Config, Database, sqlstate};
@@ -44,6 +45,7 @@ use tokio::sync::{Notify, oneshot};
 
 use self::handshakes::{Handshakes, origin};
 use self::listener::Listener;
+use self::restarting::{report_memory, report_recovery};
 use self::signals::Signals;
 use crate::connection::handshake::{Authentication, Gate, Visitor};
 use crate::connection::stream::ClientStream;
@@ -188,8 +190,12 @@ async fn serve(mut options: Options, workers: Handle) -> Result<Ended, Sentence>
         opened = open_database(options.config) => opened?,
         signal = signals.ending() => return Err(format!("ended by {} before recovery was complete", signal.name)),
     };
-    report_recovery(&database.recovery_report());
-    report_memory(database.memory_limits());
+    if database.restart_status().is_complete {
+        report_recovery(&database.recovery_report());
+        report_memory(database.memory_limits());
+    } else {
+        tokio::spawn(restarting::follow(database.clone()));
+    }
     // Set once: this is the only place.
     let _ = shared.gate.database.set(database.clone());
     // It may be poisoned already.
@@ -332,51 +338,6 @@ pub fn with_hint(error: &hyades::Error, data_directory: &Path) -> Sentence {
         return format!("{error}\n{hint}");
     }
     error.to_string()
-}
-
-fn report_recovery(report: &RecoveryReport) {
-    if report.incarnations == 0 {
-        return;
-    }
-    for tail in &report.tails {
-        if tail.is_torn() {
-            tracing::warn!("{tail}");
-        } else {
-            tracing::info!("{tail}; it was not closed");
-        }
-    }
-    if let Some(number) = report.checkpoint {
-        tracing::info!(
-            "loaded checkpoint {number} ({} rows, {} MiB) in {:.2} s",
-            report.checkpoint_rows,
-            report.checkpoint_bytes >> 20,
-            report.checkpoint_seconds,
-        );
-    }
-    let seconds = report.seconds.max(1e-6);
-    tracing::info!(
-        "recovered {} transactions ({} rows in {} tables) from {} logs in {:.2} s ({:.0}/s); {} discarded",
-        report.transactions,
-        report.rows,
-        report.tables,
-        report.logs,
-        report.seconds,
-        report.transactions as f64 / seconds,
-        report.discarded,
-    );
-}
-
-/// Recovery takes what it needs: tables may be larger than what the server is allowed to have now.
-fn report_memory(limits: memory::Limits) {
-    const MIB: usize = 1 << 20;
-    let used = memory::total_bytes();
-    if used > limits.server_bytes {
-        tracing::warn!(
-            "the tables take {} MiB, more than the {} MiB of --memory-limit: rows can be read and deleted, not added",
-            used / MIB,
-            limits.server_bytes / MIB,
-        );
-    }
 }
 
 fn authentication(

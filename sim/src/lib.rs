@@ -8,8 +8,8 @@
 //! `single_faults` (files of a database at rest that lose or change something), `salvage` (what is kept of
 //! databases that were damaged), `workload` (concurrent list-append sessions, before and after crashes),
 //! `given_up` (a COMMIT that is cancelled, and another one), `fault_table` (what comes of each fault in each
-//! step of the work), `restarts` (transactions in the middle of one), `threads` and `scheduler` (one thread at a
-//! time, chosen by a seed), `simulation` (the whole engine so).
+//! step of the work), `restarts` (transactions in the middle of one), `threads` and `scheduler` (one thread
+//! at a time, chosen by a seed), `simulation` (the whole engine so).
 //!
 //! Everything random comes from a seed that the caller gives, so a failure is repeated by its seed.
 

@@ -90,7 +90,8 @@ use hyades_engine::db::{Engine, Flow, Interrupt, Worker};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::compiled_routine::RoutineCompiler;
 use hyades_engine::procedure::frame::Frame;
-use hyades_engine::recovery::RecoveryReport;
+use hyades_engine::recovery::{RecoveryReport, RestartStatus};
+use hyades_engine::ticket::Ticket;
 use hyades_types::cursors::SessionCursors;
 use hyades_types::environment::{Environment, Gathered};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
@@ -330,9 +331,22 @@ impl Database {
         Ok(session)
     }
 
-    /// What recovery found when the database was opened.
+    /// How far the restart is.
+    pub fn restart_status(&self) -> RestartStatus {
+        self.shared.engine.restart_status()
+    }
+
+    /// Nothing if the restart is complete, else a ticket that fires when it is, or has failed.
+    ///
+    /// # Errors
+    /// Why it has failed; the database is poisoned.
+    pub fn wait_for_restart(&self) -> Result<Option<Ticket>> {
+        self.shared.engine.wait_for_restart()
+    }
+
+    /// What recovery found when the database was opened; nothing before the restart is complete.
     pub fn recovery_report(&self) -> RecoveryReport {
-        self.shared.engine.recovery_report().clone()
+        self.shared.engine.recovery_report()
     }
 
     /// Writes out what is buffered and closes the database.

@@ -105,6 +105,7 @@ mod purge;
 mod purge_queue;
 mod reference_change;
 mod resource;
+mod restart_gate;
 mod row_lock;
 mod scan;
 mod schema_change;
@@ -117,7 +118,6 @@ mod tests;
 mod type_change;
 mod unlocked_change;
 
-use acquisition::wait_for;
 use change_beside_others::{IndexBuild, Patience, UnlockedChanges};
 use index_entries::{EntryBuffers, NewEntries};
 use modes::row_mode;
@@ -125,6 +125,7 @@ use name_change::NameChange;
 pub use purge::Purger;
 use purge_queue::Purgeable;
 use resource::Resource;
+use restart_gate::wait_for;
 use table_use::TableUse;
 
 /// Buckets of the lock table. Traces stay until the floor covers them; a bucket with two of them costs

@@ -158,7 +158,26 @@ fn of_memory(memory: &Memory) -> Vec<Metric> {
 
 fn of_recovery(database: &Database) -> Vec<Metric> {
     let report = database.recovery_report();
+    let restart = database.restart_status();
     vec![
+        single(
+            "hyades_restart_percent",
+            "gauge",
+            "How far the restart is; 100 when everything is as it was.",
+            restart.percent(),
+        ),
+        single(
+            "hyades_restart_closed_tables",
+            "gauge",
+            "Tables that nobody can enter yet because the restart goes on.",
+            restart.closed_tables as f64,
+        ),
+        single(
+            "hyades_restart_open_seconds",
+            "gauge",
+            "When the restart let transactions in.",
+            restart.open_seconds.unwrap_or(0.0),
+        ),
         single(
             "hyades_recovery_seconds",
             "gauge",
@@ -234,6 +253,7 @@ pub(super) fn json(gate: &Gate, database: Option<&Database>, health: &str) -> St
                 "seconds": report.seconds,
                 "transactions": report.transactions,
                 "discarded": report.discarded,
+                "percent": database.restart_status().percent(),
             }),
         );
     }

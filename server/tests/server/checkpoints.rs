@@ -48,6 +48,35 @@ fn fill(server: &Server) {
 const WHAT_IS_THERE: &str = "select count(*), sum(id), count(distinct note) from t";
 
 #[test]
+fn a_restart_on_demand_has_everything_and_says_when_it_is_complete() {
+    let server = Server::start(&[]);
+    sql(&server, "create table untouched (id int primary key, parent int)");
+    sql(&server, "insert into untouched select id, id / 2 from generate_series(1, 1000) as ids (id)");
+    sql(&server, "create sequence numbers");
+    fill(&server);
+    let number = sql(&server, "select nextval('numbers')");
+    let expected = sql(&server, WHAT_IS_THERE);
+    let directory = kill(server);
+    let server = Server::start_in(directory, &["--restart", "on-demand", "--log-level", "info"]);
+    assert_eq!(sql(&server, "select count(*), sum(parent) from untouched"), "1000|250000");
+    assert_eq!(sql(&server, WHAT_IS_THERE), expected);
+    assert!(sql(&server, "select nextval('numbers')").parse::<u64>().unwrap() > number.parse().unwrap());
+    // They wait for the restart.
+    assert_eq!(sql(&server, "create index on untouched (parent)"), "CREATE INDEX");
+    assert_eq!(sql(&server, "create table later (id int)"), "CREATE TABLE");
+    let shown = "select is_complete, percent, closed_tables, open_seconds <= seconds, loaded_bytes = bytes_to_load from hyades_restart";
+    assert_eq!(sql(&server, shown), "t|100|0|t|t");
+    sql(&server, "insert into t values (5000, 'later')");
+    let expected = sql(&server, WHAT_IS_THERE);
+    // What is behind the checkpoint changes the catalog, and there are two incarnations of it.
+    let directory = kill(server);
+    let server = Server::start_in(directory, &["--restart", "on-demand"]);
+    assert_eq!(sql(&server, WHAT_IS_THERE), expected);
+    assert_eq!(sql(&server, "checkpoint"), "CHECKPOINT");
+    server.stop();
+}
+
+#[test]
 fn a_restart_begins_with_the_last_checkpoint_or_if_that_is_damaged_with_the_one_before() {
     let server = Server::start(&[]);
     fill(&server);

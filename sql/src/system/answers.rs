@@ -103,6 +103,7 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "hyades_checkpoint" => sizes::checkpoint,
         "hyades_logs" => sizes::logs,
         "hyades_memory" => sizes::memory,
+        "hyades_restart" => sizes::restart,
         "pg_stat_ssl" => views::encryptions,
         "pg_statio_all_tables" | "pg_statio_user_tables" => views::table_reads,
         "pg_tables" => views::tables,

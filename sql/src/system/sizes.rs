@@ -1,5 +1,5 @@
-//! How much memory is for what, how far logs are, and what sessions have counted. Bytes of rows and indexes
-//! are estimates (`hyades_engine::db::EngineStatistics`).
+//! How much memory is for what, how far logs and the restart are, and what sessions have counted. Bytes of
+//! rows and indexes are estimates (`hyades_engine::db::EngineStatistics`).
 
 use hyades_engine::storage::table::Table;
 use hyades_types::memory;
@@ -59,6 +59,24 @@ pub(super) fn checkpoint(system: &System) -> Vec<NamedRow> {
         ("taken", int8(status.taken)),
         ("failed", int8(status.failed)),
         ("failure", or_null(status.failure.as_ref(), text)),
+        ("bytes_to_replay", int8(status.bytes_to_replay)),
+    ]]
+}
+
+/// `hyades_restart`: how far the restart is, in seconds since it began.
+pub(super) fn restart(system: &System) -> Vec<NamedRow> {
+    let status = system.facts.engine.restart_status();
+    vec![vec![
+        ("is_complete", truth(status.is_complete)),
+        ("percent", Value::Double(status.percent())),
+        ("seconds", Value::Double(status.seconds)),
+        ("open_seconds", or_null(status.open_seconds, Value::Double)),
+        ("first_commit_seconds", or_null(status.first_commit_seconds, Value::Double)),
+        ("tables", int4(status.tables)),
+        ("closed_tables", int4(status.closed_tables)),
+        ("loaded_bytes", int8(status.loaded_bytes)),
+        ("bytes_to_load", int8(status.bytes_to_load)),
+        ("replayed_bytes", int8(status.replayed_bytes)),
         ("bytes_to_replay", int8(status.bytes_to_replay)),
     ]]
 }
