@@ -155,7 +155,8 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 
     /// The others who have locked the table in one of these modes, or its definition in order to use it. Who
-    /// wants to change the definition is none of them: he waits for this transaction.
+    /// wants to change the definition is none of them: he waits for this transaction, and compiles anew if
+    /// the table has changed by then (`TableUse::give_up_plans`).
     pub(super) fn users_of(
         &self,
         table: &Table,

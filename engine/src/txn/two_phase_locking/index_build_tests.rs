@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_epoch as epoch;
-use hyades_types::definition::{CatalogChange, IndexDefinition, TableDefinition, TableId};
+use hyades_types::definition::{CatalogChange, IndexDefinition, TableDefinition, TableId, TableName};
 use hyades_types::error::{Abort, Error, sqlstate};
 
 use super::index_tests::{
@@ -259,6 +259,42 @@ fn other_changes_of_the_table_wait_for_the_builder() {
     assert!(matches!(stale, Err(Interrupt::Failed(Error::Abort(Abort::StalePlan)))));
     second.worker.rollback(&());
     check(&shared, &table);
+}
+
+/// A reader who waits to have the table alone is not waited for, and does not come back to what he has
+/// planned before.
+#[test]
+fn who_waits_for_the_whole_table_does_not_write_by_his_old_plan() {
+    for gives_up in [false, true] {
+        let shared = shared();
+        let table = filled(&shared, Vec::new());
+        let [mut old, mut other] = [shared.transaction(), shared.transaction()];
+        let version = table.version();
+        old.begin();
+        old.isolate(Isolation::ReadCommitted);
+        done(old.enter(&table, version, Intent::READ).map(drop));
+        let mut builder = Builder::new(&shared, &table, index(900, false));
+        let name = TableName { name: builder.index.name.clone(), ..builder.planned.name.clone() };
+        other.begin();
+        done(other.lock_new_name(&name));
+        assert!(waits(builder.step()));
+        let savepoint = old.savepoint();
+        let lock = |old: &mut Worker| old.lock_table_by_command(&table, TableLock::AccessExclusive, true);
+        assert!(waits(lock(&mut old)));
+        if gives_up {
+            old.rollback_to(savepoint);
+        }
+        other.rollback(&());
+        builder.finish();
+        if !gives_up {
+            done(lock(&mut old));
+        }
+        let stale = update_unaware(&mut old, &table, version, 1, 15);
+        assert!(matches!(stale, Err(Interrupt::Failed(Error::Abort(Abort::StalePlan)))), "{gives_up}");
+        assert!(done(update(&mut old, &table, 1, Some(15))));
+        old.precommit(&());
+        check(&shared, &table);
+    }
 }
 
 /// The builder waits for somebody who then wants to change the table, and so waits for the builder.

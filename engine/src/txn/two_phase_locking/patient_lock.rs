@@ -39,6 +39,8 @@ impl<P: Protocol> LockingTransaction<P> {
 
     fn lock_everybody_out_at_once(&mut self, table: &Arc<Table>) -> bool {
         let before = self.held.len();
+        let place = self.table_place(table);
+        self.tables[place].give_up_plans();
         let stripe = |stripe| {
             [Resource::definition_stripe(table.id(), stripe), Resource::table_stripe(table.id(), stripe)]
         };
@@ -51,7 +53,6 @@ impl<P: Protocol> LockingTransaction<P> {
                 return false;
             }
         }
-        let place = self.table_place(table);
         self.tables[place].mode = Some(LockMode::Write);
         self.tables[place].note_entered();
         true

@@ -77,10 +77,14 @@ impl<P: Protocol> LockingTransaction<P> {
 
     /// Locks a table against everybody: for changes that have no versions.
     pub(super) fn lock_everybody_out(&mut self, table: &Arc<Table>) -> Flow<()> {
+        let place = self.table_place(table);
+        self.tables[place].give_up_plans();
         for stripe in 0..TABLE_STRIPES {
             self.lock(Resource::definition_stripe(table.id(), stripe), LockMode::Write)?;
         }
-        self.lock_table_in(table, LockMode::Write)
+        self.lock_table_in(table, LockMode::Write)?;
+        self.tables[place].note_entered();
+        Ok(())
     }
 
     pub(super) fn read_at_snapshot<'g>(

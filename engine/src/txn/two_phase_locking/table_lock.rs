@@ -99,14 +99,17 @@ impl<P: Protocol> LockingTransaction<P> {
 
     fn try_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()> {
         let (id, own) = (table.id(), self.worker..self.worker + 1);
+        let place = self.table_place(table);
         let (stripes, mode) = match lock {
-            TableLock::AccessExclusive => (0..TABLE_STRIPES, LockMode::Write),
+            TableLock::AccessExclusive => {
+                self.tables[place].give_up_plans();
+                (0..TABLE_STRIPES, LockMode::Write)
+            }
             _ => (own.clone(), LockMode::Read),
         };
         for stripe in stripes {
             self.take(Resource::definition_stripe(id, stripe), mode, table, waits)?;
         }
-        let place = self.table_place(table);
         if let Some(mode) = mode_of_rows(lock) {
             let wanted = self.tables[place].mode.map_or(mode, |held| held.join(mode));
             let stripes = if is_of_one_stripe(wanted) { own } else { 0..TABLE_STRIPES };

@@ -46,6 +46,12 @@ impl TableUse {
         }
     }
 
+    /// It is about to lock the definition against others, who do not wait for it from then on. Until it has
+    /// done so, a plan must be as new as the table.
+    pub(super) fn give_up_plans(&mut self) {
+        self.entered = NOT_ENTERED;
+    }
+
     /// The transaction itself has changed the definition: what was planned before does not fit it.
     pub(super) fn note_own_change(&mut self) {
         self.entered = self.table.version();
