@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Nobody waits for any of that. The builder holds a lock that says that the definition stays, as readers at
-//! snapshots do, so other changes of the table wait for it, and another that keeps a second builder away. For
+//! snapshots do, so other changes of the table wait for it, and before that another that keeps a second
+//! builder away, who waits for it without anything of the table that somebody would wait for in turn. For
 //! those who were there before it waits without standing in a queue (`LockTable::outlast`), so that others
 //! pass. Whatever ends the transaction otherwise takes the index away again, and nothing is left.
 //!
@@ -98,8 +99,8 @@ impl<P: Protocol> LockingTransaction<P> {
         planned: &Arc<TableDefinition>,
         index: &IndexDefinition,
     ) -> Flow<Box<IndexBuild>> {
-        self.lock_definition(table)?;
         self.lock(Resource::index_build(table.id()), LockMode::Write)?;
+        self.lock_definition(table)?;
         self.lock_new_name(&TableName { name: index.name.clone(), ..planned.name.clone() })?;
         if table.is_dropped() || !Arc::ptr_eq(&table.definition(), planned) {
             return Err(Error::Abort(Abort::StalePlan).into());
@@ -154,7 +155,7 @@ impl<P: Protocol> LockingTransaction<P> {
         self.exchange_unlocked(table, Arc::new(state));
     }
 
-    /// The others who have locked the table in one of these modes, or its definition in order to use it. Who
+    /// The others who have locked the table, or its definition in order to use it, in one of these modes. Who
     /// wants to change the definition is none of them: he waits for this transaction, and compiles anew if
     /// the table has changed by then (`TableUse::give_up_plans`).
     pub(super) fn users_of(
@@ -163,11 +164,12 @@ impl<P: Protocol> LockingTransaction<P> {
         counts: impl Fn(LockMode) -> bool,
     ) -> Vec<(Resource, Vec<TransactionId>)> {
         let mut users = Vec::new();
+        let uses_definition = |mode| mode != LockMode::Write && counts(mode);
         for stripe in 0..TABLE_STRIPES {
             let of_rows = Resource::table_stripe(table.id(), stripe);
             let of_definition = Resource::definition_stripe(table.id(), stripe);
             users.push((of_rows, self.others_at(of_rows, &counts)));
-            users.push((of_definition, self.others_at(of_definition, |mode| mode != LockMode::Write)));
+            users.push((of_definition, self.others_at(of_definition, uses_definition)));
         }
         users.retain(|(_, others)| !others.is_empty());
         users

@@ -16,6 +16,7 @@ use super::index_tests::{
 use super::{Purger, TwoPhaseLocking};
 use crate::protocol::none::NoLog;
 use crate::storage::table::Table;
+use crate::ticket::Ticket;
 use crate::txn::{
     Access, Control, Flow, Found, Insertion, Intent, Interrupt, Isolation, NewRow, Strength, TableLock,
     Transaction,
@@ -258,6 +259,62 @@ fn other_changes_of_the_table_wait_for_the_builder() {
     let stale = second.step();
     assert!(matches!(stale, Err(Interrupt::Failed(Error::Abort(Abort::StalePlan)))));
     second.worker.rollback(&());
+    check(&shared, &table);
+}
+
+/// Who queues for another builder's end is no user of the table: nobody waits for him.
+#[test]
+fn three_builders_come_one_after_the_other() {
+    for kinds in 0..8 {
+        let shared = shared();
+        let table = filled(&shared, Vec::new());
+        let new =
+            |number| Builder::new(&shared, &table, index(900 + number as u32, kinds >> number & 1 == 1));
+        let mut builders = [Some(new(0)), Some(new(1)), Some(new(2))];
+        let mut tickets = [None, None, None];
+        for _ in 0..200 {
+            for (number, place) in builders.iter_mut().enumerate() {
+                if !tickets[number].as_ref().is_none_or(Ticket::is_ready) {
+                    continue;
+                }
+                while let Some(builder) = place {
+                    tickets[number] = None;
+                    match builder.step() {
+                        Ok(false) => {}
+                        Ok(true) => {
+                            builder.worker.precommit(&());
+                            *place = None;
+                        }
+                        Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => {
+                            builder.worker.rollback(&());
+                            *place = Some(new(number));
+                            continue;
+                        }
+                        Err(Interrupt::Wait(ticket)) => tickets[number] = Some(ticket),
+                        Err(Interrupt::Failed(error)) => panic!("{error}"),
+                    }
+                    break;
+                }
+            }
+        }
+        assert_eq!(table.definition().indexes.len(), 3, "{kinds}");
+        check(&shared, &table);
+    }
+}
+
+/// Who only reads has nothing that is to be checked.
+#[test]
+fn readers_who_know_the_index_are_not_waited_for() {
+    let shared = shared();
+    let table = filled(&shared, Vec::new());
+    let mut reader = shared.transaction();
+    let mut builder = Builder::new(&shared, &table, index(900, true));
+    assert!(!done(builder.step()));
+    reader.begin();
+    reader.isolate(Isolation::ReadCommitted);
+    done(reader.enter(&table, table.version(), Intent::READ).map(drop));
+    builder.finish();
+    reader.precommit(&());
     check(&shared, &table);
 }
 
