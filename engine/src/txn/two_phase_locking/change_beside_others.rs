@@ -20,6 +20,8 @@ pub(super) struct IndexBuild {
     pub(super) awaited: Vec<(Resource, Vec<TransactionId>)>,
     /// Columns that several rows may have.
     pub(super) doubtful: Vec<Box<[u8]>>,
+    /// How often somebody else had the last of them, or one of its rows.
+    pub(super) tries: u32,
     pub(super) stage: Stage,
     pub(super) batch: ScanBatch,
 }

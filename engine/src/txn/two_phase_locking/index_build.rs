@@ -27,7 +27,8 @@
 //! **Duplicates** that writers meet before the index is finished are no errors of theirs, for the index may
 //! not come to be: `storage::unfinished_index`. The builder locks a value that several entries have before it
 //! looks at their rows, so that nobody else gets it meanwhile, and waits for nobody while it has that lock:
-//! it gives it up, waits for whoever is changing a row, and looks again.
+//! it gives it up, waits for whoever is changing a row, and looks again. A value that it never comes by so it
+//! waits for as everybody does.
 //!
 //! **Replay** makes the index when it comes to the change, among all others: `unlocked_change`.
 //!
@@ -45,6 +46,7 @@ use hyades_types::error::{Abort, Error, Result};
 use hyades_types::{guest, memory};
 
 use super::change_beside_others::{IndexBuild, Stage};
+use super::patient_lock::TRIES;
 use super::purge_queue::Purgeable;
 use super::resource::{Resource, TABLE_STRIPES};
 use super::{LockingTransaction, NameChange, Undo, UndoAction};
@@ -120,6 +122,7 @@ impl<P: Protocol> LockingTransaction<P> {
             table: Arc::clone(table),
             state,
             doubtful: Vec::new(),
+            tries: 0,
             stage: Stage::Walk { behind: None },
             batch: ScanBatch::new(),
         }))
@@ -292,14 +295,26 @@ impl<P: Protocol> LockingTransaction<P> {
         let (table, value) = (build.table.id(), Resource::value(index.definition().id, columns));
         // Who has the whole table locks no rows and values.
         let stripe = Resource::table_stripe(table, self.worker);
-        self.lock(stripe, LockMode::IntentRead)?;
-        let hindered = match self.lock_without_waiting(value, LockMode::Write) {
-            true => self.find_two(build, (index, columns)),
-            false => Ok(Some(value)),
+        if build.tries < TRIES {
+            self.lock(stripe, LockMode::IntentRead)?;
+        } else {
+            // Others come to it all the time.
+            self.lock(value, LockMode::Write)?;
+        }
+        let hindered = if !self.lock_without_waiting(value, LockMode::Write) {
+            Ok(Some(value))
+        } else if !self.lock_without_waiting(stripe, LockMode::IntentRead) {
+            Ok(Some(stripe))
+        } else {
+            self.find_two(build, (index, columns))
         };
         self.let_go(value);
         self.let_go(stripe);
-        let Some(resource) = hindered? else { return Ok(true) };
+        let Some(resource) = hindered? else {
+            build.tries = 0;
+            return Ok(true);
+        };
+        build.tries = build.tries.saturating_add(1);
         build.awaited.push((resource, self.others_at(resource, |_| true)));
         Ok(false)
     }

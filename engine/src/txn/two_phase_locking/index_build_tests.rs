@@ -13,10 +13,12 @@ use super::index_tests::{
     PLAIN, Worker, alone, check, create, delete, done, find, index, insert, key, purge, row, shared, update,
     waits,
 };
+use super::resource::Resource;
 use super::{Purger, TwoPhaseLocking};
 use crate::protocol::none::NoLog;
 use crate::storage::table::Table;
 use crate::ticket::Ticket;
+use crate::txn::lock_mode::LockMode;
 use crate::txn::{
     Access, Control, Flow, Found, Insertion, Intent, Interrupt, Isolation, NewRow, Strength, TableLock,
     Transaction,
@@ -352,6 +354,61 @@ fn who_waits_for_the_whole_table_does_not_write_by_his_old_plan() {
         old.precommit(&());
         check(&shared, &table);
     }
+}
+
+/// Two take turns with a value that two entries have; the builder gets it in the end.
+#[test]
+fn a_value_that_somebody_always_wants_is_queued_for() {
+    let shared = shared();
+    let table = filled(&shared, Vec::new());
+    let [mut reader, mut first, mut second] = std::array::from_fn(|_| shared.transaction());
+    first.begin();
+    assert_eq!(done(insert(&mut first, &table, 100, Some(30))), Insertion::Done);
+    first.precommit(&());
+    reader.begin();
+    reader.isolate(Isolation::RepeatableRead);
+    reader.resume_statement();
+    first.begin();
+    assert!(done(delete(&mut first, &table, 100)));
+    first.precommit(&());
+    let mut builder = Builder::new(&shared, &table, index(900, true));
+    let columns = loop {
+        assert!(!done(builder.step()));
+        let doubtful = builder.worker.build.iter().flat_map(|build| &build.doubtful).next();
+        if let Some(columns) = doubtful {
+            break columns.clone();
+        }
+    };
+    let value = Resource::value(builder.index.id, &columns);
+    for worker in [&mut first, &mut second] {
+        worker.begin();
+    }
+    done(first.lock(value, LockMode::Write));
+    let is_in_doubt = |builder: &Builder| builder.worker.build.iter().any(|build| !build.doubtful.is_empty());
+    for turn in 0.. {
+        assert!(turn < 100, "it never gets it");
+        assert!(waits(second.lock(value, LockMode::Write)));
+        first.rollback(&());
+        first.begin();
+        let outcome = loop {
+            match builder.step() {
+                Ok(false) if is_in_doubt(&builder) => {}
+                other => break other,
+            }
+        };
+        done(second.lock(value, LockMode::Write).map(drop));
+        if !is_in_doubt(&builder) {
+            assert!(!done(outcome));
+            break;
+        }
+        assert!(waits(outcome));
+        std::mem::swap(&mut first, &mut second);
+    }
+    for mut worker in [first, second, reader] {
+        worker.rollback(&());
+    }
+    builder.finish();
+    check(&shared, &table);
 }
 
 /// The builder waits for somebody who then wants to change the table, and so waits for the builder.

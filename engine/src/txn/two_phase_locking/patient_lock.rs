@@ -16,7 +16,7 @@ use crate::txn::Flow;
 use crate::txn::lock_mode::LockMode;
 
 /// So often all who are there are waited for.
-const TRIES: u32 = 16;
+pub(super) const TRIES: u32 = 16;
 
 impl<P: Protocol> LockingTransaction<P> {
     /// See the module head. To be called again after a wait.
