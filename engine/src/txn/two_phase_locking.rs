@@ -346,6 +346,8 @@ impl<P: Protocol> LockingTransaction<P> {
 
     /// Releases everything and forgets the transaction. `handle` leads to its mark.
     fn end(&mut self, handle: Handle, trace: Trace) {
+        // Also when it has panicked before its log record had a place.
+        self.open_commits();
         let shared = &*self.shared;
         let leaver = Leaver { trace, handle, mark: &self.mark };
         for resource in self.held.drain(..) {

@@ -570,6 +570,18 @@ fn values_may_move_while_they_are_looked_at() {
     }
 }
 
+/// Whatever ends a transaction, others commit.
+#[test]
+fn commits_are_open_when_whoever_has_closed_them_has_ended() {
+    let shared = shared();
+    let mut worker = shared.transaction();
+    worker.begin();
+    shared.unlocked.is_closed.store(true, Ordering::SeqCst);
+    worker.has_closed_commits = true;
+    worker.rollback(&());
+    assert!(!shared.unlocked.is_closed());
+}
+
 /// When the builder has made sure that no value is there twice, and is about to commit, writers wait for it.
 #[test]
 fn a_duplicate_at_the_very_end_waits_for_the_builder() {
