@@ -20,3 +20,17 @@ alter table t rename constraint t_a_key to renamed;
 rollback;
 insert into t values (1, 9, 9) on conflict do nothing;
 insert into t values (6, 4, 4);
+-- Foreign keys need one that is checked at once; PostgreSQL lets those that are there go on.
+create table p (a int not null, b int not null);
+create unique index p_a on p (a);
+create unique index p_b on p (b);
+create table c (a int constraint c_a references p (a));
+insert into p values (1, 1);
+alter table p add constraint p_a unique using index p_a deferrable;
+alter table p add primary key using index p_a deferrable initially deferred;
+insert into c values (1);
+alter table p add constraint p_b unique using index p_b deferrable;
+create unique index p_a_too on p (a);
+alter table p add constraint p_a unique using index p_a deferrable;
+insert into c values (1);
+insert into c values (2);
