@@ -23,7 +23,7 @@ use parking_lot::Mutex;
 
 use crate::checkpoint::Checkpointer;
 use crate::checkpoint::load::Loaded;
-use crate::config::Config;
+use crate::config::{Config, ProtocolKind};
 use crate::disk::{SECTOR_BYTES, restrict};
 use crate::local_arc::LocalArc;
 use crate::log::BACKLOG_BYTES;
@@ -253,6 +253,27 @@ pub fn open(config: Config, compiler: Option<Arc<dyn RoutineCompiler>>) -> Resul
         directory_lock,
     };
     with_protocol(config.protocol, start)
+}
+
+/// A database in memory of what a recovery has found, for whoever wants to look at it: what is written to it
+/// goes nowhere, and nobody else may use the catalog.
+///
+/// # Errors
+/// A thread that cannot be started.
+pub fn open_recovered(
+    config: &Config,
+    catalog: Arc<Catalog>,
+    compiler: Option<Arc<dyn RoutineCompiler>>,
+) -> Result<Arc<dyn Engine>> {
+    let start = Start {
+        config,
+        manifest: &mut Manifest::create(),
+        restarted: Restarted::already(&catalog),
+        schema: (catalog, compiler),
+        checkpoint: None,
+        directory_lock: Box::new(()),
+    };
+    with_protocol(ProtocolKind::None, start)
 }
 
 /// What a database is made of, once it is known what its logs hold.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use hyades::Config;
+use hyades::verification::{VerifiedConstraints, verify_constraints};
+use hyades::{Config, Database};
 use hyades_engine::backup::{BackupReport, PointInTime, Restored, back_up, restore, shown_time};
 use hyades_engine::disk::{Disk, RealDisk};
 use hyades_engine::inspect::Inspection;
@@ -208,5 +209,25 @@ fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure>
     for tail in report.tails.iter().filter(|tail| tail.is_torn()) {
         writeln!(out, "{tail}")?;
     }
+    check_constraints(&config, catalog, out)
+}
+
+/// Looks for rows that break a constraint.
+fn check_constraints(config: &Config, catalog: Arc<Catalog>, out: &mut dyn Write) -> Result<(), Failure> {
+    let database = Database::of_recovered(config, catalog)?;
+    let mut written = Ok(());
+    let found = verify_constraints(&database, |sentence| {
+        if written.is_ok() {
+            written = writeln!(out, "{sentence}");
+        }
+    })?;
+    database.shutdown()?;
+    written?;
+    let VerifiedConstraints { constraints, violations } = found;
+    if violations > 0 {
+        let message = format!("rows break constraints: {violations} violations of {constraints} constraints");
+        return Err(Failure::Sentence(message));
+    }
+    writeln!(out, "{constraints} constraints hold")?;
     Ok(())
 }

@@ -2,7 +2,8 @@
 //!
 //! Reading order: `statement` (text to statements), `bind` (names and types), `compile` (procedures), `plan`
 //! (what comes out), `executor` (what procedures cannot do), `plpgsql` (bodies of routines), `session` (the
-//! conversation), `answer` (what is told), `connection` (the blocking API).
+//! conversation), `answer` (what is told), `connection` (the blocking API), `verification` (whether rows keep
+//! to their constraints).
 
 mod answer;
 mod bind;
@@ -21,6 +22,7 @@ mod statement;
 mod system;
 #[cfg(test)]
 mod tests;
+pub mod verification;
 
 pub use connection::{Connection, Transaction};
 pub use hyades_engine as engine;

@@ -91,6 +91,7 @@ use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::compiled_routine::RoutineCompiler;
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::recovery::{RecoveryReport, RestartStatus};
+use hyades_engine::storage::catalog::Catalog;
 use hyades_engine::ticket::Ticket;
 use hyades_types::cursors::SessionCursors;
 use hyades_types::environment::{Environment, Gathered};
@@ -218,6 +219,15 @@ impl Database {
     /// Fatal ones for a directory that cannot be used: another version, a missing log, damage, I/O errors.
     pub fn open(config: Config) -> Result<Database> {
         Ok(Database::with_engine(hyades_engine::db::open(config, Some(routine_compiler()))?))
+    }
+
+    /// What a recovery has found, in memory: to look at. What is written to it goes nowhere.
+    ///
+    /// # Errors
+    /// A thread that cannot be started.
+    pub fn of_recovered(config: &Config, catalog: Arc<Catalog>) -> Result<Database> {
+        let engine = hyades_engine::db::open_recovered(config, catalog, Some(routine_compiler()))?;
+        Ok(Database::with_engine(engine))
     }
 
     /// A database on an engine that is open already.

@@ -13,6 +13,7 @@ mod procedures;
 mod sessions;
 mod specs;
 mod stored_forms;
+mod verification;
 
 use std::path::{Path, PathBuf};
 

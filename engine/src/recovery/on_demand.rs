@@ -339,6 +339,12 @@ impl Restarted {
         Restarted { shared: Arc::new(shared), thread: Mutex::new(None) }
     }
 
+    /// One of a catalog that a recovery has filled before.
+    pub(crate) fn already(catalog: &Arc<Catalog>) -> Restarted {
+        let shared = OnDemand::new(catalog, None, crate::sync::now(), (0, 0), None);
+        Restarted::complete(shared, RecoveryReport::default())
+    }
+
     pub(super) fn going_on(shared: &Arc<OnDemand>, thread: JoinHandle) -> Restarted {
         Restarted { shared: Arc::clone(shared), thread: Mutex::new(Some(thread)) }
     }

@@ -6,6 +6,7 @@
 
 mod answers;
 mod bench_command;
+mod check_command;
 mod checkpoints;
 mod cursors;
 mod drivers;

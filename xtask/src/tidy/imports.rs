@@ -73,6 +73,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "plpgsql",
             "session",
             "connection",
+            "verification",
         ],
     ),
     (
