@@ -112,9 +112,9 @@ pub(crate) fn give_back_space(config: &Config, manifest: &Manifest) {
 
 impl Logs {
     /// Starts a new incarnation with so many logs, whose loggers have these duties: freezes the ends that
-    /// recovery entered in the manifest, gives back the space of what ended unless a restart still reads it,
-    /// creates the first segments,
-    /// makes the manifest durable with the new incarnation, then starts the loggers (pitfall 15). Nothing is
+    /// recovery entered in the manifest, gives back the space of what ended unless a restart still reads it
+    /// (which sees to it then), creates the first segments, makes the manifest durable with the new
+    /// incarnation, then starts the loggers (pitfall 15). Nothing is
     /// written before it is known that nothing stands in the way.
     pub fn start(
         config: &Config,

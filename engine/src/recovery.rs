@@ -188,6 +188,8 @@ struct Restart {
     workers: usize,
     /// With the ends of all logs.
     manifest: Manifest,
+    /// As it was on disk.
+    found: Manifest,
     loading: Option<Arc<Loading>>,
     report: RecoveryReport,
 }
@@ -212,6 +214,7 @@ impl Restart {
             // Before anything else looks at them.
             log_set(config, &manifest, incarnation).check(manifest.next_number())?;
         }
+        let found = manifest.clone();
         let tails = freeze_ends(config, &mut manifest, workers)?;
         let cut_seconds = seconds_since(started);
         let mut report = RecoveryReport { cut_seconds, tails, ..RecoveryReport::default() };
@@ -219,7 +222,7 @@ impl Restart {
         let loading = begin_checkpoint(config, &manifest, catalog, &mut report)?;
         report.checkpoint_seconds = seconds_since(begun);
         let (config, catalog) = (config.clone(), Arc::clone(catalog));
-        Ok(Restart { config, compiler, catalog, started, workers, manifest, loading, report })
+        Ok(Restart { config, compiler, catalog, started, workers, manifest, found, loading, report })
     }
 
     /// Whether there is anything to load or to replay.
@@ -304,26 +307,41 @@ impl Restart {
         let shared = Arc::new(self.on_demand());
         let (manifest, loaded) = (self.manifest.clone(), self.loaded());
         let (catalog, compiler) = (Arc::clone(&self.catalog), self.compiler.clone());
-        let close = |tail: &Tail| shared.close_tables(tail.needs_of_tables(&catalog, compiler.as_deref()));
-        let waits_for = tail.need_of_catalog().map(|need| shared.wait_for_catalog(need));
-        if waits_for.is_none() {
-            close(&tail);
+        let compiler = compiler.as_deref();
+        let close = |tail: &Tail| shared.close_tables(tail.needs_of_tables(&catalog, compiler));
+        let mut doubtful = tail.doubtful_calls(&catalog, compiler);
+        let first = tail.need_of_catalog().or_else(|| tail.need_of_calls(&doubtful));
+        let mut waits_for = first.map(|need| shared.opening_after(need)).transpose()?;
+        let must_wait = waits_for.is_some();
+        if !must_wait {
+            close(&tail)?;
+            // It may be that no start is ever complete, and each leaves its prepared segments. Those of the
+            // last one stay until this one is.
+            let (config, found) = (self.config.clone(), self.found.clone());
+            shared.begin_with(Box::new(move || give_back_space(&config, &found)));
         }
         let working = Arc::clone(&shared);
         let thread = crate::sync::spawn("hyades-restart".to_owned(), move || self.work_behind(&working))
             .map_err(|error| Error::io("could not start the thread of the restart", &error))?;
         let restarted = Restarted::going_on(&shared, thread);
-        if let Some(opening) = waits_for {
+        while let Some(opening) = waits_for.take() {
             while let Some(ticket) = opening.wait()? {
                 ticket.wait();
             }
-            close(&tail);
+            // Their routines may have come with the changes of the catalog.
+            doubtful.retain(|called| !tail::is_there(*called, &catalog, compiler));
+            let need = tail.need_of_calls(&std::mem::take(&mut doubtful));
+            waits_for = need.map(|need| shared.opening_after(need)).transpose()?;
+        }
+        if must_wait {
+            close(&tail)?;
         }
         Ok((manifest, loaded, restarted))
     }
 
     fn work_behind(mut self, shared: &Arc<OnDemand>) {
         let work = AssertUnwindSafe(|| {
+            shared.wait_for_beginning()?;
             let watching: Arc<dyn Watching> = Arc::clone(shared) as _;
             self.load(&watching)?;
             shared.check_wanted()?;

@@ -333,3 +333,55 @@ pub fn damage_is_found_behind(scenario: Scenario, seed: u64) -> Outcome {
     engine.shutdown().map_err(as_text)?;
     if state == expected { Ok(()) } else { Err("the checkpoint before has another state".to_owned()) }
 }
+
+/// The logs hold calls that this program cannot replay. Nobody is let in, and every file is as it was.
+pub fn what_cannot_be_replayed_is_refused(scenario: Scenario, seed: u64) -> Outcome {
+    let disk = prepare(scenario, seed)?.disk;
+    let files =
+        || -> Vec<_> { disk.paths().into_iter().map(|path| (disk.content(&path).ok(), path)).collect() };
+    let before = files();
+    match open(scenario.on_demand().config(&disk), None) {
+        Ok(_) => return Err("clients are let in".to_owned()),
+        Err(error) if error.to_string().contains("has no compiler for routines") => {}
+        Err(error) => return Err(format!("it is refused with {error}")),
+    }
+    if files() != before {
+        return Err("a refused start changes files".to_owned());
+    }
+    scenario.on_demand().open(&disk).and_then(|engine| engine.shutdown()).map_err(as_text)
+}
+
+/// The number of files, and their bytes.
+fn extent(disk: &SimulatedDisk) -> (usize, usize) {
+    let contents = disk.paths().into_iter().filter_map(|path| disk.content(&path).ok());
+    contents.fold((0, 0), |(files, bytes), content| (files + 1, bytes + content.len()))
+}
+
+/// A start after the other finds the same damage behind. Each gives back what the one before the last had
+/// prepared.
+pub fn damaged_starts_do_not_fill_the_disk(scenario: Scenario, seed: u64) -> Outcome {
+    let mut disk = prepare(scenario, seed)?.disk;
+    let parts =
+        disk.paths().into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "part"));
+    let part = parts.max().ok_or("there is no part of a checkpoint")?;
+    disk.flip_bit(&part, 13, 3).map_err(|error| error.to_string())?;
+    let mut extents = Vec::new();
+    for round in 0..6 {
+        let engine = scenario.on_demand().open(&disk).map_err(as_text)?;
+        if wait_until_complete(&*engine).is_ok() {
+            return Err("the damage is not found".to_owned());
+        }
+        wait_until_idle(&disk);
+        let killed = disk.after_process_kill(round);
+        drop(engine);
+        extents.push(extent(&killed));
+        disk = killed;
+    }
+    // Of each stays the segment it began with, cut to what it holds.
+    let grown = (extents[5].1 - extents[2].1) / 3;
+    let segment = scenario.config(&disk).segment_bytes as usize;
+    if grown >= segment {
+        return Err(format!("each start leaves {grown} bytes more: {extents:?}"));
+    }
+    Ok(())
+}

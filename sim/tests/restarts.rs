@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use hyades_sim::crash::{Calls, Scenario, within};
 use hyades_sim::restarts::{
-    Held, changes_follow_those_of_the_logs, damage_is_found_behind, wait_for_what_they_touch,
-    work_in_the_middle,
+    Held, changes_follow_those_of_the_logs, damage_is_found_behind, damaged_starts_do_not_fill_the_disk,
+    wait_for_what_they_touch, what_cannot_be_replayed_is_refused, work_in_the_middle,
 };
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -54,4 +54,15 @@ fn damage_that_is_found_behind_poisons_the_database() {
 fn the_catalog_can_be_changed_where_the_logs_have_changed_it() {
     let scenarios = [Scenario::serial(), Scenario::taurus(2).with(Calls::Mixed)];
     try_all("changes", &scenarios, changes_follow_those_of_the_logs);
+}
+
+#[test]
+fn calls_that_cannot_be_replayed_are_refused_before_anybody_is_let_in() {
+    let scenarios = [Scenario::taurus(1).with(Calls::Commands), Scenario::taurus(2).with(Calls::Mixed)];
+    try_all("refused", &scenarios, what_cannot_be_replayed_is_refused);
+}
+
+#[test]
+fn starts_that_are_never_complete_give_space_back() {
+    try_all("space", &[Scenario::serial(), Scenario::taurus(2)], damaged_starts_do_not_fill_the_disk);
 }

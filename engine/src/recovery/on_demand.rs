@@ -20,7 +20,9 @@
 //! new one: what a new transaction has seen was the state behind all that concerned it in the old ones. No
 //! checkpoint is taken before the restart is complete, so nothing goes that it needs.
 //!
-//! If the tail changes the catalog itself, transactions are let in when that has been replayed.
+//! If the tail changes the catalog itself, transactions are let in when that has been replayed. So it is with
+//! calls that the replay may refuse, because another program made them: then the start is refused as a
+//! complete one would be, and no file has been touched.
 //!
 //! What is found to be damaged poisons the database. Answers given so far stand: they depended on what had
 //! been checked.
@@ -87,8 +89,10 @@ struct Reached {
     incarnation: usize,
     positions: Vec<u64>,
     closed: Vec<Closed>,
-    /// What the catalog needs, and who waits for it.
-    catalog: Option<(Need, Arc<Opening>)>,
+    /// What must be replayed before anybody is let in, and who waits for it.
+    first: Option<(Need, Arc<Opening>)>,
+    /// Why it will never be complete.
+    failure: Option<Error>,
 }
 
 impl Reached {
@@ -119,6 +123,8 @@ pub(super) struct OnDemand {
     outcome: RwLock<Outcome>,
     /// Opens when all is as it was.
     completion: Opening,
+    /// The thread that goes on does nothing before.
+    beginning: Opening,
 }
 
 #[derive(Default)]
@@ -129,6 +135,8 @@ struct Outcome {
     first_commit_seconds: Option<f64>,
     failure: Option<Error>,
     on_failure: Option<OnFailure>,
+    /// What is to be done when transactions are let in, and before anything goes on behind.
+    before: Option<Box<dyn FnOnce() + Send + Sync>>,
     /// What is to be done when it is complete and transactions have been let in: the space of logs that have
     /// ended is given back when nobody reads them any more, and the manifest says where they end.
     finally: Option<Box<dyn FnOnce() + Send + Sync>>,
@@ -161,27 +169,54 @@ impl OnDemand {
                 incarnation: 0,
                 positions: Vec::new(),
                 closed: Vec::new(),
-                catalog: None,
+                first: None,
+                failure: None,
             }),
             outcome: RwLock::new(Outcome { finally, ..Outcome::default() }),
             completion,
+            beginning: Opening::default(),
         }
     }
 
-    /// What the catalog needs; the opening opens when that is replayed.
-    pub(super) fn wait_for_catalog(&self, need: Need) -> Arc<Opening> {
+    /// Nothing goes on before transactions have been let in and this has been done.
+    pub(super) fn begin_with(&self, before: Box<dyn FnOnce() + Send + Sync>) {
+        self.outcome.write().before = Some(before);
+        self.beginning.close();
+    }
+
+    pub(super) fn wait_for_beginning(&self) -> Result<()> {
+        while let Some(ticket) = self.beginning.wait()? {
+            ticket.wait();
+        }
+        self.check_wanted()
+    }
+
+    /// The opening opens when this is replayed.
+    ///
+    /// # Errors
+    /// The restart has failed.
+    pub(super) fn opening_after(&self, need: Need) -> Result<Arc<Opening>> {
         let opening = Arc::new(Opening::default());
         opening.close();
         let mut reached = self.reached.lock();
-        reached.catalog = Some((need, Arc::clone(&opening)));
+        if let Some(failure) = &reached.failure {
+            return Err(failure.clone());
+        }
+        reached.first = Some((need, Arc::clone(&opening)));
         self.look(&mut reached);
-        opening
+        Ok(opening)
     }
 
     /// Closes what is not as it was. Nobody has been let in yet, and the catalog is what it will be. All may
     /// have been replayed meanwhile: then everything opens at once.
-    pub(super) fn close_tables(&self, mut needs: HashMap<TableId, Need>) {
+    ///
+    /// # Errors
+    /// The restart has failed: nobody would open what is closed now.
+    pub(super) fn close_tables(&self, mut needs: HashMap<TableId, Need>) -> Result<()> {
         let mut reached = self.reached.lock();
+        if let Some(failure) = &reached.failure {
+            return Err(failure.clone());
+        }
         let unloaded = match &self.loading {
             Some(loading) => loading.tables(),
             None => Vec::new(),
@@ -195,6 +230,7 @@ impl OnDemand {
             }
         }
         self.look(&mut reached);
+        Ok(())
     }
 
     /// Opens what is as it was, and notes what else is waited for.
@@ -204,12 +240,12 @@ impl OnDemand {
         let (open, closed): (Vec<Closed>, Vec<Closed>) = all.into_iter().partition(opens);
         reached.closed = closed;
         open.iter().for_each(|one| one.table.opening().open());
-        let is_ready = reached.catalog.as_ref().is_some_and(|(need, _)| reached.covers(need));
-        if is_ready && let Some((_, opening)) = reached.catalog.take() {
+        let is_ready = reached.first.as_ref().is_some_and(|(need, _)| reached.covers(need));
+        if is_ready && let Some((_, opening)) = reached.first.take() {
             opening.open();
         }
         let needs = reached.closed.iter().filter_map(|one| one.need.as_ref());
-        let needs = needs.chain(reached.catalog.as_ref().map(|(need, _)| need));
+        let needs = needs.chain(reached.first.as_ref().map(|(need, _)| need));
         let mut next = vec![u64::MAX; self.next.len()];
         for need in needs.filter(|need| need.incarnation == reached.incarnation) {
             for (log, needed) in need.positions.iter().enumerate() {
@@ -295,12 +331,13 @@ impl OnDemand {
         if let Some(on_failure) = on_failure.filter(|_| error.sqlstate() != sqlstate::ADMIN_SHUTDOWN) {
             on_failure(error);
         }
-        let (closed, catalog) = {
+        let (closed, first) = {
             let mut reached = self.reached.lock();
-            (std::mem::take(&mut reached.closed), reached.catalog.take())
+            reached.failure = Some(error.clone());
+            (std::mem::take(&mut reached.closed), reached.first.take())
         };
         closed.iter().for_each(|one| one.table.opening().fail(error));
-        if let Some((_, opening)) = catalog {
+        if let Some((_, opening)) = first {
             opening.fail(error);
         }
         self.catalog.changes().fail(error);
@@ -365,6 +402,11 @@ impl Restarted {
             self.shared.awaits_commit.store(!outcome.is_complete, Ordering::Relaxed);
             outcome.report.open_seconds = seconds;
         }
+        let before = self.shared.outcome.write().before.take();
+        if let Some(before) = before {
+            before();
+        }
+        self.shared.beginning.open();
         self.shared.conclude();
         Ok(())
     }
@@ -426,6 +468,7 @@ impl Restarted {
     /// Gives up what is not done yet. Nothing is lost: the next restart begins anew.
     pub(crate) fn stop(&self) {
         self.shared.is_given_up.store(true, Ordering::Relaxed);
+        self.shared.beginning.open();
         if let Some(thread) = self.thread.lock().take()
             && thread.join().is_err()
         {

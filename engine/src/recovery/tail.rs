@@ -9,6 +9,9 @@
 //! A *need* is a position for each log of one incarnation. Everything that concerns a table has been replayed
 //! when the watermarks of the replay have passed it: they pass a record only after it, and it only after all
 //! that it depends on. What stood in earlier incarnations has been replayed before.
+//!
+//! A call that the replay may refuse, because its routine is not there as it ran, must be replayed before
+//! anybody is let in: behind that a start must not be refused any more.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -46,11 +49,14 @@ impl Need {
     }
 }
 
+/// What a call names: its routine, and the version of it that ran.
+pub(super) type Called = (RoutineId, u32);
+
 /// Where the last log record ends of each.
 #[derive(Default)]
 struct Last {
     tables: HashMap<TableId, u64>,
-    routines: HashMap<RoutineId, u64>,
+    calls: HashMap<Called, u64>,
     /// Of those that change the catalog.
     catalog: u64,
     /// Of those that draw from sequences.
@@ -61,7 +67,7 @@ struct Last {
 #[derive(Default)]
 pub(super) struct Tail {
     tables: HashMap<TableId, Need>,
-    routines: HashMap<RoutineId, Need>,
+    calls: HashMap<Called, Need>,
     catalog: Option<Need>,
     sequences: Option<Need>,
 }
@@ -79,14 +85,14 @@ impl Tail {
         for (log, last) in read_all(sources, catalog)?.into_iter().enumerate() {
             // A panic leaves its log without a result.
             let panicked = || Error::fatal(sqlstate::INTERNAL_ERROR, "a recovery thread panicked");
-            let Last { tables, routines, catalog, sequences } = last.unwrap_or_else(|| Err(panicked()))?;
+            let Last { tables, calls, catalog, sequences } = last.unwrap_or_else(|| Err(panicked()))?;
             let need = |end: u64| {
                 let mut positions = vec![0; logs];
                 positions[log] = end;
                 Need { incarnation, positions }
             };
             tables.into_iter().for_each(|(table, end)| raise(&mut self.tables, table, need(end)));
-            routines.into_iter().for_each(|(routine, end)| raise(&mut self.routines, routine, need(end)));
+            calls.into_iter().for_each(|(called, end)| raise(&mut self.calls, called, need(end)));
             for (end, into) in [(catalog, &mut self.catalog), (sequences, &mut self.sequences)] {
                 if end > 0 {
                     into.get_or_insert_with(|| need(end)).join(&need(end));
@@ -106,6 +112,24 @@ impl Tail {
         Some(need)
     }
 
+    /// The calls that may not be replayed as they ran with the catalog as it is.
+    pub(super) fn doubtful_calls(
+        &self,
+        catalog: &Catalog,
+        compiler: Option<&dyn RoutineCompiler>,
+    ) -> Vec<Called> {
+        let called = self.calls.keys().copied();
+        called.filter(|called| !is_there(*called, catalog, compiler)).collect()
+    }
+
+    /// What must be replayed before these calls have been.
+    pub(super) fn need_of_calls(&self, calls: &[Called]) -> Option<Need> {
+        let mut needs = calls.iter().filter_map(|called| self.calls.get(called));
+        let mut need = needs.next()?.clone();
+        needs.for_each(|other| need.join(other));
+        Some(need)
+    }
+
     /// What must be replayed before each table is as it was, when the catalog is.
     pub(super) fn needs_of_tables(
         &self,
@@ -114,7 +138,7 @@ impl Tail {
     ) -> HashMap<TableId, Need> {
         let mut needs = self.tables.clone();
         let tables = catalog.tables();
-        for (id, need) in &self.routines {
+        for ((id, _), need) in &self.calls {
             let routine = catalog.routine(*id);
             let procedure = routine.and_then(|routine| routine.procedure(compiler, catalog).ok());
             for table in &tables {
@@ -126,6 +150,16 @@ impl Tail {
         }
         needs
     }
+}
+
+/// Whether the replay finds the routine as it ran (`command`).
+pub(super) fn is_there(
+    (routine, version_hash): Called,
+    catalog: &Catalog,
+    compiler: Option<&dyn RoutineCompiler>,
+) -> bool {
+    let routine = catalog.routine(routine).filter(|routine| routine.version_hash() == version_hash);
+    compiler.is_some() && routine.is_some_and(|routine| routine.procedure(compiler, catalog).is_ok())
 }
 
 fn raise<K: Eq + Hash>(needs: &mut HashMap<K, Need>, key: K, need: Need) {
@@ -172,7 +206,7 @@ fn read(mut source: ReplaySource, catalog: &Catalog) -> Result<Last> {
             let (operations, end) = (batch.operations(entry), entry.end);
             if let Some(command) = Command::of(operations) {
                 let command = command.map_err(|malformed| source.damaged_at(end, &malformed))?;
-                last.routines.insert(command.routine, end);
+                last.calls.insert((command.routine, command.version_hash), end);
                 continue;
             }
             for operation in Operations::new(operations) {
@@ -190,7 +224,9 @@ fn read(mut source: ReplaySource, catalog: &Catalog) -> Result<Last> {
                         catalog.raise_sequence(sequence, state);
                         last.sequences = end;
                     }
-                    Operation::Command(command) => drop(last.routines.insert(command.routine, end)),
+                    Operation::Command(command) => {
+                        last.calls.insert((command.routine, command.version_hash), end);
+                    }
                 }
             }
         }
