@@ -176,7 +176,9 @@ impl<P: Protocol> LockingTransaction<P> {
         new: NewRow<'_>,
         guard: &Guard,
     ) -> Flow<Option<Duplicate>> {
-        let Some(index) = secondary(table.state(guard), number) else { return Ok(None) };
+        // One that was being built may be gone since the caller looked.
+        let indexes = table.state(guard).indexes();
+        let Some(index) = number.and_then(|number| indexes.get(usize::from(number))) else { return Ok(None) };
         if !index.unfinished().is_none_or(UnfinishedIndex::is_checked) {
             return Ok(None);
         }
