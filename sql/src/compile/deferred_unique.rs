@@ -32,11 +32,6 @@ fn checked_later(definition: &TableDefinition) -> impl Iterator<Item = (u16, &In
     (0u16..).zip(&definition.indexes).filter(|(_, index)| index.is_checked_later())
 }
 
-/// The columns of these indexes.
-pub(super) fn columns_checked_later(definition: &TableDefinition) -> Vec<Vec<u16>> {
-    checked_later(definition).map(|(_, index)| index.key_columns().collect()).collect()
-}
-
 impl Compiler<'_> {
     /// The row in `row` has just been written, or these columns of it have.
     pub(super) fn check_twins(

@@ -38,7 +38,6 @@ use sqlparser::ast::{
     self, ColumnOption, ConstraintReferenceMatchKind, ForeignKeyConstraint, ReferentialAction, Spanned,
 };
 
-use super::deferred_unique::columns_checked_later;
 use super::event_kinds::Event;
 use super::level::{Level, Step};
 use super::{Compiler, access};
@@ -202,7 +201,8 @@ impl Compiler<'_> {
         references: &[Reference],
     ) -> Result<ColumnValues> {
         let definition = self.code.definition(table);
-        let later = columns_checked_later(&definition);
+        let checked_later = definition.indexes.iter().filter(|index| index.is_checked_later());
+        let later: Vec<Vec<u16>> = checked_later.map(|index| index.key_columns().collect()).collect();
         let own = definition.foreign_keys.iter().map(|key| &key.columns).chain(&later);
         let others = references.iter().map(|reference| &reference.key.parent_columns);
         let mut old: ColumnValues = Vec::new();
