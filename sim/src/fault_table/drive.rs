@@ -38,7 +38,7 @@ pub struct Drive {
     pub scenario: Scenario,
     pub step: Step,
     pub fault: Fault,
-    /// Which of the operations that the step consists of; `None`: a file as it was earlier.
+    /// Which of the operations that the step consists of; `None`: a file at rest was changed.
     pub operation: Option<&'static str>,
     /// How many of them go well first.
     pub skip: u64,
@@ -262,8 +262,12 @@ impl Drive {
         }
         notes.acknowledged = before;
         notes.acknowledged.extend(acknowledged);
-        if self.fault == Fault::StaleFile {
-            if !self.make_stale(&disk, &early) {
+        if self.operation.is_none() {
+            let is_changed = match self.fault {
+                Fault::StaleFile => self.make_stale(&disk, &early),
+                _ => self.flip_in_last_block(&disk),
+            };
+            if !is_changed {
                 return Ok(None);
             }
         } else {
@@ -282,7 +286,7 @@ impl Drive {
             Err(error) => notes.start = Some(error),
         }
         hits += disk.fault_hits();
-        if hits == 0 && !disk.has_crashed() && self.fault != Fault::StaleFile {
+        if hits == 0 && !disk.has_crashed() && self.operation.is_some() {
             return Ok(None);
         }
         let script = without_the_lost(&script, script.transactions.len(), &(0..SECOND - 20).collect());
@@ -323,6 +327,20 @@ impl Drive {
         content[used / 2 / 4096 * 4096..].fill(0);
         disk.replace(path, &content);
         true
+    }
+
+    /// A bit differs in what a log was last written.
+    fn flip_in_last_block(self, disk: &SimulatedDisk) -> bool {
+        let last_bytes = |path: PathBuf| {
+            let is_segment = path.extension().is_some_and(|extension| extension == "segment");
+            let content = is_segment.then(|| disk.content(&path).ok()).flatten()?;
+            Some((path, content.iter().rposition(|byte| *byte != 0)?))
+        };
+        let ends: Vec<(PathBuf, usize)> = disk.paths().into_iter().filter_map(last_bytes).collect();
+        let Some((path, last)) = ends.iter().rev().nth(self.skip as usize % ends.len().max(1)) else {
+            return false;
+        };
+        disk.flip_bit(path, *last as u64, self.seed as u32 % 8).is_ok()
     }
 
     /// The step is a command's.
