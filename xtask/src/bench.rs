@@ -5,7 +5,8 @@
 //! comparison is the median of the ratios of neighbouring runs; every figure comes with its smallest and
 //! largest value. What needs no wire is measured by the program `hyades-bench` in its own process, taurus and
 //! none alternating in the same way; procedures in SQL by `hyades bench`. sysbench, a load by COPY and a join
-//! stand in `applications`.
+//! stand in `applications`,
+//! checkpoints and restarts of a large database in `years`.
 //!
 //! Scheduling: on a machine without kernel preemption a thread that waits for a sync is woken late while
 //! others compute. `--realtime` runs servers, clients and probe under `chrt -r 10`, all of them, or none.
@@ -20,6 +21,7 @@ pub(crate) mod sync_probe;
 mod table;
 mod turns;
 mod wire;
+mod years;
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -64,6 +66,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if !options.self_check {
         lines.extend(in_process::measure(options, directory.path()).context("in process")?);
         lines.extend(procedures::measure(options, directory.path()).context("procedures in process")?);
+        lines.extend(years::measure(options, directory.path()).context("checkpoints and restarts")?);
     }
     print(options, &setting, &lines);
     Ok(())

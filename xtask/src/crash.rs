@@ -27,7 +27,7 @@ mod ledger;
 mod load;
 mod schema;
 mod summary;
-mod tpcc;
+pub(crate) mod tpcc;
 mod verify;
 
 use std::path::PathBuf;
@@ -212,13 +212,9 @@ impl Harness {
                 instance.arguments = arguments.map(str::to_owned).into();
             }
             let outcome = self.round(instance, &mut server, &mut ledger);
-            let report = outcome.map_err(|error| {
-                anyhow::anyhow!(
-                    "round {}: {error:#}\nthe server's last lines:\n{}",
-                    round + 1,
-                    server.log_tail()
-                )
-            })?;
+            let report = outcome
+                .map_err(|error| server.with_log(&error))
+                .with_context(|| format!("round {}", round + 1))?;
             println!("round {:>4}/{}  {report}", round + 1, self.options.rounds);
             self.summary.add(&report);
         }

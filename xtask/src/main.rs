@@ -1,6 +1,6 @@
 //! Every developer command of Hyades: `cargo xtask
 //! ci|tidy|test|crash|hostile|bench|cost|fuzz|loom|procedures|promises|agree|clients|
-//! regression|dump|backslash|sim`.
+//! regression|dump|backslash|sim|soak`.
 //!
 //! Why here: a Rust program needs no shell dialect, is tested like the rest, and works from any directory of
 //! the checkout. One module per command; what several of them need stands in `tools` (processes, paths,
@@ -27,6 +27,7 @@ mod promises;
 mod regression;
 mod server;
 mod sim;
+mod soak;
 mod test;
 mod tidy;
 mod tools;
@@ -78,6 +79,8 @@ enum Command {
     Regression(regression::Options),
     /// Runs the whole engine from seeds, one thread at a time, and judges what it did.
     Sim(sim::Options),
+    /// Runs full TPC-C for an hour, kills the server each minute, and looks at what has grown.
+    Soak(soak::Options),
     /// Checks small concurrent kernels under every interleaving.
     Loom(loom::Options),
     /// Times single durable writes of one sector (used by bench, which runs it in the chosen scheduling
@@ -104,6 +107,7 @@ fn main() -> ExitCode {
         Command::Agree(options) => agree::run(&options),
         Command::Regression(options) => regression::run(&options),
         Command::Sim(options) => sim::run(&options),
+        Command::Soak(options) => soak::run(&options),
         Command::Loom(options) => loom::run(&options),
         Command::SyncProbe(options) => bench::sync_probe::run(&options),
     };

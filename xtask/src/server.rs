@@ -256,6 +256,11 @@ impl RunningServer {
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(15)..].join("\n")
     }
+
+    /// The error, with what the server said last.
+    pub(crate) fn with_log(&self, error: &anyhow::Error) -> anyhow::Error {
+        anyhow::anyhow!("{error:#}\nthe server's last lines:\n{}", self.log_tail())
+    }
 }
 
 impl Drop for RunningServer {

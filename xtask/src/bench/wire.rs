@@ -174,15 +174,22 @@ fn commit_p99_us(options: &Options, instance: &Instance, script: &Path) -> Resul
     let mut times_us = Vec::new();
     for entry in std::fs::read_dir(logs.path())? {
         let path: PathBuf = entry?.path();
-        times_us.extend(parse_latencies(&std::fs::read_to_string(path)?));
+        let transactions = std::fs::read_to_string(path)?;
+        times_us.extend(parse_transactions(&transactions).map(|(_, took_us)| took_us));
     }
     times_us.sort_unstable();
     quantile(&times_us, 0.99).map(|us| us as f64).context("pgbench logged no transaction")
 }
 
-/// pgbench's log of transactions: client, number, microseconds, script, seconds, microseconds.
-fn parse_latencies(text: &str) -> impl Iterator<Item = u64> {
-    text.lines().filter_map(|line| line.split(' ').nth(2)?.parse().ok())
+/// pgbench's log of transactions (client, number, microseconds, script, seconds, microseconds): when each
+/// ended, in microseconds since 1970, and how long it took.
+pub(super) fn parse_transactions(text: &str) -> impl Iterator<Item = (u64, u64)> {
+    text.lines().filter_map(|line| {
+        let mut fields = line.split(' ').skip(2);
+        let took_us = fields.next()?.parse().ok()?;
+        let seconds: u64 = fields.nth(1)?.parse().ok()?;
+        Some((seconds * 1_000_000 + fields.next()?.parse::<u64>().ok()?, took_us))
+    })
 }
 
 #[cfg(test)]
@@ -190,8 +197,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn latencies_are_read() {
+    fn transactions_are_read() {
         let text = "0 1 234 0 1790000000 5\n0 2 99 0 1790000000 300\n0 3 failed 0 1 2\n";
-        assert_eq!(parse_latencies(text).collect::<Vec<_>>(), vec![234, 99]);
+        let ended = 1_790_000_000_000_000;
+        assert_eq!(parse_transactions(text).collect::<Vec<_>>(), vec![(ended + 5, 234), (ended + 300, 99)]);
     }
 }

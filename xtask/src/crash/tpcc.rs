@@ -18,9 +18,9 @@
 //! Databases follow each other with every pair of protocol and logging ([`COMBINATIONS`]).
 
 use std::fmt;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -173,13 +173,9 @@ impl Rounds<'_> {
         for round in 0..rounds {
             instance.arguments = self.arguments(combination, first + round + 1);
             let outcome = self.round(&instance, &mut server, combination, round == 0);
-            let (said, hash) = outcome.map_err(|error| {
-                anyhow::anyhow!(
-                    "round {}: {error:#}\nthe server's last lines:\n{}",
-                    first + round + 1,
-                    server.log_tail()
-                )
-            })?;
+            let (said, hash) = outcome
+                .map_err(|error| server.with_log(&error))
+                .with_context(|| format!("round {}", first + round + 1))?;
             println!("round {:>4}/{}  {combination}: {said}", first + round + 1, self.options.rounds);
             last = hash;
         }
@@ -219,8 +215,7 @@ impl Rounds<'_> {
         Ok((said, hash))
     }
 
-    /// Returns when the clients have noticed that the server is gone, and written their ledger; says how long
-    /// they had.
+    /// Returns when the clients have noticed that the server is gone; says how long they had.
     fn load_and_kill(
         &mut self,
         instance: &Instance,
@@ -238,22 +233,13 @@ impl Rounds<'_> {
         if self.options.peer.is_none() {
             command.args(["--logging", combination.logging]);
         }
-        let mut load = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-        // It says when the tables are there and its clients begin.
-        let mut lines = BufReader::new(load.stdout.take().context("no output of the load")?).lines();
-        if lines.next().transpose()?.as_deref() != Some("running") {
-            let output = load.wait_with_output()?;
-            bail!("the load did not begin: {}", String::from_utf8_lossy(&output.stderr).trim());
-        }
+        let load = Load::begin(command)?;
         // Short times are as likely as long ones.
         let fraction: f64 = self.random.random::<f64>().powi(2);
         let load_ms = 20 + (fraction * self.options.longest_load_ms as f64) as u64;
         std::thread::sleep(Duration::from_millis(load_ms));
         server.kill()?;
-        let output = load.wait_with_output()?;
-        if !output.status.success() {
-            bail!("the load failed: {}", String::from_utf8_lossy(&output.stderr).trim());
-        }
+        load.finish()?;
         Ok(load_ms)
     }
 
@@ -302,6 +288,38 @@ impl Rounds<'_> {
         let ready = instance.wait_ready(&mut server, limit)?;
         server.kill()?;
         Ok(if ready.is_none() { ", killed again in recovery" } else { ", killed again" })
+    }
+}
+
+/// Clients of `hyades bench --ledger` that work until the server goes away.
+pub(crate) struct Load {
+    child: Child,
+    /// Of what it prints.
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Load {
+    /// Returns when the tables are there and the clients work.
+    pub(crate) fn begin(mut command: Command) -> Result<Load> {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let mut lines = BufReader::new(child.stdout.take().context("no output of the load")?).lines();
+        if lines.next().transpose()?.as_deref() != Some("running") {
+            let output = child.wait_with_output()?;
+            bail!("the load did not begin: {}", String::from_utf8_lossy(&output.stderr).trim());
+        }
+        Ok(Load { child, lines })
+    }
+
+    /// Returns when the clients have noticed that the server is gone, and written their ledger; how many
+    /// transactions were acknowledged.
+    pub(crate) fn finish(mut self) -> Result<u64> {
+        let last = self.lines.next().transpose()?;
+        let output = self.child.wait_with_output()?;
+        if !output.status.success() {
+            bail!("the load failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+        }
+        let count = last.as_deref().and_then(|line| line.split(' ').next()?.parse().ok());
+        count.with_context(|| format!("the load does not say what it did: {last:?}"))
     }
 }
 

@@ -150,6 +150,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "bench",
             "loom",
             "crash",
+            "soak",
             "hostile",
             "procedures",
             "agree",
