@@ -482,3 +482,44 @@ impl Drop for Restarted {
         self.stop();
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::collections::HashMap;
+    use std::sync::Arc;
+
+    use hyades_types::error::{Error, sqlstate};
+
+    use super::{Need, OnDemand};
+    use crate::recovery::RecoveryReport;
+    use crate::storage::catalog::Catalog;
+
+    fn begun() -> (Arc<Catalog>, OnDemand) {
+        let catalog = Arc::new(Catalog::new());
+        let shared = OnDemand::new(&catalog, None, crate::sync::now(), (1, 100), None);
+        (catalog, shared)
+    }
+
+    #[test]
+    fn the_catalog_is_open_when_all_was_replayed_before_tables_were_closed() {
+        let (catalog, shared) = begun();
+        assert!(catalog.changes().is_closed());
+        shared.begin_incarnation(1, &[]);
+        shared.complete(RecoveryReport::default());
+        let need = Need { incarnation: 0, positions: vec![100] };
+        assert!(!shared.opening_after(need).unwrap().is_closed());
+        shared.close_tables(HashMap::new()).unwrap();
+        assert!(!catalog.changes().is_closed());
+        assert!(shared.completion.wait().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_restart_that_failed_before_tables_were_closed_lets_nobody_wait_for_ever() {
+        let (catalog, shared) = begun();
+        shared.fail(&Error::fatal(sqlstate::DATA_CORRUPTED, "broken"));
+        let need = Need { incarnation: 0, positions: vec![100] };
+        assert!(shared.opening_after(need).is_err());
+        assert!(shared.close_tables(HashMap::new()).is_err());
+        assert!(catalog.changes().wait().is_err() && shared.completion.wait().is_err());
+    }
+}

@@ -234,3 +234,58 @@ fn read(mut source: ReplaySource, catalog: &Catalog) -> Result<Last> {
     last.tables.extend(recent);
     Ok(last)
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use hyades_types::definition::{
+        CatalogChange, Returns, RoutineDefinition, RoutineId, RoutineKind, TableName,
+    };
+    use hyades_types::error::Result;
+
+    use crate::procedure::compiled_routine::RoutineCompiler;
+    use crate::procedure::ir::Procedure;
+    use crate::recovery::tail::{Need, Tail, raise};
+    use crate::storage::catalog::{Catalog, CatalogView};
+
+    /// Compiles everything to nothing.
+    struct Nothing;
+
+    impl RoutineCompiler for Nothing {
+        fn compile(&self, _: &RoutineDefinition, _: &dyn CatalogView) -> Result<Procedure> {
+            Ok(Procedure::default())
+        }
+    }
+
+    #[test]
+    fn a_call_is_doubtful_unless_its_routine_is_there_as_it_ran() {
+        let definition = RoutineDefinition {
+            name: TableName { schema: "public".to_owned(), name: "touch".to_owned() },
+            kind: RoutineKind::Procedure,
+            parameters: Vec::new(),
+            returns: Returns::Nothing,
+            language: "test".to_owned(),
+            body: String::new(),
+            path: None,
+            is_strict: false,
+            traits: Default::default(),
+        };
+        let (catalog, id) = (Catalog::new(), RoutineId(9));
+        let create = CatalogChange::CreateRoutine { id, definition, replaces: None };
+        catalog.apply(&create, &crossbeam_epoch::pin()).unwrap();
+        let version_hash = catalog.routine(id).unwrap().version_hash();
+        let (as_it_ran, other) = ((id, version_hash), (id, version_hash ^ 1));
+        let gone = (RoutineId(10), version_hash);
+        let mut tail = Tail::default();
+        for (called, end) in [(as_it_ran, 30), (other, 20), (gone, 10)] {
+            raise(&mut tail.calls, called, Need { incarnation: 0, positions: vec![end] });
+        }
+        let mut doubtful = tail.doubtful_calls(&catalog, Some(&Nothing));
+        doubtful.sort_unstable();
+        let mut expected = vec![other, gone];
+        expected.sort_unstable();
+        assert_eq!(doubtful, expected);
+        assert_eq!(tail.need_of_calls(&doubtful), Some(Need { incarnation: 0, positions: vec![20] }));
+        assert_eq!(tail.need_of_calls(&[]), None);
+        assert_eq!(tail.doubtful_calls(&catalog, None).len(), 3);
+    }
+}

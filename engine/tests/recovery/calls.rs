@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use hyades_engine::config::{Config, RestartMode};
+use hyades_engine::db::open;
 use hyades_engine::log::manifest::Manifest;
 use hyades_engine::log::record::OperationsWriter;
 use hyades_engine::log::record::command::{Captured, WriteSetHash, write_arguments, write_command_head};
@@ -156,4 +158,30 @@ fn a_refusal_says_what_has_changed_since() {
     // What differs does not matter to calls that ran alike.
     let same = [create(9, "one", None), call(9, "one")];
     assert_eq!(replay_of(&same, with("time zones", "2019a")).expect("it can be replayed"), ["one"]);
+}
+
+#[test]
+fn a_restart_on_demand_refuses_a_call_of_another_version_before_anybody_is_let_in() {
+    let (mut written, mut end) = database(1);
+    // The catalog is there long before the call that must be refused.
+    let mut transactions = vec![create(9, "one", None)];
+    transactions.extend(std::iter::repeat_n(call(9, "one"), 20_000));
+    transactions.extend([call(9, "what this program makes of it"), call(9, "one")]);
+    for (id, operations) in transactions.iter().enumerate() {
+        end = written.append_fragment(0, id as u64, Some(&[end]), operations);
+    }
+    written.sync_all();
+    let disk = written.disk.after(PowerCut::KeepUnsynced);
+    let config =
+        Config { disk: Arc::new(disk.clone()), restart: RestartMode::OnDemand, ..written.config.clone() };
+    let files = || -> Vec<_> {
+        let paths = disk.paths().into_iter().filter(|path| !path.ends_with("lock"));
+        paths.map(|path| (disk.content(&path).ok(), path)).collect()
+    };
+    let before = files();
+    for compiler in [Some(Arc::new(Sources::default()) as _), None] {
+        let refused = open(config.clone(), compiler).map(drop).expect_err("it must be refused").to_string();
+        assert!(refused.contains("a call of procedure touch()"), "{refused}");
+        assert!(files() == before, "a file was changed");
+    }
 }
