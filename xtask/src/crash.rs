@@ -4,10 +4,12 @@
 //! A round: eight ledger clients ([`ledger`]) and the real pgbench with eight more run TPC-B; at a random
 //! moment the server gets SIGKILL; in half of the rounds it is started and killed again at a random moment of
 //! its recovery; then it is started for good and everything is compared with what the clients know
-//! ([`verify`]). After some rounds the database is replaced by a fresh one, so that recovery from many
-//! incarnations and from few are both met; before that, an idle kill must change nothing at all. The servers
-//! take turns in spreading all transactions over the logs and in sharing a log while there is little to
-//! write.
+//! ([`verify`]). By a draw of the round the server restarts completely or on demand ([`restart`]). On demand
+//! the clients are at work as soon as they are let in; in most of these rounds the server is killed in the
+//! middle of that, once or twice, and what is compared is read while the last restart goes on. After some
+//! rounds the database is replaced by a fresh one, so that recovery from many incarnations and from few are
+//! both met; before that, an idle kill must change nothing at all. The servers take turns in spreading all
+//! transactions over the logs and in sharing a log while there is little to write.
 //!
 //! What a round proves:
 //! 1. every acknowledged transaction is there, exactly once, with the values it was sent with;
@@ -23,8 +25,10 @@
 //! SIGKILL leaves the page cache alone: what a power cut would lose is the business of the simulated disk
 //! (docs/testing.md), on which the power is cut at every single operation before the first round.
 
+mod aside;
 mod ledger;
 mod load;
+mod restart;
 mod schema;
 mod summary;
 pub(crate) mod tpcc;
@@ -41,6 +45,8 @@ use rand::{RngExt, SeedableRng};
 use crate::server::{Hyades, Instance, PostgreSql, System, hyades_binary};
 use crate::{pgbench, tools};
 use ledger::Ledger;
+use load::Others;
+use restart::{MiddleKill, Restart, Watcher};
 use summary::{RoundReport, Summary};
 
 /// A recovery that takes longer than this has failed.
@@ -68,6 +74,9 @@ pub(crate) struct Options {
     /// must then fail.
     #[arg(long)]
     peer_setting: Vec<String>,
+    /// How the server is started again; each round draws it if left out.
+    #[arg(long, value_enum)]
+    restart: Option<Restart>,
     /// Rounds until the database is replaced by a fresh one.
     #[arg(long, default_value_t = 20)]
     rounds_per_database: u32,
@@ -108,6 +117,7 @@ impl Options {
             server: None,
             peer: None,
             peer_setting: Vec::new(),
+            restart: None,
             rounds_per_database: 20,
             longest_load_ms: 1500,
             directory: None,
@@ -115,6 +125,12 @@ impl Options {
             // The tests have made them.
             no_power_cuts: true,
         }
+    }
+
+    /// What the next round restarts with. Only Hyades knows both.
+    fn draw_restart(&self, random: &mut StdRng) -> Restart {
+        let drawn = self.restart.unwrap_or_else(|| Restart::draw(random));
+        if self.peer.is_some() { Restart::Complete } else { drawn }
     }
 
     fn system(&self) -> Result<System> {
@@ -202,16 +218,18 @@ impl Harness {
         let mut ledger = Ledger::default();
         schema::create_tables(&mut instance.connect()?)?;
         for round in first..first + rounds {
+            let restart = self.options.draw_restart(&mut self.random);
             if let System::Hyades(_) = &instance.system {
                 // The load is light: with the default, most of it would go to one log.
                 let kib = if round % 2 == 0 { 0 } else { 8 };
                 // Two rounds of three take checkpoints.
                 let mib = u32::from(round % 3 > 0);
-                let arguments =
-                    ["--shared-block-kib", &kib.to_string(), "--checkpoint-log-mib", &mib.to_string()];
-                instance.arguments = arguments.map(str::to_owned).into();
+                let (kib, mib) = (kib.to_string(), mib.to_string());
+                let usual = ["--shared-block-kib", &kib, "--checkpoint-log-mib", &mib];
+                instance.arguments =
+                    [&usual[..], &restart.arguments()].concat().iter().map(ToString::to_string).collect();
             }
-            let outcome = self.round(instance, &mut server, &mut ledger);
+            let outcome = self.round(instance, &mut server, &mut ledger, restart);
             let report = outcome
                 .map_err(|error| server.with_log(&error))
                 .with_context(|| format!("round {}", round + 1))?;
@@ -227,10 +245,21 @@ impl Harness {
         instance: &Instance,
         server: &mut crate::server::RunningServer,
         ledger: &mut Ledger,
+        restart: Restart,
     ) -> Result<RoundReport> {
-        let mut report = RoundReport::default();
+        let mut report = RoundReport { restart, ..RoundReport::default() };
         let generation = ledger.generation;
-        let load = load::Load::start(instance, ledger, self.random.random())?;
+        let alters = self.draw_alters(restart);
+        if restart == Restart::OnDemand && !alters {
+            // Nobody is let in before all changes of the catalog have been replayed: none are to be.
+            instance.connect()?.batch_execute("checkpoint").context("checkpoint")?;
+        }
+        let load = load::Load::start(
+            instance,
+            ledger,
+            self.random.random(),
+            Others { alters, writes_aside: false },
+        )?;
         // Short times are as likely as long ones: the first transactions after a start are the interesting
         // ones.
         let fraction: f64 = self.random.random::<f64>().powi(2);
@@ -241,16 +270,54 @@ impl Harness {
         let outcomes = load.finish()?;
         report.acknowledged = ledger.add(&outcomes);
         report.retries = outcomes.iter().map(|outcome| outcome.retries).sum();
-        if self.random.random_bool(0.5) {
-            report.second_kill = Some(self.kill_during_recovery(instance)?);
+        match restart {
+            Restart::Complete if self.random.random_bool(0.5) => {
+                report.second_kill = Some(self.kill_during_recovery(instance)?);
+            }
+            Restart::Complete => {}
+            Restart::OnDemand => {
+                for _ in 0..[0, 1, 1, 2][self.random.random_range(0..4)] {
+                    report.middle_kills.push(self.kill_in_the_middle(instance, ledger)?);
+                }
+            }
         }
         let (next, took) = instance.start_ready(RECOVERY_LIMIT)?;
         *server = next;
         self.last_recovery = took;
         report.recovery = took;
+        if restart == Restart::OnDemand {
+            report.read_at_percent = Some(Watcher::connect(instance)?.look()?.0);
+        }
         report.verified = verify::compare(instance, ledger)?;
+        if restart == Restart::OnDemand {
+            Watcher::connect(instance)?.wait_for(1.0, RECOVERY_LIMIT)?;
+        }
         report.alterations = ledger.generation - generation;
         Ok(report)
+    }
+
+    /// Whether somebody alters the schema. Before a restart on demand seldom: it lets nobody in before all
+    /// such changes have been replayed.
+    fn draw_alters(&mut self, restart: Restart) -> bool {
+        restart == Restart::Complete || self.random.random_bool(0.25)
+    }
+
+    /// Starts the server, has all clients work while the restart goes on, and kills it when a random part of
+    /// the restart has been done.
+    fn kill_in_the_middle(&mut self, instance: &Instance, ledger: &mut Ledger) -> Result<MiddleKill> {
+        let (mut server, _) = instance.start_ready(RECOVERY_LIMIT)?;
+        let mut watcher = Watcher::connect(instance)?;
+        verify::decide_generation(instance, ledger)?;
+        let alters = self.draw_alters(Restart::OnDemand);
+        let others = Others { alters, writes_aside: true };
+        let load = load::Load::start(instance, ledger, self.random.random(), others)?;
+        let (percent, went_on) = watcher.wait_for(self.random.random_range(0.0..1.1), RECOVERY_LIMIT)?;
+        let load = load.expect_running(&mut server)?;
+        server.kill()?;
+        let aside = ledger.aside.acknowledged.len();
+        let acknowledged = ledger.add(&load.finish()?);
+        let aside = ledger.aside.acknowledged.len().saturating_sub(aside) as u64;
+        Ok(MiddleKill { percent, went_on, acknowledged: acknowledged + aside })
     }
 
     /// Starts the server and kills it within the time that recovery takes, or a little later.

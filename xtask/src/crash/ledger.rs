@@ -14,7 +14,9 @@
 //! COMMIT sent, no answer                                 | undecided; as the first recovery says
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+
+use anyhow::{Result, bail};
 
 /// Ledger clients; pgbench brings as many again.
 pub(super) const CLIENTS: usize = 8;
@@ -39,6 +41,8 @@ pub(super) struct Outcome {
     pub(super) generation: i64,
     /// That whose COMMIT was sent and not answered.
     pub(super) altering: Option<i64>,
+    /// Of the client that writes aside.
+    pub(super) aside: Option<Numbers>,
 }
 
 /// All that the clients of one database know.
@@ -51,6 +55,7 @@ pub(super) struct Ledger {
     pub(super) seen: [i64; CLIENTS],
     pub(super) generation: i64,
     pub(super) altering: Option<i64>,
+    pub(super) aside: Numbers,
 }
 
 impl Ledger {
@@ -67,8 +72,50 @@ impl Ledger {
                 *seen = (*seen).max(new);
             }
             self.generation = self.generation.max(outcome.generation);
+            if let Some(aside) = &outcome.aside {
+                // It has decided what had no answer before.
+                self.aside.undecided.clear();
+                self.aside.add(aside);
+            }
         }
         (self.acknowledged.len() - before) as u64
+    }
+}
+
+/// What is known of the numbers that one client writes aside ([`super::aside`]).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Numbers {
+    pub(super) acknowledged: BTreeSet<i64>,
+    /// Sent, and not answered.
+    pub(super) undecided: BTreeSet<i64>,
+    /// The first that was never sent.
+    pub(super) next: i64,
+}
+
+impl Numbers {
+    /// Takes in what one client did.
+    pub(super) fn add(&mut self, other: &Numbers) {
+        self.acknowledged.extend(&other.acknowledged);
+        self.undecided.extend(&other.undecided);
+        self.next = self.next.max(other.next);
+    }
+
+    /// Compares them with what is there, and decides those that had no answer.
+    pub(super) fn check(&mut self, found: &[i64]) -> Result<()> {
+        let there: BTreeSet<i64> = found.iter().copied().collect();
+        if there.len() != found.len() {
+            bail!("a number of crash_aside is there twice");
+        }
+        if let Some(lost) = self.acknowledged.difference(&there).next() {
+            bail!("number {lost} was acknowledged in the middle of a restart and is lost");
+        }
+        let asked: BTreeSet<i64> = self.acknowledged.union(&self.undecided).copied().collect();
+        if let Some(invented) = there.difference(&asked).next() {
+            bail!("number {invented} of crash_aside was never committed, or an earlier recovery lost it");
+        }
+        self.acknowledged = there;
+        self.undecided.clear();
+        Ok(())
     }
 }
 
@@ -89,5 +136,19 @@ mod tests {
         assert_eq!(ledger.add(&[Outcome { client: 2, next_sequence: 3, ..Outcome::default() }]), 0);
         assert_eq!(ledger.seen[5], 7);
         assert_eq!(ledger.undecided.len(), 1);
+    }
+
+    #[test]
+    fn lost_doubled_and_invented_numbers_are_errors_and_the_rest_is_decided_once() {
+        let numbers = || Numbers { acknowledged: [1, 2].into(), undecided: [3].into(), next: 4 };
+        for wrong in [&[1][..], &[1, 2, 2], &[1, 2, 4]] {
+            assert!(numbers().check(wrong).is_err(), "{wrong:?}");
+        }
+        let mut happened = numbers();
+        happened.check(&[1, 2, 3]).expect("all in order");
+        assert!(happened.check(&[1, 2]).is_err(), "it was shown");
+        let mut absent = numbers();
+        absent.check(&[1, 2]).expect("all in order");
+        assert!(absent.check(&[1, 2, 3]).is_err(), "it was not shown");
     }
 }

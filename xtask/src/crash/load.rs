@@ -13,6 +13,7 @@ use postgres::{Client, Statement};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+use super::aside::Aside;
 use super::ledger::{CLIENTS, Ledger, Marker, Outcome};
 use super::schema::Alterer;
 use crate::pgbench;
@@ -26,6 +27,15 @@ const OTHER_ORDER_PERCENT: u32 = 10;
 /// Clients notice a killed server at once; one that does not has a server process left over.
 const END_LIMIT: Duration = Duration::from_secs(10);
 
+/// Who is at work beside those who always are.
+#[derive(Clone, Copy)]
+pub(super) struct Others {
+    /// Somebody alters the ledger's table.
+    pub(super) alters: bool,
+    /// Somebody writes where nobody else does.
+    pub(super) writes_aside: bool,
+}
+
 pub(super) struct Load {
     threads: Vec<JoinHandle<Result<Outcome>>>,
     pgbench: pgbench::Background,
@@ -35,10 +45,15 @@ pub(super) struct Load {
 
 impl Load {
     /// Connects all clients and starts them.
-    pub(super) fn start(instance: &Instance, ledger: &Ledger, seed: u64) -> Result<Load> {
+    pub(super) fn start(instance: &Instance, ledger: &Ledger, seed: u64, others: Others) -> Result<Load> {
         let killing = Arc::new(AtomicBool::new(false));
         let mut random = StdRng::seed_from_u64(seed);
         let mut threads = Vec::new();
+        if others.writes_aside {
+            // Before the others: they take a while to connect.
+            let aside = Aside::new(instance.connect()?, Arc::clone(&killing), &ledger.aside);
+            threads.push(std::thread::spawn(move || aside.run()));
+        }
         for number in 0..CLIENTS {
             let first = ledger.next_sequence[number].max(1);
             let teller =
@@ -47,8 +62,10 @@ impl Load {
         }
         let reader = Reader::new(instance.connect()?, Arc::clone(&killing))?;
         threads.push(std::thread::spawn(move || reader.run()));
-        let alterer = Alterer::new(instance.connect()?, Arc::clone(&killing), ledger.generation);
-        threads.push(std::thread::spawn(move || alterer.run()));
+        if others.alters {
+            let alterer = Alterer::new(instance.connect()?, Arc::clone(&killing), ledger.generation);
+            threads.push(std::thread::spawn(move || alterer.run()));
+        }
         let run = pgbench::Run {
             clients: CLIENTS as u32,
             threads: 2,

@@ -13,11 +13,14 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use postgres::Client;
 
+use super::aside;
 use super::ledger::{CLIENTS, Marker, Outcome};
 use super::load::{Stopped, classify};
 
 /// Between two alterations: each waits for all writers and lets none pass.
 const PAUSE: Duration = Duration::from_millis(40);
+/// Rows that nobody reads or writes under load: a restart on demand brings them last.
+pub(super) const BALLAST: i64 = 1_000_000;
 /// Every so many alterations are rolled back.
 const ROLLED_BACK: i64 = 4;
 
@@ -30,16 +33,27 @@ pub(super) fn create_tables(client: &mut Client) -> Result<()> {
          sequence bigint not null, delta int not null check (delta between -5000 and 5000))",
         "create index crash_ledger_by_client on crash_ledger (client, sequence desc)",
         "create index crash_ledger_by_delta on crash_ledger (abs(delta)) where delta > 0",
+        aside::CREATE,
         "create table crash_generation (number bigint not null)",
         "insert into crash_generation values (0)",
     ];
     for statement in statements {
         client.batch_execute(statement).with_context(|| statement.to_owned())?;
     }
+    create_ballast(client, BALLAST)?;
     for number in 0..CLIENTS {
         client.batch_execute(&format!("insert into crash_counter values ({number}, 0)"))?;
     }
     Ok(())
+}
+
+/// A table that takes long to bring back.
+pub(super) fn create_ballast(client: &mut Client, rows: i64) -> Result<()> {
+    let ballast = format!(
+        "create table crash_ballast (id bigint primary key, filler text not null); \
+         insert into crash_ballast select id, repeat('x', 80) || id from generate_series(1, {rows}) as ids (id)"
+    );
+    client.batch_execute(&ballast).context("the ballast")
 }
 
 /// The client that alters the ledger.
@@ -103,9 +117,24 @@ impl Alterer {
     }
 }
 
+pub(super) fn generation(client: &mut Client) -> Result<i64> {
+    Ok(client.query_one("select number from crash_generation", &[])?.try_get(0)?)
+}
+
+/// What nobody has touched is as it was.
+pub(super) fn check_ballast(client: &mut Client, expected: i64) -> Result<()> {
+    let sql = "select count(*), count(*) filter (where filler = repeat('x', 80) || id) from crash_ballast";
+    let row = client.query_one(sql, &[]).context(sql)?;
+    let (rows, right): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+    if (rows, right) != (expected, expected) {
+        bail!("the ballast has {rows} rows, {right} of them as they were, instead of {expected}");
+    }
+    Ok(())
+}
+
 /// Sequence, indexes, constraints and columns after a recovery; returns the generation.
 pub(super) fn check(client: &mut Client) -> Result<i64> {
-    let generation: i64 = client.query_one("select number from crash_generation", &[])?.try_get(0)?;
+    let generation = generation(client)?;
     check_columns(client, generation)?;
     check_sequence(client)?;
     check_indexes(client)?;

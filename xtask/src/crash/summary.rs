@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::restart::{MiddleKill, Restart};
 use super::verify::Verified;
 use crate::tools::Spread;
 
@@ -17,6 +18,7 @@ pub(super) struct SecondKill {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct RoundReport {
+    pub(super) restart: Restart,
     pub(super) load_ms: u64,
     /// By this round's clients, pgbench's not counted.
     pub(super) acknowledged: u64,
@@ -24,6 +26,9 @@ pub(super) struct RoundReport {
     /// Of the ledger's table, committed in this round.
     pub(super) alterations: i64,
     pub(super) second_kill: Option<SecondKill>,
+    pub(super) middle_kills: Vec<MiddleKill>,
+    /// How much of the last restart had been done when the comparison began, if it was one on demand.
+    pub(super) read_at_percent: Option<f64>,
     /// From the start of the process to its first answer.
     pub(super) recovery: Duration,
     pub(super) verified: Verified,
@@ -32,10 +37,17 @@ pub(super) struct RoundReport {
 impl fmt::Display for RoundReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Verified { markers, undecided_found, undecided_absent } = self.verified;
+        write!(f, "{:<9}  ", self.restart)?;
         write!(f, "killed after {:>4} ms, {:>5} acknowledged", self.load_ms, self.acknowledged)?;
         if let Some(SecondKill { after, was_recovering }) = self.second_kill {
             let state = if was_recovering { "recovering" } else { "ready" };
             write!(f, ", killed again after {} ms ({state})", after.as_millis())?;
+        }
+        for kill in &self.middle_kills {
+            write!(f, ", {kill}")?;
+        }
+        if let Some(percent) = self.read_at_percent {
+            write!(f, ", read at {percent:.0} %")?;
         }
         write!(f, ", back in {} ms: {markers} there, lost 0", self.recovery.as_millis())?;
         if self.alterations > 0 {
@@ -58,6 +70,11 @@ pub(super) struct Summary {
     undecided_absent: u64,
     second_kills: u64,
     second_kills_recovering: u64,
+    on_demand: u64,
+    read_in_the_middle: u64,
+    middle_kills: u64,
+    middle_kills_going_on: u64,
+    middle_acknowledged: u64,
     recovery_ms: Vec<f64>,
 }
 
@@ -72,6 +89,13 @@ impl Summary {
         if let Some(second) = report.second_kill {
             self.second_kills += 1;
             self.second_kills_recovering += u64::from(second.was_recovering);
+        }
+        self.on_demand += u64::from(report.restart == Restart::OnDemand);
+        self.read_in_the_middle += u64::from(report.read_at_percent.is_some_and(|percent| percent < 100.0));
+        for kill in &report.middle_kills {
+            self.middle_kills += 1;
+            self.middle_kills_going_on += u64::from(kill.went_on);
+            self.middle_acknowledged += kill.acknowledged;
         }
         self.recovery_ms.push(report.recovery.as_secs_f64() * 1e3);
     }
@@ -90,6 +114,16 @@ impl fmt::Display for Summary {
             f,
             "  killed again  {} times, of which {} before the first answer",
             self.second_kills, self.second_kills_recovering
+        )?;
+        write!(
+            f,
+            "\n  on demand     {} rounds, of which {} were read while the restart went on; \
+             killed again {} times, of which {} while it went on, {} acknowledged until then",
+            self.on_demand,
+            self.read_in_the_middle,
+            self.middle_kills,
+            self.middle_kills_going_on,
+            self.middle_acknowledged
         )?;
         if let Some(Spread { median, minimum, maximum }) = Spread::of(&self.recovery_ms) {
             write!(f, "\n  back in       median {median:.0} ms [{minimum:.0} .. {maximum:.0}]")?;

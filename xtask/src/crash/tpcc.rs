@@ -3,7 +3,9 @@
 //! The load and the checks are `hyades bench tpcc --connect`, with its ledger. A round: four clients run the
 //! full mix; at a random moment the server gets SIGKILL; then its logs are recovered in memory (`replays`,
 //! `hyades log verify`) in several ways; in half of the rounds the server is started and killed again at a
-//! random moment of its recovery; then it is started for good. What must hold:
+//! random moment of its recovery; then it is started for good. By a draw of the round the starts are complete
+//! ones or on demand ([`super::restart`]): then the clients work on until the second kill, and the last
+//! comparison begins while the restart goes on. What must hold:
 //! 1. the twelve consistency conditions of TPC-C, and its indexes find what their tables hold;
 //! 2. every acknowledged order and payment is there, and none that nobody asked for;
 //! 3. nothing that an earlier recovery has shown is gone;
@@ -27,7 +29,8 @@ use anyhow::{Context, Result, bail};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::{Options, Peer, RECOVERY_LIMIT};
+use super::restart::{MiddleKill, Restart, Watcher};
+use super::{Options, Peer, RECOVERY_LIMIT, schema};
 use crate::server::{Hyades, Instance, PostgreSql, RunningServer, System};
 use crate::tools;
 
@@ -58,6 +61,8 @@ const COMBINATIONS: &[Combination] = &[
 const WRITING_CALLS: [&str; 3] = ["tpcc_new_order", "tpcc_payment", "tpcc_delivery"];
 const CLIENTS: &str = "4";
 const WAREHOUSES: &str = "2";
+/// Rows of the table that keeps a restart going on.
+const BALLAST: i64 = 300_000;
 /// Longer than any round: the kill ends it.
 const LOAD_SECONDS: &str = "60";
 
@@ -66,6 +71,11 @@ struct Rounds<'o> {
     binary: std::path::PathBuf,
     random: StdRng,
     recoveries: Vec<Duration>,
+    /// How the round restarts.
+    restart: Restart,
+    middle_kills: Vec<MiddleKill>,
+    /// Rounds that were restarted on demand, and those of them that were compared while that went on.
+    on_demand: [u32; 2],
     /// For each of [`WRITING_CALLS`].
     rounds_with_calls: [u32; 3],
 }
@@ -86,6 +96,9 @@ pub(super) fn run(options: &Options) -> Result<()> {
         binary,
         random: StdRng::seed_from_u64(seed),
         recoveries: Vec::new(),
+        restart: Restart::Complete,
+        middle_kills: Vec::new(),
+        on_demand: [0; 2],
         rounds_with_calls: [0; 3],
     };
     if let Err(error) = rounds.all(directory.path()) {
@@ -101,6 +114,13 @@ pub(super) fn run(options: &Options) -> Result<()> {
     if options.peer.is_none() && rounds.rounds_with_calls[0] == 0 {
         bail!("no order was logged as a command in any round");
     }
+    let [on_demand, compared] = rounds.on_demand;
+    println!(
+        "rounds restarted on demand: {on_demand}, of which {compared} were compared while that went on; killed again {} times, \
+         of which {} while it went on",
+        rounds.middle_kills.len(),
+        rounds.middle_kills.iter().filter(|kill| kill.went_on).count()
+    );
     rounds.recoveries.sort_unstable();
     let median = rounds.recoveries.get(rounds.recoveries.len() / 2).copied().unwrap_or_default();
     println!(
@@ -144,8 +164,9 @@ impl Rounds<'_> {
         }
     }
 
-    /// Options of the server that a round leaves behind for the next one.
-    fn arguments(&self, combination: Combination, next_round: u32) -> Vec<String> {
+    /// Options of the servers that a round starts; draws how they restart.
+    fn arguments(&mut self, combination: Combination, next_round: u32) -> Vec<String> {
+        self.restart = self.options.draw_restart(&mut self.random);
         if self.options.peer.is_some() {
             return Vec::new();
         }
@@ -155,7 +176,7 @@ impl Rounds<'_> {
         // Two rounds of three take checkpoints.
         let mib = if next_round.is_multiple_of(3) { "0" } else { "1" };
         let usual = ["--shared-block-kib", kib, "--checkpoint-log-mib", mib];
-        usual.into_iter().chain(images).map(str::to_owned).collect()
+        usual.into_iter().chain(self.restart.arguments()).chain(images).map(str::to_owned).collect()
     }
 
     fn bench(&self, instance: &Instance) -> Command {
@@ -169,6 +190,10 @@ impl Rounds<'_> {
         let mut instance = Instance::create(self.system(combination), path.to_path_buf(), Vec::new())?;
         instance.arguments = self.arguments(combination, first);
         let (mut server, _) = instance.start_ready(RECOVERY_LIMIT)?;
+        let mut client = instance.connect()?;
+        schema::create_ballast(&mut client, BALLAST)?;
+        client.batch_execute("checkpoint").context("checkpoint")?;
+        drop(client);
         let mut last = None;
         for round in 0..rounds {
             instance.arguments = self.arguments(combination, first + round + 1);
@@ -176,7 +201,12 @@ impl Rounds<'_> {
             let (said, hash) = outcome
                 .map_err(|error| server.with_log(&error))
                 .with_context(|| format!("round {}", first + round + 1))?;
-            println!("round {:>4}/{}  {combination}: {said}", first + round + 1, self.options.rounds);
+            println!(
+                "round {:>4}/{}  {:<9}  {combination}: {said}",
+                first + round + 1,
+                self.options.rounds,
+                self.restart
+            );
             last = hash;
         }
         server.kill()?;
@@ -198,24 +228,49 @@ impl Rounds<'_> {
     ) -> Result<(String, Option<String>)> {
         let ledger = instance.directory.join("ledger.json");
         let load_ms = self.load_and_kill(instance, server, combination, is_first, &ledger)?;
-        let hash = match self.options.peer {
-            None => {
-                self.look_at_calls(instance, combination)?;
-                Some(self.replays(instance, combination)?)
+        let mut hash = self.judge_logs(instance, combination)?;
+        let mut second = String::new();
+        match self.restart {
+            Restart::Complete if self.random.random_bool(0.5) => {
+                second = format!(", {}", self.kill_during_recovery(instance)?);
             }
-            Some(_) => None,
-        };
-        let second = if self.random.random_bool(0.5) { self.kill_during_recovery(instance)? } else { "" };
+            Restart::OnDemand if self.random.random_bool(0.75) => {
+                let kill = self.kill_in_the_middle(instance, combination, &ledger)?;
+                self.middle_kills.push(kill);
+                second = format!(", {kill}");
+                hash = self.judge_logs(instance, combination)?;
+            }
+            _ => {}
+        }
         let (next, took) = instance.start_ready(RECOVERY_LIMIT)?;
         *server = next;
         self.recoveries.push(took);
+        if self.restart == Restart::OnDemand {
+            let (percent, goes_on) = Watcher::connect(instance)?.look()?;
+            second.push_str(&format!(", compared at {percent:.0} %"));
+            self.on_demand[0] += 1;
+            self.on_demand[1] += u32::from(goes_on);
+        }
         let said = tools::output_of(self.bench(instance).arg("--verify").arg(&ledger))?;
+        schema::check_ballast(&mut instance.connect()?, BALLAST)?;
+        if self.restart == Restart::OnDemand {
+            Watcher::connect(instance)?.wait_for(1.0, RECOVERY_LIMIT)?;
+        }
         let said =
             format!("{load_ms} ms of load{second}, back in {:.2} s, {}", took.as_secs_f64(), said.trim());
         Ok((said, hash))
     }
 
-    /// Returns when the clients have noticed that the server is gone; says how long they had.
+    /// What the logs say that a kill has left; the hash of their state (of Hyades only).
+    fn judge_logs(&mut self, instance: &Instance, combination: Combination) -> Result<Option<String>> {
+        if self.options.peer.is_some() {
+            return Ok(None);
+        }
+        self.look_at_calls(instance, combination)?;
+        Ok(Some(self.replays(instance, combination)?))
+    }
+
+    /// Has the clients work for a random time, and kills the server; says how long they had.
     fn load_and_kill(
         &mut self,
         instance: &Instance,
@@ -224,6 +279,31 @@ impl Rounds<'_> {
         is_first: bool,
         ledger: &Path,
     ) -> Result<u64> {
+        // Short times are as likely as long ones.
+        let fraction: f64 = self.random.random::<f64>().powi(2);
+        let load_ms = 20 + (fraction * self.options.longest_load_ms as f64) as u64;
+        // Nobody is let in before all changes of the catalog have been replayed: none are to be.
+        let takes_checkpoint = self.restart == Restart::OnDemand;
+        self.load_until(instance, server, combination, is_first, ledger, || {
+            if takes_checkpoint {
+                instance.connect()?.batch_execute("checkpoint").context("checkpoint")?;
+            }
+            std::thread::sleep(Duration::from_millis(load_ms));
+            Ok(load_ms)
+        })
+    }
+
+    /// Has the clients work until this is over, and kills the server. Returns when they have noticed that,
+    /// and written their ledger.
+    fn load_until<T>(
+        &mut self,
+        instance: &Instance,
+        server: &mut RunningServer,
+        combination: Combination,
+        is_first: bool,
+        ledger: &Path,
+        until: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
         let mut command = self.bench(instance);
         command.args(["--workers", CLIENTS, "--seconds", LOAD_SECONDS, "--ledger"]).arg(ledger);
         command.args(["--seed", &self.random.random::<u32>().to_string()]);
@@ -234,13 +314,27 @@ impl Rounds<'_> {
             command.args(["--logging", combination.logging]);
         }
         let load = Load::begin(command)?;
-        // Short times are as likely as long ones.
-        let fraction: f64 = self.random.random::<f64>().powi(2);
-        let load_ms = 20 + (fraction * self.options.longest_load_ms as f64) as u64;
-        std::thread::sleep(Duration::from_millis(load_ms));
+        let until = until()?;
         server.kill()?;
         load.finish()?;
-        Ok(load_ms)
+        Ok(until)
+    }
+
+    /// Starts the server, has the clients work while the restart goes on, and kills it when a random part of
+    /// that has been done. Their ledger goes on.
+    fn kill_in_the_middle(
+        &mut self,
+        instance: &Instance,
+        combination: Combination,
+        ledger: &Path,
+    ) -> Result<MiddleKill> {
+        let (mut server, _) = instance.start_ready(RECOVERY_LIMIT)?;
+        let mut watcher = Watcher::connect(instance)?;
+        let share = self.random.random_range(0.0..1.1);
+        let until = || watcher.wait_for(share, RECOVERY_LIMIT);
+        let (percent, went_on) = self.load_until(instance, &mut server, combination, false, ledger, until)?;
+        // The ledger counts them.
+        Ok(MiddleKill { percent, went_on, acknowledged: 0 })
     }
 
     /// Counts the rounds whose log holds calls: a harness that compares data with data proves nothing.
@@ -287,7 +381,7 @@ impl Rounds<'_> {
         let mut server = instance.start()?;
         let ready = instance.wait_ready(&mut server, limit)?;
         server.kill()?;
-        Ok(if ready.is_none() { ", killed again in recovery" } else { ", killed again" })
+        Ok(if ready.is_none() { "killed again in recovery" } else { "killed again" })
     }
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use postgres::{Client, SimpleQueryMessage};
 
 use super::ledger::{CLIENTS, Ledger, Marker};
-use super::schema;
+use super::{aside, schema};
 use crate::server::Instance;
 use crate::tools::with_deadline;
 
@@ -32,6 +32,7 @@ struct Found {
     markers: Vec<(Marker, i32)>,
     counters: [i64; CLIENTS],
     generation: i64,
+    aside: Vec<i64>,
     /// accounts, tellers, branches, history.
     sums: [i64; 4],
     /// accounts, tellers, branches.
@@ -48,7 +49,18 @@ pub(super) fn compare(instance: &Instance, ledger: &mut Ledger) -> Result<Verifi
     check_totals(&found)?;
     check_counters(&found, ledger)?;
     check_generation(found.generation, ledger)?;
+    ledger.aside.check(&found.aside)?;
     check_markers(&found.markers, ledger)
+}
+
+/// Which alteration came last, as a recovery shows it: from then on that is decided.
+pub(super) fn decide_generation(instance: &Instance, ledger: &mut Ledger) -> Result<()> {
+    let options = instance.connection_options();
+    let found = with_deadline("reading the generation", LIMIT, move || {
+        let mut client = options.connect(postgres::NoTls).context("cannot connect after recovery")?;
+        schema::generation(&mut client)
+    })?;
+    check_generation(found, ledger)
 }
 
 /// The last alteration that was acknowledged, or the one whose COMMIT was not answered.
@@ -88,6 +100,8 @@ fn read(client: &mut Client) -> Result<Found> {
         *place = read_number(client, &format!("select count(*) from {table}"))?;
     }
     found.generation = schema::check(client)?;
+    found.aside = aside::read(client)?;
+    schema::check_ballast(client, schema::BALLAST)?;
     Ok(found)
 }
 
@@ -174,7 +188,7 @@ pub(super) fn content_hash(instance: &Instance) -> Result<Vec<u64>> {
         let tables = ["pgbench_accounts", "pgbench_tellers", "pgbench_branches", "pgbench_history"];
         tables
             .iter()
-            .chain(&["crash_ledger", "crash_counter", "crash_generation"])
+            .chain(&["crash_ledger", "crash_counter", "crash_generation", "crash_aside", "crash_ballast"])
             .map(|table| hash_of_table(&mut client, table))
             .collect()
     })
