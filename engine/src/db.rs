@@ -598,7 +598,7 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         if environment.sequences.borrow().has_draws() {
             return LoggingChoice::Data(ARGUMENTS_DRAW.into());
         }
-        if self.transaction.reads_at_snapshot() {
+        if self.transaction.reads_at_snapshot() && !mutant::is_active(Mutant::CommandsAtAnyLevel) {
             return LoggingChoice::Data("it is not serializable".into());
         }
         let is_compiled_under = |version| routine.is_compiled_as(version, &**procedure);

@@ -130,6 +130,9 @@ impl Logs {
         let set = new_log_set(config, manifest, &mut incarnation, &buffers)?;
         manifests.create()?;
         set.create_places()?;
+        if mutant::is_active(Mutant::TrimmedBeforeManifest) {
+            give_back_space(config, manifest);
+        }
         if manifests.load()?.as_ref() != Some(manifest) {
             // Of a new database, its name: it must outlive a crash before its first files carry it, only so
             // can the next start tell that the remains of this one are its own. Of others, the ends that were

@@ -95,11 +95,21 @@ pub enum Mutant {
     BuilderWaitsForNobody,
     /// A table opens when its rows are loaded, whatever the logs still have to say of it.
     OpenedTooEarly,
+    /// The manifest counts before its directory is synced (pitfall 15).
+    ManifestUnsynced,
+    /// Ended logs are cut before the manifest says where they end (pitfall 17).
+    TrimmedBeforeManifest,
+    /// Calls that read at a snapshot are logged as commands (pitfall 24).
+    CommandsAtAnyLevel,
+    /// A segment takes blocks before its name is durable (pitfall 9).
+    SegmentNameUnsynced,
+    /// A checkpoint counts before the file that says what is in it is synced (pitfall 27).
+    CheckpointUnsynced,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 38] = [
+    pub const ALL: [Mutant; 46] = [
         Mutant::OwnEndInStoredLv,
         Mutant::ReserveBeforeFreeze,
         Mutant::ReleaseBeforeRaise,
@@ -132,12 +142,20 @@ impl Mutant {
         Mutant::StripesOutOfOrder,
         Mutant::EntryNotRechecked,
         Mutant::UniqueCheckSkipsWaiting,
+        Mutant::ChangingTwinForgotten,
         Mutant::DrawsUnlogged,
         Mutant::StragglersForgotten,
         Mutant::CheckpointBeforeDurable,
         Mutant::SegmentsGoTooEarly,
         Mutant::CheckpointedReplayed,
         Mutant::RemovalsUnnoted,
+        Mutant::BuilderWaitsForNobody,
+        Mutant::OpenedTooEarly,
+        Mutant::ManifestUnsynced,
+        Mutant::TrimmedBeforeManifest,
+        Mutant::CommandsAtAnyLevel,
+        Mutant::SegmentNameUnsynced,
+        Mutant::CheckpointUnsynced,
     ];
 }
 

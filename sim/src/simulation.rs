@@ -79,6 +79,8 @@ impl fmt::Display for Totals {
 enum End {
     Stop,
     PowerCut,
+    /// A log hangs, and then the power goes.
+    Blackout,
     Kill,
     Fault,
 }
@@ -218,19 +220,25 @@ impl Simulation {
     fn live(&mut self, before: End, number: u64) -> Result<End, String> {
         let engine = self.start(before)?;
         read_all(&*engine, &self.recorder).map_err(named("cannot be read"))?;
-        let end =
-            [End::Stop, End::PowerCut, End::PowerCut, End::Kill, End::Fault][self.random.random_range(0..5)];
+        const ENDS: [End; 6] =
+            [End::Stop, End::PowerCut, End::PowerCut, End::Blackout, End::Kill, End::Fault];
+        let end = ENDS[self.random.random_range(0..ENDS.len())];
         self.plan(end);
         let checkpoints = self.scenario.takes_checkpoints.then(|| Checkpoints::start(&engine, &self.disk));
-        let laggard = self.random.random_bool(0.4).then(|| {
+        let is_held_back = end != End::Blackout && self.random.random_bool(0.4);
+        let laggard = is_held_back.then(|| {
             let seed = self.random.random();
             Laggard::start(&self.disk, self.scenario.places(), seed)
         });
         let jumper = self.random.random_bool(0.3).then(|| self.start_jumper());
+        let blackout = (end == End::Blackout).then(|| self.start_blackout());
         let seed = self.random.random_range(0..1 << 40);
         let (calls, isolation) = (self.scenario.calls, self.scenario.isolation);
         workload::run(&engine, &self.recorder, TRANSACTIONS, (calls, isolation), seed);
         drop(laggard);
+        if let Some(blackout) = blackout {
+            blackout.join();
+        }
         if let Some((stop, jumper)) = jumper {
             stop.store(true, Ordering::Release);
             self.totals.count("jumps of the clock", jumper.join().unwrap_or(0));
@@ -250,7 +258,7 @@ impl Simulation {
     fn plan(&mut self, end: End) {
         let share = if self.scenario.takes_checkpoints { 4 } else { 1 };
         match end {
-            End::Stop => {}
+            End::Stop | End::Blackout => {}
             End::PowerCut | End::Kill => {
                 let within = self.random.random_range(1..150 * share);
                 self.disk.crash_at(self.disk.operations() + within);
@@ -278,6 +286,21 @@ impl Simulation {
                 self.totals.count(what, 1);
             }
         }
+    }
+
+    /// At some time one log stops; the others go on for a while.
+    fn start_blackout(&mut self) -> threads::Handle<()> {
+        let places = self.scenario.places();
+        let place = places[self.random.random_range(0..places.len())].clone();
+        let disk = self.disk.clone();
+        let until = Duration::from_micros(self.random.random_range(0..10_000));
+        let rest = Duration::from_micros(self.random.random_range(0..4000));
+        threads::spawn("blackout", move || {
+            threads::sleep(until);
+            disk.hold_writes_under(Some(&place));
+            threads::sleep(rest);
+            disk.crash_now();
+        })
     }
 
     fn start_jumper(&mut self) -> (Arc<AtomicBool>, threads::Handle<u64>) {

@@ -16,6 +16,7 @@ use super::base64_text;
 use super::part::{PartNumber, Section};
 use crate::disk::Disk;
 use crate::log::manifest::{CHECKPOINT_DIRECTORY, Checkpoint};
+use crate::mutant::{self, Mutant};
 
 /// Version of contents and parts.
 const FORMAT_VERSION: u32 = 1;
@@ -139,7 +140,9 @@ impl Contents {
             }
             let file = disk.create(&path)?;
             file.write_at(0, &bytes)?;
-            file.sync()?;
+            if !mutant::is_active(Mutant::CheckpointUnsynced) {
+                file.sync()?;
+            }
             disk.sync_directory(directory)
         };
         write().map_err(|error| what(&error))?;

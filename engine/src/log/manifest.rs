@@ -332,6 +332,9 @@ impl Manifest {
             file.sync()?;
             drop(file);
             disk.rename(&temporary, &path)?;
+            if mutant::is_active(Mutant::ManifestUnsynced) {
+                return Ok(());
+            }
             disk.sync_directory(data_directory)
         };
         write().map_err(|error| Error::io(format_args!("could not write \"{}\"", path.display()), &error))
