@@ -6,11 +6,15 @@
 //! held up:
 //!
 //! ```text
-//!   read the manifest -> copy the files of its checkpoints -> copy the segments behind them -> read the copies
-//!        ^                     (never change)                  (only grow)                         |
-//!        |                                                                                         v
-//!        +---- a file has gone: two checkpoints have come meanwhile ----      manifest: the logs end here
+//!   read the manifest -> copy the files of its checkpoints -> read the logs behind them -> copy so many blocks
+//!        ^                     (never change)                                                    |
+//!        |                                                                                       v
+//!        +---- a file has gone: two checkpoints have come meanwhile ----    manifest: the logs end here
 //! ```
+//!
+//! Whole blocks are copied, which do not change any more, so a copy is a beginning of every later one. The
+//! target may be on another disk than the database, or in an object store: it is written by
+//! `Disk::replace` alone.
 //!
 //! Each log is copied for itself, so the copies end at different times. That is as after a crash: what
 //! counts is closed under dependencies by the LSN vectors and the frozen ends (pitfall 8), and everything
@@ -36,15 +40,11 @@ mod restore;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-use std::path::Path;
-use std::sync::Arc;
-
 use hyades_types::error::Result;
 
 use self::copying::Copying;
-pub use self::place::{PointInTime, shown_time};
+pub use self::place::{Place, PointInTime, shown_time};
 pub use self::restore::{Restored, restore};
-use crate::disk::Disk;
 use crate::log::manifest::Manifest;
 
 /// How often a copy is begun anew because files have gone meanwhile.
@@ -71,15 +71,15 @@ pub struct BackupReport {
 /// # Errors
 /// No database, a target that is something else, files that are missing or damaged, whatever the disk
 /// refuses.
-pub fn back_up(disk: &Arc<dyn Disk>, source: &Path, target: &Path) -> Result<BackupReport> {
+pub fn back_up(source: Place<'_>, target: Place<'_>) -> Result<BackupReport> {
     let mut attempts = 1;
     loop {
-        let copying = Copying::begin(disk, source, target)?;
+        let copying = Copying::begin(source, target)?;
         let before = copying.database.clone();
         match copying.run() {
             Err(error)
                 if attempts < ATTEMPTS
-                    && Manifest::load(disk.as_ref(), source)?.as_ref() != Some(&before) =>
+                    && Manifest::load(source.disk.as_ref(), source.directory)?.as_ref() != Some(&before) =>
             {
                 tracing::info!(%error, "the backup begins anew: files have been given up meanwhile");
                 attempts += 1;

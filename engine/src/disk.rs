@@ -49,6 +49,22 @@ pub trait Disk: Send + Sync {
     fn open(&self, path: &Path) -> io::Result<Box<dyn File>>;
     /// Opens an existing file for reading only.
     fn open_read(&self, path: &Path) -> io::Result<Box<dyn File>>;
+    /// Replaces a file, or makes it, as a whole: who reads it finds all of the old content or all of the new,
+    /// after a crash too. Durable after [`Disk::sync_directory`]. `fill` writes the content, from its
+    /// beginning to its end. Returns how many bytes were stored.
+    fn replace(&self, path: &Path, fill: &mut dyn FnMut(&dyn File) -> io::Result<()>) -> io::Result<u64> {
+        let temporary = path.with_extension("new");
+        if self.exists(&temporary) {
+            self.remove(&temporary)?;
+        }
+        let file = self.create(&temporary)?;
+        fill(&*file)?;
+        file.sync()?;
+        let bytes = file.len()?;
+        drop(file);
+        self.rename(&temporary, path)?;
+        Ok(bytes)
+    }
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Makes creations, renames and removals in the directory durable.

@@ -5,11 +5,14 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
 
 use clap::Args;
 use hyades::verification::{VerifiedConstraints, verify_constraints};
 use hyades::{Config, Database};
-use hyades_engine::backup::{BackupReport, PointInTime, Restored, back_up, restore, shown_time};
+use hyades_engine::backup::{BackupReport, Place, PointInTime, Restored, back_up, restore, shown_time};
 use hyades_engine::disk::{Disk, RealDisk};
 use hyades_engine::inspect::Inspection;
 use hyades_engine::log::manifest::Manifest;
@@ -18,8 +21,11 @@ use hyades_engine::recovery::{check_indexes, recover, state_hash};
 use hyades_engine::storage::catalog::Catalog;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::log_command::Failure;
+use crate::logging;
+use crate::object_disk::ObjectDisk;
 use crate::serve::{Sentence, with_hint};
 
 #[derive(Args)]
@@ -27,17 +33,38 @@ pub struct BackupArguments {
     /// Data directory of the database; a server may have it open.
     #[arg(long)]
     data: PathBuf,
-    /// Directory of the backup: new, empty, or an older backup of the same database, to which what is new is
-    /// added.
-    #[arg(long)]
-    into: PathBuf,
+    /// Directory of the backup, or s3://bucket/prefix: new, empty, or an older backup of the same database,
+    /// to which what is new is added.
+    #[arg(long, value_name = "PLACE")]
+    into: String,
+    /// Go on until SIGTERM or SIGINT comes, and back up what is new this often (10s, 5min): if the machine is
+    /// lost, so is what came since.
+    #[arg(long, value_name = "TIME", value_parser = pause)]
+    every: Option<Duration>,
+}
+
+/// A time that is not zero.
+fn pause(text: &str) -> Result<Duration, String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let unit_ms = match unit {
+        "ms" => 1,
+        "s" => 1000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        _ => return Err("must be a number and ms, s, min or h".to_owned()),
+    };
+    match number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit_ms)) {
+        Some(0) | None => Err("must be more than 0".to_owned()),
+        Some(milliseconds) => Ok(Duration::from_millis(milliseconds)),
+    }
 }
 
 #[derive(Args)]
 pub struct RestoreArguments {
-    /// Directory of the backup; it is only read.
-    #[arg(long)]
-    from: PathBuf,
+    /// Directory of the backup, or s3://bucket/prefix; it is only read.
+    #[arg(long, value_name = "PLACE")]
+    from: String,
     /// Data directory of the database that is made; it must be empty or not exist.
     #[arg(long)]
     into: PathBuf,
@@ -75,9 +102,10 @@ fn transaction_place(text: &str) -> Result<TransactionPlace, &'static str> {
 
 #[derive(Args)]
 pub struct CheckArguments {
-    /// Data directory of a database that no server has open, or a backup; it is only read.
-    #[arg(long)]
-    data: PathBuf,
+    /// Data directory of a database that no server has open, or a backup, also as s3://bucket/prefix; it is
+    /// only read.
+    #[arg(long, value_name = "PLACE")]
+    data: String,
     /// Threads that load and replay; 0 means one for each core.
     #[arg(long, default_value_t = 0)]
     recovery_workers: usize,
@@ -102,8 +130,41 @@ fn said(outcome: Result<(), Failure>) -> Result<(), Sentence> {
     })
 }
 
-fn real_disk() -> Arc<dyn Disk> {
-    Arc::new(RealDisk)
+/// Where a backup is: a directory, and the disk that it is on.
+struct Spot {
+    disk: Arc<dyn Disk>,
+    directory: PathBuf,
+}
+
+impl Spot {
+    /// A directory of the operating system.
+    fn of_files(directory: &Path) -> Spot {
+        Spot { disk: Arc::new(RealDisk), directory: directory.to_owned() }
+    }
+
+    /// A directory, `file:///directory` or `s3://bucket/prefix`.
+    fn open(place: &str) -> Result<Spot, Sentence> {
+        if place.starts_with("s3://") {
+            let disk = ObjectDisk::open(place)?;
+            let directory = disk.root().to_owned();
+            return Ok(Spot { disk: Arc::new(disk), directory });
+        }
+        match place.split_once("://") {
+            // It was not meant as a directory.
+            None if place.starts_with("s3:") => Err(Spot::unknown(place)),
+            None => Ok(Spot::of_files(Path::new(place))),
+            Some(("file", path)) if path.starts_with('/') => Ok(Spot::of_files(Path::new(path))),
+            Some(_) => Err(Spot::unknown(place)),
+        }
+    }
+
+    fn unknown(place: &str) -> Sentence {
+        format!("\"{place}\" must be a directory, file:///directory or s3://bucket/prefix")
+    }
+
+    fn place(&self) -> Place<'_> {
+        Place::new(&self.disk, &self.directory)
+    }
 }
 
 /// Runs `hyades backup`; what it prints goes to standard output.
@@ -111,9 +172,84 @@ fn real_disk() -> Arc<dyn Disk> {
 /// # Errors
 /// A sentence for the user.
 pub fn run_backup(arguments: &BackupArguments) -> Result<(), Sentence> {
-    let BackupArguments { data, into } = arguments;
-    let report = back_up(&real_disk(), data, into).map_err(|error| error.to_string())?;
-    said(tell_backup(&report, into, &mut io::stdout().lock()))
+    let BackupArguments { data, into, every } = arguments;
+    let (data, into) = (Spot::of_files(data), Spot::open(into)?);
+    let stop = every.map(|every| Ok::<_, Sentence>((every, StopSignal::listen()?))).transpose()?;
+    let round = || back_up(data.place(), into.place()).map_err(|error| error.to_string());
+    let tell = |report: &BackupReport| said(tell_backup(report, &into.directory, &mut io::stdout().lock()));
+    tell(&round()?)?;
+    let Some((every, stop)) = stop else { return Ok(()) };
+    let mut failure = String::new();
+    while !stop.came_within(every) {
+        match round() {
+            Ok(report) => {
+                failure.clear();
+                if report.copied_files > 0 {
+                    tell(&report)?;
+                }
+            }
+            // The next one may succeed; what is there stays. The same is not said again and again.
+            Err(error) if error != failure => {
+                logging::complain(&format!("the backup failed, and is tried again: {error}"));
+                failure = error;
+            }
+            Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// SIGTERM or SIGINT. The first lets the round that is under way end, the second one ends the process.
+struct StopSignal {
+    came: Receiver<()>,
+    /// Nothing is under way.
+    is_pause: Arc<AtomicBool>,
+}
+
+impl StopSignal {
+    fn listen() -> Result<StopSignal, Sentence> {
+        let failed = |error: io::Error| format!("could not listen for signals: {error}");
+        let (sender, came) = channel();
+        let is_pause = Arc::new(AtomicBool::new(false));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        let (mut terminate, mut interrupt) = {
+            let _entered = runtime.enter();
+            (
+                signal(SignalKind::terminate()).map_err(failed)?,
+                signal(SignalKind::interrupt()).map_err(failed)?,
+            )
+        };
+        let mut next = move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
+            });
+        };
+        let is_paused = Arc::clone(&is_pause);
+        let wait = move || {
+            next();
+            if !is_paused.load(Ordering::Acquire) {
+                logging::complain("this round is finished first; another signal ends it at once");
+            }
+            // Who does not listen any more has ended.
+            let _ = sender.send(());
+            next();
+            // What was being copied does not count, and harms nobody.
+            std::process::exit(1);
+        };
+        std::thread::Builder::new().name("hyades-signals".to_owned()).spawn(wait).map_err(failed)?;
+        Ok(StopSignal { came, is_pause })
+    }
+
+    /// Waits so long for it.
+    fn came_within(&self, pause: Duration) -> bool {
+        self.is_pause.store(true, Ordering::Release);
+        let came = self.came.recv_timeout(pause);
+        self.is_pause.store(false, Ordering::Release);
+        came != Err(RecvTimeoutError::Timeout)
+    }
 }
 
 fn tell_backup(report: &BackupReport, into: &Path, out: &mut dyn Write) -> Result<(), Failure> {
@@ -143,7 +279,9 @@ fn tell_backup(report: &BackupReport, into: &Path, out: &mut dyn Write) -> Resul
 /// A sentence for the user.
 pub fn run_restore(arguments: &RestoreArguments) -> Result<(), Sentence> {
     let RestoreArguments { from, into, .. } = arguments;
-    let restored = restore(&real_disk(), from, into, arguments.point()).map_err(|error| error.to_string())?;
+    let (from, target) = (Spot::open(from)?, Spot::of_files(into));
+    let restored =
+        restore(from.place(), target.place(), arguments.point()).map_err(|error| error.to_string())?;
     said(tell_restored(&restored, into, &mut io::stdout().lock()))
 }
 
@@ -173,14 +311,16 @@ pub fn run_check(arguments: &CheckArguments) -> Result<(), Sentence> {
 }
 
 fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let data = &arguments.data;
-    let is_backup = Manifest::read(&RealDisk, data)?.is_some_and(|manifest| manifest.backup.is_some());
+    let Spot { disk, directory } = Spot::open(&arguments.data)?;
+    let data = directory.as_path();
+    let is_backup = Manifest::read(disk.as_ref(), data)?.is_some_and(|manifest| manifest.backup.is_some());
     if !is_backup && Inspection::open(data)?.is_in_use() == Some(true) {
         let message =
             "a server has this directory open: check a backup of it, which hyades backup makes meanwhile";
         return Err(Failure::Sentence(message.to_owned()));
     }
     let mut config = Config::new(data);
+    config.disk = disk;
     config.recovery_workers = arguments.recovery_workers;
     config.reads_backups = true;
     let catalog = Arc::new(Catalog::new());

@@ -3,8 +3,8 @@
 //! Reading order: [`codec`] (bytes), [`scram`], [`users`] and [`tls`] (who gets in), [`registry`] (who is
 //! connected), [`connection`] (one client's conversation), [`serve`] (the whole life of a server process).
 //! Beside it: [`log_command`] (looking at logs), [`recover_command`] (making a new database of them),
-//! [`backup_command`] (backups, points in time, checks), [`http`] and [`top_command`] (what an operator
-//! looks at).
+//! [`backup_command`] (backups, points in time, checks) with [`object_disk`] (in object stores), [`http`] and
+//! [`top_command`] (what an operator looks at).
 
 pub mod backup_command;
 pub mod codec;
@@ -13,6 +13,7 @@ pub mod hang_up;
 pub mod http;
 pub mod log_command;
 pub mod logging;
+pub mod object_disk;
 pub mod recover_command;
 pub mod registry;
 pub mod scram;

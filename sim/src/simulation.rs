@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hyades_engine::backup::{PointInTime, back_up, restore};
+use hyades_engine::backup::{Place as BackupPlace, PointInTime, back_up, restore};
 use hyades_engine::config::{Config, RecoveryMode};
 use hyades_engine::db::{Engine, Isolation, open};
 use hyades_engine::disk::Disk;
@@ -390,9 +390,9 @@ impl Simulation {
         }
         let shared: Arc<dyn Disk> = Arc::new(self.disk.clone());
         let target = format!("/restored-{number}");
-        back_up(&shared, Path::new(DATA), Path::new("/backup")).map_err(named("no backup"))?;
-        restore(&shared, Path::new("/backup"), Path::new(&target), PointInTime::End)
-            .map_err(named("no restore"))?;
+        let place = |directory| BackupPlace::new(&shared, Path::new(directory));
+        back_up(place(DATA), place("/backup")).map_err(named("no backup"))?;
+        restore(place("/backup"), place(&target), PointInTime::End).map_err(named("no restore"))?;
         let disk = self.disk.clone();
         let original = self.recovered(&disk, |_| {})?;
         let restored = self.recovered(&disk, |config| config.data_directory = target.into())?;

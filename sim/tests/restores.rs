@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hyades_engine::backup::{PointInTime, Restored, back_up, restore};
+use hyades_engine::backup::{Place, PointInTime, Restored, back_up, restore};
 use hyades_engine::config::Config;
 use hyades_engine::db::{Engine, open};
 use hyades_engine::disk::Disk;
@@ -33,7 +33,8 @@ fn shared(disk: &SimulatedDisk) -> Arc<dyn Disk> {
 }
 
 fn backed_up(disk: &SimulatedDisk) {
-    back_up(&shared(disk), Path::new(DATA), Path::new(BACKUP)).expect("backed up");
+    back_up(Place::new(&shared(disk), Path::new(DATA)), Place::new(&shared(disk), Path::new(BACKUP)))
+        .expect("backed up");
 }
 
 fn take_checkpoint(engine: &dyn Engine) {
@@ -43,7 +44,7 @@ fn take_checkpoint(engine: &dyn Engine) {
 }
 
 fn restored(disk: &SimulatedDisk, into: &str, point: PointInTime) -> hyades_types::Result<Restored> {
-    restore(&shared(disk), Path::new(BACKUP), Path::new(into), point)
+    restore(Place::new(&shared(disk), Path::new(BACKUP)), Place::new(&shared(disk), Path::new(into)), point)
 }
 
 fn config(disk: &SimulatedDisk, scenario: Scenario, into: &str) -> Config {
@@ -278,7 +279,10 @@ fn a_restore_to_a_phase_has_what_its_checkpoint_holds() {
 /// Whether a restored database goes on as any other: works, takes checkpoints, is backed up and starts again.
 fn goes_on(disk: &SimulatedDisk, scenario: Scenario, into: &str, backup: &str) {
     let engine = open(config(disk, scenario, into), test_compiler()).expect("opens");
-    let back_up = || back_up(&shared(disk), Path::new(into), Path::new(backup)).expect("backed up");
+    let back_up = || {
+        back_up(Place::new(&shared(disk), Path::new(into)), Place::new(&shared(disk), Path::new(backup)))
+            .expect("backed up")
+    };
     back_up();
     let script = script(60);
     let mut life = Life::begin_with(&*engine, 1, scenario.calls).expect("begins");
@@ -308,7 +312,10 @@ fn phases_that_end_among_transactions_are_closed_under_dependencies() {
             move || {
                 while !stop.load(Ordering::Acquire) {
                     // Here checkpoints come faster than any copy.
-                    drop(back_up(&shared(&disk), Path::new(DATA), Path::new(BACKUP)));
+                    drop(back_up(
+                        Place::new(&shared(&disk), Path::new(DATA)),
+                        Place::new(&shared(&disk), Path::new(BACKUP)),
+                    ));
                 }
             }
         });

@@ -1,6 +1,6 @@
 //! Every developer command of Hyades: `cargo xtask
 //! ci|tidy|test|crash|hostile|bench|cost|fuzz|loom|procedures|promises|agree|clients|
-//! regression|dump|backslash|sim|soak`.
+//! regression|dump|backslash|sim|soak|objects`.
 //!
 //! Why here: a Rust program needs no shell dialect, is tested like the rest, and works from any directory of
 //! the checkout. One module per command; what several of them need stands in `tools` (processes, paths,
@@ -21,6 +21,7 @@ mod dump;
 mod fuzz;
 mod hostile;
 mod loom;
+mod objects;
 mod pgbench;
 mod procedures;
 mod promises;
@@ -81,6 +82,8 @@ enum Command {
     Sim(sim::Options),
     /// Runs full TPC-C for an hour, kills the server each minute, and looks at what has grown.
     Soak(soak::Options),
+    /// Backs a running server up into a server that speaks S3, and restores from there.
+    Objects(objects::Options),
     /// Checks small concurrent kernels under every interleaving.
     Loom(loom::Options),
     /// Times single durable writes of one sector (used by bench, which runs it in the chosen scheduling
@@ -108,6 +111,7 @@ fn main() -> ExitCode {
         Command::Regression(options) => regression::run(&options),
         Command::Sim(options) => sim::run(&options),
         Command::Soak(options) => soak::run(&options),
+        Command::Objects(options) => objects::run(&options),
         Command::Loom(options) => loom::run(&options),
         Command::SyncProbe(options) => bench::sync_probe::run(&options),
     };

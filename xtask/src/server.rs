@@ -301,7 +301,7 @@ pub(crate) fn with_prefix(prefix: &[String], command: &Command) -> Command {
 
 /// A port that is free now, outside the range from which the system takes the ports of clients: a client that
 /// connects to a port of that range while nobody listens there may end up connected to itself.
-fn free_port() -> Result<u16> {
+pub(crate) fn free_port() -> Result<u16> {
     let first = 15_000 + u16::try_from(std::process::id() % 12_000)?;
     (first..first + 4_000)
         .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())

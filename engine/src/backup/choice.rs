@@ -13,15 +13,11 @@
 //!
 //! Choosing only reads.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::files::{LogExtent, extent, moved};
-use super::place::{PointInTime, shown_time};
+use super::place::{Place, PointInTime, shown_time};
 use crate::checkpoint::contents::{self, Contents};
-use crate::disk::Disk;
 use crate::log::manifest::{Checkpoint, Incarnation, Manifest};
 use crate::log::record::RecordBody;
 use crate::log::set::{Chunk, LogSource};
@@ -41,8 +37,7 @@ pub(super) struct Choice {
 
 /// A backup to choose from.
 pub(super) struct Chooser<'c> {
-    pub(super) disk: &'c Arc<dyn Disk>,
-    pub(super) source: &'c Path,
+    pub(super) source: Place<'c>,
     pub(super) backup: &'c Manifest,
 }
 
@@ -102,7 +97,7 @@ impl Chooser<'_> {
     }
 
     fn extents(&self, incarnation: &Incarnation, until_us: u64) -> Result<Vec<LogExtent>> {
-        let one = |log| extent(self.disk, self.source, self.backup, incarnation, log, until_us);
+        let one = |log| extent(self.source, self.backup, incarnation, log, until_us);
         (0..incarnation.logs).map(one).collect()
     }
 
@@ -133,19 +128,19 @@ impl Chooser<'_> {
     }
 
     fn contents(&self, checkpoint: &Checkpoint) -> Result<Contents> {
-        Contents::load(self.disk.as_ref(), &contents::directory(self.source), checkpoint)
+        Contents::load(self.source.disk.as_ref(), &contents::directory(self.source.directory), checkpoint)
     }
 
     /// Whether the parts of a checkpoint are there, so that a copy that lacks one is not begun.
     fn check_parts(&self, checkpoint: &Checkpoint, contents: &Contents) -> Result<()> {
-        let directory = contents::directory(self.source);
+        let directory = contents::directory(self.source.directory);
         for file in &contents.files {
             let path = file.number.path(&directory);
-            let bytes = self.disk.open_read(&path).and_then(|part| part.len());
+            let bytes = self.source.disk.open_read(&path).and_then(|part| part.len());
             if bytes.is_ok_and(|bytes| bytes == file.bytes) {
                 continue;
             }
-            let what = if self.disk.exists(&path) { "is not as long as it was" } else { "is missing" };
+            let what = if self.source.disk.exists(&path) { "is not as long as it was" } else { "is missing" };
             let (number, path) = (checkpoint.number, path.display());
             return Err(Error::corrupt(format!("checkpoint {number} is damaged: \"{path}\" {what}")));
         }
@@ -173,10 +168,15 @@ impl Chooser<'_> {
         let positions = checkpoint.raised.clone();
         let mut first_segments = Vec::new();
         for (log, position) in positions.iter().enumerate() {
-            let files = self.backup.log_files(self.source, incarnation, log);
+            let files = self.backup.log_files(self.source.directory, incarnation, log);
             for (directory, first) in files.directories.iter().zip(&files.first_segments) {
-                let segment =
-                    segment_with(self.disk.as_ref(), directory, &files.identity, *first, Lsn(*position))?;
+                let segment = segment_with(
+                    self.source.disk.as_ref(),
+                    directory,
+                    &files.identity,
+                    *first,
+                    Lsn(*position),
+                )?;
                 first_segments.push(segment);
             }
         }
@@ -223,8 +223,8 @@ impl Chooser<'_> {
         if place.end <= incarnation.start(place.log) {
             return Err(unusable(format!("the backup begins behind transaction {place}")));
         }
-        let files = self.backup.log_files(self.source, incarnation, place.log);
-        let mut reader = LogReader::open(self.disk, &files)?;
+        let files = self.backup.log_files(self.source.directory, incarnation, place.log);
+        let mut reader = LogReader::open(self.source.disk, &files)?;
         let mut order = replay_order(&incarnation.protocol, incarnation.logs)?;
         let mut has_block = reader.has_read() || reader.next_block()?;
         while has_block {

@@ -1,14 +1,10 @@
 //! Copying a database, running or not, into a backup.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::BackupReport;
-use super::files::{Files, moved};
-use super::place::refused;
-use crate::disk::Disk;
+use super::files::{Files, moved, news};
+use super::place::{Place, refused};
 use crate::log::manifest::{BackupNote, Checkpoint, Incarnation, Manifest, lock_data_directory};
 use crate::log::store::segment_with;
 use crate::lsn::{Lsn, LsnVector};
@@ -24,14 +20,15 @@ pub(super) struct Copying<'c> {
 }
 
 impl<'c> Copying<'c> {
-    pub(super) fn begin(disk: &'c Arc<dyn Disk>, source: &'c Path, target: &'c Path) -> Result<Copying<'c>> {
-        let Some(database) = Manifest::load(disk.as_ref(), source)? else {
-            let message = format!("there is no Hyades database in directory \"{}\"", source.display());
+    pub(super) fn begin(source: Place<'c>, target: Place<'c>) -> Result<Copying<'c>> {
+        let Some(database) = Manifest::load(source.disk.as_ref(), source.directory)? else {
+            let directory = source.directory.display();
+            let message = format!("there is no Hyades database in directory \"{directory}\"");
             return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
         };
-        let lock = lock_data_directory(disk, target)?;
-        let before = Manifest::read(disk.as_ref(), target)?;
-        let name = target.display();
+        let lock = lock_data_directory(target.disk, target.directory)?;
+        let before = Manifest::read(target.disk.as_ref(), target.directory)?;
+        let name = target.directory.display();
         match &before {
             Some(before) if before.backup.is_none() => {
                 return Err(refused(format!("directory \"{name}\" holds a database, and not a backup")));
@@ -47,7 +44,7 @@ impl<'c> Copying<'c> {
             }
             _ => {}
         }
-        Ok(Copying { files: Files::new(disk, source, target), database, before, _lock: lock })
+        Ok(Copying { files: Files::new(source, target), database, before, _lock: lock })
     }
 
     pub(super) fn run(mut self) -> Result<BackupReport> {
@@ -57,24 +54,25 @@ impl<'c> Copying<'c> {
             // A first one that is cut short can be begun again.
             let mut nothing = backup.clone();
             nothing.backup = Some(BackupNote { unfinished: None });
-            nothing.store(self.files.disk.as_ref(), self.files.target)?;
+            self.store(&nothing)?;
         }
         let last = self.database.last_checkpoint().cloned();
         if let Some(checkpoint) = &last {
-            self.files.copy_checkpoint(checkpoint)?;
             report.checkpoint = Some(checkpoint.number);
+            if !backup.checkpoints.contains(checkpoint) {
+                // What lies where no manifest was may be somebody else's.
+                self.files.copy_checkpoint(checkpoint, self.before.is_some())?;
+            }
         }
         let to_copy = self.to_copy(&backup);
         let kept = backup.incarnations.clone();
         for incarnation in &to_copy {
-            let copied = self.copy_incarnation(incarnation, &backup, last.as_ref())?;
+            let (copied, time_us) = self.copy_incarnation(incarnation, &backup, last.as_ref())?;
+            report.to_us = report.to_us.max(time_us);
             backup.incarnations.retain(|known| known.number != copied.number);
             backup.incarnations.push(copied);
         }
         self.check_continuity(&to_copy, &kept, &backup)?;
-        for incarnation in &to_copy {
-            report.to_us = report.to_us.max(self.find_end(&mut backup, incarnation)?);
-        }
         if let Some(checkpoint) = &last {
             check_is_whole(checkpoint, &backup)?;
         }
@@ -87,7 +85,9 @@ impl<'c> Copying<'c> {
         let unfinished = to_copy.iter().find(|incarnation| incarnation.end.is_none());
         backup.backup = Some(BackupNote { unfinished: unfinished.map(|incarnation| incarnation.number) });
         backup.finish();
-        backup.store(self.files.disk.as_ref(), self.files.target)?;
+        if self.before.as_ref() != Some(&backup) {
+            self.store(&backup)?;
+        }
         report.copied_files = self.files.copied_files;
         report.copied_bytes = self.files.copied_bytes;
         report.known_files = self.files.known_files;
@@ -134,7 +134,7 @@ impl<'c> Copying<'c> {
         kept: &[Incarnation],
         backup: &Manifest,
     ) -> Result<()> {
-        let now = Manifest::load(self.files.disk.as_ref(), self.files.source)?;
+        let now = Manifest::load(self.files.source.disk.as_ref(), self.files.source.directory)?;
         let incarnations = now.as_ref().map(|now| now.incarnations.as_slice()).unwrap_or_default();
         let was_there = |one: &Incarnation| {
             let now = incarnations.iter().find(|now| now.number == one.number);
@@ -155,13 +155,14 @@ impl<'c> Copying<'c> {
         }
     }
 
-    /// Copies the logs of an incarnation; returns it as the backup knows it, without its end.
+    /// Copies what is new of the logs of an incarnation; returns it as the backup knows it, and when the last
+    /// of it was written. It ends where the database says, or where the copies do.
     fn copy_incarnation(
         &mut self,
         incarnation: &Incarnation,
         backup: &Manifest,
         checkpoint: Option<&Checkpoint>,
-    ) -> Result<Incarnation> {
+    ) -> Result<(Incarnation, u64)> {
         let known = backup.incarnations.iter().find(|known| known.number == incarnation.number);
         let mut copied = moved(incarnation);
         if let Some(known) = known {
@@ -173,67 +174,52 @@ impl<'c> Copying<'c> {
             copied.starts.clone_from(&checkpoint.from);
             copied.first_segments.clear();
             for (log, from) in checkpoint.from.iter().enumerate() {
-                let firsts = self.segments_with(self.files.source, incarnation, log, Lsn(*from))?;
-                copied.first_segments.extend(firsts);
+                copied.first_segments.extend(self.segments_with(incarnation, log, Lsn(*from))?);
             }
         }
-        for log in 0..incarnation.logs {
-            let stripes = log * incarnation.stripes..(log + 1) * incarnation.stripes;
-            // What the manifest of the database does not name is gone, and in the backup.
-            let first: Vec<u64> = copied.first_segments[stripes.clone()]
-                .iter()
-                .zip(&incarnation.first_segments[stripes])
-                .map(|(ours, theirs)| *ours.max(theirs))
-                .collect();
-            let complete = match known.and_then(Incarnation::frozen_end) {
-                None => vec![0; incarnation.stripes],
-                Some(end) => self.segments_with(self.files.target, &copied, log, end.get(log))?,
-            };
-            self.files.copy_log(incarnation, log, &first, &complete)?;
-        }
-        copied.end = None;
-        Ok(copied)
-    }
-
-    /// The segment of each stripe of a log that this position lies in, or an earlier one.
-    fn segments_with(
-        &self,
-        directory: &Path,
-        incarnation: &Incarnation,
-        log: usize,
-        position: Lsn,
-    ) -> Result<Vec<u64>> {
-        let files = self.database.log_files(directory, incarnation, log);
-        let directories = files.directories.iter().zip(&files.first_segments);
-        directories
-            .map(|(directory, first)| {
-                segment_with(self.files.disk.as_ref(), directory, &files.identity, *first, position)
-            })
-            .collect()
-    }
-
-    /// Freezes the end of a copied incarnation: the database's own if it has ended, else that of the copies.
-    /// Returns when the last of it was written.
-    fn find_end(&self, backup: &mut Manifest, incarnation: &Incarnation) -> Result<u64> {
-        let number = incarnation.number;
-        let Some(place) = backup.incarnations.iter().position(|one| one.number == number) else {
-            return Ok(0);
-        };
+        let known_end = known.and_then(Incarnation::frozen_end);
         let (mut end, mut time_us) = (LsnVector::zero(incarnation.logs), 0);
         for log in 0..incarnation.logs {
-            let extent = self.files.extent(backup, &backup.incarnations[place], log, u64::MAX)?;
-            end.raise_entry(log, extent.end);
-            time_us = time_us.max(extent.time_us);
+            let from = known_end.as_ref().map_or(copied.start(log), |end| end.get(log));
+            let files = self.database.log_files(self.files.source.directory, incarnation, log);
+            let news = news(self.files.source.disk, &files, from)?;
+            let first = self.segments_with(incarnation, log, from)?;
+            self.files.count_known(incarnation, log, &first)?;
+            // All that stands behind the last whole record is the beginning of one.
+            if known_end.is_none() || news.end > from {
+                self.files.copy_log(incarnation, log, &first, Some(&news.until))?;
+            } else {
+                self.files.known_files += first.len();
+            }
+            end.raise_entry(log, news.end);
+            time_us = time_us.max(news.time_us);
         }
         let frozen = incarnation.frozen_end();
         if let Some(frozen) = &frozen
             && !frozen.is_covered_by(end.entries())
         {
+            let number = incarnation.number;
             let message = format!("the logs of incarnation {number} are shorter than its manifest says");
             return Err(Error::corrupt(message));
         }
-        backup.incarnations[place].freeze(&frozen.unwrap_or(end));
-        Ok(time_us)
+        copied.freeze(&frozen.unwrap_or(end));
+        Ok((copied, time_us))
+    }
+
+    /// The segment of each stripe of a log that this position lies in, or an earlier one.
+    fn segments_with(&self, incarnation: &Incarnation, log: usize, position: Lsn) -> Result<Vec<u64>> {
+        let Place { disk, directory } = self.files.source;
+        let files = self.database.log_files(directory, incarnation, log);
+        let directories = files.directories.iter().zip(&files.first_segments);
+        directories
+            .map(|(directory, first)| {
+                segment_with(disk.as_ref(), directory, &files.identity, *first, position)
+            })
+            .collect()
+    }
+
+    fn store(&self, manifest: &Manifest) -> Result<()> {
+        manifest.store(self.files.target.disk.as_ref(), self.files.target.directory)
     }
 }
 

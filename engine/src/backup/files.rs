@@ -6,32 +6,36 @@ use std::sync::Arc;
 
 use hyades_types::error::{Error, Result};
 
+use super::place::Place;
 use crate::checkpoint::contents::{self, Contents};
-use crate::disk::{Disk, SECTOR_BYTES, restrict};
+use crate::disk::{Disk, restrict};
 use crate::log::manifest::{CHECKPOINT_DIRECTORY, Checkpoint, DEFAULT_LOG_DIRECTORY, Incarnation, Manifest};
-use crate::log::store::{LogReader, parse_segment_name, segment_path};
+use crate::log::set::LogSource;
+use crate::log::store::{LogFiles, LogReader, segment_path, segments_from};
 use crate::lsn::Lsn;
 
 /// Bytes that are copied at once.
 const COPY_BYTES: u64 = 1 << 20;
+/// How often a log is read until it makes sense.
+const READ_ATTEMPTS: usize = 5;
 
 /// From where to where, and what it took.
 pub(super) struct Files<'f> {
-    pub(super) disk: &'f Arc<dyn Disk>,
-    pub(super) source: &'f Path,
-    pub(super) target: &'f Path,
+    pub(super) source: Place<'f>,
+    pub(super) target: Place<'f>,
     pub(super) copied_files: usize,
     pub(super) copied_bytes: u64,
     pub(super) known_files: usize,
 }
 
-/// What a copy of a file may lack.
+/// What of a file is copied.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// Nothing.
+enum Extent {
     Whole,
-    /// Zeroes at its end: a segment, whose blocks are no longer than a piece.
-    Segment,
+    /// Not the zeroes at its end: a segment, whose blocks are no longer than a piece.
+    Content,
+    /// Its first bytes.
+    First(u64),
 }
 
 /// What one log of an incarnation has, in blocks up to some time.
@@ -46,161 +50,149 @@ pub(super) struct LogExtent {
 }
 
 impl<'f> Files<'f> {
-    pub(super) fn new(disk: &'f Arc<dyn Disk>, source: &'f Path, target: &'f Path) -> Files<'f> {
-        Files { disk, source, target, copied_files: 0, copied_bytes: 0, known_files: 0 }
+    pub(super) fn new(source: Place<'f>, target: Place<'f>) -> Files<'f> {
+        Files { source, target, copied_files: 0, copied_bytes: 0, known_files: 0 }
     }
 
     /// Makes a directory of the target, durably.
-    pub(super) fn create_directory(&self, path: &Path) -> Result<()> {
-        if self.disk.exists(path) {
+    fn create_directory(&self, path: &Path) -> Result<()> {
+        let disk = self.target.disk.as_ref();
+        if disk.exists(path) {
             return Ok(());
         }
         let create = || {
-            self.disk.create_directory(path)?;
+            disk.create_directory(path)?;
             path.parent()
-                .filter(|parent| self.disk.exists(parent))
-                .map_or(Ok(()), |parent| self.disk.sync_directory(parent))
+                .filter(|parent| disk.exists(parent))
+                .map_or(Ok(()), |parent| disk.sync_directory(parent))
         };
         create().map_err(|error| {
             Error::io(format_args!("could not create directory \"{}\"", path.display()), &error)
         })?;
-        restrict(self.disk.as_ref(), path)
+        restrict(disk, path)
     }
 
-    /// Copies a file; not if it `may_be_known` and the target has one as long.
-    fn copy(&mut self, from: &Path, to: &Path, kind: Kind, may_be_known: bool) -> Result<()> {
+    /// Copies a file; not if it `may_be_known` and the target has one as long. A copy that is cut short
+    /// leaves what was there.
+    fn copy(&mut self, from: &Path, to: &Path, extent: Extent, may_be_known: bool) -> Result<()> {
         let failed = |error: &io::Error| {
             Error::io(format!("could not copy \"{}\" to \"{}\"", from.display(), to.display()), error)
         };
-        let source = self.disk.open_read(from).map_err(|error| failed(&error))?;
-        let length = source.len().map_err(|error| failed(&error))?;
-        let known = self.disk.open_read(to).and_then(|file| file.len());
-        if may_be_known && known.is_ok_and(|known| known == length) {
+        let source = self.source.disk.open_read(from).map_err(|error| failed(&error))?;
+        let mut length = source.len().map_err(|error| failed(&error))?;
+        if let Extent::First(bytes) = extent {
+            length = length.min(bytes);
+        }
+        let known = || self.target.disk.open_read(to).and_then(|file| file.len());
+        if may_be_known && known().is_ok_and(|known| known == length) {
             self.known_files += 1;
             return Ok(());
         }
-        let mut written = 0;
-        let mut copy = || -> io::Result<()> {
-            // A backup that is cut short leaves what was there.
-            let copy = to.with_extension("copying");
-            if self.disk.exists(&copy) {
-                self.disk.remove(&copy)?;
-            }
-            let target = self.disk.create(&copy)?;
+        let stored = self.target.disk.replace(to, &mut |target| {
             let mut buffer = vec![0; COPY_BYTES.min(length.max(1)) as usize];
             let (mut done, mut had_content) = (0, true);
             while done < length {
-                let read = source.read_at(done, &mut buffer)?;
+                let wanted = COPY_BYTES.min(length - done) as usize;
+                let read = source.read_at(done, &mut buffer[..wanted])?;
                 if read == 0 {
                     break;
                 }
                 // Prepared space behind the last block of a log stays away; a block may reach into the next
                 // piece with zeroes.
                 let has_content = buffer[..read].iter().any(|byte| *byte != 0);
-                if has_content || had_content || kind == Kind::Whole {
+                if has_content || had_content || extent != Extent::Content {
                     target.write_at(done, &buffer[..read])?;
-                    written += read as u64;
                 }
                 had_content = has_content;
                 done += read as u64;
             }
-            target.sync()?;
-            self.disk.rename(&copy, to)
-        };
-        copy().map_err(|error| failed(&error))?;
-        self.copied_files += 1;
-        self.copied_bytes += written;
+            Ok(())
+        });
+        match stored.map_err(|error| failed(&error))? {
+            // A store that puts only what is new had all of it.
+            0 if length > 0 => self.known_files += 1,
+            bytes => {
+                self.copied_bytes += bytes;
+                self.copied_files += 1;
+            }
+        }
         Ok(())
     }
 
     fn sync(&self, directory: &Path) -> Result<()> {
-        self.disk.sync_directory(directory).map_err(|error| {
+        self.target.disk.sync_directory(directory).map_err(|error| {
             Error::io(format_args!("could not sync directory \"{}\"", directory.display()), &error)
         })
     }
 
-    /// Copies what a checkpoint is made of; returns what is in it.
-    pub(super) fn copy_checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<Contents> {
-        let (from, to) = (contents::directory(self.source), self.target.join(CHECKPOINT_DIRECTORY));
-        let read = Contents::load(self.disk.as_ref(), &from, checkpoint)?;
+    /// Copies what a checkpoint is made of. `may_be_known`: what the target has of it is of this database.
+    pub(super) fn copy_checkpoint(&mut self, checkpoint: &Checkpoint, may_be_known: bool) -> Result<()> {
+        let from = contents::directory(self.source.directory);
+        let to = self.target.directory.join(CHECKPOINT_DIRECTORY);
+        let read = Contents::load(self.source.disk.as_ref(), &from, checkpoint)?;
         self.create_directory(&to)?;
         for file in &read.files {
-            self.copy(&file.number.path(&from), &file.number.path(&to), Kind::Whole, true)?;
+            self.copy(&file.number.path(&from), &file.number.path(&to), Extent::Whole, may_be_known)?;
         }
         let (from_contents, to_contents) = (
             contents::contents_path(&from, checkpoint.number),
             contents::contents_path(&to, checkpoint.number),
         );
-        self.copy(&from_contents, &to_contents, Kind::Whole, true)?;
-        self.sync(&to)?;
-        Ok(read)
+        self.copy(&from_contents, &to_contents, Extent::Whole, may_be_known)?;
+        self.sync(&to)
     }
 
-    /// Where the target keeps a stripe of a log.
-    pub(super) fn stripe(&self, incarnation: &Incarnation, log: usize, stripe: usize) -> PathBuf {
-        moved(incarnation).stripe_directory(self.target, log, stripe)
-    }
-
-    /// Copies the segments of one log, from these on of each of its stripes; those before `complete` do not
-    /// change any more, and may be there.
+    /// Copies the segments of one log, from these on of each of its stripes; up to these places in them, or
+    /// all that is there.
     pub(super) fn copy_log(
         &mut self,
         incarnation: &Incarnation,
         log: usize,
         first: &[u64],
-        complete: &[u64],
+        until: Option<&[(u64, u64)]>,
     ) -> Result<()> {
         for stripe in 0..incarnation.stripes {
-            let from = incarnation.stripe_directory(self.source, log, stripe);
-            let to = self.stripe(incarnation, log, stripe);
-            self.create_directory(&self.target.join(DEFAULT_LOG_DIRECTORY))?;
+            let from = incarnation.stripe_directory(self.source.directory, log, stripe);
+            let to = moved(incarnation).stripe_directory(self.target.directory, log, stripe);
+            self.create_directory(&self.target.directory.join(DEFAULT_LOG_DIRECTORY))?;
             self.create_directory(&to)?;
-            let names = self.disk.list(&from).map_err(|error| {
-                Error::io(format_args!("could not read log directory \"{}\"", from.display()), &error)
-            })?;
-            let ours = names.iter().filter_map(|name| parse_segment_name(name));
-            let wanted =
-                ours.filter(|(number, sequence)| *number == incarnation.number && *sequence >= first[stripe]);
-            let mut sequences: Vec<u64> = wanted.map(|(_, sequence)| sequence).collect();
-            sequences.sort_unstable();
+            let sequences =
+                segments_from(self.source.disk.as_ref(), &from, incarnation.number, first[stripe])?;
             for sequence in sequences {
+                let extent = match until.map(|until| until[stripe]) {
+                    None => Extent::Content,
+                    Some((last, _)) if sequence < last => Extent::Whole,
+                    Some((last, bytes)) if sequence == last && bytes > 0 => Extent::First(bytes),
+                    Some(_) => break,
+                };
                 let path = segment_path(&from, incarnation.number, sequence);
-                if sequence > first[stripe] && self.is_unused(&path)? {
-                    break;
-                }
                 let target = segment_path(&to, incarnation.number, sequence);
-                self.copy(&path, &target, Kind::Segment, sequence < complete[stripe])?;
+                self.copy(&path, &target, extent, false)?;
             }
             self.sync(&to)?;
         }
         Ok(())
     }
 
-    /// Whether nothing has been written to a segment yet.
-    fn is_unused(&self, path: &Path) -> Result<bool> {
-        let mut sector = vec![0; SECTOR_BYTES];
-        let read = self.disk.open_read(path).and_then(|file| file.read_at(0, &mut sector));
-        let read =
-            read.map_err(|error| Error::io(format_args!("could not read \"{}\"", path.display()), &error))?;
-        Ok(sector[..read].iter().all(|byte| *byte == 0))
-    }
-
-    /// How far a log of the target goes, in blocks up to this time.
-    pub(super) fn extent(
-        &self,
-        manifest: &Manifest,
+    /// Counts the segments of one log before these, which the target has.
+    pub(super) fn count_known(
+        &mut self,
         incarnation: &Incarnation,
         log: usize,
-        until_us: u64,
-    ) -> Result<LogExtent> {
-        extent(self.disk, self.target, manifest, incarnation, log, until_us)
+        before: &[u64],
+    ) -> Result<()> {
+        for (stripe, before) in before.iter().enumerate() {
+            let from = incarnation.stripe_directory(self.source.directory, log, stripe);
+            let there = segments_from(self.source.disk.as_ref(), &from, incarnation.number, 0)?;
+            self.known_files += there.iter().filter(|sequence| *sequence < before).count();
+        }
+        Ok(())
     }
 }
 
 /// How far a log in this directory goes, in blocks up to this time.
 pub(super) fn extent(
-    disk: &Arc<dyn Disk>,
-    directory: &Path,
+    Place { disk, directory }: Place<'_>,
     manifest: &Manifest,
     incarnation: &Incarnation,
     log: usize,
@@ -221,6 +213,50 @@ pub(super) fn extent(
         has_block = reader.next_block()?;
     }
     Ok(extent)
+}
+
+/// What there is of a log behind what was copied before.
+pub(super) struct News {
+    /// The end of the last whole record.
+    pub(super) end: Lsn,
+    /// When the last block was written; 0 if there is none, or it does not say.
+    pub(super) time_us: u64,
+    /// For each stripe the segment and the place in it up to which whole blocks stand.
+    pub(super) until: Vec<(u64, u64)>,
+}
+
+/// Reads a log from this position on, up to its last whole block at this moment.
+pub(super) fn news(disk: &Arc<dyn Disk>, files: &LogFiles, from: Lsn) -> Result<News> {
+    let mut attempts = 1;
+    loop {
+        match read_news(disk, files, from) {
+            // Two blocks may have been written while the place of the first was looked at: then nothing seems
+            // to stand before the second. Of a log that is not written any more it is so every time.
+            Err(error) if attempts < READ_ATTEMPTS => {
+                tracing::debug!(%error, "a log is read again");
+                attempts += 1;
+            }
+            read => return read,
+        }
+    }
+}
+
+fn read_news(disk: &Arc<dyn Disk>, files: &LogFiles, from: Lsn) -> Result<News> {
+    let mut reader = LogReader::open_at(disk, files, from)?;
+    let mut news = News { end: from.max(files.start), time_us: reader.block_time_us(), until: Vec::new() };
+    loop {
+        // Who finds no block looks around for later ones, and is elsewhere afterwards.
+        news.until = reader.places();
+        if !reader.next_block()? {
+            break;
+        }
+        news.end = news.end.max(reader.end_of_whole_records());
+        news.time_us = reader.block_time_us();
+        reader.forget_records();
+    }
+    news.end = news.end.max(reader.end_of_whole_records());
+    reader.end().map_or(Ok(()), |end| end.check(Lsn::ZERO))?;
+    Ok(news)
 }
 
 /// The incarnation with its logs under the directory itself.

@@ -1,8 +1,25 @@
-//! Which points in time can be named, and what is said of directories.
+//! Where backups are, and which points in time can be named.
+
+use std::path::Path;
+use std::sync::Arc;
 
 use hyades_types::error::{Error, sqlstate};
 
+use crate::disk::Disk;
 use crate::lsn::TransactionPlace;
+
+/// A directory, and the disk that it is on.
+#[derive(Clone, Copy)]
+pub struct Place<'p> {
+    pub disk: &'p Arc<dyn Disk>,
+    pub directory: &'p Path,
+}
+
+impl<'p> Place<'p> {
+    pub fn new(disk: &'p Arc<dyn Disk>, directory: &'p Path) -> Place<'p> {
+        Place { disk, directory }
+    }
+}
 
 /// As what a database is restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

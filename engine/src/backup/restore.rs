@@ -1,14 +1,11 @@
 //! Making a database of a backup, as it was at some point in time.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::choice::{Choice, Chooser};
 use super::files::Files;
-use super::place::{PointInTime, refused};
-use crate::disk::{Disk, restrict};
+use super::place::{Place, PointInTime, refused};
+use crate::disk::restrict;
 use crate::log::manifest::{Manifest, lock_data_directory};
 
 /// What was restored.
@@ -27,31 +24,32 @@ pub struct Restored {
 /// # Errors
 /// No backup, a target that holds something, a point that the backup does not have, files that are missing or
 /// damaged, whatever the disk refuses.
-pub fn restore(disk: &Arc<dyn Disk>, source: &Path, target: &Path, point: PointInTime) -> Result<Restored> {
-    let name = source.display();
-    let backup = Manifest::read(disk.as_ref(), source)?.filter(|manifest| manifest.backup.is_some());
+pub fn restore(source: Place<'_>, target: Place<'_>, point: PointInTime) -> Result<Restored> {
+    let name = source.directory.display();
+    let backup =
+        Manifest::read(source.disk.as_ref(), source.directory)?.filter(|manifest| manifest.backup.is_some());
     let Some(backup) = backup else {
         let message = format!("there is no backup in directory \"{name}\"");
         return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
     };
-    check_is_free(disk, target)?;
+    check_is_free(target)?;
     if backup.incarnations.is_empty() {
         return Err(refused(format!("the backup in directory \"{name}\" was not finished: make it again")));
     }
-    let Choice { incarnations, checkpoint, to_us } =
-        Chooser { disk, source, backup: &backup }.choose(point)?;
+    let Choice { incarnations, checkpoint, to_us } = Chooser { source, backup: &backup }.choose(point)?;
 
-    let _lock = lock_data_directory(disk, target)?;
-    check_is_free(disk, target)?;
-    restrict(disk.as_ref(), target)?;
+    let Place { disk, directory } = target;
+    let _lock = lock_data_directory(disk, directory)?;
+    check_is_free(target)?;
+    restrict(disk.as_ref(), directory)?;
     // From here on whoever opens the target is told that not everything is there.
-    backup.emptied().store(disk.as_ref(), target)?;
+    backup.emptied().store(disk.as_ref(), directory)?;
     let mut restored = backup.emptied();
     // It goes its own way.
     restored.begin_timeline();
-    let mut files = Files::new(disk, source, target);
+    let mut files = Files::new(source, target);
     if let Some(checkpoint) = &checkpoint {
-        files.copy_checkpoint(checkpoint)?;
+        files.copy_checkpoint(checkpoint, false)?;
     }
     let number = checkpoint.as_ref().map(|checkpoint| checkpoint.number);
     let first = checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.incarnation);
@@ -59,22 +57,21 @@ pub fn restore(disk: &Arc<dyn Disk>, source: &Path, target: &Path, point: PointI
         for log in 0..incarnation.logs {
             let stripes = log * incarnation.stripes..(log + 1) * incarnation.stripes;
             let firsts = incarnation.first_segments[stripes].to_vec();
-            let nothing = vec![0; incarnation.stripes];
-            files.copy_log(&incarnation, log, &firsts, &nothing)?;
+            files.copy_log(&incarnation, log, &firsts, None)?;
         }
         restored.incarnations.push(incarnation);
     }
     restored.checkpoints.extend(checkpoint);
     restored.finish();
-    restored.store(disk.as_ref(), target)?;
+    restored.store(disk.as_ref(), directory)?;
     let Files { copied_files, copied_bytes, .. } = files;
     Ok(Restored { checkpoint: number, copied_files, copied_bytes, to_us })
 }
 
 /// Refuses a target that holds something.
-fn check_is_free(disk: &Arc<dyn Disk>, target: &Path) -> Result<()> {
-    match Manifest::read(disk.as_ref(), target)? {
+fn check_is_free(Place { disk, directory }: Place<'_>) -> Result<()> {
+    match Manifest::read(disk.as_ref(), directory)? {
         None => Ok(()),
-        Some(_) => Err(refused(format!("directory \"{}\" holds a database already", target.display()))),
+        Some(_) => Err(refused(format!("directory \"{}\" holds a database already", directory.display()))),
     }
 }

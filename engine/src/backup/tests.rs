@@ -10,7 +10,7 @@ use hyades_types::definition::{CatalogChange, CommentTarget, SchemaId};
 use parking_lot::Mutex;
 
 use super::files::extent;
-use super::{PointInTime, back_up, restore};
+use super::{BackupReport, Place, PointInTime, back_up, restore};
 use crate::config::{Config, ProtocolKind};
 use crate::db::{Engine, Interrupt, open};
 use crate::disk::{Disk, File, MemoryDisk};
@@ -75,9 +75,17 @@ fn checkpoint(engine: &dyn Engine) {
     request.outcome().expect("answered").expect("taken");
 }
 
+fn place<'p>(disk: &'p Arc<dyn Disk>, directory: &'p str) -> Place<'p> {
+    Place::new(disk, Path::new(directory))
+}
+
+fn backed_up(disk: &Arc<dyn Disk>, from: &str, into: &str) -> hyades_types::Result<BackupReport> {
+    back_up(place(disk, from), place(disk, into))
+}
+
 /// Which of these are there after a restore.
 fn restored(disk: &Arc<dyn Disk>, into: &str, point: PointInTime, names: &[&str]) -> Vec<bool> {
-    restore(disk, Path::new("/b"), Path::new(into), point).expect("restored");
+    restore(place(disk, "/b"), place(disk, into), point).expect("restored");
     let engine = start(disk, into);
     let found = has(&*engine, names);
     engine.shutdown().expect("stops");
@@ -95,7 +103,7 @@ fn a_restart_and_a_checkpoint_between_two_backups_leave_no_hole() {
     let engine = start(&disk, "/d");
     make(&*engine, "s1");
     checkpoint(&*engine);
-    back_up(&disk, Path::new("/d"), Path::new("/b")).expect("backed up");
+    backed_up(&disk, "/d", "/b").expect("backed up");
     make(&*engine, "s2");
     let before_restart = a_time();
     engine.shutdown().expect("stops");
@@ -106,7 +114,7 @@ fn a_restart_and_a_checkpoint_between_two_backups_leave_no_hole() {
     make(&*engine, "s4");
     checkpoint(&*engine);
     make(&*engine, "s5");
-    back_up(&disk, Path::new("/d"), Path::new("/b")).expect("backed up");
+    backed_up(&disk, "/d", "/b").expect("backed up");
     engine.shutdown().expect("stops");
     let expected = |count: usize| (0..NAMES.len()).map(|number| number < count).collect::<Vec<bool>>();
     assert_eq!(restored(&disk, "/r1", PointInTime::Time(before_restart), &NAMES), expected(2));
@@ -120,19 +128,19 @@ fn a_restored_database_does_not_go_into_the_backup_that_it_came_from() {
     let engine = start(&disk, "/d");
     make(&*engine, "s1");
     checkpoint(&*engine);
-    back_up(&disk, Path::new("/d"), Path::new("/b")).expect("backed up");
+    backed_up(&disk, "/d", "/b").expect("backed up");
     let time = a_time();
     make(&*engine, "s2");
     checkpoint(&*engine);
-    back_up(&disk, Path::new("/d"), Path::new("/b")).expect("backed up");
+    backed_up(&disk, "/d", "/b").expect("backed up");
     engine.shutdown().expect("stops");
     assert_eq!(restored(&disk, "/r", PointInTime::Time(time), &["s1", "s2"]), [true, false]);
     let engine = start(&disk, "/r");
     make(&*engine, "other");
     checkpoint(&*engine);
-    let refused = back_up(&disk, Path::new("/r"), Path::new("/b")).expect_err("refused").to_string();
+    let refused = backed_up(&disk, "/r", "/b").expect_err("refused").to_string();
     assert!(refused.contains("have gone different ways"), "{refused}");
-    back_up(&disk, Path::new("/r"), Path::new("/another")).expect("backed up");
+    backed_up(&disk, "/r", "/another").expect("backed up");
     assert_eq!(restored(&disk, "/r2", PointInTime::End, &["s1", "s2", "other"]), [true, true, false]);
 }
 
@@ -186,7 +194,7 @@ fn checkpoints_that_overtake_a_copy_have_it_begin_anew() {
     let engine = start(&disk, "/d");
     make(&*engine, "s1");
     checkpoint(&*engine);
-    back_up(&disk, Path::new("/d"), Path::new("/b")).expect("backed up");
+    backed_up(&disk, "/d", "/b").expect("backed up");
     fill(&*engine);
     checkpoint(&*engine);
     make(&*engine, "s2");
@@ -198,7 +206,7 @@ fn checkpoints_that_overtake_a_copy_have_it_begin_anew() {
     };
     let hook = Mutex::new(Some(Box::new(overtake) as Box<dyn FnOnce() + Send>));
     let hooked: Arc<dyn Disk> = Arc::new(Hooked { inner: Arc::clone(&disk), directory: "/d/logs", hook });
-    let report = back_up(&hooked, Path::new("/d"), Path::new("/b")).expect("backed up");
+    let report = backed_up(&hooked, "/d", "/b").expect("backed up");
     assert_eq!((report.checkpoint, report.lost.is_some()), (Some(4), true), "{report:?}");
     assert_eq!(restored(&disk, "/r", PointInTime::End, &["s1", "s2"]), [true, true]);
     engine.shutdown().expect("stops");
@@ -232,7 +240,7 @@ fn a_log_that_begins_within_its_last_block_has_the_rest_of_it() {
     let end = incarnation.frozen_end().expect("it was closed").get(0);
     for start in starts {
         let incarnation = Incarnation { starts: vec![start], ..incarnation.clone() };
-        let found = extent(&disk, Path::new("/d"), &manifest, &incarnation, 0, u64::MAX).expect("undamaged");
+        let found = extent(place(&disk, "/d"), &manifest, &incarnation, 0, u64::MAX).expect("undamaged");
         assert_eq!(found.end, end, "from {start}");
     }
 }

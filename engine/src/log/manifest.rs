@@ -41,6 +41,7 @@ pub const FORMAT_VERSION: u32 = 2;
 const OLDEST_FORMAT_VERSION: u32 = 1;
 
 const FILE: &str = "manifest";
+/// What `Disk::replace` calls it while it is written.
 const TEMPORARY_FILE: &str = "manifest.new";
 const LOCK_FILE: &str = "lock";
 /// Where the logs live unless the configuration names other directories.
@@ -322,16 +323,9 @@ impl Manifest {
     /// Replaces the manifest durably (pitfall 15).
     pub fn store(&self, disk: &dyn Disk, data_directory: &Path) -> Result<()> {
         let path = data_directory.join(FILE);
-        let temporary = data_directory.join(TEMPORARY_FILE);
         let write = || -> io::Result<()> {
-            if disk.exists(&temporary) {
-                disk.remove(&temporary)?;
-            }
-            let file = disk.create(&temporary)?;
-            file.write_at(0, &encode(self)?)?;
-            file.sync()?;
-            drop(file);
-            disk.rename(&temporary, &path)?;
+            let bytes = encode(self)?;
+            disk.replace(&path, &mut |file| file.write_at(0, &bytes))?;
             if mutant::is_active(Mutant::ManifestUnsynced) {
                 return Ok(());
             }

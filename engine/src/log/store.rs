@@ -36,7 +36,7 @@ use uuid::Uuid;
 
 use crate::lsn::Lsn;
 
-pub(crate) use blocks::segment_with;
+pub(crate) use blocks::{segment_with, segments_from};
 pub use reader::LogReader;
 
 /// Which log of which run of which database: part of every checksum, so that bytes from elsewhere never

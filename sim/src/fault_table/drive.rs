@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyades_engine::backup::{PointInTime, back_up, restore};
+use hyades_engine::backup::{Place as BackupPlace, PointInTime, back_up, restore};
 use hyades_engine::config::Config;
 use hyades_engine::db::{Engine, open};
 use hyades_engine::disk::Disk;
@@ -26,6 +26,10 @@ use crate::crash::{
 use crate::disk::{Effect, FaultPlan, Place, PowerCut, SimulatedDisk};
 use crate::routines::test_compiler;
 use crate::script::{Script, ScriptOptions};
+
+fn place<'p>(disk: &'p Arc<dyn Disk>, directory: &'p str) -> BackupPlace<'p> {
+    BackupPlace::new(disk, Path::new(directory))
+}
 
 const FIRST: usize = 60;
 const SECOND: usize = 160;
@@ -348,7 +352,7 @@ impl Drive {
         let script = self.script();
         let (disk, mut acknowledged) = self.prepare(&script)?;
         let shared: Arc<dyn Disk> = Arc::new(disk.clone());
-        let back_up = || back_up(&shared, Path::new(DATA), Path::new(BACKUP)).map(drop);
+        let back_up = || back_up(place(&shared, DATA), place(&shared, BACKUP)).map(drop);
         back_up().map_err(|error| format!("the first backup: {error}"))?;
         let first = acknowledged.clone();
         let engine = self.scenario.open(&disk).map_err(|error| as_text(&error))?;
@@ -359,7 +363,7 @@ impl Drive {
         checkpoint(&*engine).map_err(|error| as_text(&error))?;
         let mut notes = Notes { acknowledged, ..Notes::default() };
         let make =
-            |into: &str| restore(&shared, Path::new(BACKUP), Path::new(into), PointInTime::End).map(drop);
+            |into: &str| restore(place(&shared, BACKUP), place(&shared, into), PointInTime::End).map(drop);
         if self.step == Step::Restore {
             back_up().map_err(|error| format!("the second backup: {error}"))?;
         }
@@ -382,7 +386,7 @@ impl Drive {
         if self.step == Step::Restore && !is_told {
             return Ok(Some((seen, self.judge_restored(&found, RESTORED, &script, expected)?)));
         }
-        let again = restore(&shared, Path::new(BACKUP), Path::new("/again"), PointInTime::End);
+        let again = restore(place(&shared, BACKUP), place(&shared, "/again"), PointInTime::End);
         match again {
             Ok(_) if is_told => self.check_restored(&found, "/again", &script, expected)?,
             Ok(_) => drop(self.judge_restored(&found, "/again", &script, &first)?),

@@ -81,6 +81,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "machine_memory",
             "arguments",
+            "object_disk",
             "codec",
             "registry",
             "hang_up",
@@ -155,6 +156,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "procedures",
             "agree",
             "clients",
+            "objects",
             "dump",
             "backslash",
             "regression",

@@ -191,6 +191,11 @@ impl BlockReader {
         }
     }
 
+    /// The segment that is being read, and the offset in its file.
+    pub(super) fn place(&self) -> (u64, u64) {
+        (self.segment.sequence, self.segment.offset)
+    }
+
     /// The file that is being read.
     pub(super) fn path(&self) -> &Path {
         &self.segment.path

@@ -164,6 +164,12 @@ impl LogReader {
         self.stripes[last].time_us
     }
 
+    /// Where the next block of each stripe should stand, as far as has been read: the sequence number of the
+    /// segment, and the offset in its file.
+    pub(crate) fn places(&self) -> Vec<(u64, u64)> {
+        self.stripes.iter().map(BlockReader::place).collect()
+    }
+
     /// The end of the last whole record that was read.
     pub fn end_of_whole_records(&self) -> Lsn {
         Lsn(self.chunk_start + self.whole as u64)
