@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use hyades_engine::config::{Config, RestartMode};
 use hyades_engine::db::{Engine, Interrupt, open};
@@ -62,6 +63,8 @@ struct Killed {
     acknowledged: BTreeSet<usize>,
 }
 
+/// Longer than any load takes.
+const LOAD_LIMIT: Duration = Duration::from_secs(60);
 /// Texts that every database has from the beginning.
 const TEXTS: u64 = 20;
 
@@ -110,6 +113,20 @@ fn wait_until_complete(engine: &dyn Engine) -> Outcome {
     Ok(())
 }
 
+fn wait_until_loaded(engine: &dyn Engine) -> Outcome {
+    let deadline = Instant::now() + LOAD_LIMIT;
+    loop {
+        let status = engine.restart_status();
+        if status.loaded_bytes >= status.bytes_to_load {
+            return Ok(());
+        }
+        if Instant::now() > deadline {
+            return Err(format!("the checkpoint is not loaded while the replay is held back: {status:?}"));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 fn expect_wait<T>(what: &str, outcome: Result<T, Interrupt>) -> Outcome {
     match outcome {
         Err(Interrupt::Wait(_)) => Ok(()),
@@ -133,6 +150,10 @@ pub fn wait_for_what_they_touch(scenario: Scenario, seed: u64, held: Held) -> Ou
     disk.hold_reads(Some(held.reads(0)));
     let engine = scenario.on_demand().open(&disk).map_err(as_text)?;
     let _release = Release(&disk);
+    if held == Held::Replay {
+        // From then on the replay alone keeps tables closed.
+        wait_until_loaded(&*engine)?;
+    }
     let status = engine.restart_status();
     if status.is_complete || status.closed_tables == 0 || status.open_seconds.is_none() {
         return Err(format!("it is not in its middle: {status:?}"));

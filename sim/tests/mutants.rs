@@ -590,7 +590,7 @@ const SEARCHES: [(Mutant, Search, u64); 32] = [
     (Mutant::CheckpointedReplayed, checkpointed_history, 20),
     (Mutant::RemovalsUnnoted, checkpointed_crash_point, 200),
     (Mutant::SegmentsGoTooEarly, previous_checkpoint, 10),
-    (Mutant::OpenedTooEarly, restart_on_demand, 3),
+    (Mutant::OpenedTooEarly, restart_on_demand, 20),
 ];
 
 /// Each of them once.
