@@ -16,7 +16,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
@@ -24,6 +24,7 @@ use crate::crash::tpcc::Load;
 use crate::server::{Hyades, Instance, RunningServer, System, hyades_binary};
 use crate::tools;
 
+const MINUTE: Duration = Duration::from_secs(60);
 const START_LIMIT: Duration = Duration::from_secs(300);
 /// Logs since the checkpoint before the last one stay, and what is written while one is taken.
 const LOGS_OF_CHECKPOINT: u64 = 4;
@@ -72,7 +73,7 @@ struct Sizes {
 struct Soak<'o> {
     options: &'o Options,
     binary: PathBuf,
-    /// At which kill the database is.
+    /// How many kills there have been.
     minute: u32,
     acknowledged: u64,
     slowest_start: Duration,
@@ -103,39 +104,37 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 impl Soak<'_> {
-    /// One database, until it is large or the time is over.
+    /// One database, until it is large or the time is over. Each kill is followed by a start and the checks.
     fn database(&mut self, path: &Path) -> Result<()> {
         let protocol = "taurus".to_owned();
         let system = System::Hyades(Hyades { binary: self.binary.clone(), protocol, logs: None });
         let mut instance = Instance::create(system, path.to_path_buf(), Vec::new())?;
-        let mut is_first = true;
-        loop {
-            let restart = if self.minute.is_multiple_of(2) { "complete" } else { "on-demand" };
-            let mib = self.options.checkpoint_log_mib.to_string();
-            instance.arguments =
-                ["--checkpoint-log-mib", &mib, "--restart", restart].map(str::to_owned).into();
-            let (mut server, took) = instance.start_ready(START_LIMIT)?;
-            let ledger = path.join("ledger.json");
-            if !is_first {
-                let mut verify = self.bench(&instance);
-                let said = tools::output_of(verify.arg("--verify").arg(&ledger))
-                    .map_err(|error| server.with_log(&error))?;
-                println!("{restart} start in {:.2} s, {}", took.as_secs_f64(), said.trim());
-                self.slowest_start = self.slowest_start.max(took);
-            }
-            if self.minute == self.options.minutes {
-                return server.kill();
-            }
+        let ledger = path.join("ledger.json");
+        instance.arguments = self.arguments("complete");
+        let (mut server, _) = instance.start_ready(START_LIMIT)?;
+        for is_first in std::iter::once(true).chain(std::iter::repeat(false)) {
             let sizes = self.minute_of_load(&instance, &mut server, is_first, &ledger)?;
             self.minute += 1;
             print!("minute {:>3}/{}: {sizes}; ", self.minute, self.options.minutes);
             sizes.check(self.options)?;
-            if sizes.rows > self.options.largest_mib * MIB {
-                println!("large enough: the next minute begins with an empty database");
-                return Ok(());
+            let restart = if self.minute.is_multiple_of(2) { "complete" } else { "on-demand" };
+            instance.arguments = self.arguments(restart);
+            let (next, took) = instance.start_ready(START_LIMIT)?;
+            server = next;
+            let said = tools::output_of(self.bench(&instance).arg("--verify").arg(&ledger))
+                .map_err(|error| server.with_log(&error))?;
+            println!("{restart} start in {:.2} s, {}", took.as_secs_f64(), said.trim());
+            self.slowest_start = self.slowest_start.max(took);
+            if self.minute == self.options.minutes || sizes.rows > self.options.largest_mib * MIB {
+                break;
             }
-            is_first = false;
         }
+        server.kill()
+    }
+
+    fn arguments(&self, restart: &str) -> Vec<String> {
+        let mib = self.options.checkpoint_log_mib.to_string();
+        ["--checkpoint-log-mib", &mib, "--restart", restart].map(str::to_owned).into()
     }
 
     fn bench(&self, instance: &Instance) -> Command {
@@ -160,8 +159,7 @@ impl Soak<'_> {
             command.arg("--no-load");
         }
         let load = Load::begin(command).map_err(|error| server.with_log(&error))?;
-        let until = Instant::now() + Duration::from_secs(60);
-        std::thread::sleep(until - Instant::now());
+        std::thread::sleep(MINUTE);
         let sizes = Sizes::of(instance, server)?;
         server.kill()?;
         self.acknowledged += load.finish()?;
