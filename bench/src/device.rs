@@ -227,6 +227,10 @@ impl PoweredDisk {
 }
 
 impl Disk for PoweredDisk {
+    fn sector_bytes(&self, directory: &Path, wanted: Option<usize>) -> io::Result<usize> {
+        self.files.sector_bytes(directory, wanted)
+    }
+
     fn create_directory(&self, path: &Path) -> io::Result<()> {
         self.power.run(|| self.files.create_directory(path))
     }

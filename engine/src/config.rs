@@ -98,6 +98,9 @@ pub struct Config {
     pub logs: usize,
     /// Size of one segment file, a multiple of 4096.
     pub segment_bytes: u64,
+    /// What a block of a log is padded to, a power of two from 512 to 4096. `None`: a sector of the device
+    /// ([`Disk::sector_bytes`]).
+    pub log_sector_bytes: Option<usize>,
     /// Size of one log's buffer in memory, a power of two.
     pub log_buffer_bytes: usize,
     /// While a worker's own log has fewer bytes than this to write, the worker appends to the first log of
@@ -151,6 +154,7 @@ impl Config {
             protocol: ProtocolKind::default(),
             logs: 2,
             segment_bytes: 64 << 20,
+            log_sector_bytes: None,
             log_buffer_bytes: 16 << 20,
             shared_block_bytes: 8 << 10,
             row_locks_before_table: 10_000,

@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 use crate::checkpoint::Checkpointer;
 use crate::checkpoint::load::Loaded;
 use crate::config::{Config, ProtocolKind};
-use crate::disk::{SECTOR_BYTES, restrict};
+use crate::disk::{LEAST_SECTOR_BYTES, SECTOR_BYTES, restrict};
 use crate::local_arc::LocalArc;
 use crate::log::BACKLOG_BYTES;
 use crate::log::durable::{Durability, DurableWatch};
@@ -307,6 +307,13 @@ fn check(config: &Config) -> Result<()> {
         return refuse(format!(
             "the segment size must be a multiple of {sector} bytes and at least {}",
             64 * sector
+        ));
+    }
+    let is_sector =
+        |bytes: usize| bytes.is_power_of_two() && (LEAST_SECTOR_BYTES..=SECTOR_BYTES).contains(&bytes);
+    if config.log_sector_bytes.is_some_and(|bytes| !is_sector(bytes)) {
+        return refuse(format!(
+            "a sector of a log must be a power of two from {LEAST_SECTOR_BYTES} to {SECTOR_BYTES} bytes"
         ));
     }
     if !config.log_buffer_bytes.is_power_of_two() || config.log_buffer_bytes < 1 << 16 {

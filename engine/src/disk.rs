@@ -1,10 +1,11 @@
 //! The only door to files that anybody reads again (those of `spill` end with their statement), so that a
 //! simulator can lose, tear, delay or fail every byte.
 //!
-//! Assumptions about the media: a sector of [`SECTOR_BYTES`] is the unit of tearing; a write that has not
-//! been followed by a successful sync (or was not made with [`File::write_durable`]) may be lost, kept, or
-//! kept in part, in any order; a rename is atomic, and durable after [`Disk::sync_directory`]. A failed sync
-//! means that the state of the file is unknown: it is never retried (pitfall 9).
+//! Assumptions about the media: a sector ([`Disk::sector_bytes`]) is the unit of tearing, so that a write to
+//! one leaves its neighbours alone; a write that has not been followed by a successful sync (or was not made
+//! with [`File::write_durable`]) may be lost, kept, or kept in part, in any order; a rename is atomic, and
+//! durable after [`Disk::sync_directory`]. A failed sync means that the state of the file is unknown: it is
+//! never retried (pitfall 9).
 //!
 //! What is stored is the business of one user: directories are created with mode 0700, files with 0600,
 //! whatever the process's mask says, as PostgreSQL does it.
@@ -27,8 +28,10 @@ pub use aligned::AlignedBuffer;
 pub use memory_files::MemoryDisk;
 pub use real::RealDisk;
 
-/// Writes and their offsets are multiples of this.
+/// The largest sector, and what files are laid out by.
 pub const SECTOR_BYTES: usize = 4096;
+/// The smallest sector.
+pub const LEAST_SECTOR_BYTES: usize = 512;
 
 /// A file system.
 pub trait Disk: Send + Sync {
@@ -39,6 +42,16 @@ pub trait Disk: Send + Sync {
     fn restrict_directory(&self, path: &Path) -> io::Result<bool> {
         let _ = path;
         Ok(false)
+    }
+    /// The least that can be written durably in this directory, by itself and without touching what stands
+    /// beside it: a power of two from [`LEAST_SECTOR_BYTES`] to [`SECTOR_BYTES`], which holds everywhere.
+    /// `wanted`: what somebody knows better than the device.
+    ///
+    /// # Errors
+    /// So little cannot be written there at all.
+    fn sector_bytes(&self, directory: &Path, wanted: Option<usize>) -> io::Result<usize> {
+        let _ = directory;
+        Ok(wanted.unwrap_or(SECTOR_BYTES))
     }
     /// File names in a directory, in no order.
     fn list(&self, directory: &Path) -> io::Result<Vec<String>>;

@@ -137,6 +137,10 @@ pub(crate) struct ServeArguments {
     /// Size of a log segment file.
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=16_384))]
     segment_mib: u32,
+    /// What a block of a log is padded to: 512, 1024, 2048 or 4096 [default: a sector of the device, if that
+    /// can be found out, or 4096].
+    #[arg(long, value_name = "BYTES", value_parser = sector)]
+    log_sector_bytes: Option<usize>,
     /// Memory buffer of each log, a power of two.
     #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = power_of_two)]
     log_buffer_mib: usize,
@@ -277,6 +281,11 @@ fn milliseconds(text: &str) -> Result<i64, String> {
     }
 }
 
+fn sector(text: &str) -> Result<usize, String> {
+    let bytes = text.parse().ok().filter(|bytes| [512, 1024, 2048, 4096].contains(bytes));
+    bytes.ok_or_else(|| "not 512, 1024, 2048 or 4096".to_owned())
+}
+
 fn power_of_two(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(size) if size.is_power_of_two() && size <= 4096 => Ok(size),
@@ -306,6 +315,7 @@ impl ServeArguments {
         config.protocol = self.protocol;
         config.logs = usize::from(self.logs);
         config.segment_bytes = u64::from(self.segment_mib) << 20;
+        config.log_sector_bytes = self.log_sector_bytes;
         config.log_buffer_bytes = self.log_buffer_mib << 20;
         config.shared_block_bytes = u64::from(self.shared_block_kib) << 10;
         config.checkpoint_log_bytes = self.checkpoint_log_mib.saturating_mul(1 << 20);

@@ -1,4 +1,5 @@
-//! A disk in memory that keeps *written* and *durable* bytes apart, per sector of 4096 bytes.
+//! A disk in memory that keeps *written* and *durable* bytes apart, per 4096 bytes. A write tears anywhere,
+//! and leaves alone what it does not change: so it is a disk with sectors of 512 bytes, too.
 //!
 //! ```text
 //!             write_at                sync, write_durable
@@ -40,7 +41,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyades_engine::disk::{Disk, File, SECTOR_BYTES};
+use hyades_engine::disk::{Disk, File};
 use parking_lot::Mutex;
 
 pub use self::plan::{Effect, FaultPlan, Place};
@@ -69,7 +70,8 @@ pub struct SimulatedDisk {
 }
 
 impl SimulatedDisk {
-    /// An empty disk; `seed` decides how operations that are cut or failed happen in part.
+    /// An empty disk; `seed` decides how operations that are cut or failed happen in part. That of an odd one
+    /// has sectors of 512 bytes.
     pub fn new(seed: u64) -> SimulatedDisk {
         SimulatedDisk::with_state(DiskState::new(seed))
     }
@@ -221,6 +223,10 @@ fn wait_for_device() {
 }
 
 impl Disk for SimulatedDisk {
+    fn sector_bytes(&self, _directory: &Path, wanted: Option<usize>) -> io::Result<usize> {
+        Ok(wanted.unwrap_or(self.state.lock().sector_bytes))
+    }
+
     fn create_directory(&self, path: &Path) -> io::Result<()> {
         let mut state = self.state.lock();
         state.check_alive()?;
@@ -373,10 +379,10 @@ impl File for SimulatedFile {
 
     fn write_durable(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.check_writable()?;
-        let sector_bytes = SECTOR_BYTES as u64;
-        let is_aligned = offset.is_multiple_of(sector_bytes)
-            && (bytes.len() as u64).is_multiple_of(sector_bytes)
-            && (bytes.as_ptr() as usize).is_multiple_of(SECTOR_BYTES);
+        let sector_bytes = self.state.lock().sector_bytes;
+        let is_aligned = offset.is_multiple_of(sector_bytes as u64)
+            && bytes.len().is_multiple_of(sector_bytes)
+            && bytes.as_ptr().addr().is_multiple_of(sector_bytes);
         if !is_aligned {
             // A real disk would refuse it too (O_DIRECT), but not on every file system.
             return Err(io::Error::new(

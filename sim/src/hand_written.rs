@@ -15,7 +15,7 @@ use hyades_engine::log::manifest::{Incarnation, Manifest};
 use hyades_engine::log::record::{
     CommitHeader, OperationsWriter, encode_anchor, encode_commit, encode_fragment, filler_header,
 };
-use hyades_engine::log::store::block::{BLOCK_HEADER_BYTES, SegmentHeader, block_bytes, encode_block_header};
+use hyades_engine::log::store::block::{BLOCK_HEADER_BYTES, BlockHeader, SegmentHeader, encode_block_header};
 use hyades_engine::log::store::{LogIdentity, segment_path};
 use hyades_engine::protocol::list::log_shape;
 use hyades_engine::protocol::taurus::compress;
@@ -264,9 +264,10 @@ impl HandWrittenLog {
     }
 
     fn write_block(&mut self, payload: &[u8]) {
-        let mut block = vec![0; block_bytes(payload.len())];
+        let header = BlockHeader::new(self.written, payload.len(), SECTOR_BYTES, 0);
+        let mut block = vec![0; header.store_bytes() as usize];
         block[BLOCK_HEADER_BYTES..BLOCK_HEADER_BYTES + payload.len()].copy_from_slice(payload);
-        encode_block_header(&mut block, &self.identity, self.written, payload.len(), 0);
+        encode_block_header(&mut block, &self.identity, &header);
         // A write that fails is part of the test's plan.
         let _ = self.file.write_at(self.offset, &block);
         self.offset += block.len() as u64;

@@ -20,12 +20,12 @@ use std::sync::Arc;
 
 use hyades_engine::config::Config;
 use hyades_engine::db::{Engine, create_copy, open};
-use hyades_engine::disk::SECTOR_BYTES;
+use hyades_engine::disk::{Disk, SECTOR_BYTES};
 use hyades_engine::inspect::{EntryBody, Inspection, TransactionEntry};
 use hyades_engine::log::record::{HEADER_BYTES, Operation};
 use hyades_engine::log::store::LogIdentity;
 use hyades_engine::log::store::block::{
-    BLOCK_HEADER_BYTES, SegmentHeader, block_bytes, check_block, decode_block_header, encode_block_header,
+    BLOCK_HEADER_BYTES, BlockHeader, SegmentHeader, check_block, decode_block_header, encode_block_header,
 };
 use hyades_engine::lsn::LsnVector;
 use hyades_engine::recovery::salvage::{Salvage, salvage};
@@ -268,13 +268,17 @@ impl Subject {
             && let Ok(header) = decode_block_header(rest, &identity)
             && check_block(&rest[..BLOCK_HEADER_BYTES + header.payload_bytes])
         {
-            let bytes = block_bytes(header.payload_bytes);
+            let bytes = header.store_bytes();
             let positions = header.position..header.position + header.payload_bytes as u64;
-            let (path, bytes) = (path.to_owned(), bytes as u64);
+            let path = path.to_owned();
             self.blocks.push(Block { path, offset: offset as u64, bytes, identity, positions });
             offset += bytes as usize;
         }
         Ok(())
+    }
+
+    fn sector_bytes(&self) -> usize {
+        self.disk.sector_bytes(Path::new(DATA), None).unwrap_or(SECTOR_BYTES)
     }
 
     /// Chooses some damage.
@@ -285,8 +289,9 @@ impl Subject {
             return match random.random_range(0..10) {
                 0..4 => self.bit_of(block, random),
                 4..6 => {
-                    let sectors = bytes / SECTOR_BYTES as u64;
-                    let sector = random.random_range(0..sectors) * SECTOR_BYTES as u64;
+                    let sector_bytes = self.sector_bytes() as u64;
+                    let sectors = bytes / sector_bytes;
+                    let sector = random.random_range(0..sectors) * sector_bytes;
                     Damage::Sector { path, offset: offset + sector }
                 }
                 6 => Damage::Cut { path, length: offset + random.random_range(0..BLOCK_HEADER_BYTES as u64) },
@@ -343,7 +348,8 @@ impl Subject {
             // The hash of what it wrote comes last.
             bytes[end - padding - 1] ^= 1;
         }
-        encode_block_header(&mut bytes, &block.identity, block.positions.start, length, 0);
+        let header = BlockHeader::new(block.positions.start, length, self.sector_bytes(), 0);
+        encode_block_header(&mut bytes, &block.identity, &header);
         (!calls.is_empty()).then_some(bytes)
     }
 
@@ -363,7 +369,8 @@ impl Subject {
         let length = (block.positions.end - block.positions.start) as usize;
         let mut bytes = content[block.offset as usize..][..block.bytes as usize].to_vec();
         bytes[BLOCK_HEADER_BYTES + random.random_range(0..length)] ^= 1 << random.random_range(0..8);
-        encode_block_header(&mut bytes, &block.identity, block.positions.start, length, 0);
+        let header = BlockHeader::new(block.positions.start, length, self.sector_bytes(), 0);
+        encode_block_header(&mut bytes, &block.identity, &header);
         Damage::Miswritten { path: block.path.clone(), offset: block.offset, bytes }
     }
 
@@ -390,7 +397,7 @@ impl Subject {
                 bytes.get_mut(*offset as usize).into_iter().for_each(|byte| *byte ^= 1 << bit);
             }
             Damage::Sector { offset, .. } => {
-                bytes.iter_mut().skip(*offset as usize).take(SECTOR_BYTES).for_each(|byte| *byte = 0);
+                bytes.iter_mut().skip(*offset as usize).take(self.sector_bytes()).for_each(|byte| *byte = 0);
             }
             Damage::Cut { length, .. } => bytes.truncate(*length as usize),
             Damage::Gone { .. } => return disk.take_away(path),

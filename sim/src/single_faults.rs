@@ -104,8 +104,8 @@ const SORTS: [(&str, u32); 16] = [
     ("1 bit, used sectors", 26),
     ("1 bit, prepared zeroes", 6),
     ("1 bit, manifest", 5),
-    ("2-4096 random bytes", 9),
-    ("4 KiB zeroed", 9),
+    ("random bytes, up to a sector", 9),
+    ("a sector zeroed", 9),
     ("misdirected sector", 9),
     ("segment cut", 10),
     ("manifest cut", 3),
@@ -218,9 +218,15 @@ impl Subject {
         Ok((last, position))
     }
 
+    /// Of the disk, as a length and as an offset.
+    fn sector_bytes(&self) -> (usize, u64) {
+        let bytes = self.disk.sector_bytes(Path::new(DATA), None).unwrap_or(SECTOR_BYTES);
+        (bytes, bytes as u64)
+    }
+
     /// Makes a fault of this sort; `None` if the subject has nothing that could have it.
     fn choose(&self, sort: &str, random: &mut StdRng) -> Option<Fault> {
-        let sector = SECTOR_BYTES as u64;
+        let (sector_bytes, sector) = self.sector_bytes();
         let used: Vec<&Segment> = self.files.iter().filter(|file| file.used > 0).collect();
         let file = |random: &mut StdRng| used[random.random_range(0..used.len())].clone();
         let any = |random: &mut StdRng| self.files[random.random_range(0..self.files.len())].clone();
@@ -249,16 +255,16 @@ impl Subject {
                 offset: random.random_range(0..manifest_bytes),
                 bit: random.random_range(0..8),
             },
-            "2-4096 random bytes" => {
+            "random bytes, up to a sector" => {
                 let Segment { path, used, .. } = file(random);
-                let mut bytes = vec![0; random.random_range(2..=4096)];
+                let mut bytes = vec![0; random.random_range(2..=sector_bytes)];
                 random.fill(&mut bytes[..]);
                 Fault::Bytes { path, offset: random.random_range(0..used), bytes }
             }
-            "4 KiB zeroed" => {
+            "a sector zeroed" => {
                 let file = file(random);
                 let offset = used_sector(&file, random);
-                Fault::Bytes { path: file.path, offset, bytes: vec![0; SECTOR_BYTES] }
+                Fault::Bytes { path: file.path, offset, bytes: vec![0; sector_bytes] }
             }
             "first sector blanked" => {
                 Fault::Bytes { path: file(random).path, offset: 0, bytes: vec![0; SECTOR_BYTES] }
@@ -311,11 +317,12 @@ impl Subject {
                 bytes[place].copy_from_slice(&new[..length]);
             }),
             Fault::Sector { from, from_offset, path, offset } => {
+                let sector_bytes = disk.sector_bytes(path, None).ok()?;
                 let mut sector = content(from);
-                sector.resize((*from_offset as usize + SECTOR_BYTES).max(sector.len()), 0);
-                let sector = sector[*from_offset as usize..][..SECTOR_BYTES].to_vec();
+                sector.resize((*from_offset as usize + sector_bytes).max(sector.len()), 0);
+                let sector = sector[*from_offset as usize..][..sector_bytes].to_vec();
                 change(path, &mut |bytes| {
-                    let end = (*offset as usize + SECTOR_BYTES).min(bytes.len());
+                    let end = (*offset as usize + sector_bytes).min(bytes.len());
                     bytes[*offset as usize..end].copy_from_slice(&sector[..end - *offset as usize]);
                 })
             }

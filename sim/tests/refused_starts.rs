@@ -20,7 +20,8 @@ fn files(disk: &SimulatedDisk) -> Vec<(PathBuf, Option<Vec<u8>>)> {
 
 /// A database whose last process was closed or killed.
 fn database(scenario: Scenario, is_killed: bool) -> SimulatedDisk {
-    let disk = SimulatedDisk::new(1);
+    // With sectors of 4096 bytes the logs take several segments.
+    let disk = SimulatedDisk::new(2);
     let script = script(1);
     if is_killed {
         let (killed, _) = live_and_kill(&disk, scenario, &script, 0..TRANSACTIONS, 1).expect("lives");

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::{Disk, File, MemoryDisk};
+use super::{Disk, File, LEAST_SECTOR_BYTES, MemoryDisk, SECTOR_BYTES};
 
 #[derive(Default)]
 struct Controls {
     fail_durable_writes: AtomicBool,
     fail_removals: AtomicBool,
+    has_small_sectors: AtomicBool,
     /// Zero: unlimited.
     capacity_bytes: AtomicU64,
     used_bytes: AtomicU64,
@@ -37,6 +38,11 @@ impl ControlledDisk {
     pub(crate) fn shared() -> (ControlledDisk, Arc<dyn Disk>) {
         let disk = ControlledDisk::default();
         (disk.clone(), Arc::new(disk))
+    }
+
+    /// Logs that begin from now on have sectors of 512 bytes.
+    pub(crate) fn make_sectors_small(&self) {
+        self.controls.has_small_sectors.store(true, Ordering::SeqCst);
     }
 
     /// From now on durable writes fail.
@@ -91,6 +97,11 @@ impl ControlledDisk {
 }
 
 impl Disk for ControlledDisk {
+    fn sector_bytes(&self, _directory: &Path, wanted: Option<usize>) -> io::Result<usize> {
+        let is_small = self.controls.has_small_sectors.load(Ordering::SeqCst);
+        Ok(wanted.unwrap_or(if is_small { LEAST_SECTOR_BYTES } else { SECTOR_BYTES }))
+    }
+
     fn create_directory(&self, path: &Path) -> io::Result<()> {
         self.files.create_directory(path)
     }

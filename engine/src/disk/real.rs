@@ -5,6 +5,7 @@
 //! refuses O_DIRECT they are a buffered write and fdatasync. docs/decisions/2026-11-21-log-io.md has the
 //! figures behind the choice.
 
+mod sector;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -17,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 
-use super::{Disk, File, SECTOR_BYTES};
+use super::{Disk, File, LEAST_SECTOR_BYTES, SECTOR_BYTES};
 
 /// The operating system's file system.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,6 +65,10 @@ impl Disk for RealDisk {
             return Ok(false);
         }
         fs::set_permissions(path, Permissions::from_mode(mode & 0o7700)).map(|()| true)
+    }
+
+    fn sector_bytes(&self, directory: &Path, wanted: Option<usize>) -> io::Result<usize> {
+        sector::sector_bytes(directory, wanted)
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
@@ -129,9 +134,9 @@ impl Drop for FileLock {
 }
 
 impl RealFile {
-    /// The direct descriptor, if these bytes can go through it.
-    fn direct_for(&self, offset: u64, bytes: &[u8]) -> Option<&fs::File> {
-        let is_aligned = |value: usize| value.is_multiple_of(SECTOR_BYTES);
+    /// The direct descriptor, if these bytes can go through it, on sectors of this size.
+    fn direct_for(&self, offset: u64, bytes: &[u8], sector_bytes: usize) -> Option<&fs::File> {
+        let is_aligned = |value: usize| value.is_multiple_of(sector_bytes);
         let fits =
             is_aligned(bytes.as_ptr().addr()) && is_aligned(bytes.len()) && is_aligned(offset as usize);
         let direct = self.direct.as_ref().filter(|_| fits)?;
@@ -205,7 +210,7 @@ impl File for RealFile {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        if let Some(direct) = self.direct_for(offset, bytes)
+        if let Some(direct) = self.direct_for(offset, bytes, SECTOR_BYTES)
             && self.write_direct(direct, offset, bytes, ReadWriteFlags::empty())?
         {
             return Ok(());
@@ -215,10 +220,11 @@ impl File for RealFile {
 
     fn write_durable(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         assert!(
-            offset.is_multiple_of(SECTOR_BYTES as u64) && bytes.len().is_multiple_of(SECTOR_BYTES),
+            offset.is_multiple_of(LEAST_SECTOR_BYTES as u64)
+                && bytes.len().is_multiple_of(LEAST_SECTOR_BYTES),
             "durable writes are whole sectors"
         );
-        if let Some(direct) = self.direct_for(offset, bytes)
+        if let Some(direct) = self.direct_for(offset, bytes, LEAST_SECTOR_BYTES)
             && self.write_direct(direct, offset, bytes, ReadWriteFlags::DSYNC)?
         {
             return Ok(());

@@ -10,7 +10,7 @@
 //! ```text
 //!   <directory>/log-<id>[-stripe-<number>]/<incarnation>-<sequence>.segment
 //!   | segment header | block header, payload, zeroes | block header, payload, ... | zeroes to the end |
-//!   | 4096 bytes     | a multiple of 4096 bytes      |                            | (prepared space)  |
+//!   | 4096 bytes     | whole sectors of the device   |                            | (prepared space)  |
 //! ```
 
 pub mod block;

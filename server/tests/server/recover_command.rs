@@ -6,6 +6,7 @@ use std::process::Output;
 
 use hyades::{Config, Database, ProtocolKind, Value};
 use hyades_engine::disk::RealDisk;
+use hyades_engine::disk::SECTOR_BYTES;
 use hyades_engine::inspect::{EntryBody, Inspection};
 use hyades_engine::log::manifest::{Incarnation, Manifest};
 use hyades_engine::lsn::{Lsn, LsnVector};
@@ -18,6 +19,7 @@ fn build(directory: &Path) {
     config.protocol = ProtocolKind::Serial;
     config.segment_bytes = 1 << 20;
     config.log_buffer_bytes = 1 << 16;
+    config.log_sector_bytes = Some(SECTOR_BYTES);
     let database = Database::open(config).unwrap();
     {
         let mut session = database.connect().unwrap();
@@ -38,7 +40,7 @@ fn damage(directory: &Path, block: u64) {
     use std::os::unix::fs::FileExt;
     let segment = directory.join("logs/log-0/00000001-00000001.segment");
     let file = std::fs::OpenOptions::new().read(true).write(true).open(segment).unwrap();
-    let offset = (1 + block) * 4096 + 60;
+    let offset = (1 + block) * SECTOR_BYTES as u64 + 60;
     let mut byte = [0];
     file.read_exact_at(&mut byte, offset).unwrap();
     file.write_all_at(&[!byte[0]], offset).unwrap();
@@ -228,7 +230,7 @@ fn what_never_counted_is_not_among_the_dropped() {
     assert!(ends(&torn, second, false).iter().any(|(log, _)| *log == 1));
     let segment = directory.path().join("logs/log-0/00000001-00000001.segment");
     let mut bytes = std::fs::read(&segment).unwrap();
-    bytes[4096 + 60] ^= 1;
+    bytes[SECTOR_BYTES + 60] ^= 1;
     std::fs::write(&segment, bytes).unwrap();
 
     let dropped = dropped(directory.path(), &parent.path().join("copy"));

@@ -45,8 +45,8 @@ const ROWS: &str = "insert into accounts values (1, 100), (2, 100);";
 const DEPOSIT: &str = "update accounts set balance = balance + 5 where id = 2;";
 const CALL: &str = "call transfer(1, 2, 10)";
 const INTEREST: &str = "update accounts set balance = balance + 1 where id = 1;";
-/// Each worker always writes to its own log.
-const OPTIONS: [&str; 4] = ["--logs", "2", "--shared-block-kib", "0"];
+/// Each worker always writes to its own log; blocks have sectors of the same size on every machine.
+const OPTIONS: [&str; 6] = ["--logs", "2", "--shared-block-kib", "0", "--log-sector-bytes", "4096"];
 
 /// What one run has left.
 struct Scene {

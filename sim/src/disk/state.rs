@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hyades_engine::disk::SECTOR_BYTES;
+use hyades_engine::disk::{LEAST_SECTOR_BYTES, SECTOR_BYTES};
 use parking_lot::Condvar;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -128,6 +128,7 @@ pub struct HeldReads {
 }
 
 pub(super) struct DiskState {
+    pub(super) sector_bytes: usize,
     pub(super) inodes: Vec<Inode>,
     names: BTreeMap<PathBuf, Entry>,
     durable_names: BTreeMap<PathBuf, Entry>,
@@ -153,6 +154,7 @@ pub(super) struct DiskState {
 impl DiskState {
     pub(super) fn new(seed: u64) -> DiskState {
         DiskState {
+            sector_bytes: if seed.is_multiple_of(2) { SECTOR_BYTES } else { LEAST_SECTOR_BYTES },
             inodes: Vec::new(),
             names: BTreeMap::new(),
             durable_names: BTreeMap::new(),
@@ -526,6 +528,7 @@ impl DiskState {
         names.retain(|path, _| is_reachable(path));
         let inodes = self.inodes.iter().map(|inode| inode.after_power_cut(cut, &mut random)).collect();
         DiskState {
+            sector_bytes: self.sector_bytes,
             inodes,
             durable_names: names.clone(),
             names,
@@ -536,6 +539,7 @@ impl DiskState {
 
     pub(super) fn after_process_kill(&self, seed: u64) -> DiskState {
         DiskState {
+            sector_bytes: self.sector_bytes,
             inodes: self.inodes.clone(),
             names: self.names.clone(),
             durable_names: self.durable_names.clone(),

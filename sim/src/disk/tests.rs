@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::*;
 
-const SECTOR: usize = SECTOR_BYTES;
+const SECTOR: usize = hyades_engine::disk::SECTOR_BYTES;
 
 /// Sector-aligned bytes, as a durable write wants them.
 #[repr(align(4096))]

@@ -1,10 +1,11 @@
-//! System calls that do less than they were asked for, or are interrupted.
+//! System calls that do less than they were asked for, or are interrupted; sectors beside each other.
 
 use std::io;
 
 use rustix::io::Errno;
 
-use super::{Direct, SECTOR_BYTES, write_whole_sectors};
+use super::{Direct, RealDisk, SECTOR_BYTES, write_whole_sectors};
+use crate::disk::{AlignedBuffer, Disk, LEAST_SECTOR_BYTES};
 
 /// Writes three sectors by calls that answer so, one after the other, the last of them for ever. Returns the
 /// outcome, and what was written where.
@@ -61,4 +62,23 @@ fn what_fails_is_told() {
     ] {
         assert_eq!(write(&answers).0.expect_err("it fails").kind(), expected, "{answers:?}");
     }
+}
+
+#[test]
+fn small_sectors_leave_alone_what_stands_beside() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = RealDisk.create(&directory.path().join("log")).expect("created");
+    file.write_at(0, &vec![0; 2 * SECTOR_BYTES]).expect("written");
+    let mut sectors = AlignedBuffer::new(SECTOR_BYTES);
+    for (at, sector) in sectors.chunks_mut(LEAST_SECTOR_BYTES).enumerate() {
+        sector.fill(at as u8 + 1);
+    }
+    // Backwards, so that each has a neighbour that must stay.
+    for (at, sector) in sectors.chunks(LEAST_SECTOR_BYTES).enumerate().rev() {
+        file.write_durable((at * LEAST_SECTOR_BYTES) as u64, sector).expect("written");
+    }
+    let mut read = vec![0xff; 2 * SECTOR_BYTES];
+    assert_eq!(file.read_at(0, &mut read).expect("read"), read.len());
+    assert_eq!(read[..SECTOR_BYTES], sectors[..]);
+    assert!(read[SECTOR_BYTES..].iter().all(|byte| *byte == 0));
 }

@@ -4,7 +4,7 @@
 //!   segment header, one sector                      block header, 56 bytes, at a sector's start
 //!    0  magic "HYADESEG"                             0  magic "HyBT"
 //!    8  CRC32C of all other bytes of the sector      4  CRC32C of the other header bytes and the payload
-//!   12  store format version                         8  payload bytes
+//!   12  store format version                         8  payload bytes; the highest 8 bits: sector
 //!   16  record format version                       12  log
 //!   20  log                                         16  database uuid
 //!   24  database uuid                               32  incarnation
@@ -13,6 +13,10 @@
 //!   56  position of the first payload byte          56  payload, then zeroes to the end of the sector
 //!   64  bytes of a segment file of this log
 //! ```
+//!
+//! Segment headers and segments take sectors of 4096 bytes, blocks those of the device
+//! ([`Disk::sector_bytes`](crate::disk::Disk::sector_bytes)): 2 to the power of `sector` bytes, or 4096 if
+//! that is 0, as it always was before store format version 2.
 //!
 //! Blocks of older programs begin with "HyBk", have no time and a header of 48 bytes; both may stand in one
 //! log. Times never fall within a log, whatever the clock does.
@@ -24,11 +28,15 @@
 use uuid::Uuid;
 
 use super::LogIdentity;
-use crate::disk::SECTOR_BYTES;
+use crate::disk::{LEAST_SECTOR_BYTES, SECTOR_BYTES};
 use crate::log::record::{OLDEST_RECORD_FORMAT_VERSION, RECORD_FORMAT_VERSION};
 
 /// Version of the layouts in this file.
-pub const STORE_FORMAT_VERSION: u32 = 1;
+pub const STORE_FORMAT_VERSION: u32 = 2;
+/// The oldest one that is read.
+const OLDEST_STORE_FORMAT_VERSION: u32 = 1;
+/// The length of a payload has so many bits.
+const LENGTH_BITS: u32 = 24;
 /// Bytes of a segment header that are not zero for ever.
 pub const SEGMENT_HEADER_BYTES: usize = 72;
 /// Bytes before a block's payload.
@@ -74,11 +82,18 @@ pub struct BlockHeader {
     pub header_bytes: usize,
     pub position: u64,
     pub payload_bytes: usize,
+    /// It takes whole sectors of this size.
+    pub sector_bytes: usize,
     /// When it was written, in microseconds since 1970; 0 if it does not say.
     pub time_us: u64,
 }
 
 impl BlockHeader {
+    /// That of a block with this payload, which this program writes.
+    pub fn new(position: u64, payload_bytes: usize, sector_bytes: usize, time_us: u64) -> BlockHeader {
+        BlockHeader { header_bytes: BLOCK_HEADER_BYTES, position, payload_bytes, sector_bytes, time_us }
+    }
+
     /// Header and payload.
     pub fn length(&self) -> usize {
         self.header_bytes + self.payload_bytes
@@ -86,7 +101,7 @@ impl BlockHeader {
 
     /// The bytes that the block takes on disk.
     pub fn store_bytes(&self) -> u64 {
-        self.length().next_multiple_of(SECTOR_BYTES) as u64
+        self.length().next_multiple_of(self.sector_bytes) as u64
     }
 }
 
@@ -141,8 +156,9 @@ impl SegmentHeader {
             return Err(Damaged("the checksum of the segment header is wrong"));
         }
         let versions = (u32_at(sector, 12), u32_at(sector, 16));
-        let is_known = OLDEST_RECORD_FORMAT_VERSION..=RECORD_FORMAT_VERSION;
-        if versions.0 != STORE_FORMAT_VERSION || !is_known.contains(&versions.1) {
+        let are_known = (OLDEST_STORE_FORMAT_VERSION..=STORE_FORMAT_VERSION).contains(&versions.0)
+            && (OLDEST_RECORD_FORMAT_VERSION..=RECORD_FORMAT_VERSION).contains(&versions.1);
+        if !are_known {
             return Err(Version(versions.0, versions.1));
         }
         let identity = LogIdentity {
@@ -156,15 +172,12 @@ impl SegmentHeader {
 }
 
 /// Writes the header of the block whose payload already stands behind it in `block`.
-pub fn encode_block_header(
-    block: &mut [u8],
-    identity: &LogIdentity,
-    position: u64,
-    payload_bytes: usize,
-    time_us: u64,
-) {
+pub fn encode_block_header(block: &mut [u8], identity: &LogIdentity, header: &BlockHeader) {
+    let BlockHeader { position, payload_bytes, sector_bytes, time_us, .. } = *header;
+    let sector = if sector_bytes == SECTOR_BYTES { 0 } else { sector_bytes.trailing_zeros() };
+    let length = payload_bytes as u32 | sector << LENGTH_BITS;
     block[..4].copy_from_slice(&BLOCK_MAGIC);
-    block[8..12].copy_from_slice(&(payload_bytes as u32).to_le_bytes());
+    block[8..12].copy_from_slice(&length.to_le_bytes());
     block[12..16].copy_from_slice(&identity.log.to_le_bytes());
     block[16..32].copy_from_slice(identity.database.as_bytes());
     block[32..40].copy_from_slice(&identity.incarnation.to_le_bytes());
@@ -189,20 +202,21 @@ pub fn decode_block_header(bytes: &[u8], identity: &LogIdentity) -> Result<Block
     if found != *identity {
         return Err("the block is of another log, incarnation or database");
     }
-    let payload_bytes = u32_at(bytes, 8) as usize;
-    if payload_bytes == 0 || payload_bytes > MAX_BLOCK_BYTES - header_bytes {
+    let length = u32_at(bytes, 8);
+    let payload_bytes = (length & ((1 << LENGTH_BITS) - 1)) as usize;
+    let sector_bytes = match length >> LENGTH_BITS {
+        0 => SECTOR_BYTES,
+        power => 1_usize.checked_shl(power).unwrap_or_default(),
+    };
+    let is_sector = (LEAST_SECTOR_BYTES..=SECTOR_BYTES).contains(&sector_bytes);
+    if payload_bytes == 0 || payload_bytes > MAX_BLOCK_BYTES - header_bytes || !is_sector {
         return Err("the block has an impossible length");
     }
     let time_us = if header_bytes == BLOCK_HEADER_BYTES { u64_at(bytes, 48) } else { 0 };
-    Ok(BlockHeader { header_bytes, position: u64_at(bytes, 40), payload_bytes, time_us })
+    Ok(BlockHeader { header_bytes, position: u64_at(bytes, 40), payload_bytes, sector_bytes, time_us })
 }
 
 /// Whether the checksum of a block (header and payload, without what follows) is right.
 pub fn check_block(block: &[u8]) -> bool {
     u32_at(block, 4) == checksum_around(block, 4)
-}
-
-/// The bytes a block takes on disk.
-pub fn block_bytes(payload_bytes: usize) -> usize {
-    (BLOCK_HEADER_BYTES + payload_bytes).next_multiple_of(SECTOR_BYTES)
 }

@@ -2,7 +2,7 @@
 
 use super::LogIdentity;
 use super::block::{
-    BLOCK_HEADER_BYTES, MAX_BLOCK_BYTES, MAX_PAYLOAD_BYTES, SegmentHeader, block_bytes, encode_block_header,
+    BLOCK_HEADER_BYTES, BlockHeader, MAX_BLOCK_BYTES, MAX_PAYLOAD_BYTES, SegmentHeader, encode_block_header,
 };
 use crate::disk::{AlignedBuffer, SECTOR_BYTES};
 use crate::lsn::Lsn;
@@ -41,17 +41,19 @@ impl BlockBuffer {
         self.time_us = self.time_us.max(before.time_us);
     }
 
-    /// The finished block, whole sectors; with the segment header before it if there is one.
+    /// The finished block, whole sectors of this size; with the segment header before it if there is one.
     pub(super) fn seal(
         &mut self,
         identity: &LogIdentity,
         position: Lsn,
+        sector_bytes: usize,
         segment: Option<&SegmentHeader>,
     ) -> &[u8] {
-        let length = block_bytes(self.payload_bytes);
+        let header = BlockHeader::new(position.0, self.payload_bytes, sector_bytes, self.time_us);
+        let length = header.store_bytes() as usize;
         let block = &mut self.bytes[SECTOR_BYTES..SECTOR_BYTES + length];
         block[BLOCK_HEADER_BYTES + self.payload_bytes..].fill(0);
-        encode_block_header(block, identity, position.0, self.payload_bytes, self.time_us);
+        encode_block_header(block, identity, &header);
         match segment {
             None => &self.bytes[SECTOR_BYTES..SECTOR_BYTES + length],
             Some(header) => {

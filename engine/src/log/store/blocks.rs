@@ -12,7 +12,7 @@ use super::block::{
 };
 
 use super::{LogIdentity, parse_segment_name, segment_path};
-use crate::disk::{Disk, File, SECTOR_BYTES};
+use crate::disk::{Disk, File, LEAST_SECTOR_BYTES, SECTOR_BYTES};
 use crate::log::set::Tail;
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
@@ -260,8 +260,9 @@ impl BlockReader {
         Ok(())
     }
 
+    /// Where sectors are larger, a segment ends with one of them or has room for another.
     fn is_segment_full(&self) -> bool {
-        self.segment.offset + SECTOR_BYTES as u64 > self.segment.segment_bytes
+        self.segment.offset + LEAST_SECTOR_BYTES as u64 > self.segment.segment_bytes
     }
 
     /// Steps into the next segment file, or says why there is none in use.
@@ -316,7 +317,7 @@ impl BlockReader {
     /// The block at the current offset is not valid: decides which row of the table in `reader` this is.
     fn end_at_invalid_block(&mut self, wanted: Wanted, reason: &'static str) -> Result<StripeEnd> {
         let (offset, path) = (self.segment.offset, self.segment.path.clone());
-        let is_blank = self.view(offset, SECTOR_BYTES)?.iter().all(|byte| *byte == 0);
+        let is_blank = self.view(offset, LEAST_SECTOR_BYTES)?.iter().all(|byte| *byte == 0);
         let behind = match self.valid_block_behind(offset, wanted.behind())? {
             Some((_, position)) => Some(position),
             None => self.used_segment_behind(self.segment.sequence)?,
@@ -423,7 +424,7 @@ impl BlockReader {
     /// Offset and position of the first valid block in the rest of this file, behind the sector at this
     /// offset.
     fn valid_block_behind(&mut self, offset: u64, first: Lsn) -> Result<Option<(u64, Lsn)>> {
-        self.valid_block_from(offset + SECTOR_BYTES as u64, first)
+        self.valid_block_from(offset + LEAST_SECTOR_BYTES as u64, first)
     }
 
     fn valid_block_from(&mut self, offset: u64, first: Lsn) -> Result<Option<(u64, Lsn)>> {
@@ -435,21 +436,21 @@ impl BlockReader {
                 break;
             }
             // Look at the whole window before asking for more of the file.
-            let sectors = (bytes.len() / SECTOR_BYTES).max(1);
+            let sectors = (bytes.len() / LEAST_SECTOR_BYTES).max(1);
             let found = (0..sectors).find_map(|sector| {
-                let header = decode_block_header(&bytes[sector * SECTOR_BYTES..], &identity).ok()?;
+                let header = decode_block_header(&bytes[sector * LEAST_SECTOR_BYTES..], &identity).ok()?;
                 Some((sector, header))
             });
             match found {
-                None => offset += (sectors * SECTOR_BYTES) as u64,
+                None => offset += (sectors * LEAST_SECTOR_BYTES) as u64,
                 Some((sector, header)) => {
-                    offset += (sector * SECTOR_BYTES) as u64;
+                    offset += (sector * LEAST_SECTOR_BYTES) as u64;
                     let length = header.length();
                     let block = self.view(offset, length)?;
                     if header.position >= first.0 && block.len() == length && check_block(block) {
                         return Ok(Some((offset, Lsn(header.position))));
                     }
-                    offset += SECTOR_BYTES as u64;
+                    offset += LEAST_SECTOR_BYTES as u64;
                 }
             }
         }

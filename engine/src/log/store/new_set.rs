@@ -21,6 +21,8 @@ use crate::log::set::{LogStore, NewLogSet};
 struct NewLog {
     buffer: Arc<LogBuffer>,
     stripes: Vec<Arc<SegmentSupply>>,
+    /// `None`: as the device has it.
+    wanted_sector_bytes: Option<usize>,
 }
 
 /// See the file head.
@@ -61,7 +63,11 @@ impl NewFileLogs {
                 incarnation.segments_ahead = Some(supply.ahead());
                 stripes.push(Arc::new(supply));
             }
-            logs.push(NewLog { buffer: Arc::clone(buffer), stripes });
+            logs.push(NewLog {
+                buffer: Arc::clone(buffer),
+                stripes,
+                wanted_sector_bytes: config.log_sector_bytes,
+            });
         }
         let supplies = logs.iter().flat_map(|log| log.stripes.iter().map(Arc::clone)).collect();
         let preparer = Arc::new(Preparer::new(supplies));
@@ -91,11 +97,17 @@ impl NewLogSet for NewFileLogs {
     }
 
     fn store(&self, log: usize) -> Result<Box<dyn LogStore>> {
-        let NewLog { buffer, stripes } = &self.logs[log];
-        let writer = |supply: &Arc<SegmentSupply>| BlockWriter::new(supply, &self.preparer);
+        let NewLog { buffer, stripes, wanted_sector_bytes } = &self.logs[log];
+        let writer = |supply: &Arc<SegmentSupply>| {
+            let sector_bytes = supply.sector_bytes(*wanted_sector_bytes)?;
+            Ok::<_, Error>(BlockWriter::new(supply, &self.preparer, sector_bytes))
+        };
         Ok(match stripes.as_slice() {
-            [supply] => Box::new(FileLogStore::new(writer(supply))),
-            _ => Box::new(StripedLogStore::start(log, stripes.iter().map(writer).collect(), buffer)?),
+            [supply] => Box::new(FileLogStore::new(writer(supply)?)),
+            _ => {
+                let writers = stripes.iter().map(writer).collect::<Result<_>>()?;
+                Box::new(StripedLogStore::start(log, writers, buffer)?)
+            }
         })
     }
 

@@ -116,6 +116,16 @@ impl SegmentSupply {
         }
     }
 
+    /// What blocks are padded to; see [`Disk::sector_bytes`].
+    pub(crate) fn sector_bytes(&self, wanted: Option<usize>) -> Result<usize> {
+        self.disk.sector_bytes(&self.directory, wanted).map_err(|error| {
+            Error::input(
+                sqlstate::INVALID_PARAMETER_VALUE,
+                format!("logs cannot be written to \"{}\": {error}", self.directory.display()),
+            )
+        })
+    }
+
     /// How many segments may be prepared behind the last one in use (invariant 2).
     pub(crate) fn ahead(&self) -> u64 {
         self.ahead

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::block::{
-    BLOCK_HEADER_BYTES, MAX_BLOCK_BYTES, MAX_PAYLOAD_BYTES, block_bytes, check_block, decode_block_header,
+    BLOCK_HEADER_BYTES, BlockHeader, MAX_BLOCK_BYTES, MAX_PAYLOAD_BYTES, check_block, decode_block_header,
     encode_block_header,
 };
 use super::block_buffer::BlockBuffer;
@@ -20,7 +20,7 @@ use super::trim::trim_log;
 use super::writer::{BlockWriter, FileLogStore};
 use super::*;
 use crate::disk::controlled::ControlledDisk;
-use crate::disk::{Disk, SECTOR_BYTES};
+use crate::disk::{Disk, LEAST_SECTOR_BYTES, SECTOR_BYTES};
 use crate::log::buffer::{LogBuffer, MIN_BUFFER_BYTES};
 use crate::log::record::{RecordBody, filler_header};
 use crate::log::set::{LogEnd, LogSource, LogStore, Tail};
@@ -67,13 +67,26 @@ fn supply(
 
 /// The same with several stripes.
 fn striped_log(stripes: usize) -> Written {
+    log_on(ControlledDisk::shared(), stripes)
+}
+
+/// The same on a device with sectors of 512 bytes.
+fn log_of_small_sectors(stripes: usize) -> Written {
     let (disk, shared) = ControlledDisk::shared();
+    disk.make_sectors_small();
+    log_on((disk, shared), stripes)
+}
+
+fn log_on((disk, shared): (ControlledDisk, Arc<dyn Disk>), stripes: usize) -> Written {
     let (buffer, _reader) = LogBuffer::new(MIN_BUFFER_BYTES);
     let room = Arc::new(Room::new(&buffer, stripes));
     let supplies: Vec<_> = (0..stripes).map(|stripe| supply(&shared, identity(), &room, stripe)).collect();
     supplies.iter().try_for_each(|supply| supply.prepare_first()).expect("an empty disk");
     let preparer = Arc::new(Preparer::new(supplies.clone()));
-    let writer = |supply| BlockWriter::new(supply, &preparer);
+    let writer = |supply: &Arc<SegmentSupply>| {
+        let sector_bytes = supply.sector_bytes(None).expect("a size");
+        BlockWriter::new(supply, &preparer, sector_bytes)
+    };
     let store: Box<dyn LogStore> = match supplies.as_slice() {
         [supply] => Box::new(FileLogStore::new(writer(supply))),
         _ => {
@@ -188,6 +201,68 @@ fn an_empty_log_and_a_closed_one_end_cleanly() {
     assert!(log.disk.used_bytes() < before, "unused space was given back");
     let (read, end) = log.read().expect("undamaged");
     assert_eq!((read, end.tail), (vec![16], Tail::Clean));
+}
+
+#[test]
+fn a_lone_record_takes_one_sector_of_the_device() {
+    for (mut log, sector) in [(new_log(), SECTOR), (log_of_small_sectors(1), LEAST_SECTOR_BYTES as u64)] {
+        let mut lengths = Vec::new();
+        for length in [64, 456, 464] {
+            log.append(length, MAX_PAYLOAD_BYTES);
+            lengths.push(length as u64);
+        }
+        let (read, end) = log.read().expect("undamaged");
+        let taken = 2 + (BLOCK_HEADER_BYTES as u64 + 464).div_ceil(sector);
+        assert_eq!((read, end.tail, end.offset), (lengths, Tail::Clean, SECTOR + taken * sector));
+    }
+}
+
+/// A segment has room for 32 small sectors; the last ones are used, too.
+#[test]
+fn small_sectors_are_read_back_across_segments_and_stripes() {
+    for stripes in [1, 3] {
+        let mut log = log_of_small_sectors(stripes);
+        let lengths = [16, 440, 456, 464, 4000, 9000, 40_000, 64, 8];
+        for _ in 0..5 {
+            lengths.into_iter().for_each(|length| log.append(length, 3000));
+        }
+        log.finish();
+        let (read, end) = log.read().expect("undamaged");
+        assert_eq!(read, lengths.map(|length| length as u64).repeat(5));
+        assert_eq!((end.position, end.tail), (Lsn(log.position), Tail::Clean));
+    }
+    let mut log = log_of_small_sectors(1);
+    (0..32).for_each(|_| log.append(64, MAX_PAYLOAD_BYTES));
+    let first = log.disk.content(&log.path(1));
+    assert!(first[SECTOR_BYTES..].chunks(LEAST_SECTOR_BYTES).all(|sector| sector[0] != 0));
+    assert!(!log.disk.exists(&log.path(2)) || log.disk.content(&log.path(2)).iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn damage_of_small_sectors_is_told_apart_as_that_of_large_ones() {
+    let small = LEAST_SECTOR_BYTES as u64;
+    let mut log = log_of_small_sectors(1);
+    (0..40).for_each(|_| log.append(64, MAX_PAYLOAD_BYTES));
+    // In the middle of a sector of 4096 bytes, the last block of a file, in a segment header.
+    for (sequence, offset) in [(1, SECTOR + 3 * small + 7), (1, 5 * SECTOR - small + 60), (2, 9)] {
+        log.damage(sequence, offset);
+        let (_, end) = log.read().expect("classified");
+        assert!(matches!(end.tail, Tail::Hole(..)), "{sequence} {offset}: {:?}", end.tail);
+        log.damage(sequence, offset);
+    }
+    // The last block, and its neighbours are whole.
+    let last = SECTOR + 7 * small;
+    log.damage(2, last + 60);
+    let (read, end) = log.read().expect("a crash explains it");
+    assert_eq!((read.len(), end.offset), (39, last));
+    assert!(matches!(end.tail, Tail::Torn(_)), "{:?}", end.tail);
+    log.damage(2, last + 60);
+    log.disk.edit(&log.path(2), |bytes| bytes[last as usize..].fill(0));
+    assert_eq!(log.read().expect("a crash explains it").1.tail, Tail::Clean);
+    // Everything that ended logs do not need is given back.
+    assert_eq!(trim_log(&log.shared, &log.files, 0).expect("trimmed"), 1);
+    let (read, end) = log.read().expect("undamaged");
+    assert_eq!((read.len(), end.tail), (39, Tail::Clean));
 }
 
 #[test]
@@ -471,7 +546,11 @@ fn a_full_block_of_an_older_program_is_read() {
         for (too_many, is_read) in [(0, true), (1, false)] {
             let payload_bytes = MAX_BLOCK_BYTES - header_bytes + too_many;
             let mut block = vec![0; BLOCK_HEADER_BYTES + payload_bytes];
-            encode_block_header(&mut block, &identity(), 0, payload_bytes, 0);
+            encode_block_header(
+                &mut block,
+                &identity(),
+                &BlockHeader::new(0, payload_bytes, SECTOR_BYTES, 0),
+            );
             block[..4].copy_from_slice(magic);
             block.truncate(header_bytes + payload_bytes);
             let checksum = crc32c::crc32c_append(crc32c::crc32c(&block[..4]), &block[8..]);
@@ -519,9 +598,14 @@ proptest! {
 
     #[test]
     fn hostile_blocks_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
-        let _ = decode_block_header(&bytes, &identity());
+        if let Ok(header) = decode_block_header(&bytes, &identity()) {
+            prop_assert!(header.store_bytes() > 0);
+        }
         let _ = block::SegmentHeader::decode(&bytes);
-        prop_assert_eq!(block_bytes(bytes.len()) % SECTOR_BYTES, 0);
+        for sector_bytes in [LEAST_SECTOR_BYTES, SECTOR_BYTES] {
+            let taken = BlockHeader::new(0, bytes.len(), sector_bytes, 0).store_bytes() as usize;
+            prop_assert!(taken > bytes.len() && taken.is_multiple_of(sector_bytes));
+        }
     }
 }
 

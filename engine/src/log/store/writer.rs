@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hyades_types::error::{Error, Result};
 
-use super::block::{BLOCK_HEADER_BYTES, MAX_BLOCK_BYTES, SegmentHeader, block_bytes};
+use super::block::{BLOCK_HEADER_BYTES, MAX_BLOCK_BYTES, SegmentHeader};
 use super::block_buffer::BlockBuffer;
 use super::preparer::Preparer;
 use super::segment::{PreparedSegment, SegmentSupply};
@@ -20,6 +20,8 @@ use crate::lsn::Lsn;
 pub(crate) struct BlockWriter {
     supply: Arc<SegmentSupply>,
     preparer: Arc<Preparer>,
+    /// A block takes whole sectors.
+    sector_bytes: usize,
     current: Option<Current>,
 }
 
@@ -30,14 +32,19 @@ struct Current {
 }
 
 impl BlockWriter {
-    pub(crate) fn new(supply: &Arc<SegmentSupply>, preparer: &Arc<Preparer>) -> BlockWriter {
-        BlockWriter { supply: Arc::clone(supply), preparer: Arc::clone(preparer), current: None }
+    pub(crate) fn new(
+        supply: &Arc<SegmentSupply>,
+        preparer: &Arc<Preparer>,
+        sector_bytes: usize,
+    ) -> BlockWriter {
+        let (supply, preparer) = (Arc::clone(supply), Arc::clone(preparer));
+        BlockWriter { supply, preparer, sector_bytes, current: None }
     }
 
     /// The segment that has room for the next block.
     fn current(&mut self) -> Result<&mut Current> {
-        let segment_bytes = self.supply.segment_bytes;
-        let is_full = |current: &Current| current.offset + SECTOR_BYTES as u64 > segment_bytes;
+        let (segment_bytes, sector_bytes) = (self.supply.segment_bytes, self.sector_bytes as u64);
+        let is_full = |current: &Current| current.offset + sector_bytes > segment_bytes;
         if self.current.as_ref().is_none_or(is_full) {
             self.current = None;
             let segment = self.supply.take()?;
@@ -56,6 +63,7 @@ impl BlockWriter {
     /// Writes a block, whose payload begins at `start`, and returns when it is durable.
     pub(crate) fn write(&mut self, block: &mut BlockBuffer, start: Lsn) -> Result<DurableBlock> {
         let (identity, segment_bytes) = (self.supply.identity, self.supply.segment_bytes);
+        let sector_bytes = self.sector_bytes;
         let current = self.current()?;
         let is_first_in_segment = current.offset == SECTOR_BYTES as u64;
         let sequence = current.segment.sequence;
@@ -63,14 +71,15 @@ impl BlockWriter {
         // The first segment got its header before the manifest named it.
         let header = (is_first_in_segment && sequence > 1).then_some(&header);
         let payload_bytes = block.payload_bytes;
-        let store_bytes = block_bytes(payload_bytes) as u64;
-        let bytes = block.seal(&identity, start, header);
+        let bytes = block.seal(&identity, start, sector_bytes, header);
         let offset = if header.is_some() { 0 } else { current.offset };
+        let end = offset + bytes.len() as u64;
         current.segment.file.write_durable(offset, bytes).map_err(|error| {
             let path = current.segment.path.display();
             Error::io(format_args!("could not write log file \"{path}\" at byte {offset}"), &error)
         })?;
-        current.offset += store_bytes;
+        let store_bytes = end - current.offset;
+        current.offset = end;
         self.supply.note_block(sequence, payload_bytes, store_bytes);
         if is_first_in_segment {
             // Not before: what is prepared now shows that this segment was used.

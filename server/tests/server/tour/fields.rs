@@ -177,7 +177,7 @@ impl BlockPlace {
         loop {
             let header = &segment[offset..offset + BLOCK_HEADER_BYTES];
             assert_eq!(&header[..4], b"HyBT", "position {position} is in no block");
-            let payload_bytes = little_endian(&header[8..12]) as usize;
+            let payload_bytes = little_endian(&header[8..11]) as usize;
             let place = BlockPlace { offset, position: little_endian(&header[40..48]), payload_bytes };
             if position < place.end() {
                 return place;
@@ -204,7 +204,8 @@ pub(super) fn block(place: &BlockPlace, segment: &[u8]) -> String {
     let mut fields = Fields::new(&segment[place.offset..place.offset + BLOCK_HEADER_BYTES]);
     fields.field(4, |magic| format!("\"{}\"", text_of(magic)));
     fields.hidden(4, "CRC32C of all other bytes of header and payload");
-    fields.number(4, "payload bytes");
+    fields.number(3, "payload bytes");
+    fields.number(1, "sector: 0 for 4096 bytes, or the power of two");
     fields.number(4, "log");
     fields.hidden(16, "the database, a UUID");
     fields.number(8, "incarnation");
