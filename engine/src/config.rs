@@ -108,7 +108,7 @@ pub struct Config {
     pub shared_block_bytes: u64,
     /// After so many row locks of one table a transaction tries to lock the table instead.
     pub row_locks_before_table: u32,
-    /// A checkpoint is taken when a restart would have to replay so many bytes of log records; 0: none that
+    /// A checkpoint is taken when the logs since the last one take so many bytes of the disk; 0: none that
     /// nobody asks for.
     pub checkpoint_log_bytes: u64,
     /// A checkpoint is taken when the replay of the logs would take about half as long as this.

@@ -306,6 +306,24 @@ impl Logs {
         manifest.to_replay().map(bytes).sum()
     }
 
+    /// Bytes of the blocks that have been written to a log since the start, with their padding.
+    pub fn stored_bytes(&self, log: usize) -> u64 {
+        self.set.stored_bytes(log)
+    }
+
+    /// Bytes of the files of ended logs that a start would have to replay if the process ended now.
+    pub(crate) fn ended_bytes(&self) -> Result<u64> {
+        let manifest = self.manifest();
+        let mut bytes = 0;
+        for ended in manifest.to_replay().filter(|incarnation| incarnation.end.is_some()) {
+            let (set, from) = (log_set(&self.config, &manifest, ended), manifest.replay_from(ended));
+            for log in 0..ended.logs {
+                bytes += set.stored_bytes_from(log, from.get(log))?;
+            }
+        }
+        Ok(bytes)
+    }
+
     /// The files of this checkpoint are durable: makes it count, and gives up what none of those that are
     /// kept needs (pitfall 28). An error leaves things as they were, or as they are to be.
     pub(crate) fn publish(&self, checkpoint: Checkpoint) -> Result<()> {

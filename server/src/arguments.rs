@@ -147,7 +147,8 @@ pub(crate) struct ServeArguments {
     /// Sessions share logs while there is less than this to write; 0: each always writes to its own log.
     #[arg(long, value_name = "KIB", default_value_t = 8)]
     shared_block_kib: u32,
-    /// Take a checkpoint when a restart would have to replay so much log; 0: only when asked (CHECKPOINT).
+    /// Take a checkpoint when the logs since the last one take so much of the disk; 0: only when asked
+    /// (CHECKPOINT).
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     checkpoint_log_mib: u64,
     /// Take checkpoints so often that the logs are replayed in this time (30s, 2min), as fast as the last

@@ -44,6 +44,8 @@ pub struct CheckpointStatus {
     pub failure: Option<String>,
     /// Bytes of log records that a restart would have to replay.
     pub bytes_to_replay: u64,
+    /// Bytes that the logs since the last one take on the disk, with all padding.
+    pub log_bytes: u64,
 }
 
 /// A request for a checkpoint.
@@ -81,6 +83,24 @@ struct Shared {
     bell: Condvar,
     status: Mutex<CheckpointStatus>,
     logs: Arc<Logs>,
+    counted: Mutex<Counted>,
+}
+
+/// What of the logs' blocks counts for the next checkpoint.
+#[derive(Clone, Copy, Default)]
+struct Counted {
+    /// Bytes of the files of ended logs that the last one does not hold.
+    ended: u64,
+    /// Bytes of blocks that had been written since the start when the last one began.
+    before: u64,
+}
+
+/// When a checkpoint is taken that nobody asked for.
+struct Bounds {
+    /// The logs since the last one take so much of the disk.
+    log_bytes: Option<u64>,
+    /// A restart would have to replay so many bytes of log records.
+    bytes_to_replay: Option<u64>,
 }
 
 /// The thread that takes checkpoints: when asked, and when a restart would take too long.
@@ -112,14 +132,15 @@ impl Checkpointer {
             bell: Condvar::new(),
             status: Mutex::new(status),
             logs: Arc::clone(logs),
+            counted: Mutex::default(),
         });
         let stop = Arc::default();
         let taker = Taker::new(config, logs, capture, loaded, Arc::clone(&stop));
         let (working, config) = (Arc::clone(&shared), config.clone());
         let work = move || {
             if working.wait_for_restart(&catalog) {
-                let most_bytes = most_bytes_to_replay(&config, replay_rate());
-                working.work(taker, most_bytes, &config);
+                working.count_ended();
+                working.work(taker, &Bounds::new(&config, replay_rate()), &config);
             }
         };
         let thread = crate::sync::spawn("hyades-checkpoint".to_owned(), work)
@@ -142,8 +163,8 @@ impl Checkpointer {
     }
 
     pub(crate) fn status(&self) -> CheckpointStatus {
-        let bytes_to_replay = self.shared.logs.bytes_to_replay();
-        CheckpointStatus { bytes_to_replay, ..self.shared.status.lock().clone() }
+        let (bytes_to_replay, log_bytes) = (self.shared.logs.bytes_to_replay(), self.shared.log_bytes());
+        CheckpointStatus { bytes_to_replay, log_bytes, ..self.shared.status.lock().clone() }
     }
 
     /// Gives up the one that is being taken, and ends the thread.
@@ -168,15 +189,21 @@ impl Drop for Checkpointer {
     }
 }
 
-/// So much log may have to be replayed before a checkpoint is taken that nobody asked for; zero for any.
-fn most_bytes_to_replay(config: &Config, replay_rate: f64) -> u64 {
-    let by_size = config.checkpoint_log_bytes;
-    let by_time = config.recovery_target.map(|target| {
-        // While the checkpoint is taken, the log grows.
-        (target.as_secs_f64() * replay_rate / 2.0) as u64
-    });
-    let bounds = [by_time, Some(by_size).filter(|bytes| *bytes > 0)];
-    bounds.into_iter().flatten().min().unwrap_or(0)
+impl Bounds {
+    /// `replay_rate`: bytes of log records in a second.
+    fn new(config: &Config, replay_rate: f64) -> Bounds {
+        let log_bytes = Some(config.checkpoint_log_bytes).filter(|bytes| *bytes > 0);
+        let bytes_to_replay = config.recovery_target.map(|target| {
+            // While the checkpoint is taken, the log grows.
+            (target.as_secs_f64() * replay_rate / 2.0) as u64
+        });
+        Bounds { log_bytes, bytes_to_replay }
+    }
+
+    fn are_reached(&self, shared: &Shared) -> bool {
+        self.log_bytes.is_some_and(|most| shared.log_bytes() >= most)
+            || self.bytes_to_replay.is_some_and(|most| shared.logs.bytes_to_replay() >= most.max(1))
+    }
 }
 
 impl Waiting {
@@ -206,7 +233,26 @@ impl Shared {
         }
     }
 
-    fn work(&self, mut taker: Taker, most_bytes: u64, config: &Config) {
+    /// Bytes of blocks that have been written since the start.
+    fn stored_bytes(&self) -> u64 {
+        (0..self.logs.count()).map(|log| self.logs.stored_bytes(log)).sum()
+    }
+
+    /// Bytes that the logs since the last checkpoint take on the disk.
+    fn log_bytes(&self) -> u64 {
+        let Counted { ended, before } = *self.counted.lock();
+        ended + self.stored_bytes().saturating_sub(before)
+    }
+
+    /// Logs that have ended take space, too: a process that ends again and again must not fill the disk.
+    fn count_ended(&self) {
+        match self.logs.ended_bytes() {
+            Ok(bytes) => self.counted.lock().ended = bytes,
+            Err(error) => tracing::warn!(%error, "the size of ended logs is not known"),
+        }
+    }
+
+    fn work(&self, mut taker: Taker, bounds: &Bounds, config: &Config) {
         let mut not_before: Option<Instant> = None;
         loop {
             let asked = {
@@ -220,17 +266,21 @@ impl Shared {
                 std::mem::take(&mut requests.waiting)
             };
             let may_begin = not_before.is_none_or(|time| crate::sync::now() >= time);
-            let is_due = most_bytes > 0 && may_begin && self.logs.bytes_to_replay() >= most_bytes;
+            let is_due = may_begin && bounds.are_reached(self);
             if asked.is_empty() && !is_due {
                 continue;
             }
             self.status.lock().is_running = true;
+            let before = self.stored_bytes();
             let taken = AssertUnwindSafe(|| taker.take(asked.is_empty()));
             // Whoever waits learns it, and the next one is tried: what is loaded does not depend on it.
             let outcome = catch_unwind(taken).unwrap_or_else(|_| {
                 Err(Error::input(sqlstate::INTERNAL_ERROR, "the checkpoint broke off unexpectedly"))
             });
             not_before = outcome.is_err().then(|| crate::sync::now() + AFTER_FAILURE);
+            if outcome.is_ok() {
+                *self.counted.lock() = Counted { ended: 0, before };
+            }
             self.note(&outcome, config);
             let outcome = outcome.map(drop);
             asked.into_iter().for_each(|waiting| waiting.answer(&outcome));

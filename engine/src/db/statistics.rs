@@ -19,8 +19,9 @@ pub struct LogStatistics {
     pub appended: u64,
     /// What is durable of that.
     pub durable: u64,
-    /// Blocks that have been written and synced.
+    /// Blocks that have been written and synced, and their bytes with all padding.
     pub blocks: u64,
+    pub stored: u64,
     /// The buffer in memory.
     pub buffer: u64,
 }
@@ -43,6 +44,7 @@ impl EngineStatistics {
             appended: logs.reserved(log).0,
             durable: logs.watch().durable(log).0,
             blocks: logs.watch().advances(log),
+            stored: logs.stored_bytes(log),
             buffer: logs.buffer_bytes(log),
         };
         let all = logs.into_iter().flat_map(|logs| (0..logs.watch().logs()).map(move |log| (log, &**logs)));

@@ -31,6 +31,9 @@ pub trait LogSet: Send + Sync {
     /// The first segments of a log, one for each stripe, that are needed to read it from this position on.
     fn segments_from(&self, log: usize, position: Lsn) -> Result<Vec<u64>>;
 
+    /// Bytes of the files that are needed to read a log from this position on.
+    fn stored_bytes_from(&self, log: usize, position: Lsn) -> Result<u64>;
+
     /// Removes the segments that the manifest durably does not name any more: those before its first ones.
     /// What cannot be removed is tried again at the next start.
     fn remove_given_up(&self);
@@ -59,6 +62,9 @@ pub trait NewLogSet: Send + Sync {
 
     /// Why a log cannot grow at the moment; has it tried again soon.
     fn failure(&self, log: usize) -> Option<Error>;
+
+    /// Bytes of the durable blocks of a log, with their padding.
+    fn stored_bytes(&self, log: usize) -> u64;
 
     /// Prepares space ahead of need, on a thread of its own, until [`NewLogSet::stop`].
     fn prepare(&self);

@@ -1,7 +1,7 @@
 //! CHECKPOINT, restarts from checkpoints, backups of a running server, points in time.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::process::{Directory, Server, hyades};
 
@@ -103,6 +103,35 @@ fn a_restart_begins_with_the_last_checkpoint_or_if_that_is_damaged_with_the_one_
     );
     let server = Server::start_in(directory, &["--previous-checkpoint"]);
     assert_eq!(sql(&server, WHAT_IS_THERE), expected);
+    server.stop();
+}
+
+/// Commits that are written alone take a sector each, whatever is in them. A process that ends before a
+/// checkpoint is due leaves its logs to the next one.
+#[test]
+fn the_disk_that_logs_take_asks_for_a_checkpoint() {
+    let options = ["--checkpoint-log-mib", "1", "--log-sector-bytes", "4096"];
+    let commit_often = |server: &Server, first: u32| {
+        let rows: Vec<String> =
+            (first..first + 200).map(|id| format!("insert into t values ({id})")).collect();
+        server.query(&rows.iter().map(String::as_str).collect::<Vec<_>>());
+    };
+    let server = Server::start(&options);
+    sql(&server, "create table t (id int primary key)");
+    commit_often(&server, 0);
+    let shown = "select taken, log_bytes > 200 * 4096, bytes_to_replay < 200 * 1024, \
+                 log_bytes = (select sum(stored_bytes) from hyades_logs) from hyades_checkpoint";
+    assert_eq!(sql(&server, shown), "0|t|t|t");
+    let server = Server::start_in(kill(server), &options);
+    assert_eq!(sql(&server, "select taken, log_bytes > 200 * 4096 from hyades_checkpoint"), "0|t");
+    commit_often(&server, 200);
+    let until = Instant::now() + Duration::from_secs(60);
+    while sql(&server, "select taken > 0 and not is_running from hyades_checkpoint") != "t" {
+        assert!(Instant::now() < until, "no checkpoint");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(sql(&server, "select log_bytes < 1 << 20 from hyades_checkpoint"), "t");
+    assert_eq!(sql(&server, "select count(*) from t"), "400");
     server.stop();
 }
 

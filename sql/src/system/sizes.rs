@@ -34,6 +34,7 @@ pub(super) fn logs(system: &System) -> Vec<NamedRow> {
             ("durable_bytes", int8(one.durable)),
             ("lag_bytes", int8(one.appended.saturating_sub(one.durable))),
             ("syncs", int8(one.blocks)),
+            ("stored_bytes", int8(one.stored)),
             ("buffer_bytes", int8(one.buffer)),
         ]
     };
@@ -60,6 +61,7 @@ pub(super) fn checkpoint(system: &System) -> Vec<NamedRow> {
         ("failed", int8(status.failed)),
         ("failure", or_null(status.failure.as_ref(), text)),
         ("bytes_to_replay", int8(status.bytes_to_replay)),
+        ("log_bytes", int8(status.log_bytes)),
     ]]
 }
 

@@ -119,6 +119,10 @@ impl NewLogSet for NewFileLogs {
         failure
     }
 
+    fn stored_bytes(&self, log: usize) -> u64 {
+        self.logs[log].stripes.iter().map(|supply| supply.used_bytes()).sum()
+    }
+
     fn prepare(&self) {
         self.preparer.run();
     }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use hyades_types::error::{Error, Result, sqlstate};
 
-use super::blocks::segment_with;
+use super::blocks::{segment_with, segments_from};
 use super::reader::{LogReader, sync_log};
 use super::trim::trim_log;
-use super::{LogFiles, parse_segment_name};
+use super::{LogFiles, parse_segment_name, segment_path};
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::log::manifest::{Incarnation, Manifest};
@@ -101,6 +101,21 @@ impl LogSet for FileLogs {
                 segment_with(self.disk.as_ref(), directory, &files.identity, *first, position)
             })
             .collect()
+    }
+
+    fn stored_bytes_from(&self, log: usize, position: Lsn) -> Result<u64> {
+        let mut bytes = 0;
+        let files = &self.logs[log];
+        for (directory, first) in files.directories.iter().zip(self.segments_from(log, position)?) {
+            let incarnation = files.identity.incarnation;
+            for sequence in segments_from(self.disk.as_ref(), directory, incarnation, first)? {
+                let path = segment_path(directory, incarnation, sequence);
+                bytes += self.disk.open_read(&path).and_then(|file| file.len()).map_err(|error| {
+                    Error::io(format_args!("could not look at \"{}\"", path.display()), &error)
+                })?;
+            }
+        }
+        Ok(bytes)
     }
 
     fn remove_given_up(&self) {

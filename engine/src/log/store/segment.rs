@@ -237,7 +237,7 @@ impl SegmentSupply {
         if making.sequence > self.in_use.load(Ordering::Acquire) + self.ahead + early {
             return Prepared::Enough;
         }
-        let used = self.used_bytes.load(Ordering::Relaxed);
+        let used = self.used_bytes();
         if making.file.is_none() {
             making.pace = Pace::start(used);
         } else if self.failure.lock().is_none() {
@@ -285,6 +285,11 @@ impl SegmentSupply {
         self.room.take(self.stripe, payload_bytes, bytes);
         self.in_use.store(sequence, Ordering::Release);
         self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes of the durable blocks.
+    pub(crate) fn used_bytes(&self) -> u64 {
+        self.used_bytes.load(Ordering::Relaxed)
     }
 
     /// Writes one piece; the last one makes the segment ready.
