@@ -341,7 +341,10 @@ impl Logs {
             && let Some(incarnation) =
                 manifest.incarnations.iter().find(|incarnation| incarnation.number == oldest.incarnation)
         {
-            log_set(&self.config, &manifest, incarnation).remove_given_up();
+            match incarnation.end {
+                Some(_) => log_set(&self.config, &manifest, incarnation).remove_given_up(),
+                None => self.set.give_up_before(&incarnation.first_segments),
+            }
         }
         Ok(())
     }

@@ -105,11 +105,13 @@ pub enum Mutant {
     SegmentNameUnsynced,
     /// A checkpoint counts before the file that says what is in it is synced (pitfall 27).
     CheckpointUnsynced,
+    /// A segment that is used again gets its new name before its zeroes are durable (pitfall 14).
+    SpareNamedUnsynced,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 46] = [
+    pub const ALL: [Mutant; 47] = [
         Mutant::OwnEndInStoredLv,
         Mutant::ReserveBeforeFreeze,
         Mutant::ReleaseBeforeRaise,
@@ -156,6 +158,7 @@ impl Mutant {
         Mutant::CommandsAtAnyLevel,
         Mutant::SegmentNameUnsynced,
         Mutant::CheckpointUnsynced,
+        Mutant::SpareNamedUnsynced,
     ];
 }
 

@@ -30,7 +30,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::client::{Client, big, create_tables};
-use crate::disk::SimulatedDisk;
+use crate::disk::{Effect, FaultPlan, Place, SimulatedDisk};
 use crate::routines::{create_routines, test_compiler};
 use crate::script::{Recovered, Script, ScriptOptions, Step, check_recovered};
 use crate::threads::{self, Handle};
@@ -554,11 +554,40 @@ fn next_disk(
 pub fn try_point(scenario: Scenario, script: &Script, point: u64) -> std::result::Result<bool, String> {
     let disk = SimulatedDisk::new(point);
     disk.crash_at(point);
-    let mut acknowledged = live(&disk, scenario, script, 0..FIRST, point)?;
-    let reached = disk.has_crashed();
-    let first = |error: String| format!("{error} ({})", disk.describe_operation(point).unwrap_or_default());
+    try_lives(&disk, scenario, script, FIRST, point)
+}
 
-    let found = next_disk(&disk, scenario, script, &mut acknowledged, point).map_err(first)?;
+/// As [`try_point`]; the power goes in this operation by which a segment that checkpoints have given up
+/// becomes another one, when so many of them have gone well.
+pub fn try_reuse(
+    scenario: Scenario,
+    operation: &'static str,
+    skip: u64,
+) -> std::result::Result<bool, String> {
+    const LIVED: usize = 3 * FIRST;
+    let transactions = LIVED + SECOND;
+    let script = Script::generate(skip, &ScriptOptions { transactions, ..ScriptOptions::default() });
+    // With sectors of 4096 bytes more segments are used.
+    let disk = SimulatedDisk::new(2 * skip);
+    let (place, effect) = (Place::SegmentReuse, Effect::PowerCut);
+    disk.plan_fault(Some(FaultPlan { place, operation: Some(operation), effect, skip, is_for_ever: false }));
+    try_lives(&disk, scenario, &script, LIVED, skip)
+}
+
+/// A life of so many transactions, in which the power goes, and another one.
+fn try_lives(
+    disk: &SimulatedDisk,
+    scenario: Scenario,
+    script: &Script,
+    lived: usize,
+    seed: u64,
+) -> std::result::Result<bool, String> {
+    let mut acknowledged = live(disk, scenario, script, 0..lived, seed)?;
+    let reached = disk.has_crashed();
+    let last = disk.operations().saturating_sub(1);
+    let first = |error: String| format!("{error} ({})", disk.describe_operation(last).unwrap_or_default());
+
+    let found = next_disk(disk, scenario, script, &mut acknowledged, seed).map_err(first)?;
     let hashes = [recovered_hash(&found, scenario), recovered_hash(&found, scenario)];
     if hashes[0] != hashes[1] {
         return Err(first(format!("two recoveries find different states: {hashes:?}")));
@@ -568,11 +597,11 @@ pub fn try_point(scenario: Scenario, script: &Script, point: u64) -> std::result
         return Err(first("a start without work changes the state".to_owned()));
     }
 
-    let script = without_the_lost(script, FIRST, &ledger);
-    found.crash_at(found.operations() + 20 + point * 7 % 90);
-    let mut acknowledged = live(&found, scenario, &script, FIRST..FIRST + SECOND, point)?;
+    let script = without_the_lost(script, lived, &ledger);
+    found.crash_at(found.operations() + 20 + seed * 7 % 90);
+    let mut acknowledged = live(&found, scenario, &script, lived..lived + SECOND, seed)?;
     acknowledged.extend(&ledger);
-    let found = found.after_power_cut(point);
+    let found = found.after_power_cut(seed);
     let second = |error| format!("{error}, after the second crash");
     recover_and_check(&found, scenario, &script, &acknowledged).map_err(second).map_err(first)?;
     Ok(reached)

@@ -13,7 +13,7 @@
 use std::time::Duration;
 
 use hyades_sim::crash::{
-    Calls, FIRST, Scenario, ballast, live, recover_and_check, script, try_point, within,
+    Calls, FIRST, Scenario, ballast, live, recover_and_check, script, try_point, try_reuse, within,
 };
 use hyades_sim::disk::SimulatedDisk;
 
@@ -82,6 +82,26 @@ fn while_checkpoints_are_taken() {
     try_points(Scenario::taurus(2).checkpointing(), 7);
     try_points(Scenario::taurus(2).with(Calls::Mixed).checkpointing(), 7);
     try_points(Scenario::taurus(4).with(Calls::Mixed).checkpointing(), 11);
+}
+
+#[test]
+fn while_segments_are_used_again() {
+    let scenarios =
+        [Scenario::serial(), Scenario::striped(2), Scenario::taurus(1), Scenario::taurus(2).on_demand()];
+    for scenario in scenarios {
+        for operation in ["rename", "write", "sync"] {
+            let tries = |skip| within(LIMIT, move || try_reuse(scenario.checkpointing(), operation, skip));
+            let mut reached = 0;
+            for skip in 0..8 {
+                match tries(skip) {
+                    Ok(is_reached) => reached += u64::from(is_reached),
+                    Err(error) => panic!("{operation} {skip}, {} logs: {error}", scenario.logs),
+                }
+            }
+            println!("{} logs: {operation}: {reached} power cuts", scenario.logs);
+            assert!(reached > 1, "segments are hardly ever used again: {scenario:?}, {operation}");
+        }
+    }
 }
 
 #[test]

@@ -36,7 +36,7 @@ use hyades_engine::mutant::{Mutant, activate};
 use hyades_sim::client::{Client, Operation, big, blocking, create_tables};
 use hyades_sim::crash::{
     Calls, DATA, Life, Observed, Scenario, live, live_and_kill, recover_and_check, script, try_point,
-    wait_until_idle, within, without_the_lost,
+    try_reuse, wait_until_idle, within, without_the_lost,
 };
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::given_up::commit_instead;
@@ -148,6 +148,11 @@ fn checkpointed_history(attempt: u64) -> Outcome {
 fn checkpointed_crash_point(attempt: u64) -> Outcome {
     let scenario = Scenario::taurus(2).checkpointing();
     try_point(scenario, &script(attempt), 20 + attempt * 37 % 400).map(drop)
+}
+
+/// A segment becomes another one.
+fn crash_while_a_segment_is_used_again(attempt: u64) -> Outcome {
+    try_reuse(Scenario::taurus(1).checkpointing(), "rename", attempt % 10).map(drop)
 }
 
 /// The last checkpoint is gone: the one before serves, with all logs behind it.
@@ -558,7 +563,7 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 }
 
 /// What finds which bug, in how many attempts at most.
-const SEARCHES: [(Mutant, Search, u64); 32] = [
+const SEARCHES: [(Mutant, Search, u64); 33] = [
     (Mutant::OwnEndInStoredLv, crash_point, 10),
     (Mutant::ReserveBeforeFreeze, crash_point, 10),
     (Mutant::ReleaseBeforeRaise, crashed_history, 100),
@@ -591,10 +596,11 @@ const SEARCHES: [(Mutant, Search, u64); 32] = [
     (Mutant::RemovalsUnnoted, checkpointed_crash_point, 200),
     (Mutant::SegmentsGoTooEarly, previous_checkpoint, 10),
     (Mutant::OpenedTooEarly, restart_on_demand, 20),
+    (Mutant::SpareNamedUnsynced, crash_while_a_segment_is_used_again, 40),
 ];
 
 /// Each of them once.
-const STEPS: [Search; 25] = [
+const STEPS: [Search; 26] = [
     crash_point,
     crashed_history,
     held_log,
@@ -620,6 +626,7 @@ const STEPS: [Search; 25] = [
     checkpointed_crash_point,
     previous_checkpoint,
     restart_on_demand,
+    crash_while_a_segment_is_used_again,
 ];
 
 #[test]

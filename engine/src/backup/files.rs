@@ -31,10 +31,13 @@ pub(super) struct Files<'f> {
 /// What of a file is copied.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
+    /// All of a file that nobody changes.
     Whole,
+    /// A whole segment.
+    Segment,
     /// Not the zeroes at its end: a segment, whose blocks are no longer than a piece.
     Content,
-    /// Its first bytes.
+    /// The first bytes of a segment.
     First(u64),
 }
 
@@ -106,6 +109,10 @@ impl<'f> Files<'f> {
                 had_content = has_content;
                 done += read as u64;
             }
+            // A segment that is given up while it is copied may be overwritten: then it has another name.
+            if extent != Extent::Whole && !self.source.disk.exists(from) {
+                return Err(io::Error::new(io::ErrorKind::NotFound, "it is not needed any more"));
+            }
             Ok(())
         });
         match stored.map_err(|error| failed(&error))? {
@@ -161,7 +168,7 @@ impl<'f> Files<'f> {
             for sequence in sequences {
                 let extent = match until.map(|until| until[stripe]) {
                     None => Extent::Content,
-                    Some((last, _)) if sequence < last => Extent::Whole,
+                    Some((last, _)) if sequence < last => Extent::Segment,
                     Some((last, bytes)) if sequence == last && bytes > 0 => Extent::First(bytes),
                     Some(_) => break,
                 };

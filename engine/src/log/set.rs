@@ -66,6 +66,10 @@ pub trait NewLogSet: Send + Sync {
     /// Bytes of the durable blocks of a log, with their padding.
     fn stored_bytes(&self, log: usize) -> u64;
 
+    /// The manifest durably does not name the segments of all logs' stripes before these any more: uses their
+    /// space again, or gives it back.
+    fn give_up_before(&self, first_segments: &[u64]);
+
     /// Prepares space ahead of need, on a thread of its own, until [`NewLogSet::stop`].
     fn prepare(&self);
 

@@ -97,7 +97,8 @@ fn crashes_do_not_fill_the_disk() {
 
 #[test]
 fn a_torn_block_is_reported_and_a_block_missing_after_a_clean_stop_is_refused() {
-    let server = Server::start(&[]);
+    let sectors = ["--log-sector-bytes", "4096"];
+    let server = Server::start(&sectors);
     server.query(&["create table t (id integer primary key)", "insert into t values (1)"]);
     let data = server.data_directory();
     let directory = kill(server);
@@ -106,7 +107,7 @@ fn a_torn_block_is_reported_and_a_block_missing_after_a_clean_stop_is_refused() 
     let last = torn.len() - 1;
     torn[last] ^= 1;
     std::fs::write(&path, [&torn[..], &vec![0; (1 << 20) - torn.len()]].concat()).unwrap();
-    let server = Server::start_in(directory, &[]);
+    let server = Server::start_in(directory, &sectors);
     server.query(&["insert into t values (2)"]);
     server.signal("TERM");
     let (_, _, said, directory) = server.wait();
@@ -118,7 +119,7 @@ fn a_torn_block_is_reported_and_a_block_missing_after_a_clean_stop_is_refused() 
     let segments = below(&data).into_iter().filter(|path| path.to_str().unwrap().contains("00000002-"));
     let path = segments.max_by_key(|path| std::fs::metadata(path).unwrap().len()).unwrap();
     let whole = std::fs::read(&path).unwrap();
-    std::fs::write(&path, &whole[..whole.len() - 512]).unwrap();
+    std::fs::write(&path, &whole[..whole.len() - 4096]).unwrap();
     let complaint = refusal(&data, &[]);
     assert!(complaint.contains(path.to_str().unwrap()) && complaint.contains("durable up to"), "{complaint}");
     assert_eq!(std::fs::read(data.join("manifest")).unwrap(), before);

@@ -15,6 +15,8 @@ pub enum Place {
     SegmentPreparation,
     /// Segments that are given up or cut behind their last block.
     SegmentRemoval,
+    /// A segment that is given up and becomes another one: its names, its zeroes. Part of the two before.
+    SegmentReuse,
     /// What a start syncs of logs that were not closed, before it believes them.
     LogSync,
     /// The manifest: its file, the sync, the rename, the sync of the directory.
@@ -71,8 +73,9 @@ impl Place {
     pub fn operations(self) -> &'static [&'static str] {
         match self {
             Place::LogBlock => &["write durably"],
-            Place::SegmentPreparation => &["create", "write", "sync", "sync directory"],
-            Place::SegmentRemoval => &["remove", "truncate"],
+            Place::SegmentPreparation => &["create", "write", "sync", "rename", "sync directory"],
+            Place::SegmentRemoval => &["remove", "rename", "truncate"],
+            Place::SegmentReuse => &["write", "sync", "rename"],
             Place::LogSync => &["sync"],
             Place::Manifest => &["create", "write", "sync", "rename", "sync directory"],
             Place::CheckpointFile => &["create", "write", "sync", "sync directory"],
@@ -89,6 +92,7 @@ impl Place {
         }
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let is_backup = !path.starts_with("/data");
+        let is_spare = name.ends_with(".spare");
         let is_segment = name.ends_with(".segment");
         let is_manifest = name.starts_with("manifest");
         let is_checkpoint = name.ends_with(".part") || name.ends_with(".contents");
@@ -96,11 +100,11 @@ impl Place {
             Place::BackupCopy => is_backup,
             _ if is_backup => false,
             Place::SegmentPreparation if operation == "sync directory" => name.starts_with("log-"),
-            Place::LogBlock
-            | Place::SegmentPreparation
-            | Place::SegmentRemoval
-            | Place::LogSync
-            | Place::LogReading => is_segment,
+            Place::SegmentPreparation if operation == "rename" => is_spare,
+            Place::SegmentRemoval if operation == "rename" => is_segment,
+            Place::SegmentReuse => is_spare || (is_segment && operation == "rename"),
+            Place::SegmentPreparation | Place::SegmentRemoval => is_segment || is_spare,
+            Place::LogBlock | Place::LogSync | Place::LogReading => is_segment,
             Place::Manifest if operation == "sync directory" => name == "data",
             Place::Manifest | Place::ManifestReading => is_manifest,
             Place::CheckpointFile if operation == "sync directory" => name == "checkpoints",

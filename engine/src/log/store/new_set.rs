@@ -45,6 +45,7 @@ impl NewFileLogs {
         let known: Vec<u64> = manifest.incarnations.iter().map(|incarnation| incarnation.number).collect();
         let mut logs = Vec::new();
         let mut leftovers = Vec::new();
+        let supplies = buffers.len() * incarnation.stripes;
         for (log, buffer) in buffers.iter().enumerate() {
             let identity = manifest.identity(incarnation.number, log);
             let room = Arc::new(Room::new(buffer, incarnation.stripes));
@@ -55,7 +56,7 @@ impl NewFileLogs {
                     &config.disk,
                     directory,
                     identity,
-                    config.segment_bytes,
+                    (config.segment_bytes, config.checkpoint_log_bytes / supplies as u64),
                     &room,
                     stripe,
                 );
@@ -121,6 +122,12 @@ impl NewLogSet for NewFileLogs {
 
     fn stored_bytes(&self, log: usize) -> u64 {
         self.logs[log].stripes.iter().map(|supply| supply.used_bytes()).sum()
+    }
+
+    fn give_up_before(&self, first_segments: &[u64]) {
+        for (supply, first) in self.supplies().zip(first_segments) {
+            supply.give_up_before(*first);
+        }
     }
 
     fn prepare(&self) {

@@ -8,6 +8,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use super::blocks::{segment_with, segments_from};
 use super::reader::{LogReader, sync_log};
+use super::spares::parse_spare_name;
 use super::trim::trim_log;
 use super::{LogFiles, parse_segment_name, segment_path};
 use crate::config::Config;
@@ -34,7 +35,9 @@ impl FileLogs {
         let remove = || -> io::Result<()> {
             for name in self.disk.list(directory)? {
                 let found = parse_segment_name(&name);
-                if found.is_some_and(|(number, sequence)| number == incarnation && goes(sequence)) {
+                let is_spare = parse_spare_name(&name) == Some(incarnation);
+                if is_spare || found.is_some_and(|(number, sequence)| number == incarnation && goes(sequence))
+                {
                     self.disk.remove(&directory.join(name))?;
                 }
             }
@@ -69,7 +72,10 @@ impl LogSet for FileLogs {
                 };
                 // Segments of the next incarnation are the traces of a start that was cut short.
                 let is_ours = |name: &String| {
-                    parse_segment_name(name).is_some_and(|(number, _)| number <= next_incarnation)
+                    let incarnation = parse_segment_name(name).map(|(number, _)| number);
+                    incarnation
+                        .or_else(|| parse_spare_name(name))
+                        .is_some_and(|number| number <= next_incarnation)
                 };
                 if let Some(foreign) = names.iter().find(|name| !is_ours(name)) {
                     return Err(Error::fatal(

@@ -1,5 +1,5 @@
-//! Segment files ahead of need: created, filled with zeroes and synced before the first log record goes into
-//! them.
+//! Segment files ahead of need: created, or taken from the `spares`, filled with zeroes and synced before the
+//! first log record goes into them.
 //!
 //! Durable writes then overwrite allocated blocks, which costs the file system no metadata, and a full disk
 //! is found while there is still room for everything that has been reserved: each finished segment raises the
@@ -30,6 +30,7 @@ use parking_lot::Mutex;
 use super::block::{MIN_SEGMENT_BYTES, SEGMENT_HEADER_BYTES, SegmentHeader, SegmentHeaderError};
 use super::pace::Pace;
 use super::room::Room;
+use super::spares::{Spares, parse_spare_name};
 use super::{LogIdentity, parse_segment_name, segment_path};
 use crate::disk::{AlignedBuffer, Disk, File, SECTOR_BYTES, restrict};
 use crate::log::buffer::SPARE_SECTORS;
@@ -51,8 +52,16 @@ struct Making {
     sequence: u64,
     /// `None`: not begun.
     file: Option<Box<dyn File>>,
+    /// What it is called as long as it is a spare.
+    spare: Option<PathBuf>,
     written_bytes: u64,
     pace: Pace,
+}
+
+impl Making {
+    fn of(sequence: u64) -> Making {
+        Making { sequence, file: None, spare: None, written_bytes: 0, pace: Pace::start(0) }
+    }
 }
 
 /// What came of an attempt to prepare.
@@ -78,6 +87,7 @@ pub(crate) struct SegmentSupply {
     ahead: u64,
     ready: Mutex<VecDeque<PreparedSegment>>,
     making: LongLock<Making>,
+    spares: Spares,
     /// The last segment whose first block is durable.
     in_use: AtomicU64,
     /// Bytes of blocks written so far.
@@ -88,16 +98,19 @@ pub(crate) struct SegmentSupply {
 }
 
 impl SegmentSupply {
+    /// `spare_bytes`: how many bytes of segments that are not needed any more may be kept.
     pub(crate) fn new(
         disk: &Arc<dyn Disk>,
         directory: PathBuf,
         identity: LogIdentity,
-        segment_bytes: u64,
+        (segment_bytes, spare_bytes): (u64, u64),
         room: &Arc<Room>,
         stripe: usize,
     ) -> SegmentSupply {
         let buffer = room.buffer();
         let segment_bytes = segment_bytes.max(MIN_SEGMENT_BYTES).next_multiple_of(SECTOR_BYTES as u64);
+        let most_spares = (spare_bytes / segment_bytes).max(1) as usize;
+        let spares = Spares::new(disk, &directory, identity.incarnation, most_spares);
         let needed = buffer.capacity_bytes() + buffer.slack_bytes() + SPARE_SECTORS * SECTOR_BYTES;
         SegmentSupply {
             disk: Arc::clone(disk),
@@ -108,7 +121,8 @@ impl SegmentSupply {
             stripe,
             ahead: (needed as u64).div_ceil(segment_bytes - SECTOR_BYTES as u64).max(1),
             ready: Mutex::new(VecDeque::new()),
-            making: LongLock::new(Making { sequence: 1, file: None, written_bytes: 0, pace: Pace::start(0) }),
+            making: LongLock::new(Making::of(1)),
+            spares,
             in_use: AtomicU64::new(0),
             used_bytes: AtomicU64::new(0),
             failure: Mutex::new(None),
@@ -194,6 +208,8 @@ impl SegmentSupply {
             Err(Error::fatal(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
         };
         match parse_segment_name(name) {
+            // Whoever made it a spare has ended.
+            None if parse_spare_name(name).is_some() => return Ok(Some(path)),
             None => return refuse("it is not a file of Hyades"),
             Some((incarnation, _)) if incarnation < self.identity.incarnation => {
                 return Ok(is_given_up(incarnation).then_some(path));
@@ -292,12 +308,17 @@ impl SegmentSupply {
         self.used_bytes.load(Ordering::Relaxed)
     }
 
+    /// The manifest durably does not name the segments before this one any more.
+    pub(crate) fn give_up_before(&self, first: u64) {
+        self.spares.add_before(first);
+    }
+
     /// Writes one piece; the last one makes the segment ready.
     fn make_piece(&self, making: &mut Making) -> io::Result<()> {
         let path = segment_path(&self.directory, self.identity.incarnation, making.sequence);
         let file = match making.file.take() {
             Some(file) => file,
-            None => self.create(&path)?,
+            None => self.begin(making, &path)?,
         };
         let length = PIECE_BYTES.min(self.segment_bytes - making.written_bytes);
         let mut piece = AlignedBuffer::new(length as usize);
@@ -312,18 +333,38 @@ impl SegmentSupply {
             making.file = Some(file);
             return Ok(());
         }
-        file.sync()?;
+        if making.spare.is_none() || !mutant::is_active(Mutant::SpareNamedUnsynced) {
+            file.sync()?;
+        }
+        if let Some(spare) = &making.spare {
+            self.disk.rename(spare, &path)?;
+        }
         if !mutant::is_active(Mutant::SegmentNameUnsynced) {
             self.disk.sync_directory(&self.directory)?;
         }
         let sequence = making.sequence;
-        *making = Making { sequence: sequence + 1, file: None, written_bytes: 0, pace: Pace::start(0) };
+        *making = Making::of(sequence + 1);
         self.ready.lock().push_back(PreparedSegment { file, path, sequence });
         self.room.add(self.stripe, self.segment_bytes - SECTOR_BYTES as u64);
         if self.failure.lock().take().is_some() {
             tracing::info!("a log can be extended again, in \"{}\"", self.directory.display());
         }
         Ok(())
+    }
+
+    /// A spare, or else a new file.
+    fn begin(&self, making: &mut Making, path: &Path) -> io::Result<Box<dyn File>> {
+        let Some(spare) = self.spares.take() else { return self.create(path) };
+        match self.disk.open(&spare) {
+            Ok(file) => {
+                making.spare = Some(spare);
+                Ok(file)
+            }
+            Err(_) => {
+                let _ = self.disk.remove(&spare);
+                self.create(path)
+            }
+        }
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn File>> {
@@ -339,10 +380,11 @@ impl SegmentSupply {
 
     /// Half a segment is of no use; its space may be what others need.
     fn give_up(&self, making: &mut Making, error: &io::Error) -> Error {
-        making.file = None;
-        making.written_bytes = 0;
         let path = segment_path(&self.directory, self.identity.incarnation, making.sequence);
-        let _ = self.disk.remove(&path);
+        for path in making.spare.iter().chain([&path]) {
+            let _ = self.disk.remove(path);
+        }
+        *making = Making::of(making.sequence);
         self.describe(error, &path)
     }
 
@@ -372,9 +414,10 @@ impl SegmentSupply {
             let _ = segment.file.truncate(offset);
         }
         let mut making = self.making.lock();
+        self.spares.remove();
         if making.file.take().is_some() {
-            let _ =
-                self.disk.remove(&segment_path(&self.directory, self.identity.incarnation, making.sequence));
+            let path = segment_path(&self.directory, self.identity.incarnation, making.sequence);
+            let _ = self.disk.remove(making.spare.as_ref().unwrap_or(&path));
         }
         let unused = std::mem::take(&mut *self.ready.lock());
         for segment in unused.into_iter().rev() {

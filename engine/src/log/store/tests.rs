@@ -62,7 +62,8 @@ fn supply(
     room: &Arc<Room>,
     stripe: usize,
 ) -> Arc<SegmentSupply> {
-    Arc::new(SegmentSupply::new(disk, stripe_directory(stripe), identity, 5 * SECTOR, room, stripe))
+    let sizes = (5 * SECTOR, 2 * 5 * SECTOR);
+    Arc::new(SegmentSupply::new(disk, stripe_directory(stripe), identity, sizes, room, stripe))
 }
 
 /// The same with several stripes.
@@ -263,6 +264,68 @@ fn damage_of_small_sectors_is_told_apart_as_that_of_large_ones() {
     assert_eq!(trim_log(&log.shared, &log.files, 0).expect("trimmed"), 1);
     let (read, end) = log.read().expect("undamaged");
     assert_eq!((read.len(), end.tail), (39, Tail::Clean));
+}
+
+/// Two are kept, the others go; what becomes a segment again holds nothing of what it was.
+#[test]
+fn segments_that_are_given_up_become_segments_again() {
+    let mut log = new_log();
+    let spare = |sequence| directory().join(format!("00000003-{sequence:08}.spare"));
+    let append =
+        |log: &mut Written, blocks: usize| (0..blocks).for_each(|_| log.append(64, MAX_PAYLOAD_BYTES));
+    append(&mut log, 4 * 5);
+    while log.supply.prepare() != Prepared::Enough {}
+    let whole = log.disk.content(&log.path(4));
+    log.supply.give_up_before(4);
+    let names = |log: &Written| {
+        let mut names = log.disk.list(&directory()).expect("listed");
+        names.sort();
+        names
+    };
+    let kept = names(&log).iter().filter(|name| name.ends_with(".spare")).count();
+    assert_eq!(kept, 2);
+    assert!((1..4).all(|sequence| !log.disk.exists(&log.path(sequence))));
+    let before = log.disk.used_bytes();
+    append(&mut log, 4 * 2);
+    while log.supply.prepare() != Prepared::Enough {}
+    assert_eq!(log.disk.used_bytes(), before, "of the spares");
+    assert!((1..4).all(|sequence| !log.disk.exists(&spare(sequence))));
+    let ahead = names(&log).pop().expect("some");
+    assert!(log.disk.content(&directory().join(ahead)).iter().all(|byte| *byte == 0));
+    assert_eq!(log.disk.content(&log.path(4)), whole);
+    (log.files.first_segments, log.files.start) = (vec![4], Lsn(3 * 4 * 64));
+    let mut reader = log.open().expect("undamaged");
+    while reader.next_block().expect("undamaged") {}
+    let end = reader.end().expect("it has ended");
+    assert_eq!((end.position, &end.tail), (Lsn(log.position), &Tail::Clean));
+    // The process ends: none is left. The next one finds what is left of one that was killed.
+    append(&mut log, 4 * 2);
+    log.supply.give_up_before(6);
+    let left =
+        names(&log).into_iter().filter(|name| name.ends_with(".spare")).map(|name| directory().join(name));
+    let left: Vec<_> = left.collect();
+    assert!(!left.is_empty());
+    let next = LogIdentity { incarnation: 4, ..identity() };
+    let (buffer, _reader) = LogBuffer::new(MIN_BUFFER_BYTES);
+    let next = supply(&log.shared, next, &Arc::new(Room::new(&buffer, 1)), 0);
+    assert_eq!(next.examine(|_| false).expect("nothing stands in the way"), left);
+    log.supply.give_back_unused();
+    assert!(left.iter().all(|path| !log.disk.exists(path)));
+}
+
+#[test]
+fn spares_are_segments_although_the_disk_is_full() {
+    let mut log = new_log();
+    (0..4 * 5).for_each(|_| log.append(64, MAX_PAYLOAD_BYTES));
+    log.supply.give_up_before(3);
+    log.disk.limit_space(1);
+    let is_spare = |name: &String| name.ends_with(".spare");
+    let spares =
+        |log: &Written| log.disk.list(&directory()).expect("listed").into_iter().filter(is_spare).count();
+    assert_eq!(spares(&log), 2);
+    assert_eq!(log.supply.prepare(), Prepared::Piece, "it takes no more space");
+    assert_eq!(spares(&log), 1);
+    log.supply.take().expect("there is one");
 }
 
 #[test]
