@@ -105,6 +105,8 @@ pub(crate) trait Tables {
     fn schema(&self, name: &str) -> Option<SchemaId>;
     /// The schema of the session's temporary relations, if it has had any.
     fn temporary_schema(&self) -> Option<String>;
+    /// The time of the snapshot that the statement will read at, if some unique index is newer.
+    fn old_snapshot(&self) -> Option<u64>;
 }
 
 /// What binding needs to know of its surroundings.

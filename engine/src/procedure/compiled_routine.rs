@@ -3,7 +3,8 @@
 //! The engine has no SQL text: the front end gives it a [`RoutineCompiler`] when it opens or recovers a
 //! database, for sessions and for recovery, which compiles the same source again to replay logged calls. A
 //! compiled procedure belongs to one version of the catalog and is kept with the routine until the catalog
-//! changes; a transaction that has changed the catalog itself compiles for itself.
+//! changes; a transaction that has changed the catalog itself, or reads at a snapshot from before a unique
+//! index, compiles for itself.
 
 use std::sync::Arc;
 
@@ -132,6 +133,10 @@ impl CatalogView for Permanent<'_> {
 
     fn catalog_version(&self) -> Option<u64> {
         self.0.catalog_version()
+    }
+
+    fn old_snapshot(&self) -> Option<u64> {
+        self.0.old_snapshot()
     }
 }
 

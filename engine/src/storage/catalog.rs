@@ -114,8 +114,13 @@ pub trait CatalogView {
     /// Roles and rights.
     fn access(&self) -> Arc<Access>;
     /// Which version of the committed catalog this is; `None` if the transaction has changed something
-    /// itself. Temporary relations do not count.
+    /// itself, or reads at an old snapshot. Temporary relations do not count.
     fn catalog_version(&self) -> Option<u64>;
+    /// The time of the snapshot that is read at, if there is one and some unique index is newer: it may see
+    /// several rows with the same values there (`Table::is_unique_at`).
+    fn old_snapshot(&self) -> Option<u64> {
+        None
+    }
     /// The schema of the session's temporary relations, if it has had any.
     fn temporary_schema(&self) -> Option<&str> {
         None

@@ -188,6 +188,8 @@ pub(crate) struct Histories {
     clock: CachePadded<AtomicU64>,
     /// No snapshot before this time is in use, or will be.
     horizon: CachePadded<AtomicU64>,
+    /// Since when rows keep to the newest unique index.
+    newest_key: AtomicU64,
     /// The phase of those who begin to commit now.
     pub(super) phase: CachePadded<AtomicU64>,
     /// Words of a mark.
@@ -229,6 +231,7 @@ impl Histories {
             workers: Mutex::default(),
             clock: CachePadded::new(AtomicU64::new(1)),
             horizon: CachePadded::new(AtomicU64::new(0)),
+            newest_key: AtomicU64::new(0),
             phase: CachePadded::new(AtomicU64::new(phase::FIRST)),
             mark_words,
         }

@@ -47,6 +47,9 @@ pub struct SecondaryIndex {
     key_width: Option<usize>,
     /// Shared by states that differ only in what their definitions say of it.
     entries: Arc<PrimaryIndex>,
+    /// A unique one: to snapshots of this time and later no two rows have the same values. Older ones may see
+    /// rows that were gone when it was made.
+    unique_since: u64,
     /// While it is being built, and no definition of a table tells of it.
     unfinished: Option<Arc<UnfinishedIndex>>,
 }
@@ -88,6 +91,7 @@ impl SecondaryIndex {
             columns,
             key_width,
             entries: Arc::new(PrimaryIndex::new(IndexKind::Ordered, width)),
+            unique_since: 0,
             unfinished: None,
         }
     }
@@ -108,8 +112,17 @@ impl SecondaryIndex {
             columns: self.columns.clone(),
             key_width: self.key_width,
             entries: Arc::clone(&self.entries),
+            unique_since: self.unique_since,
             unfinished: None,
         }
+    }
+
+    pub(super) fn unique_since(&self) -> u64 {
+        self.unique_since
+    }
+
+    pub(super) fn note_unique_since(&mut self, time: u64) {
+        self.unique_since = time;
     }
 
     pub fn definition(&self) -> &IndexDefinition {

@@ -122,6 +122,12 @@ impl TableState {
         TableState { indexes: state.indexes.into_iter().chain([made]).collect(), ..state }
     }
 
+    /// An index of rows that have versions is one of unique values from this time on.
+    pub(crate) fn note_unique_since(&mut self, index: TableId, time: u64) {
+        let made = self.indexes.iter_mut().find(|made| made.definition().id == index);
+        made.into_iter().for_each(|made| made.note_unique_since(time));
+    }
+
     /// The index that is being built.
     pub(crate) fn unfinished_index(&self) -> Option<&SecondaryIndex> {
         self.indexes.get(self.definition.indexes.len())
@@ -346,6 +352,13 @@ impl Table {
 
     pub fn definition(&self) -> Arc<TableDefinition> {
         Arc::clone(self.state(&crossbeam_epoch::pin()).definition())
+    }
+
+    /// Whether no two rows that a snapshot of this time sees have the same values in a unique index.
+    pub fn is_unique_at(&self, index: TableId, time: u64) -> bool {
+        let guard = crossbeam_epoch::pin();
+        let mut indexes = self.state(&guard).indexes().iter();
+        indexes.any(|known| known.definition().id == index && known.unique_since() <= time)
     }
 
     /// The current state.

@@ -137,7 +137,8 @@ impl Binder<'_> {
             if relation.name == own_name { own_name } else { format!("{own_name} {}", relation.name) };
         let relation = self.add_relation(relation, alias, Place::of(name))?;
         let computed = self.computed_for_indexes(&table, row)?;
-        Ok(Item::new(Source::Table { table, row, computed }, label, relation))
+        let old_snapshot = self.context.tables.old_snapshot();
+        Ok(Item::new(Source::Table { table, row, computed, old_snapshot }, label, relation))
     }
 
     /// Whether a name without a schema means a temporary table, which come before those of the catalog.

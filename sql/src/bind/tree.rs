@@ -46,6 +46,8 @@ pub(crate) enum Source {
         row: RowSlot,
         /// What its indexes are on besides columns.
         computed: Arc<[Computed]>,
+        /// Its rows are read at a snapshot of this time, and some unique index is newer.
+        old_snapshot: Option<u64>,
     },
     Series(Series),
     Routine(RoutineSource),
@@ -55,6 +57,11 @@ pub(crate) enum Source {
 }
 
 impl Source {
+    /// The newest rows of a table.
+    pub(crate) fn newest(table: &Arc<Table>, row: RowSlot) -> Source {
+        Source::Table { table: Arc::clone(table), row, computed: Arc::new([]), old_snapshot: None }
+    }
+
     /// The registers that its rows come in.
     pub(crate) fn registers(&self) -> &[Register] {
         match self {

@@ -156,11 +156,27 @@ fn keys(definition: &TableDefinition) -> Vec<Key> {
     primary_key.chain(secondary).collect()
 }
 
-/// Whether two rows of a table, which are read in this slot, never have the same values of these, apart from
-/// NULLs.
-pub(crate) fn is_unique(definition: &TableDefinition, row: RowSlot, values: &[Expr]) -> bool {
+/// Where the rows of a table are read to, and the time of the snapshot that they are read at, if some unique
+/// index is newer.
+pub(crate) type Reader = (RowSlot, Option<u64>);
+
+/// The same for whoever reads at a snapshot of this time, to whom a newer index is not unique.
+fn keys_at(table: &Table, definition: &TableDefinition, old_snapshot: Option<u64>) -> Vec<Key> {
+    let mut keys = keys(definition);
+    if let Some(time) = old_snapshot {
+        let secondary = keys.iter_mut().filter_map(|key| Some((key.index?, key)));
+        secondary.for_each(|(number, key)| {
+            let id = definition.indexes[usize::from(number)].id;
+            key.is_unique = key.is_unique && table.is_unique_at(id, time);
+        });
+    }
+    keys
+}
+
+/// Whether two rows of a table never have the same values of these, apart from NULLs.
+pub(crate) fn is_unique(table: &Table, (row, old_snapshot): Reader, values: &[Expr]) -> bool {
     let has = |column: u16| values.contains(&Expr::Column { row, column });
-    keys(definition)
+    keys_at(table, &table.definition(), old_snapshot)
         .iter()
         .any(|key| key.is_unique && key.columns.iter().all(|key_column| has(key_column.column)))
 }
@@ -309,17 +325,18 @@ pub(crate) fn unsteered(conditions: &[Expr]) -> Choice {
     }
 }
 
-/// Chooses the access to a table read into `row`. `conditions` are those that hold for its rows; `is_known`
-/// tells whether an expression can be evaluated before the row is read.
+/// Chooses the access to a table. `conditions` are those that hold for its rows; `is_known` tells whether an
+/// expression can be evaluated before the row is read.
 pub(crate) fn choose(
     table: &Arc<Table>,
-    row: RowSlot,
+    (row, old_snapshot): Reader,
     conditions: &[Expr],
     is_known: &dyn Fn(&Expr) -> bool,
 ) -> Choice {
     let definition = table.definition();
     let conditions = Conditions { definition: &definition, row, conditions, is_known };
-    let choices = keys(&definition).into_iter().filter_map(|key| conditions.by(&key));
+    let keys = keys_at(table, &definition, old_snapshot);
+    let choices = keys.into_iter().filter_map(|key| conditions.by(&key));
     let best = choices.min_by_key(|choice| (choice.rank(), Reverse(choice.equal_columns.len())));
     best.unwrap_or_else(|| unsteered(conditions.conditions))
 }

@@ -165,7 +165,8 @@ impl Compiler<'_> {
         let wanted =
             conditions.iter().filter(|condition| expr::reads(condition, row, &[])).cloned().collect();
         let computed = self.binder.computed_for_indexes(&table, row)?;
-        let source = Source::Table { table: Arc::clone(&table), row, computed };
+        let old_snapshot = self.binder.context.tables.old_snapshot();
+        let source = Source::Table { table: Arc::clone(&table), row, computed, old_snapshot };
         let item =
             Item { intent: Intent::chosen(Strength::Write, None), ..Item::new(source, label.clone(), 0) };
         let mut from = JoinGroup { conditions, ..JoinGroup::of(item) };

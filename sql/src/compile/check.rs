@@ -437,8 +437,8 @@ impl Compiler<'_> {
         mut each: impl FnMut(&mut Compiler<'_>) -> Result<()>,
     ) -> Result<Plan> {
         let level = Level {
-            source: Source::Table { table: Arc::clone(table), row, computed: Arc::new([]) },
-            choice: access::choose(table, row, &[], &|_| true),
+            source: Source::newest(table, row),
+            choice: access::choose(table, (row, None), &[], &|_| true),
             intent: Intent::newest(strength),
             is_kept: true,
             label: String::new(),

@@ -489,8 +489,8 @@ impl Compiler<'_> {
         body: &mut dyn FnMut(&mut Compiler<'_>) -> Result<()>,
     ) -> Result<()> {
         let level = Level {
-            source: Source::Table { table: Arc::clone(table), row, computed: Arc::new([]) },
-            choice: access::choose(table, row, conditions, &|_| true),
+            source: Source::newest(table, row),
+            choice: access::choose(table, (row, None), conditions, &|_| true),
             intent: Intent::newest(strength),
             is_kept: true,
             label: String::new(),

@@ -92,10 +92,13 @@ pub(crate) fn unsteered(item: Item) -> Level {
 
 fn choice(source: &Source, conditions: &[Expr], is_known: &dyn Fn(&Expr) -> bool) -> Choice {
     match source {
-        Source::Table { table, row, computed } if !computed.is_empty() => {
-            access::choose(table, *row, &with_computed(conditions, *row, computed), is_known)
+        Source::Table { table, row, computed, old_snapshot } if !computed.is_empty() => {
+            let conditions = with_computed(conditions, *row, computed);
+            access::choose(table, (*row, *old_snapshot), &conditions, is_known)
         }
-        Source::Table { table, row, .. } => access::choose(table, *row, conditions, is_known),
+        Source::Table { table, row, old_snapshot, .. } => {
+            access::choose(table, (*row, *old_snapshot), conditions, is_known)
+        }
         _ => access::unsteered(conditions),
     }
 }
@@ -501,8 +504,8 @@ impl<'a> Order<'a> {
             }
         }
         let join = self.around.new_join()?;
-        let is_unique = matches!(source, Source::Table { table, row, .. }
-            if access::is_unique(&table.definition(), *row, &key));
+        let is_unique = matches!(source, Source::Table { table, row, old_snapshot, .. }
+            if access::is_unique(table, (*row, *old_snapshot), &key));
         let reading = Reading::EachTime;
         let access = Access::Kept(Box::new(Kept { join, build, key, probe, is_unique, reading }));
         Ok(Choice { access, steering, filter, equal_columns: Vec::new(), is_single: false })

@@ -65,6 +65,10 @@ impl Tables for VisibleTables<'_> {
         self.worker.catalog_view().temporary_schema().map(str::to_owned)
     }
 
+    fn old_snapshot(&self) -> Option<u64> {
+        self.worker.catalog_view().old_snapshot()
+    }
+
     fn by_id(&self, id: TableId) -> Option<Arc<Table>> {
         let tables = if self.worker.in_transaction() { self.worker.tables() } else { self.engine.tables() };
         tables.into_iter().find(|table| table.id() == id)
@@ -257,7 +261,7 @@ impl Session {
         self.settle_identity();
         self.settle_names();
         if let Some(prepared) = self.cache.get(sql, declared) {
-            let (plan, is_meant) = prepared.plan_under(self.meaning.stamp);
+            let (plan, is_meant) = prepared.plan_under(self.stamp());
             if is_meant && is_fresh(&plan) {
                 self.check_failed(&plan)?;
                 return Ok(Arc::clone(prepared));
@@ -283,7 +287,7 @@ impl Session {
             text: sql.to_owned(),
             parameter_types: plan.parameters.clone(),
             response: plan.response.clone(),
-            plan: Mutex::new((Arc::new(plan), self.meaning.stamp)),
+            plan: Mutex::new((Arc::new(plan), self.stamp())),
             _charge: self.account.keep(usize::try_from(memory::spent() - before).unwrap_or(0) + sql.len()),
         });
         self.cache.put(&prepared, declared);
@@ -312,7 +316,7 @@ impl Session {
             ));
         }
         self.check_rights(&plan)?;
-        *prepared.plan.lock() = (Arc::clone(&plan), self.meaning.stamp);
+        *prepared.plan.lock() = (Arc::clone(&plan), self.stamp_of_recompiled());
         Ok(plan)
     }
 }

@@ -59,6 +59,10 @@ impl Tables for CatalogTables<'_> {
         self.view.temporary_schema().map(str::to_owned)
     }
 
+    fn old_snapshot(&self) -> Option<u64> {
+        self.view.old_snapshot()
+    }
+
     fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
         routine.procedure(Some(self.compiler), self.view)
     }

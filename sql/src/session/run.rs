@@ -138,7 +138,7 @@ impl Session {
             return self.go_on(running, statement, parameters, output);
         }
         self.begin_statement()?;
-        let (mut plan, is_fresh) = statement.plan_under(self.meaning.stamp);
+        let (mut plan, is_fresh) = statement.plan_under(self.stamp());
         self.check_state(&plan)?;
         if !is_fresh || matches!(&plan.action, Action::Run(run) if run.is_outdated()) {
             plan = self.recompile(statement)?;

@@ -3,6 +3,9 @@
 //! A statement is compiled under one meaning of names, which has a *stamp*; it is compiled again when the
 //! session has another. Where a name without a schema can lead to one schema only, no change of the catalog
 //! gives it another meaning. Where there are several, any may, and so may any change of the session's own.
+//!
+//! While the session reads at a snapshot from before a unique index, what it compiles does not rely on that
+//! index, and has a stamp of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,10 +28,19 @@ const DEFAULT_STAMP: u64 = 0;
 /// Stamps are never given out twice, so that statements of one session can be told from those of another.
 static NEXT_STAMP: AtomicU64 = AtomicU64::new(DEFAULT_STAMP + 1);
 
+/// The time of a snapshot, the version of the catalog, and the stamp of the path.
+type OldSnapshot = (u64, u64, u64);
+
+fn next_stamp() -> u64 {
+    NEXT_STAMP.fetch_add(1, Ordering::Relaxed)
+}
+
 /// What names without a schema mean to a session.
 pub(super) struct Meaning {
     pub(super) path: Arc<SearchPath>,
-    pub(super) stamp: u64,
+    stamp: u64,
+    /// What is read at, if some unique index is newer, and the stamp of what is compiled meanwhile.
+    old_snapshot: Option<(OldSnapshot, u64)>,
     /// The version of the catalog, and the session's own changes, that it is for; if they count.
     seen: (u64, u64),
     own_changes: u64,
@@ -47,6 +59,7 @@ impl Default for Meaning {
         Meaning {
             path: Arc::default(),
             stamp: DEFAULT_STAMP,
+            old_snapshot: None,
             seen: (0, 0),
             own_changes: 0,
             schemas: (0, 0),
@@ -87,13 +100,39 @@ impl Session {
         if !self.meaning.path.is_plain() {
             self.settle_open_names();
         }
+        let old_snapshot = self.worker.catalog_view().old_snapshot();
+        if old_snapshot.is_some() || self.meaning.old_snapshot.is_some() {
+            self.settle_old_snapshot(old_snapshot);
+        }
+    }
+
+    #[cold]
+    fn settle_old_snapshot(&mut self, time: Option<u64>) {
+        let old = time.map(|time| (time, self.shared.engine.catalog_version(), self.meaning.stamp));
+        if self.meaning.old_snapshot.map(|(known, _)| known) != old {
+            self.meaning.old_snapshot = old.map(|old| (old, next_stamp()));
+        }
+    }
+
+    /// Of what is compiled now.
+    #[inline]
+    pub(super) fn stamp(&self) -> u64 {
+        self.meaning.old_snapshot.map_or(self.meaning.stamp, |(_, stamp)| stamp)
+    }
+
+    /// Of what was compiled again in the middle of a statement: what its snapshot is too old for by now holds
+    /// for no other one.
+    pub(super) fn stamp_of_recompiled(&self) -> u64 {
+        let has_become_old =
+            self.meaning.old_snapshot.is_none() && self.worker.catalog_view().old_snapshot().is_some();
+        if has_become_old { next_stamp() } else { self.stamp() }
     }
 
     #[cold]
     fn settle_open_names(&mut self) {
         let seen = (self.shared.engine.catalog_version(), self.meaning.own_changes);
         if std::mem::replace(&mut self.meaning.seen, seen) != seen {
-            self.meaning.stamp = NEXT_STAMP.fetch_add(1, Ordering::Relaxed);
+            self.meaning.stamp = next_stamp();
         }
     }
 
@@ -117,8 +156,7 @@ impl Session {
             return;
         }
         let is_default = path == SearchPath::default();
-        let next = || NEXT_STAMP.fetch_add(1, Ordering::Relaxed);
-        self.meaning.stamp = if is_default { DEFAULT_STAMP } else { next() };
+        self.meaning.stamp = if is_default { DEFAULT_STAMP } else { next_stamp() };
         self.meaning.path = Arc::new(path);
         self.environment.sequences.get_mut().path = Arc::clone(&self.meaning.path);
         // Their names were looked up in the old path.

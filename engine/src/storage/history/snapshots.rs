@@ -7,6 +7,9 @@
 //!
 //! A snapshot that keeps too much in memory is *expired*: the horizon passes it, and whoever reads at it gets
 //! an error instead of what may be wrong ([`Snapshot::check`]).
+//!
+//! A unique index is one of the rows that there are when it is made. A snapshot from before may see others
+//! with the same values: who reads at it must not rely on the index ([`Histories::note_new_key`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -99,6 +102,19 @@ impl Histories {
             }
         }
         self.horizon.fetch_max(horizon, Ordering::AcqRel).max(horizon)
+    }
+
+    /// All rows that are committed keep to a unique index that nobody has seen yet, and so will those to
+    /// come; returns since when.
+    pub(crate) fn note_new_key(&self) -> u64 {
+        let time = self.clock.load(Ordering::SeqCst);
+        self.newest_key.fetch_max(time, Ordering::SeqCst);
+        time
+    }
+
+    /// Whether some unique index is newer than a snapshot of this time.
+    pub(crate) fn has_newer_key(&self, time: u64) -> bool {
+        time < self.newest_key.load(Ordering::Acquire)
     }
 
     /// Expires the oldest snapshot, if there is one that holds anything back; whether there was.

@@ -501,7 +501,13 @@ impl<P: Protocol> CatalogView for LockingTransaction<P> {
     }
 
     fn catalog_version(&self) -> Option<u64> {
-        (!self.changes_shared_catalog).then(|| self.shared.catalog.version())
+        let is_own = self.changes_shared_catalog || self.old_snapshot().is_some();
+        (!is_own).then(|| self.shared.catalog.version())
+    }
+
+    fn old_snapshot(&self) -> Option<u64> {
+        let time = self.snapshot.as_ref()?.time();
+        self.shared.histories.has_newer_key(time).then_some(time)
     }
 
     fn temporary_schema(&self) -> Option<&str> {

@@ -153,9 +153,18 @@ impl<P: Protocol> LockingTransaction<P> {
             let guard = epoch::pin();
             let state = table.state(&guard);
             let Some(index) = state.unfinished_index() else { return };
-            state.with_definition(state.definition().with_index(index.definition()))
+            let mut finished = state.with_definition(state.definition().with_index(index.definition()));
+            self.note_new_key(&mut finished, index.definition());
+            finished
         };
         self.exchange_unlocked(table, Arc::new(state));
+    }
+
+    /// Rows keep to an index that is about to be shown. Snapshots from before may see some that do not.
+    pub(super) fn note_new_key(&self, state: &mut TableState, index: &IndexDefinition) {
+        if index.is_unique {
+            state.note_unique_since(index.id, self.shared.histories.note_new_key());
+        }
     }
 
     /// The others who have locked the table, or its definition in order to use it, in one of these modes. Who

@@ -46,10 +46,11 @@ impl<P: Protocol> LockingTransaction<P> {
         self.lock_new_name(&TableName { name: index.name.clone(), ..table.definition().name.clone() })?;
         self.shared.catalog.reserve_table_id(index.id);
         let guard = epoch::pin();
-        let state = table.state(&guard).with_index(index, &guard)?;
+        let mut state = table.state(&guard).with_index(index, &guard)?;
         if let Some(made) = state.indexes().last() {
             self.add_older_entries(&table, made, &guard);
         }
+        self.note_new_key(&mut state, index);
         self.replace_state(Arc::clone(&table), state, change)
     }
 

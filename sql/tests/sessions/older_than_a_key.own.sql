@@ -1,0 +1,63 @@
+-- Snapshots that are older than a unique index, where PostgreSQL takes the index for one of unique values all the same, or waits.
+z: create table keyed (id int primary key, k int, v int);
+z: create table asking (k int, n int);
+z: insert into keyed values (1, 10, 0), (2, 10, 0), (3, 20, 0);
+z: insert into asking values (10, 1), (20, 2), (30, 3);
+z: create function ids_of(int) returns text language plpgsql as 'declare r record; t text = ''''; begin for r in select id from keyed where k = $1 order by id desc loop t = t || r.id || '' ''; end loop; return t; end';
+z: create function id_of(int) returns int language plpgsql as 'begin return (select id from keyed where k = $1); end';
+z: create procedure note_ids_of(int, inout ids text) language plpgsql as 'begin ids = ids_of($1); end';
+a: prepare by_key as select id from keyed where k = $1 order by id desc;
+a: begin isolation level repeatable read;
+a: select count(*) from asking;
+z: delete from keyed where id = 2;
+z: create unique index keyed_k on keyed (k);
+z: insert into keyed values (4, 30, 0);
+a: execute by_key(10);
+a: execute by_key(30);
+a: explain (costs off) select id from keyed where k = 10 order by id desc;
+a: select n, id from asking join keyed on keyed.k = asking.k order by n, id;
+a: explain (costs off) select n, id from asking join keyed on keyed.k = asking.k order by n, id;
+a: select ids_of(10);
+a: call note_ids_of(10, '');
+a: savepoint one;
+a: select id_of(10);
+a: rollback to one;
+b: begin isolation level repeatable read;
+b: select n, id from asking join keyed on keyed.k = asking.k order by n, id;
+b: explain (costs off) select id from keyed where k = 10 order by id desc;
+b: rollback;
+b: explain (costs off) select id from keyed where k = 10 order by id desc;
+b: explain (costs off) select n, id from asking join keyed on keyed.k = asking.k order by n, id;
+a: commit;
+a: explain (costs off) select id from keyed where k = 10 order by id desc;
+a: select ids_of(10);
+
+-- Built beside others: the snapshot is that of somebody who is not in the table.
+z: drop index keyed_k;
+z: insert into keyed values (2, 10, 0);
+a: begin isolation level repeatable read;
+a: select count(*) from asking;
+z: delete from keyed where id = 2;
+z: create unique index concurrently keyed_k on keyed (k);
+a: select id from keyed where k = 10 order by id desc;
+a: call note_ids_of(10, '');
+a: savepoint one;
+a: select (select id from keyed where k = 10);
+a: rollback;
+
+-- An index of the transaction's own, which comes, is renamed, and goes again.
+z: drop index keyed_k;
+z: insert into keyed values (2, 10, 0);
+a: begin isolation level repeatable read;
+a: select count(*) from asking;
+z: delete from keyed where id = 2;
+a: savepoint one;
+a: alter table keyed add constraint keyed_k unique (k);
+a: select id from keyed where k = 10 order by id desc;
+a: select ids_of(10);
+a: alter index keyed_k rename to keyed_key;
+a: select id from keyed where k = 10 order by id desc;
+a: rollback to one;
+a: select id from keyed where k = 10 order by id desc;
+a: select ids_of(10);
+a: rollback;
