@@ -22,6 +22,8 @@ pub(super) struct IndexBuild {
     pub(super) doubtful: Vec<Box<[u8]>>,
     /// How often somebody else had the last of them, or one of its rows.
     pub(super) tries: u32,
+    /// Rows that it has asked for because somebody had one in each of so many tries.
+    pub(super) rows: Vec<Resource>,
     pub(super) stage: Stage,
     pub(super) batch: ScanBatch,
 }

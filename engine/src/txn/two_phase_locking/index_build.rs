@@ -27,8 +27,9 @@
 //! **Duplicates** that writers meet before the index is finished are no errors of theirs, for the index may
 //! not come to be: `storage::unfinished_index`. The builder locks a value that several entries have before it
 //! looks at their rows, so that nobody else gets it meanwhile, and waits for nobody while it has that lock:
-//! it gives it up, waits for whoever is changing a row, and looks again. A value that it never comes by so it
-//! waits for as everybody does.
+//! it gives it up, waits for whoever is changing a row, and looks again. If others come to the value or its
+//! rows all the time, it asks for these locks as everybody does, in queues, and keeps what it has got until
+//! it has looked: a circle is found, and ends as any other.
 //!
 //! **Replay** makes the index when it comes to the change, among all others: `unlocked_change`.
 //!
@@ -123,6 +124,7 @@ impl<P: Protocol> LockingTransaction<P> {
             state,
             doubtful: Vec::new(),
             tries: 0,
+            rows: Vec::new(),
             stage: Stage::Walk { behind: None },
             batch: ScanBatch::new(),
         }))
@@ -304,26 +306,31 @@ impl<P: Protocol> LockingTransaction<P> {
         let (table, value) = (build.table.id(), Resource::value(index.definition().id, columns));
         // Who has the whole table locks no rows and values.
         let stripe = Resource::table_stripe(table, self.worker);
-        if build.tries < TRIES {
-            self.lock(stripe, LockMode::IntentRead)?;
-        } else {
-            // Others come to it all the time.
+        let stands_in_queues = build.tries >= TRIES;
+        if stands_in_queues {
+            for row in &build.rows {
+                self.lock(*row, LockMode::Read)?;
+            }
             self.lock(value, LockMode::Write)?;
         }
-        let hindered = if !self.lock_without_waiting(value, LockMode::Write) {
-            Ok(Some(value))
-        } else if !self.lock_without_waiting(stripe, LockMode::IntentRead) {
-            Ok(Some(stripe))
-        } else {
+        self.lock(stripe, LockMode::IntentRead)?;
+        let hindered = if self.lock_without_waiting(value, LockMode::Write) {
             self.find_two(build, (index, columns))
+        } else {
+            Ok(Some(value))
         };
-        self.let_go(value);
-        self.let_go(stripe);
+        match hindered {
+            Ok(Some(row)) if stands_in_queues => {
+                build.rows.push(row);
+                return Ok(false);
+            }
+            _ => [value, stripe].into_iter().chain(build.rows.drain(..)).for_each(|held| self.let_go(held)),
+        }
         let Some(resource) = hindered? else {
             build.tries = 0;
             return Ok(true);
         };
-        build.tries = build.tries.saturating_add(1);
+        build.tries += 1;
         build.awaited.push((resource, self.others_at(resource, |_| true)));
         Ok(false)
     }

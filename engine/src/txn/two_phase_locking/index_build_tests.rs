@@ -57,6 +57,21 @@ impl Builder {
         self.worker.build_step(&self.table, &self.planned, &self.index, 1)
     }
 
+    /// A value that several rows may have, if it knows one.
+    fn doubtful(&self) -> Option<&[u8]> {
+        self.worker.build.as_ref()?.doubtful.last().map(|columns| &**columns)
+    }
+
+    /// Its next steps, for as long as it does not wait and knows such a value.
+    fn until_it_waits(&mut self) -> Flow<bool> {
+        loop {
+            match self.step() {
+                Ok(false) if self.doubtful().is_some() => {}
+                other => return other,
+            }
+        }
+    }
+
     fn finish(mut self) {
         while !done(self.step()) {}
         self.worker.precommit(&());
@@ -356,48 +371,48 @@ fn who_waits_for_the_whole_table_does_not_write_by_his_old_plan() {
     }
 }
 
+fn begun(shared: &Arc<TwoPhaseLocking<NoLog>>) -> Worker {
+    let mut worker = shared.transaction();
+    worker.begin();
+    worker
+}
+
+/// A builder who has met two entries of a value, 30, because a reader may still see the row 100 that had it
+/// beside the row 3.
+fn in_doubt(shared: &Arc<TwoPhaseLocking<NoLog>>) -> (Arc<Table>, Builder, Worker) {
+    let table = filled(shared, Vec::new());
+    let mut writer = begun(shared);
+    assert_eq!(done(insert(&mut writer, &table, 100, Some(30))), Insertion::Done);
+    writer.precommit(&());
+    let mut reader = begun(shared);
+    reader.isolate(Isolation::RepeatableRead);
+    reader.resume_statement();
+    writer.begin();
+    assert!(done(delete(&mut writer, &table, 100)));
+    writer.precommit(&());
+    let mut builder = Builder::new(shared, &table, index(900, true));
+    while builder.doubtful().is_none() {
+        assert!(!done(builder.step()));
+    }
+    (table, builder, reader)
+}
+
 /// Two take turns with a value that two entries have; the builder gets it in the end.
 #[test]
 fn a_value_that_somebody_always_wants_is_queued_for() {
     let shared = shared();
-    let table = filled(&shared, Vec::new());
-    let [mut reader, mut first, mut second] = std::array::from_fn(|_| shared.transaction());
-    first.begin();
-    assert_eq!(done(insert(&mut first, &table, 100, Some(30))), Insertion::Done);
-    first.precommit(&());
-    reader.begin();
-    reader.isolate(Isolation::RepeatableRead);
-    reader.resume_statement();
-    first.begin();
-    assert!(done(delete(&mut first, &table, 100)));
-    first.precommit(&());
-    let mut builder = Builder::new(&shared, &table, index(900, true));
-    let columns = loop {
-        assert!(!done(builder.step()));
-        let doubtful = builder.worker.build.iter().flat_map(|build| &build.doubtful).next();
-        if let Some(columns) = doubtful {
-            break columns.clone();
-        }
-    };
-    let value = Resource::value(builder.index.id, &columns);
-    for worker in [&mut first, &mut second] {
-        worker.begin();
-    }
+    let (table, mut builder, reader) = in_doubt(&shared);
+    let [mut first, mut second] = [(); 2].map(|()| begun(&shared));
+    let value = Resource::value(builder.index.id, builder.doubtful().expect("a value"));
     done(first.lock(value, LockMode::Write));
-    let is_in_doubt = |builder: &Builder| builder.worker.build.iter().any(|build| !build.doubtful.is_empty());
     for turn in 0.. {
         assert!(turn < 100, "it never gets it");
         assert!(waits(second.lock(value, LockMode::Write)));
         first.rollback(&());
         first.begin();
-        let outcome = loop {
-            match builder.step() {
-                Ok(false) if is_in_doubt(&builder) => {}
-                other => break other,
-            }
-        };
+        let outcome = builder.until_it_waits();
         done(second.lock(value, LockMode::Write).map(drop));
-        if !is_in_doubt(&builder) {
+        if builder.doubtful().is_none() {
             assert!(!done(outcome));
             break;
         }
@@ -406,6 +421,41 @@ fn a_value_that_somebody_always_wants_is_queued_for() {
     }
     for mut worker in [first, second, reader] {
         worker.rollback(&());
+    }
+    builder.finish();
+    check(&shared, &table);
+}
+
+/// A row with a value that two entries have is changed by two in turns, who leave the value as it is.
+#[test]
+fn a_row_that_somebody_always_changes_is_queued_for() {
+    let shared = shared();
+    let (table, mut builder, reader) = in_doubt(&shared);
+    let [mut first, mut second] = [(); 2].map(|()| begun(&shared));
+    assert!(done(update(&mut first, &table, 3, Some(30))));
+    for turn in 0.. {
+        assert!(turn < 100, "it never comes by it");
+        let outcome = builder.until_it_waits();
+        assert!(waits(outcome));
+        assert!(waits(update(&mut second, &table, 3, Some(30))));
+        first.precommit(&());
+        first.begin();
+        match update(&mut second, &table, 3, Some(30)) {
+            Ok(is_there) => assert!(is_there),
+            // Behind the builder.
+            outcome => {
+                assert!(waits(outcome));
+                break;
+            }
+        }
+        std::mem::swap(&mut first, &mut second);
+    }
+    while builder.doubtful().is_some() {
+        assert!(!done(builder.step()));
+    }
+    assert!(done(update(&mut second, &table, 3, Some(30))), "nothing is held any more");
+    for mut worker in [first, second, reader] {
+        worker.precommit(&());
     }
     builder.finish();
     check(&shared, &table);
