@@ -793,8 +793,8 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
     fn rollback(&mut self, token: &P::CommitToken) {
         self.withdraw_wait();
         self.undo_to(0);
-        let protocol = &self.shared.protocol;
-        self.history.roll_back(|mark| protocol.write_mark(token, mark));
+        self.history.roll_back(|mark| self.shared.protocol.write_mark(token, mark));
+        self.history.leave_commit();
         self.end(Handle::NONE, Trace::None);
     }
 }

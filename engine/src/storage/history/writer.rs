@@ -113,6 +113,7 @@ impl HistoryWriter {
 
     /// Goes on with another history when the positions of this one come to their end. Between transactions.
     pub(crate) fn renew(&mut self) {
+        debug_assert!(!self.history.commit.is_entered(), "whoever has ended commits no more");
         if self.next > LAST_POSITION / 2 {
             *self = HistoryWriter::new(&Arc::clone(&self.histories));
         }

@@ -54,6 +54,21 @@ fn a_worker_never_uses_the_numbers_of_another_one() {
     assert!((0..8).all(|_| !seen.contains(&next_number(&mut newcomer))));
 }
 
+/// As after a panic between the beginning of a commit and the place in a log. (The next transaction asserts
+/// it; a checkpoint would wait for ever.)
+#[test]
+fn who_is_rolled_back_in_the_middle_of_a_commit_commits_no_more() {
+    let shared = shared();
+    let table = create_table(&shared, "t", IndexKind::Ordered);
+    let mut transaction = shared.transaction();
+    transaction.begin();
+    insert(&mut transaction, &table, 0..1);
+    assert!(transaction.commit_payload().is_some());
+    transaction.rollback(&());
+    transaction.begin();
+    transaction.rollback(&());
+}
+
 /// A table `(key bigint primary key)`.
 fn create_table(shared: &Arc<TwoPhaseLocking<NoLog>>, name: &str, index: IndexKind) -> Arc<Table> {
     let column = ColumnDefinition {
