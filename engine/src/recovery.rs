@@ -210,9 +210,12 @@ impl Restart {
             manifest.give_up_last_checkpoint()?;
         }
         let workers = workers(config);
-        for incarnation in &manifest.incarnations {
-            // Before anything else looks at them.
-            log_set(config, &manifest, incarnation).check(manifest.next_number())?;
+        // A backup may hold files of a later one that was cut short: they count for nothing.
+        if manifest.backup.is_none() {
+            for incarnation in &manifest.incarnations {
+                // Before anything else looks at them.
+                log_set(config, &manifest, incarnation).check(manifest.next_number())?;
+            }
         }
         let found = manifest.clone();
         let tails = freeze_ends(config, &mut manifest, workers)?;

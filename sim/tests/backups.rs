@@ -12,8 +12,10 @@ use hyades_engine::backup::{Place, PointInTime, back_up, restore};
 use hyades_engine::config::Config;
 use hyades_engine::db::{Engine, open};
 use hyades_engine::disk::Disk;
+use hyades_engine::recovery::{recover, state_hash};
+use hyades_engine::storage::catalog::Catalog;
 use hyades_sim::crash::{Calls, Checkpoints, DATA, Life, Observed, Scenario, script};
-use hyades_sim::disk::SimulatedDisk;
+use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::routines::test_compiler;
 use hyades_sim::script::Script;
 
@@ -162,4 +164,53 @@ fn what_is_no_backup_is_refused_and_a_backup_is_not_opened() {
     assert!(opened.err().expect("refused").to_string().contains("is a backup"));
     // Before anything was written: the empty database.
     made(BACKUP, "/empty", PointInTime::Time(1)).expect("restored");
+}
+
+/// The state of a backup that is read where it is, as `hyades check` does it.
+fn state_of_backup(disk: &SimulatedDisk, scenario: Scenario) -> Result<u64, String> {
+    let config = Config { data_directory: BACKUP.into(), reads_backups: true, ..scenario.config(disk) };
+    let catalog = Arc::new(Catalog::new());
+    recover(&config, test_compiler(), &catalog).map_err(|error| error.to_string())?;
+    state_hash(&catalog).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_backup_that_is_cut_short_leaves_the_one_before_whole() {
+    let scenario = Scenario::taurus(2);
+    let (script, disk) = (script(20), SimulatedDisk::new(20));
+    let live = |range| {
+        let engine = scenario.open(&disk).expect("opens");
+        Life::begin_with(&*engine, 1, scenario.calls).expect("begins").run(&script, range).expect("runs");
+        engine.shutdown().expect("stops");
+    };
+    let back_up = |disk: &SimulatedDisk| {
+        let shared: Arc<dyn Disk> = Arc::new(disk.clone());
+        back_up(Place::new(&shared, Path::new(DATA)), Place::new(&shared, Path::new(BACKUP))).map(drop)
+    };
+    live(0..40);
+    back_up(&disk).expect("backed up");
+    let before = state_of_backup(&disk, scenario).expect("whole");
+    // The next backup brings incarnations that this one does not know of.
+    live(40..60);
+    live(60..80);
+    let complete = disk.after(PowerCut::KeepUnsynced);
+    back_up(&complete).expect("backed up");
+    let after = state_of_backup(&complete, scenario).expect("whole");
+    assert_ne!(before, after);
+    for point in 0.. {
+        let copy = disk.after(PowerCut::KeepUnsynced);
+        copy.crash_at(copy.operations() + point);
+        let is_complete = back_up(&copy).is_ok() && !copy.has_crashed();
+        for cut in [PowerCut::KeepUnsynced, PowerCut::Seeded(point)] {
+            let found = copy.after(cut);
+            let state =
+                state_of_backup(&found, scenario).unwrap_or_else(|error| panic!("at {point}: {error}"));
+            assert!(state == after || (state == before && !is_complete), "at {point}");
+            back_up(&found).unwrap_or_else(|error| panic!("again, at {point}: {error}"));
+            assert_eq!(state_of_backup(&found, scenario), Ok(after), "again, at {point}");
+        }
+        if is_complete {
+            return;
+        }
+    }
 }
