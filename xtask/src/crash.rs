@@ -26,6 +26,7 @@
 //! (docs/testing.md), on which the power is cut at every single operation before the first round.
 
 mod aside;
+pub(crate) mod cuts;
 mod ledger;
 mod load;
 mod restart;
@@ -46,11 +47,8 @@ use crate::server::{Hyades, Instance, PostgreSql, System, hyades_binary};
 use crate::{pgbench, tools};
 use ledger::Ledger;
 use load::Others;
-use restart::{MiddleKill, Restart, Watcher};
+use restart::{Middle, MiddleKill, RECOVERY_LIMIT, Restart, Watcher};
 use summary::{RoundReport, Summary};
-
-/// A recovery that takes longer than this has failed.
-const RECOVERY_LIMIT: Duration = Duration::from_secs(120);
 
 #[derive(clap::Args, Clone)]
 pub(crate) struct Options {
@@ -215,8 +213,8 @@ impl Harness {
     fn rounds_of_one_database(&mut self, instance: &mut Instance, first: u32, rounds: u32) -> Result<()> {
         let (mut server, _) = instance.start_ready(RECOVERY_LIMIT)?;
         pgbench::initialize(instance, 1)?;
-        let mut ledger = Ledger::default();
-        schema::create_tables(&mut instance.connect()?)?;
+        let mut ledger = Ledger { ballast: schema::BALLAST, ..Ledger::default() };
+        schema::create_tables(&mut instance.connect()?, ledger.ballast)?;
         for round in first..first + rounds {
             let restart = self.options.draw_restart(&mut self.random);
             if let System::Hyades(_) = &instance.system {
@@ -258,7 +256,7 @@ impl Harness {
             instance,
             ledger,
             self.random.random(),
-            Others { alters, writes_aside: false },
+            Others { alters, ..Others::default() },
         )?;
         // Short times are as likely as long ones: the first transactions after a start are the interesting
         // ones.
@@ -305,14 +303,10 @@ impl Harness {
     /// Starts the server, has all clients work while the restart goes on, and kills it when a random part of
     /// the restart has been done.
     fn kill_in_the_middle(&mut self, instance: &Instance, ledger: &mut Ledger) -> Result<MiddleKill> {
-        let (mut server, _) = instance.start_ready(RECOVERY_LIMIT)?;
-        let mut watcher = Watcher::connect(instance)?;
-        verify::decide_generation(instance, ledger)?;
         let alters = self.draw_alters(Restart::OnDemand);
-        let others = Others { alters, writes_aside: true };
-        let load = load::Load::start(instance, ledger, self.random.random(), others)?;
-        let (percent, went_on) = watcher.wait_for(self.random.random_range(0.0..1.1), RECOVERY_LIMIT)?;
-        let load = load.expect_running(&mut server)?;
+        let others = Others { alters, writes_aside: true, ..Others::default() };
+        let Middle { mut server, load, percent, went_on } =
+            Middle::reach(instance, ledger, &mut self.random, others)?;
         server.kill()?;
         let aside = ledger.aside.acknowledged.len();
         let acknowledged = ledger.add(&load.finish()?);

@@ -1,5 +1,5 @@
 //! Every developer command of Hyades: `cargo xtask
-//! ci|tidy|test|crash|hostile|bench|cost|fuzz|loom|procedures|promises|agree|clients|
+//! ci|tidy|test|crash|cuts|hostile|bench|cost|fuzz|loom|procedures|promises|agree|clients|
 //! regression|dump|backslash|sim|soak|objects`.
 //!
 //! Why here: a Rust program needs no shell dialect, is tested like the rest, and works from any directory of
@@ -55,6 +55,9 @@ enum Command {
     Test(test::Options),
     /// Kills a server under load again and again and checks that nothing acknowledged is lost.
     Crash(crash::Options),
+    /// Cuts the power of the file systems below a server under load, and checks that nothing acknowledged is
+    /// lost.
+    Cuts(crash::cuts::Options),
     /// Attacks the real server: statements that compute or want memory without end, clients that go away,
     /// bytes that no client sends.
     Hostile(hostile::Options),
@@ -98,6 +101,7 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::run(),
         Command::Test(options) => test::run(&options),
         Command::Crash(options) => crash::run(&options),
+        Command::Cuts(options) => crash::cuts::run(&options),
         Command::Hostile(options) => hostile::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Clients(options) => clients::run(&options),

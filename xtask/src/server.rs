@@ -49,8 +49,10 @@ pub(crate) struct Hyades {
 /// Where a server lives. Outlives its processes.
 pub(crate) struct Instance {
     pub(crate) system: System,
-    /// Holds `data` and `server.log`.
+    /// Holds `server.log` and, unless it is told otherwise, `data`.
     pub(crate) directory: PathBuf,
+    /// The data directory of Hyades.
+    pub(crate) data: PathBuf,
     pub(crate) port: u16,
     /// Put before every command line, for scheduling (`chrt -r 10`).
     pub(crate) prefix: Vec<String>,
@@ -91,7 +93,8 @@ impl Instance {
     pub(crate) fn create(system: System, directory: PathBuf, prefix: Vec<String>) -> Result<Instance> {
         std::fs::create_dir_all(&directory)
             .with_context(|| format!("cannot create {}", directory.display()))?;
-        let instance = Instance { system, directory, port: free_port()?, prefix, arguments: Vec::new() };
+        let (data, port) = (directory.join("data"), free_port()?);
+        let instance = Instance { system, directory, data, port, prefix, arguments: Vec::new() };
         if let System::PostgreSql(postgresql) = &instance.system {
             postgresql.initialize(&instance.directory)?;
         }
@@ -104,9 +107,8 @@ impl Instance {
 
     /// Starts a process; it may not accept connections yet.
     pub(crate) fn start(&self) -> Result<RunningServer> {
-        let data = self.directory.join("data");
         let inner = match &self.system {
-            System::Hyades(hyades) => hyades.command(&data, self.port),
+            System::Hyades(hyades) => hyades.command(&self.data, self.port),
             System::PostgreSql(postgresql) => postgresql.command(&self.directory, self.port),
         };
         self.start_command(&inner)

@@ -5,13 +5,12 @@
 //! incarnation of the logs, before the old ones were replayed.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
 use postgres::Client;
 
 use super::ledger::{Numbers, Outcome};
-use super::load::{Stopped, classify};
+use super::load::{End, Stopped, classify};
 
 pub(super) const CREATE: &str = "create table crash_aside (number bigint not null)";
 
@@ -21,20 +20,20 @@ pub(super) fn read(client: &mut Client) -> std::result::Result<Vec<i64>, postgre
 
 pub(super) struct Aside {
     client: Client,
-    killing: Arc<AtomicBool>,
+    end: Arc<End>,
     known: Numbers,
 }
 
 impl Aside {
-    pub(super) fn new(client: Client, killing: Arc<AtomicBool>, known: &Numbers) -> Aside {
-        Aside { client, killing, known: known.clone() }
+    pub(super) fn new(client: Client, end: Arc<End>, known: &Numbers) -> Aside {
+        Aside { client, end, known: known.clone() }
     }
 
     /// Reads all numbers, which decides those that had no answer, and writes one after the other.
     pub(super) fn run(mut self) -> Result<Outcome> {
         match read(&mut self.client) {
             Ok(found) => self.known.check(&found)?,
-            Err(error) => match classify(&error, &self.client, &self.killing)? {
+            Err(error) => match classify(&error, &self.client, &self.end)? {
                 Stopped::Disconnected => return Ok(Outcome::default()),
                 Stopped::Retry => bail!("a single read has met a conflict"),
             },
@@ -44,7 +43,7 @@ impl Aside {
             self.known.next += 1;
             match self.client.execute("insert into crash_aside values ($1)", &[&number]) {
                 Ok(_) => drop(self.known.acknowledged.insert(number)),
-                Err(error) => match classify(&error, &self.client, &self.killing)? {
+                Err(error) => match classify(&error, &self.client, &self.end)? {
                     Stopped::Disconnected => {
                         self.known.undecided.insert(number);
                         return Ok(Outcome { aside: Some(self.known), ..Outcome::default() });

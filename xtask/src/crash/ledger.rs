@@ -56,6 +56,8 @@ pub(super) struct Ledger {
     pub(super) generation: i64,
     pub(super) altering: Option<i64>,
     pub(super) aside: Numbers,
+    /// Rows of the table that nobody touches.
+    pub(super) ballast: i64,
 }
 
 impl Ledger {

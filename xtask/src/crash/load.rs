@@ -1,5 +1,5 @@
 //! The load of a round: eight ledger clients, one reader, one that alters the ledger's table, and the real
-//! pgbench with eight clients, until the server dies.
+//! pgbench with eight clients, until the server dies or its disk does.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::aside::Aside;
 use super::ledger::{CLIENTS, Ledger, Marker, Outcome};
-use super::schema::Alterer;
+use super::schema::{self, Alterer};
 use crate::pgbench;
 use crate::server::{Instance, RunningServer};
 
@@ -27,43 +27,71 @@ const OTHER_ORDER_PERCENT: u32 = 10;
 /// Clients notice a killed server at once; one that does not has a server process left over.
 const END_LIMIT: Duration = Duration::from_secs(10);
 
-/// Who is at work beside those who always are.
-#[derive(Clone, Copy)]
+/// Who is at work beside those who always are, and how.
+#[derive(Clone, Copy, Default)]
 pub(super) struct Others {
     /// Somebody alters the ledger's table.
     pub(super) alters: bool,
     /// Somebody writes where nobody else does.
     pub(super) writes_aside: bool,
+    /// Half of the ledger's transactions are calls of one procedure.
+    pub(super) calls: bool,
+    /// The server's disk ends before the server does.
+    pub(super) loses_disk: bool,
+}
+
+/// The end of the server, as its clients have to take it.
+#[derive(Default)]
+pub(super) struct End {
+    /// Announced before it happens: from then on a lost connection is no mistake.
+    is_near: AtomicBool,
+    /// Nor is the answer that nothing can be written or read any more.
+    is_of_disk: bool,
+}
+
+impl End {
+    fn is_near(&self) -> bool {
+        self.is_near.load(Ordering::SeqCst)
+    }
+
+    /// What servers say that are about to end: PostgreSQL's processes when the one they belong to has been
+    /// killed, every server that is told to stop, and one that has lost its disk.
+    fn is_said_by(&self, code: &SqlState) -> bool {
+        let is_said = *code == SqlState::ADMIN_SHUTDOWN || (self.is_of_disk && *code == SqlState::IO_ERROR);
+        is_said && self.is_near()
+    }
 }
 
 pub(super) struct Load {
     threads: Vec<JoinHandle<Result<Outcome>>>,
     pgbench: pgbench::Background,
-    /// Set when the server is about to be killed: from then on a lost connection is no mistake.
-    killing: Arc<AtomicBool>,
+    end: Arc<End>,
 }
 
 impl Load {
     /// Connects all clients and starts them.
     pub(super) fn start(instance: &Instance, ledger: &Ledger, seed: u64, others: Others) -> Result<Load> {
-        let killing = Arc::new(AtomicBool::new(false));
+        let end = Arc::new(End { is_of_disk: others.loses_disk, ..End::default() });
         let mut random = StdRng::seed_from_u64(seed);
         let mut threads = Vec::new();
         if others.writes_aside {
             // Before the others: they take a while to connect.
-            let aside = Aside::new(instance.connect()?, Arc::clone(&killing), &ledger.aside);
+            let aside = Aside::new(instance.connect()?, Arc::clone(&end), &ledger.aside);
             threads.push(std::thread::spawn(move || aside.run()));
         }
         for number in 0..CLIENTS {
             let first = ledger.next_sequence[number].max(1);
-            let teller =
-                Teller::new(instance.connect()?, number, first, random.random(), Arc::clone(&killing))?;
+            let mut teller =
+                Teller::new(instance.connect()?, number, first, random.random(), Arc::clone(&end))?;
+            if others.calls {
+                teller.prepare_call()?;
+            }
             threads.push(std::thread::spawn(move || teller.run()));
         }
-        let reader = Reader::new(instance.connect()?, Arc::clone(&killing))?;
+        let reader = Reader::new(instance.connect()?, Arc::clone(&end))?;
         threads.push(std::thread::spawn(move || reader.run()));
         if others.alters {
-            let alterer = Alterer::new(instance.connect()?, Arc::clone(&killing), ledger.generation);
+            let alterer = Alterer::new(instance.connect()?, Arc::clone(&end), ledger.generation);
             threads.push(std::thread::spawn(move || alterer.run()));
         }
         let run = pgbench::Run {
@@ -73,7 +101,7 @@ impl Load {
             script: ["-b", "tpcb-like"].map(str::to_owned).to_vec(),
             more: vec!["--max-tries=100".to_owned()],
         };
-        Ok(Load { threads, pgbench: pgbench::Background::start(instance, &run)?, killing })
+        Ok(Load { threads, pgbench: pgbench::Background::start(instance, &run)?, end })
     }
 
     /// Everything must still be at work; announces the kill.
@@ -88,8 +116,20 @@ impl Load {
                 _ => bail!("a client ended while the server was running"),
             };
         }
-        self.killing.store(true, Ordering::SeqCst);
+        self.end.is_near.store(true, Ordering::SeqCst);
         Ok(self)
+    }
+
+    /// Waits until every client has been refused or has lost its connection; whether that came in time.
+    pub(super) fn wait_refused(&self, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
+        while !self.threads.iter().all(JoinHandle::is_finished) {
+            if Instant::now() > deadline {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
     }
 
     /// After the kill: what every client knows.
@@ -126,7 +166,7 @@ struct Teller {
     client: Client,
     statements: Statements,
     random: StdRng,
-    killing: Arc<AtomicBool>,
+    end: Arc<End>,
     outcome: Outcome,
 }
 
@@ -138,6 +178,8 @@ struct Statements {
     history: Statement,
     ledger: Statement,
     counter: Statement,
+    /// All of it in one call, if there are calls.
+    call: Option<Statement>,
 }
 
 impl Statements {
@@ -169,21 +211,16 @@ impl Statements {
                 &[INT, Type::INT8, INT],
             )?,
             counter: prepare("update crash_counter set sequence = $1 where client = $2", &[Type::INT8, INT])?,
+            call: None,
         })
     }
 }
 
 impl Teller {
-    fn new(
-        mut client: Client,
-        number: usize,
-        first: i64,
-        seed: u64,
-        killing: Arc<AtomicBool>,
-    ) -> Result<Teller> {
+    fn new(mut client: Client, number: usize, first: i64, seed: u64, end: Arc<End>) -> Result<Teller> {
         let statements = Statements::prepare(&mut client)?;
         let outcome = Outcome { client: number, next_sequence: first, ..Outcome::default() };
-        Ok(Teller { client, statements, random: StdRng::seed_from_u64(seed), killing, outcome })
+        Ok(Teller { client, statements, random: StdRng::seed_from_u64(seed), end, outcome })
     }
 
     fn run(mut self) -> Result<Outcome> {
@@ -202,8 +239,19 @@ impl Teller {
         }
     }
 
+    fn prepare_call(&mut self) -> Result<()> {
+        let types = [Type::INT4, Type::INT8, Type::INT4, Type::INT4, Type::INT4];
+        let statement = self.client.prepare_typed(schema::CALL, &types).context(schema::CALL)?;
+        self.statements.call = Some(statement);
+        Ok(())
+    }
+
     fn transaction(&mut self, marker: Marker) -> Result<std::result::Result<(), Stopped>> {
         let delta: i32 = self.random.random_range(-5000..=5000);
+        if self.statements.call.is_some() && self.random.random_bool(0.5) {
+            let called = self.call(marker, delta);
+            return self.learn(marker, delta, called);
+        }
         if let Err(error) = self.before_commit(marker, delta) {
             return self.classify(&error).map(Err);
         }
@@ -213,7 +261,18 @@ impl Teller {
                 Err(error) => self.classify(&error).map(Err),
             };
         }
-        match self.client.batch_execute("commit") {
+        let committed = self.client.batch_execute("commit");
+        self.learn(marker, delta, committed)
+    }
+
+    /// Enters what has become of a transaction that was to be committed.
+    fn learn(
+        &mut self,
+        marker: Marker,
+        delta: i32,
+        committed: std::result::Result<(), postgres::Error>,
+    ) -> Result<std::result::Result<(), Stopped>> {
+        match committed {
             Ok(()) => {
                 self.outcome.acknowledged.push((marker, delta));
                 Ok(Ok(()))
@@ -225,6 +284,17 @@ impl Teller {
                 }
                 Ok(Err(stopped))
             }
+        }
+    }
+
+    fn call(&mut self, (number, sequence): Marker, delta: i32) -> std::result::Result<(), postgres::Error> {
+        let account: i32 = self.random.random_range(1..=100_000);
+        let teller: i32 = self.random.random_range(1..=10);
+        match &self.statements.call {
+            Some(call) => {
+                self.client.execute(call, &[&number, &sequence, &delta, &account, &teller]).map(|_| ())
+            }
+            None => Ok(()),
         }
     }
 
@@ -254,32 +324,29 @@ impl Teller {
     }
 
     fn classify(&self, error: &postgres::Error) -> Result<Stopped> {
-        classify(error, &self.client, &self.killing)
+        classify(error, &self.client, &self.end)
     }
 }
 
 /// A conflict may be retried; a lost connection is right only when the server is being killed; anything else
 /// is a mistake.
-pub(super) fn classify(error: &postgres::Error, client: &Client, killing: &AtomicBool) -> Result<Stopped> {
+pub(super) fn classify(error: &postgres::Error, client: &Client, end: &End) -> Result<Stopped> {
     match error.code() {
         Some(code)
             if *code == SqlState::T_R_SERIALIZATION_FAILURE || *code == SqlState::T_R_DEADLOCK_DETECTED =>
         {
             Ok(Stopped::Retry)
         }
-        // What PostgreSQL's processes still say when the one they belong to has been killed.
-        Some(code) if *code == SqlState::ADMIN_SHUTDOWN && killing.load(Ordering::SeqCst) => {
-            Ok(Stopped::Disconnected)
-        }
+        Some(code) if end.is_said_by(code) => Ok(Stopped::Disconnected),
         Some(code) => bail!("the server refused a transaction: {} ({})", error_text(error), code.code()),
         None if error.is_closed() || client.is_closed() => {
             // The kill is announced before it happens, so this cannot be early.
-            if !killing.load(Ordering::SeqCst) {
+            if !end.is_near() {
                 bail!("the server closed a connection: {}", error_text(error));
             }
             Ok(Stopped::Disconnected)
         }
-        None if killing.load(Ordering::SeqCst) => Ok(Stopped::Disconnected),
+        None if end.is_near() => Ok(Stopped::Disconnected),
         None => bail!("a client failed: {}", error_text(error)),
     }
 }
@@ -292,15 +359,15 @@ fn error_text(error: &postgres::Error) -> String {
 struct Reader {
     client: Client,
     statement: Statement,
-    killing: Arc<AtomicBool>,
+    end: Arc<End>,
 }
 
 impl Reader {
-    fn new(mut client: Client, killing: Arc<AtomicBool>) -> Result<Reader> {
+    fn new(mut client: Client, end: Arc<End>) -> Result<Reader> {
         let sql = "select sequence from crash_counter where client = $1";
         let statement =
             client.prepare_typed(sql, &[Type::INT4]).with_context(|| format!("cannot prepare: {sql}"))?;
-        Ok(Reader { client, statement, killing })
+        Ok(Reader { client, statement, end })
     }
 
     fn run(mut self) -> Result<Outcome> {
@@ -309,7 +376,7 @@ impl Reader {
             let row = self.client.query_one(&self.statement, &[&(number as i32)]);
             match row.and_then(|row| row.try_get(0)) {
                 Ok(sequence) => outcome.seen[number] = outcome.seen[number].max(sequence),
-                Err(error) => match classify(&error, &self.client, &self.killing)? {
+                Err(error) => match classify(&error, &self.client, &self.end)? {
                     Stopped::Retry => outcome.retries += 1,
                     Stopped::Disconnected => break,
                 },

@@ -13,7 +13,13 @@ use postgres::Client;
 use rand::RngExt;
 use rand::rngs::StdRng;
 
-use crate::server::Instance;
+use super::ledger::Ledger;
+use super::load::{Load, Others};
+use super::verify;
+use crate::server::{Instance, RunningServer};
+
+/// A recovery that takes longer than this has failed.
+pub(super) const RECOVERY_LIMIT: Duration = Duration::from_secs(120);
 
 /// Between two looks at how far a restart is.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -44,6 +50,35 @@ impl fmt::Display for Restart {
             Restart::Complete => "complete",
             Restart::OnDemand => "on demand",
         })
+    }
+}
+
+/// A server that restarts on demand and serves clients meanwhile.
+pub(super) struct Middle {
+    pub(super) server: RunningServer,
+    /// Its end has been announced.
+    pub(super) load: Load,
+    /// How much of the restart had been done at the last look, and whether that was not all.
+    pub(super) percent: f64,
+    pub(super) went_on: bool,
+}
+
+impl Middle {
+    /// Starts the server, has all clients work while the restart goes on, and returns when a random part of
+    /// it has been done.
+    pub(super) fn reach(
+        instance: &Instance,
+        ledger: &mut Ledger,
+        random: &mut StdRng,
+        others: Others,
+    ) -> Result<Middle> {
+        let (mut server, _) = instance.start_ready(RECOVERY_LIMIT)?;
+        let mut watcher = Watcher::connect(instance)?;
+        verify::decide_generation(instance, ledger)?;
+        let load = Load::start(instance, ledger, random.random(), others)?;
+        let (percent, went_on) = watcher.wait_for(random.random_range(0.0..1.1), RECOVERY_LIMIT)?;
+        let load = load.expect_running(&mut server)?;
+        Ok(Middle { server, load, percent, went_on })
     }
 }
 

@@ -7,7 +7,6 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -15,17 +14,32 @@ use postgres::Client;
 
 use super::aside;
 use super::ledger::{CLIENTS, Marker, Outcome};
-use super::load::{Stopped, classify};
+use super::load::{End, Stopped, classify};
 
 /// Between two alterations: each waits for all writers and lets none pass.
 const PAUSE: Duration = Duration::from_millis(40);
 /// Rows that nobody reads or writes under load: a restart on demand brings them last.
 pub(super) const BALLAST: i64 = 1_000_000;
+/// A whole transaction of the ledger in one call; a server may log it as a command.
+pub(super) const CALL: &str = "call crash_transfer($1, $2, $3, $4, $5)";
+/// Its procedure. It draws from no sequence, which would make data of it: the numbers below zero are its own.
+const PROCEDURE: &str = "create procedure crash_transfer(
+        its_client int, its_sequence bigint, its_delta int, its_account int, its_teller int)
+    language plpgsql as $$ begin
+        update pgbench_accounts set abalance = abalance + its_delta where aid = its_account;
+        update pgbench_tellers set tbalance = tbalance + its_delta where tid = its_teller;
+        update pgbench_branches set bbalance = bbalance + its_delta where bid = 1;
+        insert into pgbench_history (tid, bid, aid, delta, mtime)
+            values (its_teller, 1, its_account, its_delta, current_timestamp);
+        insert into crash_ledger (number, client, sequence, delta)
+            values (-8 * its_sequence - its_client, its_client, its_sequence, its_delta);
+        update crash_counter set sequence = its_sequence where client = its_client;
+    end $$";
 /// Every so many alterations are rolled back.
 const ROLLED_BACK: i64 = 4;
 
-/// The tables of the ledger, beside pgbench's.
-pub(super) fn create_tables(client: &mut Client) -> Result<()> {
+/// The tables of the ledger, beside pgbench's, with so many rows of ballast.
+pub(super) fn create_tables(client: &mut Client, ballast: i64) -> Result<()> {
     // No unique index: a marker that were replayed twice would be found twice.
     let statements = [
         "create table crash_counter (client int primary key, sequence bigint not null check (sequence >= 0))",
@@ -40,9 +54,23 @@ pub(super) fn create_tables(client: &mut Client) -> Result<()> {
     for statement in statements {
         client.batch_execute(statement).with_context(|| statement.to_owned())?;
     }
-    create_ballast(client, BALLAST)?;
+    create_ballast(client, ballast)?;
     for number in 0..CLIENTS {
         client.batch_execute(&format!("insert into crash_counter values ({number}, 0)"))?;
+    }
+    Ok(())
+}
+
+/// What [`CALL`] calls; an error if the server would not log it as a command.
+pub(super) fn create_procedure(client: &mut Client) -> Result<()> {
+    client.batch_execute(PROCEDURE).context("the procedure")?;
+    let mut promised = String::new();
+    for row in client.query("explain call crash_transfer(0, 1, 1, 1, 1)", &[])? {
+        promised.push_str(row.try_get(0)?);
+        promised.push('\n');
+    }
+    if !promised.contains("Logging: command") {
+        bail!("the procedure of the ledger is not logged as a command: {promised}");
     }
     Ok(())
 }
@@ -59,14 +87,14 @@ pub(super) fn create_ballast(client: &mut Client, rows: i64) -> Result<()> {
 /// The client that alters the ledger.
 pub(super) struct Alterer {
     client: Client,
-    killing: Arc<AtomicBool>,
+    server_end: Arc<End>,
     /// That of the database.
     generation: i64,
 }
 
 impl Alterer {
-    pub(super) fn new(client: Client, killing: Arc<AtomicBool>, generation: i64) -> Alterer {
-        Alterer { client, killing, generation }
+    pub(super) fn new(client: Client, server_end: Arc<End>, generation: i64) -> Alterer {
+        Alterer { client, server_end, generation }
     }
 
     pub(super) fn run(mut self) -> Result<Outcome> {
@@ -84,7 +112,7 @@ impl Alterer {
                     outcome.generation = next;
                 }
                 Ok(()) => {}
-                Err(error) => match classify(&error, &self.client, &self.killing)? {
+                Err(error) => match classify(&error, &self.client, &self.server_end)? {
                     Stopped::Disconnected => break,
                     Stopped::Retry => {
                         outcome.retries += 1;

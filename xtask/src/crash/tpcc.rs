@@ -29,8 +29,8 @@ use anyhow::{Context, Result, bail};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::restart::{MiddleKill, Restart, Watcher};
-use super::{Options, Peer, RECOVERY_LIMIT, schema};
+use super::restart::{MiddleKill, RECOVERY_LIMIT, Restart, Watcher};
+use super::{Options, Peer, schema};
 use crate::server::{Hyades, Instance, PostgreSql, RunningServer, System};
 use crate::tools;
 

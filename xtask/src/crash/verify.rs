@@ -41,9 +41,10 @@ struct Found {
 
 /// Errors name the first thing that is wrong. Decides the undecided markers of the ledger.
 pub(super) fn compare(instance: &Instance, ledger: &mut Ledger) -> Result<Verified> {
-    let options = instance.connection_options();
+    let (options, ballast) = (instance.connection_options(), ledger.ballast);
     let found = with_deadline("reading the recovered tables", LIMIT, move || {
         let mut client = options.connect(postgres::NoTls).context("cannot connect after recovery")?;
+        schema::check_ballast(&mut client, ballast)?;
         read(&mut client)
     })?;
     check_totals(&found)?;
@@ -101,7 +102,6 @@ fn read(client: &mut Client) -> Result<Found> {
     }
     found.generation = schema::check(client)?;
     found.aside = aside::read(client)?;
-    schema::check_ballast(client, schema::BALLAST)?;
     Ok(found)
 }
 

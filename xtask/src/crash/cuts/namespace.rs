@@ -1,0 +1,104 @@
+//! Runs the command again in namespaces of its own, so that nothing of it is left, however it ends.
+//!
+//! The outer process makes the scratch directory, and starts itself again below `unshare`, with mounts and
+//! processes of its own. The kernel ends the inner processes, all of them, when the outer one ends, by
+//! whatever (Ctrl-C, SIGKILL, a panic), and with the last of them go the mounts and the loop devices. What
+//! stays in the worst case is a directory with logs; the next run removes it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use super::disks::FileSystem;
+
+const PREFIX: &str = "hyades-cuts-";
+const PROGRAMS: [&str; 7] = ["setpriv", "unshare", "losetup", "mount", "umount", "mkfs.ext4", "python3"];
+
+/// Why this machine cannot do it, in a sentence.
+pub(super) fn check_machine(file_system: Option<FileSystem>) -> Result<()> {
+    if !rustix::process::geteuid().is_root() {
+        bail!("this machine cannot cut: only root may mount file systems and shut them down");
+    }
+    for program in PROGRAMS.into_iter().chain(file_system.map(FileSystem::maker)) {
+        if !has_program(program) {
+            bail!("this machine cannot cut: it has no {program}");
+        }
+    }
+    if !Path::new("/dev/loop-control").exists() {
+        bail!("this machine cannot cut: it has no loop devices (/dev/loop-control)");
+    }
+    Ok(())
+}
+
+/// The file systems that can be made here.
+pub(super) fn file_systems() -> Vec<FileSystem> {
+    [FileSystem::Ext4, FileSystem::Xfs].into_iter().filter(|kind| has_program(kind.maker())).collect()
+}
+
+fn has_program(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let usual = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    std::env::split_paths(&path).chain(usual).any(|directory| directory.join(name).is_file())
+}
+
+/// Runs this program again, with the same arguments and these. Returns the scratch directory if it failed.
+pub(super) fn run_inside(parent: Option<&Path>, more: &[String]) -> Result<std::result::Result<(), PathBuf>> {
+    let parent = parent.map_or_else(std::env::temp_dir, Path::to_path_buf);
+    std::fs::create_dir_all(&parent)?;
+    let parent = parent.canonicalize()?;
+    remove_leftovers(&parent)?;
+    let directory = parent.join(format!("{PREFIX}{}", std::process::id()));
+    std::fs::create_dir(&directory).with_context(|| format!("cannot create {}", directory.display()))?;
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "unshare", "--mount", "--propagation", "private"]);
+    command.args(["--pid", "--fork", "--kill-child", "--mount-proc", "--"]);
+    command.arg(std::env::current_exe()?).args(std::env::args_os().skip(1));
+    command.args(more).arg("--inside").arg(&directory);
+    let status = command.status().context("cannot start setpriv")?;
+    if status.success() {
+        std::fs::remove_dir_all(&directory)
+            .with_context(|| format!("cannot remove {}", directory.display()))?;
+        return Ok(Ok(()));
+    }
+    let kept = tempfile::Builder::new().prefix("cuts-kept-").tempdir_in(&parent)?.keep();
+    std::fs::rename(&directory, &kept)?;
+    Ok(Err(kept))
+}
+
+/// What earlier runs have left, of which the process is gone.
+fn remove_leftovers(parent: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(parent)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        let process = name.and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
+        if process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
+            std::fs::remove_dir_all(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_nobody_uses_is_removed() {
+        let parent = tempfile::tempdir().unwrap();
+        let own = format!("{PREFIX}{}", std::process::id());
+        // No process has this number.
+        for name in ["hyades-cuts-4294967295", &own, "hyades-cuts-kept", "else"] {
+            std::fs::create_dir(parent.path().join(name)).unwrap();
+        }
+        remove_leftovers(parent.path()).unwrap();
+        let exists = |name: &str| parent.path().join(name).exists();
+        assert!(!exists("hyades-cuts-4294967295"));
+        assert!(exists(&own) && exists("hyades-cuts-kept") && exists("else"));
+    }
+
+    #[test]
+    fn programs_are_found_by_their_name() {
+        assert!(has_program("sh") && !has_program("no such program"));
+    }
+}
