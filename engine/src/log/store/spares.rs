@@ -6,7 +6,7 @@
 //! 2. Nothing in them is overwritten before. So whoever has read a segment and still finds it under its name
 //!    has read what stood in it.
 //! 3. They are segments again when they hold zeroes, durably, and nothing else (`segment`, invariant 1).
-//! 4. They are as many bytes as the logs between two checkpoints may take, at most.
+//! 4. They are as many bytes as the logs between two checkpoints may take, at most, or one segment.
 
 use std::io;
 use std::path::{Path, PathBuf};
