@@ -11,6 +11,7 @@
 //!   `catalog`: the set of all of them, and schema changes; `opening`: who waits for a restart.
 
 pub mod catalog;
+pub(crate) mod compilations;
 mod hash_index;
 mod heap_bytes;
 pub(crate) mod history;

@@ -1,5 +1,6 @@
 //! Tests of the crate as a whole.
 
+mod compilations;
 mod connection;
 mod copy;
 mod copy_binary;

@@ -43,7 +43,7 @@ const LONGEST_SILENCE: Duration = Duration::from_millis(16);
 const UNITS_PER_LOOK: u32 = 8192;
 
 /// What takes about a quantum.
-const QUANTUM_UNITS: u32 = 100_000;
+pub const QUANTUM_UNITS: u32 = 100_000;
 
 /// What a session was told to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

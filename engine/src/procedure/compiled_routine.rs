@@ -19,6 +19,7 @@ use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
 
 pub use crate::storage::catalog::{CatalogView, Comments, Schemas};
+pub use crate::storage::compilations::{Compilation, Compilations};
 
 /// Turns source text into procedures. Must give the same procedure for the same definition and catalog:
 /// logged calls are replayed through it.
@@ -137,6 +138,10 @@ impl CatalogView for Permanent<'_> {
 
     fn old_snapshot(&self) -> Option<u64> {
         self.0.old_snapshot()
+    }
+
+    fn compilations(&self) -> &Compilations {
+        self.0.compilations()
     }
 }
 

@@ -8,23 +8,23 @@
 //! |---|---|---|---|
 //! | CreateTable | [`Table::new`], kept private | [`Table::mark_dropped`] | [`Catalog::add`] |
 //! | DropTable | its name is gone, for itself | forget that | [`Catalog::remove`] |
-//! | Truncate | [`TableState::truncated`], [`Table::replace_state`] | `replace_state` with the old | nothing |
-//! | AddPrimaryKey | [`TableState::with_primary_key`], `replace_state` | `replace_state` with the old | nothing |
-//! | Add, DropForeignKey | [`TableState::with_definition`] of both tables, `replace_state` | the same | nothing |
-//! | ValidateForeignKey | [`TableState::with_definition`], `replace_state` | the same with the old | nothing |
-//! | CreateIndex | [`TableState::with_index`], `replace_state` | `replace_state` with the old | nothing |
-//! | CreateIndex beside writers | `TableState::with_unfinished_index`, [`Table::replace_state`] | `with_definition` of the same | the same with the index |
-//! | Drop, RenameIndex | [`TableState::with_definition`], `replace_state` | the same with the old | nothing |
-//! | ReplaceView | [`TableState::new`], `replace_state` | the same with the old | nothing |
+//! | Truncate | [`TableState::truncated`], [`Catalog::exchange`] | `exchange` with the old | nothing |
+//! | AddPrimaryKey | [`TableState::with_primary_key`], `exchange` | `exchange` with the old | nothing |
+//! | Add, DropForeignKey | [`TableState::with_definition`] of both tables, `exchange` | the same | nothing |
+//! | ValidateForeignKey | [`TableState::with_definition`], `exchange` | the same with the old | nothing |
+//! | CreateIndex | [`TableState::with_index`], `exchange` | `exchange` with the old | nothing |
+//! | CreateIndex beside writers | `TableState::with_unfinished_index`, [`Catalog::exchange`] | `with_definition` of the same | the same with the index |
+//! | Drop, RenameIndex | [`TableState::with_definition`], `exchange` | the same with the old | nothing |
+//! | ReplaceView | [`TableState::new`], `exchange` | the same with the old | nothing |
 //! | CreateRoutine | [`Routine::new`], kept private | [`Routine::mark_dropped`] | [`Catalog::add_routine`] |
 //! | DropRoutine | it is gone, for itself | forget that | [`Catalog::remove_routine`] |
 //! | Create, AlterSequence | [`Sequence::into_private`], [`Sequence::altered`] | forget that | [`Catalog::put_sequence`] |
 //! | DropSequence | it is gone, for itself | forget that | [`Catalog::remove_sequence`] |
-//! | DropDefault | [`TableState::with_definition`], `replace_state` | the same with the old | nothing |
-//! | AlterTable | [`TableState::altered`], `replace_state` | the same with the old | nothing |
-//! | Create, AlterType | [`TableState::with_types`] of all tables that use it, `replace_state` | the same with the old | [`Catalog::put_type`] |
+//! | DropDefault | [`TableState::with_definition`], `exchange` | the same with the old | nothing |
+//! | AlterTable | [`TableState::altered`], `exchange` | the same with the old | nothing |
+//! | Create, AlterType | [`TableState::with_types`] of all tables that use it, `exchange` | the same with the old | [`Catalog::put_type`] |
 //! | DropType | it is gone, for itself | forget that | [`Catalog::remove_type`] |
-//! | RenameTable | [`TableState::with_definition`], `replace_state` | the same with the old | [`Catalog::rename`] |
+//! | RenameTable | [`TableState::with_definition`], `exchange` | the same with the old | [`Catalog::rename`] |
 //! | Create, RenameSchema | its name is there, for itself | forget that | [`Catalog::put_schema`] |
 //! | Comment | a list | forget that | [`Catalog::put_comment`] |
 //! | Put, DropRole, PutRights | a list | forget that | [`Catalog::change_access`] |
@@ -41,7 +41,7 @@
 //!    TRUNCATE, nor with those of temporary relations.
 
 use std::collections::HashMap;
-use std::ops::Bound;
+use std::ops::{Bound, Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -54,8 +54,9 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::sequence::Sequence;
 use hyades_types::text;
 use jiff::tz::TimeZone;
-use parking_lot::RwLock;
+use parking_lot::{RwLock, RwLockWriteGuard};
 
+use super::compilations::Compilations;
 use super::opening::Opening;
 use super::primary_index::PrimaryIndex;
 use super::record::Record;
@@ -94,6 +95,27 @@ pub struct Catalog {
     schema_version: AtomicU64,
     access_version: AtomicU64,
     changes: Opening,
+    compilations: Compilations,
+}
+
+/// Somebody changes the committed names; nobody compiles meanwhile.
+struct NamesChange<'a> {
+    snapshot: RwLockWriteGuard<'a, Arc<Snapshot>>,
+    _alone: RwLockWriteGuard<'a, ()>,
+}
+
+impl Deref for NamesChange<'_> {
+    type Target = Arc<Snapshot>;
+
+    fn deref(&self) -> &Arc<Snapshot> {
+        &self.snapshot
+    }
+}
+
+impl DerefMut for NamesChange<'_> {
+    fn deref_mut(&mut self) -> &mut Arc<Snapshot> {
+        &mut self.snapshot
+    }
 }
 
 /// Tables and routines as somebody sees them: everybody ([`Catalog`]), a running transaction with its own
@@ -125,6 +147,8 @@ pub trait CatalogView {
     fn temporary_schema(&self) -> Option<&str> {
         None
     }
+    /// What whoever compiles holds meanwhile.
+    fn compilations(&self) -> &Compilations;
 }
 
 impl CatalogView for Catalog {
@@ -171,6 +195,10 @@ impl CatalogView for Catalog {
     fn catalog_version(&self) -> Option<u64> {
         Some(self.version())
     }
+
+    fn compilations(&self) -> &Compilations {
+        &self.compilations
+    }
 }
 
 #[derive(Clone, Default)]
@@ -207,6 +235,7 @@ impl Catalog {
             schema_version: AtomicU64::new(0),
             access_version: AtomicU64::new(0),
             changes: Opening::default(),
+            compilations: Compilations::default(),
         }
     }
 
@@ -283,6 +312,23 @@ impl Catalog {
         Arc::clone(&self.tables.read())
     }
 
+    fn change_names(&self) -> NamesChange<'_> {
+        let alone = self.compilations.exclude();
+        NamesChange { snapshot: self.tables.write(), _alone: alone }
+    }
+
+    /// Exchanges the state of a table while nobody compiles; returns the old one. The caller holds the
+    /// table's write lock, or exchanges one that others may go on using.
+    pub(crate) fn exchange(&self, table: &Table, state: Arc<TableState>, guard: &Guard) -> Arc<TableState> {
+        let _alone = self.compilations.exclude();
+        table.replace_state(state, guard)
+    }
+
+    fn replace_definition(&self, table: &Table, definition: TableDefinition, guard: &Guard) {
+        let state = table.state(guard).with_definition(definition);
+        self.exchange(table, Arc::new(state), guard);
+    }
+
     pub fn by_id(&self, id: TableId) -> Option<Arc<Table>> {
         self.tables.read().by_id.get(&id).map(Arc::clone)
     }
@@ -302,7 +348,7 @@ impl Catalog {
     /// Publishes a new table. 42P07 if the name is taken.
     pub fn add(&self, table: Arc<Table>) -> Result<()> {
         let name = table.definition().name.clone();
-        let mut tables = self.tables.write();
+        let mut tables = self.change_names();
         if tables.by_name.contains_key(&name) || tables.sequences_by_name.contains_key(&name) {
             return Err(duplicate_table(&name));
         }
@@ -322,7 +368,7 @@ impl Catalog {
     /// Takes a table out and marks it dropped. Its rows go when the last plan and transaction have let go of
     /// it; a transaction that commits a DROP takes them out before (`txn::two_phase_locking`).
     pub fn remove(&self, id: TableId) -> Option<Arc<Table>> {
-        let mut tables = self.tables.write();
+        let mut tables = self.change_names();
         let table = tables.by_id.get(&id).map(Arc::clone)?;
         table.mark_dropped();
         let snapshot = Arc::make_mut(&mut tables);
@@ -335,7 +381,7 @@ impl Catalog {
 
     /// A table has another name. 42P07 if that is taken.
     pub fn rename(&self, from: &TableName, to: TableName, table: &Arc<Table>) -> Result<()> {
-        let mut tables = self.tables.write();
+        let mut tables = self.change_names();
         let is_taken = tables.by_name.get(&to).is_some_and(|named| !Arc::ptr_eq(named, table));
         if is_taken || tables.sequences_by_name.contains_key(&to) {
             return Err(duplicate_table(&to));
@@ -369,13 +415,13 @@ impl Catalog {
             CatalogChange::Truncate { id } => {
                 let table = self.existing(*id)?;
                 let state = table.state(guard).truncated();
-                table.replace_state(Arc::new(state), guard);
+                self.exchange(&table, Arc::new(state), guard);
                 Ok(())
             }
             CatalogChange::AddPrimaryKey { id, primary_key } => {
                 let table = self.existing(*id)?;
                 let state = table.state(guard).with_primary_key(primary_key, guard).map_err(corrupt)?;
-                table.replace_state(Arc::new(state), guard);
+                self.exchange(&table, Arc::new(state), guard);
                 Ok(())
             }
             CatalogChange::AddForeignKey { id, foreign_key } => {
@@ -392,7 +438,7 @@ impl Catalog {
             }
             CatalogChange::ReplaceView { id, definition } => {
                 let view = self.existing(*id)?;
-                view.replace_state(Arc::new(TableState::new(Arc::new((**definition).clone()))), guard);
+                self.exchange(&view, Arc::new(TableState::new(Arc::from(definition.clone()))), guard);
                 Ok(())
             }
             CatalogChange::CreateRoutine { id, definition, replaces } => {
@@ -431,11 +477,6 @@ impl Catalog {
         self.by_id(id)
             .ok_or_else(|| Error::corrupt(format!("the log changes table {}, which does not exist", id.0)))
     }
-}
-
-fn replace_definition(table: &Table, definition: TableDefinition, guard: &Guard) {
-    let state = table.state(guard).with_definition(definition);
-    table.replace_state(Arc::new(state), guard);
 }
 
 /// A user error cannot happen while replaying what was once committed.

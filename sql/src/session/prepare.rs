@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hyades_engine::db::{Engine, Worker};
+use hyades_engine::procedure::compiled_routine::Compilation;
 use hyades_engine::procedure::ir::{DynamicRows, Expr, Procedure};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
@@ -34,6 +35,8 @@ use crate::statement::query::parse_expression;
 struct VisibleTables<'a> {
     engine: &'a dyn Engine,
     worker: &'a dyn Worker,
+    /// They stay as they are while something is compiled.
+    _compilation: Option<Compilation<'a>>,
 }
 
 impl Tables for VisibleTables<'_> {
@@ -86,12 +89,25 @@ fn is_fresh(plan: &Plan) -> bool {
 }
 
 impl Session {
+    fn visible(&self) -> VisibleTables<'_> {
+        VisibleTables {
+            engine: self.shared.engine.as_ref(),
+            worker: self.worker.as_ref(),
+            _compilation: None,
+        }
+    }
+
+    fn compiling(&self) -> VisibleTables<'_> {
+        let compilation = self.worker.catalog_view().compilations().begin();
+        VisibleTables { _compilation: Some(compilation), ..self.visible() }
+    }
+
     pub(super) fn table(&self, name: &TableName) -> Option<Arc<Table>> {
-        VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() }.table(name)
+        self.visible().table(name)
     }
 
     pub(super) fn table_by_id(&self, id: TableId) -> Option<Arc<Table>> {
-        VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() }.by_id(id)
+        self.visible().by_id(id)
     }
 
     pub(super) fn visible_tables(&self) -> Vec<Arc<Table>> {
@@ -103,7 +119,7 @@ impl Session {
 
     /// The sequences that the defaults of a table draw from, each with its column.
     pub(super) fn sequences_of_defaults(&self, table: &Arc<Table>) -> Result<Vec<(u16, SequenceId)>> {
-        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        let tables = self.compiling();
         let defaults = Binder::new("", self.context(&tables), &[], 0)?.defaults(table)?;
         let drawn = (0u16..).zip(&defaults).flat_map(|(column, default)| {
             sequences_of(default).into_iter().map(move |sequence| (column, sequence))
@@ -113,7 +129,7 @@ impl Session {
 
     /// Compiles something of the session's own.
     pub(super) fn with_context<T>(&self, compile: impl FnOnce(BindContext<'_>) -> Result<T>) -> Result<T> {
-        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        let tables = self.compiling();
         compile(self.context(&tables))
     }
 
@@ -128,25 +144,25 @@ impl Session {
 
     /// Compiles the query of CREATE TABLE AS for its table.
     pub(super) fn compile_filling(&self, sql: &str, table: &Arc<Table>) -> Result<Plan> {
-        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        let tables = self.compiling();
         compile_filling(sql, self.context(&tables), table)
     }
 
     /// Compiles what tries the rows of a table against a constraint.
     pub(super) fn compile_validation(&self, table: &Arc<Table>, constraint: &str) -> Result<Plan> {
-        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        let tables = self.compiling();
         compile_validation(self.context(&tables), table, constraint)
     }
 
     /// Compiles what computes a column of a table that is altered.
     pub(super) fn compile_column_filling(&self, table: &Arc<Table>, filling: &Filling) -> Result<Plan> {
-        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        let tables = self.compiling();
         check::compile_filling(self.context(&tables), table, filling)
     }
 
     /// Binds something that is no part of a statement's text, so that its errors point at no place.
     pub(super) fn with_binder<T>(&self, bind: impl FnOnce(&mut Binder<'_>) -> Result<T>) -> Result<T> {
-        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        let tables = self.compiling();
         let mut binder = Binder::new("", self.context(&tables), &[], 0)?;
         bind(&mut binder).map_err(Error::without_position)
     }
@@ -162,7 +178,7 @@ impl Session {
         column: &ColumnDefinition,
         default: &ast::Expr,
     ) -> Result<Option<String>> {
-        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        let tables = self.compiling();
         check::compile_default(self.context(&tables), column, default)
     }
 
@@ -203,7 +219,7 @@ impl Session {
         types: &[SqlType],
         rows: Option<&DynamicRows>,
     ) -> Result<Procedure> {
-        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        let tables = self.compiling();
         let path = self.search_path().named().map(str::to_owned).collect();
         let procedure = plpgsql::dynamic::compile(text, types, rows, (&tables, path))?;
         self.check_procedure(&procedure)?;
@@ -216,7 +232,7 @@ impl Session {
         declared: &[Option<SqlType>],
         truncated: &mut Vec<(String, String)>,
     ) -> Result<Plan> {
-        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        let tables = self.compiling();
         let context = self.context(&tables);
         let mut plan = compile::compile(sql, context, declared, truncated)?;
         match &plan.action {

@@ -20,6 +20,7 @@ pub(super) struct PlpgsqlCompiler;
 
 impl RoutineCompiler for PlpgsqlCompiler {
     fn compile(&self, routine: &RoutineDefinition, catalog: &dyn CatalogView) -> Result<Procedure> {
+        let _compilation = catalog.compilations().begin();
         compile(routine, &CatalogTables { view: catalog, compiler: self }, When::Called)
     }
 }

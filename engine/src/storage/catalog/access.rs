@@ -57,7 +57,7 @@ impl Catalog {
     }
 
     pub(crate) fn change_access(&self, change: &AccessChange) {
-        let mut snapshot = self.tables.write();
+        let mut snapshot = self.change_names();
         let snapshot = Arc::make_mut(&mut snapshot);
         change.put(Arc::make_mut(&mut snapshot.access));
         if let AccessChange::Role(id, _) = change {

@@ -32,7 +32,7 @@ impl Catalog {
         check_definition(definition)?;
         let table = self.existing(id)?;
         let state = table.state(guard).altered(definition, columns, guard).map_err(corrupt)?;
-        table.replace_state(Arc::new(state), guard);
+        self.exchange(&table, Arc::new(state), guard);
         Ok(())
     }
 
@@ -47,7 +47,7 @@ impl Catalog {
         let renamed = old.with_name(name, schema);
         let new = renamed.name.clone();
         let state = table.state(guard).with_definition(renamed);
-        table.replace_state(Arc::new(state), guard);
+        self.exchange(&table, Arc::new(state), guard);
         self.rename(&old.name, new, &table).map_err(corrupt)
     }
 }

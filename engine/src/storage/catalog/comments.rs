@@ -26,7 +26,7 @@ impl Catalog {
     }
 
     pub fn put_comment(&self, on: &CommentTarget, text: Option<&Arc<str>>) {
-        let mut snapshot = self.tables.write();
+        let mut snapshot = self.change_names();
         let snapshot = Arc::make_mut(&mut snapshot);
         put_comment(Arc::make_mut(&mut snapshot.comments), on, text);
     }

@@ -11,7 +11,7 @@ use hyades_types::definition::{IndexDefinition, TableDefinition, TableId};
 use hyades_types::error::{Error, Result};
 use hyades_types::guest;
 
-use super::{Catalog, check_definition, corrupt, for_each_record, replace_definition};
+use super::{Catalog, check_definition, corrupt, for_each_record};
 use crate::storage::secondary_index::SecondaryIndex;
 use crate::storage::table::TableState;
 
@@ -29,14 +29,14 @@ impl Catalog {
         check_definition(&table.definition().with_index(index))?;
         self.reserve_table_id(index.id);
         let state = table.state(guard).with_index(index, guard).map_err(corrupt)?;
-        table.replace_state(Arc::new(state), guard);
+        self.exchange(&table, Arc::new(state), guard);
         Ok(())
     }
 
     pub(super) fn apply_drop_index(&self, table: TableId, index: TableId, guard: &Guard) -> Result<()> {
         let table = self.existing(table)?;
         existing_index(&table.definition(), Some(index))?;
-        replace_definition(&table, table.definition().without_index(index), guard);
+        self.replace_definition(&table, table.definition().without_index(index), guard);
         Ok(())
     }
 
@@ -49,7 +49,7 @@ impl Catalog {
     ) -> Result<()> {
         let table = self.existing(table)?;
         existing_index(&table.definition(), index)?;
-        replace_definition(&table, table.definition().with_renamed_index(index, name), guard);
+        self.replace_definition(&table, table.definition().with_renamed_index(index, name), guard);
         Ok(())
     }
 }

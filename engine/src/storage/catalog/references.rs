@@ -16,7 +16,7 @@ use hyades_types::key;
 use hyades_types::value::{SqlType, Value};
 use jiff::tz::TimeZone;
 
-use super::{Catalog, replace_definition};
+use super::Catalog;
 use crate::storage::table::TableState;
 
 /// What it takes to look for a parent, as work of a guest.
@@ -30,10 +30,10 @@ impl Catalog {
         guard: &Guard,
     ) -> Result<()> {
         let child = self.existing(id)?;
-        replace_definition(&child, child.definition().with_foreign_key(id, foreign_key), guard);
+        self.replace_definition(&child, child.definition().with_foreign_key(id, foreign_key), guard);
         if foreign_key.parent != id {
             let parent = self.existing(foreign_key.parent)?;
-            replace_definition(&parent, parent.definition().with_child(id), guard);
+            self.replace_definition(&parent, parent.definition().with_child(id), guard);
         }
         Ok(())
     }
@@ -42,11 +42,11 @@ impl Catalog {
         let child = self.existing(id)?;
         let definition = child.definition();
         let parent = existing(&definition, name)?.parent;
-        replace_definition(&child, definition.without_foreign_key(id, name), guard);
+        self.replace_definition(&child, definition.without_foreign_key(id, name), guard);
         if parent != id {
             let number = definition.number_among(parent, name);
             let parent = self.existing(parent)?;
-            replace_definition(&parent, parent.definition().without_child(id, number), guard);
+            self.replace_definition(&parent, parent.definition().without_child(id, number), guard);
         }
         Ok(())
     }
@@ -55,7 +55,7 @@ impl Catalog {
         let child = self.existing(id)?;
         let definition = child.definition();
         existing(&definition, name)?;
-        replace_definition(&child, definition.with_valid_foreign_key(name), guard);
+        self.replace_definition(&child, definition.with_valid_foreign_key(name), guard);
         Ok(())
     }
 }

@@ -32,7 +32,7 @@ impl Catalog {
     /// Publishes a new routine in place of the one it replaces. 42723 if another one has its name and input
     /// types.
     pub fn add_routine(&self, routine: Arc<Routine>, replaces: Option<RoutineId>) -> Result<()> {
-        let mut snapshot = self.tables.write();
+        let mut snapshot = self.change_names();
         let named = snapshot.routines_by_name.get(&routine.definition.name);
         let existing = named.into_iter().flatten().find(|other| {
             Some(other.id) != replaces && other.definition.is_same_routine(&routine.definition)
@@ -61,7 +61,7 @@ impl Catalog {
 
     /// Publishes a routine in place of that of the same id: its types have changed, and nothing else.
     pub fn retype_routine(&self, routine: Arc<Routine>) {
-        let mut snapshot = self.tables.write();
+        let mut snapshot = self.change_names();
         if !snapshot.routines.contains_key(&routine.id) {
             return;
         }
@@ -76,7 +76,7 @@ impl Catalog {
 
     /// Takes a routine out and marks it dropped; whoever runs it now may go on.
     pub fn remove_routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
-        let mut snapshot = self.tables.write();
+        let mut snapshot = self.change_names();
         if !snapshot.routines.contains_key(&id) {
             return None;
         }

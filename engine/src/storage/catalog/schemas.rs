@@ -77,7 +77,7 @@ impl Catalog {
 
     /// Publishes a new schema, or another name for one. 42P06 if the name is taken.
     pub fn put_schema(&self, id: SchemaId, name: &str) -> Result<()> {
-        let mut snapshot = self.tables.write();
+        let mut snapshot = self.change_names();
         if snapshot.schemas.get(name).is_some_and(|other| other != id) {
             return Err(duplicate_schema(name));
         }
@@ -90,7 +90,7 @@ impl Catalog {
 
     /// Takes a schema out.
     pub fn remove_schema(&self, id: SchemaId) {
-        let mut snapshot = self.tables.write();
+        let mut snapshot = self.change_names();
         let snapshot = Arc::make_mut(&mut snapshot);
         Arc::make_mut(&mut snapshot.schemas).remove(id);
         snapshot.forget_comments(id.0);

@@ -51,7 +51,7 @@ impl Catalog {
     /// Publishes a new sequence, or what has become of one. 42P07 if another relation has its name.
     pub fn put_sequence(&self, sequence: Arc<Sequence>) -> Result<()> {
         let name = sequence.definition.name.clone();
-        let mut snapshot = self.tables.write();
+        let mut snapshot = self.change_names();
         let named = snapshot.sequences_by_name.get(&name);
         if snapshot.by_name.contains_key(&name) || named.is_some_and(|other| other.id != sequence.id) {
             return Err(duplicate_table(&name));
@@ -72,7 +72,7 @@ impl Catalog {
     }
 
     pub fn remove_sequence(&self, id: SequenceId) -> Option<Arc<Sequence>> {
-        let mut snapshot = self.tables.write();
+        let mut snapshot = self.change_names();
         if !snapshot.sequences.contains_key(&id) {
             return None;
         }
@@ -131,7 +131,7 @@ impl Catalog {
         let table = self.existing(id)?;
         let definition: TableDefinition = table.definition().without_default(column);
         let state = table.state(guard).with_definition(definition);
-        table.replace_state(Arc::new(state), guard);
+        self.exchange(&table, Arc::new(state), guard);
         Ok(())
     }
 }

@@ -34,7 +34,7 @@ impl Catalog {
     /// Publishes a new type, or what has become of one. 42710 if another one has its name.
     pub fn put_type(&self, stored: Arc<StoredType>) -> Result<()> {
         let (id, name) = (stored.id(), stored.name());
-        let mut snapshot = self.tables.write();
+        let mut snapshot = self.change_names();
         if snapshot.types_by_name.get(&name).is_some_and(|other| other.id() != id) {
             return Err(duplicate_type(&name));
         }
@@ -51,7 +51,7 @@ impl Catalog {
     }
 
     pub fn remove_type(&self, id: u32) -> Option<Arc<StoredType>> {
-        let mut snapshot = self.tables.write();
+        let mut snapshot = self.change_names();
         if !snapshot.types.contains_key(&id) {
             return None;
         }
@@ -80,7 +80,7 @@ impl Catalog {
             let old = table.definition();
             if old.uses_type(enum_type) {
                 let state = table.state(guard).with_types(old.with_type(enum_type));
-                table.replace_state(Arc::new(state), guard);
+                self.exchange(&table, Arc::new(state), guard);
             }
         }
         for routine in self.routines() {

@@ -21,23 +21,28 @@ use parking_lot::Mutex;
 use super::{LockingTransaction, TwoPhaseLocking};
 use crate::log::record::Commit;
 use crate::protocol::Protocol;
+use crate::storage::catalog::Catalog;
 use crate::storage::history::HistoryWriter;
 use crate::storage::table::{Table, TableState};
 use crate::txn::Captured;
 
 /// What schema changes that have not ended have put in the place of something.
-#[derive(Default)]
 pub(super) struct Replaced {
+    catalog: Arc<Catalog>,
     is_capturing: AtomicBool,
     /// What is committed, of the tables whose state is not.
     states: Mutex<HashMap<TableId, Arc<TableState>>>,
 }
 
 impl Replaced {
+    pub(super) fn new(catalog: Arc<Catalog>) -> Replaced {
+        Replaced { catalog, is_capturing: AtomicBool::new(false), states: Mutex::default() }
+    }
+
     /// Exchanges the state of a table, which nobody else uses.
     pub(super) fn replace(&self, table: &Table, new: Arc<TableState>) -> Arc<TableState> {
         let mut states = self.states.lock();
-        let old = table.replace_state(new, &epoch::pin());
+        let old = self.catalog.exchange(table, new, &epoch::pin());
         states.entry(table.id()).or_insert_with(|| Arc::clone(&old));
         old
     }
@@ -48,7 +53,7 @@ impl Replaced {
         if states.get(&table.id()).is_some_and(|committed| Arc::ptr_eq(committed, &old)) {
             states.remove(&table.id());
         }
-        table.replace_state(old, &epoch::pin())
+        self.catalog.exchange(table, old, &epoch::pin())
     }
 
     /// What this table has now is committed.

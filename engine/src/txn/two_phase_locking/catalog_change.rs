@@ -21,6 +21,7 @@ use super::{LockingTransaction, NameChange, Undo, UndoAction};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::catalog::{CatalogView, Comments, Schemas, duplicate_routine};
+use crate::storage::compilations::Compilations;
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::{Table, TableState};
@@ -512,6 +513,10 @@ impl<P: Protocol> CatalogView for LockingTransaction<P> {
 
     fn temporary_schema(&self) -> Option<&str> {
         self.temporary_schema.as_deref()
+    }
+
+    fn compilations(&self) -> &Compilations {
+        CatalogView::compilations(&*self.shared.catalog)
     }
 }
 

@@ -133,7 +133,7 @@ impl<P: Protocol> LockingTransaction<P> {
     /// Exchanges the state of a table beside those who use it. Plans that are compiled from here on are of
     /// the new one.
     fn exchange_unlocked(&self, table: &Table, state: Arc<TableState>) {
-        let old = table.replace_state(state, &epoch::pin());
+        let old = self.shared.catalog.exchange(table, state, &epoch::pin());
         self.shared.purge.discard(old);
         self.shared.catalog.count_change();
     }

@@ -29,10 +29,10 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
         TwoPhaseLocking {
             histories: Arc::new(Histories::new(protocol.mark_words())),
             protocol,
+            replaced: Replaced::new(Arc::clone(&catalog)),
             catalog,
             locks: LockTable::new(LOCK_BUCKETS),
             purge: Queue::default(),
-            replaced: Replaced::default(),
             unlocked: UnlockedChanges::default(),
             next_worker: AtomicU64::new(1),
             has_commands: AtomicBool::new(false),
