@@ -168,6 +168,11 @@ impl TableState {
         &self.index
     }
 
+    /// Whether both have the same rows, with all their versions.
+    pub(crate) fn shares_rows(&self, other: &TableState) -> bool {
+        Arc::ptr_eq(&self.index, &other.index)
+    }
+
     /// The secondary indexes, in the order of the definition, and behind them one that is being built.
     pub fn indexes(&self) -> &[SecondaryIndex] {
         &self.indexes
@@ -325,6 +330,7 @@ pub struct Table {
     state: AtomicPtr<TableState>,
     version: AtomicU64,
     is_dropped: AtomicBool,
+    rewritten_at: AtomicU64,
     opening: Opening,
 }
 
@@ -337,6 +343,7 @@ impl Table {
             state: AtomicPtr::new(Arc::into_raw(state).cast_mut()),
             version: AtomicU64::new(0),
             is_dropped: AtomicBool::new(false),
+            rewritten_at: AtomicU64::new(0),
             opening: Opening::default(),
         }
     }
@@ -417,6 +424,18 @@ impl Table {
 
     pub fn is_dropped(&self) -> bool {
         self.is_dropped.load(Ordering::Acquire)
+    }
+
+    /// Its rows have been exchanged for others at this time, as the clock of the histories has it, which left
+    /// no versions. The caller holds the table's write lock, and that change is committed.
+    pub(crate) fn note_rewritten(&self, time: u64) {
+        self.rewritten_at.store(time, Ordering::Release);
+    }
+
+    /// Since when its rows have versions; 0 since the last restart, which no snapshot survives.
+    #[inline]
+    pub(crate) fn rewritten_at(&self) -> u64 {
+        self.rewritten_at.load(Ordering::Acquire)
     }
 
     /// Closed while its rows are not yet what they were before a restart.

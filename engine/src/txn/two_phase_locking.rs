@@ -106,6 +106,7 @@ mod purge_queue;
 mod reference_change;
 mod resource;
 mod restart_gate;
+mod rewritten;
 mod row_lock;
 mod scan;
 mod schema_change;
@@ -393,7 +394,7 @@ impl<P: Protocol> Access for LockingTransaction<P> {
             return self.enter_at_snapshot(table, version);
         }
         if self.isolation.reads_at_snapshot() {
-            self.lock_definition(table)?;
+            self.define(table, intent)?;
         }
         // Most accesses are to tables that have been entered before.
         if self.has_entered(table, intent) && self.is_as_planned(table, version) {
@@ -765,12 +766,6 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
             (false, Some(_)) => Trace::Command,
         };
         self.note_draws_logged();
-        for undo in self.undo.drain(..) {
-            if let UndoAction::State { table, old } = undo.action {
-                self.shared.replaced.give_up(&table);
-                self.shared.purge.discard(old);
-            }
-        }
         let mut handle = Handle::NONE;
         if P::LEAVES_MARKS && trace != Trace::None {
             handle = self.history.handle();
@@ -783,6 +778,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         }
         let protocol = &self.shared.protocol;
         self.history.commit(|mark| protocol.write_mark(token, mark));
+        self.give_up_old_states();
         // After the rows that stood in tables which now go.
         self.publish_names(token);
         self.leave_unlocked_change(token);

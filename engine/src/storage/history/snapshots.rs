@@ -112,6 +112,12 @@ impl Histories {
         time
     }
 
+    /// A time later than all snapshots so far, and not later than those to come: rows that are there without
+    /// versions once this transaction has committed are those of snapshots from then on.
+    pub(crate) fn note_rewriting(&self) -> u64 {
+        self.clock.fetch_add(1, Ordering::AcqRel) + 1
+    }
+
     /// Whether some unique index is newer than a snapshot of this time.
     pub(crate) fn has_newer_key(&self, time: u64) -> bool {
         time < self.newest_key.load(Ordering::Acquire)

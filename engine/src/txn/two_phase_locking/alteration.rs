@@ -26,6 +26,9 @@ impl<P: Protocol> LockingTransaction<P> {
     ) -> Flow<()> {
         let table = self.changing_table(id)?;
         self.lock_types(definition)?;
+        if columns.is_some() {
+            self.check_before_rewriting(&table)?;
+        }
         let guard = epoch::pin();
         let state = table.state(&guard).altered(definition, columns, &guard)?;
         drop(guard);

@@ -45,6 +45,7 @@ impl<P: Protocol> LockingTransaction<P> {
             CatalogChange::AddPrimaryKey { id, primary_key } => {
                 let table = self.table_by_id(*id)?;
                 self.lock_everybody_out(&table)?;
+                self.check_before_rewriting(&table)?;
                 let guard = epoch::pin();
                 let state = table.state(&guard).with_primary_key(primary_key, &guard)?;
                 drop(guard);

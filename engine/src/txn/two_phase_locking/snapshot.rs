@@ -56,22 +56,39 @@ impl<P: Protocol> LockingTransaction<P> {
 
     /// Locks the definition of a table, unless that is done. Those who read at snapshots do so before
     /// anything else of the table, also in order to write: so whoever changes the definition waits for them
-    /// and holds nothing yet that they might want.
+    /// and holds nothing yet that they might want. Returns where the table stands among `tables`.
     #[inline]
-    pub(super) fn lock_definition(&mut self, table: &Arc<Table>) -> Flow<()> {
+    pub(super) fn lock_definition(&mut self, table: &Arc<Table>) -> Flow<usize> {
         let place = self.table_place(table);
         if !self.tables[place].is_defined {
             self.lock(Resource::definition_stripe(table.id(), self.worker), LockMode::Read)?;
             self.tables[place].is_defined = true;
             self.tables[place].note_entered();
         }
-        Ok(())
+        Ok(place)
+    }
+
+    /// The same, in order to read at the snapshot or to change what it sees.
+    #[inline]
+    pub(super) fn come_to_rows(&mut self, table: &Arc<Table>) -> Flow<()> {
+        let place = self.lock_definition(table)?;
+        if self.tables[place].rewritten_at > 0 { self.check_rewritten(place) } else { Ok(()) }
+    }
+
+    /// The same with this intent, which does not read at the snapshot. A child that looks for its parent's
+    /// key does not ask what was there before.
+    #[inline]
+    pub(super) fn define(&mut self, table: &Arc<Table>, intent: Intent) -> Flow<()> {
+        match (intent.sight, intent.strength) {
+            (Sight::Newest, Strength::KeyRead) => self.lock_definition(table).map(drop),
+            _ => self.come_to_rows(table),
+        }
     }
 
     /// The same, and fails with `StalePlan` unless it is of this version.
     #[inline]
     pub(super) fn enter_at_snapshot(&mut self, table: &Arc<Table>, version: u64) -> Flow<bool> {
-        self.lock_definition(table)?;
+        self.come_to_rows(table)?;
         if self.is_as_planned(table, version) { Ok(true) } else { Err(Error::Abort(Abort::StalePlan).into()) }
     }
 

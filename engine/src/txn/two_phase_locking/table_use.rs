@@ -13,6 +13,8 @@ pub(super) struct TableUse {
     pub(super) is_defined: bool,
     /// The version of the definition that the running transaction has found first.
     pub(super) entered: u64,
+    /// What `Table::rewritten_at` said then.
+    pub(super) rewritten_at: u64,
     pub(super) countdown: Countdown,
 }
 
@@ -26,6 +28,7 @@ impl TableUse {
             mode: None,
             is_defined: false,
             entered: NOT_ENTERED,
+            rewritten_at: 0,
             countdown: Countdown::new(row_locks),
         }
     }
@@ -35,6 +38,7 @@ impl TableUse {
         self.mode = None;
         self.is_defined = false;
         self.entered = NOT_ENTERED;
+        self.rewritten_at = 0;
         self.countdown = Countdown::new(row_locks);
     }
 
@@ -43,7 +47,13 @@ impl TableUse {
     pub(super) fn note_entered(&mut self) {
         if self.entered == NOT_ENTERED {
             self.entered = self.table.version();
+            self.rewritten_at = self.table.rewritten_at();
         }
+    }
+
+    /// Whether the running transaction has a lock of it.
+    pub(super) fn is_entered(&self) -> bool {
+        self.entered != NOT_ENTERED
     }
 
     /// It is about to lock the definition against others, who do not wait for it from then on. Until it has

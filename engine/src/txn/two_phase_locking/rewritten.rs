@@ -1,0 +1,99 @@
+//! Snapshots that are older than the rows of a table.
+//!
+//! TRUNCATE, ADD PRIMARY KEY and whatever gives the rows of a table other columns (ALTER TABLE, indexes on
+//! expressions or with WHERE) exchange all rows at once, and the new ones have no versions: a snapshot from
+//! before would see the newest rows, or none. So a table remembers when that was committed
+//! ([`Table::rewritten_at`]), and whoever comes to it with an older snapshot
+//! * has not read anything at it, if the table is the first of a REPEATABLE READ transaction, and takes
+//!   another;
+//! * gets 40001 under REPEATABLE READ;
+//! * begins the statement again, at a new snapshot, under READ COMMITTED.
+//!
+//! Who is in a table at a snapshot has its definition locked, so nothing is rewritten under a reader; and
+//! after a restart there are no older snapshots. A transaction that rewrites a table itself has written each
+//! of its rows: REPEATABLE READ refuses that if somebody has changed one since its snapshot, as it does for
+//! updates.
+//!
+//! Differs from PostgreSQL, where the table is empty for older snapshots after some of these changes, and the
+//! others keep the versions.
+
+use std::sync::Arc;
+
+use crossbeam_epoch as epoch;
+use hyades_types::error::{Abort, Error, sqlstate};
+use hyades_types::guest;
+
+use super::table_use::TableUse;
+use super::{LockingTransaction, UndoAction};
+use crate::protocol::Protocol;
+use crate::storage::catalog::for_each_record;
+use crate::storage::history::Snapshot;
+use crate::storage::table::Table;
+use crate::txn::{Flow, Isolation};
+
+/// What it takes to look at the version of a row, as work of a guest.
+const UNITS_PER_RECORD: usize = 1;
+
+impl<P: Protocol> LockingTransaction<P> {
+    /// Whether the snapshot may be used for a table that was rewritten since the start.
+    #[cold]
+    pub(super) fn check_rewritten(&mut self, place: usize) -> Flow<()> {
+        let rewritten_at = self.tables[place].rewritten_at;
+        if self.snapshot.as_ref().map(Snapshot::time).is_none_or(|time| time >= rewritten_at) {
+            return Ok(());
+        }
+        if self.isolation == Isolation::ReadCommitted {
+            return Err(Error::Abort(Abort::StalePlan).into());
+        }
+        let has_read = |(other, used): (usize, &TableUse)| other != place && used.is_entered();
+        if self.tables.iter().enumerate().any(has_read) {
+            return Err(older_than_rows(&self.tables[place].table).into());
+        }
+        self.snapshot = None;
+        self.snapshot();
+        Ok(())
+    }
+
+    /// The rows of a table are about to be written anew, each as its newest version is. The table is locked.
+    pub(super) fn check_before_rewriting(&mut self, table: &Arc<Table>) -> Flow<()> {
+        if self.isolation != Isolation::RepeatableRead || self.snapshot.is_none() {
+            return Ok(());
+        }
+        let place = self.table_place(table);
+        self.check_rewritten(place)?;
+        let guard = epoch::pin();
+        for_each_record(table.state(&guard).index(), &guard, |_, record| {
+            guest::spend_for(UNITS_PER_RECORD)?;
+            if self.sees(record, &guard)? {
+                return Ok(());
+            }
+            let message = "could not serialize access due to concurrent update";
+            Err(Error::input(sqlstate::SERIALIZATION_FAILURE, message))
+        })?;
+        Ok(())
+    }
+
+    /// What the transaction has put in the place of states of tables is committed, and so are the rows that
+    /// it has written; its locks are still held.
+    pub(super) fn give_up_old_states(&mut self) {
+        let Self { undo, shared, .. } = self;
+        for undo in undo.drain(..) {
+            let UndoAction::State { table, old } = undo.action else { continue };
+            if !table.state(&epoch::pin()).shares_rows(&old) {
+                table.note_rewritten(shared.histories.note_rewriting());
+            }
+            shared.replaced.give_up(&table);
+            shared.purge.discard(old);
+        }
+    }
+}
+
+fn older_than_rows(table: &Table) -> Error {
+    let message = "could not serialize access due to concurrent update";
+    let detail = format!(
+        "The rows of table \"{}\" were written anew, or removed, by TRUNCATE or a change of its definition after \
+         the snapshot of this transaction was taken.",
+        table.definition().name.name
+    );
+    Error::input(sqlstate::SERIALIZATION_FAILURE, message).with_detail(detail)
+}
