@@ -9,8 +9,8 @@
 //! (`procedure::ir::TableReference`).
 //!
 //! Compiling a large statement takes seconds. So compilations do not queue for whoever waits for the lock
-//! alone, until he has waited for [`PATIENCE`]: one large statement and one change of the catalog would keep all
-//! others waiting. Whoever waits lets the other sessions of his thread go on (`hyades_types::guest`).
+//! alone, until he has waited for [`PATIENCE`]: one large statement and one change of the catalog would keep
+//! all others waiting. Whoever waits lets the other sessions of his thread go on (`hyades_types::guest`).
 //!
 //! Invariants:
 //! 1. Whoever compiles waits for no transaction and changes nothing in the catalog.
