@@ -8,8 +8,10 @@
 //!   where keys have left it since a checkpoint;
 //! * `secondary_index`: from other columns to the keys of rows; `unfinished_index`: one that is being built;
 //! * `table`: a table and its exchangeable state; `stored_routine`: a stored procedure or function;
-//!   `catalog`: the set of all of them, and schema changes; `opening`: who waits for a restart.
+//!   `catalog`: the set of all of them, and schema changes; `opening`: who waits for a restart; `bulk_load`:
+//!   all rows of a table at once.
 
+pub(crate) mod bulk_load;
 pub mod catalog;
 pub(crate) mod compilations;
 mod hash_index;

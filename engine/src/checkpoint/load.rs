@@ -14,15 +14,16 @@ use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::Mutex;
 
 use super::contents::{Contents, KeyRange, directory};
-use super::merge::Sections;
+use super::merge::{Sections, Spares};
 use super::part::PartReader;
 use super::schema;
 use crate::config::Config;
 use crate::log::manifest::{Checkpoint, Manifest};
+use crate::storage::bulk_load::{EntryPiece, TableLoad};
 use crate::storage::catalog::Catalog;
 use crate::storage::range_notes::RangeNotes;
-use crate::storage::table::{Table, TableState};
-use crate::sync::JoinHandle;
+use crate::storage::table::Table;
+use crate::sync::{Condvar, JoinHandle};
 
 /// A checkpoint that was loaded: what the next one builds on.
 #[derive(Clone)]
@@ -48,22 +49,36 @@ pub(crate) struct Loading {
     pub(crate) loaded: Loaded,
     reader: PartReader,
     tables: Mutex<Vec<LoadingTable>>,
+    /// There are more jobs, or there will be none any more.
+    has_more: Condvar,
     error: Mutex<Option<Error>>,
     bytes_done: AtomicU64,
 }
 
-/// A table, the ranges of it that nobody has taken, and how many have not been loaded.
+/// A table, what of it nobody has taken, and how much of that is not done.
 struct LoadingTable {
     table: Arc<Table>,
-    ranges: VecDeque<KeyRange>,
+    /// Until it is done.
+    load: Option<Arc<TableLoad>>,
+    jobs: VecDeque<Job>,
     left: usize,
+    is_done: bool,
 }
 
-/// A range to be loaded, and which table it belongs to.
-struct Job {
+/// A piece of work for one thread.
+enum Job {
+    /// The range at this place.
+    Range(usize, KeyRange),
+    /// When all ranges have been loaded: entries of a secondary index.
+    Entries(EntryPiece),
+}
+
+/// A job, and of which table it is.
+struct Taken {
     place: usize,
     table: Arc<Table>,
-    range: KeyRange,
+    load: Arc<TableLoad>,
+    job: Job,
 }
 
 /// Who wants to know how far it is.
@@ -118,24 +133,28 @@ pub(crate) fn begin(
         let notes = Arc::new(RangeNotes::new(starts));
         state.index().note_removals(Some(Arc::clone(&notes)));
         indexes.push((state.index().id(), notes));
-        let ranges: VecDeque<KeyRange> = loaded.ranges.iter().cloned().collect();
-        let left = ranges.len();
-        tables.push(LoadingTable { table, ranges, left });
+        let rows = loaded.ranges.iter().map(|range| range.rows).sum();
+        let load = Some(Arc::new(TableLoad::new(state, loaded.ranges.len(), rows)));
+        let ranges = loaded.ranges.iter().cloned().enumerate();
+        let jobs: VecDeque<Job> = ranges.map(|(place, range)| Job::Range(place, range)).collect();
+        let left = jobs.len();
+        tables.push(LoadingTable { table, load, jobs, left, is_done: left == 0 });
     }
     Ok(Loading {
         loaded: Loaded { contents, indexes },
         reader: PartReader { disk: Arc::clone(&config.disk), directory, database: manifest.database() },
         tables: Mutex::new(tables),
+        has_more: Condvar::new(),
         error: Mutex::new(None),
         bytes_done: AtomicU64::new(0),
     })
 }
 
 impl Loading {
-    /// The tables that have ranges to load.
+    /// The tables that are not loaded yet.
     pub(crate) fn tables(&self) -> Vec<Arc<Table>> {
         let tables = self.tables.lock();
-        tables.iter().filter(|one| one.left > 0).map(|one| Arc::clone(&one.table)).collect()
+        tables.iter().filter(|one| !one.is_done).map(|one| Arc::clone(&one.table)).collect()
     }
 
     /// Bytes of ranges that have been loaded.
@@ -148,9 +167,9 @@ impl Loading {
     /// # Errors
     /// Parts that are missing or damaged; rows that do not fit their tables.
     pub(crate) fn run(self: &Arc<Self>, workers: usize, watching: &Arc<dyn Watching>) -> Result<()> {
-        let ranges: usize = self.tables.lock().iter().map(|table| table.ranges.len()).sum();
+        let jobs: usize = self.tables.lock().iter().map(|table| table.jobs.len()).sum();
         let mut threads = Vec::new();
-        for number in 1..workers.min(ranges) {
+        for number in 1..workers.min(jobs) {
             let (loading, watching) = (Arc::clone(self), Arc::clone(watching));
             let work = move || loading.work(watching.as_ref());
             let started = crate::sync::spawn(format!("hyades-load-{number}"), work);
@@ -172,44 +191,115 @@ impl Loading {
     }
 
     fn work(&self, watching: &dyn Watching) {
-        while !watching.is_given_up() {
-            let Some(job) = self.take() else { return };
-            if let Err(error) = self.load_range(&job) {
-                self.tables.lock().iter_mut().for_each(|table| table.ranges.clear());
-                self.error.lock().get_or_insert(error);
-                return;
+        // If this thread panics, the others must not wait for it.
+        struct EndOnPanic<'a>(&'a Loading);
+        impl Drop for EndOnPanic<'_> {
+            fn drop(&mut self) {
+                if std::thread::panicking() {
+                    self.0.give_up();
+                }
             }
-            self.bytes_done.fetch_add(job.range.bytes(), Ordering::Relaxed);
-            let is_last = {
-                let left = &mut self.tables.lock()[job.place].left;
-                *left -= 1;
-                *left == 0
-            };
-            if is_last {
-                watching.is_loaded(&job.table);
+        }
+        let _end = EndOnPanic(self);
+        let mut spares = Spares::new();
+        while let Some(taken) = self.take(watching) {
+            match self.do_job(taken, &mut spares) {
+                Ok(Some(table)) => watching.is_loaded(&table),
+                Ok(None) => {}
+                Err(error) => {
+                    self.error.lock().get_or_insert(error);
+                    self.give_up();
+                }
             }
         }
     }
 
-    /// A range of a table that somebody waits for, else of the first that has one.
-    fn take(&self) -> Option<Job> {
-        let mut tables = self.tables.lock();
-        let has_some = |table: &LoadingTable| !table.ranges.is_empty();
-        let wanted = tables.iter().position(|one| has_some(one) && one.table.opening().is_wanted());
-        let place = wanted.or_else(|| tables.iter().position(has_some))?;
-        let LoadingTable { table, ranges, .. } = &mut tables[place];
-        let range = ranges.pop_front()?;
-        Some(Job { place, table: Arc::clone(table), range })
+    /// Nothing is loaded any more.
+    fn give_up(&self) {
+        for table in self.tables.lock().iter_mut() {
+            table.jobs.clear();
+            table.load = None;
+            table.is_done = true;
+        }
+        self.has_more.notify_all();
     }
 
-    fn load_range(&self, Job { table, range, .. }: &Job) -> Result<()> {
-        let sections = Sections::read(&self.reader, range)?;
-        let state = table.shared_state();
-        let mut rows = 0;
-        sections.for_each(|key, row| {
-            rows += 1;
-            load_row(&state, key, row)
-        })?;
+    /// A job of a table that somebody waits for, else of the first that has one. Waits for one as long as
+    /// others may make some; `None` if there will be none any more.
+    fn take(&self, watching: &dyn Watching) -> Option<Taken> {
+        let mut tables = self.tables.lock();
+        loop {
+            if watching.is_given_up() {
+                drop(tables);
+                self.give_up();
+                return None;
+            }
+            let has_some = |table: &LoadingTable| !table.jobs.is_empty();
+            let wanted = tables.iter().position(|one| has_some(one) && one.table.opening().is_wanted());
+            let place = wanted.or_else(|| tables.iter().position(has_some));
+            if let Some(place) = place {
+                let LoadingTable { table, load, jobs, .. } = &mut tables[place];
+                let (load, job) = (Arc::clone(load.as_ref()?), jobs.pop_front()?);
+                return Some(Taken { place, table: Arc::clone(table), load, job });
+            }
+            if tables.iter().all(|table| table.is_done) {
+                return None;
+            }
+            self.has_more.wait(&mut tables);
+        }
+    }
+
+    /// Does a job, and what follows from it; the table, if that is loaded now.
+    fn do_job(&self, taken: Taken, spares: &mut Spares) -> Result<Option<Arc<Table>>> {
+        let Taken { place, table, load, job } = taken;
+        let is_range = matches!(job, Job::Range(..));
+        match job {
+            Job::Range(at, range) => {
+                self.load_range(&table, &load, (at, &range), spares)?;
+                self.bytes_done.fetch_add(range.bytes(), Ordering::Relaxed);
+            }
+            Job::Entries(piece) => load.build(piece)?,
+        }
+        let is_last = {
+            let table = &mut self.tables.lock()[place];
+            table.left = table.left.saturating_sub(1);
+            table.left == 0 && !table.is_done
+        };
+        if !is_last {
+            return Ok(None);
+        }
+        let pieces = if is_range { load.divide() } else { Vec::new() };
+        let is_done = pieces.is_empty();
+        if is_done {
+            load.conclude(&epoch::pin())?;
+        }
+        {
+            let table = &mut self.tables.lock()[place];
+            if !table.is_done {
+                table.left = pieces.len();
+                table.jobs.extend(pieces.into_iter().map(Job::Entries));
+            }
+            if is_done {
+                table.load = None;
+                table.is_done = true;
+            }
+        }
+        self.has_more.notify_all();
+        Ok(is_done.then_some(table))
+    }
+
+    fn load_range(
+        &self,
+        table: &Table,
+        load: &TableLoad,
+        (place, range): (usize, &KeyRange),
+        spares: &mut Spares,
+    ) -> Result<()> {
+        let sections = Sections::read(&self.reader, range, spares)?;
+        let mut loaded = load.range(place, range.rows as usize);
+        sections.for_each(|key, row| loaded.add(key, row))?;
+        sections.leave(spares);
+        let rows = loaded.finish();
         if rows == range.rows {
             return Ok(());
         }
@@ -219,13 +309,4 @@ impl Loading {
             range.rows
         )))
     }
-}
-
-fn load_row(state: &TableState, key: &[u8], row: &[u8]) -> Result<()> {
-    let guard = epoch::pin();
-    if state.load(key, row, &guard)? {
-        return Ok(());
-    }
-    let name = &state.definition().name.name;
-    Err(Error::corrupt(format!("the checkpoint is damaged: it has two rows of one key in table \"{name}\"")))
 }

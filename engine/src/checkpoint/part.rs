@@ -235,8 +235,8 @@ pub(crate) struct SectionBytes {
 }
 
 impl PartReader {
-    /// Reads a section and checks it.
-    pub(crate) fn read(&self, section: &Section) -> Result<SectionBytes> {
+    /// Reads a section into this memory and checks it.
+    pub(crate) fn read(&self, section: &Section, memory: Vec<u8>) -> Result<SectionBytes> {
         let path = section.file.path(&self.directory);
         let file = self.disk.open_read(&path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => {
@@ -254,7 +254,8 @@ impl PartReader {
         if section.offset.checked_add(section.bytes).is_none_or(|end| end > length) {
             return Err(damaged(length, "it is shorter than it was"));
         }
-        let mut bytes = vec![0; section.bytes as usize];
+        let mut bytes = memory;
+        bytes.resize(section.bytes as usize, 0);
         let read = file.read_at(section.offset, &mut bytes).map_err(|error| read_failed(&path, &error))?;
         if read < bytes.len() {
             return Err(damaged(section.offset + read as u64, "it is shorter than it was"));
@@ -292,15 +293,24 @@ fn header(bytes: &[u8]) -> Option<(usize, u32, u32)> {
 }
 
 impl SectionBytes {
-    /// Keys and rows, in the order in which they were added.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = Result<(&[u8], Option<&[u8]>)>> {
-        self.chunks.iter().flat_map(move |range| {
-            let mut offset = 0;
-            let bytes = &self.bytes[range.clone()];
-            std::iter::from_fn(move || {
-                (offset < bytes.len()).then(|| read_entry(bytes, &mut offset).ok_or_else(|| self.malformed()))
-            })
-        })
+    /// The memory, for another one.
+    pub(crate) fn into_memory(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// Hands keys and rows to `see`, in the order in which they were added.
+    pub(crate) fn for_each<'s>(
+        &'s self,
+        mut see: impl FnMut(&'s [u8], Option<&'s [u8]>) -> Result<()>,
+    ) -> Result<()> {
+        for range in &self.chunks {
+            let (bytes, mut offset) = (&self.bytes[range.clone()], 0);
+            while offset < bytes.len() {
+                let (key, row) = read_entry(bytes, &mut offset).ok_or_else(|| self.malformed())?;
+                see(key, row)?;
+            }
+        }
+        Ok(())
     }
 
     fn malformed(&self) -> Error {

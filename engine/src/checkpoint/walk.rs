@@ -216,7 +216,7 @@ impl<'w> Walker<'w> {
         changes: &mut Changes,
     ) -> Result<()> {
         let mut missing: BTreeSet<Box<[u8]>> = BTreeSet::new();
-        Sections::read(self.walk.reader, range)?.for_each(|key, _| {
+        Sections::read(self.walk.reader, range, &mut Vec::new())?.for_each(|key, _| {
             missing.insert(key.into());
             Ok(())
         })?;

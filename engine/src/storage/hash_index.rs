@@ -184,6 +184,16 @@ impl<K: HashKey> HashIndex<K> {
         Some(unsafe { record.as_ref() })
     }
 
+    /// Makes room for so many keys more, which may be the only ones.
+    pub(super) fn reserve(&self, keys: usize) {
+        // Shards differ by a few times the root of what they hold.
+        let each = keys / SHARDS;
+        let each = each + 3 * each.isqrt();
+        for shard in &self.shards {
+            shard.table.write().reserve(each, |entry| self.rehash(entry));
+        }
+    }
+
     fn rehash(&self, entry: &Entry<K>) -> u64 {
         table_hash(entry.key.visit(self.width, hash))
     }

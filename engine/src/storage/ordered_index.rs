@@ -32,6 +32,7 @@
 //! 2019; Leis, Scheibner, Kemper, Neumann, "The ART of Practical Synchronization", DaMoN 2016.
 #![allow(unsafe_code)] // Reads nodes that writers change at the same time and that are reclaimed through the epoch.
 
+mod bulk;
 mod finger;
 mod insert;
 pub(super) mod key;
@@ -52,11 +53,12 @@ use self::version_lock::{Restart, VersionLock};
 use super::record::Record;
 use super::scan_batch::{ScanDirection, new_index_id};
 
+pub(super) use self::bulk::SortedRun;
 pub(super) use self::finger::Finger;
 pub(super) use self::insert::{Located, Vacancy};
 
 /// Keys of one leaf, and children of one inner node: with narrow keys a node is exactly 1 KiB.
-const NODE_CAPACITY: usize = 63;
+pub(super) const NODE_CAPACITY: usize = 63;
 
 /// See the module head. `CAPACITY` is small in tests, so that few keys make a deep tree.
 pub(super) struct OrderedIndex<K: IndexKey, const CAPACITY: usize = NODE_CAPACITY> {

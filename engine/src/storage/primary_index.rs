@@ -12,6 +12,8 @@
 //! [`crossbeam_epoch::pin`].
 #![allow(unsafe_code)] // Turns a batch into a page of records under the conditions of `scan_batch`.
 
+mod bulk;
+
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -30,6 +32,7 @@ use super::range_notes::RangeNotes;
 use super::record::{OwnedRecord, Record};
 use super::scan_batch::{ScanBatch, ScanDirection, ScanPage};
 
+pub(super) use self::bulk::{KeyRun, UnsortedKeys};
 pub use super::ordered_index::key::KeyBytes;
 
 /// Leaves that are freed in one go: some thousands of records, some hundred microseconds.

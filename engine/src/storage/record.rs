@@ -210,12 +210,7 @@ impl Record {
         })
     }
 
-    /// The row is as a checkpoint has it.
-    pub(super) fn note_checkpointed(&self) {
-        self.writer.store(Handle::CHECKPOINTED.0, Ordering::Relaxed);
-    }
-
-    /// It is not, or not any more, because recovery changes it.
+    /// The row is not as a checkpoint has it, or not any more, because recovery changes it.
     fn note_replayed(&self) {
         self.writer.store(Handle::NONE.0, Ordering::Relaxed);
     }

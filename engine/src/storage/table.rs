@@ -223,7 +223,8 @@ impl TableState {
         Ok(())
     }
 
-    fn check_logged(&self, key: &[u8], row: Option<&[u8]>) -> Result<()> {
+    /// Whether a key and a row from a log or a checkpoint can be of this table.
+    pub(super) fn check_logged(&self, key: &[u8], row: Option<&[u8]>) -> Result<()> {
         if !self.index.accepts_key(key) {
             return Err(Error::corrupt(format!(
                 "a logged key of {} bytes does not fit table \"{}\"",
@@ -232,18 +233,6 @@ impl TableState {
             )));
         }
         row.map_or(Ok(()), |row| self.layout.check(row))
-    }
-
-    /// Puts a row there that a checkpoint has; false if its key has one. Fails as [`TableState::install`].
-    pub(crate) fn load(&self, key: &[u8], row: &[u8], guard: &Guard) -> Result<bool> {
-        self.check_logged(key, Some(row))?;
-        let (record, is_new) = self.index.get_or_insert(key, Some(row), guard);
-        if is_new {
-            record.note_checkpointed();
-            self.count_added(1);
-            self.exchange_entries(key, (None, Some(row)), guard);
-        }
-        Ok(is_new)
     }
 
     /// As [`TableState::install`], for a key and a row that a procedure has made for this table.

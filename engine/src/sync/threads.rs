@@ -161,6 +161,13 @@ impl Condvar {
         }
     }
 
+    pub(crate) fn notify_all(&self) {
+        self.real.notify_all();
+        for (_, thread) in self.conducted.lock().drain(..) {
+            thread.unpark();
+        }
+    }
+
     pub(crate) fn wait<T>(&self, guard: &mut LockGuard<'_, T>) {
         match conductor::of_this_thread() {
             None => self.real.wait(guard),

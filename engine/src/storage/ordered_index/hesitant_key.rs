@@ -35,6 +35,7 @@ impl IndexKey for Hesitant {
     const IS_PACKED: bool = false;
     type Probe<'a> = u64;
     type Slot = AtomicU64;
+    type Owned = u64;
 
     fn probe(bytes: &[u8]) -> u64 {
         u64::probe(bytes)
@@ -71,6 +72,18 @@ impl IndexKey for Hesitant {
     fn store(slot: &AtomicU64, probe: u64) {
         hesitate();
         u64::store(slot, probe);
+    }
+
+    fn own(probe: u64) -> u64 {
+        probe
+    }
+
+    fn borrow(key: &u64) -> u64 {
+        *key
+    }
+
+    fn store_owned(slot: &AtomicU64, key: u64) {
+        u64::store(slot, key);
     }
 
     fn relocate(from: &AtomicU64, to: &AtomicU64) {

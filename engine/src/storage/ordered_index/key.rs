@@ -12,6 +12,7 @@
 #![allow(unsafe_code)] // Follows pointers to heap keys that are reclaimed through the epoch.
 
 use std::cmp::Ordering as Order;
+use std::mem::ManuallyDrop;
 use std::ops::{Bound, Deref};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -43,6 +44,8 @@ pub(in crate::storage) trait IndexKey: Copy + 'static {
     const IS_PACKED: bool;
     /// A key's place in a node.
     type Slot: Default + Send + Sync;
+    /// A key that is on its way into a node, in the order of the keys.
+    type Owned: Ord + Send + Sync;
 
     /// A key from its bytes, which for packed keys are `width` many.
     fn probe(bytes: &[u8]) -> Self::Probe<'_>;
@@ -83,6 +86,14 @@ pub(in crate::storage) trait IndexKey: Copy + 'static {
     /// Fills a slot with a copy of the key. The slot's node is locked or private, its old content has been
     /// moved away.
     fn store(slot: &Self::Slot, probe: Self::Probe<'_>);
+
+    /// A copy of the key.
+    fn own(probe: Self::Probe<'_>) -> Self::Owned;
+
+    fn borrow(key: &Self::Owned) -> Self::Probe<'_>;
+
+    /// Fills a slot as [`IndexKey::store`], with the key itself.
+    fn store_owned(slot: &Self::Slot, key: Self::Owned);
 
     /// Copies the words of a slot; the content then belongs to `to`.
     fn relocate(from: &Self::Slot, to: &Self::Slot);
@@ -170,6 +181,7 @@ macro_rules! packed_key {
             const IS_PACKED: bool = true;
             type Probe<'a> = $number;
             type Slot = $slot;
+            type Owned = $number;
 
             #[inline]
             fn probe(bytes: &[u8]) -> $number {
@@ -223,6 +235,21 @@ macro_rules! packed_key {
             #[inline]
             fn store(slot: &$slot, probe: $number) {
                 $store(slot, probe);
+            }
+
+            #[inline]
+            fn own(probe: $number) -> $number {
+                probe
+            }
+
+            #[inline]
+            fn borrow(key: &$number) -> $number {
+                *key
+            }
+
+            #[inline]
+            fn store_owned(slot: &$slot, key: $number) {
+                $store(slot, key);
             }
 
             #[inline]
@@ -286,6 +313,51 @@ pub(in crate::storage) struct ByteSlot {
     bytes: AtomicPtr<u32>,
 }
 
+/// A byte string on the heap that no node has yet.
+pub(in crate::storage) struct OwnedBytes {
+    head: u64,
+    bytes: HeapBytes,
+}
+
+// SAFETY: owned by this value alone; bytes that do not change may be read and freed on any thread.
+unsafe impl Send for OwnedBytes {}
+// SAFETY: as above.
+unsafe impl Sync for OwnedBytes {}
+
+impl OwnedBytes {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: owned, and freed only by `drop`.
+        unsafe { self.bytes.bytes() }
+    }
+}
+
+impl Drop for OwnedBytes {
+    fn drop(&mut self) {
+        // SAFETY: owned; what goes into a slot is not dropped.
+        unsafe { self.bytes.free() };
+    }
+}
+
+impl PartialEq for OwnedBytes {
+    fn eq(&self, other: &OwnedBytes) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for OwnedBytes {}
+
+impl PartialOrd for OwnedBytes {
+    fn partial_cmp(&self, other: &OwnedBytes) -> Option<Order> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for OwnedBytes {
+    fn cmp(&self, other: &OwnedBytes) -> Order {
+        self.head.cmp(&other.head).then_with(|| self.bytes().cmp(other.bytes()))
+    }
+}
+
 impl ByteSlot {
     fn handle(&self) -> Option<HeapBytes> {
         // SAFETY: slots store only null and pointers of `HeapBytes`.
@@ -310,6 +382,7 @@ impl IndexKey for ByteString {
     const IS_PACKED: bool = false;
     type Probe<'a> = ByteProbe<'a>;
     type Slot = ByteSlot;
+    type Owned = OwnedBytes;
 
     fn probe(bytes: &[u8]) -> ByteProbe<'_> {
         ByteProbe::new(bytes)
@@ -356,6 +429,20 @@ impl IndexKey for ByteString {
     fn store(slot: &ByteSlot, probe: ByteProbe<'_>) {
         slot.head.store(probe.head, Ordering::Relaxed);
         slot.bytes.store(HeapBytes::new(probe.bytes).as_pointer(), Ordering::Relaxed);
+    }
+
+    fn own(probe: ByteProbe<'_>) -> OwnedBytes {
+        OwnedBytes { head: probe.head, bytes: HeapBytes::new(probe.bytes) }
+    }
+
+    fn borrow(key: &OwnedBytes) -> ByteProbe<'_> {
+        ByteProbe { head: key.head, bytes: key.bytes() }
+    }
+
+    fn store_owned(slot: &ByteSlot, key: OwnedBytes) {
+        let key = ManuallyDrop::new(key);
+        slot.head.store(key.head, Ordering::Relaxed);
+        slot.bytes.store(key.bytes.as_pointer(), Ordering::Relaxed);
     }
 
     fn relocate(from: &ByteSlot, to: &ByteSlot) {

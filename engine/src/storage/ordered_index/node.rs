@@ -251,6 +251,16 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
         self.run.store(position as u16 + 1, Ordering::Relaxed);
     }
 
+    /// Puts a pair behind all others of a leaf, as [`Node::insert_locked`] would.
+    pub(super) fn append_locked(&self, key: K::Owned, pointer: *mut ()) {
+        let count = self.count();
+        assert!(count < CAPACITY, "there is room for one more");
+        K::store_owned(&self.keys[count], key);
+        self.pointers[count].store(pointer, Ordering::Relaxed);
+        self.set_count(count + 1);
+        self.run.store(count as u16 + 1, Ordering::Relaxed);
+    }
+
     /// As [`Node::insert_locked`], taking over the content of `separator`.
     pub(super) fn adopt_locked(&self, position: usize, separator: &K::Slot, child: *mut Node<K, CAPACITY>) {
         self.open_locked(position);

@@ -1,0 +1,171 @@
+//! What is loaded at once is what the same rows make one by one.
+
+use std::sync::Arc;
+
+use crossbeam_epoch::pin;
+use hyades_types::definition::{Deferral, IndexColumn, IndexDefinition, IndexKind, TableDefinition, TableId};
+use hyades_types::error::Result;
+
+use super::TableLoad;
+use crate::storage::catalog::for_each_record;
+use crate::storage::primary_index::PrimaryIndex;
+use crate::storage::table::tests::{definition, numbers, row};
+use crate::storage::table::{Table, TableState};
+
+type Row = (Vec<u8>, Vec<u8>);
+
+/// With an index on the text, one on both columns from behind, and one on the number.
+fn indexed(kind: IndexKind, key: &[u16]) -> TableDefinition {
+    let index = |id: u32, columns: &[(u16, bool)]| IndexDefinition {
+        columns: columns
+            .iter()
+            .map(|(column, is_descending)| IndexColumn {
+                column: *column,
+                is_descending: *is_descending,
+                nulls_first: *is_descending,
+            })
+            .collect(),
+        id: TableId(id),
+        name: format!("index_{id}"),
+        included: Vec::new(),
+        is_unique: false,
+        nulls_are_equal: false,
+        predicate: None,
+        is_constraint: false,
+        deferral: Deferral::Never,
+        is_primary: false,
+        kind: IndexKind::Ordered,
+    };
+    let indexes =
+        vec![index(11, &[(1, false)]), index(12, &[(0, true), (1, true)]), index(13, &[(0, false)])];
+    TableDefinition { indexes, ..definition(key, kind) }
+}
+
+/// Rows of a table whose key is its number; the text has few values.
+fn rows(state: &TableState, count: i32) -> Vec<Row> {
+    let made = (0..count).map(|number| {
+        let row =
+            row(state, Some(number * 7919 % 10_007), ["", "a", "text", "longer text"][number as usize % 4]);
+        let mut key = Vec::new();
+        state.encode_key(&row, &mut key);
+        (key, row)
+    });
+    let mut rows: Vec<Row> = made.collect();
+    rows.sort();
+    rows
+}
+
+/// Loads the rows in so many ranges, each by a thread of its own.
+fn load(table: &Table, rows: &[Row], ranges: usize) -> Result<()> {
+    let load = Arc::new(TableLoad::new(table.shared_state(), ranges, rows.len() as u64));
+    let threads: Vec<_> = (0..ranges)
+        .map(|place| {
+            let load = Arc::clone(&load);
+            let range = rows[rows.len() * place / ranges..rows.len() * (place + 1) / ranges].to_vec();
+            std::thread::spawn(move || {
+                let mut loading = load.range(place, range.len());
+                range.iter().try_for_each(|(key, row)| loading.add(key, row))?;
+                assert_eq!(loading.finish(), range.len() as u64);
+                Ok(())
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().expect("it does not panic")?;
+    }
+    load.divide().into_iter().try_for_each(|piece| load.build(piece))?;
+    load.conclude(&pin())
+}
+
+/// Keys, and the rows under them.
+fn content(index: &PrimaryIndex) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+    let (guard, mut content) = (pin(), Vec::new());
+    let collected = for_each_record(index, &guard, |key, record| {
+        content.push((key.to_vec(), record.row(&guard).map(<[u8]>::to_vec)));
+        Ok(())
+    });
+    collected.expect("nothing fails");
+    content
+}
+
+fn check(definition: &TableDefinition, rows_of: impl Fn(&TableState) -> Vec<Row>, ranges: usize) {
+    let [table, expected] = [1, 2].map(|id| Table::new(TableId(id), definition.clone()));
+    let rows = rows_of(&table.shared_state());
+    load(&table, &rows, ranges).expect("nothing is wrong");
+    let guard = pin();
+    rows.iter().for_each(|(key, row)| expected.install(key, Some(row), &guard).expect("nothing is wrong"));
+    assert_eq!(table.row_count(), rows.len() as u64);
+    let (state, expected) = (table.shared_state(), expected.shared_state());
+    assert_eq!(content(state.index()), content(expected.index()));
+    for (index, expected) in state.indexes().iter().zip(expected.indexes()) {
+        assert_eq!(content(index.entries()), content(expected.entries()));
+        assert_eq!(content(index.entries()).len(), rows.len());
+    }
+    // It goes on as any other: all rows go.
+    rows.iter().for_each(|(key, _)| table.install(key, None, &guard).expect("nothing is wrong"));
+    assert_eq!(table.row_count(), 0);
+    assert!(state.indexes().iter().all(|index| content(index.entries()).is_empty()));
+}
+
+#[test]
+fn rows_and_entries_are_as_if_they_had_come_one_by_one() {
+    for kind in [IndexKind::Ordered, IndexKind::Hash] {
+        for (count, ranges) in [(0, 1), (1, 1), (1, 4), (63, 1), (64, 2), (9_000, 1), (9_000, 5)] {
+            check(&indexed(kind, &[0]), |state| rows(state, count), ranges);
+            check(&definition(&[0], kind), |state| rows(state, count), ranges);
+        }
+    }
+    // Keys of any length, and both columns.
+    check(&indexed(IndexKind::Ordered, &[1, 0]), |state| rows(state, 5_000), 3);
+}
+
+#[test]
+fn rows_without_a_primary_key_may_have_nulls_and_be_the_same() {
+    let rows = |state: &TableState| -> Vec<Row> {
+        let row = |number: u64| {
+            let column = (!number.is_multiple_of(3)).then_some((number % 5) as i32);
+            (number.to_be_bytes().to_vec(), row(state, column, "the same"))
+        };
+        (10..3_000).map(row).collect()
+    };
+    check(&indexed(IndexKind::Ordered, &[]), rows, 4);
+    let table = Table::new(TableId(1), definition(&[], IndexKind::Ordered));
+    load(&table, &rows(&table.shared_state()), 2).expect("nothing is wrong");
+    assert_eq!(table.new_row_number(), 3_000, "numbers go on behind those that were loaded");
+    assert_eq!(numbers(&table.shared_state()).len(), 2_990);
+}
+
+#[test]
+fn what_was_loaded_is_unchanged_since_the_checkpoint() {
+    let table = Table::new(TableId(1), definition(&[0], IndexKind::Ordered));
+    let rows = rows(&table.shared_state(), 100);
+    load(&table, &rows, 1).expect("nothing is wrong");
+    let (guard, state) = (pin(), table.shared_state());
+    let record = |key: &[u8]| state.index().get(key, &guard).expect("nothing is wrong");
+    assert!(rows.iter().all(|(key, _)| record(key).writer().is_before(&[])));
+    let (key, row) = &rows[7];
+    table.install(key, Some(row), &guard).expect("nothing is wrong");
+    assert!(!record(key).writer().is_before(&[]), "the replay has written it");
+}
+
+#[test]
+fn rows_that_come_twice_or_do_not_fit_are_refused() {
+    for kind in [IndexKind::Ordered, IndexKind::Hash] {
+        let rows_twice = |place: usize, ranges: usize| {
+            let table = Table::new(TableId(1), indexed(kind, &[0]));
+            let mut rows = rows(&table.shared_state(), 500);
+            rows.insert(place, rows[place].clone());
+            load(&table, &rows, ranges)
+        };
+        assert!(rows_twice(100, 1).is_err());
+        // The second one is the first of its range.
+        assert!(rows_twice(250, 501).is_err());
+        let table = Table::new(TableId(1), definition(&[0], kind));
+        let mut rows = rows(&table.shared_state(), 5);
+        rows[3].1.pop();
+        assert!(load(&table, &rows, 1).is_err());
+        let mut rows = self::rows(&table.shared_state(), 5);
+        rows[4].0.push(0);
+        assert!(load(&Table::new(TableId(1), definition(&[0], kind)), &rows, 1).is_err());
+    }
+}

@@ -1,0 +1,197 @@
+//! A tree that is built from below, of keys that come in their order: no descent, no lock, no split.
+//!
+//! ```text
+//!   keys, ascending --> SortedRun: full leaves, and what separates each from the one before
+//!   runs, one above the other --adopt--> inner nodes, level by level --> the root of an index that was empty
+//! ```
+//!
+//! Whoever has keys in several ranges fills a run for each, on as many threads as he likes, and hands all of
+//! them over at once. Nobody else has seen them before: the index changes by one exchange of its root, under
+//! the locks of the root pointer and of the empty leaf that goes. The nodes are what ordinary inserts in
+//! ascending order would have left: full leaves, the last of each run aside.
+#![allow(unsafe_code)] // Builds nodes out of raw pointers.
+
+use std::sync::atomic::Ordering;
+
+use crossbeam_epoch::Guard;
+
+use super::key::IndexKey;
+use super::node::{Node, retire};
+use super::version_lock::Restart;
+use super::{NODE_CAPACITY, OrderedIndex, retry};
+use crate::storage::record::OwnedRecord;
+
+/// See the module head.
+pub(in crate::storage) struct SortedRun<K: IndexKey, const CAPACITY: usize = NODE_CAPACITY> {
+    leaves: Vec<Child<K, CAPACITY>>,
+}
+
+/// A node that has no parent yet, and what separates it from the one to its left; nothing in the first.
+struct Child<K: IndexKey, const CAPACITY: usize> {
+    separator: K::Slot,
+    node: *mut Node<K, CAPACITY>,
+}
+
+// SAFETY: the node and the separator belong to whoever has this; nobody else can reach them.
+unsafe impl<K: IndexKey, const CAPACITY: usize> Send for Child<K, CAPACITY> {}
+// SAFETY: shared access changes nothing.
+unsafe impl<K: IndexKey, const CAPACITY: usize> Sync for Child<K, CAPACITY> {}
+
+impl<K: IndexKey, const CAPACITY: usize> Child<K, CAPACITY> {
+    fn node(&self) -> &Node<K, CAPACITY> {
+        // SAFETY: alive as long as this owns it.
+        unsafe { &*self.node }
+    }
+}
+
+impl<K: IndexKey, const CAPACITY: usize> Default for SortedRun<K, CAPACITY> {
+    fn default() -> SortedRun<K, CAPACITY> {
+        SortedRun { leaves: Vec::new() }
+    }
+}
+
+impl<K: IndexKey, const CAPACITY: usize> SortedRun<K, CAPACITY> {
+    /// Puts a key behind all others; false, and nothing is put in, unless it is above them.
+    pub(in crate::storage) fn push(&mut self, key: K::Owned, record: OwnedRecord) -> bool {
+        if let Some(last) = self.leaves.last() {
+            let leaf = last.node();
+            if !is_below(leaf, leaf.count() - 1, K::borrow(&key)) {
+                return false;
+            }
+            if !leaf.is_full() {
+                leaf.append_locked(key, record.into_raw().cast());
+                return true;
+            }
+        }
+        let leaf = Node::<K, CAPACITY>::new(true);
+        leaf.append_locked(key, record.into_raw().cast());
+        let separator =
+            self.leaves.last().map_or_else(K::Slot::default, |left| separator(left.node(), &leaf));
+        self.leaves.push(Child { separator, node: Box::into_raw(leaf) });
+        true
+    }
+
+    /// Puts the keys of another run behind those of this one; false, and that run goes, unless they are above
+    /// them.
+    fn append(&mut self, mut above: SortedRun<K, CAPACITY>, guard: &Guard) -> bool {
+        if let (Some(last), Some(first)) = (self.leaves.last(), above.leaves.first_mut()) {
+            let (left, right) = (last.node(), first.node());
+            // SAFETY: nobody else can reach the leaf, so what it holds is alive and does not change.
+            let lowest = unsafe { right.key(0, right.lock.current(), guard) };
+            if !lowest.is_ok_and(|lowest| is_below(left, left.count() - 1, lowest)) {
+                return false;
+            }
+            first.separator = separator(left, right);
+        }
+        self.leaves.append(&mut above.leaves);
+        true
+    }
+}
+
+impl<K: IndexKey, const CAPACITY: usize> Drop for SortedRun<K, CAPACITY> {
+    fn drop(&mut self) {
+        for child in self.leaves.drain(..) {
+            // SAFETY: owned, and from `Box::into_raw`; a separator that was never set holds nothing.
+            unsafe {
+                K::free(&child.separator);
+                Node::free_tree(child.node);
+            }
+        }
+    }
+}
+
+/// Whether the key at this position of a private leaf is below another one.
+fn is_below<K: IndexKey, const CAPACITY: usize>(
+    leaf: &Node<K, CAPACITY>,
+    position: usize,
+    key: K::Probe<'_>,
+) -> bool {
+    let snapshot = leaf.snapshot(leaf.lock.current());
+    // SAFETY: nobody else can reach the leaf, so what it holds is alive and does not change.
+    unsafe { K::compare(leaf.slot_locked(position), key, snapshot) }.is_ok_and(std::cmp::Ordering::is_lt)
+}
+
+/// A key above all of the left leaf and not above any of the right one. Both are private and hold keys.
+fn separator<K: IndexKey, const CAPACITY: usize>(
+    left: &Node<K, CAPACITY>,
+    right: &Node<K, CAPACITY>,
+) -> K::Slot {
+    let separator = K::Slot::default();
+    // SAFETY: as said.
+    unsafe { K::store_separator(&separator, left.slot_locked(left.count() - 1), right.slot_locked(0)) };
+    separator
+}
+
+/// Puts nodes under as few parents as can be, which get about as many children each, and so on up to a root.
+/// Returns it and the number of levels above the given ones.
+fn grow<K: IndexKey, const CAPACITY: usize>(
+    mut children: Vec<Child<K, CAPACITY>>,
+) -> (*mut Node<K, CAPACITY>, usize) {
+    let mut levels = 0;
+    while children.len() > 1 {
+        let (all, parents) = (children.len(), children.len().div_ceil(CAPACITY));
+        let mut above = Vec::with_capacity(parents);
+        let mut rest = children.into_iter();
+        for parent in 0..parents {
+            let size = all * (parent + 1) / parents - all * parent / parents;
+            let node = Node::<K, CAPACITY>::new(false);
+            let mut separator = K::Slot::default();
+            for (position, child) in rest.by_ref().take(size).enumerate() {
+                if position == 0 {
+                    // It separates the parents.
+                    separator = child.separator;
+                    node.adopt_locked(position, &K::Slot::default(), child.node);
+                } else {
+                    node.adopt_locked(position, &child.separator, child.node);
+                }
+            }
+            above.push(Child { separator, node: Box::into_raw(node) });
+        }
+        children = above;
+        levels += 1;
+    }
+    (children[0].node, levels)
+}
+
+impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
+    /// Takes over the keys of some runs. False, and all of them go, unless each run is above the one before
+    /// and the index is empty.
+    pub(in crate::storage) fn adopt(&self, runs: Vec<SortedRun<K, CAPACITY>>, guard: &Guard) -> bool {
+        let mut whole = SortedRun::default();
+        for run in runs {
+            if !whole.append(run, guard) {
+                return false;
+            }
+        }
+        whole.leaves.is_empty() || retry(|| self.try_adopt(&mut whole, guard))
+    }
+
+    fn try_adopt(&self, whole: &mut SortedRun<K, CAPACITY>, guard: &Guard) -> Result<bool, Restart> {
+        let (place, root_version) = self.root_place(guard)?;
+        let is_empty = place.node.is_leaf && place.node.count() == 0;
+        place.node.lock.check(place.version)?;
+        if !is_empty {
+            return Ok(false);
+        }
+        let root_lock = self.root_lock.upgrade(root_version)?;
+        let lock = match place.node.lock.upgrade(place.version) {
+            Ok(lock) => lock,
+            Err(Restart) => {
+                root_lock.unlock_unchanged();
+                return Err(Restart);
+            }
+        };
+        let (root, levels) = grow(std::mem::take(&mut whole.leaves));
+        self.removals.fetch_add(1, Ordering::SeqCst);
+        let old = self.root.swap(root, Ordering::Relaxed);
+        self.levels.store(levels, Ordering::Relaxed);
+        lock.unlock_obsolete();
+        // SAFETY: from `Box::into_raw`, unlinked just now, and without keys.
+        unsafe { retire(old, guard) };
+        drop(root_lock);
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests;
