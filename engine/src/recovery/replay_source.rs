@@ -136,7 +136,7 @@ impl ReplaySource {
                     let (field, operations) = self.split(record.start, content)?;
                     let mut whole = self.fragments.remove(&transaction).unwrap_or_default();
                     whole.extend_from_slice(operations);
-                    let operations = BatchBytes::Assembled(whole.into_boxed_slice());
+                    let operations = BatchBytes::Assembled(Arc::new(whole));
                     self.add_transaction(record.start, record.end, field, operations, batch)?;
                 }
                 RecordBody::Anchor(anchor) => {

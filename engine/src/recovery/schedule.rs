@@ -36,6 +36,7 @@
 
 mod contention;
 mod idle;
+mod pieces;
 mod serial;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -53,6 +54,8 @@ use smallvec::SmallVec;
 
 use self::contention::Contention;
 use self::idle::{Idle, Woken};
+pub(crate) use self::pieces::Piece;
+use self::pieces::{InPieces, RecordBytes};
 use self::watermark::Watermark;
 use self::window::{OpenSlot, SlotNumber, Window};
 use crate::config::RecoveryMode;
@@ -88,7 +91,7 @@ pub(crate) enum BatchBytes {
     /// In the batch's `bytes`.
     InBatch(Range<usize>),
     /// Put together from fragments.
-    Assembled(Box<[u8]>),
+    Assembled(Arc<Vec<u8>>),
 }
 
 /// Consecutive records of one log. What is not to be replayed (zombies, anchors, fillers, unfinished
@@ -125,6 +128,24 @@ pub(crate) trait Replay: Send + Sync + 'static {
 
     /// Installs the transaction whose record ends at this position of this log.
     fn replay(&self, scratch: &mut Self::Scratch, log: usize, end: u64, operations: &[u8]) -> Result<()>;
+
+    /// Divides the operations of a large transaction into pieces of about so many bytes that several workers
+    /// may replay at the same time, in any order; none if it is to be replayed as a whole.
+    fn divide(&self, operations: &[u8], piece_bytes: usize) -> Vec<Piece> {
+        let _ = (operations, piece_bytes);
+        Vec::new()
+    }
+
+    /// Installs a piece of the transaction.
+    fn replay_piece(
+        &self,
+        scratch: &mut Self::Scratch,
+        (log, end): (usize, u64),
+        operations: &[u8],
+        piece: &Piece,
+    ) -> Result<()> {
+        piece.iter().try_for_each(|range| self.replay(scratch, log, end, &operations[range.clone()]))
+    }
 
     /// Called when nothing can be replayed any more although this log has been handed out further than this
     /// position, with the error that will be the outcome.
@@ -169,7 +190,7 @@ struct Parked {
     start: u64,
     end: u64,
     vector: SmallVec<[u64; 4]>,
-    operations: Box<[u8]>,
+    operations: RecordBytes,
 }
 
 /// Who waits at a watermark.
@@ -211,6 +232,7 @@ struct Schedule<S, R> {
     /// Records that can be replayed by anybody.
     ready: Mutex<Vec<ReadyRecord>>,
     ready_count: AtomicUsize,
+    in_pieces: InPieces,
     idle: Idle,
     contention: Contention,
     transactions: AtomicU64,
@@ -287,6 +309,7 @@ pub(crate) fn run<S: Source, R: Replay>(
         replay,
         ready: Mutex::new(Vec::new()),
         ready_count: AtomicUsize::new(0),
+        in_pieces: InPieces::new(workers),
         idle: Idle::new(workers),
         contention: Contention::new(options.mode),
         transactions: AtomicU64::new(0),
@@ -400,7 +423,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             self.run_ready(worker)?;
             return Ok(true);
         }
-        let Some((log, slot)) = self.take_batch(worker, batch)? else { return Ok(false) };
+        let Some((log, slot)) = self.take_batch(worker, batch)? else { return self.help(worker) };
         self.pass(worker, log, slot, batch)?;
         self.logs[log].in_flight.fetch_sub(1, Ordering::Relaxed);
         self.idle.announce();
@@ -410,7 +433,9 @@ impl<S: Source, R: Replay> Schedule<S, R> {
 
     fn has_work(&self) -> bool {
         !self.has_failed.load(Ordering::Acquire)
-            && (self.ready_count.load(Ordering::Relaxed) > 0 || self.logs.iter().any(|log| self.is_open(log)))
+            && (self.ready_count.load(Ordering::Relaxed) > 0
+                || self.logs.iter().any(|log| self.is_open(log))
+                || self.in_pieces.has_some())
     }
 
     /// Whether a batch of this log may be handed out.
@@ -515,7 +540,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             pass.position = entry.start;
             match self.blocking_log(worker, vector, Some(&pass)) {
                 None => {
-                    self.replay.replay(&mut worker.scratch, log, entry.end, batch.operations(entry))?;
+                    self.replay_entry(worker, log, batch, entry)?;
                     worker.transactions += 1;
                 }
                 Some(blocking) => {
@@ -599,7 +624,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             start: entry.start,
             end: entry.end,
             vector: SmallVec::from_slice(vector),
-            operations: pass.batch.operations(entry).into(),
+            operations: pass.batch.record_bytes(entry).kept(),
         })
     }
 
@@ -639,12 +664,13 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             if worker.ready.len() >= SHARED_FROM && self.idle.has_sleepers() {
                 self.share(worker);
             }
-            self.replay.replay(&mut worker.scratch, parked.log, parked.end, &parked.operations)?;
+            let (number, slot, start) = (parked.log, parked.slot, parked.start);
+            self.replay_parked(worker, *parked)?;
             worker.transactions += 1;
-            let log = &self.logs[parked.log];
+            let log = &self.logs[number];
             let (watermark, was_full) = {
                 let mut window = log.window.lock();
-                window.finish(parked.slot, parked.start);
+                window.finish(slot, start);
                 let is_full = window.parked_records() >= WINDOW_RECORDS / 2
                     || window.parked_bytes() >= WINDOW_BYTES / 2;
                 let was_full = !is_full && log.is_full.load(Ordering::Relaxed);
@@ -656,7 +682,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             if was_full {
                 self.idle.announce();
             }
-            self.raise(parked.log, watermark, worker);
+            self.raise(number, watermark, worker);
             self.examine_woken(worker);
         }
         Ok(())
@@ -724,6 +750,13 @@ impl Batch {
         match &entry.operations {
             BatchBytes::InBatch(range) => &self.bytes[range.clone()],
             BatchBytes::Assembled(bytes) => bytes,
+        }
+    }
+
+    fn record_bytes(&self, entry: &BatchEntry) -> RecordBytes {
+        match &entry.operations {
+            BatchBytes::InBatch(range) => RecordBytes::Shared(Arc::clone(&self.bytes), range.clone()),
+            BatchBytes::Assembled(bytes) => RecordBytes::Shared(Arc::clone(bytes), 0..bytes.len()),
         }
     }
 }

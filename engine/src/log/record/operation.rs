@@ -167,6 +167,11 @@ impl<'a> Operations<'a> {
         Operations { bytes, offset: 0 }
     }
 
+    /// Where the next one begins.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
     fn read_bytes(&mut self) -> Result<&'a [u8], Malformed> {
         let start = self.offset;
         let length = read_varint(self.bytes, &mut self.offset)?;

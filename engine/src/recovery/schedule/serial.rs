@@ -104,7 +104,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             if blocking.is_some() {
                 break;
             }
-            self.replay.replay(&mut worker.scratch, log, entry.end, batch.operations(entry))?;
+            self.replay_entry(worker, log, batch, entry)?;
             worker.transactions += 1;
             pass.position = entry.end;
             head.next += 1;

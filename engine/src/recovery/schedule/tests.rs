@@ -31,7 +31,7 @@ impl Source for SyntheticSource {
             batch.end = record.end;
             // The operations carry the vector, for the checker.
             let operations: Vec<u8> = record.vector.iter().flat_map(|entry| entry.to_le_bytes()).collect();
-            let operations = BatchBytes::Assembled(operations.into_boxed_slice());
+            let operations = BatchBytes::Assembled(Arc::new(operations));
             batch.entries.push(BatchEntry {
                 start: record.end - RECORD,
                 end: record.end,
@@ -241,4 +241,76 @@ fn the_first_error_stops_all_workers() {
     let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Parallel, is_total: false };
     let error = run(sources.collect(), Arc::new(Failing), options).unwrap_err();
     assert_eq!(error.to_string(), "no such table");
+}
+
+/// Bytes of a record that is replayed in pieces, of which none waits for another worker for ever.
+const DIVIDED_BYTES: usize = 300 << 10;
+
+/// A chain of large records: each is begun only when all pieces of the one before are done.
+#[derive(Default)]
+struct Dividing {
+    pieces_done: AtomicUsize,
+    fails_at: Option<usize>,
+}
+
+const PIECES: usize = 23;
+
+impl Replay for Dividing {
+    type Scratch = ();
+
+    fn replay(&self, (): &mut (), _: usize, _: u64, _: &[u8]) -> Result<()> {
+        panic!("it has pieces");
+    }
+
+    fn divide(&self, operations: &[u8], piece_bytes: usize) -> Vec<Piece> {
+        assert!(operations.len() >= DIVIDED_BYTES && piece_bytes < DIVIDED_BYTES);
+        (0..PIECES).map(|number| std::iter::once(number..number + 1).collect()).collect()
+    }
+
+    fn replay_piece(&self, (): &mut (), (_, end): (usize, u64), _: &[u8], _: &Piece) -> Result<()> {
+        let record = (end / RECORD) as usize - 1;
+        let done = self.pieces_done.load(Ordering::SeqCst);
+        assert!((record * PIECES..(record + 1) * PIECES).contains(&done), "{done} pieces at record {record}");
+        std::thread::yield_now();
+        self.pieces_done.fetch_add(1, Ordering::SeqCst);
+        if self.fails_at == Some(done) { Err(Error::corrupt("a bad piece")) } else { Ok(()) }
+    }
+}
+
+struct LargeRecords(Range<u64>);
+
+impl Source for LargeRecords {
+    fn fill(&mut self, batch: &mut Batch) -> Result<bool> {
+        let Some(number) = self.0.next() else { return Ok(false) };
+        batch.vectors.push(number * RECORD);
+        batch.end = (number + 1) * RECORD;
+        let operations = BatchBytes::Assembled(Arc::new(vec![0; DIVIDED_BYTES]));
+        batch.entries.push(BatchEntry { start: number * RECORD, end: batch.end, vector: 0, operations });
+        Ok(true)
+    }
+}
+
+fn run_divided(workers: usize, fails_at: Option<usize>) -> (Result<Replayed>, usize) {
+    let replay = Arc::new(Dividing { fails_at, ..Dividing::default() });
+    let options = ScheduleOptions { workers, mode: RecoveryMode::Parallel, is_total: false };
+    let result = run(vec![(LargeRecords(0..50), 0..50 * RECORD)], Arc::clone(&replay), options);
+    (result, replay.pieces_done.load(Ordering::SeqCst))
+}
+
+#[test]
+fn a_large_record_is_done_when_all_its_pieces_are() {
+    for workers in [2, 3, 5] {
+        let (result, pieces) = run_divided(workers, None);
+        assert_eq!(result.unwrap(), Replayed { transactions: 50, was_serial: false });
+        assert_eq!(pieces, 50 * PIECES);
+    }
+}
+
+#[test]
+fn a_piece_that_fails_fails_the_replay() {
+    for workers in [2, 4] {
+        let (result, pieces) = run_divided(workers, Some(7 * PIECES + 5));
+        assert_eq!(result.unwrap_err().to_string(), "a bad piece");
+        assert!(pieces <= 8 * PIECES);
+    }
 }

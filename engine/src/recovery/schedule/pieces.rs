@@ -1,0 +1,228 @@
+//! Large transactions in pieces: what one worker would replay alone while all others wait for it.
+//!
+//! A transaction of many rows has one record, and most that stands behind it in its log depends on it, by the
+//! next anchor if by nothing else. So whoever replays it divides it ([`Replay::divide`]) and lays it out;
+//! workers that find nothing else to do take pieces of it. The record counts as replayed when all pieces are,
+//! so nobody sees a part of it: watermarks, tables on demand and those who depend on it wait as ever.
+//!
+//! Whoever has laid a transaction out takes pieces himself until none is left, and then waits for those that
+//! others have taken. They wait for nothing, so that is short.
+
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use hyades_types::error::{Error, Result, sqlstate};
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+
+use super::{Batch, BatchEntry, Parked, Replay, Schedule, Source, Worker};
+use crate::sync::{AtomicBool, AtomicUsize, Condvar, Ordering};
+
+/// Less is replayed as a whole.
+const LARGE_BYTES: usize = 256 << 10;
+/// So many pieces for each worker, if they are not too small: none waits long for the last one.
+const PIECES_PER_WORKER: usize = 8;
+const LEAST_PIECE_BYTES: usize = 32 << 10;
+/// Operations that are set aside are copied unless they are more: memory that they share is that of a whole
+/// chunk.
+const COPIED_BYTES: usize = 64 << 10;
+
+/// Which of a transaction's operations: of one row never in two pieces, and in their order.
+pub(crate) type Piece = SmallVec<[Range<usize>; 1]>;
+
+/// The operations of a record.
+pub(super) enum RecordBytes {
+    /// In memory that others use, too.
+    Shared(Arc<Vec<u8>>, Range<usize>),
+    Copied(Box<[u8]>),
+}
+
+impl RecordBytes {
+    /// The same, for long.
+    pub(super) fn kept(self) -> RecordBytes {
+        match self {
+            RecordBytes::Shared(bytes, range) if range.len() < COPIED_BYTES && range.len() < bytes.len() => {
+                RecordBytes::Copied(bytes[range].into())
+            }
+            kept => kept,
+        }
+    }
+}
+
+impl Deref for RecordBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            RecordBytes::Shared(bytes, range) => &bytes[range.clone()],
+            RecordBytes::Copied(bytes) => bytes,
+        }
+    }
+}
+
+/// A transaction that is being replayed in pieces.
+struct Divided {
+    log: usize,
+    end: u64,
+    operations: RecordBytes,
+    pieces: Vec<Piece>,
+    /// The first piece that nobody has taken.
+    next: AtomicUsize,
+    unfinished: Mutex<usize>,
+    is_finished: Condvar,
+}
+
+impl Divided {
+    fn has_some(&self) -> bool {
+        self.next.load(Ordering::Relaxed) < self.pieces.len()
+    }
+
+    fn finish_one(&self) {
+        let mut unfinished = self.unfinished.lock();
+        *unfinished -= 1;
+        if *unfinished == 0 {
+            self.is_finished.notify_all();
+        }
+    }
+}
+
+/// The transactions that are being replayed in pieces.
+pub(super) struct InPieces {
+    workers: usize,
+    divided: Mutex<Vec<Arc<Divided>>>,
+    count: AtomicUsize,
+}
+
+impl InPieces {
+    pub(super) fn new(workers: usize) -> InPieces {
+        InPieces { workers, divided: Mutex::new(Vec::new()), count: AtomicUsize::new(0) }
+    }
+
+    /// Whether there is a piece that nobody has taken.
+    pub(super) fn has_some(&self) -> bool {
+        self.count.load(Ordering::Relaxed) > 0 && self.divided.lock().iter().any(|one| one.has_some())
+    }
+
+    fn find(&self) -> Option<Arc<Divided>> {
+        if self.count.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        self.divided.lock().iter().find(|one| one.has_some()).cloned()
+    }
+
+    fn lay_out(&self, divided: &Arc<Divided>) {
+        let mut all = self.divided.lock();
+        all.push(Arc::clone(divided));
+        self.count.store(all.len(), Ordering::Relaxed);
+    }
+
+    fn remove(&self, divided: &Arc<Divided>) {
+        let mut all = self.divided.lock();
+        all.retain(|one| !Arc::ptr_eq(one, divided));
+        self.count.store(all.len(), Ordering::Relaxed);
+    }
+}
+
+impl<S: Source, R: Replay> Schedule<S, R> {
+    /// Replays an entry of a batch, a large one with the help of others.
+    pub(super) fn replay_entry(
+        &self,
+        worker: &mut Worker<R>,
+        log: usize,
+        batch: &Batch,
+        entry: &BatchEntry,
+    ) -> Result<()> {
+        let operations = batch.operations(entry);
+        let pieces = self.divide(operations);
+        if pieces.len() > 1 {
+            return self.replay_divided(worker, (log, entry.end), batch.record_bytes(entry), pieces);
+        }
+        self.replay.replay(&mut worker.scratch, log, entry.end, operations)
+    }
+
+    /// As [`Schedule::replay_entry`], for a record that was set aside.
+    pub(super) fn replay_parked(&self, worker: &mut Worker<R>, parked: Parked) -> Result<()> {
+        let Parked { log, end, operations, .. } = parked;
+        let pieces = self.divide(&operations);
+        if pieces.len() > 1 {
+            return self.replay_divided(worker, (log, end), operations, pieces);
+        }
+        self.replay.replay(&mut worker.scratch, log, end, &operations)
+    }
+
+    fn divide(&self, operations: &[u8]) -> Vec<Piece> {
+        let InPieces { workers, .. } = self.in_pieces;
+        if workers < 2 || operations.len() < LARGE_BYTES {
+            return Vec::new();
+        }
+        let piece_bytes = operations.len() / (workers * PIECES_PER_WORKER);
+        self.replay.divide(operations, piece_bytes.max(LEAST_PIECE_BYTES))
+    }
+
+    fn replay_divided(
+        &self,
+        worker: &mut Worker<R>,
+        (log, end): (usize, u64),
+        operations: RecordBytes,
+        pieces: Vec<Piece>,
+    ) -> Result<()> {
+        let divided = Arc::new(Divided {
+            log,
+            end,
+            operations,
+            next: AtomicUsize::new(0),
+            unfinished: Mutex::new(pieces.len()),
+            is_finished: Condvar::new(),
+            pieces,
+        });
+        self.in_pieces.lay_out(&divided);
+        self.idle.announce();
+        let own = self.take_pieces(worker, &divided);
+        self.in_pieces.remove(&divided);
+        let mut unfinished = divided.unfinished.lock();
+        while *unfinished > 0 {
+            divided.is_finished.wait(&mut unfinished);
+        }
+        drop(unfinished);
+        own?;
+        if self.has_failed.load(Ordering::Acquire) {
+            let panicked = || Error::fatal(sqlstate::INTERNAL_ERROR, "a replay thread panicked");
+            return Err(self.error.lock().clone().unwrap_or_else(panicked));
+        }
+        Ok(())
+    }
+
+    /// Takes pieces of a transaction that another worker replays; false if there is none.
+    pub(super) fn help(&self, worker: &mut Worker<R>) -> Result<bool> {
+        let Some(divided) = self.in_pieces.find() else { return Ok(false) };
+        self.take_pieces(worker, &divided)?;
+        Ok(true)
+    }
+
+    /// Takes pieces as long as there are some. After an error the rest is nobody's work any more.
+    fn take_pieces(&self, worker: &mut Worker<R>, divided: &Divided) -> Result<()> {
+        /// A piece is finished however that ends: somebody waits for it.
+        struct Taken<'d>(&'d Divided, &'d AtomicBool);
+        impl Drop for Taken<'_> {
+            fn drop(&mut self) {
+                if std::thread::panicking() {
+                    self.1.store(true, Ordering::Release);
+                }
+                self.0.finish_one();
+            }
+        }
+        let mut outcome = Ok(());
+        loop {
+            let number = divided.next.fetch_add(1, Ordering::Relaxed);
+            let Some(piece) = divided.pieces.get(number) else { return outcome };
+            let _taken = Taken(divided, &self.has_failed);
+            if outcome.is_ok() && !self.has_failed.load(Ordering::Acquire) {
+                let (place, operations) = ((divided.log, divided.end), &*divided.operations);
+                outcome = self.replay.replay_piece(&mut worker.scratch, place, operations, piece);
+                if let Err(error) = &outcome {
+                    self.fail(error.clone());
+                }
+            }
+        }
+    }
+}
