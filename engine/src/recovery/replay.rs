@@ -5,22 +5,26 @@
 //! [`Catalog::apply`], the same for every protocol. No locks and no undo: nothing else runs, and conflicting
 //! transactions never replay at the same time.
 
+use std::hash::BuildHasher;
+use std::iter;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crossbeam_epoch as epoch;
+use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::definition::TableId;
 use hyades_types::error::{Error, Result};
 use hyades_types::foundations::Foundations;
+use smallvec::SmallVec;
 
 use super::command::{CommandReplay, Place, Program};
 use super::on_demand::OnDemand;
-use super::schedule::Replay;
+use super::schedule::{Piece, Replay};
 use crate::config::{OnRecoveryProgress, RecoveryProgress};
 use crate::log::record::{Command, Operation, Operations};
 use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::storage::catalog::Catalog;
-use crate::storage::table::Table;
+use crate::storage::primary_index::Nearby;
+use crate::storage::table::{Table, TableState};
 
 pub(super) struct Installer {
     pub(super) catalog: Arc<Catalog>,
@@ -74,53 +78,194 @@ pub(super) struct Scratch {
     commands: CommandReplay,
 }
 
+/// Rows of one table that follow each other in a record, so that none waits alone for memory.
+struct Group<'r, 'g> {
+    table: TableId,
+    rows: SmallVec<[(&'r [u8], &'r [u8]); GROUP_ROWS]>,
+    /// Where the rows before went, if they were of this table.
+    target: Option<(&'g TableState, Nearby<'g>)>,
+}
+
+/// As many as the processor fetches at the same time, about.
+const GROUP_ROWS: usize = 16;
+
+impl Default for Group<'_, '_> {
+    fn default() -> Self {
+        Group { table: TableId(0), rows: SmallVec::new(), target: None }
+    }
+}
+
+impl Group<'_, '_> {
+    /// Whether another row of this table has room.
+    fn takes(&self, table: TableId) -> bool {
+        self.table == table && self.rows.len() < GROUP_ROWS
+    }
+}
+
+impl Installer {
+    fn find<'t>(&self, tables: &'t mut RecentTables, table: TableId, place: Place) -> Result<&'t Table> {
+        tables.find(&self.catalog, table).ok_or_else(|| {
+            let Place { log, end } = place;
+            Error::corrupt(format!(
+                "log {log} changes table {}, which does not exist (in the record that ends at position {end})",
+                table.0
+            ))
+        })
+    }
+
+    fn check_wanted(&self) -> Result<()> {
+        self.on_demand.as_ref().map_or(Ok(()), |on_demand| on_demand.check_wanted())
+    }
+
+    /// Replays changes, of one transaction and in their order.
+    fn replay_changes<'r>(
+        &self,
+        scratch: &mut Scratch,
+        place: Place,
+        changes: impl Iterator<Item = &'r [u8]>,
+    ) -> Result<()> {
+        self.check_wanted()?;
+        let guard = epoch::pin();
+        let mut group = Group::default();
+        for operation in changes.flat_map(Operations::new) {
+            let operation = operation.map_err(|malformed| place.corrupt(malformed.reason))?;
+            if let Operation::Put { table, key, row } = operation {
+                if !group.takes(table) {
+                    self.install(&mut group, &mut scratch.tables, place, &guard)?;
+                    if group.table != table {
+                        group = Group { table, ..Group::default() };
+                    }
+                }
+                group.rows.push((key, row));
+                continue;
+            }
+            self.install(&mut group, &mut scratch.tables, place, &guard)?;
+            group.target = None;
+            match operation {
+                Operation::Put { .. } => {}
+                Operation::Delete { table, key } => {
+                    self.find(&mut scratch.tables, table, place)?.install(key, None, &guard)?;
+                }
+                Operation::Catalog(change) => self.catalog.apply(&change, &guard)?,
+                Operation::Sequence { sequence, state } => self.catalog.raise_sequence(sequence, state),
+                // It is the first operation (see `replay`).
+                Operation::Command(command) if self.replays_images && command.has_images => {}
+                Operation::Command(_) => return Err(place.corrupt("a call stands among changes")),
+            }
+        }
+        self.install(&mut group, &mut scratch.tables, place, &guard)
+    }
+
+    /// Puts the rows of a group into their table; it is empty then.
+    #[allow(unsafe_code)] // As declared.
+    fn install<'g>(
+        &self,
+        group: &mut Group<'_, 'g>,
+        tables: &mut RecentTables,
+        place: Place,
+        guard: &'g Guard,
+    ) -> Result<()> {
+        if group.rows.is_empty() {
+            return Ok(());
+        }
+        let (state, near) = match &mut group.target {
+            Some(target) => target,
+            None => {
+                let state = self.find(tables, group.table, place)?.state(guard);
+                group.target.insert((state, Nearby::default()))
+            }
+        };
+        let (state, index) = (*state, state.index());
+        let mut records = SmallVec::<[_; GROUP_ROWS]>::new();
+        for (number, (key, _)) in group.rows.iter().enumerate() {
+            let (record, was_near) = index.get_near(near, key, guard);
+            record.inspect(|record| record.prefetch());
+            records.push(record);
+            if number == 1 && !was_near {
+                // They come in no order.
+                group.rows[2..].iter().for_each(|(key, _)| index.prefetch(key, guard));
+            }
+        }
+        for (record, (key, row)) in records.into_iter().zip(group.rows.drain(..)) {
+            // SAFETY: who conflicts with this transaction is replayed before it or behind it, and nobody is
+            // let into the table before all of them have been (`on_demand`).
+            unsafe { state.install_over(record, key, row, guard) }?;
+        }
+        Ok(())
+    }
+}
+
+/// Divides the changes of a transaction into pieces of about so many bytes, none of which has a key that
+/// another one has. None if it does anything but put and delete rows.
+fn divide(operations: &[u8], piece_bytes: usize) -> Vec<Piece> {
+    let mut ascending: Vec<Piece> = Vec::new();
+    let mut last: Option<(TableId, &[u8])> = None;
+    let mut reader = Operations::new(operations);
+    let (mut begin, mut start) = (0, 0);
+    while let Some(operation) = reader.next() {
+        let (Ok(Operation::Put { table, key, .. }) | Ok(Operation::Delete { table, key })) = operation else {
+            return Vec::new();
+        };
+        if last.is_some_and(|last| last >= (table, key)) {
+            return divide_by_key(operations, operations.len().div_ceil(piece_bytes));
+        }
+        last = Some((table, key));
+        if start - begin >= piece_bytes {
+            ascending.push(iter::once(begin..start).collect());
+            begin = start;
+        }
+        start = reader.offset();
+    }
+    ascending.push(iter::once(begin..start).collect());
+    ascending
+}
+
+/// The same for keys that come in any order, and perhaps several times.
+fn divide_by_key(operations: &[u8], count: usize) -> Vec<Piece> {
+    let hashes = foldhash::fast::FixedState::default();
+    let mut pieces: Vec<Piece> = vec![Piece::new(); count.max(1)];
+    let mut reader = Operations::new(operations);
+    let mut start = 0;
+    while let Some(operation) = reader.next() {
+        let (Ok(Operation::Put { key, .. }) | Ok(Operation::Delete { key, .. })) = operation else {
+            return Vec::new();
+        };
+        let place = ((u64::from(hashes.hash_one(key) as u32) * pieces.len() as u64) >> 32) as usize;
+        pieces[place].push(start..reader.offset());
+        start = reader.offset();
+    }
+    pieces
+}
+
 impl Replay for Installer {
     type Scratch = Scratch;
 
     fn replay(&self, scratch: &mut Scratch, log: usize, end: u64, operations: &[u8]) -> Result<()> {
-        if let Some(on_demand) = &self.on_demand {
-            on_demand.check_wanted()?;
-        }
         let place = Place { log, end };
         if let Some(command) = Command::of(operations) {
             let command = command.map_err(|malformed| place.corrupt(malformed.reason))?;
             if !(self.replays_images && command.has_images) {
+                self.check_wanted()?;
                 let program = Program { compiler: self.compiler.as_deref(), written_with: &self.foundations };
                 return scratch.commands.replay(&self.catalog, program, &command, place);
             }
         }
-        let tables = &mut scratch.tables;
-        let guard = epoch::pin();
-        for operation in Operations::new(operations) {
-            let operation = operation.map_err(|malformed| place.corrupt(malformed.reason))?;
-            let (table, key, row) = match operation {
-                Operation::Put { table, key, row } => (table, key, Some(row)),
-                Operation::Delete { table, key } => (table, key, None),
-                Operation::Catalog(change) => {
-                    self.catalog.apply(&change, &guard)?;
-                    continue;
-                }
-                Operation::Sequence { sequence, state } => {
-                    self.catalog.raise_sequence(sequence, state);
-                    continue;
-                }
-                // It is the first operation (see above).
-                Operation::Command(command) if self.replays_images && command.has_images => continue,
-                Operation::Command(_) => {
-                    return Err(place.corrupt("a call stands among changes"));
-                }
-            };
-            match tables.find(&self.catalog, table) {
-                Some(table) => table.install(key, row, &guard)?,
-                None => {
-                    return Err(Error::corrupt(format!(
-                        "log {log} changes table {}, which does not exist (in the record that ends at position {end})",
-                        table.0
-                    )));
-                }
-            }
-        }
-        Ok(())
+        self.replay_changes(scratch, place, iter::once(operations))
+    }
+
+    fn divide(&self, operations: &[u8], piece_bytes: usize) -> Vec<Piece> {
+        divide(operations, piece_bytes)
+    }
+
+    fn replay_piece(
+        &self,
+        scratch: &mut Scratch,
+        (log, end): (usize, u64),
+        operations: &[u8],
+        piece: &Piece,
+    ) -> Result<()> {
+        let changes = piece.iter().map(|range| &operations[range.clone()]);
+        self.replay_changes(scratch, Place { log, end }, changes)
     }
 
     fn on_watermark(&self, log: usize, position: u64) {
@@ -147,3 +292,6 @@ impl Replay for Installer {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -167,4 +167,4 @@ impl RangeLoad<'_> {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests;
+pub(crate) mod tests;

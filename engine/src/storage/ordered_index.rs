@@ -36,6 +36,7 @@ mod bulk;
 mod finger;
 mod insert;
 pub(super) mod key;
+mod near;
 pub(super) mod node;
 mod remove;
 mod scan;
@@ -56,6 +57,7 @@ use super::scan_batch::{ScanDirection, new_index_id};
 pub(super) use self::bulk::SortedRun;
 pub(super) use self::finger::Finger;
 pub(super) use self::insert::{Located, Vacancy};
+pub(super) use self::near::Nearby;
 
 /// Keys of one leaf, and children of one inner node: with narrow keys a node is exactly 1 KiB.
 pub(super) const NODE_CAPACITY: usize = 63;
@@ -134,6 +136,16 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
     }
 
     fn try_get<'g>(&'g self, probe: K::Probe<'_>, guard: &'g Guard) -> Result<Option<&'g Record>, Restart> {
+        self.try_find(probe, guard).map(|(_, _, record)| record)
+    }
+
+    /// The leaf where a key stands or would stand, its place there, and its record.
+    #[inline]
+    fn try_find<'g>(
+        &'g self,
+        probe: K::Probe<'_>,
+        guard: &'g Guard,
+    ) -> Result<(Place<'g, K, CAPACITY>, usize, Option<&'g Record>), Restart> {
         let (mut place, _) = self.root_place(guard)?;
         while !place.node.is_leaf {
             // SAFETY: reached by this descent, under the guard.
@@ -145,11 +157,11 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         unsafe {
             let position = leaf.lower_bound(probe, version)?;
             if leaf.holds(position, probe, version)? {
-                return Ok(Some(leaf.record(position, version)?));
+                return Ok((place, position, Some(leaf.record(position, version)?)));
             }
+            leaf.lock.check(version)?;
+            Ok((place, position, None))
         }
-        leaf.lock.check(version)?;
-        Ok(None)
     }
 
     /// Asks for the memory of the leaf where a key stands or would stand, and does not wait for it.

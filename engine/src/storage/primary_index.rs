@@ -26,7 +26,8 @@ use super::hash_index::HashIndex;
 use super::history::Handle;
 use super::ordered_index::key::{ByteString, IndexKey};
 use super::ordered_index::{
-    Finger as OrderedFinger, Located as OrderedLocated, OrderedIndex, Vacancy as OrderedVacancy,
+    Finger as OrderedFinger, Located as OrderedLocated, Nearby as OrderedNearby, OrderedIndex,
+    Vacancy as OrderedVacancy,
 };
 use super::range_notes::RangeNotes;
 use super::record::{OwnedRecord, Record};
@@ -79,6 +80,14 @@ enum VacancyKind<'g> {
 pub struct Finger {
     narrow: Option<OrderedFinger<u64, u64>>,
     wide: Option<OrderedFinger<u128, u128>>,
+}
+
+/// Where the last key was that was looked up in an index; see [`PrimaryIndex::get_near`].
+#[derive(Default)]
+pub(crate) struct Nearby<'g> {
+    narrow: Option<OrderedNearby<'g, u64>>,
+    wide: Option<OrderedNearby<'g, u128>>,
+    bytes: Option<OrderedNearby<'g, ByteString>>,
 }
 
 /// Runs one expression on whatever ordered index, another on whatever hash index is inside.
@@ -155,6 +164,25 @@ impl PrimaryIndex {
             ordered index => index.get(probe(index, key), guard),
             hash index => index.get(key, guard)
         )
+    }
+
+    /// As [`PrimaryIndex::get`], for keys of which each is often near the one before in this index, and
+    /// whether this one was.
+    pub(crate) fn get_near<'g>(
+        &'g self,
+        near: &mut Nearby<'g>,
+        key: &[u8],
+        guard: &'g Guard,
+    ) -> (Option<&'g Record>, bool) {
+        if !self.accepts_key(key) {
+            return (None, false);
+        }
+        match &self.kind {
+            Kind::OrderedNarrow(index) => index.get_near(&mut near.narrow, u64::probe(key), guard),
+            Kind::OrderedWide(index) => index.get_near(&mut near.wide, u128::probe(key), guard),
+            Kind::OrderedBytes(index) => index.get_near(&mut near.bytes, ByteString::probe(key), guard),
+            Kind::HashNarrow(_) | Kind::HashWide(_) | Kind::HashBytes(_) => (self.get(key, guard), false),
+        }
     }
 
     /// Asks for the memory that [`PrimaryIndex::get`] will look at last. Nothing on a hash index.

@@ -326,6 +326,18 @@ impl Record {
         unsafe { self.overwrite(patch, guard) };
     }
 
+    /// Puts a row of the same length in the place of another one, in recovery.
+    ///
+    /// # Safety
+    /// Nobody else is there, and the row has this length.
+    pub(super) unsafe fn replay_over(&self, new: &[u8], _guard: &Guard) {
+        self.note_replayed();
+        if let Some(row) = handle(self.row.load(Ordering::Acquire)) {
+            // SAFETY: alive as in `row`; as promised.
+            unsafe { row.overwrite(0, new) };
+        }
+    }
+
     /// Puts pieces of the row in place.
     ///
     /// # Safety

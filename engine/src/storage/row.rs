@@ -182,6 +182,12 @@ impl RowLayout {
         row[self.fixed_bytes + column / 8] & (1 << (column % 8)) != 0
     }
 
+    /// Whether a column is the same in two rows, to the byte.
+    #[inline]
+    pub(super) fn is_same(&self, one: &[u8], other: &[u8], column: u16) -> bool {
+        self.bytes(one, column) == self.bytes(other, column)
+    }
+
     /// The stored bytes of a column (see the module head), None for NULL.
     #[inline]
     pub fn bytes<'a>(&self, row: &'a [u8], column: u16) -> Option<&'a [u8]> {

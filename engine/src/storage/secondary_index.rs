@@ -262,6 +262,11 @@ impl SecondaryIndex {
         }
     }
 
+    /// Whether two rows of one key surely have the same entry.
+    pub(super) fn is_untouched(&self, layout: &RowLayout, old: &[u8], new: &[u8]) -> bool {
+        self.columns.iter().all(|column| layout.is_same(old, new, column.column))
+    }
+
     /// Gives the row under `key` the entry that belongs to it, in the place of the one it had: where there
     /// are no versions, in recovery.
     pub(super) fn exchange(
@@ -271,6 +276,11 @@ impl SecondaryIndex {
         (old, new): (Option<&[u8]>, Option<&[u8]>),
         guard: &Guard,
     ) {
+        if let (Some(old), Some(new)) = (old, new)
+            && self.is_untouched(layout, old, new)
+        {
+            return;
+        }
         let entry = |row: &[u8]| {
             let mut entry = Vec::new();
             self.encode(layout, row, key, &mut entry);

@@ -13,7 +13,7 @@
 //!    compiled inside a transaction that was rolled back is not taken for a current one.
 //! 3. `row_count` counts records with a row, of uncommitted transactions too; whoever turns null into a row
 //!    or back counts it.
-#![allow(unsafe_code)] // Reads the current state through an atomic pointer under an epoch guard.
+#![allow(unsafe_code)] // Reads the current state through an atomic pointer under an epoch guard; writes rows in recovery.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use hyades_types::value::SqlType;
 
 use super::opening::Opening;
 use super::primary_index::PrimaryIndex;
-use super::record::OldRow;
+use super::record::{OldRow, Record};
 use super::row::RowLayout;
 use super::row_count::RowCount;
 use super::scan_batch::{ScanBatch, ScanDirection};
@@ -220,6 +220,32 @@ impl TableState {
     pub fn install(&self, key: &[u8], row: Option<&[u8]>, guard: &Guard) -> Result<()> {
         self.check_logged(key, row)?;
         self.set(key, row, guard);
+        Ok(())
+    }
+
+    /// As [`TableState::install`], for rows of different keys or of one, in their order, each with the record
+    /// that was found under its key, if there was one. Rows that keep their length stay where they are.
+    ///
+    /// # Safety
+    /// Nobody else reads or writes these rows: the restart has let nobody in here yet.
+    pub(crate) unsafe fn install_over(
+        &self,
+        record: Option<&Record>,
+        key: &[u8],
+        row: &[u8],
+        guard: &Guard,
+    ) -> Result<()> {
+        self.check_logged(key, Some(row))?;
+        let old = record.and_then(|record| Some((record, record.row(guard)?)));
+        let stays = |old: &[u8]| {
+            old.len() == row.len()
+                && self.indexes.iter().all(|index| index.is_untouched(&self.layout, old, row))
+        };
+        match old {
+            // SAFETY: as promised; a record that has left its index has no row.
+            Some((record, old)) if stays(old) => unsafe { record.replay_over(row, guard) },
+            _ => self.set(key, Some(row), guard),
+        }
         Ok(())
     }
 

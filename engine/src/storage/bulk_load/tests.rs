@@ -15,7 +15,7 @@ use crate::storage::table::{Table, TableState};
 type Row = (Vec<u8>, Vec<u8>);
 
 /// With an index on the text, one on both columns from behind, and one on the number.
-fn indexed(kind: IndexKind, key: &[u16]) -> TableDefinition {
+pub(crate) fn indexed(kind: IndexKind, key: &[u16]) -> TableDefinition {
     let index = |id: u32, columns: &[(u16, bool)]| IndexDefinition {
         columns: columns
             .iter()

@@ -1,0 +1,205 @@
+//! Changes that are replayed in groups and pieces are as if they had come one by one.
+
+use std::sync::Arc;
+
+use crossbeam_epoch::pin;
+use hyades_types::definition::{CatalogChange, IndexKind, SequenceId, SequenceState, TableId};
+use hyades_types::foundations::Foundations;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+
+use super::super::schedule::{Piece, Replay};
+use super::super::verify::{check_indexes, tables_hash};
+use super::{Installer, Scratch, divide};
+use crate::config::RecoveryProgress;
+use crate::log::record::OperationsWriter;
+use crate::storage::bulk_load::tests::indexed;
+use crate::storage::catalog::Catalog;
+use crate::storage::table::Table;
+use crate::storage::table::tests::{definition, row};
+
+const TABLES: [u32; 2] = [1, 2];
+
+fn installer() -> Installer {
+    let catalog = Arc::new(Catalog::new());
+    for (id, mut definition) in
+        TABLES.into_iter().zip([indexed(IndexKind::Ordered, &[0]), definition(&[0], IndexKind::Hash)])
+    {
+        definition.name.name = format!("t{id}");
+        let create = CatalogChange::CreateTable { id: TableId(id), definition };
+        catalog.apply(&create, &pin()).expect("nothing is wrong");
+    }
+    Installer {
+        catalog,
+        compiler: None,
+        foundations: Foundations::default(),
+        replays_images: false,
+        on_progress: None,
+        started: crate::sync::now(),
+        before: RecoveryProgress::default(),
+        on_demand: None,
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Change {
+    table: TableId,
+    key: Vec<u8>,
+    row: Option<Vec<u8>>,
+}
+
+fn change(table: &Table, number: i32, text: Option<&str>) -> Change {
+    let state = table.shared_state();
+    let mut key = Vec::new();
+    state.encode_key(&row(&state, Some(number), ""), &mut key);
+    Change { table: table.id(), key, row: text.map(|text| row(&state, Some(number), text)) }
+}
+
+fn encode(changes: &[Change]) -> Vec<u8> {
+    let mut writer = OperationsWriter::new();
+    for Change { table, key, row } in changes {
+        match row {
+            Some(row) => writer.put(*table, key, row),
+            None => writer.delete(*table, key),
+        }
+    }
+    writer.as_bytes().to_vec()
+}
+
+fn table(installer: &Installer, id: u32) -> Arc<Table> {
+    installer.catalog.by_id(TableId(id)).expect("nothing is wrong")
+}
+
+/// Texts of a few lengths, so that some rows stay where they are, with their entries or without.
+fn random_changes(installer: &Installer, seed: u64, count: usize) -> Vec<Change> {
+    let mut random = StdRng::seed_from_u64(seed);
+    (0..count)
+        .map(|_| {
+            let table = table(installer, TABLES[usize::from(random.random_bool(0.3))]);
+            let text = ["one", "two", "three", "seven"][random.random_range(0..4)];
+            let number = random.random_range(0..200);
+            change(&table, number, random.random_bool(0.8).then_some(text))
+        })
+        .collect()
+}
+
+fn hash(installer: &Installer) -> u64 {
+    check_indexes(&installer.catalog).expect("nothing is wrong");
+    tables_hash(&installer.catalog.tables()).expect("nothing is wrong")
+}
+
+#[test]
+fn groups_and_pieces_leave_what_single_rows_do() {
+    for seed in 0..40 {
+        let [single, grouped, divided] = [installer(), installer(), installer()];
+        for round in 0..4 {
+            let changes = random_changes(&single, seed * 10 + round, 300);
+            for Change { table, key, row } in &changes {
+                let table = single.catalog.by_id(*table).expect("nothing is wrong");
+                table.install(key, row.as_deref(), &pin()).expect("nothing is wrong");
+            }
+            let operations = encode(&changes);
+            grouped.replay(&mut Scratch::default(), 0, 8, &operations).expect("nothing is wrong");
+            // In any order.
+            let mut pieces: Vec<Piece> = divide(&operations, 400);
+            assert!(pieces.len() > 10);
+            pieces.shuffle(&mut StdRng::seed_from_u64(seed));
+            for piece in &pieces {
+                divided
+                    .replay_piece(&mut Scratch::default(), (0, 8), &operations, piece)
+                    .expect("nothing is wrong");
+            }
+            let expected = hash(&single);
+            assert_eq!((hash(&grouped), hash(&divided)), (expected, expected), "seed {seed}, round {round}");
+        }
+        let rows = |installer: &Installer| TABLES.map(|id| table(installer, id).row_count());
+        assert_eq!((rows(&grouped), rows(&divided)), (rows(&single), rows(&single)));
+    }
+}
+
+#[test]
+fn a_row_that_keeps_its_length_stays_where_it_is() {
+    let installer = installer();
+    let table = table(&installer, 1);
+    let replay = |text: &str| {
+        let operations = encode(&[change(&table, 1, Some(text))]);
+        installer.replay(&mut Scratch::default(), 0, 8, &operations).expect("nothing is wrong");
+    };
+    let (guard, state) = (pin(), table.shared_state());
+    let key = change(&table, 1, None).key;
+    let place = || {
+        state
+            .index()
+            .get(&key, &guard)
+            .expect("nothing is wrong")
+            .row(&guard)
+            .expect("nothing is wrong")
+            .as_ptr()
+    };
+    replay("one");
+    let first = place();
+    replay("one");
+    assert_eq!(place(), first);
+    // Its entries are others.
+    replay("two");
+    assert_ne!(place(), first);
+    check_indexes(&installer.catalog).expect("nothing is wrong");
+    replay("three");
+    assert_eq!(table.row_count(), 1);
+    check_indexes(&installer.catalog).expect("nothing is wrong");
+}
+
+#[test]
+fn pieces_of_ascending_keys_follow_each_other_and_others_go_by_key() {
+    let installer = installer();
+    let [first, second] = TABLES.map(|id| table(&installer, id));
+    let ascending: Vec<Change> = (0..100)
+        .map(|number| change(&first, number, Some("x")))
+        .chain((0..100).map(|number| change(&second, number, None)))
+        .collect();
+    let operations = encode(&ascending);
+    let pieces = divide(&operations, 100);
+    assert!(pieces.iter().all(|piece| piece.len() == 1));
+    let together: Vec<u8> = pieces.iter().flat_map(|piece| operations[piece[0].clone()].to_vec()).collect();
+    assert_eq!(together, operations);
+    assert_eq!(divide(&operations, operations.len()).len(), 1);
+    // A key that comes twice is in one piece, in its order.
+    let twice = encode(&[ascending.clone(), ascending].concat());
+    let pieces = divide(&twice, 100);
+    assert_eq!(pieces.iter().map(|piece| piece.len()).sum::<usize>(), 400);
+    assert!(pieces.iter().all(|piece| piece.is_sorted_by_key(|range| range.start)));
+    for piece in &pieces {
+        let half = operations.len();
+        let of = |range: &std::ops::Range<usize>| twice[range.clone()].to_vec();
+        let (early, late): (Vec<_>, Vec<_>) = piece.iter().partition(|range| range.start < half);
+        assert_eq!(
+            early.into_iter().map(of).collect::<Vec<_>>(),
+            late.into_iter().map(of).collect::<Vec<_>>()
+        );
+    }
+}
+
+#[test]
+fn what_is_not_only_rows_is_not_divided() {
+    let mut writer = OperationsWriter::new();
+    (0_u32..100).for_each(|number| writer.put(TableId(1), &number.to_be_bytes(), b"row"));
+    assert!(divide(writer.as_bytes(), 50).len() > 5);
+    writer.sequence(SequenceId(3), SequenceState { epoch: 0, value: 7, is_called: true });
+    assert!(divide(writer.as_bytes(), 50).is_empty());
+    assert_eq!(divide(&[], 50).iter().flatten().map(|range| range.len()).sum::<usize>(), 0);
+    let operations = encode(&[]);
+    installer().replay(&mut Scratch::default(), 0, 8, &operations).expect("nothing is wrong");
+}
+
+#[test]
+fn rows_that_do_not_fit_are_refused_wherever_they_stand() {
+    let installer = installer();
+    let table = table(&installer, 1);
+    let mut changes: Vec<Change> = (0..40).map(|number| change(&table, number, Some("x"))).collect();
+    changes[21].row = Some(b"no row".to_vec());
+    assert!(installer.replay(&mut Scratch::default(), 0, 8, &encode(&changes)).is_err());
+    changes[21] = Change { table: TableId(77), ..change(&table, 21, Some("x")) };
+    let error = installer.replay(&mut Scratch::default(), 0, 8, &encode(&changes)).unwrap_err();
+    assert!(error.to_string().contains("table 77, which does not exist"));
+}
