@@ -7,7 +7,8 @@
 //!                                  the manifest             else from the files
 //! ```
 //!
-//! **Load**: what the last checkpoint holds (`checkpoint::load`); replay passes it (pitfall 27).
+//! **Load**: what the last checkpoint holds (`checkpoint::load`); replay passes it (pitfall 27). Where nobody
+//! is let in before all is done, it is loaded while the cut is found (`early_load`).
 //!
 //! **Cut** (`cut`): the logs are synced first (pitfall 16); the ELV is, per log, the end of the last whole
 //! record before the first hole. A hole below what an anchor calls durable is corruption (pitfall 14).
@@ -32,6 +33,7 @@
 
 mod command;
 mod cut;
+mod early_load;
 mod on_demand;
 mod replay;
 mod replay_source;
@@ -48,6 +50,7 @@ use std::time::{Duration, Instant};
 
 use hyades_types::error::{Error, Result, sqlstate};
 
+use self::early_load::EarlyLoad;
 use self::on_demand::OnDemand;
 use self::replay::Installer;
 use self::replay_source::{ReplaySource, SourceOptions};
@@ -151,9 +154,8 @@ pub fn recover(
     compiler: Option<Arc<dyn RoutineCompiler>>,
     catalog: &Arc<Catalog>,
 ) -> Result<Recovered> {
-    let mut restart = Restart::begin(config, compiler, catalog)?;
-    let nobody: Arc<dyn Watching> = Arc::new(Nobody);
-    restart.load(&nobody)?;
+    let mut restart = Restart::begin(config, compiler, catalog, true)?;
+    restart.finish_load()?;
     restart.replay(None)?;
     let report = restart.concluded_report();
     Ok(Recovered { manifest: restart.manifest, report })
@@ -166,13 +168,13 @@ pub(crate) fn restart(
     compiler: Option<Arc<dyn RoutineCompiler>>,
     catalog: &Arc<Catalog>,
 ) -> Result<(Manifest, Option<Loaded>, Restarted)> {
-    let mut restart = Restart::begin(config, compiler, catalog)?;
     // Who goes back to an older checkpoint knows that something is damaged.
-    if config.restart == RestartMode::OnDemand && !config.previous_checkpoint && restart.has_work() {
+    let is_on_demand = config.restart == RestartMode::OnDemand && !config.previous_checkpoint;
+    let mut restart = Restart::begin(config, compiler, catalog, !is_on_demand)?;
+    if is_on_demand && restart.has_work() {
         return restart.go_on_behind();
     }
-    let nobody: Arc<dyn Watching> = Arc::new(Nobody);
-    restart.load(&nobody)?;
+    restart.finish_load()?;
     restart.replay(None)?;
     let report = restart.concluded_report();
     let shared = restart.on_demand();
@@ -191,14 +193,18 @@ struct Restart {
     /// As it was on disk.
     found: Manifest,
     loading: Option<Arc<Loading>>,
+    /// It has been begun.
+    early: Option<EarlyLoad>,
     report: RecoveryReport,
 }
 
 impl Restart {
+    /// `loads_early`: the checkpoint is loaded while the cut is found.
     fn begin(
         config: &Config,
         compiler: Option<Arc<dyn RoutineCompiler>>,
         catalog: &Arc<Catalog>,
+        loads_early: bool,
     ) -> Result<Restart> {
         let started = crate::sync::now();
         let found = match config.reads_backups {
@@ -218,14 +224,21 @@ impl Restart {
             }
         }
         let found = manifest.clone();
-        let tails = freeze_ends(config, &mut manifest, workers)?;
-        let cut_seconds = seconds_since(started);
-        let mut report = RecoveryReport { cut_seconds, tails, ..RecoveryReport::default() };
+        let mut report = RecoveryReport::default();
         let begun = crate::sync::now();
-        let loading = begin_checkpoint(config, &manifest, catalog, &mut report)?;
+        // What is wrong with the logs is told first.
+        let loading = begin_checkpoint(config, &manifest, catalog, &mut report);
         report.checkpoint_seconds = seconds_since(begun);
+        let early = match &loading {
+            Ok(Some(loading)) if loads_early => Some(EarlyLoad::begin(loading, workers)?),
+            _ => None,
+        };
+        let begun = crate::sync::now();
+        report.tails = freeze_ends(config, &mut manifest, workers)?;
+        report.cut_seconds = seconds_since(begun);
+        let loading = loading?;
         let (config, catalog) = (config.clone(), Arc::clone(catalog));
-        Ok(Restart { config, compiler, catalog, started, workers, manifest, found, loading, report })
+        Ok(Restart { config, compiler, catalog, started, workers, manifest, found, loading, early, report })
     }
 
     /// Whether there is anything to load or to replay.
@@ -243,6 +256,15 @@ impl Restart {
         if let Some(loading) = &self.loading {
             loading.run(self.workers, watching)?;
             self.report.checkpoint_seconds += seconds_since(begun);
+        }
+        Ok(())
+    }
+
+    /// Waits until the checkpoint has been loaded.
+    fn finish_load(&mut self) -> Result<()> {
+        match self.early.take() {
+            Some(early) => self.report.checkpoint_seconds += early.finish()?,
+            None => self.load(&(Arc::new(Nobody) as Arc<dyn Watching>))?,
         }
         Ok(())
     }
