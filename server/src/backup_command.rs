@@ -109,6 +109,10 @@ pub struct CheckArguments {
     /// Threads that load and replay; 0 means one for each core.
     #[arg(long, default_value_t = 0)]
     recovery_workers: usize,
+    /// Compare nothing: load and replay twice, and say how fast this machine does it the second time, when it
+    /// reads the files from memory.
+    #[arg(long)]
+    in_memory: bool,
 }
 
 /// Microseconds since 1970.
@@ -323,6 +327,9 @@ fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure>
     config.disk = disk;
     config.recovery_workers = arguments.recovery_workers;
     config.reads_backups = true;
+    if arguments.in_memory {
+        return tell_apply_rate(&config, out);
+    }
     let catalog = Arc::new(Catalog::new());
     let report = recover(&config, Some(hyades::routine_compiler()), &catalog)
         .map_err(|error| with_hint(&error, data))?
@@ -350,6 +357,41 @@ fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure>
         writeln!(out, "{tail}")?;
     }
     check_constraints(&config, catalog, out)
+}
+
+/// Says how fast checkpoint and logs are applied where no disk is waited for.
+fn tell_apply_rate(config: &Config, out: &mut dyn Write) -> Result<(), Failure> {
+    let apply = || {
+        let catalog = Arc::new(Catalog::new());
+        let recovered = recover(config, Some(hyades::routine_compiler()), &catalog);
+        recovered.map(|recovered| recovered.report).map_err(|error| with_hint(&error, &config.data_directory))
+    };
+    // The operating system keeps what it has read.
+    apply()?;
+    let report = apply()?;
+    let bytes = report.checkpoint_bytes + report.log_bytes;
+    let replay_seconds: f64 = report.replayed.iter().map(|incarnation| incarnation.seconds).sum();
+    let rate = |bytes: u64, seconds: f64| bytes as f64 / seconds.max(f64::EPSILON) / 1e6;
+    writeln!(
+        out,
+        "apply rate: {:.1} MB/s, {:.0} rows/s: {bytes} bytes and {} rows in {:.3} s",
+        rate(bytes, report.seconds),
+        report.rows as f64 / report.seconds.max(f64::EPSILON),
+        report.rows,
+        report.seconds
+    )?;
+    writeln!(
+        out,
+        "checkpoint: {:.1} MB/s, {} bytes in {:.3} s; logs: {:.1} MB/s, {} bytes in {replay_seconds:.3} s, and {:.3} s to find \
+         their ends",
+        rate(report.checkpoint_bytes, report.checkpoint_seconds),
+        report.checkpoint_bytes,
+        report.checkpoint_seconds,
+        rate(report.log_bytes, replay_seconds),
+        report.log_bytes,
+        report.cut_seconds
+    )?;
+    Ok(())
 }
 
 /// Looks for rows that break a constraint.

@@ -42,7 +42,8 @@ const FIRST_NAME: &str = "restart of 4 GB: first transaction, in a table without
 const TOUCHED_NAME: &str = "restart of 4 GB: first transaction in the table of 4 GB";
 const FIRST_SECONDS: f64 = 1.0;
 const COMPLETE_NAME: &str = "restart of 4 GB: bytes loaded and replayed";
-/// Of the rate at which the same files are only read.
+/// Of the rate at which the same files are only read, or applied without a disk, whichever is less: what the
+/// machine allows.
 const COMPLETE_SHARE: f64 = 0.8;
 /// A restart takes long enough to be measured few times.
 const RESTARTS: usize = 3;
@@ -281,11 +282,14 @@ fn restarts(
     server: &mut crate::server::RunningServer,
     checkpointed: f64,
 ) -> Result<[Line; 3]> {
-    let (mut firsts, mut touched, mut rates, mut readings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut firsts, mut touched, mut rates, mut allowed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for round in 0..options.rounds.min(RESTARTS) {
         server.kill()?;
         empty_page_cache();
-        readings.push(read_all(&instance.directory.join("data"))?);
+        let applying = apply_rate(&instance.data)?;
+        empty_page_cache();
+        let reading = read_all(&instance.data)?;
+        allowed.push(reading.min(applying));
         empty_page_cache();
         (*server, _) = instance.start_ready(START_LIMIT)?;
         let mut client = instance.connect()?;
@@ -297,10 +301,13 @@ fn restarts(
         ensure!(bytes >= checkpointed, "only {bytes} bytes were loaded and replayed");
         rates.push(bytes / seconds);
         eprintln!(
-            "restart, round {}: first transaction {:.2} s, in the large table {:.2} s, complete {seconds:.2} s",
+            "restart, round {}: first transaction {:.2} s, in the large table {:.2} s, complete {seconds:.2} s; \
+             read at {:.0} MB/s, applied in memory at {:.0} MB/s",
             round + 1,
             firsts[round],
             touched[round],
+            reading / 1e6,
+            applying / 1e6,
         );
     }
     let seconds = |name, values: &[f64]| {
@@ -315,9 +322,9 @@ fn restarts(
             target,
         })
     };
-    let mut complete = compared(COMPLETE_NAME, "B/s", &[rates, readings], Target::AtLeast(COMPLETE_SHARE))?;
+    let mut complete = compared(COMPLETE_NAME, "B/s", &[rates, allowed], Target::AtLeast(COMPLETE_SHARE))?;
     if let Some((name, _)) = &mut complete.beside {
-        "only read".clone_into(name);
+        "only read, or applied in memory".clone_into(name);
     }
     Ok([seconds(FIRST_NAME, &firsts)?, seconds(TOUCHED_NAME, &touched)?, complete])
 }
@@ -344,6 +351,22 @@ fn empty_page_cache() {
     if let Err(error) = std::fs::write("/proc/sys/vm/drop_caches", "3") {
         eprintln!("restart: files stay in the page cache ({error})");
     }
+}
+
+/// Bytes per second at which this machine loads and replays a stopped database, without its disk.
+fn apply_rate(data: &Path) -> Result<f64> {
+    let binary = tools::target_directory().join("release").join("hyades");
+    let checked = std::process::Command::new(binary)
+        .args(["check", "--in-memory", "--data"])
+        .arg(data)
+        .output()
+        .context("hyades check")?;
+    let said = String::from_utf8_lossy(&checked.stdout);
+    ensure!(checked.status.success(), "hyades check: {said}{}", String::from_utf8_lossy(&checked.stderr));
+    let rate =
+        said.lines().find_map(|line| line.strip_prefix("apply rate: ")?.split(' ').next()?.parse().ok());
+    let megabytes: f64 = rate.with_context(|| format!("hyades check says no rate: {said}"))?;
+    Ok(megabytes * 1e6)
 }
 
 /// Bytes per second at which the files below a directory can be read.
