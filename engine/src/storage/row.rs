@@ -715,18 +715,12 @@ fn unfit_value(sql_type: SqlType) -> Error {
 
 /// Whether bytes of the right width are a value of the type in its canonical form.
 fn is_content_of(sql_type: SqlType, bytes: &[u8]) -> bool {
-    let plain_text = || std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
     match sql_type {
         SqlType::Boolean => bytes[0] <= 1,
-        SqlType::Text => plain_text().is_some(),
-        SqlType::Varchar(None) | SqlType::Char(0) => plain_text().is_some(),
-        SqlType::System(system_type) if system_type.is_text() => plain_text().is_some(),
-        SqlType::Varchar(Some(length)) => {
-            plain_text().is_some_and(|text| text.chars().count() <= length as usize)
-        }
-        SqlType::Char(length) => {
-            plain_text().is_some_and(|text| !text.ends_with(' ') && text.chars().count() <= length as usize)
-        }
+        SqlType::Text | SqlType::Varchar(None) | SqlType::Char(0) => is_plain_text(bytes, None),
+        SqlType::System(system_type) if system_type.is_text() => is_plain_text(bytes, None),
+        SqlType::Varchar(Some(length)) => is_plain_text(bytes, Some(length)),
+        SqlType::Char(length) => bytes.last() != Some(&b' ') && is_plain_text(bytes, Some(length)),
         SqlType::Numeric(_) => {
             bytes.len() >= NUMERIC_HEADER_BYTES
                 && (bytes.len() == NUMERIC_HEADER_BYTES || bytes.last() != Some(&0))
@@ -744,7 +738,10 @@ fn is_content_of(sql_type: SqlType, bytes: &[u8]) -> bool {
         }
         SqlType::Time(_) => datetime::is_valid_time(i64::from_le_bytes(array(bytes))),
         SqlType::Array(element) => array_content::is_array(element, bytes),
-        SqlType::Json => plain_text().is_some_and(|text| json::validate(text).is_ok()),
+        SqlType::Json => {
+            is_plain_text(bytes, None)
+                && std::str::from_utf8(bytes).is_ok_and(|text| json::validate(text).is_ok())
+        }
         SqlType::Jsonb => Jsonb::is_canonical(bytes),
         SqlType::Timestamp(_) | SqlType::TimestampTz(_) => {
             let time = i64::from_le_bytes(array(bytes));
@@ -755,6 +752,28 @@ fn is_content_of(sql_type: SqlType, bytes: &[u8]) -> bool {
         }
         _ => true,
     }
+}
+
+/// Whether these are characters, none of them NUL, and no more than so many.
+fn is_plain_text(bytes: &[u8], most: Option<u32>) -> bool {
+    let is_within = |characters: usize| most.is_none_or(|most| characters <= most as usize);
+    if is_plain_ascii(bytes) {
+        return is_within(bytes.len());
+    }
+    let text = std::str::from_utf8(bytes);
+    text.is_ok_and(|text| !text.contains('\0') && (is_within(text.len()) || is_within(text.chars().count())))
+}
+
+/// Whether these are characters of ASCII but NUL, eight at a time.
+fn is_plain_ascii(bytes: &[u8]) -> bool {
+    const HIGHEST: u64 = 0x8080_8080_8080_8080;
+    const LOWEST: u64 = 0x0101_0101_0101_0101;
+    // Below 0x80 only a zero borrows when one is taken from each byte.
+    let is_plain = |word: u64| (word | word.wrapping_sub(LOWEST)) & HIGHEST == 0;
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut last = LOWEST.to_ne_bytes();
+    last[..rest.len()].copy_from_slice(rest);
+    words.iter().chain([&last]).all(|word| is_plain(u64::from_le_bytes(*word)))
 }
 
 #[cfg(test)]

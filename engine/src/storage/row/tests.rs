@@ -282,3 +282,39 @@ fn a_zero_byte_is_found_wherever_it_stands() {
         }
     }
 }
+
+#[test]
+fn text_is_text_whatever_its_length() {
+    let naive = |bytes: &[u8], most: Option<u32>| {
+        std::str::from_utf8(bytes).is_ok_and(|text| {
+            !text.contains('\0') && most.is_none_or(|most| text.chars().count() <= most as usize)
+        })
+    };
+    for length in 0..40 {
+        let plain = vec![b'x'; length];
+        for special in [
+            &b"\0"[..],
+            b"\x01",
+            b"\x7f",
+            b"\x80",
+            b"\xff",
+            "\u{e9}".as_bytes(),
+            "\u{20ac}".as_bytes(),
+            b"\0\x01",
+        ] {
+            for place in 0..=length {
+                let mut bytes = plain.clone();
+                bytes.splice(place..place, special.iter().copied());
+                for most in [None, Some(0), Some(length as u32), Some(length as u32 + 1)] {
+                    assert_eq!(
+                        super::is_plain_text(&bytes, most),
+                        naive(&bytes, most),
+                        "{bytes:?}, {most:?}"
+                    );
+                }
+            }
+        }
+        assert!(super::is_plain_text(&plain, Some(length as u32)));
+        assert_eq!(super::is_plain_text(&plain, Some(7)), length <= 7);
+    }
+}
