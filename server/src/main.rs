@@ -1,5 +1,6 @@
 //! The `hyades` command.
 
+mod allocator;
 mod arguments;
 mod machine_memory;
 
@@ -13,10 +14,11 @@ use hyades_server::serve::{Ended, Sentence};
 use hyades_server::{backup_command, log_command, logging, recover_command, serve, top_command};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
+use crate::allocator::Mimalloc;
 use crate::arguments::{Arguments, Command, ServeArguments};
 
 #[global_allocator]
-static ALLOCATOR: Counted<mimalloc::MiMalloc> = Counted(mimalloc::MiMalloc);
+static ALLOCATOR: Counted<Mimalloc> = Counted(Mimalloc);
 
 /// Of a server that ended because its database was poisoned: another process may have more luck.
 const POISONED_EXIT_CODE: u8 = 3;

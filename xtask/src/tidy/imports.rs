@@ -79,6 +79,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "server",
         &[
+            "allocator",
             "machine_memory",
             "arguments",
             "object_disk",
