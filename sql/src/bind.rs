@@ -74,7 +74,7 @@ use hyades_types::enumeration::EnumType;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::{SearchPath, is_system};
 use hyades_types::sequence::Sequence;
-use hyades_types::value::SqlType;
+use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
 use crate::bind::visible_variables::Names;
@@ -118,9 +118,20 @@ pub(crate) struct BindContext<'a> {
     pub(crate) database: &'a str,
     /// For names without a schema. A routine's body has the path of who created it, whoever calls it.
     pub(crate) path: &'a SearchPath,
+    /// The values of the parameters, where EXPLAIN is to show them.
+    pub(crate) shown_parameters: &'a [Value],
 }
 
-impl BindContext<'_> {
+impl<'a> BindContext<'a> {
+    /// Of a body, which means the same in every session.
+    pub(crate) fn of_routine(
+        tables: &'a dyn Tables,
+        time_zone: &'a jiff::tz::TimeZone,
+        path: &'a SearchPath,
+    ) -> BindContext<'a> {
+        BindContext { tables, time_zone, database: "", path, shown_parameters: &[] }
+    }
+
     /// Whether there is a schema that is called so here.
     pub(crate) fn has_schema(&self, name: &str) -> bool {
         let own = self.path.schema(name);

@@ -6,7 +6,8 @@ pub(crate) mod counted;
 use std::time::Duration;
 
 use hyades_engine::procedure::ir::{Callee, Expr, Procedure};
-use hyades_engine::procedure::listing::SlotNames;
+use hyades_engine::procedure::listing::{SlotNames, shown};
+use hyades_types::value::Value;
 use serde_json::json;
 
 use counted::{Actual, NodeCounts};
@@ -159,6 +160,8 @@ pub(crate) struct Names<'a> {
     pub(crate) scope: &'a Scope,
     /// Whether columns carry their table's name.
     pub(crate) is_qualified: bool,
+    /// The values of the parameters, if they are to be seen.
+    pub(crate) parameters: &'a [Value],
 }
 
 impl Names<'_> {
@@ -190,7 +193,10 @@ impl SlotNames for Names<'_> {
                 return self.qualified(&relation.name, column);
             }
         }
-        format!("${}", u32::from(register) + 1)
+        match self.parameters.get(usize::from(register)) {
+            Some(value) => shown(&Expr::Const(value.clone()), self),
+            None => format!("${}", u32::from(register) + 1),
+        }
     }
 
     fn column(&self, row: u16, column: u16) -> String {

@@ -71,6 +71,12 @@ pub(crate) enum Action {
         is_verbose: bool,
         is_json: bool,
     },
+    /// EXPLAIN of EXECUTE.
+    ExplainExecute {
+        name: String,
+        arguments: Vec<Expr>,
+        options: ExplainOptions,
+    },
     Transaction(TransactionCommand),
     Settings(SettingsCommand),
     Maintenance {
@@ -180,6 +186,8 @@ pub(crate) enum SchemaCommand {
         /// Whose rows go into it.
         query: Option<String>,
         on_commit: OnCommit,
+        /// Under EXPLAIN ANALYZE.
+        analysis: Option<Analysis>,
     },
     /// DISCARD TEMP.
     DiscardTemporaries,

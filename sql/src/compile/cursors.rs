@@ -55,6 +55,7 @@ impl Compiler<'_> {
         let text = cursor.query.as_str();
         let parameters = split::survey(text)?.parameters;
         let mut inner = Compiler::new(text, self.binder.context, &self.binder.parameter_types, parameters)?;
+        inner.purpose = self.purpose;
         let compiled = inner.query(query)?;
         let mut columns = compiled.columns.unwrap_or_default();
         if let Some((_, Plan { action: Action::Declare(plain), .. })) = keyed {

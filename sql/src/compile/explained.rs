@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use hyades_engine::procedure::ir::{Direction, Expr};
 use hyades_engine::procedure::listing::{conditions, shown};
-use hyades_types::error::Result;
+use hyades_types::error::{Error, Result};
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 
@@ -17,8 +17,9 @@ use crate::bind::tree::Source;
 use crate::bind::tree::{BoundDistinct, OrderTarget};
 use crate::explain::counted::{Counted, LoopName};
 use crate::explain::{Names, PlanNode};
-use crate::plan::{Action, Analysis, Plan};
+use crate::plan::{Action, Analysis, Plan, RunPlan, SchemaCommand};
 use crate::statement::ExplainOptions;
+use crate::statement::tokens::Tokens;
 
 impl Compiler<'_> {
     /// EXPLAIN of the statement in `body`.
@@ -27,6 +28,7 @@ impl Compiler<'_> {
         let purpose = if options.is_analyze { Purpose::Analyze } else { Purpose::Explain };
         let start = Instant::now();
         let plan = compile_for(body, self.binder.context, &declared, &mut Vec::new(), purpose)
+            .and_then(|plan| if is_explained(&plan.action) { Ok(plan) } else { Err(unexplained(body)) })
             .map_err(|error| shifted(error, body_offset))?;
         let planning = start.elapsed();
         let (command, is_read_only) =
@@ -86,8 +88,12 @@ impl Compiler<'_> {
         self.subplans.extend(plan.map(|plan| (name, plan)));
     }
 
-    fn names(&self) -> Names<'_> {
-        Names { scope: &self.binder.scope, is_qualified: self.binder.scope.relations.len() > 1 }
+    pub(super) fn names(&self) -> Names<'_> {
+        Names {
+            scope: &self.binder.scope,
+            is_qualified: self.binder.scope.relations.len() > 1,
+            parameters: self.binder.context.shown_parameters,
+        }
     }
 
     fn explain_level(&self, level: &Level) -> PlanNode {
@@ -263,6 +269,35 @@ impl Compiler<'_> {
     }
 }
 
+/// Whether EXPLAIN tells of such statements.
+fn is_explained(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Run(_)
+            | Action::Declare(_)
+            | Action::Execute { .. }
+            | Action::Call(_)
+            | Action::Schema(SchemaCommand::CreateAs { .. })
+    )
+}
+
+/// The syntax error where a statement turns out to be none of those: CREATE, but not of a table from a query.
+fn unexplained(body: &str) -> Error {
+    let at = |tokens: &mut Tokens<'_>| {
+        tokens.expect("create")?;
+        tokens.persistence();
+        tokens.expect("table")?;
+        tokens.if_not_exists()?;
+        tokens.qualified_name()?;
+        if tokens.accept_symbol("(") && !tokens.peek().is_word("like") {
+            tokens.identifier()?;
+        }
+        tokens.error::<()>()
+    };
+    let outcome = Tokens::new(body).and_then(|mut tokens| at(&mut tokens));
+    outcome.err().unwrap_or_else(|| Error::corrupt("a statement that cannot be explained"))
+}
+
 /// What EXPLAIN does instead of this.
 fn explained_action(action: Action, options: ExplainOptions, planning: Duration) -> Result<Action> {
     let ExplainOptions { is_analyze, is_verbose, is_json, .. } = options;
@@ -272,20 +307,33 @@ fn explained_action(action: Action, options: ExplainOptions, planning: Duration)
         Ok(())
     })?;
     let described = |node: PlanNode| Action::Explain(node.texts(is_json, None), rights);
+    let analysis = is_analyze.then_some(Analysis { options, planning });
     Ok(match action {
-        Action::Run(mut run) if is_analyze => {
-            run.analysis = Some(Analysis { options, planning });
-            Action::Run(run)
+        Action::Execute { name, arguments } => Action::ExplainExecute { name, arguments, options },
+        Action::Declare(declare) if is_analyze => Action::Run(Box::new(RunPlan { analysis, ..declare.run })),
+        Action::Run(run) if is_analyze => Action::Run(Box::new(RunPlan { analysis, ..*run })),
+        Action::Schema(SchemaCommand::CreateAs {
+            definition,
+            if_not_exists,
+            query: Some(query),
+            on_commit,
+            ..
+        }) => {
+            let query = Some(query);
+            Action::Schema(SchemaCommand::CreateAs { definition, if_not_exists, query, on_commit, analysis })
         }
         _ if is_analyze => return unsupported("EXPLAIN ANALYZE of this statement is not supported yet"),
-        Action::Run(run) => {
-            let node = run.explain.unwrap_or_default();
-            described(if is_verbose { node.running(&run.procedure) } else { node })
-        }
+        Action::Declare(declare) => described(node_of(declare.run, is_verbose)),
+        Action::Run(run) => described(node_of(*run, is_verbose)),
         Action::Call(call) => {
             let draws = call.arguments.iter().any(|argument| argument.looks_at().sequences);
             Action::ExplainCall { routine: call.routine, draws, is_verbose, is_json }
         }
-        _ => described(PlanNode::new("Utility Statement")),
+        other => other,
     })
+}
+
+fn node_of(run: RunPlan, is_verbose: bool) -> PlanNode {
+    let node = run.explain.unwrap_or_default();
+    if is_verbose { node.running(&run.procedure) } else { node }
 }

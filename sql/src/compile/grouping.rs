@@ -136,7 +136,7 @@ impl Compiler<'_> {
                 .find(|(its_row, its_column, _)| its_row == row && its_column == column)
                 .map_or(Place::Unknown, |(_, _, place)| *place);
         }
-        let names = crate::explain::Names { scope: &self.binder.scope, is_qualified: true };
+        let names = crate::explain::Names { is_qualified: true, ..self.names() };
         let shown = hyades_engine::procedure::listing::shown(&found, &names);
         let is_handed_in = expr::any(
             expr,

@@ -10,6 +10,7 @@ use hyades_engine::procedure::ir::{
     Arbiter, Expr, IndexNumber, Instruction, Intent, Label, Procedure, Register, RowSlot, SpoolSlot,
     Strength, TableIndex,
 };
+use hyades_engine::procedure::listing::shown as shown_expression;
 use hyades_engine::storage::table::Table;
 use hyades_types::access::Privileges;
 use hyades_types::definition::{ColumnDefinition, Identity, TableDefinition};
@@ -19,7 +20,7 @@ use sqlparser::ast::{self, ConflictTarget, OnConflictAction, OnInsert, SetExpr, 
 
 use super::row_sink::Sink;
 use super::select::{BoundSelect, described};
-use super::{CompiledQuery, Compiler};
+use super::{CompiledQuery, Compiler, Purpose};
 use crate::answer::ResultColumn;
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::coerce::Context;
@@ -41,7 +42,13 @@ use crate::statement::sequence_syntax::overriding;
 enum Conflict {
     Fail,
     Nothing(Arbiter),
-    Update { index: IndexNumber, set: Vec<(u16, Expr)>, condition: Option<Expr> },
+    Update {
+        index: IndexNumber,
+        set: Vec<(u16, Expr)>,
+        condition: Option<Expr>,
+        /// The condition, for EXPLAIN.
+        shown: Option<String>,
+    },
 }
 
 /// The target of an INSERT while it is compiled.
@@ -90,7 +97,13 @@ impl Compiler<'_> {
             target.written = Some(written);
         }
         let columns = target.outputs.as_ref().map(|outputs| self.returned(&target, outputs));
-        let label = target.table.definition().name.name.clone();
+        let own_name = target.table.definition().name.name.clone();
+        let label = match self.binder.scope.relations.first() {
+            Some(relation) if target.through.is_none() && relation.name != own_name => {
+                format!("{own_name} {}", relation.name)
+            }
+            _ => own_name,
+        };
         let run = match insert.source.as_deref() {
             None => self.insert_rows(&target, &[Vec::new()], &label)?,
             Some(query) => match query.body.as_ref() {
@@ -220,7 +233,10 @@ impl Compiler<'_> {
             Some(selection) => Some(self.binder.condition_of(selection, "WHERE")?),
             None => None,
         };
-        Ok(Conflict::Update { index, set, condition })
+        let names = self.names();
+        let shown = condition.as_ref().filter(|_| self.purpose != Purpose::Run);
+        let shown = shown.map(|condition| shown_expression(condition, &names));
+        Ok(Conflict::Update { index, set, condition, shown })
     }
 
     /// Which keys ON CONFLICT speaks of.
@@ -389,10 +405,10 @@ impl Compiler<'_> {
         }
         let types = output_types(target);
         let source = self.finish_code("insert", types)?;
-        let explain = self.explained(|_| {
+        let explain = self.explained(|compiler| {
             let child = if rows.len() > 1 { "Values Scan on \"*VALUES*\"" } else { "Result" };
-            PlanNode::new(format!("Insert on {label}"))
-                .counted(Counted::Started, Counted::Told)
+            compiler
+                .explain_insert(target, label)
                 .over(PlanNode::new(child).counted(Counted::Started, Counted::Times(rows.len())))
         });
         Ok(self.direct_run(source, Tag::Insert, explain))
@@ -414,7 +430,7 @@ impl Compiler<'_> {
                 let arbiter = *arbiter;
                 self.write(Instruction::InsertOr { table, values, row, arbiter, duplicate: next })?;
             }
-            Conflict::Update { index, set, condition } => {
+            Conflict::Update { index, set, condition, .. } => {
                 self.upsert(target, (table, *index), values, next, (set, condition.as_ref()))?;
             }
         }
@@ -530,9 +546,7 @@ impl Compiler<'_> {
             return self.spool_then_insert(&target, bound, &columns, label);
         }
         let explain = self.explained(|compiler| {
-            PlanNode::new(format!("Insert on {label}"))
-                .counted(Counted::Started, Counted::Told)
-                .over(compiler.explain_select(&bound, true))
+            compiler.explain_insert(&target, label).over(compiler.explain_select(&bound, true))
         });
         if let Some(outputs) = &target.outputs {
             self.describe(described(outputs), false)?;
@@ -579,8 +593,27 @@ impl Compiler<'_> {
             compiler.insert_one(target, table, values, next)
         })?;
         let procedure = self.finish_code("insert", output_types(target))?;
-        let explain = explain.map(|child| PlanNode::new(format!("Insert on {label}")).over(child));
+        let explain = explain.map(|child| self.explain_insert(target, label).over(child));
         Ok(self.direct_run(procedure, Tag::Insert, explain))
+    }
+
+    /// What is done with the rows, above where they come from.
+    fn explain_insert(&self, target: &Target, label: &str) -> PlanNode {
+        let node = PlanNode::new(format!("Insert on {label}")).counted(Counted::Started, Counted::Told);
+        let (resolution, index, filter) = match &target.conflict {
+            Conflict::Fail => return node,
+            Conflict::Nothing(Arbiter::Any) => ("NOTHING", None, None),
+            Conflict::Nothing(Arbiter::Index(index)) => ("NOTHING", Some(*index), None),
+            Conflict::Update { index, shown, .. } => ("UPDATE", Some(*index), shown.clone()),
+        };
+        let definition = target.table.definition();
+        let arbiter = index.and_then(|index| match index {
+            None => definition.primary_key.as_ref().map(|key| key.name.clone()),
+            Some(at) => definition.indexes.get(usize::from(at)).map(|index| index.name.clone()),
+        });
+        node.with("Conflict Resolution", Some(resolution.to_owned()))
+            .with("Conflict Arbiter Indexes", arbiter)
+            .with("Conflict Filter", filter)
     }
 
     /// Puts the rows of a query into a table, for CREATE TABLE AS.

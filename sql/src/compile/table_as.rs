@@ -8,17 +8,28 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast;
 
-use super::{Compiler, shifted, unsupported, with_stack_for};
+use super::{Compiler, Purpose, shifted, unsupported, with_stack_for};
 use crate::answer::ResultColumn;
 use crate::bind::{BindContext, Place};
-use crate::plan::{Action, Plan, SchemaCommand};
+use crate::plan::{Action, Analysis, Plan, SchemaCommand};
 use crate::statement::{CreateTableAs, Statement, query};
 
 /// Compiles the query whose rows fill a table, for the table that is there now.
-pub(crate) fn compile_filling(sql: &str, context: BindContext<'_>, table: &Arc<Table>) -> Result<Plan> {
+pub(crate) fn compile_filling(
+    sql: &str,
+    context: BindContext<'_>,
+    table: &Arc<Table>,
+    analysis: Option<Analysis>,
+) -> Result<Plan> {
     with_stack_for(sql, || {
         let mut compiler = Compiler::new(sql, context, &[], 0)?;
-        let run = compiler.fill(&parsed_query(sql)?, table)?;
+        if analysis.is_some() {
+            compiler.purpose = Purpose::Analyze;
+        }
+        let mut run = compiler.fill(&parsed_query(sql)?, table)?;
+        // Only the query is described.
+        run.explain = run.explain.and_then(|mut filling| filling.children.pop());
+        run.analysis = analysis;
         Ok(compiler.simple("CREATE TABLE AS", Action::Run(Box::new(run))))
     })
 }
@@ -38,12 +49,16 @@ impl Compiler<'_> {
         let name = self.created_relation(&create.name, None, create.is_temporary)?;
         let text = create.query.as_str();
         let context = self.binder.context;
-        let columns = with_stack_for(text, || {
+        let compiled = with_stack_for(text, || {
             let mut inner = Compiler::new(text, context, &[], 0)?;
-            inner.query(&parsed_query(text)?).map(|compiled| compiled.columns.unwrap_or_default())
+            inner.purpose = self.purpose;
+            inner.query(&parsed_query(text)?)
         });
-        let columns = columns.map_err(|error| shifted(error, create.query_offset))?;
-        let columns = self.columns_as(&create.columns, columns)?;
+        let compiled = compiled.map_err(|error| shifted(error, create.query_offset))?;
+        let columns = self.columns_as(&create.columns, compiled.columns.unwrap_or_default())?;
+        if self.purpose == Purpose::Explain {
+            return Ok(self.simple("EXPLAIN", Action::Run(Box::new(compiled.run))));
+        }
         let definition = Box::new(TableDefinition {
             name,
             columns,
@@ -57,7 +72,8 @@ impl Compiler<'_> {
         });
         let query = create.is_filled.then(|| create.query.clone());
         let (if_not_exists, on_commit) = (create.if_not_exists, create.on_commit);
-        let schema = SchemaCommand::CreateAs { definition, if_not_exists, query, on_commit };
+        let analysis = None;
+        let schema = SchemaCommand::CreateAs { definition, if_not_exists, query, on_commit, analysis };
         let command = if create.is_into { "SELECT INTO" } else { "CREATE TABLE AS" };
         Ok(Plan { is_read_only: false, ..self.simple(command, Action::Schema(schema)) })
     }

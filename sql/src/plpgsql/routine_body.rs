@@ -115,7 +115,7 @@ fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When)
     };
     let zone = jiff::tz::TimeZone::UTC;
     let path = definition.search_path(tables.temporary_schema());
-    let context = BindContext { tables, time_zone: &zone, database: "", path: &path };
+    let context = BindContext::of_routine(tables, &zone, &path);
     let body = Body::parse(definition).map_err(|error| shifted(error, offset))?;
     let mut routine = Routine::new(definition, context, offset)?;
     routine.is_atomic &= !matches!(when, When::Anonymous(_));
@@ -176,7 +176,7 @@ impl<'a> Routine<'a> {
     ) -> Result<Procedure> {
         let zone = jiff::tz::TimeZone::UTC;
         let path = definition.search_path(tables.temporary_schema());
-        let context = BindContext { tables, time_zone: &zone, database: "", path: &path };
+        let context = BindContext::of_routine(tables, &zone, &path);
         let mut routine = Routine::new(definition, context, 0)?;
         routine.parameters()?;
         let count = routine.compiler.binder.new_register()?;

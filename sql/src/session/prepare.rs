@@ -15,7 +15,7 @@ use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory;
 use hyades_types::sequence::Sequence;
-use hyades_types::value::SqlType;
+use hyades_types::value::{SqlType, Value};
 use parking_lot::Mutex;
 use sqlparser::ast;
 
@@ -26,9 +26,10 @@ use crate::bind::{BindContext, Binder, Tables};
 use crate::compile;
 use crate::compile::check::{self, Filling, compile_validation, row_type};
 use crate::compile::table_as::compile_filling;
-use crate::plan::{Action, Plan, RunPlan, SchemaCommand, Tag, WantedCheck};
+use crate::plan::{Action, Analysis, Plan, RunPlan, SchemaCommand, Tag, WantedCheck};
 use crate::plpgsql;
 use crate::plpgsql::routine_body::When;
+use crate::statement::ExplainOptions;
 use crate::statement::query::parse_expression;
 
 /// The tables as the session's transaction sees them.
@@ -139,13 +140,19 @@ impl Session {
             time_zone: self.settings.time_zone(),
             database: &self.environment.database,
             path: self.search_path(),
+            shown_parameters: &[],
         }
     }
 
     /// Compiles the query of CREATE TABLE AS for its table.
-    pub(super) fn compile_filling(&self, sql: &str, table: &Arc<Table>) -> Result<Plan> {
+    pub(super) fn compile_filling(
+        &self,
+        sql: &str,
+        table: &Arc<Table>,
+        analysis: Option<Analysis>,
+    ) -> Result<Plan> {
         let tables = self.compiling();
-        compile_filling(sql, self.context(&tables), table)
+        compile_filling(sql, self.context(&tables), table, analysis)
     }
 
     /// Compiles what tries the rows of a table against a constraint.
@@ -226,17 +233,54 @@ impl Session {
         Ok(procedure)
     }
 
+    /// What EXPLAIN makes of a prepared statement that is given these values.
+    pub(super) fn explained(
+        &self,
+        prepared: &Prepared,
+        options: ExplainOptions,
+        values: &[Value],
+    ) -> Result<Arc<Prepared>> {
+        let text = format!("explain ({options}) {}", prepared.text);
+        let declared: Vec<Option<SqlType>> =
+            self.parameter_types(prepared).iter().copied().map(Some).collect();
+        // A place in the text of PREPARE is none in that of EXPLAIN.
+        let plan = self
+            .compile_showing(values, &text, &declared, &mut Vec::new())
+            .map_err(Error::without_position)?;
+        Ok(Arc::new(Prepared {
+            text,
+            parameter_types: plan.parameters.clone(),
+            response: plan.response.clone(),
+            shown_parameters: values.into(),
+            is_binary: false,
+            plan: Mutex::new((Arc::new(plan), self.stamp())),
+            _charge: self.account.keep(0),
+        }))
+    }
+
     pub(super) fn compile(
         &self,
         sql: &str,
         declared: &[Option<SqlType>],
         truncated: &mut Vec<(String, String)>,
     ) -> Result<Plan> {
+        self.compile_showing(&[], sql, declared, truncated)
+    }
+
+    /// `shown`: the values that EXPLAIN shows in the place of parameters.
+    fn compile_showing(
+        &self,
+        shown: &[Value],
+        sql: &str,
+        declared: &[Option<SqlType>],
+        truncated: &mut Vec<(String, String)>,
+    ) -> Result<Plan> {
         let tables = self.compiling();
-        let context = self.context(&tables);
+        let context = BindContext { shown_parameters: shown, ..self.context(&tables) };
         let mut plan = compile::compile(sql, context, declared, truncated)?;
         match &plan.action {
             Action::Execute { name, .. } => plan.response = self.named(name)?.response().clone(),
+            Action::ExplainExecute { name, .. } => drop(self.named(name)?),
             Action::Fetch(fetch) => {
                 let columns = self.cursors.lock().columns(&fetch.name)?.to_vec();
                 if !fetch.is_move {
@@ -303,6 +347,7 @@ impl Session {
             text: sql.to_owned(),
             parameter_types: plan.parameters.clone(),
             response: plan.response.clone(),
+            shown_parameters: Box::default(),
             plan: Mutex::new((Arc::new(plan), self.stamp())),
             _charge: self.account.keep(usize::try_from(memory::spent() - before).unwrap_or(0) + sql.len()),
         });
@@ -324,7 +369,8 @@ impl Session {
     pub(super) fn recompile(&self, prepared: &Arc<Prepared>) -> Result<Arc<Plan>> {
         let declared: Vec<Option<SqlType>> =
             self.parameter_types(prepared).iter().copied().map(Some).collect();
-        let plan = Arc::new(self.compile(&prepared.text, &declared, &mut Vec::new())?);
+        let shown = &prepared.shown_parameters;
+        let plan = Arc::new(self.compile_showing(shown, &prepared.text, &declared, &mut Vec::new())?);
         if plan.response != prepared.response && !same_columns(&plan.response, &prepared.response) {
             return Err(Error::input(
                 sqlstate::FEATURE_NOT_SUPPORTED,

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use hyades_types::memory::Charge;
-use hyades_types::value::SqlType;
+use hyades_types::value::{SqlType, Value};
 use parking_lot::Mutex;
 
 use crate::answer::Response;
@@ -21,6 +21,8 @@ pub struct Prepared {
     pub(super) text: String,
     pub(super) parameter_types: Vec<SqlType>,
     pub(super) response: Response,
+    /// Of EXPLAIN EXECUTE: the values that its plan shows.
+    pub(super) shown_parameters: Box<[Value]>,
     /// A FETCH from a binary cursor.
     pub(super) is_binary: bool,
     /// And the stamp of the names that it was compiled under (`search_path`).

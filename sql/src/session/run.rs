@@ -426,7 +426,10 @@ impl Session {
         match outcome.map_err(unattended) {
             Ok(()) => {
                 self.implicit_statements += 1;
-                let completion = command_tag(Tag::Select, run.frame.affected, 0);
+                let completion = match run.analyzed {
+                    Some(_) => finish(&mut run, output)?,
+                    None => command_tag(Tag::Select, run.frame.affected, 0),
+                };
                 self.keep_frame(run.frame);
                 Ok(Completion::Tag(completion.into()))
             }

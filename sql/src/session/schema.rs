@@ -12,7 +12,7 @@ use super::running::{LateChange, QueryRun, Running, SchemaRun};
 use super::schema_commands::late_change;
 use super::view_commands::wrong_kind;
 use super::{Completion, Output, Prepared, Session};
-use crate::plan::{Action, Plan, SchemaCommand};
+use crate::plan::{Action, Analysis, Plan, SchemaCommand};
 use crate::statement::QualifiedName;
 
 impl Session {
@@ -246,11 +246,15 @@ impl Session {
             return self.commit_index(statement, run);
         }
         let plan = statement.plan();
-        if let Action::Schema(SchemaCommand::CreateAs { query: Some(query), .. }) = &plan.action
-            && let Some(CatalogChange::CreateTable { id, .. }) = run.changes.first()
-        {
-            let filling = self.start_filling(*id, query, run.savepoint)?;
-            return self.continue_filling(statement, filling, output);
+        if let Action::Schema(SchemaCommand::CreateAs { query: Some(query), analysis, .. }) = &plan.action {
+            if let Some(CatalogChange::CreateTable { id, .. }) = run.changes.first() {
+                let filling = self.start_filling(*id, (query, *analysis), run.savepoint)?;
+                return self.continue_filling(statement, filling, output);
+            }
+            if analysis.is_some() {
+                self.implicit_statements += 1;
+                return Ok(Completion::Tag("EXPLAIN".into()));
+            }
         }
         self.implicit_statements += 1;
         Ok(Completion::Tag(command_of(&plan).into()))
@@ -354,11 +358,16 @@ impl Session {
     }
 
     /// CREATE TABLE AS has made its table.
-    fn start_filling(&mut self, table: TableId, query: &str, savepoint: Savepoint) -> Result<QueryRun> {
+    fn start_filling(
+        &mut self,
+        table: TableId,
+        (query, analysis): (&str, Option<Analysis>),
+        savepoint: Savepoint,
+    ) -> Result<QueryRun> {
         let Some(table) = self.table_by_id(table) else {
             return Err(Error::input(sqlstate::INTERNAL_ERROR, "the new table cannot be found"));
         };
-        let plan = self.compile_filling(query, &table)?;
+        let plan = self.compile_filling(query, &table, analysis)?;
         self.check_filling(&plan, table.id())?;
         Ok(QueryRun { savepoint, ..self.start_query(Arc::new(plan), &[])? })
     }

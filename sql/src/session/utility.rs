@@ -39,6 +39,11 @@ impl Session {
                 }
                 tag("EXPLAIN")
             }
+            Action::ExplainExecute { name, arguments, options } => {
+                let (prepared, values) = self.with_arguments(name, arguments)?;
+                let explained = self.explained(&prepared, *options, &values)?;
+                self.execute_prepared(explained, values, output)
+            }
             Action::Maintenance { tag: name, refused_in_block } => {
                 if let Some(command) = refused_in_block {
                     self.refuse_in_block(command)?;
@@ -228,8 +233,16 @@ impl Session {
         arguments: &[Expr],
         output: &mut dyn Output,
     ) -> Flow<Completion> {
+        let (prepared, values) = self.with_arguments(name, arguments)?;
+        self.execute_prepared(prepared, values, output)
+    }
+
+    /// A prepared statement, and what its parameters are.
+    fn with_arguments(&mut self, name: &str, arguments: &[Expr]) -> Result<(Arc<Prepared>, Vec<Value>)> {
         let prepared = Arc::clone(self.named(name)?);
         let types = self.parameter_types(&prepared);
+        // A statement without parameters is given none, whatever stands there.
+        let arguments = if types.is_empty() { &[] } else { arguments };
         if types.len() != arguments.len() {
             let error = Error::input(
                 sqlstate::SYNTAX_ERROR,
@@ -240,7 +253,7 @@ impl Session {
                 types.len(),
                 arguments.len()
             ));
-            return Err(error.into());
+            return Err(error);
         }
         // now() among the arguments is that of the statement's transaction.
         self.open_transaction()?;
@@ -249,7 +262,7 @@ impl Session {
             let value = evaluation::evaluate(argument, &[], &self.environment)?;
             values.push(self.as_parameter(value, *sql_type)?);
         }
-        self.execute_prepared(prepared, values, output)
+        Ok((prepared, values))
     }
 
     /// Runs the statement of an EXECUTE; keeps it while it waits.

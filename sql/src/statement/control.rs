@@ -622,9 +622,17 @@ fn explain(tokens: &mut Tokens<'_>) -> Result<Statement> {
         options.is_analyze = tokens.accept("analyze") || tokens.accept("analyse");
         options.is_verbose = tokens.accept("verbose");
     }
-    if tokens.peek().kind == TokenKind::End || tokens.peek().is_symbol(";") {
+    let is_explained =
+        |token: Token<'_>| token.is_symbol("(") || EXPLAINED.iter().any(|word| token.is_word(word));
+    if !is_explained(tokens.peek()) {
         return tokens.error();
     }
     let (body, body_offset) = tokens.rest();
     Ok(Statement::Explain { options, body, body_offset })
 }
+
+/// What statements that EXPLAIN takes begin with.
+const EXPLAINED: [&str; 12] = [
+    "select", "values", "table", "with", "insert", "update", "delete", "merge", "execute", "declare",
+    "create", "call",
+];

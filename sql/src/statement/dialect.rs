@@ -5,7 +5,7 @@
 //!   as in PostgreSQL.
 //! * When CASE, CAST and their like cannot be read, sqlparser tries them again as names, exponential again,
 //!   and reports the second failure; they stay what they are here.
-//! * `*` has no alias.
+//! * `*` has no alias, and ON is none: `INSERT INTO t SELECT 1 ON CONFLICT DO NOTHING`.
 //! * sqlparser takes each operand for a type's name first and writes a message when it is none, which takes a
 //!   tenth of the time for a short query; plain names, numbers and strings are read at once here.
 //! * Where an operand may stand, sqlparser takes only SELECT and WITH for the beginning of a query. A query
@@ -436,6 +436,10 @@ impl Dialect for HyadesDialect {
 
     fn supports_left_associative_joins_without_parens(&self) -> bool {
         !self.nests_joins.get()
+    }
+
+    fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser<'_>) -> bool {
+        *keyword != Keyword::ON && BASE.is_column_alias(keyword, parser)
     }
 
     fn is_reserved_for_identifier(&self, _keyword: Keyword) -> bool {

@@ -1,5 +1,7 @@
 //! What parsing a statement comes to: a [`Statement`] and its parts. Names and types are not looked up yet.
 
+use std::fmt;
+
 use hyades_engine::db::TableLock;
 use hyades_types::cursors::FetchDirection;
 use hyades_types::definition::{ParameterMode, RoutineKind, RoutineTraits};
@@ -578,6 +580,16 @@ pub(crate) struct ExplainOptions {
     pub(crate) is_json: bool,
     /// How long planning and execution took: unless said otherwise, with ANALYZE.
     pub(crate) has_times: Option<bool>,
+}
+
+/// As they are written.
+impl fmt::Display for ExplainOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ExplainOptions { is_analyze, is_verbose, is_json, has_times } = self;
+        let format = if *is_json { "json" } else { "text" };
+        write!(f, "analyze {is_analyze}, verbose {is_verbose}, format {format}")?;
+        has_times.map_or(Ok(()), |has_times| write!(f, ", summary {has_times}"))
+    }
 }
 
 /// `CREATE TABLE` with LIKE.

@@ -129,7 +129,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// IF NOT EXISTS.
-    pub(super) fn if_not_exists(&mut self) -> Result<bool> {
+    pub(crate) fn if_not_exists(&mut self) -> Result<bool> {
         let is_there = self.accept("if");
         if is_there {
             self.expect("not")?;

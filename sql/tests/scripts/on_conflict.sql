@@ -27,3 +27,12 @@ insert into excluded as target values (1, '3') on conflict (key) do update set d
 insert into excluded values (1, '2') on conflict (key) do update set data = 3;
 insert into excluded values (1, '2') on conflict (key) do nothing;
 select * from excluded;
+-- Behind a SELECT without FROM ON is no name of its last column.
+create table bare (id int primary key, v int);
+insert into bare select 1, 1 on conflict do nothing;
+insert into bare select 1, 2 on conflict (id) do update set v = excluded.v returning *;
+insert into bare (id) select 1 union all select 2 on conflict do nothing returning *;
+prepare stays as insert into bare select 1 on conflict do nothing;
+execute stays(1, 2);
+execute stays;
+drop table bare;

@@ -1,0 +1,91 @@
+-- EXPLAIN of EXECUTE, and of what else it takes.
+create table t (id int primary key, v int, name text);
+prepare by_id (int) as select v from t where id = $1;
+explain (costs off) execute by_id(5);
+explain (costs off) execute by_id(2 + 3);
+explain (costs off) execute by_id('6');
+explain (analyze, costs off, timing off, summary off) execute by_id(5);
+prepare by_name as select * from t where name = $1 and v > $2;
+explain (costs off) execute by_name('x', 1);
+prepare plain as select id from t where id = 1;
+explain (costs off) execute plain;
+explain (costs off) execute plain(1);
+execute plain(1);
+explain execute by_id;
+explain execute by_id(1, 2);
+explain execute missing(1);
+-- Changes are described, and made only with ANALYZE.
+prepare inserted (int, int) as insert into t values ($1, $2);
+prepare updated (int, int) as update t set v = $2 where id = $1;
+prepare deleted (int) as delete from t where id = $1;
+execute inserted(1, 10);
+explain (costs off) execute inserted(2, 20);
+explain (costs off) execute updated(1, 11);
+explain (costs off) execute deleted(1);
+select * from t;
+explain (analyze, costs off, timing off, summary off) execute inserted(2, 20);
+explain (analyze, costs off, timing off, summary off) execute updated(1, 12);
+explain (analyze, costs off, timing off, summary off) execute deleted(2);
+select * from t;
+explain (analyze, costs off, timing off, summary off) execute inserted(1, 20);
+execute by_id(1);
+begin read only;
+explain (costs off) execute updated(1, 13);
+explain (analyze, costs off) execute updated(1, 13);
+rollback;
+-- What happens when a row is there.
+create unique index t_v on t (v);
+explain (costs off) insert into t values (1, 1) on conflict do nothing;
+explain (costs off) insert into t values (1, 1) on conflict (id) do nothing;
+explain (costs off) insert into t values (1, 1) on conflict (v) do update set name = 'x';
+explain (costs off) insert into t as o values (1, 1) on conflict (id) do update set v = excluded.v where o.v > 1;
+explain (costs off) insert into t select 1, 1 on conflict (id) do nothing;
+-- Cursors and tables made of queries.
+explain (costs off) declare c cursor for select v from t where id = 1;
+explain (analyze, costs off, timing off, summary off) declare c cursor for select v from t where id = 1;
+select count(*) from pg_cursors;
+explain (costs off) create table u as select v from t where id = 1;
+explain (costs off) create temp table u (w) as select v from t where id = 1 with no data;
+explain (costs off) select v into u from t where id = 1;
+select * from u;
+explain (analyze, costs off, timing off, summary off) create table u as select v from t where id = 1;
+select * from u;
+explain (analyze, costs off, timing off, summary off) create table if not exists u as select v from t where id = 1;
+explain (analyze, costs off, timing off, summary off) create table u as select v from t where id = 1;
+explain (analyze, costs off, timing off, summary off) select v into w from t where id = 1;
+select * from w;
+-- Nothing else has a plan.
+explain vacuum;
+explain create table x (a int);
+explain create table x (like t);
+explain create index on t (name);
+explain create view x as select 1;
+explain truncate t;
+explain explain select 1;
+explain begin;
+explain;
+explain (costs off);
+drop table t, u, w;
+-- The procedure, other plans, the JSON form.
+deallocate all;
+create table t (id int primary key, v int, name text);
+insert into t values (1, 10, 'x'), (2, 20, 'y');
+prepare by_id (int) as select v from t where id = $1;
+explain verbose execute by_id(5);
+explain (format json) execute by_id(1);
+explain (analyze, format json, summary off) execute by_id(1);
+explain execute by_id(null);
+prepare several (int[], date, char(3), numeric) as
+    select t.id from t join t u on u.id = t.id and u.v > $4 where t.id = any ($1) and now() > $2 and t.name = $3 limit $4;
+explain execute several('{1,2}', '2026-01-02', 'x', 1.5);
+explain (analyze, summary off) execute several('{1,2}', '2026-01-02', 'x', 1.5);
+create function doubled(int) returns int language sql as 'select $1 * 2';
+prepare called (int) as select doubled($1), (select v from t where id = $1);
+explain execute called(1);
+-- A table that has changed since.
+alter table t add column w int;
+explain execute by_id(3);
+explain (analyze, summary off) execute by_id(1);
+drop table t;
+explain execute by_id(3);
+drop function doubled;
