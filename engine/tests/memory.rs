@@ -5,7 +5,7 @@
 use std::alloc::System;
 use std::sync::{Arc, Barrier};
 
-use hyades_types::memory::{Account, Counted, Limits, check, in_database, spent, total_bytes};
+use hyades_types::memory::{Account, Counted, Expected, Limits, check, in_database, spent, total_bytes};
 
 #[global_allocator]
 static ALLOCATOR: Counted<System> = Counted(System);
@@ -16,6 +16,26 @@ const STEP: usize = 64 << 10;
 
 fn is_about(found: usize, wanted: usize) -> bool {
     found.abs_diff(wanted) <= 2 * STEP
+}
+
+/// The server may take 64 MiB more, and the account 16.
+fn what_is_expected_counts_until_it_has_arrived(account: &Account) {
+    let checked = |bytes: usize| {
+        let entered = account.enter();
+        let checked = check(bytes).is_ok();
+        account.leave(entered);
+        checked
+    };
+    let expected = Expected::of(62 * MIB as u64);
+    assert!(!checked(3 * MIB));
+    expected.arrived(32 * MIB as u64);
+    assert!(checked(3 * MIB));
+    let more = Expected::of(100 * MIB as u64);
+    assert!(!checked(3 * MIB));
+    expected.arrived(u64::MAX);
+    assert!(!checked(3 * MIB), "the rest of one is not that of another");
+    drop((expected, more));
+    assert!(checked(15 * MIB));
 }
 
 #[test]
@@ -45,6 +65,8 @@ fn what_is_allocated_is_counted() {
     assert!(is_about(usize::try_from(spent().max(0)).unwrap(), 0), "{}", spent());
     account.leave(entered);
     assert!(is_about(total_bytes(), before));
+
+    what_is_expected_counts_until_it_has_arrived(&account);
 
     // Many threads together cannot take more than the server has, whatever each may have, and they give it
     // back.

@@ -33,12 +33,14 @@
 //!    anything twice.
 //! 2. Outside of an account nothing is ever refused: recovery, replay, loggers and rollbacks take what they
 //!    need.
-//! 3. A refusal depends on what else runs, so no handler of a routine may catch it (`procedure::control`):
+//! 3. What a restart has yet to load is compared as if it had been allocated ([`Expected`]).
+//! 4. A refusal depends on what else runs, so no handler of a routine may catch it (`procedure::control`):
 //!    replay could not repeat that.
 //!
 //! Programs without [`Counted`] have no limits but those of single values.
 
 mod allocator;
+mod expected;
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -47,8 +49,10 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 use crossbeam_utils::CachePadded;
 
 pub use allocator::Counted;
+pub use expected::Expected;
 
 use crate::error::{Error, Result, sqlstate};
+use expected::expected_bytes;
 
 /// A thread tells the process's total when it is off by so much.
 const STEP: isize = 64 << 10;
@@ -169,7 +173,7 @@ impl Book {
         if wanted > self.room.get() {
             return Err(beyond(limits.connection_bytes, "connection", "--memory-per-connection"));
         }
-        let total = TOTAL.load(Ordering::Relaxed).saturating_add(more);
+        let total = total_with_expected().saturating_add(more);
         if total > signed(limits.server_bytes) {
             return Err(beyond(limits.server_bytes, "server", "--memory-limit"));
         }
@@ -183,7 +187,7 @@ impl Book {
     #[inline(never)]
     fn ask_for_rows(&self) -> Result<()> {
         let limit = self.limits.get().server_bytes;
-        if TOTAL.load(Ordering::Relaxed) > signed(limit / 16 * 15) {
+        if total_with_expected() > signed(limit / 16 * 15) {
             self.rows.set(0);
             return Err(beyond(limit, "server", "--memory-limit")
                 .with_hint("Delete rows, or raise --memory-limit. Rows are not added beyond 15/16 of it."));
@@ -261,6 +265,11 @@ pub fn in_database<T>(work: impl FnOnce() -> T) -> T {
 /// Tells the total what this thread has not told yet: for threads that come and go.
 pub fn tell_total() {
     BOOK.with(|book| book.tell(book.left.get()));
+}
+
+/// What the process has allocated, and what a restart has yet to load.
+fn total_with_expected() -> isize {
+    TOTAL.load(Ordering::Relaxed).saturating_add(expected_bytes())
 }
 
 /// Bytes that the process has allocated; each thread may be off by 64 KiB.

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_epoch as epoch;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::memory::Expected;
 use parking_lot::Mutex;
 
 use super::contents::{Contents, KeyRange, directory};
@@ -24,6 +25,11 @@ use crate::storage::catalog::Catalog;
 use crate::storage::range_notes::RangeNotes;
 use crate::storage::table::Table;
 use crate::sync::{Condvar, JoinHandle};
+
+/// What a row takes in memory beside its bytes: its record and its place in the primary index.
+const RECORD_BYTES: u64 = 64;
+/// What it takes in each other index.
+const ENTRY_BYTES: u64 = 72;
 
 /// A checkpoint that was loaded: what the next one builds on.
 #[derive(Clone)]
@@ -53,6 +59,8 @@ pub(crate) struct Loading {
     has_more: Condvar,
     error: Mutex<Option<Error>>,
     bytes_done: AtomicU64,
+    /// Memory for the ranges that have not been loaded.
+    expected: Expected,
 }
 
 /// A table, what of it nobody has taken, and how much of that is not done.
@@ -120,6 +128,7 @@ pub(crate) fn begin(
     catalog.reserve_ids_below(contents.next_id);
     let mut tables = Vec::new();
     let mut indexes = Vec::new();
+    let mut expected = 0;
     for loaded in &contents.tables {
         let table = catalog.by_id(loaded.id).ok_or_else(|| {
             let number = checkpoint.number;
@@ -134,6 +143,7 @@ pub(crate) fn begin(
         state.index().note_removals(Some(Arc::clone(&notes)));
         indexes.push((state.index().id(), notes));
         let rows = loaded.ranges.iter().map(|range| range.rows).sum();
+        expected += loaded.ranges.iter().map(|range| memory_of(range, &table)).sum::<u64>();
         let load = Some(Arc::new(TableLoad::new(state, loaded.ranges.len(), rows)));
         let ranges = loaded.ranges.iter().cloned().enumerate();
         let jobs: VecDeque<Job> = ranges.map(|(place, range)| Job::Range(place, range)).collect();
@@ -147,7 +157,14 @@ pub(crate) fn begin(
         has_more: Condvar::new(),
         error: Mutex::new(None),
         bytes_done: AtomicU64::new(0),
+        expected: Expected::of(expected),
     })
+}
+
+/// Bytes of memory that the rows of a range take with their records and index entries, about.
+fn memory_of(range: &KeyRange, table: &Table) -> u64 {
+    let indexes = table.definition().indexes.len() as u64;
+    range.bytes() + range.rows * (RECORD_BYTES + indexes * ENTRY_BYTES)
 }
 
 impl Loading {
@@ -180,6 +197,8 @@ impl Loading {
         self.work(watching.as_ref());
         let joined: Vec<_> = threads.into_iter().map(JoinHandle::join).collect();
         let has_panicked = joined.iter().any(std::result::Result::is_err);
+        // It was an estimate.
+        self.expected.arrived(u64::MAX);
         let error = self.error.lock().take();
         match error {
             Some(error) => Err(error),
@@ -257,6 +276,7 @@ impl Loading {
             Job::Range(at, range) => {
                 self.load_range(&table, &load, (at, &range), spares)?;
                 self.bytes_done.fetch_add(range.bytes(), Ordering::Relaxed);
+                self.expected.arrived(memory_of(&range, &table));
             }
             Job::Entries(piece) => load.build(piece)?,
         }
