@@ -97,7 +97,7 @@ impl SortingRun {
         let columns = match &sorting.distinct {
             Distinct::Rows(width) => Some((0..*width).collect()),
             Distinct::On(columns) if sorting.sort.is_empty() => Some(columns.clone()),
-            Distinct::On(_) | Distinct::No => None,
+            Distinct::On(_) | Distinct::Sorted | Distinct::No => None,
         };
         let work = &environment.work_memory;
         let distinct = columns.map(|columns| {
@@ -115,7 +115,8 @@ impl SortingRun {
                 ..SortKey::ascending(*column)
             }));
         }
-        let sorter = Sorter::new(keys.into(), wanted, work.clone());
+        let is_distinct = sorting.distinct == Distinct::Sorted;
+        let sorter = Sorter::new(keys.into(), wanted, is_distinct, work.clone());
         SortingRun { sorting, limit, offset, distinct, sorter }
     }
 }
@@ -137,12 +138,20 @@ impl StageRun for SortingRun {
             None => {}
         }
         let sorted = self.sorter.finish()?;
-        let is_in_memory = matches!(sorted, Sorted::InMemory(_));
         let columns = match &self.sorting.distinct {
             // Of neighbours.
             Distinct::On(columns) if !self.sorting.sort.is_empty() => columns.clone(),
+            Distinct::Sorted => (0..self.sorting.width).collect(),
             _ => Vec::new(),
         };
+        let sorted = match sorted {
+            Sorted::InMemory(rows) if columns.is_empty() || self.sorting.distinct == Distinct::Sorted => {
+                let limits = (self.offset, self.limit);
+                return limited(rows.collect(), limits, self.sorting.width).map(StageRows::InMemory);
+            }
+            other => other,
+        };
+        let is_in_memory = matches!(sorted, Sorted::InMemory(_));
         let answer = Answered {
             rows: sorted,
             columns,
@@ -158,6 +167,19 @@ impl StageRun for SortingRun {
         }
         Ok(StageRows::Later(Box::new(answer)))
     }
+}
+
+/// What OFFSET and LIMIT leave of sorted rows, none of which is repeated.
+fn limited(mut rows: Vec<Row>, (offset, limit): (usize, Option<usize>), width: usize) -> Result<Vec<Row>> {
+    guest::spend_for(rows.len())?;
+    if offset > 0 {
+        rows.drain(..offset.min(rows.len()));
+    }
+    rows.truncate(limit.unwrap_or(usize::MAX));
+    if rows.first().is_some_and(|row| row.len() > width) {
+        rows.iter_mut().for_each(|row| row.truncate(width));
+    }
+    Ok(rows)
 }
 
 /// Sorted rows after DISTINCT ON, OFFSET and LIMIT.

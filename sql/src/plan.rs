@@ -632,6 +632,8 @@ pub(crate) enum Distinct {
     No,
     /// Equal in the first values.
     Rows(usize),
+    /// The same where the rows are sorted by all of these: those that are equal become neighbours.
+    Sorted,
     /// DISTINCT ON: the first row after sorting for each value of these.
     On(Vec<usize>),
 }

@@ -192,6 +192,7 @@ impl Instruction {
             Instruction::RefuseRow { row, .. } => Effects::last().reading(*row),
             Instruction::JumpUnless { .. }
             | Instruction::Emit { .. }
+            | Instruction::EmitSpooled { .. }
             | Instruction::CountRow
             | Instruction::ResetCount
             | Instruction::OpenSpool { .. }
@@ -417,6 +418,7 @@ macro_rules! visit_expressions {
             | Instruction::RefuseWritten { .. }
             | Instruction::SkipWritten { .. }
             | Instruction::NextSpooled { .. }
+            | Instruction::EmitSpooled { .. }
             | Instruction::ReadSpool { .. }
             | Instruction::Join {
                 step: JoinStep::Open | JoinStep::Note { .. } | JoinStep::Forget | JoinStep::NextUnjoined { .. },
@@ -483,6 +485,7 @@ macro_rules! visit_labels {
             | Instruction::Update { .. }
             | Instruction::Delete { .. }
             | Instruction::Emit { .. }
+            | Instruction::EmitSpooled { .. }
             | Instruction::CountRow
             | Instruction::Raise { .. }
             | Instruction::RaiseViolation(_)

@@ -249,7 +249,7 @@ impl<'r, T: Access> Run<'r, T> {
             Do::CountRow => self.count_row(),
             Do::ResetCount => self.reset_count(),
             Do::TakeCount { found, count } => self.take_count(*found, *count),
-            Do::OpenSpool { spool } => self.open_spool(*spool),
+            Do::OpenSpool { .. } | Do::EmitSpooled { .. } => self.whole_spool(instruction),
             Do::Spool { spool, values } => self.spool(*spool, values),
             Do::NextSpooled { spool, into, width, end } => self.next_spooled(*spool, (*into, *width), *end),
             Do::ReadSpool { .. } => self.read_spool(instruction),

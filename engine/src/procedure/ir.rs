@@ -382,6 +382,11 @@ pub enum Instruction {
     Emit {
         values: Vec<Expr>,
     },
+    /// The same with the first `width` values of each row that is left in a spool.
+    EmitSpooled {
+        spool: SpoolSlot,
+        width: u16,
+    },
     /// Adds one to the run's count of affected rows.
     CountRow,
     /// Fails with this SQLSTATE and message.

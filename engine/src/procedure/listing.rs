@@ -134,6 +134,10 @@ impl Names<'_> {
     }
 
     fn read_spool(&self, instruction: &Instruction) -> String {
+        if let Instruction::EmitSpooled { spool, width } = instruction {
+            let values = if *width == 1 { "value".to_owned() } else { format!("{width} values") };
+            return format!("emit the first {values} of each row of spool{spool}");
+        }
         let Instruction::ReadSpool { spool, position, into, width, end } = instruction else {
             return String::new();
         };
@@ -198,7 +202,7 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
         Do::NextSpooled { spool, into, width, end } => {
             format!("{} := next of spool{spool}, or go to {end}", names.row(*into, *width))
         }
-        Do::ReadSpool { .. } => names.read_spool(instruction),
+        Do::EmitSpooled { .. } | Do::ReadSpool { .. } => names.read_spool(instruction),
         Do::Join { join, step } => names.join(*join, step),
         Do::AbsentRow { table, row } => format!("row{row} := NULLs as in {}", names.table(*table)),
         Do::NoteWritten { spool, row } => format!("note row{row} in spool{spool}"),

@@ -228,7 +228,8 @@ impl Compiler<'_> {
         if !bound.sets.is_empty() {
             node = PlanNode::new("ProjectSet").over(node);
         }
-        if matches!(bound.distinct, BoundDistinct::Rows) {
+        let is_sorted_by_all = bound.is_sorted_by_all();
+        if matches!(bound.distinct, BoundDistinct::Rows) && !is_sorted_by_all {
             let keys: Vec<String> = bound.outputs.iter().map(|output| shown(&output.expr, &names)).collect();
             node = PlanNode::new("HashAggregate").with("Group Key", Some(keys.join(", "))).over(node);
         }
@@ -257,9 +258,12 @@ impl Compiler<'_> {
                 })
                 .collect();
             let keys = Some(keys.join(", "));
-            node = PlanNode::new("Sort").with("Sort Key", keys).over(node).counted(began, answered);
+            node = PlanNode::new("Sort").with("Sort Key", keys).over(node);
+            if !is_sorted_by_all {
+                node = node.counted(began, answered);
+            }
         }
-        if matches!(bound.distinct, BoundDistinct::On(_)) {
+        if matches!(bound.distinct, BoundDistinct::On(_)) || is_sorted_by_all {
             node = PlanNode::new("Unique").over(node).counted(began, answered);
         }
         if bound.limits.limit.is_some() || bound.limits.offset.is_some() {

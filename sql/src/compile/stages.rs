@@ -10,11 +10,11 @@ use hyades_engine::procedure::ir::{Expr, Instruction, Label, Register, SpoolSlot
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::value::SqlType;
 
-use super::Compiler;
 use super::grouping::{with_grouping_calls, with_results};
 use super::level::Step;
 use super::row_sink::Sink;
 use super::select::{BoundSelect, described};
+use super::{Compiler, Purpose};
 use crate::bind::Place;
 use crate::bind::tree::{BoundDistinct, OrderTarget};
 use crate::explain::counted::Counted;
@@ -42,6 +42,25 @@ impl Carried {
     }
 }
 
+impl BoundSelect {
+    /// Whether the rows of a SELECT DISTINCT are sorted by all of their values, so that equal ones become
+    /// neighbours: where the order of the types surely knows no other equality than DISTINCT does.
+    pub(super) fn is_sorted_by_all(&self) -> bool {
+        let is_key = |at: usize| {
+            self.order.iter().any(|key| matches!(key.target, OrderTarget::Output(output) if output == at))
+        };
+        let is_plain = |of: SqlType| {
+            matches!(of, SqlType::Boolean | SqlType::SmallInt | SqlType::Integer | SqlType::BigInt)
+                || matches!(of, SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Bytea)
+                || matches!(of, SqlType::Date | SqlType::Time(_))
+                || matches!(of, SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Uuid)
+        };
+        let mut outputs = self.outputs.iter().enumerate();
+        matches!(self.distinct, BoundDistinct::Rows)
+            && outputs.all(|(at, output)| is_key(at) && is_plain(output.sql_type))
+    }
+}
+
 /// Which of these types are `character`.
 pub(super) fn chars_among(types: impl IntoIterator<Item = SqlType>) -> Vec<usize> {
     let typed = types.into_iter().enumerate();
@@ -63,7 +82,10 @@ impl Compiler<'_> {
             answer.add(output.expr.clone(), output.sql_type);
         }
         let sort = sort_keys(&bound, &mut answer);
-        let distinct = self.distinct_stage(&bound, width, &mut answer)?;
+        let distinct = match self.distinct_stage(&bound, width, &mut answer)? {
+            Distinct::Rows(_) if bound.is_sorted_by_all() => Distinct::Sorted,
+            distinct => distinct,
+        };
         self.describe(described(&bound.outputs), is_grouped && bound.group.is_none())?;
         self.count(Counted::Began(bound.number))?;
         let end = self.code.label();
@@ -81,15 +103,26 @@ impl Compiler<'_> {
                 }
                 compiler.rows(&bound, &mut |compiler, _| compiler.emit(answer.exprs.clone()))
             })?;
-            self.for_spooled(spool, width, &mut |compiler, values, _| {
-                compiler.count(Counted::Answered(bound.number))?;
-                compiler.emit(values)
-            })?;
+            self.emit_spooled(spool, width, bound.number)?;
         }
         self.code.place(end);
         let types = bound.outputs.iter().map(|output| output.sql_type).collect();
         let procedure = self.finish_code("select", types)?;
         Ok(self.direct_run(procedure, Tag::Select, explain))
+    }
+
+    /// Emits the rows of a spool: those of an answer as they stand there.
+    fn emit_spooled(&mut self, spool: SpoolSlot, width: usize, select: u16) -> Result<()> {
+        if let (Sink::Answer, Purpose::Run | Purpose::Explain, Ok(width)) =
+            (&self.sink, self.purpose, u16::try_from(width))
+        {
+            self.code.push(Instruction::EmitSpooled { spool, width });
+            return Ok(());
+        }
+        self.for_spooled(spool, width, &mut |compiler, values, _| {
+            compiler.count(Counted::Answered(select))?;
+            compiler.emit(values)
+        })
     }
 
     /// The loops over FROM.

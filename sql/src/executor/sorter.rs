@@ -30,6 +30,10 @@ const UNITS_PER_SORTED_ROW: usize = 3;
 /// Rows sorted without a look at whether the statement is to stop.
 pub(super) const RUN_ROWS: usize = 512;
 
+/// The rows in memory are looked through for equal ones when there are so many times as many as there were
+/// left.
+const LOOKING_FACTOR: usize = 4;
+
 /// Sorting has so many places for each row: where it is taken from, where it goes, and what a run borrows.
 const SORTING_PLACES: usize = 2;
 
@@ -38,6 +42,10 @@ pub(super) struct Sorter {
     keys: Arc<[SortKey]>,
     /// Only so many of the first rows are wanted.
     wanted: Option<usize>,
+    /// Of rows that are equal in all keys, and so in everything, only the first is.
+    is_distinct: bool,
+    /// When so many are held, those that are not wanted are looked for.
+    next_look: usize,
     rows: Vec<Row>,
     /// Bytes of the rows.
     held: usize,
@@ -46,48 +54,69 @@ pub(super) struct Sorter {
     runs: Option<(SpillFile, Vec<Tape>)>,
 }
 
-/// Rows in order.
+/// Rows in order. Runs from disk have rows again that were dropped in memory.
 pub(super) enum Sorted {
     InMemory(vec::IntoIter<Row>),
     Spilled(SpillFile, Merge),
 }
 
 impl Sorter {
-    pub(super) fn new(keys: Arc<[SortKey]>, wanted: Option<usize>, work: WorkMemory) -> Sorter {
-        Sorter { keys, wanted, rows: Vec::new(), held: 0, work, runs: None }
+    pub(super) fn new(
+        keys: Arc<[SortKey]>,
+        wanted: Option<usize>,
+        is_distinct: bool,
+        work: WorkMemory,
+    ) -> Sorter {
+        let next_look = match wanted {
+            Some(wanted) => wanted.saturating_mul(2).max(RUN_ROWS),
+            None if is_distinct => RUN_ROWS,
+            None => usize::MAX,
+        };
+        Sorter { keys, wanted, is_distinct, next_look, rows: Vec::new(), held: 0, work, runs: None }
     }
 
     pub(super) fn push(&mut self, row: Row) -> Result<()> {
         self.held += held_bytes(&row);
         self.rows.push(row);
-        match self.wanted {
-            Some(wanted) if self.rows.len() >= wanted.saturating_mul(2).max(RUN_ROWS) => {
-                self.forget_last(wanted)?;
-            }
-            _ => {}
+        if self.rows.len() >= self.next_look {
+            self.forget_unwanted()?;
         }
         if self.held > self.work.bytes { self.spill() } else { Ok(()) }
     }
 
-    /// Keeps the first of the rows in memory. Of equal rows these are the ones that came first, and they stay
-    /// before those that are still to come.
-    fn forget_last(&mut self, wanted: usize) -> Result<()> {
+    /// Sorts the rows in memory, and keeps those that are wanted. Of equal rows the ones that came first are
+    /// first, and stay before those that are still to come.
+    fn sort(&mut self) -> Result<()> {
         sort(&mut self.rows, &self.keys)?;
-        self.rows.truncate(wanted);
+        if self.is_distinct {
+            let keys = &self.keys;
+            self.rows.dedup_by(|later, first| compare_rows(first, later, keys).is_eq());
+        }
+        if let Some(wanted) = self.wanted {
+            self.rows.truncate(wanted);
+        }
+        Ok(())
+    }
+
+    fn forget_unwanted(&mut self) -> Result<()> {
+        self.sort()?;
         self.held = self.rows.iter().map(|row| held_bytes(row)).sum();
+        if self.wanted.is_none() {
+            // Where few are dropped, it is done seldom.
+            self.next_look = self.rows.len().saturating_mul(LOOKING_FACTOR).max(RUN_ROWS);
+        }
         Ok(())
     }
 
     /// Writes the rows in memory as a run.
     fn spill(&mut self) -> Result<()> {
-        sort(&mut self.rows, &self.keys)?;
+        self.sort()?;
         let (file, runs) = match &mut self.runs {
             Some(runs) => runs,
             None => self.runs.insert((SpillFile::create(&self.work)?, Vec::new())),
         };
         let mut run = Tape::default();
-        let wanted = self.wanted.unwrap_or(usize::MAX);
-        for row in self.rows.drain(..).take(wanted) {
+        for row in self.rows.drain(..) {
             file.push(&mut run, &row)?;
         }
         runs.push(run);
@@ -101,9 +130,9 @@ impl Sorter {
             self.spill()?;
             self.rows = Vec::new();
         }
-        let Some((mut file, mut runs)) = self.runs else {
+        let Some((mut file, mut runs)) = self.runs.take() else {
             memory::check(SORTING_PLACES * self.rows.len() * size_of::<Keyed<Row>>())?;
-            sort(&mut self.rows, &self.keys)?;
+            self.sort()?;
             return Ok(Sorted::InMemory(self.rows.into_iter()));
         };
         while runs.len() > TAPES_AT_ONCE {

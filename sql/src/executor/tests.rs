@@ -106,3 +106,52 @@ fn distinct_on_more_than_is_sorted_by_leaves_nothing_twice() {
     let (rows, _) = finished(Box::new(run));
     assert_eq!(rows.iter().map(|row| row[1].as_i64().unwrap()).collect::<Vec<i64>>(), [1, 2, 3]);
 }
+
+/// What is sorted by all its values needs no table of them to drop what is there twice.
+#[test]
+fn neighbours_are_told_apart_as_by_a_table() {
+    let chars = ["b", "b ", "a", "a  ", "", " "];
+    for kinds in [2, 50, 4000] {
+        for limit in [Value::Null, Value::BigInt(0), Value::BigInt(5), Value::BigInt(1500)] {
+            let answer = |distinct: Distinct, bytes| {
+                let is_char = SortKey { is_char: true, ..key(1, true) };
+                let (sort, chars_among) = (vec![is_char, key(0, false)], vec![1]);
+                let (limit_at, offset) = (Some(0), Some(1));
+                let sorting = Arc::new(Sorting {
+                    distinct,
+                    chars: chars_among,
+                    sort,
+                    limit: limit_at,
+                    offset,
+                    width: 2,
+                });
+                let registers = [limit.clone(), Value::BigInt(3)];
+                let mut run = (sorting as Arc<dyn Stage>).start(&registers, &environment(bytes));
+                for at in 0..9000_i32 {
+                    let text = Value::text(chars[at as usize % 6]);
+                    let number = if at % 11 == 0 { Value::Null } else { Value::Integer(at * 7 % kinds) };
+                    run.feed(&mut [number, text]).unwrap();
+                }
+                finished(run).0
+            };
+            let expected = answer(Distinct::Rows(2), usize::MAX);
+            for bytes in [usize::MAX, 100_000, 10_000, 1000] {
+                assert_eq!(answer(Distinct::Sorted, bytes), expected, "{kinds} {limit:?} in {bytes}");
+            }
+        }
+    }
+}
+
+/// However many rows come, no more are held than there are different ones.
+#[test]
+fn repeated_rows_are_not_held() {
+    let (sort, distinct) = (vec![key(0, false)], Distinct::Sorted);
+    let sorting = Arc::new(Sorting { distinct, sort, width: 1, ..Sorting::default() });
+    let environment = environment(4000 * held_bytes(&[Value::Integer(0)]));
+    let mut run = SortingRun::begin(sorting, &[], &environment);
+    for at in 0..100_000 {
+        run.feed(&mut [Value::Integer(at % 900)]).unwrap();
+    }
+    let expected: Vec<Row> = (0..900).map(|number| vec![Value::Integer(number)]).collect();
+    assert_eq!(finished(Box::new(run)), (expected, false));
+}

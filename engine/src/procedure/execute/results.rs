@@ -68,10 +68,35 @@ impl<T: Access> Run<'_, T> {
         Ok(Next::Following)
     }
 
+    /// The instructions about all rows of a spool.
     #[inline(never)]
-    pub(crate) fn open_spool(&mut self, spool: SpoolSlot) -> Flow<Next> {
-        self.frame.spools[usize::from(spool)].clear();
+    pub(crate) fn whole_spool(&mut self, instruction: &Instruction) -> Flow<Next> {
+        match *instruction {
+            Instruction::OpenSpool { spool } => self.frame.spools[usize::from(spool)].clear(),
+            Instruction::EmitSpooled { spool, width } => return self.emit_spooled(spool, width),
+            _ => {}
+        }
         Ok(Next::Following)
+    }
+
+    /// One row, as it stands in the spool; comes again until there is none.
+    fn emit_spooled(&mut self, spool: SpoolSlot, width: u16) -> Flow<Next> {
+        let Some(row) = self.frame.spools[usize::from(spool)].take_next()? else {
+            return Ok(Next::Following);
+        };
+        row.truncate(usize::from(width));
+        guest::spend_for(row.iter().map(weight).sum())?;
+        match self.frame.emits_to {
+            None => self.sink.row(row)?,
+            Some(spool) => {
+                let row = std::mem::take(row);
+                if let Some(caller) = self.frame.calls.as_mut().and_then(|calls| calls.callers.last_mut()) {
+                    caller.spools[usize::from(spool)].push(row, &self.environment.work_memory)?;
+                }
+                memory::check(0)?;
+            }
+        }
+        Ok(Next::Label(self.frame.next))
     }
 
     #[inline(never)]
