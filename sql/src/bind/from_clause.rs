@@ -2,7 +2,7 @@
 
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::access::Privileges;
-use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind};
+use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind, TableName};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
@@ -123,10 +123,15 @@ impl Binder<'_> {
         if let Some(item) = self.system_item(name, alias)? {
             return Ok(item);
         }
-        if let Some(item) = self.sequence_item(name, alias)? {
-            return Ok(item);
-        }
-        let table = self.table(name)?;
+        let (full, place) = self.table_name(name)?;
+        let table = match self.context.tables.table(&full) {
+            Some(table) => table,
+            None => match self.sequence_item(full, alias, place)? {
+                Some(item) => return Ok(item),
+                // It is not there.
+                None => self.table(name)?,
+            },
+        };
         self.need_on_table(&table, Privileges::SELECT);
         self.tables_read.push(table.id());
         let row = self.new_row()?;
@@ -135,7 +140,7 @@ impl Binder<'_> {
         let own_name = table.definition().name.name.clone();
         let label =
             if relation.name == own_name { own_name } else { format!("{own_name} {}", relation.name) };
-        let relation = self.add_relation(relation, alias, Place::of(name))?;
+        let relation = self.add_relation(relation, alias, place)?;
         let computed = self.computed_for_indexes(&table, row)?;
         let old_snapshot = self.context.tables.old_snapshot();
         Ok(Item::new(Source::Table { table, row, computed, old_snapshot }, label, relation))
@@ -156,11 +161,12 @@ impl Binder<'_> {
         if self.is_temporary(name)? {
             return Ok(None);
         }
-        let parts: Vec<String> = parts(name)?.into_iter().map(fold).collect();
-        Ok(match parts.as_slice() {
-            [name] => relation::find("pg_catalog", name),
-            [schema, name] => relation::find(schema, name),
-            [database, schema, name] if *database == self.context.database => relation::find(schema, name),
+        Ok(match parts(name)?.as_slice() {
+            [name] => relation::find("pg_catalog", &fold(name)),
+            [schema, name] => relation::find(&fold(schema), &fold(name)),
+            [database, schema, name] if fold(database) == self.context.database => {
+                relation::find(&fold(schema), &fold(name))
+            }
             _ => None,
         })
     }
@@ -174,11 +180,12 @@ impl Binder<'_> {
     }
 
     /// A sequence in the place of a table: its one row says how far it has come.
-    fn sequence_item(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Option<Item>> {
-        let (full, place) = self.table_name(name)?;
-        if self.context.tables.table(&full).is_some() {
-            return Ok(None);
-        }
+    fn sequence_item(
+        &mut self,
+        full: TableName,
+        alias: Option<&TableAlias>,
+        place: Place,
+    ) -> Result<Option<Item>> {
         let Some(sequence) = self.context.tables.sequence(&full) else { return Ok(None) };
         self.need_sequence(sequence.id, &full.name);
         let columns = SEQUENCE_COLUMNS.map(|(name, sql_type)| (name.to_owned(), sql_type)).to_vec();

@@ -44,8 +44,17 @@ pub(super) fn by_oid(oid: u32) -> Option<&'static SystemRelation> {
     BY_OID.get(&oid).copied()
 }
 
+/// As all relations of `pg_catalog` do.
+fn has_prefix(name: &str) -> bool {
+    name.starts_with("pg_") || name.starts_with("hyades_")
+}
+
 /// The relation of this name.
 pub(crate) fn find(schema: &str, name: &str) -> Option<&'static SystemRelation> {
+    // This runs for every name in FROM.
+    if schema == "pg_catalog" && !has_prefix(name) {
+        return None;
+    }
     BY_NAME.get(&(schema, name)).copied()
 }
 
@@ -59,4 +68,17 @@ fn parsed(line: &'static str) -> Option<SystemRelation> {
         Some((name.to_owned(), data_types::named(type_name)?))
     });
     Some(SystemRelation { schema, name, oid, kind, columns: columns.collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_relation_is_found_by_its_name() {
+        for relation in RELATIONS.iter() {
+            let found = find(relation.schema, relation.name);
+            assert!(found.is_some_and(|found| found.oid == relation.oid), "{}", relation.name);
+        }
+    }
 }
