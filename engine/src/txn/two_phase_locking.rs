@@ -776,6 +776,10 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
             // Long enough for the next owner to be woken.
             crate::sync::sleep(std::time::Duration::from_micros(200));
         }
+        if mutant::is_active(Mutant::StragglersForgotten) {
+            // Long enough for a checkpoint to forget it.
+            crate::sync::sleep(std::time::Duration::from_micros(200));
+        }
         let protocol = &self.shared.protocol;
         self.history.commit(|mark| protocol.write_mark(token, mark));
         self.give_up_old_states();
