@@ -405,13 +405,12 @@ impl Code {
         TableIndex::try_from(index).map_err(|_| too_large())
     }
 
-    /// The definition that the procedure is compiled against.
-    /// The views whose queries are in the code.
     /// What whoever runs the procedure must be allowed to do.
     pub(crate) fn add_rights(&mut self, rights: Vec<NeededRight>) {
         self.rights.extend(rights);
     }
 
+    /// The views whose queries are in the code.
     pub(crate) fn add_views(&mut self, views: Vec<TableReference>) {
         for view in views {
             if !self.tables.iter().any(|known| Arc::ptr_eq(&known.table, &view.table)) {
@@ -420,6 +419,7 @@ impl Code {
         }
     }
 
+    /// The definition that the procedure is compiled against.
     pub(crate) fn definition(&self, table: TableIndex) -> Arc<TableDefinition> {
         Arc::clone(&self.tables[usize::from(table)].definition)
     }
