@@ -228,14 +228,14 @@ impl Restart {
         let begun = crate::sync::now();
         // What is wrong with the logs is told first.
         let loading = begin_checkpoint(config, &manifest, catalog, &mut report);
-        report.checkpoint_seconds = seconds_since(begun);
+        report.checkpoint_seconds = crate::sync::seconds_since(begun);
         let early = match &loading {
             Ok(Some(loading)) if loads_early => Some(EarlyLoad::begin(loading, workers)?),
             _ => None,
         };
         let begun = crate::sync::now();
         report.tails = freeze_ends(config, &mut manifest, workers)?;
-        report.cut_seconds = seconds_since(begun);
+        report.cut_seconds = crate::sync::seconds_since(begun);
         let loading = loading?;
         let (config, catalog) = (config.clone(), Arc::clone(catalog));
         Ok(Restart { config, compiler, catalog, started, workers, manifest, found, loading, early, report })
@@ -255,7 +255,7 @@ impl Restart {
         let begun = crate::sync::now();
         if let Some(loading) = &self.loading {
             loading.run(self.workers, watching)?;
-            self.report.checkpoint_seconds += seconds_since(begun);
+            self.report.checkpoint_seconds += crate::sync::seconds_since(begun);
         }
         Ok(())
     }
@@ -295,7 +295,7 @@ impl Restart {
         let tables = self.catalog.tables();
         self.report.tables = tables.len();
         self.report.rows = tables.iter().map(|table| table.row_count()).sum();
-        self.report.seconds = seconds_since(self.started);
+        self.report.seconds = crate::sync::seconds_since(self.started);
         self.report.open_seconds = self.report.seconds;
         std::mem::take(&mut self.report)
     }
@@ -322,7 +322,7 @@ impl Restart {
             let sources = (0..incarnation.logs).map(|log| to_read.source(&self.config, log));
             tail.add(place, sources.collect::<Result<_>>()?, &self.catalog)?;
         }
-        self.report.tail_seconds = seconds_since(begun);
+        self.report.tail_seconds = crate::sync::seconds_since(begun);
         Ok(tail)
     }
 
@@ -383,10 +383,6 @@ impl Restart {
     }
 }
 
-fn seconds_since(begun: Instant) -> f64 {
-    crate::sync::now().duration_since(begun).as_secs_f64()
-}
-
 /// All that counts of an incarnation that has ended.
 fn whole_scope(incarnation: &Incarnation) -> Scope {
     Scope::whole(&incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs)))
@@ -418,7 +414,7 @@ fn load_checkpoint(
     if let Some(loading) = begin_checkpoint(config, manifest, catalog, report)? {
         let nobody: Arc<dyn Watching> = Arc::new(Nobody);
         loading.run(workers(config), &nobody)?;
-        report.checkpoint_seconds = seconds_since(begun);
+        report.checkpoint_seconds = crate::sync::seconds_since(begun);
     }
     Ok(())
 }

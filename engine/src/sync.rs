@@ -93,6 +93,11 @@ pub(crate) fn now() -> Instant {
     }
 }
 
+/// How long ago that was.
+pub(crate) fn seconds_since(begun: Instant) -> f64 {
+    now().duration_since(begun).as_secs_f64()
+}
+
 /// Bytes that nobody can guess.
 pub(crate) fn random_bytes() -> [u8; 16] {
     match conductor::of_this_thread() {

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 
 use crate::checkpoint::load::{Loading, Watching};
 use crate::storage::table::Table;
-use crate::sync::JoinHandle;
+use crate::sync::{JoinHandle, seconds_since};
 
 /// A checkpoint that is being loaded; given up when this is dropped.
 pub(super) struct EarlyLoad {
@@ -43,8 +43,7 @@ impl EarlyLoad {
         let work = move || {
             let begun = crate::sync::now();
             let watching: Arc<dyn Watching> = Arc::clone(&working) as _;
-            let seconds = || crate::sync::now().duration_since(begun).as_secs_f64();
-            let outcome = loading.run(workers, &watching).map(|()| seconds());
+            let outcome = loading.run(workers, &watching).map(|()| seconds_since(begun));
             *working.outcome.lock() = Some(outcome);
         };
         let thread = crate::sync::spawn("hyades-load".to_owned(), work)
