@@ -217,7 +217,7 @@ fn integer(sql_type: SqlType, number: i64) -> Expr {
 }
 
 /// A wider integer as a bound on a narrower key column: what lies outside becomes the nearest bound, or NULL
-/// where nothing can match.
+/// where nothing can match. Not for a column that is cast to a narrower type: that is an error in some rows.
 pub(crate) fn narrowed(
     value: &Expr,
     wide: SqlType,
@@ -280,10 +280,10 @@ fn one_side(
         _ if is_column(side, row, column) => {
             Some(Steering { operator, value: value.clone(), is_exact: true })
         }
-        Expr::Cast { operand, to, .. } if is_column(operand, row, column) => {
+        Expr::Cast { operand, to, .. } if is_column(operand, row, column) && is_widening(sql_type, *to) => {
             let value = narrowed(value, *to, sql_type, operator)?;
             // What lies beyond the column's range becomes a bound that its values meet, or NULL.
-            let is_exact = matches!(operator, Equal | LessEqual | GreaterEqual) && is_widening(sql_type, *to);
+            let is_exact = matches!(operator, Equal | LessEqual | GreaterEqual);
             Some(Steering { operator, value, is_exact })
         }
         Expr::Call { function: Function::CharToText, arguments } if operator == Equal => {
@@ -447,7 +447,7 @@ impl Conditions<'_> {
         let compared_as = |operand: &Expr| match operand {
             _ if is_column(operand, self.row, column) => Some(sql_type),
             Expr::Cast { operand, to, .. } if is_column(operand, self.row, column) => {
-                integer_range(sql_type).and(integer_range(*to)).and(Some(*to))
+                is_widening(sql_type, *to).then_some(*to)
             }
             _ => None,
         };

@@ -26,6 +26,14 @@ select b from narrow where b >= (-1)::smallint order by b;
 select b from narrow where b = 1::smallint order by b;
 select id from narrow where id::smallint = 1 and id between -1 and 1;
 select id from narrow where id::smallint >= 0 order by id;
+select id from narrow where id::smallint = 1::smallint and id between -1 and 1;
+select id from narrow where id::smallint >= 0::smallint order by id;
+select id from narrow where id::smallint in (0::smallint, 1::smallint) and id between -1 and 1 order by id;
+prepare by_cast (smallint) as select id from narrow where id::smallint = $1 and id between -1 and 1;
+execute by_cast (1);
+prepare by_casts (smallint[]) as
+  select id from narrow where id::smallint = any ($1) and id between -1 and 1 order by id;
+execute by_casts ('{-1,1}');
 prepare by_range (bigint, bigint) as select id from narrow where id between $1 and $2 order by id;
 execute by_range (-5000000000, 5000000000);
 execute by_range (0, 1);
