@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    CatalogChange, ColumnSource, Deferral, IndexColumn, IndexDefinition, IndexKind, TableDefinition, TableId,
-    TableName,
+    CatalogChange, ColumnSource, Deferral, ForeignKey, IndexColumn, IndexDefinition, IndexKind,
+    TableDefinition, TableId, TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 
@@ -317,7 +317,7 @@ impl Session {
         }
         if let Some(index) = definition.index_named(constraint).filter(|index| index.is_constraint) {
             let what = format!("constraint {constraint} on table {}", definition.name.name);
-            return self.without_index(table, index, (&what, cascades), output);
+            return self.without_index(table, (&definition, index), (&what, cascades), output);
         }
         if !may_lack {
             return Err(no_constraint(&definition, constraint));
@@ -328,18 +328,19 @@ impl Session {
         Ok(Vec::new())
     }
 
-    /// Drops an index, and foreign keys that rely on it if that is said. `what`: as messages call what goes.
+    /// Drops an index of a definition, and foreign keys that rely on it if that is said. `what`: as messages
+    /// call what goes.
     fn without_index(
         &self,
         table: &Arc<Table>,
-        index: &IndexDefinition,
+        (definition, index): (&TableDefinition, &IndexDefinition),
         (what, cascades): (&str, bool),
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
-        let remaining = table.definition().without_index(index.id);
-        let mut changes =
-            self.without_references(table, &remaining, (what, &index.name, cascades), output)?;
-        let computed = table.definition().computed_for(index);
+        let remaining = definition.without_index(index.id);
+        let kept = (definition, &remaining);
+        let mut changes = self.without_references(table, kept, (what, &index.name, cascades), output)?;
+        let computed = definition.computed_for(index);
         changes.push(if computed.is_empty() {
             CatalogChange::DropIndex { table: table.id(), index: index.id }
         } else {
@@ -355,10 +356,12 @@ impl Session {
         (name, cascades): (&str, bool),
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
-        let mut remaining = TableDefinition::clone(&table.definition());
+        let before = table.definition();
+        let mut remaining = TableDefinition::clone(&before);
         remaining.primary_key = None;
         let what = format!("constraint {name} on table {}", remaining.name.name);
-        let mut changes = self.without_references(table, &remaining, (&what, name, cascades), output)?;
+        let kept = (&*before, &remaining);
+        let mut changes = self.without_references(table, kept, (&what, name, cascades), output)?;
         for change in &changes {
             let CatalogChange::DropForeignKey { id, .. } = change else { continue };
             if let Some(at) = remaining.referenced_by.iter().position(|child| child == id) {
@@ -377,17 +380,20 @@ impl Session {
     fn without_references(
         &self,
         table: &Arc<Table>,
-        remaining: &TableDefinition,
+        (before, remaining): (&TableDefinition, &TableDefinition),
         (what, index, cascades): (&str, &str, bool),
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
-        let definition = table.definition();
         let mut changes = Vec::new();
         let mut dependents = Vec::new();
-        for child in definition.children().into_iter().filter_map(|child| self.table_by_id(child)) {
+        let is_lost = |key: &&ForeignKey| {
+            key.parent == table.id()
+                && key.parent_key(before).is_some()
+                && key.parent_key(remaining).is_none()
+        };
+        for child in table.definition().children().into_iter().filter_map(|child| self.table_by_id(child)) {
             let child_definition = child.definition();
-            let keys = child_definition.foreign_keys.iter().filter(|key| key.parent == table.id());
-            for key in keys.filter(|key| key.parent_key(remaining).is_none()) {
+            for key in child_definition.foreign_keys.iter().filter(is_lost) {
                 let name = key.name.clone();
                 dependents.push(format!("constraint {name} on table {}", child_definition.name.name));
                 changes.push(CatalogChange::DropForeignKey { id: child.id(), name });
@@ -415,13 +421,23 @@ impl Session {
             self.refuse_in_block("DROP INDEX CONCURRENTLY")?;
         }
         let mut changes = Vec::new();
+        // What is left of a table that the statement has taken an index from.
+        let mut remaining: Vec<(TableId, TableDefinition)> = Vec::new();
         for name in &drop.names {
             let full = self.meant(name);
             let Some(Found { table, index }) = self.index_named(&full) else {
                 self.no_index(name, drop.if_exists, output)?;
                 continue;
             };
-            let definition = table.definition();
+            let known = remaining.iter().position(|(id, _)| *id == table.id()).unwrap_or_else(|| {
+                remaining.push((table.id(), TableDefinition::clone(&table.definition())));
+                remaining.len() - 1
+            });
+            let definition = &mut remaining[known].1;
+            // Named twice.
+            if index.is_some_and(|index| definition.index(index).is_none()) {
+                continue;
+            }
             let index = index.and_then(|index| definition.index(index));
             let Some(index) = index.filter(|index| !index.is_constraint) else {
                 let (name, table) = (&full.name, &definition.name.name);
@@ -431,7 +447,12 @@ impl Session {
                     .with_hint(format!("You can drop {constraint} instead.")));
             };
             let what = format!("index {}", index.name);
-            changes.extend(self.without_index(&table, index, (&what, drop.cascades), output)?);
+            let own = self.without_index(&table, (definition, index), (&what, drop.cascades), output)?;
+            *definition = match own.last() {
+                Some(CatalogChange::AlterTable { definition, .. }) => TableDefinition::clone(definition),
+                _ => definition.without_index(index.id),
+            };
+            changes.extend(own);
         }
         Ok(changes)
     }

@@ -97,3 +97,19 @@ copy u2 to stdout;
 insert into u2 values (1, 'x@x') on conflict (id)
 do update set mail = excluded.mail returning *;
 select id from u2 where upper(mail) = 'X@X';
+-- Several in one statement
+create table several (id integer, a integer unique, b text);
+create table others (id integer, a integer references several (a));
+create index by_sum on several ((id + a));
+create unique index by_lower on several (lower(b)) where a > 0;
+create index by_b on several (b);
+create index by_double on several ((a * 2), (id * 2));
+insert into several values (1, 2, 'X'), (2, -2, 'X'), (3, 3, 'y');
+drop index by_sum, by_b, by_double, by_sum;
+insert into several values (4, 4, 'Y');
+select * from several where lower(b) = 'x' and a > 0;
+drop index by_lower, by_lower;
+insert into several values (4, 4, 'Y');
+select * from several order by id;
+drop index by_lower;
+drop table others, several;
