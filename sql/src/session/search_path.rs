@@ -155,7 +155,7 @@ impl Session {
         if path == *self.meaning.path {
             return;
         }
-        let is_default = path == SearchPath::default();
+        let is_default = path == SearchPath::default() && !self.meaning.has_changed;
         self.meaning.stamp = if is_default { DEFAULT_STAMP } else { next_stamp() };
         self.meaning.path = Arc::new(path);
         self.environment.sequences.get_mut().path = Arc::clone(&self.meaning.path);
@@ -168,15 +168,20 @@ impl Session {
         self.meaning.own_changes
     }
 
-    /// The transaction has changed the schema.
+    /// The transaction has changed the schema. What was compiled before does not know it: a table that this
+    /// transaction has dropped is as it was to all others, and to their plans.
     pub(super) fn note_own_change(&mut self) {
         self.meaning.own_changes += 1;
+        self.meaning.stamp = next_stamp();
         self.meaning.has_changed = true;
     }
 
     /// It has been rolled back, in part perhaps.
     pub(super) fn note_taken_back(&mut self) {
-        self.meaning.own_changes += u64::from(self.meaning.has_changed);
+        if self.meaning.has_changed {
+            self.meaning.own_changes += 1;
+            self.meaning.stamp = next_stamp();
+        }
     }
 
     /// It is over.
