@@ -122,8 +122,8 @@ impl Calls {
             let (call, values) = self.calls.get(self.next).context("no more calls")?;
             let (session, answer) = (&mut self.session, &mut self.answer);
             let (prepared, values) = match self.texts.get(self.next) {
-                Some(text) => (&wait(|| session.prepare(text, &[]))?, [].as_slice()),
-                None => (&self.prepared[*call], values.as_slice()),
+                Some(text) => &wait(|| session.prepare_text(text))?,
+                None => &(Arc::clone(&self.prepared[*call]), values.clone()),
             };
             self.next += 1;
             let ran = wait(|| session.execute(prepared, values, answer))

@@ -102,6 +102,10 @@ fn run_prepared(
 }
 
 fn run(session: &mut Session, sql: &str, parameters: &[Value], rows: &mut Rows) -> Result<String> {
+    if parameters.is_empty() {
+        let (prepared, values) = wait(session, |session| session.prepare_text(sql))?;
+        return run_prepared(session, &prepared, &values, rows);
+    }
     let prepared = wait(session, |session| session.prepare(sql, &[]))?;
     run_prepared(session, &prepared, parameters, rows)
 }

@@ -51,6 +51,7 @@ mod identity_columns;
 mod index_commands;
 mod index_constraints;
 mod index_expressions;
+mod lifted;
 mod listen_commands;
 mod listeners;
 mod lock_command;
@@ -107,6 +108,7 @@ use hyades_types::value::{ArrayElement, SqlType, Value};
 pub use crate::answer::{Completion, CopyColumns, Notice, Output, Response, ResultColumn, TransactionStatus};
 use crate::evaluation;
 use crate::settings::Settings;
+use crate::statement::lifting::Lifting;
 use crate::statement::split;
 use activity::{Activities, Activity};
 pub use activity::{Controller, Encryption};
@@ -179,6 +181,8 @@ pub struct Session {
     process: i32,
     transaction_number: i64,
     cache: StatementCache,
+    /// Of the text that was looked at last.
+    lifting: Lifting,
     /// Statements of SQL's PREPARE.
     named: HashMap<String, NamedStatement>,
     cursors: Arc<OpenCursors>,
@@ -313,6 +317,7 @@ impl Database {
             process,
             transaction_number: 0,
             cache: StatementCache::default(),
+            lifting: Lifting::default(),
             named: HashMap::new(),
             cursors,
             mailbox: Arc::default(),

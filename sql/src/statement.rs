@@ -17,6 +17,7 @@ pub(crate) mod element_target;
 mod index_syntax;
 pub(crate) mod kept_names;
 pub(crate) mod lexer;
+pub(crate) mod lifting;
 mod like_syntax;
 pub(crate) mod locking;
 mod missing;

@@ -83,12 +83,11 @@ pub(super) struct Finished {
 
 impl Connection<'_> {
     /// Runs a portal's statement to its end. On an error its answers are taken back, except for its notices.
-    pub(super) async fn run_statement(&mut self, portal: &Portal) -> Result<Finished> {
+    /// `text`: how the client wrote it.
+    pub(super) async fn run_statement(&mut self, portal: &Portal, text: &str) -> Result<Finished> {
         let watched = Watched::begin(self.timeouts.log_after);
         let outcome = self.run_watched(portal).await;
-        if let Some(statement) = &portal.statement {
-            self.note_slow(watched, statement.prepared.text());
-        }
+        self.note_slow(watched, text);
         outcome
     }
 
@@ -199,7 +198,7 @@ impl Connection<'_> {
             }
             Some(Response::CopyIn(_)) => {
                 let _timer = self.start_timer();
-                let finished = self.run_statement(portal).await?;
+                let finished = self.run_statement(portal, portal.text()).await?;
                 portal.progress = Progress::Done { tag: "".into() };
                 self.finish_statement(&finished, false);
                 return Ok(());
@@ -207,7 +206,7 @@ impl Connection<'_> {
             _ => {}
         }
         let _timer = self.start_timer();
-        let finished = self.run_statement(portal).await?;
+        let finished = self.run_statement(portal, portal.text()).await?;
         match (limit, &finished.completion) {
             (Some(limit), Completion::Tag(tag)) if returns_rows && finished.rows >= limit => {
                 let rows = self.answers.bytes.split_off(finished.rows_start);

@@ -183,6 +183,11 @@ impl Portals {
 }
 
 impl Portal {
+    /// How its statement was prepared.
+    pub(super) fn text(&self) -> &str {
+        self.statement.as_ref().map_or("", |statement| statement.prepared.text())
+    }
+
     fn close(&mut self) {
         self.statement = None;
         self.parameters.clear();

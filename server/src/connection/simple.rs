@@ -4,7 +4,6 @@
 //! COPY FROM STDIN interrupts it: the statements behind it wait in `remaining` until the data has come.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use hyades::Result;
 use hyades::session::Response;
@@ -94,9 +93,9 @@ impl Connection<'_> {
         self.begin_answers();
         // Compiling may compute what is constant.
         let _timer = self.start_timer();
-        let prepared = self.complete(|session| session.prepare(sql, &[])).await;
+        let prepared = self.complete(|session| session.prepare_text(sql)).await;
         self.tell_notices();
-        let prepared = prepared?;
+        let (prepared, parameters) = prepared?;
         let start = self.answers.bytes.len();
         let format = if prepared.is_binary() { Format::Binary } else { Format::Text };
         let out = &mut self.answers.bytes;
@@ -110,8 +109,8 @@ impl Connection<'_> {
         }
         let statement = Statement::new(prepared);
         let result_formats = vec![format];
-        let portal = Portal { statement: Some(Arc::clone(&statement)), result_formats, ..Portal::default() };
-        let outcome = self.run_statement(&portal).await;
+        let portal = Portal { statement: Some(statement), parameters, result_formats, ..Portal::default() };
+        let outcome = self.run_statement(&portal, sql).await;
         match outcome {
             Ok(finished) => {
                 self.finish_statement(&finished, true);

@@ -61,6 +61,8 @@ pub(super) enum Shown {
     #[default]
     Nothing,
     Statement(Arc<Prepared>),
+    /// A statement with parameters, and how it was written without.
+    Written(Arc<Prepared>, String),
     Beginning(String),
 }
 
@@ -73,10 +75,25 @@ impl Shown {
         Shown::Beginning(statement.text()[..end].to_owned())
     }
 
+    /// Shows a statement as it was written.
+    pub(super) fn write(&mut self, statement: &Arc<Prepared>, text: &str) {
+        let shown = &text[..text.floor_char_boundary(SHOWN_BYTES)];
+        if let Shown::Written(last, written) = self {
+            if !Arc::ptr_eq(last, statement) {
+                *last = Arc::clone(statement);
+            }
+            written.clear();
+            written.push_str(shown);
+        } else {
+            *self = Shown::Written(Arc::clone(statement), shown.to_owned());
+        }
+    }
+
     fn text(&self) -> &str {
         match self {
             Shown::Nothing => "",
             Shown::Statement(statement) => statement.text(),
+            Shown::Written(_, text) => text,
             Shown::Beginning(text) => text,
         }
     }

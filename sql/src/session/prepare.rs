@@ -312,20 +312,24 @@ impl Session {
         })
     }
 
+    /// A statement of the cache, if it still fits.
+    pub(super) fn find_cached(&mut self, sql: &str, declared: &[Option<SqlType>]) -> Option<Arc<Prepared>> {
+        self.settle_identity();
+        self.settle_names();
+        let prepared = self.cache.get(sql, declared)?;
+        let (plan, is_meant) = prepared.plan_under(self.stamp());
+        (is_meant && is_fresh(&plan)).then(|| Arc::clone(prepared))
+    }
+
     /// Compiles a text, or finds it compiled.
     pub(super) fn prepare_cached(
         &mut self,
         sql: &str,
         declared: &[Option<SqlType>],
     ) -> Result<Arc<Prepared>> {
-        self.settle_identity();
-        self.settle_names();
-        if let Some(prepared) = self.cache.get(sql, declared) {
-            let (plan, is_meant) = prepared.plan_under(self.stamp());
-            if is_meant && is_fresh(&plan) {
-                self.check_failed(&plan)?;
-                return Ok(Arc::clone(prepared));
-            }
+        if let Some(prepared) = self.find_cached(sql, declared) {
+            self.check_failed(&prepared.plan())?;
+            return Ok(prepared);
         }
         let before = memory::spent();
         let mut truncated = Vec::new();
@@ -340,9 +344,16 @@ impl Session {
             }
         };
         self.check_failed(&plan)?;
+        let prepared = self.prepared_of(plan, sql, before);
+        self.cache.put(&prepared, declared);
+        Ok(prepared)
+    }
+
+    /// `before`: the memory that was spent before the plan was made.
+    pub(super) fn prepared_of(&self, plan: Plan, sql: &str, before: isize) -> Arc<Prepared> {
         let is_binary =
             matches!(&plan.action, Action::Fetch(fetch) if self.cursors.lock().is_binary(&fetch.name));
-        let prepared = Arc::new(Prepared {
+        Arc::new(Prepared {
             is_binary,
             text: sql.to_owned(),
             parameter_types: plan.parameters.clone(),
@@ -350,9 +361,7 @@ impl Session {
             shown_parameters: Box::default(),
             plan: Mutex::new((Arc::new(plan), self.stamp())),
             _charge: self.account.keep(usize::try_from(memory::spent() - before).unwrap_or(0) + sql.len()),
-        });
-        self.cache.put(&prepared, declared);
-        Ok(prepared)
+        })
     }
 
     fn note_truncated(&mut self, truncated: Vec<(String, String)>) {

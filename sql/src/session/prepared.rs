@@ -71,21 +71,40 @@ pub(super) struct NamedStatement {
     pub(super) time: i64,
 }
 
-/// Slots of the memory for texts seen once.
-const SEEN_SLOTS: usize = 512;
+/// Slots of a memory for texts of which only a hash is kept.
+const MARK_SLOTS: usize = 512;
 
 /// The statements of a session by text and declared parameter types. A text is kept when it comes the second
-/// time: simple queries with their values in the text are never worth keeping.
+/// time: one that comes once is not worth keeping.
+#[derive(Default)]
 pub(super) struct StatementCache {
     by_text: HashMap<String, Vec<CachedStatement>>,
     count: usize,
-    /// Hashes of texts, each in the slot of its low bits.
-    seen: Vec<u64>,
+    seen: Marks,
+    /// Texts whose literals stay where they are ([`super::lifted`]).
+    refused: Marks,
 }
 
-impl Default for StatementCache {
-    fn default() -> StatementCache {
-        StatementCache { by_text: HashMap::new(), count: 0, seen: vec![0; SEEN_SLOTS] }
+/// Hashes of texts, each in the slot of its low bits: another text may displace it.
+struct Marks(Vec<u64>);
+
+impl Default for Marks {
+    fn default() -> Marks {
+        Marks(vec![0; MARK_SLOTS])
+    }
+}
+
+impl Marks {
+    fn slot(hash: u64) -> usize {
+        usize::try_from(hash % MARK_SLOTS as u64).unwrap_or(0)
+    }
+
+    fn has(&self, hash: u64) -> bool {
+        self.0[Marks::slot(hash)] == hash
+    }
+
+    fn put(&mut self, hash: u64) {
+        self.0[Marks::slot(hash)] = hash;
     }
 }
 
@@ -105,15 +124,31 @@ impl StatementCache {
         statements.iter().find(|cached| cached.declared == declared).map(|cached| &cached.prepared)
     }
 
+    /// Whether a text comes again, as far as is known.
+    pub(super) fn comes_again(&mut self, text: &str) -> bool {
+        let hash = self.by_text.hasher().hash_one(text);
+        let is_known = self.seen.has(hash);
+        self.seen.put(hash);
+        is_known
+    }
+
+    /// Remembers that a text with parameters does not stand for texts with literals.
+    pub(super) fn refuse(&mut self, text: &str) {
+        self.refused.put(self.by_text.hasher().hash_one(text));
+    }
+
+    pub(super) fn is_refused(&self, text: &str) -> bool {
+        self.refused.has(self.by_text.hasher().hash_one(text))
+    }
+
+    /// Keeps a statement if its text comes again.
     pub(super) fn put(&mut self, prepared: &Arc<Prepared>, declared: &[Option<SqlType>]) {
-        if prepared.text.len() > LONGEST_CACHED_BYTES {
-            return;
+        if prepared.text.len() <= LONGEST_CACHED_BYTES && self.comes_again(&prepared.text) {
+            self.keep(prepared, declared);
         }
-        let hash = self.by_text.hasher().hash_one(&prepared.text);
-        let slot = usize::try_from(hash % SEEN_SLOTS as u64).unwrap_or(0);
-        if std::mem::replace(&mut self.seen[slot], hash) != hash {
-            return;
-        }
+    }
+
+    pub(super) fn keep(&mut self, prepared: &Arc<Prepared>, declared: &[Option<SqlType>]) {
         if self.count >= MOST_CACHED {
             self.clear();
         }

@@ -23,7 +23,7 @@ use hyades_types::text;
 use hyades_types::value::Value;
 
 use super::engine::{TestEngine, Trouble};
-use crate::session::{Completion, Database, Notice, Output, Response, Session, SessionOptions};
+use crate::session::{Completion, Database, Notice, Output, Prepared, Response, Session, SessionOptions};
 
 /// One statement and the data that follows it.
 struct Step {
@@ -62,7 +62,7 @@ fn steps(script: &str) -> Vec<Step> {
 
 /// Writes answers in the form of the expected files.
 #[derive(Default)]
-struct Answer {
+pub(super) struct Answer {
     text: String,
     types: Vec<hyades_types::value::SqlType>,
     rows: usize,
@@ -117,13 +117,26 @@ pub(super) fn done<T>(mut call: impl FnMut() -> Flow<T>) -> Result<T, Error> {
     }
 }
 
+/// A statement and the values of its parameters.
+pub(super) type Lifted = (Arc<Prepared>, Vec<Value>);
+
+/// Prepares a text as one that comes again: its literals become values of parameters where they can. Hands on
+/// what is said about it once.
+pub(super) fn lifted(session: &mut Session, sql: &str, output: &mut dyn Output) -> Result<Lifted, Error> {
+    let first = done(|| session.prepare_text(sql));
+    session.take_notices().into_iter().for_each(|notice| output.notice(notice));
+    first?;
+    let again = done(|| session.prepare_text(sql));
+    session.take_notices();
+    again
+}
+
 fn run_step(session: &mut Session, step: &Step, in_full: bool) -> Result<String, (String, Error)> {
     let mut answer = Answer { float_digits: session.float_digits(), in_full, ..Answer::default() };
-    let prepared = done(|| session.prepare(&step.sql, &[]));
     let mut noticed = Answer::default();
-    session.take_notices().into_iter().for_each(|notice| noticed.notice(notice));
+    let prepared = lifted(session, &step.sql, &mut noticed);
     let noticed = noticed.text;
-    let prepared = prepared.map_err(|error| (noticed.clone(), error))?;
+    let (prepared, values) = prepared.map_err(|error| (noticed.clone(), error))?;
     let mut head = String::new();
     if let Response::Rows(columns) = prepared.response() {
         // psql describes neither EXECUTE nor FETCH.
@@ -139,7 +152,7 @@ fn run_step(session: &mut Session, step: &Step, in_full: bool) -> Result<String,
         answer.types = columns.iter().map(|column| column.sql_type).collect();
     }
     let outcome =
-        done(|| session.execute(&prepared, &[], &mut answer)).and_then(|completion| match completion {
+        done(|| session.execute(&prepared, &values, &mut answer)).and_then(|completion| match completion {
             Completion::Tag(tag) => Ok(tag.into_owned()),
             Completion::CopyIn => {
                 let data = step.data.as_deref().unwrap_or_default();

@@ -30,7 +30,8 @@ use hyades_types::text;
 use hyades_types::value::{SqlType, Value};
 
 use super::engine::{TestEngine, Trouble};
-use crate::session::{Completion, Database, Notice, Output, Prepared, Response, Session, SessionOptions};
+use super::golden::{Answer, Lifted, lifted};
+use crate::session::{Completion, Database, Notice, Output, Response, Session, SessionOptions};
 
 /// What runs the statements: Hyades or PostgreSQL.
 pub(super) trait Sessions {
@@ -86,7 +87,7 @@ impl Output for Rows {
 const BRIEFLY: Duration = Duration::from_millis(30);
 
 struct Waiting {
-    prepared: Arc<Prepared>,
+    prepared: Lifted,
     ticket: Ticket,
 }
 
@@ -102,7 +103,7 @@ impl Hyades {
     }
 
     /// As [`Hyades::go_on`], for longer than the janitor has a lock.
-    fn go_on_past_brief_waits(session: &mut Session, prepared: &Arc<Prepared>) -> Result<String, Ticket> {
+    fn go_on_past_brief_waits(session: &mut Session, prepared: &Lifted) -> Result<String, Ticket> {
         loop {
             let ticket = match Hyades::go_on(session, prepared) {
                 Ok(answer) => return Ok(answer),
@@ -119,12 +120,12 @@ impl Hyades {
     }
 
     /// An answer that is there, or what it waits for.
-    fn go_on(session: &mut Session, prepared: &Arc<Prepared>) -> Result<String, Ticket> {
+    fn go_on(session: &mut Session, prepared: &Lifted) -> Result<String, Ticket> {
         let mut rows = Rows::default();
-        if let Response::Rows(columns) = prepared.response() {
+        if let Response::Rows(columns) = prepared.0.response() {
             rows.types = columns.iter().map(|column| column.sql_type).collect();
         }
-        let outcome = match session.execute(prepared, &[], &mut rows) {
+        let outcome = match session.execute(&prepared.0, &prepared.1, &mut rows) {
             Err(Interrupt::Wait(ticket)) => return Err(ticket),
             Err(Interrupt::Failed(error)) => Err(error),
             Ok(completion) => Ok(completion),
@@ -158,7 +159,7 @@ impl Sessions for Hyades {
         if waiting.is_some() {
             return Some("... waits still\n".to_owned());
         }
-        let prepared = match super::golden::done(|| session.prepare(sql, &[])) {
+        let prepared = match lifted(session, sql, &mut Answer::default()) {
             Ok(prepared) => prepared,
             Err(error) => return Some(shown(&error)),
         };

@@ -1,0 +1,107 @@
+//! Texts that hold their values, run as statements with parameters (`statement/lifting.rs`).
+//!
+//! A text without its literals that comes the second time is compiled with parameters in their place and kept
+//! in the statement cache. From then on a text costs a walk over its tokens instead of parsing, binding and
+//! planning. Whatever is in doubt is compiled as it was written:
+//! 1. the text with parameters does not compile, or is no query or change: the user's error is that of the
+//!    text, at its place;
+//! 2. a parameter has a type in which it would not be what the literal is;
+//! 3. a plan may depend on a value: a table has an index that only holds some rows, or one on an expression
+//!    that a literal may be part of.
+
+use std::sync::Arc;
+
+use hyades_engine::procedure::ir::Procedure;
+use hyades_types::memory;
+use hyades_types::value::Value;
+
+use super::prepared::Prepared;
+use super::state::State;
+use super::{Flow, Session};
+use crate::plan::{Action, Plan};
+use crate::statement::lifting::Lifting;
+
+/// Whether a plan with parameters is as good as one with these values.
+fn is_suitable(plan: &Plan, lifting: &Lifting) -> bool {
+    let Action::Run(run) = &plan.action else { return false };
+    let has_types = plan.parameters.len() == lifting.literals.len();
+    let are_values = || {
+        let mut literals = lifting.literals.iter().zip(&plan.parameters);
+        literals.all(|(literal, sql_type)| literal.is_value_of(*sql_type))
+    };
+    has_types && are_values() && !depends_on_values(&run.procedure, lifting.has_computed())
+}
+
+/// Whether the plan might be another one for another value.
+fn depends_on_values(procedure: &Procedure, has_computed: bool) -> bool {
+    procedure.tables.iter().any(|used| {
+        let definition = used.table.definition();
+        definition.indexes.iter().any(|index| index.predicate.is_some())
+            || has_computed && definition.columns.iter().any(|column| column.indexed().is_some())
+    })
+}
+
+impl Session {
+    /// Compiles a statement that is run once, and tells the values of its parameters: those of literals in
+    /// its text. Otherwise as [`Session::prepare`].
+    ///
+    /// # Errors
+    /// As [`Session::prepare`].
+    pub fn prepare_text(&mut self, sql: &str) -> Flow<(Arc<Prepared>, Vec<Value>)> {
+        match self.as_guest(|session| session.prepare_lifted(sql)) {
+            Some(lifted) => Ok(lifted),
+            None => self.prepare(sql, &[]).map(|prepared| (prepared, Vec::new())),
+        }
+    }
+
+    fn prepare_lifted(&mut self, sql: &str) -> Option<(Arc<Prepared>, Vec<Value>)> {
+        if self.state == State::Failed {
+            return None;
+        }
+        let mut lifting = std::mem::take(&mut self.lifting);
+        let prepared = lifting.lift(sql).then(|| self.find_lifted(&lifting)).flatten();
+        let found = prepared.and_then(|prepared| {
+            let literals = lifting.literals.iter().zip(&prepared.parameter_types);
+            let values = literals.map(|(literal, sql_type)| literal.value(sql, *sql_type, self.reading()));
+            let values: Option<Vec<Value>> = values.collect();
+            values.map(|values| (prepared, values))
+        });
+        self.lifting = lifting;
+        if let Some((prepared, _)) = &found {
+            self.show_written(prepared, sql);
+        }
+        found
+    }
+
+    /// The statement with parameters, found or compiled.
+    fn find_lifted(&mut self, lifting: &Lifting) -> Option<Arc<Prepared>> {
+        let Lifting { text, types, .. } = lifting;
+        if let Some(prepared) = self.find_cached(text, types) {
+            return Some(prepared);
+        }
+        if !self.cache.comes_again(text) || self.cache.is_refused(text) {
+            return None;
+        }
+        let before = memory::spent();
+        let mut truncated = Vec::new();
+        let compiled = self.compile(text, types, &mut truncated);
+        match compiled {
+            // The notice about a name comes with each text.
+            Ok(plan) if truncated.is_empty() && is_suitable(&plan, lifting) => {
+                let prepared = self.prepared_of(plan, text, before);
+                self.cache.keep(&prepared, types);
+                Some(prepared)
+            }
+            _ => {
+                self.cache.refuse(text);
+                None
+            }
+        }
+    }
+
+    /// Others see the text as it was written while the statement runs.
+    fn show_written(&mut self, prepared: &Arc<Prepared>, sql: &str) {
+        self.shown_statement = Arc::as_ptr(prepared) as usize;
+        self.activity.statement.lock().write(prepared, sql);
+    }
+}

@@ -1,0 +1,500 @@
+//! Takes the values out of a text: `where id = 42` and `where id = 43` are one statement with a parameter.
+//!
+//! Many clients put values into the text of their statements, so that no text comes twice and each is parsed
+//! and compiled anew. What is lifted here leaves a text with `$1`, `$2` ... in the place of its literals,
+//! which comes again and is found compiled. It must mean the same as the text with its literals, so a literal
+//! is lifted only where it certainly is a value of its own and its neighbours say of which type it can be:
+//! 1. *compared*, `operand = literal`, up to the end of the condition: it takes the type of the operand;
+//! 2. *assigned*, `column = literal` in UPDATE, or a member of a row of INSERT: it takes that of the column;
+//! 3. *computed with*, `operand + literal`, numbers only: it has its own type.
+//!
+//! Everywhere else literals stay: in LIMIT, ORDER BY 1, IN, arguments, casts, intervals. What follows a
+//! literal must be a word or sign that ends it, so no operator that binds closer is overlooked.
+//!
+//! The parameters get their types when the text is compiled; [`Literal::value`] says which of them are what
+//! the literal is. For all others, and wherever the text with parameters does not compile, the text is
+//! compiled as it was written: its errors are those of the text.
+//!
+//! Reference: "forced parameterization" of commercial systems; `pg_stat_statements` finds the same texts, but
+//! for its statistics only.
+
+use std::fmt::Write as _;
+
+use hyades_types::text::{self, Reading};
+use hyades_types::value::{SqlType, Value};
+
+use super::lexer::{Lexer, Token, TokenKind, string_value};
+
+/// Longer texts are loads of data; they do not come again.
+const LONGEST_BYTES: usize = 4096;
+/// As many as a statement may have without being a load of data.
+const MOST_LITERALS: usize = 64;
+/// Digits that are certainly an `integer`, and a `bigint`.
+const INTEGER_DIGITS: usize = 9;
+const BIGINT_DIGITS: usize = 18;
+
+/// Statements whose literals may be lifted.
+const LIFTED_STATEMENTS: [&str; 4] = ["select", "insert", "update", "delete"];
+
+/// Words that may follow a literal which is all of an operand.
+const ENDS: [&str; 18] = [
+    "and",
+    "as",
+    "else",
+    "end",
+    "except",
+    "for",
+    "from",
+    "group",
+    "having",
+    "intersect",
+    "limit",
+    "offset",
+    "or",
+    "order",
+    "returning",
+    "then",
+    "union",
+    "where",
+];
+
+/// Words that are no operand: what follows them begins one.
+const NO_OPERANDS: [&str; 24] = [
+    "all",
+    "and",
+    "any",
+    "as",
+    "between",
+    "by",
+    "case",
+    "distinct",
+    "else",
+    "from",
+    "having",
+    "in",
+    "is",
+    "like",
+    "limit",
+    "not",
+    "offset",
+    "on",
+    "or",
+    "returning",
+    "select",
+    "set",
+    "then",
+    "when",
+];
+
+/// What a literal is by its form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Integer,
+    Decimal,
+    String,
+}
+
+/// What is done with a literal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    Compared,
+    Assigned,
+    Computed,
+}
+
+/// A literal that has been taken out; the places are bytes of the text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Literal {
+    start: usize,
+    end: usize,
+    form: Form,
+    used: Use,
+}
+
+/// A text without its literals. Used again for the next text.
+#[derive(Default)]
+pub(crate) struct Lifting {
+    pub(crate) text: String,
+    pub(crate) literals: Vec<Literal>,
+    /// The types that the literals have by themselves; for the others, their neighbours say it.
+    pub(crate) types: Vec<Option<SqlType>>,
+}
+
+impl Lifting {
+    /// Takes the literals out of a text; false if there are none to be lifted.
+    pub(crate) fn lift(&mut self, sql: &str) -> bool {
+        self.text.clear();
+        self.literals.clear();
+        self.types.clear();
+        if sql.len() > LONGEST_BYTES || Search::new(sql).run(&mut self.literals).is_none() {
+            return false;
+        }
+        let mut copied = 0;
+        for (place, literal) in self.literals.iter().enumerate() {
+            self.text.push_str(&sql[copied..literal.start]);
+            // Writing to a string does not fail.
+            let _ = write!(self.text, "${}", place + 1);
+            copied = literal.end;
+            self.types.push(literal.own_type());
+        }
+        self.text.push_str(&sql[copied..]);
+        !self.literals.is_empty()
+    }
+
+    /// Whether a literal is computed with: an index on an expression may be on that one.
+    pub(crate) fn has_computed(&self) -> bool {
+        self.literals.iter().any(|literal| literal.used == Use::Computed)
+    }
+}
+
+impl Literal {
+    fn own_type(&self) -> Option<SqlType> {
+        match (self.used, self.form) {
+            (Use::Computed, Form::Integer) if self.end - self.start <= INTEGER_DIGITS => {
+                Some(SqlType::Integer)
+            }
+            (Use::Computed, Form::Integer) => Some(SqlType::BigInt),
+            (Use::Computed, Form::Decimal) => Some(SqlType::Numeric(None)),
+            _ => None,
+        }
+    }
+
+    /// Whether a parameter of this type that is read from the literal's text has the value that the literal
+    /// has in its place. Not so for strings given to a comparison that would be rounded, or for integers
+    /// beside texts, which are an error.
+    pub(crate) fn is_value_of(&self, sql_type: SqlType) -> bool {
+        use SqlType::{
+            BigInt, Boolean, Char, Date, DoublePrecision, Integer, Json, Jsonb, Numeric, Real, SmallInt,
+            Text, Timestamp, TimestampTz, Uuid, Varchar,
+        };
+        let is_assigned = self.used == Use::Assigned;
+        match sql_type {
+            Numeric(None) | DoublePrecision => true,
+            Numeric(Some(_)) | Real => is_assigned,
+            SmallInt | Integer | BigInt => self.form != Form::Decimal,
+            Text | Varchar(_) | Char(_) | Uuid | Boolean | Date => self.form == Form::String,
+            Timestamp(precision) | TimestampTz(precision) => {
+                self.form == Form::String && (is_assigned || precision.is_none())
+            }
+            Json | Jsonb => self.form == Form::String && is_assigned,
+            _ => false,
+        }
+    }
+
+    /// The value of a parameter of this type; `None` where that is not the literal's, the text is none of the
+    /// type, or means something else each time, as `'now'` does.
+    pub(crate) fn value(&self, sql: &str, sql_type: SqlType, reading: Reading<'_>) -> Option<Value> {
+        if !self.is_value_of(sql_type) {
+            return None;
+        }
+        let written = &sql[self.start..self.end];
+        if self.form != Form::String {
+            return text::parse(written, sql_type, reading).ok();
+        }
+        let inner = &written[1..written.len() - 1];
+        let is_moment = matches!(sql_type, SqlType::Date | SqlType::Timestamp(_) | SqlType::TimestampTz(_));
+        if is_moment && !inner.starts_with(|first: char| first.is_ascii_digit()) {
+            return None;
+        }
+        match inner.contains('\'') {
+            true => text::parse(&string_value(written), sql_type, reading).ok(),
+            false => text::parse(inner, sql_type, reading).ok(),
+        }
+    }
+}
+
+/// Which bound of a BETWEEN comes next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Between {
+    None,
+    First,
+    Second,
+}
+
+/// Goes through a text for its literals.
+struct Search<'a> {
+    lexer: Lexer<'a>,
+    /// The last three tokens, the newest first.
+    before: [Token<'a>; 3],
+    statement: &'a str,
+    /// Of parentheses and brackets.
+    depth: usize,
+    /// Within the list of SET.
+    is_setting: bool,
+    /// Within the rows of INSERT ... VALUES.
+    is_in_rows: bool,
+    between: Between,
+}
+
+impl<'a> Search<'a> {
+    fn new(sql: &'a str) -> Search<'a> {
+        let none = Token { kind: TokenKind::End, start: 0, text: "" };
+        Search {
+            lexer: Lexer::new(sql),
+            before: [none; 3],
+            statement: "",
+            depth: 0,
+            is_setting: false,
+            is_in_rows: false,
+            between: Between::None,
+        }
+    }
+
+    /// `None` for a text of another statement, with parameters of its own, or one that is no SQL.
+    fn run(&mut self, literals: &mut Vec<Literal>) -> Option<()> {
+        let mut token = self.lexer.next().ok()?;
+        self.statement = token.text;
+        LIFTED_STATEMENTS.iter().find(|word| token.is_word(word))?;
+        while token.kind != TokenKind::End {
+            if token.kind == TokenKind::Parameter {
+                return None;
+            }
+            let next = self.lexer.next().ok()?;
+            if matches!(token.kind, TokenKind::Number | TokenKind::String)
+                && let Some(literal) = self.literal(&token, &next)
+            {
+                if literals.len() == MOST_LITERALS {
+                    return None;
+                }
+                literals.push(literal);
+            }
+            self.pass(token);
+            token = next;
+        }
+        Some(())
+    }
+
+    /// Goes on to the next token.
+    fn pass(&mut self, token: Token<'a>) {
+        match token.kind {
+            TokenKind::Symbol => match token.text {
+                "(" | "[" => self.depth += 1,
+                ")" | "]" => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            },
+            TokenKind::Word if token.is_word("between") => self.between = Between::First,
+            TokenKind::Word if token.is_word("and") => {
+                let is_first = self.between == Between::First;
+                self.between = if is_first { Between::Second } else { Between::None };
+            }
+            TokenKind::Word if self.depth == 0 => self.begin_clause(&token),
+            _ => {}
+        }
+        self.before = [token, self.before[0], self.before[1]];
+    }
+
+    fn begin_clause(&mut self, token: &Token<'_>) {
+        if token.is_word("set") {
+            self.is_setting = true;
+        } else if ["where", "from", "returning", "on"].iter().any(|word| token.is_word(word)) {
+            (self.is_setting, self.is_in_rows) = (false, false);
+        } else if token.is_word("values") && self.statement.eq_ignore_ascii_case("insert") {
+            self.is_in_rows = true;
+        }
+    }
+
+    /// What is lifted of a literal that stands before `next`.
+    fn literal(&self, token: &Token<'_>, next: &Token<'_>) -> Option<Literal> {
+        let form = form_of(token)?;
+        let [last, second, third] = &self.before;
+        // A sign of a number follows no operand.
+        let is_signed = last.is_symbol("-") && !is_operand(second);
+        let (operator, operand, start) = match is_signed {
+            true if last.end() != token.start || form == Form::String => return None,
+            true => (second, third, last.start),
+            false => (last, second, token.start),
+        };
+        let used = self.use_of(operator, operand, next, is_signed, form)?;
+        Some(Literal { start, end: token.end(), form, used })
+    }
+
+    fn use_of(
+        &self,
+        operator: &Token<'_>,
+        operand: &Token<'_>,
+        next: &Token<'_>,
+        is_signed: bool,
+        form: Form,
+    ) -> Option<Use> {
+        if self.is_in_rows && self.depth == 1 && (operator.is_symbol("(") || operator.is_symbol(",")) {
+            return (next.is_symbol(",") || next.is_symbol(")")).then_some(Use::Assigned);
+        }
+        if !is_end(next) {
+            return None;
+        }
+        if operator.kind == TokenKind::Word {
+            let is_second = self.between == Between::Second && operator.is_word("and");
+            let is_bound = operator.is_word("between") || is_second;
+            return is_bound.then_some(Use::Compared);
+        }
+        if operator.kind != TokenKind::Symbol || !is_operand(operand) {
+            return None;
+        }
+        match operator.text {
+            "=" if self.is_setting && self.depth == 0 => {
+                let [_, _, third] = &self.before;
+                // With a sign, the column's predecessor is out of sight.
+                let is_column = !is_signed && (third.is_word("set") || third.is_symbol(","));
+                is_column.then_some(Use::Assigned)
+            }
+            "=" | "<" | ">" | "<=" | ">=" | "<>" | "!=" => Some(Use::Compared),
+            "+" | "-" | "*" if form != Form::String => Some(Use::Computed),
+            _ => None,
+        }
+    }
+}
+
+fn is_word_of(token: &Token<'_>, words: &[&str]) -> bool {
+    token.kind == TokenKind::Word && words.iter().any(|word| token.text.eq_ignore_ascii_case(word))
+}
+
+/// Whether an operand ends with this token.
+fn is_operand(token: &Token<'_>) -> bool {
+    match token.kind {
+        TokenKind::Word => !is_word_of(token, &NO_OPERANDS),
+        TokenKind::QuotedIdentifier => true,
+        TokenKind::Symbol => matches!(token.text, ")" | "]"),
+        _ => false,
+    }
+}
+
+/// Whether nothing more belongs to the operand before this token.
+fn is_end(token: &Token<'_>) -> bool {
+    match token.kind {
+        TokenKind::End => true,
+        TokenKind::Symbol => matches!(token.text, ")" | "," | ";"),
+        _ => is_word_of(token, &ENDS),
+    }
+}
+
+/// The form of a literal that can be lifted: no exponents, no prefixes, no more digits than are certainly
+/// those of a `bigint`.
+fn form_of(token: &Token<'_>) -> Option<Form> {
+    let bytes = token.text.as_bytes();
+    if token.kind == TokenKind::String {
+        return (bytes.first() == Some(&b'\'')).then_some(Form::String);
+    }
+    let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let points = bytes.iter().filter(|byte| **byte == b'.').count();
+    match (digits + points == bytes.len() && digits <= BIGINT_DIGITS, points) {
+        (true, 0) => Some(Form::Integer),
+        (true, 1) => Some(Form::Decimal),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text without its literals; `-` if none is lifted.
+    fn lifted(sql: &str) -> String {
+        let mut lifting = Lifting::default();
+        if lifting.lift(sql) { lifting.text } else { "-".to_owned() }
+    }
+
+    #[test]
+    fn values_of_their_own_are_lifted() {
+        for (sql, expected) in [
+            ("select a from t where b = 5", "select a from t where b = $1"),
+            ("SELECT a FROM t WHERE b=-5;", "SELECT a FROM t WHERE b=$1;"),
+            ("select a from t where (b <> 5.5) or c >= 'x''y'", "select a from t where (b <> $1) or c >= $2"),
+            (
+                "select * from t where a between 1 and 9 and b = 3",
+                "select * from t where a between $1 and $2 and b = $3",
+            ),
+            (
+                "select * from t where a between -1 and -9 order by 1",
+                "select * from t where a between $1 and $2 order by 1",
+            ),
+            ("update t set a = a + 5, b = 'x' where c = 7", "update t set a = a + $1, b = $2 where c = $3"),
+            ("update t set a = a + -5 where c = 7", "update t set a = a + $1 where c = $2"),
+            (
+                "insert into t values (1, -2, 'x', 1.5, default), (2, 3, null, .5, f(1))",
+                "insert into t values ($1, $2, $3, $4, default), ($5, $6, null, $7, f(1))",
+            ),
+            (
+                "insert into t(a) values (1) on conflict (a) do update set b = 5",
+                "insert into t(a) values ($1) on conflict (a) do update set b = $2",
+            ),
+            ("delete from t where \"A\" = 1 returning a", "delete from t where \"A\" = $1 returning a"),
+            (
+                "select a from t where b = 5 /* why */ and c = 6 -- x\n",
+                "select a from t where b = $1 /* why */ and c = $2 -- x\n",
+            ),
+            ("select a from t where (a + b) > 7", "select a from t where (a + b) > $1"),
+        ] {
+            assert_eq!(lifted(sql), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_something_else_stays() {
+        for sql in [
+            "",
+            "select 1",
+            "select - 5",
+            "select a from t limit 5 offset 6",
+            "select a from t order by 1",
+            "select a from t order by -1",
+            "select a from t where b in (1, 2)",
+            "select a from t where b = 5::bigint",
+            "select a from t where b = 5 * c",
+            "select a from t where b = 'x' || c",
+            "select a from t where b = 'x' collate \"C\"",
+            "select a from t where b = 'x'\n'y'",
+            "select a from t where b = E'x'",
+            "select a from t where b = 1e5",
+            "select a from t where b = 1234567890123456789",
+            "select a from t where b = date '2020-01-01'",
+            "select a from t where b like 'x%'",
+            "select a from t where b -> 'x' is null",
+            "select a from t where 1 = 0",
+            "select a from t where (a + b) * 2 > 7",
+            "select a from t where b = $1 and c = 5",
+            "select f(5)",
+            "select array[1, 2]",
+            "values (1)",
+            "set a = 5",
+            "explain select a from t where b = 5",
+            "create table t as select a from u where b = 5",
+            "insert into t values (array[1, 2, 3])",
+            "update t set (a, b) = (1, 2)",
+            "update t set a = -1",
+            "select 'open",
+        ] {
+            assert_eq!(lifted(sql), "-", "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_load_of_data_stays() {
+        let rows = ["(1, 2)"; 33].join(", ");
+        assert_eq!(lifted(&format!("insert into t values {rows}")), "-");
+        assert_eq!(lifted(&format!("select a from t where b = '{}'", "x".repeat(LONGEST_BYTES))), "-");
+    }
+
+    #[test]
+    fn literals_are_of_types_in_which_they_are_the_same() {
+        let mut lifting = Lifting::default();
+        assert!(lifting.lift("update t set a = 1.25 where b = 7 and c = 'x' and d = d + 12345678901"));
+        let kinds: Vec<(Form, Use)> =
+            lifting.literals.iter().map(|literal| (literal.form, literal.used)).collect();
+        assert_eq!(
+            kinds,
+            [
+                (Form::Decimal, Use::Assigned),
+                (Form::Integer, Use::Compared),
+                (Form::String, Use::Compared),
+                (Form::Integer, Use::Computed),
+            ]
+        );
+        assert_eq!(lifting.types, [None, None, None, Some(SqlType::BigInt)]);
+        let [assigned, compared, string, _] = &lifting.literals[..] else { panic!("four literals") };
+        let rounded = SqlType::Numeric(Some((5, 1)));
+        assert!(assigned.is_value_of(rounded) && !compared.is_value_of(rounded));
+        assert!(!assigned.is_value_of(SqlType::Integer) && compared.is_value_of(SqlType::Integer));
+        assert!(!compared.is_value_of(SqlType::Text) && string.is_value_of(SqlType::Text));
+        assert!(!compared.is_value_of(SqlType::Real) && assigned.is_value_of(SqlType::Real));
+    }
+}
