@@ -387,6 +387,12 @@ impl<'r> NewRow<'r> {
     pub fn new(key: &'r [u8], row: &'r [u8]) -> NewRow<'r> {
         NewRow { key, row, moved_from: None, arbiter: None }
     }
+
+    /// Whether a row under this key is the row itself as it was. While the arbiter is asked there is none: a
+    /// row under the same key stands in the way there, too.
+    pub fn was_under(&self, key: &[u8]) -> bool {
+        self.arbiter.is_none() && key == self.key || Some(key) == self.moved_from
+    }
 }
 
 /// What a procedure may do to data: the interpreter needs nothing else. A transaction offers it, and so does

@@ -9,6 +9,7 @@
 
 pub(crate) mod access;
 mod alter_table;
+mod arbiter;
 pub(crate) mod change;
 mod changing_with;
 pub(crate) mod check;

@@ -9,6 +9,7 @@
 mod access_commands;
 pub(crate) mod alteration_syntax;
 mod comment_syntax;
+pub(crate) mod conflict_syntax;
 pub(crate) mod control;
 pub(crate) mod copy_syntax;
 pub(crate) mod cursor_syntax;

@@ -93,8 +93,7 @@ fn find_duplicate(
         return None;
     }
     let mut others = index.rows_with(&columns, guard).into_iter();
-    let is_other = |key: Vec<u8>| key != new.key && Some(key.as_slice()) != new.moved_from;
-    others.any(is_other).then_some(Duplicate { index: number, is_seen: true })
+    others.any(|key| !new.was_under(&key)).then_some(Duplicate { index: number, is_seen: true })
 }
 
 impl Access for ReplayAccess {

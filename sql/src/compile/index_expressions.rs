@@ -125,9 +125,19 @@ impl Binder<'_> {
     }
 
     fn value_over(&mut self, table: &Arc<Table>, row: RowSlot, text: &str) -> Result<Expr> {
-        let written = parse_expression(text)?;
+        self.index_value(table, row, &parse_expression(text)?)
+    }
+
+    /// What a key of an index computes from the row in a slot.
+    pub(super) fn index_value(
+        &mut self,
+        table: &Arc<Table>,
+        row: RowSlot,
+        written: &ast::Expr,
+    ) -> Result<Expr> {
         self.over_row(table, row, |binder| {
-            let bound = binder.expression(&written)?;
+            binder.aggregate_mode = AggregateMode::Forbidden("in index expressions");
+            let bound = binder.expression(written)?;
             let sql_type = bound.known_type().unwrap_or(SqlType::Text);
             binder.coerce(bound, sql_type)
         })
@@ -167,7 +177,7 @@ fn read_instead(condition: &mut Expr, value: &Expr, column: &Expr) {
 }
 
 /// Whether rows that satisfy the conditions satisfy this one.
-fn is_implied(wanted: &Expr, conditions: &[Expr]) -> bool {
+pub(super) fn is_implied(wanted: &Expr, conditions: &[Expr]) -> bool {
     let compares = |condition: &Expr, value: &Expr| match condition {
         Expr::Binary { left, right, operator } => {
             operator.is_comparison() && (**left == *value || **right == *value)

@@ -13,10 +13,10 @@ use hyades_engine::procedure::ir::{
 use hyades_engine::procedure::listing::shown as shown_expression;
 use hyades_engine::storage::table::Table;
 use hyades_types::access::Privileges;
-use hyades_types::definition::{ColumnDefinition, Identity, TableDefinition};
+use hyades_types::definition::{ColumnDefinition, Identity};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
-use sqlparser::ast::{self, ConflictTarget, OnConflictAction, OnInsert, SetExpr, TableObject};
+use sqlparser::ast::{self, OnConflictAction, OnInsert, SetExpr, TableObject};
 
 use super::row_sink::Sink;
 use super::select::{BoundSelect, described};
@@ -35,7 +35,7 @@ use crate::explain::counted::Counted;
 use crate::plan::{RunPlan, Tag};
 use crate::statement::Overriding;
 use crate::statement::names::fold;
-use crate::statement::query::{parse_expression, words_position};
+use crate::statement::query::parse_expression;
 use crate::statement::sequence_syntax::overriding;
 
 /// What happens when another row has the same key.
@@ -210,7 +210,7 @@ impl Compiler<'_> {
         excluded: &mut Option<Vec<Register>>,
     ) -> Result<Conflict> {
         let definition = table.definition();
-        let arbiter = self.arbiter(on, &definition)?;
+        let arbiter = self.arbiter(on, table)?;
         let (index, update) = match (&on.action, arbiter) {
             (OnConflictAction::DoUpdate(update), Arbiter::Index(index)) => (index, update),
             (OnConflictAction::DoUpdate(_), Arbiter::Any) => return Err(self.no_arbiter(on)),
@@ -237,67 +237,6 @@ impl Compiler<'_> {
         let shown = condition.as_ref().filter(|_| self.purpose != Purpose::Run);
         let shown = shown.map(|condition| shown_expression(condition, &names));
         Ok(Conflict::Update { index, set, condition, shown })
-    }
-
-    /// Which keys ON CONFLICT speaks of.
-    fn arbiter(&self, on: &ast::OnConflict, definition: &TableDefinition) -> Result<Arbiter> {
-        match &on.conflict_target {
-            None => Ok(Arbiter::Any),
-            Some(ConflictTarget::Columns(idents)) => {
-                let mut wanted: Vec<u16> = Vec::new();
-                for ident in idents {
-                    let name = fold(ident);
-                    let at = definition.column_index(&name).and_then(|at| u16::try_from(at).ok());
-                    let Some(at) = at else {
-                        let place = Place::at(ident.span.start);
-                        let message = format!("column \"{name}\" does not exist");
-                        return self.binder.fail(sqlstate::UNDEFINED_COLUMN, message, place);
-                    };
-                    wanted.push(at);
-                }
-                wanted.sort_unstable();
-                wanted.dedup();
-                let later = definition.deferrable_key_on(&wanted);
-                let key = later.map(|index| (Some(index), Vec::new())).or_else(|| definition.key_on(&wanted));
-                key.map(|(index, _)| Arbiter::Index(index)).ok_or_else(|| self.no_arbiter(on))
-            }
-            Some(ConflictTarget::OnConstraint(name)) => {
-                let name = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
-                if definition.primary_key.as_ref().is_some_and(|key| key.name == name) {
-                    return Ok(Arbiter::Index(None));
-                }
-                let mut indexes = (0u16..).zip(&definition.indexes);
-                let index = indexes.find(|(_, index)| index.is_constraint && index.name == name);
-                index.map(|(index, _)| Arbiter::Index(Some(index))).ok_or_else(|| {
-                    if definition.foreign_key(&name).is_some() || definition.check(&name).is_some() {
-                        let message = "constraint in ON CONFLICT clause has no associated index";
-                        return Error::input(sqlstate::WRONG_OBJECT_TYPE, message);
-                    }
-                    let table = &definition.name.name;
-                    let message = format!("constraint \"{name}\" for table \"{table}\" does not exist");
-                    Error::input(sqlstate::UNDEFINED_OBJECT, message)
-                })
-            }
-        }
-    }
-
-    /// ON CONFLICT names no constraint.
-    fn no_arbiter(&self, on: &ast::OnConflict) -> Error {
-        if on.conflict_target.is_some() {
-            return Error::input(
-                sqlstate::INVALID_COLUMN_REFERENCE,
-                "there is no unique or exclusion constraint matching the ON CONFLICT specification",
-            );
-        }
-        let error = Error::input(
-            sqlstate::SYNTAX_ERROR,
-            "ON CONFLICT DO UPDATE requires inference specification or constraint name",
-        )
-        .with_hint("For example, ON CONFLICT (column_name).");
-        match words_position(self.binder.sql, &["on", "conflict"], 0) {
-            Some(position) => error.with_position(position),
-            None => error,
-        }
     }
 
     fn returned(&self, target: &Target, outputs: &[OutputColumn]) -> Vec<ResultColumn> {
@@ -480,12 +419,19 @@ impl Compiler<'_> {
             (None, None) => Vec::new(),
         };
         let key: Vec<Expr> = key_columns.iter().map(|at| values[usize::from(*at)].clone()).collect();
+        let has_generated = definition.columns.iter().any(|column| column.generation.is_some());
         let (again, duplicate, done) = (self.code.label(), self.code.label(), self.code.label());
         self.code.place(again);
         let arbiter = Arbiter::Index(index);
         self.write(Instruction::InsertOr { table, values, row, arbiter, duplicate })?;
         self.code.jump(done);
         self.code.place(duplicate);
+        if has_generated {
+            // Of the row that could not be inserted.
+            for (at, value) in self.draft_of(table, row)?.computed.iter() {
+                self.code.evaluate(registers[usize::from(*at)], value.clone());
+            }
+        }
         let intent = Intent::newest(Strength::Write);
         match index {
             None => self.code.push(Instruction::ReadPoint { table, key, row, intent, absent: again }),

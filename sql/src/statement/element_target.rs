@@ -7,9 +7,9 @@
 use hyades_types::error::Result;
 use sqlparser::ast::{AccessExpr, Expr, ObjectName, ObjectNamePart};
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
-use super::places::byte_offset;
+use super::places::{byte_offset, is_keyword, next_token, placed_at};
 use super::query::parse_expression;
 
 const PACKED: char = '\0';
@@ -43,15 +43,14 @@ pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
             continue;
         }
         // A target begins.
-        let Some(name) = next(&tokens, at) else { continue };
+        let Some(name) = next_token(&tokens, at) else { continue };
         let Some((from, to)) = brackets(&tokens, name + 1) else { continue };
         packed.extend(tokens[at..=name].iter().cloned());
         let (first, last) = (tokens[from].span, tokens[to].span);
         let text = sql.get(byte_offset(sql, first.start)..byte_offset(sql, last.end)).unwrap_or_default();
-        let (line, column) = (first.start.line as usize, first.start.column as usize);
-        let lines = "\n".repeat(line.saturating_sub(1));
-        let blanks = " ".repeat(column.saturating_sub(2));
-        let subscripts = Token::make_word(&format!("{PACKED}{lines}{blanks}x{text}"), Some('"'));
+        let before = Location { column: first.start.column.saturating_sub(1), ..first.start };
+        let text = placed_at(before, &format!("x{text}"));
+        let subscripts = Token::make_word(&format!("{PACKED}{text}"), Some('"'));
         let parts = [Token::Period, subscripts];
         packed.extend(parts.map(|token| TokenWithSpan { token, span: tokens[name].span }));
         at = to + 1;
@@ -59,19 +58,9 @@ pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
     packed
 }
 
-fn is_keyword(token: &TokenWithSpan, keywords: &[Keyword]) -> bool {
-    matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && keywords.contains(&word.keyword))
-}
-
-/// The place of the next token that is no blank.
-fn next(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
-    let blank = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_));
-    tokens.get(from..)?.iter().position(|token| !blank(token)).map(|at| from + at)
-}
-
 /// The first and the last bracket of subscripts that begin here and are followed by `=`.
 fn brackets(tokens: &[TokenWithSpan], from: usize) -> Option<(usize, usize)> {
-    let first = next(tokens, from)?;
+    let first = next_token(tokens, from)?;
     let mut last = None;
     let mut begin = first;
     while tokens[begin].token == Token::LBracket {
@@ -85,7 +74,7 @@ fn brackets(tokens: &[TokenWithSpan], from: usize) -> Option<(usize, usize)> {
             depth == 0
         })?;
         last = Some(end);
-        begin = next(tokens, end + 1)?;
+        begin = next_token(tokens, end + 1)?;
     }
     (tokens[begin].token == Token::Eq).then_some((first, last?))
 }

@@ -1,6 +1,7 @@
-//! Places in the text of a statement, as sqlparser tells them.
+//! Places in the text of a statement, as sqlparser tells them, and among its tokens.
 
-use sqlparser::tokenizer::Location;
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 /// The byte offset of a line and column, both counted from 1, columns in characters.
 pub(crate) fn byte_offset(sql: &str, location: Location) -> usize {
@@ -13,4 +14,20 @@ pub(crate) fn byte_offset(sql: &str, location: Location) -> usize {
     }
     let column = usize::try_from(location.column.saturating_sub(1)).unwrap_or(usize::MAX);
     sql[line_start..].char_indices().nth(column).map_or(sql.len(), |(at, _)| line_start + at)
+}
+
+/// A text with lines and blanks before it, so that it begins at this place.
+pub(super) fn placed_at(place: Location, text: &str) -> String {
+    let count = |number: u64| usize::try_from(number.saturating_sub(1)).unwrap_or(0);
+    format!("{}{}{text}", "\n".repeat(count(place.line)), " ".repeat(count(place.column)))
+}
+
+pub(super) fn is_keyword(token: &TokenWithSpan, keywords: &[Keyword]) -> bool {
+    matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && keywords.contains(&word.keyword))
+}
+
+/// The place of the next token that is no blank.
+pub(super) fn next_token(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
+    let blank = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_));
+    tokens.get(from..)?.iter().position(|token| !blank(token)).map(|at| from + at)
 }

@@ -8,6 +8,7 @@ use sqlparser::ast::{
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
+use super::conflict_syntax;
 use super::cursor_syntax;
 use super::dialect::HyadesDialect;
 use super::element_target;
@@ -138,7 +139,7 @@ fn with_parser<T>(
         .map_err(|error| tokenizer_error(sql, &error))?;
     let tokens = table_as_syntax::spell_out(join_strings(sql, tokens));
     let tokens = substring_syntax::respell(without_idle_from(plain_words::respell(tokens)));
-    let tokens = element_target::pack(sql, tokens);
+    let tokens = conflict_syntax::pack(sql, element_target::pack(sql, tokens));
     let tokens = alteration_syntax::pack(sql, sequence_syntax::pack(sql, locking::pack(tokens)));
     let mut tokens = cursor_syntax::pack(reference_syntax::pack(tokens));
     // The parser would skip them at every look ahead.

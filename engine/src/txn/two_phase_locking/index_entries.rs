@@ -184,7 +184,7 @@ impl<P: Protocol> LockingTransaction<P> {
         }
         let Some(columns) = self.lock_values(table, index, new.row, guard)? else { return Ok(None) };
         for other in index.rows_with(&columns, guard) {
-            if other == new.key || Some(other.as_slice()) == new.moved_from {
+            if new.was_under(&other) {
                 continue;
             }
             if let Some(record) = self.find_holder(table, index, (&columns, &other), guard)? {

@@ -1,0 +1,151 @@
+//! Which unique index ON CONFLICT speaks of.
+//!
+//! It names a constraint, or says what the index is on: columns and expressions in any order, and a condition
+//! that the index's own must follow from. One that is on all rows serves every condition, so it comes before
+//! those on some rows.
+//!
+//! Reference: infer_arbiter_indexes of PostgreSQL's plancat.c.
+
+use std::sync::Arc;
+
+use hyades_engine::procedure::ir::{Arbiter, Expr, RowSlot};
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{IndexDefinition, TableDefinition};
+use hyades_types::error::{Error, Result, sqlstate};
+use sqlparser::ast::{self, ConflictTarget};
+
+use super::Compiler;
+use super::index_expressions::is_implied;
+use crate::bind::Place;
+use crate::bind::aggregation::AggregateMode;
+use crate::expr::{self, Computed};
+use crate::statement::conflict_syntax::{self, Inference};
+use crate::statement::names::fold;
+use crate::statement::query::words_position;
+
+impl Compiler<'_> {
+    /// Which keys ON CONFLICT speaks of.
+    pub(super) fn arbiter(&mut self, on: &ast::OnConflict, table: &Arc<Table>) -> Result<Arbiter> {
+        let definition = table.definition();
+        match &on.conflict_target {
+            None => Ok(Arbiter::Any),
+            Some(ConflictTarget::Columns(idents)) => {
+                let columns = self.named_key(idents, &definition)?;
+                let later = definition.deferrable_key_on(&columns);
+                let key = later.map(Some).or_else(|| definition.key_on(&columns).map(|(index, _)| index));
+                key.map(Arbiter::Index).ok_or_else(|| self.no_arbiter(on))
+            }
+            Some(ConflictTarget::OnConstraint(name)) => match conflict_syntax::unpack(name)? {
+                Some(inference) => self.inferred(&inference, table)?.ok_or_else(|| self.no_arbiter(on)),
+                None => named_constraint(name, &definition),
+            },
+        }
+    }
+
+    /// The numbers of these columns, each once.
+    fn named_key(&self, idents: &[ast::Ident], definition: &TableDefinition) -> Result<Vec<u16>> {
+        let mut columns: Vec<u16> = Vec::new();
+        for ident in idents {
+            let name = fold(ident);
+            let at = definition.column_index(&name).and_then(|at| u16::try_from(at).ok());
+            let Some(at) = at else {
+                let place = Place::at(ident.span.start);
+                let message = format!("column \"{name}\" does not exist");
+                return self.binder.fail(sqlstate::UNDEFINED_COLUMN, message, place);
+            };
+            columns.push(at);
+        }
+        columns.sort_unstable();
+        columns.dedup();
+        Ok(columns)
+    }
+
+    /// The index on these keys and, at most, on the rows of the condition.
+    fn inferred(&mut self, inference: &Inference, table: &Arc<Table>) -> Result<Option<Arbiter>> {
+        let row = self.binder.new_row()?;
+        let mut keys = Vec::new();
+        for key in &inference.keys {
+            self.binder.refuse_queries(key, "index expression")?;
+            keys.push(self.binder.index_value(table, row, key)?);
+        }
+        let mut conditions = Vec::new();
+        if let Some(predicate) = &inference.predicate {
+            self.binder.refuse_queries(predicate, "index predicate")?;
+            let condition = self.binder.over_row(table, row, |binder| {
+                binder.aggregate_mode = AggregateMode::Forbidden("in index predicates");
+                binder.condition_of(predicate, "WHERE")
+            })?;
+            expr::conjuncts(condition, &mut conditions);
+        }
+        let computed = self.binder.computed_for_indexes(table, row)?;
+        let definition = table.definition();
+        if let Some(key) = &definition.primary_key
+            && are_same(&keys, &values_of(key.columns.iter().copied(), row, &computed))
+        {
+            return Ok(Some(Arbiter::Index(None)));
+        }
+        let is_on_keys = |index: &IndexDefinition| {
+            index.is_unique && are_same(&keys, &values_of(index.key_columns(), row, &computed))
+        };
+        let serves = |index: &IndexDefinition| {
+            let wanted = computed.iter().find(|own| index.has_column(own.column));
+            wanted.is_none_or(|own| own.conditions.iter().all(|wanted| is_implied(wanted, &conditions)))
+        };
+        let fitting =
+            (0u16..).zip(&definition.indexes).filter(|(_, index)| is_on_keys(index) && serves(index));
+        let best = fitting.min_by_key(|(_, index)| index.predicate.is_some());
+        Ok(best.map(|(number, _)| Arbiter::Index(Some(number))))
+    }
+
+    /// ON CONFLICT names no constraint.
+    pub(super) fn no_arbiter(&self, on: &ast::OnConflict) -> Error {
+        if on.conflict_target.is_some() {
+            return Error::input(
+                sqlstate::INVALID_COLUMN_REFERENCE,
+                "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+            );
+        }
+        let error = Error::input(
+            sqlstate::SYNTAX_ERROR,
+            "ON CONFLICT DO UPDATE requires inference specification or constraint name",
+        )
+        .with_hint("For example, ON CONFLICT (column_name).");
+        match words_position(self.binder.sql, &["on", "conflict"], 0) {
+            Some(position) => error.with_position(position),
+            None => error,
+        }
+    }
+}
+
+/// The index of a constraint.
+fn named_constraint(name: &ast::ObjectName, definition: &TableDefinition) -> Result<Arbiter> {
+    let name = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
+    if definition.primary_key.as_ref().is_some_and(|key| key.name == name) {
+        return Ok(Arbiter::Index(None));
+    }
+    let mut indexes = (0u16..).zip(&definition.indexes);
+    let index = indexes.find(|(_, index)| index.is_constraint && index.name == name);
+    index.map(|(index, _)| Arbiter::Index(Some(index))).ok_or_else(|| {
+        if definition.foreign_key(&name).is_some() || definition.check(&name).is_some() {
+            let message = "constraint in ON CONFLICT clause has no associated index";
+            return Error::input(sqlstate::WRONG_OBJECT_TYPE, message);
+        }
+        let table = &definition.name.name;
+        let message = format!("constraint \"{name}\" for table \"{table}\" does not exist");
+        Error::input(sqlstate::UNDEFINED_OBJECT, message)
+    })
+}
+
+/// What an index is on: a column stands for what it computes.
+fn values_of(columns: impl Iterator<Item = u16>, row: RowSlot, computed: &[Computed]) -> Vec<Expr> {
+    let value = |column: u16| {
+        let own = computed.iter().find(|own| own.column == column);
+        own.map_or(Expr::Column { row, column }, |own| own.value.clone())
+    };
+    columns.map(value).collect()
+}
+
+/// Whether each is in the other.
+fn are_same(left: &[Expr], right: &[Expr]) -> bool {
+    left.iter().all(|value| right.contains(value)) && right.iter().all(|value| left.contains(value))
+}

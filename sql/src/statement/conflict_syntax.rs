@@ -1,0 +1,108 @@
+//! What ON CONFLICT infers a unique index from: `(lower(mail)) WHERE is_open`.
+//!
+//! sqlparser knows lists of columns only. Whatever else stands there is packed into the name of a constraint
+//! before it parses, behind a character that no statement can contain, and unpacked from there. Lines and
+//! blanks in front keep it in its place, so that errors point where they should.
+
+use hyades_types::error::Result;
+use sqlparser::ast::{Expr, ObjectName};
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
+
+use super::places::{byte_offset, is_keyword, next_token, placed_at};
+use super::query::parse_expression;
+
+const PACKED: char = '\0';
+
+/// A unique index by what it is on.
+pub(crate) struct Inference {
+    pub(crate) keys: Vec<Expr>,
+    pub(crate) predicate: Option<Expr>,
+}
+
+/// Rewrites the targets that sqlparser cannot read.
+pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    if !tokens.iter().any(|token| is_keyword(token, &[Keyword::CONFLICT])) {
+        return tokens;
+    }
+    let mut packed = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        at += 1;
+        packed.push(token.clone());
+        if !is_keyword(token, &[Keyword::CONFLICT]) {
+            continue;
+        }
+        let Some(target) = Target::at(&tokens, at) else { continue };
+        let text = |from: Location, to: Location| {
+            placed_at(from, sql.get(byte_offset(sql, from)..byte_offset(sql, to)).unwrap_or_default())
+        };
+        let first = tokens[target.open].span;
+        let keys = text(first.start, tokens[target.close].span.end);
+        let predicate = target.predicate.map(|(from, to)| text(tokens[from].span.start, tokens[to].span.end));
+        let name = format!("{PACKED}{keys}{PACKED}{}", predicate.unwrap_or_default());
+        let words = [Token::make_keyword("ON"), Token::make_keyword("CONSTRAINT")];
+        let words = words.into_iter().chain([Token::make_word(&name, Some('"'))]);
+        packed.extend(words.map(|token| TokenWithSpan { token, span: first }));
+        at = target.predicate.map_or(target.close, |(_, to)| to) + 1;
+    }
+    packed
+}
+
+/// Places of tokens: the parentheses, the first and the last token of the condition.
+struct Target {
+    open: usize,
+    close: usize,
+    predicate: Option<(usize, usize)>,
+}
+
+impl Target {
+    /// One that begins here and is more than a list of columns.
+    fn at(tokens: &[TokenWithSpan], at: usize) -> Option<Target> {
+        let open = next_token(tokens, at)?;
+        let close = closing(tokens, open)?;
+        let after = next_token(tokens, close + 1)?;
+        if is_keyword(&tokens[after], &[Keyword::WHERE]) {
+            let from = next_token(tokens, after + 1)?;
+            let to = (from..tokens.len()).find(|at| is_keyword(&tokens[*at], &[Keyword::DO]))?;
+            let last = (from..to).rev().find(|at| !matches!(tokens[*at].token, Token::Whitespace(_)))?;
+            return Some(Target { open, close, predicate: Some((from, last)) });
+        }
+        let is_column = |token: &TokenWithSpan| {
+            matches!(token.token, Token::Word(_) | Token::Comma | Token::Whitespace(_))
+        };
+        let is_plain = tokens[open + 1..close].iter().all(is_column);
+        (!is_plain).then_some(Target { open, close, predicate: None })
+    }
+}
+
+/// The parenthesis that closes the one here.
+fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    (open..tokens.len())
+        .find(|at| {
+            match tokens[*at].token {
+                Token::LParen => depth += 1,
+                Token::RParen => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0
+        })
+        .filter(|close| *close > open)
+}
+
+/// What has been packed into the name of a constraint, if it is not one.
+pub(crate) fn unpack(name: &ObjectName) -> Result<Option<Inference>> {
+    let name = name.0.last().and_then(|part| part.as_ident()).map_or("", |ident| ident.value.as_str());
+    let Some((keys, predicate)) = name.strip_prefix(PACKED).and_then(|packed| packed.split_once(PACKED))
+    else {
+        return Ok(None);
+    };
+    let keys = match parse_expression(keys)? {
+        Expr::Tuple(keys) => keys,
+        Expr::Nested(key) => vec![*key],
+        key => vec![key],
+    };
+    let predicate = if predicate.is_empty() { None } else { Some(parse_expression(predicate)?) };
+    Ok(Some(Inference { keys, predicate }))
+}
