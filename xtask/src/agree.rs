@@ -125,10 +125,10 @@ fn run_seed(seed: u64, pair: &mut Pair, tally: &mut Tally) -> Result<()> {
             continue;
         }
         let query = generator.query();
-        let (ours, theirs) = pair.answers(&query.text())?;
+        let (ours, theirs) = pair.answers_twice(&query.text())?;
         if tally.count(judge(&ours, &theirs)) {
             let shrunk = query.shrink(SHRINKING_TRIALS, |text| {
-                pair.answers(text).is_ok_and(|(ours, theirs)| judge(&ours, &theirs) == Verdict::Differ)
+                pair.answers_twice(text).is_ok_and(|(ours, theirs)| judge(&ours, &theirs) == Verdict::Differ)
             });
             report(seed, &shrunk.text(), &history, pair)?;
         }

@@ -23,13 +23,20 @@ use crate::statement::lifting::Lifting;
 
 /// Whether a plan with parameters is as good as one with these values.
 fn is_suitable(plan: &Plan, lifting: &Lifting) -> bool {
-    let Action::Run(run) = &plan.action else { return false };
+    let procedure = match &plan.action {
+        Action::Run(run) => Some(&run.procedure),
+        // It has been compiled before.
+        Action::Call(_) => None,
+        _ => return false,
+    };
     let has_types = plan.parameters.len() == lifting.literals.len();
     let are_values = || {
         let mut literals = lifting.literals.iter().zip(&plan.parameters);
         literals.all(|(literal, sql_type)| literal.is_value_of(*sql_type))
     };
-    has_types && are_values() && !depends_on_values(&run.procedure, lifting.has_computed())
+    let has_one_plan =
+        || procedure.is_none_or(|procedure| !depends_on_values(procedure, lifting.has_computed()));
+    has_types && are_values() && has_one_plan()
 }
 
 /// Whether the plan might be another one for another value.

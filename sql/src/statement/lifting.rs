@@ -6,9 +6,11 @@
 //! is lifted only where it certainly is a value of its own and its neighbours say of which type it can be:
 //! 1. *compared*, `operand = literal`, up to the end of the condition: it takes the type of the operand;
 //! 2. *assigned*, `column = literal` in UPDATE, or a member of a row of INSERT: it takes that of the column;
-//! 3. *computed with*, `operand + literal`, numbers only: it has its own type.
+//! 3. *computed with*, `operand + literal`, numbers only: it has its own type;
+//! 4. *an argument* of CALL: a number has its own type, a string that of the procedure's parameter.
 //!
-//! Everywhere else literals stay: in LIMIT, ORDER BY 1, IN, arguments, casts, intervals. What follows a
+//! A string in one of these places may be cast, as drivers write `'2026-11-25'::date`: it has that type then.
+//! Everywhere else literals stay: in LIMIT, ORDER BY 1, IN, functions, intervals. What follows a
 //! literal must be a word or sign that ends it, so no operator that binds closer is overlooked.
 //!
 //! The parameters get their types when the text is compiled; [`Literal::value`] says which of them are what
@@ -29,12 +31,11 @@ use super::lexer::{Lexer, Token, TokenKind, string_value};
 const LONGEST_BYTES: usize = 4096;
 /// As many as a statement may have without being a load of data.
 const MOST_LITERALS: usize = 64;
-/// Digits that are certainly an `integer`, and a `bigint`.
-const INTEGER_DIGITS: usize = 9;
+/// Digits that are certainly a `bigint`.
 const BIGINT_DIGITS: usize = 18;
 
 /// Statements whose literals may be lifted.
-const LIFTED_STATEMENTS: [&str; 4] = ["select", "insert", "update", "delete"];
+const LIFTED_STATEMENTS: [&str; 5] = ["select", "insert", "update", "delete", "call"];
 
 /// Words that may follow a literal which is all of an operand.
 const ENDS: [&str; 18] = [
@@ -100,6 +101,9 @@ enum Use {
     Compared,
     Assigned,
     Computed,
+    Argument,
+    /// A string, cast to the type that it is read as.
+    Cast,
 }
 
 /// A literal that has been taken out; the places are bytes of the text.
@@ -135,7 +139,7 @@ impl Lifting {
             // Writing to a string does not fail.
             let _ = write!(self.text, "${}", place + 1);
             copied = literal.end;
-            self.types.push(literal.own_type());
+            self.types.push(literal.own_type(sql));
         }
         self.text.push_str(&sql[copied..]);
         !self.literals.is_empty()
@@ -148,14 +152,16 @@ impl Lifting {
 }
 
 impl Literal {
-    fn own_type(&self) -> Option<SqlType> {
-        match (self.used, self.form) {
-            (Use::Computed, Form::Integer) if self.end - self.start <= INTEGER_DIGITS => {
-                Some(SqlType::Integer)
-            }
-            (Use::Computed, Form::Integer) => Some(SqlType::BigInt),
-            (Use::Computed, Form::Decimal) => Some(SqlType::Numeric(None)),
-            _ => None,
+    /// The type that a number has where nothing else says it.
+    fn own_type(&self, sql: &str) -> Option<SqlType> {
+        if !matches!(self.used, Use::Computed | Use::Argument) {
+            return None;
+        }
+        match self.form {
+            Form::Integer if sql[self.start..self.end].parse::<i32>().is_ok() => Some(SqlType::Integer),
+            Form::Integer => Some(SqlType::BigInt),
+            Form::Decimal => Some(SqlType::Numeric(None)),
+            Form::String => None,
         }
     }
 
@@ -164,19 +170,22 @@ impl Literal {
     /// beside texts, which are an error.
     pub(crate) fn is_value_of(&self, sql_type: SqlType) -> bool {
         use SqlType::{
-            BigInt, Boolean, Char, Date, DoublePrecision, Integer, Json, Jsonb, Numeric, Real, SmallInt,
-            Text, Timestamp, TimestampTz, Uuid, Varchar,
+            BigInt, Boolean, Bytea, Char, Date, DoublePrecision, Integer, Json, Jsonb, Numeric, Real,
+            SmallInt, Text, Timestamp, TimestampTz, Uuid, Varchar,
         };
-        let is_assigned = self.used == Use::Assigned;
+        let (is_assigned, is_cast) = (self.used == Use::Assigned, self.used == Use::Cast);
+        let is_string = self.form == Form::String;
         match sql_type {
             Numeric(None) | DoublePrecision => true,
-            Numeric(Some(_)) | Real => is_assigned,
+            Numeric(Some(_)) => is_assigned,
+            Real => is_assigned || is_cast,
             SmallInt | Integer | BigInt => self.form != Form::Decimal,
-            Text | Varchar(_) | Char(_) | Uuid | Boolean | Date => self.form == Form::String,
+            Text | Varchar(_) | Uuid | Boolean | Date => is_string,
+            Char(_) => is_string && !is_cast,
             Timestamp(precision) | TimestampTz(precision) => {
-                self.form == Form::String && (is_assigned || precision.is_none())
+                is_string && (is_assigned || precision.is_none())
             }
-            Json | Jsonb => self.form == Form::String && is_assigned,
+            Json | Jsonb | Bytea => is_string && (is_assigned || is_cast),
             _ => false,
         }
     }
@@ -304,8 +313,20 @@ impl<'a> Search<'a> {
             true => (second, third, last.start),
             false => (last, second, token.start),
         };
-        let used = self.use_of(operator, operand, next, is_signed, form)?;
+        let cast = if form == Form::String { self.after_cast(next) } else { None };
+        let used = self.use_of(operator, operand, cast.as_ref().unwrap_or(next), is_signed, form)?;
+        let used = if cast.is_some() { Use::Cast } else { used };
         Some(Literal { start, end: token.end(), form, used })
+    }
+
+    /// What follows a cast to a type of one word.
+    fn after_cast(&self, next: &Token<'_>) -> Option<Token<'a>> {
+        if !next.is_symbol("::") {
+            return None;
+        }
+        let mut ahead = self.lexer.clone();
+        let sql_type = ahead.next().ok()?;
+        (sql_type.kind == TokenKind::Word).then(|| ahead.next().ok())?
     }
 
     fn use_of(
@@ -316,8 +337,11 @@ impl<'a> Search<'a> {
         is_signed: bool,
         form: Form,
     ) -> Option<Use> {
-        if self.is_in_rows && self.depth == 1 && (operator.is_symbol("(") || operator.is_symbol(",")) {
-            return (next.is_symbol(",") || next.is_symbol(")")).then_some(Use::Assigned);
+        let is_call = self.statement.eq_ignore_ascii_case("call");
+        let is_member = self.depth == 1 && (operator.is_symbol("(") || operator.is_symbol(","));
+        if is_member && (self.is_in_rows || is_call) {
+            let used = if is_call { Use::Argument } else { Use::Assigned };
+            return (next.is_symbol(",") || next.is_symbol(")")).then_some(used);
         }
         if !is_end(next) {
             return None;
@@ -417,6 +441,12 @@ mod tests {
                 "insert into t(a) values (1) on conflict (a) do update set b = 5",
                 "insert into t(a) values ($1) on conflict (a) do update set b = $2",
             ),
+            (
+                "select a from t where b = 'x'::uuid and c = 5",
+                "select a from t where b = $1::uuid and c = $2",
+            ),
+            ("insert into t values ('x'::json, 'y'::text)", "insert into t values ($1::json, $2::text)"),
+            ("call p(1, 'x', -2, null)", "call p($1, $2, $3, null)"),
             ("delete from t where \"A\" = 1 returning a", "delete from t where \"A\" = $1 returning a"),
             (
                 "select a from t where b = 5 /* why */ and c = 6 -- x\n",
@@ -439,6 +469,10 @@ mod tests {
             "select a from t order by -1",
             "select a from t where b in (1, 2)",
             "select a from t where b = 5::bigint",
+            "select a from t where b = 'x'::varchar(3)",
+            "select a from t where b = 'x'::timestamp with time zone",
+            "select a from t where b = 'x'::text || c",
+            "select a from t where b = 'x'::text::uuid",
             "select a from t where b = 5 * c",
             "select a from t where b = 'x' || c",
             "select a from t where b = 'x' collate \"C\"",
@@ -453,6 +487,7 @@ mod tests {
             "select a from t where (a + b) * 2 > 7",
             "select a from t where b = $1 and c = 5",
             "select f(5)",
+            "call p(f(5), array[1, 2], a => 5, 5::bigint)",
             "select array[1, 2]",
             "values (1)",
             "set a = 5",
@@ -477,6 +512,10 @@ mod tests {
     #[test]
     fn literals_are_of_types_in_which_they_are_the_same() {
         let mut lifting = Lifting::default();
+        assert!(lifting.lift("call p(2147483647, 2147483648, -2147483648, 1.5, 'x')"));
+        let own = [SqlType::Integer, SqlType::BigInt, SqlType::Integer, SqlType::Numeric(None)];
+        assert_eq!(lifting.types[..4], own.map(Some));
+        assert_eq!(lifting.types[4], None);
         assert!(lifting.lift("update t set a = 1.25 where b = 7 and c = 'x' and d = d + 12345678901"));
         let kinds: Vec<(Form, Use)> =
             lifting.literals.iter().map(|literal| (literal.form, literal.used)).collect();

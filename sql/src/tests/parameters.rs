@@ -106,3 +106,51 @@ fn a_parameter_without_a_type_is_an_error() {
         assert_eq!(error, Some("42P18"), "{sql}");
     }
 }
+
+/// Texts, the same with other values, and how many of those are parameters when such a text comes again.
+const LIFTED: &[(&str, &str, usize)] = &[
+    ("select a from t where a = 5", "select a from t where a = -6", 1),
+    ("select a from t where e = 'x' and f < 'y'", "select a from t where e = '' and f < 'it''s'", 2),
+    ("select a from t where d > 1.5 limit 3", "select a from t where d > 1 limit 3", 1),
+    ("select a from t where b = 1.5", "select a from t where b = 2.5", 0),
+    ("select a from t where j = 1", "select a from t where j = 2", 0),
+    (
+        "select a from t where h = '2026-11-25'::timestamptz",
+        "select a from t where h = '2026-11-26 12:00'::timestamptz",
+        1,
+    ),
+    ("select a from t where g = 'today'", "select a from t where g = 'now'", 0),
+    (
+        "insert into t (a, b, c, d, l) values (1, 2, 'x', 1.25, '00000000-0000-0000-0000-000000000001')",
+        "insert into t (a, b, c, d, l) values (2, -2, 'y', 2, '00000000-0000-0000-0000-000000000002')",
+        5,
+    ),
+    ("update t set b = b + 1, j = 1.5 where a = 1", "update t set b = b + 20, j = 2 where a = 2", 3),
+    ("delete from t where a between 1 and 2", "delete from t where a between -3 and -2", 2),
+    ("select a from t where a in (1, 2)", "select a from t where a in (3, 4)", 0),
+    ("select state from jobs where id = 1", "select state from jobs where id = 2", 0),
+    ("explain select a from t where a = 1", "explain select a from t where a = 2", 0),
+];
+
+#[test]
+fn values_of_a_text_that_comes_again_are_parameters() {
+    let mut session = session();
+    for sql in [
+        "create table jobs (id int primary key, state text)",
+        "create index on jobs (id) where state = 'open'",
+    ] {
+        let prepared = prepare(&mut session, sql, &[]).expect("a statement");
+        assert!(session.execute(&prepared, &[], &mut Silent).is_ok());
+        assert!(session.end_implicit().is_ok());
+    }
+    let mut of_text = |sql: &str| session.prepare_text(sql).unwrap_or_else(|_| panic!("{sql}"));
+    for (sql, other, parameters) in LIFTED {
+        assert!(of_text(sql).1.is_empty(), "{sql}");
+        let (prepared, values) = of_text(sql);
+        assert_eq!(values.len(), *parameters, "{sql}");
+        let (again, others) = of_text(other);
+        assert_eq!(others.len(), *parameters, "{other}");
+        assert!(*parameters == 0 || Arc::ptr_eq(&prepared, &again), "{other}");
+        assert!(*parameters == 0 || values != others, "{other}");
+    }
+}

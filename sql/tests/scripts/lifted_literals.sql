@@ -95,6 +95,24 @@ update of_types set j = '{' where id = 2;
 update of_types set o = t = 'b' where id = 1 returning o;
 insert into of_types (id, i) values (1, 5) on conflict (id) do update set i = of_types.i + 1 where of_types.i = 22 returning i;
 delete from of_types where id = 3 and n = 1.5;
+select id from of_types where day = '2020-01-01'::date and ts = '2020-01-01 00:00:00.6'::timestamp;
+select id from of_types where tz = '2020-01-01 01:00:00+01'::timestamptz and u = '00000000-0000-0000-0000-000000000001'::uuid;
+select id from of_types where ts0 = '2020-01-01 00:00:00.6'::timestamp;
+select id from of_types where n52 = '1.999'::numeric or r = '0.1'::real;
+select id from of_types where t = 'b'::varchar and c = 'ab'::char;
+select id from of_types where c = 'y'::bpchar;
+select id from of_types where i = '22'::int and o = 't'::bool;
+select id from of_types where i = 'x'::int;
+select id from of_types where day > 'yesterday'::date;
+select id from of_types where t = 'b'::bytea;
+insert into of_types (id, j, ts0, n52) values (20, '{"c": 1}'::jsonb, '2020-01-01 00:00:00.6'::timestamp, '2.999'::numeric) returning j, ts0, n52;
+update of_types set ts = '2021-02-03'::timestamp, t = '\x41'::bytea where id = 20;
+update of_types set ts = '2021-02-03'::timestamp, t = 'q'::text where id = 20 returning ts, t;
+delete from of_types where id = 20;
+select i + 2000000000 from of_types where id = 3;
+select i + 2147483648 from of_types where id = 3;
+select i - 2147483648 from of_types where id = 3;
+select i + -2147483648 from of_types where id = 3;
 select id, s, i, n52, t, v, c, day is null from of_types order by id;
 -- Plans that depend on a value
 create table jobs (id integer primary key, state text, tries integer);
@@ -106,6 +124,32 @@ select id from jobs where state = 'done' and tries = 1;
 select id from jobs where tries + 1 = 3;
 select id from jobs where tries + 2 = 3 order by id;
 drop index jobs_expr_idx, jobs_tries_idx;
+-- Arguments of CALL
+create procedure noted(a integer, b text, c numeric(5, 1) default 7, inout d bigint default 1) language plpgsql as $$
+begin
+  d := d + a;
+  insert into jobs values (100 + d, b || ' ' || c, a);
+end $$;
+create procedure noted(a bigint, b text, inout d bigint) language plpgsql as $$
+begin
+  d := -a;
+end $$;
+call noted(5, 'it''s');
+call noted(-5, 'x', 1.25);
+call noted(6, 'x', 2, 9);
+call noted(3000000000, 'x', 2);
+call noted(-2147483648, 'x', 2.5, 3);
+call noted(1.5, 'x');
+call noted('7', 'x');
+call noted('seven', 'x');
+call noted(8, 9);
+call noted(9, 'x', null, 4);
+call noted(10, b => 'named', d => 11);
+call missing(1);
+select * from jobs where id > 99 order by id;
+drop procedure noted(integer, text, numeric, bigint);
+drop procedure noted(bigint, text, bigint);
+delete from jobs where id > 99;
 -- Names that are cut, errors at their places
 select id as aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa from jobs where id = 1;
 select nothing from jobs where id = 1;

@@ -59,6 +59,15 @@ impl Pair {
         Ok((answer_of(&mut self.hyades, statement)?, answer_of(&mut self.postgresql, statement)?))
     }
 
+    /// The same of a query. Hyades is asked twice, because a text that comes again is run with parameters in
+    /// the place of its literals; what differs is the answer.
+    pub(super) fn answers_twice(&mut self, query: &str) -> Result<(Answer, Answer)> {
+        let first = answer_of(&mut self.hyades, query)?;
+        let (second, theirs) = self.answers(query)?;
+        let ours = if judge(&first, &theirs) == Verdict::Agree { second } else { first };
+        Ok((ours, theirs))
+    }
+
     /// The statement in a transaction that is rolled back, followed by a look at the table.
     pub(super) fn tried_change(&mut self, statement: &str, table: &str) -> Result<Verdict> {
         self.both("begin")?;
