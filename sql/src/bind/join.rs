@@ -188,7 +188,9 @@ impl Binder<'_> {
         Ok(column)
     }
 
-    /// The value is that of the side whose rows all stay; in a full join that of either.
+    /// The value is that of the side whose rows all stay, in a full join that of either; in an inner join
+    /// that of the side that has the common type already, as buildMergedJoinVar of PostgreSQL's
+    /// parse_clause.c has it: 5 and 5.00 are equal, and not shown the same.
     fn merged(&mut self, kind: Kind, name: &str, left: &Bound, right: &Bound) -> Result<MergedColumn> {
         let both = [left.clone(), right.clone()];
         let sql_type = self.common_type(&both, "JOIN/USING")?;
@@ -196,7 +198,9 @@ impl Binder<'_> {
             Class::Typed(own) if own == sql_type => Ok(bound.expr.clone()),
             _ => binder.coerce(bound.clone(), sql_type),
         };
+        let is_typed = |bound: &Bound| bound.class == Class::Typed(sql_type);
         let expr = match kind {
+            Kind::Inner if !is_typed(left) && is_typed(right) => typed(self, right)?,
             Kind::Inner | Kind::Left => typed(self, left)?,
             Kind::Right => typed(self, right)?,
             Kind::Full => Expr::Coalesce(vec![typed(self, left)?, typed(self, right)?]),

@@ -42,12 +42,18 @@ impl Deparser<'_, '_> {
             if !self.is_pretty {
                 out.insert(0, '(');
             }
-            self.clause(&mut out, word, 4);
+            let right = self.factor(&join.relation, number)?;
+            let visible = first..*number;
+            let natural = match constraint {
+                JoinConstraint::Natural => self.natural_columns(visible.clone()),
+                _ => Vec::new(),
+            };
+            // Without a column of the same name it joins each row with each.
+            let is_cross = matches!(constraint, JoinConstraint::Natural) && natural.is_empty();
+            self.clause(&mut out, if is_cross && word == " JOIN " { " CROSS JOIN " } else { word }, 4);
             let is_nested =
                 self.is_pretty && matches!(join.relation, TableFactor::NestedJoin { alias: None, .. });
-            let right = self.factor(&join.relation, number)?;
             out.push_str(&if is_nested { format!("({right})") } else { right });
-            let visible = first..*number;
             match constraint {
                 JoinConstraint::On(condition) => {
                     let saved = self.show_only(visible);
@@ -67,13 +73,11 @@ impl Deparser<'_, '_> {
                     let names = names.collect::<Result<Vec<String>>>()?;
                     out.push_str(&format!(" USING ({})", names.join(", ")));
                 }
-                JoinConstraint::Natural => {
-                    let names = self.natural_columns(visible);
-                    match names.is_empty() {
-                        true => out.push_str(" ON TRUE"),
-                        false => out.push_str(&format!(" USING ({})", names.join(", "))),
-                    }
+                JoinConstraint::Natural if is_cross && word == " JOIN " => {}
+                JoinConstraint::Natural if is_cross => {
+                    out.push_str(if self.is_pretty { " ON TRUE" } else { " ON (true)" });
                 }
+                JoinConstraint::Natural => out.push_str(&format!(" USING ({})", natural.join(", "))),
                 JoinConstraint::None => {}
             }
             if !self.is_pretty {
