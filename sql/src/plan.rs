@@ -221,6 +221,13 @@ pub(crate) enum SchemaCommand {
         if_exists: bool,
         to: String,
     },
+    /// RENAME TO of a table, a view, a sequence, or an index that ALTER TABLE names.
+    RenameRelation {
+        kind: Moved<Vec<SqlType>>,
+        name: QualifiedName,
+        if_exists: bool,
+        to: String,
+    },
     /// Roles, rights, and OWNER TO.
     Access(Arc<AccessCommand<Vec<SqlType>>>),
     CreateSequence {
@@ -321,7 +328,6 @@ pub(crate) enum AlterAction {
         column: String,
         may_lack: bool,
     },
-    RenameTable(String),
     RenameColumn {
         from: String,
         to: String,

@@ -6,11 +6,11 @@
 //! Reference: ATPrepCmd of PostgreSQL's tablecmds.c, for the passes.
 
 use hyades_types::definition::Identity;
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::{Error, Result};
 use hyades_types::value::SqlType;
 use sqlparser::ast::{
-    self, AlterColumnOperation, AlterTableOperation, ColumnOption, ColumnOptionDef, GeneratedAs,
-    RenameTableNameKind, SqlOption, TableConstraint,
+    self, AlterColumnOperation, AlterTableOperation, ColumnOption, ColumnOptionDef, GeneratedAs, SqlOption,
+    TableConstraint,
 };
 
 use super::check::wanted_check;
@@ -68,16 +68,6 @@ impl Compiler<'_> {
             }
             Do::RenameConstraint { old_name, new_name } => {
                 Ok(AlterAction::RenameConstraint { from: fold(old_name), to: fold(new_name) })
-            }
-            Do::RenameTable { table_name: RenameTableNameKind::To(name) } => {
-                let name = self.name(name)?;
-                match name.schema {
-                    None => Ok(AlterAction::RenameTable(name.name)),
-                    Some(_) => {
-                        let message = "syntax error at or near \".\"";
-                        Err(Error::input(sqlstate::SYNTAX_ERROR, message))
-                    }
-                }
             }
             Do::SetOptionsParens { options } => {
                 for option in options {
@@ -220,7 +210,6 @@ fn pass(action: &AlterAction) -> u8 {
         | AlterAction::UseIndex { .. } => 4,
         AlterAction::AddForeignKey(_) | AlterAction::AddCheck(_) | AlterAction::SetDefault { .. } => 5,
         AlterAction::ValidateConstraint(_)
-        | AlterAction::RenameTable(_)
         | AlterAction::RenameColumn { .. }
         | AlterAction::RenameConstraint { .. }
         | AlterAction::SetIdentity { .. }

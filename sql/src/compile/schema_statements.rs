@@ -92,6 +92,10 @@ impl Compiler<'_> {
             MovedTo::Owner(role) => {
                 return Ok(self.owned(command, Owned::Object { moved, name, if_exists }, role.clone()));
             }
+            MovedTo::Name(to) => {
+                let rename = SchemaCommand::RenameRelation { kind: moved, name, if_exists, to: to.clone() };
+                return Ok(self.schema_plan(command, rename));
+            }
         };
         Ok(self.schema_plan(command, SchemaCommand::Move { moved, name, if_exists, to }))
     }

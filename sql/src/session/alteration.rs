@@ -139,13 +139,22 @@ impl Session {
 
     /// What a view is made of is text that names tables and columns as they are.
     fn refuse_under_views(&self, table: &Table, action: &AlterAction) -> Result<()> {
+        match action {
+            AlterAction::DropColumn { name, .. } => self.refuse_change_under_views(table, Some(name), true),
+            AlterAction::SetType { column, .. } => self.refuse_change_under_views(table, Some(column), false),
+            AlterAction::RenameColumn { .. } => self.refuse_change_under_views(table, None, false),
+            _ => Ok(()),
+        }
+    }
+
+    /// `name`: the column that is changed or dropped; `None`: something is renamed.
+    pub(super) fn refuse_change_under_views(
+        &self,
+        table: &Table,
+        name: Option<&String>,
+        is_dropped: bool,
+    ) -> Result<()> {
         let definition = table.definition();
-        let (name, is_dropped) = match action {
-            AlterAction::DropColumn { name, .. } => (Some(name), true),
-            AlterAction::SetType { column: name, .. } => (Some(name), false),
-            AlterAction::RenameTable(_) | AlterAction::RenameColumn { .. } => (None, false),
-            _ => return Ok(()),
-        };
         let column = name.and_then(|name| definition.column_index(name));
         let column = column.and_then(|at| u16::try_from(at).ok());
         for other in self.visible_tables() {
@@ -221,7 +230,6 @@ impl Session {
                 self.dropped_identity(&table, column, *may_lack, output)
             }
             AlterAction::AlterConstraint { name, deferral } => altered_constraint(&table, name, *deferral),
-            AlterAction::RenameTable(name) => self.renamed_table(&table, name),
             AlterAction::RenameColumn { from, to } => self.renamed_column(&table, from, to),
             AlterAction::RenameConstraint { from, to } => self.renamed_constraint(&table, from, to),
             AlterAction::SetOwner(role) => {

@@ -90,9 +90,7 @@ impl Session {
         };
         match command {
             SchemaCommand::AlterTable { table, actions, .. } => {
-                let is_harmless = |action: &AlterAction| {
-                    matches!(action, AlterAction::RenameTable(_) | AlterAction::RenameColumn { .. })
-                };
+                let is_harmless = |action: &AlterAction| matches!(action, AlterAction::RenameColumn { .. });
                 if actions.iter().all(is_harmless) { Ok(()) } else { refuse(table, "ALTER TABLE") }
             }
             SchemaCommand::CreateIndex(wanted) => refuse(&wanted.table, "CREATE INDEX"),

@@ -37,6 +37,8 @@ struct Moving {
     to: String,
     /// The whole schema of this name is called `to` from now on.
     renamed: Option<String>,
+    /// The new name of the one relation that stays in its schema, `to`.
+    name: Option<String>,
 }
 
 /// The routines that a text calls, with the types of what they are given.
@@ -65,7 +67,8 @@ impl Moving {
     fn respell(&self, calls: &Calls) -> impl Fn(NameOf, Option<&str>, &str) -> Option<TableName> {
         move |of, schema, name| {
             let old = TableName { schema: schema?.to_owned(), name: name.to_owned() };
-            self.is_moved(of, &old, calls).then(|| TableName { schema: self.to.clone(), name: old.name })
+            self.is_moved(of, &old, calls)
+                .then(|| TableName { schema: self.to.clone(), name: self.name.clone().unwrap_or(old.name) })
         }
     }
 
@@ -254,6 +257,18 @@ impl Session {
         Ok(())
     }
 
+    /// ALTER SEQUENCE ... RENAME.
+    pub(super) fn renamed_sequence(&self, sequence: Arc<Sequence>, to: &str) -> Result<Vec<CatalogChange>> {
+        let schema = sequence.definition.name.schema.clone();
+        self.refuse_taken(&TableName { schema: schema.clone(), name: to.to_owned() })?;
+        self.moves(&Moving {
+            sequences: vec![sequence],
+            to: schema,
+            name: Some(to.to_owned()),
+            ..Moving::default()
+        })
+    }
+
     /// ALTER SCHEMA ... RENAME: what is in it.
     pub(super) fn moved_with_schema(&self, from: &str, to: &str) -> Result<Vec<CatalogChange>> {
         let mut moving = Moving { to: to.to_owned(), renamed: Some(from.to_owned()), ..Moving::default() };
@@ -280,6 +295,9 @@ impl Session {
         for sequence in &moving.sequences {
             let mut definition = sequence.definition.clone();
             definition.name.schema.clone_from(&moving.to);
+            if let Some(name) = &moving.name {
+                definition.name.name.clone_from(name);
+            }
             definition.version = definition.version.wrapping_add(1);
             changes.push(CatalogChange::AlterSequence { id: sequence.id, definition, restart: None });
         }

@@ -68,6 +68,10 @@ impl Session {
             SchemaCommand::Truncate { tables, .. } => {
                 tables.iter().try_for_each(|table| self.check_truncates(table))
             }
+            SchemaCommand::RenameRelation { name, .. } if self.is_index(&self.meant(name)) => {
+                self.check_index(name)
+            }
+            SchemaCommand::RenameRelation { name, .. } => self.check_relations([name], false),
             SchemaCommand::Move { name, to, moved, .. } => {
                 match moved {
                     crate::statement::Moved::Routine { kind, arguments } => {

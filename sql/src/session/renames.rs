@@ -1,4 +1,4 @@
-//! ALTER TABLE ... RENAME: of the table, a column, a constraint.
+//! RENAME: of tables, views, sequences, columns, constraints, and of indexes where ALTER TABLE names one.
 //!
 //! Conditions that name a column are kept as text, so they are written anew.
 
@@ -8,14 +8,17 @@ use std::sync::Arc;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, CheckConstraint, TableDefinition, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::sequence::not_a_sequence;
+use hyades_types::value::SqlType;
 use sqlparser::ast::{self, visit_expressions_mut};
 
-use super::Session;
 use super::alteration::{altered, duplicate_constraint};
+use super::{Output, Session};
 use crate::compile::check::row_type;
 use crate::plan::WantedCheck;
 use crate::statement::names::fold;
 use crate::statement::query::parse_expression;
+use crate::statement::{Moved, QualifiedName, RenameIndex};
 
 /// The expression with another name for a column.
 pub(super) fn with_renamed_column(text: &str, from: &str, to: &str) -> Result<ast::Expr> {
@@ -32,13 +35,51 @@ pub(super) fn with_renamed_column(text: &str, from: &str, to: &str) -> Result<as
 }
 
 impl Session {
-    pub(super) fn renamed_table(&self, table: &Table, name: &str) -> Result<Vec<CatalogChange>> {
-        let full = TableName { name: name.to_owned(), ..table.definition().name.clone() };
-        if self.is_relation(&full) {
-            let message = format!("relation \"{name}\" already exists");
+    /// ALTER TABLE, VIEW or SEQUENCE ... RENAME TO. As in PostgreSQL, ALTER TABLE takes any of them.
+    pub(super) fn renamed_relation(
+        &self,
+        kind: &Moved<Vec<SqlType>>,
+        (name, if_exists): (&QualifiedName, bool),
+        to: &str,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let full = self.meant(name);
+        let not_a_view = || {
+            let message = format!("\"{}\" is not a view", full.name);
+            Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message))
+        };
+        if let Some(table) = self.table(&full) {
+            return match (kind, table.definition().view.is_some()) {
+                (Moved::Sequence, _) => Err(not_a_sequence(&full.name)),
+                (Moved::View, false) => not_a_view(),
+                _ => self.renamed_table(&table, to),
+            };
+        }
+        let sequence = self.worker.catalog_view().sequence_named(&full);
+        match (kind, sequence) {
+            (Moved::View, sequence) if sequence.is_some() || self.is_index(&full) => not_a_view(),
+            (_, Some(sequence)) => self.renamed_sequence(sequence, to),
+            (Moved::Sequence, None) if self.is_index(&full) => Err(not_a_sequence(&full.name)),
+            _ => {
+                let rename = RenameIndex { index: name.clone(), if_exists, name: to.to_owned() };
+                self.renamed_index(&rename, output)
+            }
+        }
+    }
+
+    fn renamed_table(&self, table: &Table, name: &str) -> Result<Vec<CatalogChange>> {
+        self.refuse_change_under_views(table, None, false)?;
+        self.refuse_taken(&TableName { name: name.to_owned(), ..table.definition().name.clone() })?;
+        Ok(vec![CatalogChange::RenameTable { id: table.id(), name: name.to_owned(), schema: None }])
+    }
+
+    /// 42P07 of a name that a relation has.
+    pub(super) fn refuse_taken(&self, name: &TableName) -> Result<()> {
+        if self.is_relation(name) {
+            let message = format!("relation \"{}\" already exists", name.name);
             return Err(Error::input(sqlstate::DUPLICATE_TABLE, message));
         }
-        Ok(vec![CatalogChange::RenameTable { id: table.id(), name: name.to_owned(), schema: None }])
+        Ok(())
     }
 
     pub(super) fn renamed_column(
@@ -96,11 +137,7 @@ impl Session {
         let is_key = definition.primary_key.as_ref().is_some_and(|key| key.name == from);
         let index = definition.index_named(from).map(|index| index.id);
         if is_key || index.is_some() {
-            let full = TableName { name: to.to_owned(), ..definition.name.clone() };
-            if self.is_relation(&full) {
-                let message = format!("relation \"{to}\" already exists");
-                return Err(Error::input(sqlstate::DUPLICATE_TABLE, message));
-            }
+            self.refuse_taken(&TableName { name: to.to_owned(), ..definition.name.clone() })?;
             return Ok(vec![CatalogChange::RenameIndex { table: table.id(), index, name: to.to_owned() }]);
         }
         if definition.has_constraint(to) {

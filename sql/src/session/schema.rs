@@ -92,6 +92,9 @@ impl Session {
             SchemaCommand::Move { moved, name, if_exists, to } => {
                 self.moved(moved, name, (*if_exists, to), output)
             }
+            SchemaCommand::RenameRelation { kind, name, if_exists, to } => {
+                self.renamed_relation(kind, (name, *if_exists), to, output)
+            }
             SchemaCommand::DiscardTemporaries => self.discarded_temporaries(),
             SchemaCommand::CreateSequence { name, if_not_exists, options } => {
                 let name = self.own_name(name);

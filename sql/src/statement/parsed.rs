@@ -360,7 +360,7 @@ pub(crate) enum AlterSchema {
     Owner { name: String, to: RoleName },
 }
 
-/// SET SCHEMA and OWNER TO.
+/// SET SCHEMA, OWNER TO, and RENAME TO of relations.
 #[derive(Clone, Debug)]
 pub(crate) struct Move {
     pub(crate) moved: Moved<Vec<WrittenParameter>>,
@@ -369,11 +369,12 @@ pub(crate) struct Move {
     pub(crate) to: MovedTo,
 }
 
-/// The schema that something goes to, or the role that it is to belong to.
+/// The schema that something goes to, the role that it is to belong to, or its new name.
 #[derive(Clone, Debug)]
 pub(crate) enum MovedTo {
     Schema(String),
     Owner(RoleName),
+    Name(String),
 }
 
 /// What goes to another schema, as the statement calls it.

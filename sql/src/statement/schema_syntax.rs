@@ -143,14 +143,22 @@ fn moved(sql: &str) -> Result<Option<Statement>> {
     let next = [tokens.peek(), tokens.peek_at(1)];
     let is_schema = next[0].is_word("set") && next[1].is_word("schema");
     let is_owner = next[0].is_word("owner") && next[1].is_word("to");
-    if !is_schema && !is_owner {
+    let is_routine = matches!(moved, Moved::Routine { .. });
+    let is_name = !is_routine && next[0].is_word("rename") && next[1].is_word("to");
+    if moved == Moved::View && next[0].is_word("rename") && !is_name {
+        let message = "ALTER VIEW ... RENAME COLUMN is not supported yet";
+        return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+            .with_hint("Drop the view, and create it again."));
+    }
+    if !is_schema && !is_owner && !is_name {
         return Ok(None);
     }
     tokens.next();
     tokens.next();
-    let to = match is_schema {
-        true => MovedTo::Schema(tokens.identifier()?),
-        false => MovedTo::Owner(role(&mut tokens)?),
+    let to = match (is_schema, is_owner) {
+        (true, _) => MovedTo::Schema(tokens.identifier()?),
+        (_, true) => MovedTo::Owner(role(&mut tokens)?),
+        _ => MovedTo::Name(tokens.identifier()?),
     };
     // One action of several of ALTER TABLE is read with the others.
     if tokens.peek().is_symbol(",") {

@@ -40,11 +40,7 @@ pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
     let Some(mut tokens) = begin(sql, "alter")? else { return Ok(None) };
     let if_exists = tokens.if_exists()?;
     let name = tokens.qualified_name()?;
-    for (word, what) in [
-        ("rename", "ALTER SEQUENCE ... RENAME is"),
-        ("set", "ALTER SEQUENCE ... SET is"),
-        ("owner", "ALTER SEQUENCE ... OWNER TO is"),
-    ] {
+    for (word, what) in [("set", "ALTER SEQUENCE ... SET is"), ("owner", "ALTER SEQUENCE ... OWNER TO is")] {
         if tokens.peek().is_word(word) {
             return unsupported(what);
         }

@@ -1,7 +1,6 @@
 -- What is refused, or otherwise than in PostgreSQL: sorted rows draw before they are sorted.
 create unlogged sequence s;
 create sequence s;
-alter sequence s rename to t;
 alter sequence s owner to somebody;
 alter sequence s set logged;
 select * from s;
