@@ -23,6 +23,7 @@ mod like_syntax;
 pub(crate) mod locking;
 mod missing;
 pub(crate) mod names;
+mod operator_signs;
 mod parsed;
 pub(crate) mod places;
 mod plain_words;

@@ -15,6 +15,7 @@ use super::element_target;
 use super::lexer::{Lexer, TokenKind, character_position, string_value, syntax_error, truncate_name};
 use super::locking;
 use super::names::{positional_behind_named, split_arguments};
+use super::operator_signs;
 use super::parsed::Statement;
 use super::places::byte_offset;
 use super::plain_words;
@@ -137,7 +138,7 @@ fn with_parser<T>(
     let tokens = Tokenizer::new(&dialect, sql)
         .tokenize_with_location()
         .map_err(|error| tokenizer_error(sql, &error))?;
-    let tokens = table_as_syntax::spell_out(join_strings(sql, tokens));
+    let tokens = table_as_syntax::spell_out(join_strings(sql, operator_signs::split(tokens)));
     let tokens = substring_syntax::respell(without_idle_from(plain_words::respell(tokens)));
     let tokens = conflict_syntax::pack(sql, element_target::pack(sql, tokens));
     let tokens = alteration_syntax::pack(sql, sequence_syntax::pack(sql, locking::pack(tokens)));

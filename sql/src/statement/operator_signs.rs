@@ -1,0 +1,66 @@
+//! `a>-1` is `a > -1`: an operator ends in a sign only if it has one of the rarer characters.
+//!
+//! sqlparser takes all characters of operators that stand together for one. Reference: PostgreSQL's
+//! documentation, chapter 4.1.3, and the rule `operator` of scan.l.
+
+use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan};
+
+/// An operator with one of these may end in a sign.
+const RARE: [char; 10] = ['~', '!', '@', '#', '%', '^', '&', '|', '`', '?'];
+
+/// Splits the signs off.
+pub(super) fn split(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    if !tokens.iter().any(|token| operator_with_sign(&token.token).is_some()) {
+        return tokens;
+    }
+    let mut split = Vec::with_capacity(tokens.len() + 1);
+    for token in tokens {
+        let Some(operator) = operator_with_sign(&token.token) else {
+            split.push(token);
+            continue;
+        };
+        let rest = operator.trim_end_matches(['+', '-']);
+        // One sign that stands alone is the operator.
+        let kept = if rest.is_empty() { &operator[..1] } else { rest };
+        let mut start = token.span.start;
+        let mut push = |part: Token, length: usize| {
+            let end = Location { column: start.column + length as u64, ..start };
+            split.push(TokenWithSpan { token: part, span: Span { start, end } });
+            start = end;
+        };
+        push(named(kept), kept.len());
+        operator[kept.len()..].chars().for_each(|sign| push(sign_of(sign), 1));
+    }
+    split
+}
+
+/// The text of an operator that has a sign at its end by mistake.
+fn operator_with_sign(token: &Token) -> Option<&str> {
+    match token {
+        Token::CustomBinaryOperator(operator) => {
+            (operator.ends_with(['+', '-']) && !operator.contains(RARE)).then_some(operator.as_str())
+        }
+        _ => None,
+    }
+}
+
+fn sign_of(sign: char) -> Token {
+    if sign == '-' { Token::Minus } else { Token::Plus }
+}
+
+fn named(operator: &str) -> Token {
+    match operator {
+        "<" => Token::Lt,
+        ">" => Token::Gt,
+        "=" => Token::Eq,
+        "<=" => Token::LtEq,
+        ">=" => Token::GtEq,
+        "<>" => Token::Neq,
+        "*" => Token::Mul,
+        "/" => Token::Div,
+        "+" => Token::Plus,
+        "-" => Token::Minus,
+        "->" => Token::Arrow,
+        other => Token::CustomBinaryOperator(other.to_owned()),
+    }
+}
