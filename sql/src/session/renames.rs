@@ -68,8 +68,8 @@ impl Session {
     }
 
     fn renamed_table(&self, table: &Table, name: &str) -> Result<Vec<CatalogChange>> {
-        self.refuse_change_under_views(table, None, false)?;
         self.refuse_taken(&TableName { name: name.to_owned(), ..table.definition().name.clone() })?;
+        self.refuse_change_under_views(table, None, false)?;
         Ok(vec![CatalogChange::RenameTable { id: table.id(), name: name.to_owned(), schema: None }])
     }
 

@@ -122,18 +122,15 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 
     pub(super) fn find_sequence(&self, name: &TableName) -> Option<Arc<Sequence>> {
-        for change in self.names.iter().rev() {
-            match change {
-                NameChange::PutSequence(sequence) if sequence.definition.name == *name => {
-                    return Some(Arc::clone(sequence));
-                }
-                NameChange::DroppedSequence(_, dropped) if dropped == name => return None,
-                _ => {}
-            }
-        }
-        // It may have been renamed meanwhile.
-        let named = self.shared.catalog.sequence_named(name)?;
-        self.sequence(named.id).filter(|sequence| sequence.definition.name == *name)
+        let named = self.names.iter().rev().find_map(|change| match change {
+            NameChange::PutSequence(sequence) if sequence.definition.name == *name => Some(sequence.id),
+            _ => None,
+        });
+        // Either may have been renamed or dropped since.
+        let is_still_named =
+            |id: SequenceId| self.sequence(id).filter(|sequence| sequence.definition.name == *name);
+        let own = named.and_then(is_still_named);
+        own.or_else(|| is_still_named(self.shared.catalog.sequence_named(name)?.id))
     }
 
     pub(super) fn create_sequence(
