@@ -12,7 +12,6 @@
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::Procedure;
-use hyades_types::memory;
 use hyades_types::value::Value;
 
 use super::prepared::Prepared;
@@ -89,13 +88,13 @@ impl Session {
         if !self.cache.comes_again(text) || self.cache.is_refused(text) {
             return None;
         }
-        let before = memory::spent();
+        let before = self.about_to_compile();
         let mut truncated = Vec::new();
         let compiled = self.compile(text, types, &mut truncated);
         match compiled {
             // The notice about a name comes with each text.
             Ok(plan) if truncated.is_empty() && is_suitable(&plan, lifting) => {
-                let prepared = self.prepared_of(plan, text, before);
+                let prepared = self.prepared_of(plan, text, &before);
                 self.cache.keep(&prepared, types);
                 Some(prepared)
             }

@@ -79,6 +79,12 @@ impl Tables for VisibleTables<'_> {
     }
 }
 
+/// How things were before a plan was made.
+pub(super) struct BeforeCompiling {
+    memory: isize,
+    catalog_version: u64,
+}
+
 /// Whether the plan still fits its tables; only where that is cheap to see and changes the answer's shape.
 fn is_fresh(plan: &Plan) -> bool {
     match &plan.action {
@@ -254,6 +260,7 @@ impl Session {
             shown_parameters: values.into(),
             is_binary: false,
             plan: Mutex::new((Arc::new(plan), self.stamp())),
+            catalog_version: 0,
             _charge: self.account.keep(0),
         }))
     }
@@ -312,13 +319,18 @@ impl Session {
         })
     }
 
-    /// A statement of the cache, if it still fits.
+    pub(super) fn about_to_compile(&self) -> BeforeCompiling {
+        BeforeCompiling { memory: memory::spent(), catalog_version: self.shared.engine.catalog_version() }
+    }
+
+    /// A statement of the cache, if its text still means what it meant.
     pub(super) fn find_cached(&mut self, sql: &str, declared: &[Option<SqlType>]) -> Option<Arc<Prepared>> {
         self.settle_identity();
         self.settle_names();
         let prepared = self.cache.get(sql, declared)?;
         let (plan, is_meant) = prepared.plan_under(self.stamp());
-        (is_meant && is_fresh(&plan)).then(|| Arc::clone(prepared))
+        let is_newest = prepared.catalog_version == self.shared.engine.catalog_version();
+        (is_newest && is_meant && is_fresh(&plan)).then(|| Arc::clone(prepared))
     }
 
     /// Compiles a text, or finds it compiled.
@@ -331,7 +343,7 @@ impl Session {
             self.check_failed(&prepared.plan())?;
             return Ok(prepared);
         }
-        let before = memory::spent();
+        let before = self.about_to_compile();
         let mut truncated = Vec::new();
         let compiled = self.compile(sql, declared, &mut truncated);
         self.note_truncated(truncated);
@@ -344,13 +356,12 @@ impl Session {
             }
         };
         self.check_failed(&plan)?;
-        let prepared = self.prepared_of(plan, sql, before);
+        let prepared = self.prepared_of(plan, sql, &before);
         self.cache.put(&prepared, declared);
         Ok(prepared)
     }
 
-    /// `before`: the memory that was spent before the plan was made.
-    pub(super) fn prepared_of(&self, plan: Plan, sql: &str, before: isize) -> Arc<Prepared> {
+    pub(super) fn prepared_of(&self, plan: Plan, sql: &str, before: &BeforeCompiling) -> Arc<Prepared> {
         let is_binary =
             matches!(&plan.action, Action::Fetch(fetch) if self.cursors.lock().is_binary(&fetch.name));
         Arc::new(Prepared {
@@ -360,7 +371,10 @@ impl Session {
             response: plan.response.clone(),
             shown_parameters: Box::default(),
             plan: Mutex::new((Arc::new(plan), self.stamp())),
-            _charge: self.account.keep(usize::try_from(memory::spent() - before).unwrap_or(0) + sql.len()),
+            catalog_version: before.catalog_version,
+            _charge: self
+                .account
+                .keep(usize::try_from(memory::spent() - before.memory).unwrap_or(0) + sql.len()),
         })
     }
 

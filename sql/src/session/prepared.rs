@@ -27,6 +27,8 @@ pub struct Prepared {
     pub(super) is_binary: bool,
     /// And the stamp of the names that it was compiled under (`search_path`).
     pub(super) plan: Mutex<(Arc<Plan>, u64)>,
+    /// Of the catalog that its text was compiled under: in a newer one its names may mean something else.
+    pub(super) catalog_version: u64,
     /// It may be kept for as long as the session lives.
     pub(super) _charge: Charge,
 }

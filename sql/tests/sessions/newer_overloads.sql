@@ -1,0 +1,20 @@
+-- A text means what its names mean now, also to a session that has sent it before.
+a: create function pick(x bigint) returns text language sql as $$ select 'bigint' $$;
+a: create table picked (id integer primary key, n integer);
+a: insert into picked values (1, 5), (2, 6);
+a: create procedure pick_one(x bigint) language plpgsql as $$ begin update picked set n = 100 where id = x; end $$;
+b: select pick(n) from picked where id = 1;
+b: select pick(n) from picked where id = 2;
+b: call pick_one(1);
+b: call pick_one(1);
+a: create function pick(x integer) returns text language sql as $$ select 'integer' $$;
+a: create procedure pick_one(x integer) language plpgsql as $$ begin update picked set n = 200 where id = x; end $$;
+b: select pick(n) from picked where id = 1;
+b: select pick(n) from picked where id = 2;
+b: call pick_one(1);
+b: select n from picked where id = 1;
+a: drop function pick(integer);
+a: drop procedure pick_one(integer);
+b: select pick(n) from picked where id = 2;
+b: call pick_one(2);
+b: select n from picked where id = 2;
