@@ -198,7 +198,10 @@ impl Literal {
         }
         let written = &sql[self.start..self.end];
         if self.form != Form::String {
-            return text::parse(written, sql_type, reading).ok();
+            // -0 is 0, but for a float's text.
+            let is_negative_zero =
+                written.starts_with('-') && !written.contains(|digit| ('1'..='9').contains(&digit));
+            return if is_negative_zero { None } else { text::parse(written, sql_type, reading).ok() };
         }
         let inner = &written[1..written.len() - 1];
         let is_moment = matches!(sql_type, SqlType::Date | SqlType::Timestamp(_) | SqlType::TimestampTz(_));

@@ -114,6 +114,11 @@ select i + 2147483648 from of_types where id = 3;
 select i - 2147483648 from of_types where id = 3;
 select i + -2147483648 from of_types where id = 3;
 select id, s, i, n52, t, v, c, day is null from of_types order by id;
+insert into of_types (id, d, r) values (30, -0, -0.0);
+insert into of_types (id, d, r) values (31, -0.0, -0);
+update of_types set d = d + -0.0 where id = 30;
+select id, d, r from of_types where d = -0.0 or r > -0 order by id;
+select id from of_types where d>-0.5 and d<0.5 order by id;
 -- Plans that depend on a value
 create table jobs (id integer primary key, state text, tries integer);
 create unique index on jobs (tries) where state = 'open';
