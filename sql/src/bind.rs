@@ -64,7 +64,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{JoinSlot, Procedure, Register, RowSlot, SpoolSlot, TableReference};
+use hyades_engine::procedure::ir::{Expr, JoinSlot, Procedure, Register, RowSlot, SpoolSlot, TableReference};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
@@ -235,6 +235,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) subqueries: Vec<Subquery>,
     /// Whether what is bound may run when the statement has changed rows already.
     pub(crate) sees_changes: bool,
+    /// In RETURNING of INSERT: 0 for a row that was inserted, another number for one that was there.
+    pub(crate) replaced: Option<Expr>,
     /// The queries of WITH that can be seen, innermost last.
     pub(crate) common_tables: Vec<CommonTable>,
     /// The tables in FROM and those whose rows are changed, as they come.
@@ -310,6 +312,7 @@ impl<'a> Binder<'a> {
             captured: None,
             subqueries: Vec::new(),
             sees_changes: false,
+            replaced: None,
             common_tables: Vec::new(),
             tables_read: Vec::new(),
             views: Vec::new(),

@@ -224,10 +224,19 @@ impl Binder<'_> {
     }
 
     /// `tableoid`: the number of the relation, NULL where an outer join has found no row of it, which a
-    /// column that is never NULL tells.
+    /// column that is never NULL tells. `xmax` of a row that an INSERT has written: whether it was there.
     fn system_column(&mut self, relation: usize, name: &str, place: Place) -> Result<Option<Bound>> {
-        if name != "tableoid" {
-            return Ok(None);
+        let is_table = matches!(self.scope.relations[relation].kind, RelationKind::Table { .. });
+        match (name, &self.replaced) {
+            ("tableoid", _) => {}
+            ("xmax", Some(replaced)) if is_table => {
+                let xid = SqlType::System(SystemType::Xid);
+                return Ok(Some(Bound::typed(replaced.clone(), xid, place)));
+            }
+            ("xmin" | "xmax" | "cmin" | "cmax" | "ctid", _) if is_table => {
+                return self.unsupported(&format!("the system column {name} is"), place);
+            }
+            _ => return Ok(None),
         }
         let (number, sure) = match &self.scope.relations[relation].kind {
             RelationKind::Table { table, .. } => {

@@ -25,7 +25,11 @@ use crate::statement::query::words_position;
 
 impl Compiler<'_> {
     /// Which keys ON CONFLICT speaks of.
-    pub(super) fn arbiter(&mut self, on: &ast::OnConflict, table: &Arc<Table>) -> Result<Arbiter> {
+    pub(super) fn arbiter(
+        &mut self,
+        on: &ast::OnConflict,
+        (table, row): (&Arc<Table>, RowSlot),
+    ) -> Result<Arbiter> {
         let definition = table.definition();
         match &on.conflict_target {
             None => Ok(Arbiter::Any),
@@ -36,7 +40,7 @@ impl Compiler<'_> {
                 key.map(Arbiter::Index).ok_or_else(|| self.no_arbiter(on))
             }
             Some(ConflictTarget::OnConstraint(name)) => match conflict_syntax::unpack(name)? {
-                Some(inference) => self.inferred(&inference, table)?.ok_or_else(|| self.no_arbiter(on)),
+                Some(inference) => self.inferred(&inference, table, row)?.ok_or_else(|| self.no_arbiter(on)),
                 None => named_constraint(name, &definition),
             },
         }
@@ -60,23 +64,27 @@ impl Compiler<'_> {
         Ok(columns)
     }
 
-    /// The index on these keys and, at most, on the rows of the condition.
-    fn inferred(&mut self, inference: &Inference, table: &Arc<Table>) -> Result<Option<Arbiter>> {
-        let row = self.binder.new_row()?;
+    /// The index on these keys and, at most, on the rows of the condition. They see the target by its alias.
+    fn inferred(
+        &mut self,
+        inference: &Inference,
+        table: &Arc<Table>,
+        row: RowSlot,
+    ) -> Result<Option<Arbiter>> {
+        let mode = self.binder.aggregate_mode;
+        self.binder.aggregate_mode = AggregateMode::Forbidden("in index expressions");
         let mut keys = Vec::new();
         for key in &inference.keys {
             self.binder.refuse_queries(key, "index expression")?;
-            keys.push(self.binder.index_value(table, row, key)?);
+            keys.push(self.binder.index_key(key)?);
         }
         let mut conditions = Vec::new();
         if let Some(predicate) = &inference.predicate {
             self.binder.refuse_queries(predicate, "index predicate")?;
-            let condition = self.binder.over_row(table, row, |binder| {
-                binder.aggregate_mode = AggregateMode::Forbidden("in index predicates");
-                binder.condition_of(predicate, "WHERE")
-            })?;
-            expr::conjuncts(condition, &mut conditions);
+            self.binder.aggregate_mode = AggregateMode::Forbidden("in index predicates");
+            expr::conjuncts(self.binder.condition_of(predicate, "WHERE")?, &mut conditions);
         }
+        self.binder.aggregate_mode = mode;
         let computed = self.binder.computed_for_indexes(table, row)?;
         let definition = table.definition();
         if let Some(key) = &definition.primary_key

@@ -125,22 +125,15 @@ impl Binder<'_> {
     }
 
     fn value_over(&mut self, table: &Arc<Table>, row: RowSlot, text: &str) -> Result<Expr> {
-        self.index_value(table, row, &parse_expression(text)?)
+        let written = parse_expression(text)?;
+        self.over_row(table, row, |binder| binder.index_key(&written))
     }
 
-    /// What a key of an index computes from the row in a slot.
-    pub(super) fn index_value(
-        &mut self,
-        table: &Arc<Table>,
-        row: RowSlot,
-        written: &ast::Expr,
-    ) -> Result<Expr> {
-        self.over_row(table, row, |binder| {
-            binder.aggregate_mode = AggregateMode::Forbidden("in index expressions");
-            let bound = binder.expression(written)?;
-            let sql_type = bound.known_type().unwrap_or(SqlType::Text);
-            binder.coerce(bound, sql_type)
-        })
+    /// What a key of an index computes.
+    pub(super) fn index_key(&mut self, written: &ast::Expr) -> Result<Expr> {
+        let bound = self.expression(written)?;
+        let sql_type = bound.known_type().unwrap_or(SqlType::Text);
+        self.coerce(bound, sql_type)
     }
 }
 

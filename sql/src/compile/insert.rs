@@ -51,6 +51,11 @@ enum Conflict {
     },
 }
 
+/// What RETURNING has as `xmax` of a row that was inserted, and of one that was there. In PostgreSQL the
+/// latter is the number of the transaction that has locked the row; who asks compares with 0.
+const INSERTED: Value = Value::Oid(0);
+const REPLACED: Value = Value::Oid(1);
+
 /// The target of an INSERT while it is compiled.
 struct Target {
     table: Arc<Table>,
@@ -65,6 +70,8 @@ struct Target {
     conflict: Conflict,
     /// With ON CONFLICT DO UPDATE the new row's values stand here, for `excluded`.
     excluded: Option<Vec<Register>>,
+    /// With ON CONFLICT DO UPDATE: [`INSERTED`] or [`REPLACED`], for `xmax`.
+    replaced: Option<Register>,
     /// With ON CONFLICT DO UPDATE and more than one row: keeps which rows the statement has written.
     written: Option<SpoolSlot>,
     outputs: Option<Vec<OutputColumn>>,
@@ -178,12 +185,7 @@ impl Compiler<'_> {
                 );
             }
         };
-        self.binder.scope.keep_first();
-        self.binder.aggregate_mode = AggregateMode::Forbidden("in RETURNING");
-        let outputs = match &insert.returning {
-            Some(items) => Some(self.binder.outputs(items)?),
-            None => None,
-        };
+        let (replaced, outputs) = self.returning(insert.returning.as_deref(), &conflict)?;
         self.binder.sees_changes = false;
         let written = None;
         let has_identity = definition.columns.iter().any(|column| column.identity.is_some());
@@ -198,9 +200,28 @@ impl Compiler<'_> {
             overriding,
             conflict,
             excluded,
+            replaced,
             written,
             outputs,
         })
+    }
+
+    /// What RETURNING asks for, and the register that tells it whether the row was there.
+    fn returning(
+        &mut self,
+        items: Option<&[ast::SelectItem]>,
+        conflict: &Conflict,
+    ) -> Result<(Option<Register>, Option<Vec<OutputColumn>>)> {
+        self.binder.scope.keep_first();
+        self.binder.aggregate_mode = AggregateMode::Forbidden("in RETURNING");
+        let replaced = match conflict {
+            Conflict::Update { .. } => Some(self.binder.new_register()?),
+            Conflict::Fail | Conflict::Nothing(_) => None,
+        };
+        self.binder.replaced = Some(replaced.map_or(Expr::Const(INSERTED), Expr::Register));
+        let outputs = items.map(|items| self.binder.outputs(items)).transpose();
+        self.binder.replaced = None;
+        Ok((replaced, outputs?))
     }
 
     fn conflict(
@@ -210,7 +231,7 @@ impl Compiler<'_> {
         excluded: &mut Option<Vec<Register>>,
     ) -> Result<Conflict> {
         let definition = table.definition();
-        let arbiter = self.arbiter(on, table)?;
+        let arbiter = self.arbiter(on, (table, row))?;
         let (index, update) = match (&on.action, arbiter) {
             (OnConflictAction::DoUpdate(update), Arbiter::Index(index)) => (index, update),
             (OnConflictAction::DoUpdate(_), Arbiter::Any) => return Err(self.no_arbiter(on)),
@@ -423,9 +444,16 @@ impl Compiler<'_> {
         let (again, duplicate, done) = (self.code.label(), self.code.label(), self.code.label());
         self.code.place(again);
         let arbiter = Arbiter::Index(index);
+        let note = |compiler: &mut Self, value: Value| {
+            if let Some(replaced) = target.replaced.filter(|_| target.outputs.is_some()) {
+                compiler.code.evaluate(replaced, Expr::Const(value));
+            }
+        };
+        note(self, INSERTED);
         self.write(Instruction::InsertOr { table, values, row, arbiter, duplicate })?;
         self.code.jump(done);
         self.code.place(duplicate);
+        note(self, REPLACED);
         if has_generated {
             // Of the row that could not be inserted.
             for (at, value) in self.draft_of(table, row)?.computed.iter() {
@@ -581,6 +609,7 @@ impl Compiler<'_> {
             overriding: None,
             conflict: Conflict::Fail,
             excluded: None,
+            replaced: None,
             written: None,
             outputs: None,
         })

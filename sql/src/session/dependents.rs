@@ -396,7 +396,7 @@ impl Session {
                 // As PostgreSQL calls procedures too.
                 format!("function {}", self.shown_signature(&routine.definition))
             }
-            Object::Type(stored) => format!("type {}", stored.enum_type.shown()),
+            Object::Type(stored) => format!("type {}", self.shown_type(stored)),
             Object::Column(table, column) => {
                 let definition = table.definition();
                 let column = &definition.columns[usize::from(*column)].name;

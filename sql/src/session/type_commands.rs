@@ -14,6 +14,7 @@ use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, TableDefinition, TableName};
 use hyades_types::enumeration::{EnumDefinition, EnumType};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::identifier::quoted_identifier;
 use hyades_types::search_path::is_temporary;
 use hyades_types::value::SqlType;
 
@@ -47,6 +48,16 @@ impl Session {
             stored.map_or(*sql_type, |stored| sql_type.with_enum_type(stored.enum_type))
         };
         Cow::Owned(types.iter().map(current).collect())
+    }
+
+    /// A type's name as messages have it: with its schema if it is not found without.
+    pub(super) fn shown_type(&self, stored: &StoredType) -> String {
+        let name = stored.name();
+        let meant = QualifiedName { schema: None, name: name.name.clone() };
+        match self.stored_type(&meant).is_some_and(|found| found.name() == name) {
+            true => quoted_identifier(&name.name).to_string(),
+            false => stored.enum_type.shown().to_owned(),
+        }
     }
 
     pub(super) fn stored_type(&self, name: &QualifiedName) -> Option<Arc<StoredType>> {

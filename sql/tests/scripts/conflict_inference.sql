@@ -18,6 +18,8 @@ select * from people order by id;
 insert into people values (1, 'ann@X', 7, false) on conflict (lower(mail)) do update set visits = people.visits + 100 returning id, visits;
 insert into people values (3, 'Cy@x', 2, true) on conflict (team) where is_open do nothing;
 insert into people values (3, 'none', 2, true) on conflict (lower(mail)) do nothing;
+insert into people as p values (1, 'ANN@X', 7, false) on conflict (lower(p.mail)) do update set visits = p.visits + 1 returning p.id, p.visits;
+insert into people as p values (9, 'x', 2, true) on conflict (team) where p.is_open do nothing;
 -- None
 insert into people values (8, 'x', 1, true) on conflict (team) do nothing;
 insert into people values (8, 'x', 1, true) on conflict (team) where not is_open do nothing;
@@ -50,3 +52,11 @@ insert into doubled (id, a) values (1, 8) on conflict (id) do update set a = exc
 insert into doubled (id, a) values (1, 9) on conflict (twice) do nothing;
 drop table doubled;
 drop table people;
+-- Whether a row was inserted or was there
+create table seen (id integer primary key, n integer default 0);
+insert into seen values (1) returning id, xmax = 0 as is_new;
+insert into seen values (1), (2) on conflict (id) do update set n = seen.n + 1 returning id, (xmax = 0) as is_new, n;
+insert into seen values (2), (3) on conflict do nothing returning id, xmax = 0;
+insert into seen select g from generate_series(2, 5) g on conflict (id) do update set n = seen.n + 10 returning id, case when seen.xmax = 0 then 'new' else 'old' end;
+with w as (insert into seen values (5), (6) on conflict (id) do update set n = 1 returning id, xmax <> 0 as was) select * from w order by id;
+drop table seen;
