@@ -121,9 +121,13 @@ impl Calls {
         for _ in 0..count {
             let (call, values) = self.calls.get(self.next).context("no more calls")?;
             let (session, answer) = (&mut self.session, &mut self.answer);
+            let lifted;
             let (prepared, values) = match self.texts.get(self.next) {
-                Some(text) => &wait(|| session.prepare_text(text))?,
-                None => &(Arc::clone(&self.prepared[*call]), values.clone()),
+                Some(text) => {
+                    lifted = wait(|| session.prepare_text(text))?;
+                    (&lifted.0, lifted.1.as_slice())
+                }
+                None => (&self.prepared[*call], values.as_slice()),
             };
             self.next += 1;
             let ran = wait(|| session.execute(prepared, values, answer))
