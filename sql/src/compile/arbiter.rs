@@ -19,9 +19,9 @@ use super::index_expressions::is_implied;
 use crate::bind::Place;
 use crate::bind::aggregation::AggregateMode;
 use crate::expr::{self, Computed};
-use crate::statement::conflict_syntax::{self, Inference};
+use crate::statement::conflict_syntax;
 use crate::statement::names::fold;
-use crate::statement::query::words_position;
+use crate::statement::query::{parse_expression, words_position};
 
 impl Compiler<'_> {
     /// Which keys ON CONFLICT speaks of.
@@ -39,8 +39,8 @@ impl Compiler<'_> {
                 let key = later.map(Some).or_else(|| definition.key_on(&columns).map(|(index, _)| index));
                 key.map(Arbiter::Index).ok_or_else(|| self.no_arbiter(on))
             }
-            Some(ConflictTarget::OnConstraint(name)) => match conflict_syntax::unpack(name)? {
-                Some(inference) => self.inferred(&inference, table, row)?.ok_or_else(|| self.no_arbiter(on)),
+            Some(ConflictTarget::OnConstraint(name)) => match conflict_syntax::unpack(name) {
+                Some(written) => self.inferred(written, table, row)?.ok_or_else(|| self.no_arbiter(on)),
                 None => named_constraint(name, &definition),
             },
         }
@@ -67,19 +67,25 @@ impl Compiler<'_> {
     /// The index on these keys and, at most, on the rows of the condition. They see the target by its alias.
     fn inferred(
         &mut self,
-        inference: &Inference,
+        (keys, predicate): (&str, &str),
         table: &Arc<Table>,
         row: RowSlot,
     ) -> Result<Option<Arbiter>> {
+        let written = match parse_expression(keys)? {
+            ast::Expr::Tuple(keys) => keys,
+            ast::Expr::Nested(key) => vec![*key],
+            key => vec![key],
+        };
         let mode = self.binder.aggregate_mode;
         self.binder.aggregate_mode = AggregateMode::Forbidden("in index expressions");
         let mut keys = Vec::new();
-        for key in &inference.keys {
+        for key in &written {
             self.binder.refuse_queries(key, "index expression")?;
             keys.push(self.binder.index_key(key)?);
         }
         let mut conditions = Vec::new();
-        if let Some(predicate) = &inference.predicate {
+        if !predicate.is_empty() {
+            let predicate = &parse_expression(predicate)?;
             self.binder.refuse_queries(predicate, "index predicate")?;
             self.binder.aggregate_mode = AggregateMode::Forbidden("in index predicates");
             expr::conjuncts(self.binder.condition_of(predicate, "WHERE")?, &mut conditions);

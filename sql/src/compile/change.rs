@@ -32,6 +32,7 @@ use crate::plan::Tag;
 use crate::statement::cursor_syntax;
 use crate::statement::element_target;
 use crate::statement::names::{fold, parts};
+use crate::statement::query::parse_expression;
 
 /// What happens to each row.
 pub(super) enum Change {
@@ -328,10 +329,11 @@ impl Compiler<'_> {
         let mut in_parts = Vec::new();
         for assignment in assignments {
             if let AssignmentTarget::ColumnName(name) = &assignment.target
-                && let Some(chain) = element_target::unpack(name)?
+                && let Some(text) = element_target::unpack(name)
+                && let ast::Expr::CompoundFieldAccess { access_chain, .. } = parse_expression(text)?
             {
                 self.assign_elements(
-                    (name, &chain, &assignment.value),
+                    (name, &access_chain, &assignment.value),
                     (table, row),
                     &mut set,
                     &mut in_parts,

@@ -4,21 +4,13 @@
 //! before it parses, behind a character that no statement can contain, and unpacked from there. Lines and
 //! blanks in front keep it in its place, so that errors point where they should.
 
-use hyades_types::error::Result;
-use sqlparser::ast::{Expr, ObjectName};
+use sqlparser::ast::ObjectName;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 use super::places::{byte_offset, is_keyword, next_token, placed_at};
-use super::query::parse_expression;
 
 const PACKED: char = '\0';
-
-/// A unique index by what it is on.
-pub(crate) struct Inference {
-    pub(crate) keys: Vec<Expr>,
-    pub(crate) predicate: Option<Expr>,
-}
 
 /// Rewrites the targets that sqlparser cannot read.
 pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
@@ -91,18 +83,9 @@ fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
         .filter(|close| *close > open)
 }
 
-/// What has been packed into the name of a constraint, if it is not one.
-pub(crate) fn unpack(name: &ObjectName) -> Result<Option<Inference>> {
-    let name = name.0.last().and_then(|part| part.as_ident()).map_or("", |ident| ident.value.as_str());
-    let Some((keys, predicate)) = name.strip_prefix(PACKED).and_then(|packed| packed.split_once(PACKED))
-    else {
-        return Ok(None);
-    };
-    let keys = match parse_expression(keys)? {
-        Expr::Tuple(keys) => keys,
-        Expr::Nested(key) => vec![*key],
-        key => vec![key],
-    };
-    let predicate = if predicate.is_empty() { None } else { Some(parse_expression(predicate)?) };
-    Ok(Some(Inference { keys, predicate }))
+/// What has been packed into the name of a constraint, if it is not one: the text of the keys in their
+/// parentheses, and that of the condition, empty if there is none.
+pub(crate) fn unpack(name: &ObjectName) -> Option<(&str, &str)> {
+    let ident = name.0.last().and_then(|part| part.as_ident())?;
+    ident.value.strip_prefix(PACKED)?.split_once(PACKED)
 }

@@ -4,13 +4,11 @@
 //! parses, behind a character that no statement can contain, and unpacked from there. Lines and blanks in
 //! front of them keep them in their place, so that errors point where they should.
 
-use hyades_types::error::Result;
-use sqlparser::ast::{AccessExpr, Expr, ObjectName, ObjectNamePart};
+use sqlparser::ast::{ObjectName, ObjectNamePart};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 use super::places::{byte_offset, is_keyword, next_token, placed_at};
-use super::query::parse_expression;
 
 const PACKED: char = '\0';
 
@@ -79,12 +77,8 @@ fn brackets(tokens: &[TokenWithSpan], from: usize) -> Option<(usize, usize)> {
     (tokens[begin].token == Token::Eq).then_some((first, last?))
 }
 
-/// The subscripts of a target, if it has any.
-pub(crate) fn unpack(target: &ObjectName) -> Result<Option<Vec<AccessExpr>>> {
-    let Some(ObjectNamePart::Identifier(ident)) = target.0.last() else { return Ok(None) };
-    let Some(text) = ident.value.strip_prefix(PACKED) else { return Ok(None) };
-    Ok(match parse_expression(text)? {
-        Expr::CompoundFieldAccess { access_chain, .. } => Some(access_chain),
-        _ => None,
-    })
+/// The text of a target with its subscripts, if it has any.
+pub(crate) fn unpack(target: &ObjectName) -> Option<&str> {
+    let Some(ObjectNamePart::Identifier(ident)) = target.0.last() else { return None };
+    ident.value.strip_prefix(PACKED)
 }
