@@ -36,7 +36,8 @@ fn change_schema(engine: &dyn Engine, round: usize) -> Result<()> {
     commit(CatalogChange::Truncate { id: ledger.id() })?;
     let id = engine.worker().new_table_id();
     let name = public(&format!("passing_{round}"));
-    let definition = TableDefinition { name, ..TableDefinition::clone(&ledger.definition()) };
+    let mut definition = TableDefinition { name, ..TableDefinition::clone(&ledger.definition()) };
+    definition.primary_key.iter_mut().for_each(|key| key.name = format!("passing_{round}_pkey"));
     commit(CatalogChange::CreateTable { id, definition })?;
     // Every third one stays.
     if round.is_multiple_of(3) { Ok(()) } else { commit(CatalogChange::DropTable { id }) }

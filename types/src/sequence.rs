@@ -33,6 +33,7 @@ use parking_lot::Mutex;
 use crate::definition::{SequenceDefinition, SequenceId, SequenceState, TableName};
 use crate::error::{Abort, Error, Result, sqlstate};
 use crate::search_path::SearchPath;
+use crate::text::LONGEST_NAME;
 
 /// The numbers of one sequence.
 #[derive(Debug)]
@@ -611,7 +612,7 @@ fn name_parts(text: &str) -> Result<Vec<String>> {
         if part.is_empty() {
             return Err(invalid());
         }
-        parts.push(part);
+        parts.push(part[..part.floor_char_boundary(LONGEST_NAME)].to_owned());
         if rest.is_empty() {
             return Ok(parts);
         }

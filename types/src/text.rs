@@ -20,7 +20,8 @@ use crate::{array, datetime, json, numeric};
 use pieces::{is_blank, syntax};
 
 pub use conventions::{Reading, TextForm};
-pub(crate) use fit::{LONGEST_NAME, check_text, meant_byte, shown_byte};
+pub use fit::LONGEST_NAME;
+pub(crate) use fit::{check_text, meant_byte, shown_byte};
 pub use fit::{fit_text, padded};
 pub use float::c_number;
 pub(crate) use pieces::write_hexadecimal;

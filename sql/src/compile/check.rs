@@ -223,13 +223,11 @@ pub(crate) fn columns_of(whole: &Expr, row: RowSlot) -> Vec<u16> {
 fn made_up_name(definition: &TableDefinition, columns: &[u16]) -> String {
     let labels = std::iter::once("check".to_owned()).chain((1u32..).map(|number| format!("check{number}")));
     let table = &definition.name.name;
-    let name = |label: String| match columns {
-        [column] => cut_name(table, &definition.columns[usize::from(*column)].name, &label),
-        _ => {
-            let room = 63 - label.len() - 1;
-            format!("{}_{label}", &table[..table.floor_char_boundary(room)])
-        }
+    let column = match columns {
+        [column] => definition.columns[usize::from(*column)].name.as_str(),
+        _ => "",
     };
+    let name = |label: String| cut_name(table, column, &label);
     labels.map(name).find(|name| !definition.has_constraint(name)).unwrap_or_default()
 }
 

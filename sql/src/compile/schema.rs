@@ -445,7 +445,8 @@ pub(crate) fn check_ordered(sql_type: SqlType) -> Result<()> {
     }
 }
 
-/// The primary key on these columns; its name is made up if none was given.
+/// The primary key on these columns. Without a name of its own it has an empty one, until the session that
+/// creates it finds one that is free.
 pub(crate) fn primary_key(
     definition: &TableDefinition,
     name: Option<String>,
@@ -475,8 +476,7 @@ pub(crate) fn primary_key(
             format!("cannot use more than {MOST_KEY_COLUMNS} columns in an index"),
         ));
     }
-    let name = name.unwrap_or_else(|| format!("{}_pkey", definition.name.name));
-    Ok(PrimaryKey { name, columns: numbers, index })
+    Ok(PrimaryKey { name: name.unwrap_or_default(), columns: numbers, index })
 }
 
 fn refuse<T>(statement: &ast::Statement) -> Result<T> {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use hyades_engine::db::{Flow, Interrupt};
 use hyades_engine::procedure::frame::{Message, RowSink};
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, Deferral, IndexKind, TableDefinition, TableId};
+use hyades_types::definition::{CatalogChange, Deferral, IndexKind, PrimaryKey, TableDefinition};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::value::Value;
 use sqlparser::ast;
@@ -385,13 +385,12 @@ pub(super) fn refuse_second_key(definition: &TableDefinition) -> Result<()> {
     Err(Error::input(sqlstate::INVALID_TABLE_DEFINITION, message))
 }
 
-/// A PRIMARY KEY by which rows are kept.
+/// A new PRIMARY KEY by which rows are kept.
 pub(super) fn added_key(
-    id: TableId,
     definition: &TableDefinition,
     name: Option<&str>,
     columns: &[String],
-) -> Result<Vec<CatalogChange>> {
+) -> Result<PrimaryKey> {
     if let Some(missing) = columns.iter().find(|column| definition.column_index(column).is_none()) {
         return Err(Error::input(
             sqlstate::UNDEFINED_COLUMN,
@@ -403,5 +402,5 @@ pub(super) fn added_key(
     for column in &key.columns {
         check_ordered(definition.columns[usize::from(*column)].sql_type)?;
     }
-    Ok(vec![CatalogChange::AddPrimaryKey { id, primary_key: key }])
+    Ok(key)
 }

@@ -84,7 +84,8 @@ impl Session {
             .with_hint("Use DROP INDEX to remove an index."))
     }
 
-    /// `table_columns_label`, with a number behind it if that is taken.
+    /// `table_columns_label`, with a number behind it if that is taken by a relation or by a constraint of
+    /// the table.
     pub(super) fn made_up_index(
         &self,
         definition: &TableDefinition,
@@ -97,9 +98,52 @@ impl Session {
         let mut names = labels.map(|label| cut_name(&definition.name.name, &columns, &label));
         let is_free = |name: &String| {
             let full = TableName { name: name.clone(), ..definition.name.clone() };
-            !definition.has_relation(name) && !self.is_relation(&full)
+            !definition.has_relation(name) && !definition.has_constraint(name) && !self.is_relation(&full)
         };
         names.find(is_free).unwrap_or_default()
+    }
+
+    /// The name of a new primary key or UNIQUE constraint, and of its index: as it is written, if that is
+    /// free, or made up.
+    pub(super) fn constraint_name(
+        &self,
+        definition: &TableDefinition,
+        written: Option<&str>,
+        made_up: impl FnOnce() -> String,
+    ) -> Result<String> {
+        let Some(name) = written else { return Ok(made_up()) };
+        let full = TableName { name: name.to_owned(), ..definition.name.clone() };
+        if definition.has_relation(name) || self.is_relation(&full) {
+            return Err(duplicate_relation(name));
+        }
+        if definition.has_constraint(name) {
+            return Err(duplicate_constraint(definition, name));
+        }
+        Ok(name.to_owned())
+    }
+
+    /// `table_pkey`, or what is written.
+    pub(super) fn key_name(&self, definition: &TableDefinition, written: Option<&str>) -> Result<String> {
+        self.constraint_name(definition, written, || self.made_up_index(definition, &[], "pkey"))
+    }
+
+    /// Gives the primary key of a table that is created its name: if it has none, that of a UNIQUE constraint
+    /// that says the same.
+    pub(super) fn name_primary_key(
+        &self,
+        definition: &mut TableDefinition,
+        uniques: &[WantedUnique],
+    ) -> Result<()> {
+        let Some(mut key) = definition.primary_key.take() else { return Ok(()) };
+        let own = Some(&key.name).filter(|name| !name.is_empty());
+        let names = |column: &u16| &definition.columns[usize::from(*column)].name;
+        let is_same = |unique: &&WantedUnique| {
+            unique.deferral == Deferral::Never && unique.columns.iter().eq(key.columns.iter().map(names))
+        };
+        let other = || uniques.iter().filter(is_same).find_map(|unique| unique.name.as_ref());
+        key.name = self.key_name(definition, own.or_else(other).map(String::as_str))?;
+        definition.primary_key = Some(key);
+        Ok(())
     }
 
     /// CREATE INDEX.
@@ -231,19 +275,17 @@ impl Session {
         columns: &[u16],
         unique: &WantedUnique,
     ) -> Result<IndexDefinition> {
-        if let Some(name) = &unique.name
-            && (definition.has_relation(name)
-                || self.is_relation(&TableName { name: name.clone(), ..definition.name.clone() }))
-        {
-            return Err(duplicate_relation(name));
-        }
-        let made_up = || match unique.is_primary {
-            true => format!("{}_pkey", definition.name.name),
-            false => self.made_up_index(definition, &unique.columns, "key"),
+        let written = unique.name.as_deref();
+        let name = match unique.is_primary {
+            true => self.key_name(definition, written)?,
+            false => {
+                let made_up = || self.made_up_index(definition, &unique.columns, "key");
+                self.constraint_name(definition, written, made_up)?
+            }
         };
         Ok(IndexDefinition {
             id: self.new_table_id(&definition.name.schema),
-            name: unique.name.clone().unwrap_or_else(made_up),
+            name,
             columns: columns.iter().map(|column| IndexColumn::ascending(*column)).collect(),
             included: Vec::new(),
             is_unique: true,
@@ -263,11 +305,6 @@ impl Session {
         unique: &WantedUnique,
     ) -> Result<Vec<CatalogChange>> {
         let definition = table.definition();
-        let is_other =
-            |name: &&String| definition.foreign_key(name).is_some() || definition.check(name).is_some();
-        if let Some(name) = unique.name.as_ref().filter(is_other) {
-            return Err(duplicate_constraint(&definition, name));
-        }
         let columns = unique_columns(&definition, unique)?;
         let index = self.unique_index(&definition, &columns, unique)?;
         Ok(vec![CatalogChange::CreateIndex { table: table.id(), index }])

@@ -54,19 +54,13 @@ impl Session {
         key: &WantedPrimaryKey,
     ) -> Result<Vec<CatalogChange>> {
         let old = table.definition();
-        let plain = added_key(table.id(), &old, key.name.as_deref(), &key.columns)?;
+        let mut primary_key = added_key(&old, key.name.as_deref(), &key.columns)?;
         if key.deferral == Deferral::Never {
-            return Ok(plain);
+            primary_key.name = self.key_name(&old, key.name.as_deref())?;
+            return Ok(vec![CatalogChange::AddPrimaryKey { id: table.id(), primary_key }]);
         }
         let mut definition = TableDefinition::clone(&old);
-        let columns: Vec<u16> = plain
-            .iter()
-            .find_map(|change| match change {
-                CatalogChange::AddPrimaryKey { primary_key, .. } => Some(primary_key.columns.clone()),
-                _ => None,
-            })
-            .unwrap_or_default();
-        definition.refuse_nulls(&columns);
+        definition.refuse_nulls(&primary_key.columns);
         let mut changes = if definition == *old { Vec::new() } else { vec![altered(table, definition)] };
         changes.extend(self.added_unique(table, &WantedUnique::of_key(key))?);
         Ok(changes)
@@ -134,7 +128,8 @@ impl Session {
                 key.map(|column| definition.columns[usize::from(column)].name.clone()).collect();
             let mut changes = vec![CatalogChange::DropIndex { table: table.id(), index: id }];
             definition.indexes.remove(at);
-            changes.extend(added_key(table.id(), &definition, Some(name), &columns)?);
+            let primary_key = added_key(&definition, Some(name), &columns)?;
+            changes.push(CatalogChange::AddPrimaryKey { id: table.id(), primary_key });
             return Ok(changes);
         }
         let made = &mut definition.indexes[at];

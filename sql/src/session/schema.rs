@@ -160,6 +160,7 @@ impl Session {
         let changes = match command {
             SchemaCommand::Create { foreign_keys, sequences, uniques, indexes, comments, .. } => {
                 let mut definition = definition;
+                self.name_primary_key(&mut definition, uniques)?;
                 self.created_uniques(&mut definition, uniques)?;
                 let copied = self.copied_indexes(&mut definition, indexes)?;
                 let mut changes = self.created(&definition, foreign_keys, sequences)?;

@@ -180,11 +180,14 @@ impl Session {
                 schema: definition.name.schema.clone(),
                 name: cut_name(&definition.name.name, &column.name, &label),
             });
-            let mut free = names.filter(|name| !taken.contains(name) && !self.is_relation(name));
+            let is_taken = |name: &TableName| {
+                taken.contains(name) || definition.has_relation(&name.name) || self.is_relation(name)
+            };
+            let mut free = names.filter(|name| !is_taken(name));
             let Some(mut name) = free.next() else { continue };
             if let Some(wanted) = &options.name {
                 name.name.clone_from(&wanted.name);
-                if self.is_relation(&name) {
+                if is_taken(&name) {
                     return Err(duplicate_table(&name));
                 }
             }

@@ -8,6 +8,7 @@
 //! `$tag$...$tag$`, `-- ...`, nested `/* ... */`, `$n`. Reference: PostgreSQL's documentation, chapter 4.1.
 
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::text::LONGEST_NAME;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -362,9 +363,6 @@ pub(crate) fn string_value(token: &str) -> String {
     }
     value
 }
-
-/// Longest name, in bytes.
-const LONGEST_NAME: usize = 63;
 
 /// Cuts a name that is too long behind a whole character; returns whether it was.
 pub(crate) fn truncate_name(name: &mut String) -> bool {

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::text::LONGEST_NAME;
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart};
 
 /// The words that PostgreSQL reserves, in order.
@@ -37,12 +38,9 @@ pub(crate) fn quoted(name: &str) -> String {
     if is_plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
-/// PostgreSQL's limit.
-const LONGEST_NAME: usize = 63;
-
-/// `first_second_label`, both cut so that it is a name.
+/// `first_second_label`, both cut so that it is a name; without the second, `first_label`.
 pub(crate) fn cut_name(first: &str, second: &str, label: &str) -> String {
-    let room = LONGEST_NAME - label.len() - 2;
+    let room = LONGEST_NAME - label.len() - if second.is_empty() { 1 } else { 2 };
     let (mut kept, mut kept_second) = (first.len(), second.len());
     while kept + kept_second > room {
         if kept > kept_second {
@@ -52,7 +50,10 @@ pub(crate) fn cut_name(first: &str, second: &str, label: &str) -> String {
         }
     }
     let cut = |name: &str, bytes: usize| name[..name.floor_char_boundary(bytes)].to_owned();
-    format!("{}_{}_{label}", cut(first, kept), cut(second, kept_second))
+    match second {
+        "" => format!("{}_{label}", cut(first, kept)),
+        _ => format!("{}_{}_{label}", cut(first, kept), cut(second, kept_second)),
+    }
 }
 
 /// An identifier as it is stored.

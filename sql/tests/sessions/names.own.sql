@@ -57,3 +57,21 @@ a: select count(*) from two;
 b: truncate t, child;
 a: commit;
 z: drop table child, t, two, other;
+
+-- Names of keys, written and made up.
+a: begin;
+a: create table aa (id int constraint same primary key);
+b: create table bb (id int constraint same primary key);
+a: commit;
+b: create table bb (id int);
+a: begin;
+a: alter table bb add constraint same_too primary key (id);
+a: commit;
+b: create table cc (id int constraint same_too primary key);
+a: begin;
+a: create table d_pkey (id int);
+b: create table d (id int primary key);
+a: commit;
+b: create table d (id int primary key);
+z: select conname from pg_constraint where conrelid in ('aa'::regclass, 'bb'::regclass, 'd'::regclass) order by 1;
+z: drop table aa, bb, d_pkey, d;

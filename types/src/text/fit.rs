@@ -6,8 +6,8 @@ use crate::error::{Error, Result, sqlstate};
 use crate::system_type::SystemType;
 use crate::value::SqlType;
 
-/// Bytes of a name.
-pub(crate) const LONGEST_NAME: usize = 63;
+/// Bytes of a name, at most.
+pub const LONGEST_NAME: usize = 63;
 
 /// Text may hold any character but U+0000.
 pub(crate) fn check_text(text: &str) -> Result<()> {

@@ -46,6 +46,8 @@ impl<P: Protocol> LockingTransaction<P> {
                 let table = self.table_by_id(*id)?;
                 self.lock_everybody_out(&table)?;
                 self.check_before_rewriting(&table)?;
+                let name = TableName { name: primary_key.name.clone(), ..table.definition().name.clone() };
+                self.lock_new_name(&name)?;
                 let guard = epoch::pin();
                 let state = table.state(&guard).with_primary_key(primary_key, &guard)?;
                 drop(guard);
@@ -174,8 +176,9 @@ impl<P: Protocol> LockingTransaction<P> {
         change: &CatalogChange,
     ) -> Flow<()> {
         self.lock_new_name(&definition.name)?;
-        for index in &definition.indexes {
-            self.lock_new_name(&TableName { name: index.name.clone(), ..definition.name.clone() })?;
+        let key = definition.primary_key.iter().map(|key| &key.name);
+        for name in key.chain(definition.indexes.iter().map(|index| &index.name)) {
+            self.lock_new_name(&TableName { name: name.clone(), ..definition.name.clone() })?;
         }
         self.lock_used(definition)?;
         self.lock_types(definition)?;
