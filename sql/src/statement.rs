@@ -38,6 +38,7 @@ mod substring_syntax;
 mod table_as_syntax;
 pub(crate) mod tokens;
 pub(crate) mod type_syntax;
+pub(crate) mod using_alias;
 mod view_syntax;
 
 use hyades_types::error::Result;

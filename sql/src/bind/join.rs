@@ -16,7 +16,7 @@ use super::view::has_outer_join;
 use super::{Binder, Bound, Class, Place};
 use crate::expr;
 use crate::statement::names::{fold, parts};
-use crate::statement::query;
+use crate::statement::{query, using_alias};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -117,6 +117,7 @@ impl Binder<'_> {
                 expr::conjuncts(condition?, &mut on);
             }
             JoinConstraint::Using(columns) => {
+                let (columns, alias) = using_alias::unpack(columns);
                 let names = columns.iter().map(|name| self.using_name(name)).collect::<Result<Vec<_>>>()?;
                 for (at, name) in names.iter().enumerate() {
                     if names[..at].contains(name) {
@@ -126,6 +127,9 @@ impl Binder<'_> {
                     }
                 }
                 self.merge(kind, &names, sides, &mut on)?;
+                if let Some(alias) = alias {
+                    self.name_merged(alias, names.len())?;
+                }
             }
             JoinConstraint::Natural => {
                 let (left, right) =
@@ -169,6 +173,16 @@ impl Binder<'_> {
         }
         self.scope.columns.extend(left);
         self.scope.columns.extend(right);
+        Ok(())
+    }
+
+    /// `USING (...) AS alias`: the columns merged last can be named as its columns, too.
+    fn name_merged(&mut self, alias: &str, count: usize) -> Result<()> {
+        let merged = &self.scope.merged[self.scope.merged.len() - count..];
+        let columns = merged.iter().map(|column| (column.name.clone(), column.sql_type)).collect();
+        let kind = RelationKind::Values(merged.iter().map(|column| column.expr.clone()).collect());
+        let (name, visibility) = (alias.to_owned(), Visibility::Qualified);
+        self.add_relation(Relation { name, columns, kind, visibility }, None, Place::Unknown)?;
         Ok(())
     }
 

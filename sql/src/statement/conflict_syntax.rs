@@ -8,7 +8,7 @@ use sqlparser::ast::ObjectName;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
-use super::places::{byte_offset, is_keyword, next_token, placed_at};
+use super::places::{byte_offset, closing, is_keyword, next_token, placed_at};
 
 const PACKED: char = '\0';
 
@@ -66,21 +66,6 @@ impl Target {
         let is_plain = tokens[open + 1..close].iter().all(is_column);
         (!is_plain).then_some(Target { open, close, predicate: None })
     }
-}
-
-/// The parenthesis that closes the one here.
-fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    (open..tokens.len())
-        .find(|at| {
-            match tokens[*at].token {
-                Token::LParen => depth += 1,
-                Token::RParen => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            depth == 0
-        })
-        .filter(|close| *close > open)
 }
 
 /// What has been packed into the name of a constraint, if it is not one: the text of the keys in their

@@ -10,6 +10,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::lexer::{Token as Word, TokenKind, character_position};
 use super::parsed::{DeclareCursor, FetchCursor, Statement};
+use super::places::is_keyword;
 use super::tokens::Tokens;
 
 /// What `CURRENT OF` is written as for sqlparser: no statement can contain it.
@@ -173,7 +174,7 @@ pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             continue;
         };
         let follows_where =
-            packed.last().is_some_and(|token: &TokenWithSpan| is_keyword(token, Keyword::WHERE));
+            packed.last().is_some_and(|token: &TokenWithSpan| is_keyword(token, &[Keyword::WHERE]));
         let cursor = match &name.token {
             Token::Word(word) if word.quote_style.is_some() => Some(word.value.clone()),
             Token::Word(word) => Some(word.value.to_ascii_lowercase()),
@@ -194,10 +195,6 @@ pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         packed.extend(call.map(|token| TokenWithSpan { token, span: first.span }));
     }
     packed
-}
-
-fn is_keyword(token: &TokenWithSpan, keyword: Keyword) -> bool {
-    matches!(&token.token, Token::Word(word) if word.keyword == keyword && word.quote_style.is_none())
 }
 
 /// The cursor of `CURRENT OF cursor`, if the condition is that.

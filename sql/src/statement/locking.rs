@@ -10,6 +10,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::names::fold;
+use super::places::is_keyword;
 
 const PACKED: char = '\0';
 /// Stands between a schema and a table.
@@ -46,7 +47,7 @@ pub(crate) fn impatience_words(impatience: Impatience) -> &'static str {
 
 /// Rewrites the clauses that sqlparser cannot read.
 pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    if !tokens.iter().any(|token| is_keyword(token, Keyword::FOR)) {
+    if !tokens.iter().any(|token| is_keyword(token, &[Keyword::FOR])) {
         return tokens;
     }
     let mut packed = Vec::with_capacity(tokens.len());
@@ -54,7 +55,7 @@ pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     while let [first, behind @ ..] = rest {
         packed.push(first.clone());
         rest = behind;
-        if is_keyword(first, Keyword::FOR)
+        if is_keyword(first, &[Keyword::FOR])
             && let Some((clause, behind)) = clause(behind)
         {
             let words = [
@@ -67,10 +68,6 @@ pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         }
     }
     packed
-}
-
-fn is_keyword(token: &TokenWithSpan, keyword: Keyword) -> bool {
-    matches!(&token.token, Token::Word(word) if word.keyword == keyword && word.quote_style.is_none())
 }
 
 /// The tokens behind the next one, and that.
@@ -88,7 +85,7 @@ fn next(mut tokens: &[TokenWithSpan]) -> Option<(&TokenWithSpan, &[TokenWithSpan
 fn behind<'t>(mut tokens: &'t [TokenWithSpan], keywords: &[Keyword]) -> Option<&'t [TokenWithSpan]> {
     for keyword in keywords {
         let (token, rest) = next(tokens)?;
-        if !is_keyword(token, *keyword) {
+        if !is_keyword(token, &[*keyword]) {
             return None;
         }
         tokens = rest;

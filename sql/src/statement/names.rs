@@ -29,6 +29,37 @@ pub(crate) fn is_reserved(word: &str) -> bool {
     RESERVED_WORDS.binary_search_by(|reserved| reserved.as_bytes().cmp(lower)).is_ok()
 }
 
+/// Whether the word names a relation without quotes: PostgreSQL's ColId, which leaves out what names types
+/// and functions only.
+pub(crate) fn can_name_relation(word: &str) -> bool {
+    const OTHERS: [&str; 23] = [
+        "authorization",
+        "binary",
+        "collation",
+        "concurrently",
+        "cross",
+        "current_schema",
+        "freeze",
+        "full",
+        "ilike",
+        "inner",
+        "is",
+        "isnull",
+        "join",
+        "left",
+        "like",
+        "natural",
+        "notnull",
+        "outer",
+        "overlaps",
+        "right",
+        "similar",
+        "tablesample",
+        "verbose",
+    ];
+    !is_reserved(word) && !OTHERS.iter().any(|other| other.eq_ignore_ascii_case(word))
+}
+
 /// The name as it must be written to mean itself.
 pub(crate) fn quoted(name: &str) -> String {
     let is_start = |character: char| character.is_ascii_lowercase() || character == '_';

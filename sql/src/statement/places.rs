@@ -31,3 +31,18 @@ pub(super) fn next_token(tokens: &[TokenWithSpan], from: usize) -> Option<usize>
     let blank = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_));
     tokens.get(from..)?.iter().position(|token| !blank(token)).map(|at| from + at)
 }
+
+/// The parenthesis that closes the one here.
+pub(super) fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    (open..tokens.len())
+        .find(|at| {
+            match tokens[*at].token {
+                Token::LParen => depth += 1,
+                Token::RParen => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0
+        })
+        .filter(|close| *close > open)
+}

@@ -23,6 +23,7 @@ use super::reference_syntax;
 use super::split::{check_memory, too_deep};
 use super::substring_syntax;
 use super::table_as_syntax;
+use super::using_alias;
 use super::{alteration_syntax, sequence_syntax};
 
 /// How deep parentheses and subqueries may nest, as in PostgreSQL. The few forms that sqlparser tries anew on
@@ -140,7 +141,7 @@ fn with_parser<T>(
         .map_err(|error| tokenizer_error(sql, &error))?;
     let tokens = table_as_syntax::spell_out(join_strings(sql, operator_signs::split(tokens)));
     let tokens = substring_syntax::respell(without_idle_from(plain_words::respell(tokens)));
-    let tokens = conflict_syntax::pack(sql, element_target::pack(sql, tokens));
+    let tokens = using_alias::pack(conflict_syntax::pack(sql, element_target::pack(sql, tokens)));
     let tokens = alteration_syntax::pack(sql, sequence_syntax::pack(sql, locking::pack(tokens)));
     let mut tokens = cursor_syntax::pack(reference_syntax::pack(tokens));
     // The parser would skip them at every look ahead.

@@ -12,6 +12,7 @@ use super::super::Place;
 use super::super::scope::{ScopeColumn, Visibility};
 use super::{Deparser, quoted};
 use crate::statement::names::{fold, parts};
+use crate::statement::using_alias;
 
 impl Deparser<'_, '_> {
     pub(super) fn printed_from(&mut self, from: &[TableWithJoins], out: &mut String) -> Result<()> {
@@ -66,12 +67,17 @@ impl Deparser<'_, '_> {
                     });
                 }
                 JoinConstraint::Using(columns) => {
+                    let (columns, alias) = using_alias::unpack(columns);
                     let names = columns.iter().map(|name| {
                         let idents = parts(name)?;
                         Ok(idents.last().map(|ident| quoted(&fold(ident))).unwrap_or_default())
                     });
                     let names = names.collect::<Result<Vec<String>>>()?;
                     out.push_str(&format!(" USING ({})", names.join(", ")));
+                    if alias.is_some() {
+                        out.push_str(&format!(" AS {}", quoted(&self.level_name(*number))));
+                        *number += 1;
+                    }
                 }
                 JoinConstraint::Natural if is_cross && word == " JOIN " => {}
                 JoinConstraint::Natural if is_cross => {

@@ -1,0 +1,87 @@
+//! The name of what a join merges: `a JOIN b USING (id) AS j`.
+//!
+//! sqlparser knows the list only. So the name is packed into the list as its last column before it parses,
+//! after a character that no statement can contain, and unpacked from there.
+
+use sqlparser::ast::ObjectName;
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use super::names::can_name_relation;
+use super::places::{closing, is_keyword, next_token};
+
+const PACKED: char = '\0';
+
+/// Rewrites the lists that sqlparser cannot read.
+pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    if !tokens.iter().any(|token| is_keyword(token, &[Keyword::USING])) {
+        return tokens;
+    }
+    let mut packed = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        at += 1;
+        packed.push(token.clone());
+        if !is_keyword(token, &[Keyword::USING]) {
+            continue;
+        }
+        let Some(NamedList { close, alias, name }) = NamedList::at(&tokens, at) else { continue };
+        packed.extend(tokens[at..close].iter().cloned());
+        let end = match name {
+            Some(name) => {
+                vec![Token::Comma, Token::make_word(&format!("{PACKED}{name}"), Some('"')), Token::RParen]
+            }
+            // The parser stumbles over it there.
+            None => vec![Token::RParen, Token::Char(PACKED)],
+        };
+        let span = tokens[alias].span;
+        packed.extend(end.into_iter().map(|token| TokenWithSpan { token, span }));
+        at = alias + 1;
+    }
+    packed
+}
+
+/// Places of tokens: the parenthesis that closes a list of columns, and the name after AS.
+struct NamedList {
+    close: usize,
+    alias: usize,
+    /// None if it cannot be one.
+    name: Option<String>,
+}
+
+impl NamedList {
+    /// One that begins here. DELETE and MERGE have other things in parentheses after USING, which are no
+    /// lists of names.
+    fn at(tokens: &[TokenWithSpan], at: usize) -> Option<NamedList> {
+        let open = next_token(tokens, at)?;
+        let close = closing(tokens, open)?;
+        let is_blank = |token: &&TokenWithSpan| matches!(token.token, Token::Whitespace(_));
+        let listed: Vec<_> = tokens[open + 1..close].iter().filter(|token| !is_blank(token)).collect();
+        let is_list = listed.len() % 2 == 1
+            && listed.iter().enumerate().all(|(number, token)| match &token.token {
+                Token::Word(_) => number % 2 == 0,
+                Token::Comma => number % 2 == 1,
+                _ => false,
+            });
+        let word = next_token(tokens, close + 1).filter(|word| is_keyword(&tokens[*word], &[Keyword::AS]))?;
+        let alias = next_token(tokens, word + 1)?;
+        let name = match &tokens[alias].token {
+            Token::Word(word) if word.quote_style.is_some() => Some(word.value.clone()),
+            Token::Word(word) => Some(word.value.to_ascii_lowercase()).filter(|name| can_name_relation(name)),
+            _ => None,
+        };
+        let name = name.filter(|name| !name.is_empty());
+        is_list.then_some(NamedList { close, alias, name })
+    }
+}
+
+/// The columns of USING, and the name of what they are merged to.
+pub(crate) fn unpack(columns: &[ObjectName]) -> (&[ObjectName], Option<&str>) {
+    if let Some((last, columns)) = columns.split_last()
+        && let Some(ident) = last.0.last().and_then(|part| part.as_ident())
+        && let Some(name) = ident.value.strip_prefix(PACKED)
+    {
+        return (columns, Some(name));
+    }
+    (columns, None)
+}
