@@ -24,6 +24,7 @@ mod explained_rows;
 pub(crate) mod foreign_key;
 pub(crate) mod generated;
 mod grouping;
+mod implication;
 pub(crate) mod index_expressions;
 mod index_statements;
 pub(crate) mod insert;

@@ -15,7 +15,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast::{self, ConflictTarget};
 
 use super::Compiler;
-use super::index_expressions::is_implied;
+use super::implication::is_implied;
 use crate::bind::Place;
 use crate::bind::aggregation::AggregateMode;
 use crate::expr::{self, Computed};

@@ -11,8 +11,6 @@
 //!
 //! and from then on the index is found as any other. The second needs the index's condition among those of
 //! the statement.
-//!
-//! Reference: predicate_implied_by of PostgreSQL's predtest.c, of which this does the simplest part.
 
 use std::sync::Arc;
 
@@ -20,12 +18,12 @@ use hyades_engine::procedure::ir::{Expr, RowSlot};
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{IndexPredicate, Indexed};
 use hyades_types::error::{Error, Result, sqlstate};
-use hyades_types::function::Function;
 use hyades_types::value::SqlType;
 use sqlparser::ast;
 
 use super::check::{columns_of, unqualified};
 use super::generated::is_immutable;
+use super::implication::is_implied;
 use crate::bind::Binder;
 use crate::bind::aggregation::AggregateMode;
 use crate::expr::{self, Computed};
@@ -167,26 +165,4 @@ pub(super) fn with_computed(conditions: &[Expr], row: RowSlot, computed: &[Compu
 
 fn read_instead(condition: &mut Expr, value: &Expr, column: &Expr) {
     expr::replace(condition, &mut |part| (part == value).then(|| column.clone()));
-}
-
-/// Whether rows that satisfy the conditions satisfy this one.
-pub(super) fn is_implied(wanted: &Expr, conditions: &[Expr]) -> bool {
-    let compares = |condition: &Expr, value: &Expr| match condition {
-        Expr::Binary { left, right, operator } => {
-            operator.is_comparison() && (**left == *value || **right == *value)
-        }
-        Expr::InList { operand, .. } => **operand == *value,
-        Expr::Call { function: Function::EqualsAny | Function::EqualsSorted, arguments } => {
-            arguments.first() == Some(value)
-        }
-        _ => false,
-    };
-    let is_not_null = match wanted {
-        Expr::Not(inner) => match &**inner {
-            Expr::IsNull(value) => conditions.iter().any(|condition| compares(condition, value)),
-            _ => false,
-        },
-        _ => false,
-    };
-    is_not_null || conditions.contains(wanted)
 }
