@@ -32,6 +32,7 @@ mod checkpointer;
 pub(crate) mod contents;
 pub(crate) mod load;
 mod merge;
+mod pace;
 mod part;
 pub(crate) mod schema;
 mod take;

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use super::contents;
 use super::load::Loaded;
+use super::pace::Urgency;
 use super::take::{Capture, Taken, Taker, is_shut_down};
 use crate::config::Config;
 use crate::log::Logs;
@@ -21,6 +22,12 @@ use crate::ticket::{Signal, Ticket, ticket};
 const LOOK: Duration = Duration::from_millis(200);
 /// After one that failed the next that nobody has asked for is tried after this.
 const AFTER_FAILURE: Duration = Duration::from_secs(30);
+/// A checkpoint that nobody asked for is taken at leisure until the logs take so many times as much of the
+/// disk as made it due,
+const URGENT_LOG: f64 = 1.5;
+/// or there is so many times as much to replay. A recovery target leaves room for twice as much
+/// ([`Bounds`]), but from then on the walk still takes its time.
+const URGENT_REPLAY: f64 = 1.1;
 
 /// The last checkpoint of a running database, and the one that is being taken.
 #[derive(Clone, Debug, Default)]
@@ -201,8 +208,18 @@ impl Bounds {
     }
 
     fn are_reached(&self, shared: &Shared) -> bool {
-        self.log_bytes.is_some_and(|most| shared.log_bytes() >= most)
-            || self.bytes_to_replay.is_some_and(|most| shared.logs.bytes_to_replay() >= most.max(1))
+        self.are_reached_by([1.0, 1.0], shared)
+    }
+
+    fn are_urgent(&self, shared: &Shared) -> bool {
+        self.are_reached_by([URGENT_LOG, URGENT_REPLAY], shared)
+    }
+
+    /// Whether there is so many times as much.
+    fn are_reached_by(&self, [log, replay]: [f64; 2], shared: &Shared) -> bool {
+        let reaches = |bytes: u64, most: u64, factor: f64| bytes as f64 >= most.max(1) as f64 * factor;
+        self.log_bytes.is_some_and(|most| reaches(shared.log_bytes(), most, log))
+            || self.bytes_to_replay.is_some_and(|most| reaches(shared.logs.bytes_to_replay(), most, replay))
     }
 }
 
@@ -252,6 +269,12 @@ impl Shared {
         }
     }
 
+    /// Whether somebody waits for the next checkpoint, or for the end of this one.
+    fn is_waited_for(&self) -> bool {
+        let requests = self.requests.lock();
+        requests.is_stopping || !requests.waiting.is_empty()
+    }
+
     fn work(&self, mut taker: Taker, bounds: &Bounds, config: &Config) {
         let mut not_before: Option<Instant> = None;
         loop {
@@ -272,7 +295,9 @@ impl Shared {
             }
             self.status.lock().is_running = true;
             let before = self.stored_bytes();
-            let taken = AssertUnwindSafe(|| taker.take(asked.is_empty()));
+            let is_urgent = || bounds.are_urgent(self) || self.is_waited_for();
+            let urgency: Urgency<'_> = if asked.is_empty() { Some(&is_urgent) } else { None };
+            let taken = AssertUnwindSafe(|| taker.take(urgency));
             // Whoever waits learns it, and the next one is tried: what is loaded does not depend on it.
             let outcome = catch_unwind(taken).unwrap_or_else(|_| {
                 Err(Error::input(sqlstate::INTERNAL_ERROR, "the checkpoint broke off unexpectedly"))

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 
 use super::contents::{Contents, PartFile, TableContents, directory, remove_attempt, remove_others};
 use super::load::Loaded;
+use super::pace::Urgency;
 use super::part::{PartNumber, PartReader, PartWriter};
 use super::schema;
 use super::walk::{Known, RANGE_BYTES, Walk, Walker};
@@ -30,6 +31,9 @@ use crate::txn::Captured;
 const SPARSE_SHARE: u64 = 4;
 /// and it has at least so many.
 const SPARSE_BYTES: u64 = 16 << 20;
+/// A walk does not rest while versions take more than one of so many bytes that they may take: the snapshot
+/// that keeps them would be given up.
+const VERSIONS_SHARE: u64 = 2;
 /// How often it is looked whether the logs are durable, beside being woken.
 const LOOK: Duration = Duration::from_millis(1);
 
@@ -97,28 +101,28 @@ impl Taker {
         }
     }
 
-    /// Takes a checkpoint of what is committed now. One that nobody `waits` for leaves the processors to
-    /// others.
-    pub(super) fn take(&mut self, is_in_background: bool) -> Result<Taken> {
-        let _priority = Priority::lowered(is_in_background);
-        match self.attempt() {
+    /// Takes a checkpoint of what is committed now. One that nobody waits for comes with an [`Urgency`]: it
+    /// has a lower priority, and rests while that says no.
+    pub(super) fn take(&mut self, urgency: Urgency<'_>) -> Result<Taken> {
+        let _priority = Priority::lowered(urgency.is_some());
+        match self.attempt(urgency) {
             // Versions were given up that it needed: now as fast as it can.
             Err(error) if error.sqlstate() == sqlstate::SNAPSHOT_TOO_OLD => {
                 let _priority = Priority::lowered(false);
-                self.attempt()
+                self.attempt(None)
             }
             taken => taken,
         }
     }
 
-    fn attempt(&mut self) -> Result<Taken> {
+    fn attempt(&mut self, urgency: Urgency<'_>) -> Result<Taken> {
         let begun = crate::sync::now();
         self.logs.watch().check()?;
         self.create_directory()?;
         self.last_number += 1;
         let number = self.last_number;
         let (captured, positions) = self.capture();
-        let written = self.write(number, &captured, &positions);
+        let written = self.write(number, &captured, &positions, urgency);
         if written.is_err() {
             remove_attempt(&self.config.disk, &self.directory, number);
         }
@@ -134,9 +138,10 @@ impl Taker {
         number: u64,
         captured: &Captured,
         positions: &Positions,
+        urgency: Urgency<'_>,
     ) -> Result<(Contents, u64, Checkpoint)> {
         let mut contents = self.describe(number, captured)?;
-        let lengths = self.write_parts(number, captured, &mut contents)?;
+        let lengths = self.write_parts(number, captured, &mut contents, urgency)?;
         let written_bytes: u64 = lengths.values().sum();
         contents.set_files(&self.known_lengths(lengths));
         let disk = Arc::clone(&self.config.disk);
@@ -230,12 +235,16 @@ impl Taker {
         number: u64,
         captured: &Captured,
         contents: &mut Contents,
+        urgency: Urgency<'_>,
     ) -> Result<BTreeMap<PartNumber, u64>> {
         let database = self.logs.manifest().database();
         let disk = Arc::clone(&self.config.disk);
         let reader = PartReader { disk, directory: self.directory.clone(), database };
         let sparse = self.sparse_files();
         let nobody = Vec::new();
+        let most_versions = self.config.version_bytes / VERSIONS_SHARE;
+        let is_urgent =
+            || urgency.is_some_and(|is_urgent| is_urgent()) || captured.histories.bytes() > most_versions;
         let walk = Walk {
             captured,
             ended_before: self.base.as_ref().map_or(&nobody, |base| &base.ended),
@@ -243,6 +252,7 @@ impl Taker {
             sparse: &sparse,
             is_stopping: &self.is_stopping,
             range_bytes: self.config.checkpoint_range_bytes.unwrap_or(RANGE_BYTES),
+            urgency: if urgency.is_some() { Some(&is_urgent) } else { None },
         };
         let places =
             (0..captured.tables.len()).filter(|place| captured.tables[*place].1.definition().view.is_none());

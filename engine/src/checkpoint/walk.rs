@@ -29,6 +29,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use super::contents::{KeyRange, TableContents};
 use super::merge::Sections;
+use super::pace::{Pace, Urgency};
 use super::part::{PartNumber, PartReader, PartWriter};
 use crate::storage::phase_snapshot::AtPhase;
 use crate::storage::primary_index::PrimaryIndex;
@@ -63,14 +64,21 @@ pub(super) struct Walk<'w> {
     pub(super) sparse: &'w BTreeSet<PartNumber>,
     pub(super) is_stopping: &'w AtomicBool,
     pub(super) range_bytes: u64,
+    pub(super) urgency: Urgency<'w>,
 }
 
 /// A walker, with the file that it writes.
 pub(super) struct Walker<'w> {
     walk: &'w Walk<'w>,
     writer: PartWriter,
-    batch: ScanBatch,
+    pages: Pages<'w>,
     row: Vec<u8>,
+}
+
+/// What it takes to go through an index, page by page.
+struct Pages<'w> {
+    batch: ScanBatch,
+    pace: Pace<'w>,
 }
 
 /// A key and its row; `None` if it has none any more.
@@ -95,7 +103,8 @@ struct Interval<'k> {
 
 impl<'w> Walker<'w> {
     pub(super) fn new(walk: &'w Walk<'w>, writer: PartWriter) -> Walker<'w> {
-        Walker { walk, writer, batch: ScanBatch::new(), row: Vec::new() }
+        let pages = Pages { batch: ScanBatch::new(), pace: Pace::new(walk.urgency) };
+        Walker { walk, writer, pages, row: Vec::new() }
     }
 
     pub(super) fn finish(self) -> Result<u64> {
@@ -114,6 +123,7 @@ impl<'w> Walker<'w> {
         let known = known.filter(|known| known.index == index.id());
         let Some(known) = known else {
             let ranges = self.write_base(index, &[], None)?;
+            self.pages.pace.rest();
             return Ok(TableContents { id, ranges });
         };
         let mut ranges = Vec::new();
@@ -121,6 +131,7 @@ impl<'w> Walker<'w> {
             let until = known.ranges.get(place + 1).map(|next| &*next.from);
             let interval = Interval { from: &range.from, until };
             self.range(index, range, interval, || known.notes.has_removal(place), &mut ranges)?;
+            self.pages.pace.rest();
         }
         Ok(TableContents { id, ranges })
     }
@@ -185,7 +196,7 @@ impl<'w> Walker<'w> {
         let Captured { histories, at, .. } = walk.captured;
         let mut row = std::mem::take(&mut self.row);
         let mut changes = Changes::default();
-        let walked = for_each_record(walk, &mut self.batch, index, interval, |key, record, guard| {
+        let walked = for_each_record(walk, &mut self.pages, index, interval, |key, record, guard| {
             if let Some(has_row) = unchanged(record, walk.ended_before) {
                 changes.rows += u64::from(has_row);
                 return Ok(());
@@ -220,9 +231,9 @@ impl<'w> Walker<'w> {
             missing.insert(key.into());
             Ok(())
         })?;
-        let Walker { walk, batch, row, .. } = self;
+        let Walker { walk, pages, row, .. } = self;
         let Captured { histories, at, .. } = walk.captured;
-        for_each_record(walk, batch, index, interval, |key, record, guard| {
+        for_each_record(walk, pages, index, interval, |key, record, guard| {
             // A record that came later may stand where the one that is missing stood.
             let is_known = unchanged(record, walk.ended_before).is_some()
                 || histories.read_at_phase(record, at, row, guard)? != AtPhase::NotYet;
@@ -245,10 +256,10 @@ impl<'w> Walker<'w> {
         from: &[u8],
         until: Option<&[u8]>,
     ) -> Result<Vec<KeyRange>> {
-        let Walker { walk, writer, batch, row } = self;
+        let Walker { walk, writer, pages, row } = self;
         let Captured { histories, at, .. } = walk.captured;
         let mut ranges = vec![KeyRange { from: from.into(), rows: 0, sections: Vec::new() }];
-        for_each_record(walk, batch, index, Interval { from, until }, |key, record, guard| {
+        for_each_record(walk, pages, index, Interval { from, until }, |key, record, guard| {
             if histories.read_at_phase(record, at, row, guard)? != AtPhase::Row {
                 return Ok(());
             }
@@ -285,7 +296,7 @@ fn end_range(writer: &mut PartWriter, ranges: &mut [KeyRange]) -> Result<()> {
 /// Hands every record of an interval to `see`, in the order of the index.
 fn for_each_record(
     walk: &Walk<'_>,
-    batch: &mut ScanBatch,
+    Pages { batch, pace }: &mut Pages<'_>,
     index: &PrimaryIndex,
     Interval { from, until }: Interval<'_>,
     mut see: impl FnMut(&[u8], &Record, &Guard) -> Result<()>,
@@ -304,8 +315,9 @@ fn for_each_record(
         // Nothing is held back for longer than a page takes.
         let guard = epoch::pin();
         let page = index.scan(bound, ScanDirection::Forward, usize::MAX, batch, &guard);
+        let reaches_beyond = page.len().checked_sub(1).is_some_and(|last| is_beyond(page.key(last)));
         for (key, record) in page.iter() {
-            if is_beyond(key) {
+            if reaches_beyond && is_beyond(key) {
                 return Ok(());
             }
             see(key, record, &guard)?;
@@ -316,5 +328,7 @@ fn for_each_record(
         let key = last.get_or_insert_default();
         key.clear();
         key.extend_from_slice(batch.last_key().unwrap_or_default());
+        drop(guard);
+        pace.rest();
     }
 }

@@ -27,7 +27,7 @@ const LATENCY_NAME: &str = "checkpoints: p99.9 beside them, 8 clients";
 /// pgbench's scale factor: a checkpoint of its changes takes a while.
 const SCALE: u32 = 50;
 /// So much of logs asks for a checkpoint.
-const LOG_MIB: u32 = 4;
+const LOG_MIB: u32 = 16;
 /// Of the throughput between checkpoints.
 const THROUGHPUT_FACTOR: f64 = 0.9;
 /// Of the latency between checkpoints.
