@@ -209,16 +209,18 @@ fn read(mut source: ReplaySource, catalog: &Catalog) -> Result<Last> {
                 last.calls.insert((command.routine, command.version_hash), end);
                 continue;
             }
-            for operation in Operations::new(operations) {
+            let mut operations = Operations::new(operations);
+            while let Some(operation) = operations.next() {
                 let operation = operation.map_err(|malformed| source.damaged_at(end, &malformed))?;
                 match operation {
-                    Operation::Put { table, .. } | Operation::Delete { table, .. } => match &mut recent {
-                        Some((known, position)) if *known == table => *position = end,
-                        _ => {
-                            let before = recent.replace((table, end));
-                            last.tables.extend(before);
+                    Operation::Put { table, .. } | Operation::Delete { table, .. } => {
+                        match &mut recent {
+                            Some((known, position)) if *known == table => *position = end,
+                            recent => last.tables.extend(recent.replace((table, end))),
                         }
-                    },
+                        let passed = operations.pass_rows_of(table);
+                        passed.map_err(|malformed| source.damaged_at(end, &malformed))?;
+                    }
                     Operation::Catalog(_) => last.catalog = end,
                     Operation::Sequence { sequence, state } => {
                         catalog.raise_sequence(sequence, state);

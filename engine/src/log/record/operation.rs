@@ -172,6 +172,37 @@ impl<'a> Operations<'a> {
         self.offset
     }
 
+    /// Passes the rows of this table that are put and deleted next, without a look at them: a transaction of
+    /// many rows mostly has them table by table.
+    pub fn pass_rows_of(&mut self, table: TableId) -> Result<(), Malformed> {
+        let [put, delete] = [TAG_PUT, TAG_DELETE].map(|tag| u64::from(table.0) << TAG_BITS | tag);
+        while self.offset < self.bytes.len() {
+            let start = self.offset;
+            let head = read_varint(self.bytes, &mut self.offset)?;
+            if head != put && head != delete {
+                self.offset = start;
+                break;
+            }
+            self.pass_bytes()?;
+            if head == put {
+                self.pass_bytes()?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn pass_bytes(&mut self) -> Result<(), Malformed> {
+        match self.bytes.get(self.offset..) {
+            // A short length, and all of it is there.
+            Some([length, rest @ ..]) if *length < 0x80 && rest.len() >= usize::from(*length) => {
+                self.offset += 1 + usize::from(*length);
+                Ok(())
+            }
+            _ => self.read_bytes().map(drop),
+        }
+    }
+
     fn read_bytes(&mut self) -> Result<&'a [u8], Malformed> {
         let start = self.offset;
         let length = read_varint(self.bytes, &mut self.offset)?;

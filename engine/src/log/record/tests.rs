@@ -77,6 +77,41 @@ proptest! {
     }
 
     #[test]
+    fn rows_of_one_table_are_passed_up_to_what_is_not_of_it(
+        changes in vec((prop_oneof![0_u32..3, any::<u32>()], change()), 0..40),
+        cut in 0_usize..4,
+    ) {
+        let of_few_tables = changes.into_iter().map(|(table, change)| match change {
+            Change::Put(_, key, row) => Change::Put(table, key, row),
+            Change::Delete(_, key) => Change::Delete(table, key),
+            other => other,
+        });
+        let changes: Vec<Change> = of_few_tables.collect();
+        let table = |change: &Change| match change {
+            Change::Put(table, ..) | Change::Delete(table, _) => Some(*table),
+            _ => None,
+        };
+        let mut expected: Vec<&Change> = changes.iter().collect();
+        expected.dedup_by(|later, before| table(before).is_some() && table(later) == table(before));
+        let writer = encode(&changes);
+        let seen = |bytes: &[u8]| {
+            let (mut seen, mut operations) = (0, Operations::new(bytes));
+            while let Some(operation) = operations.next() {
+                seen += 1;
+                if let Operation::Put { table, .. } | Operation::Delete { table, .. } = operation? {
+                    operations.pass_rows_of(table)?;
+                }
+            }
+            Ok::<usize, Malformed>(seen)
+        };
+        let bytes = writer.as_bytes();
+        prop_assert_eq!(seen(bytes).expect("well-formed"), expected.len());
+        // What is cut off is an error here if it is one to whoever looks at all of it.
+        let short = &bytes[..bytes.len().saturating_sub(cut)];
+        prop_assert_eq!(seen(short).is_err(), Operations::new(short).any(|operation| operation.is_err()));
+    }
+
+    #[test]
     fn a_commit_comes_back_with_field_and_body(
         field in vec(any::<u8>(), 0..40),
         body in vec(any::<u8>(), 0..200),

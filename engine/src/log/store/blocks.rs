@@ -494,6 +494,8 @@ impl BlockReader {
         let read = read.map_err(|error| read_failed(&self.segment.path, &error))?;
         self.window.truncate(kept + read);
         self.window_offset = offset;
+        // The disk reads while what is here is checked and decoded.
+        self.segment.file.read_ahead(offset + self.window.len() as u64, WINDOW_BYTES as u64);
         Ok(())
     }
 }
