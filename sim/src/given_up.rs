@@ -10,7 +10,7 @@ use hyades_engine::db::Interrupt;
 use hyades_types::definition::IndexKind;
 
 use crate::client::{Client, create_tables};
-use crate::crash::{DATA, Scenario};
+use crate::crash::{DATA, Scenario, wait_until_idle};
 use crate::disk::{PowerCut, SimulatedDisk};
 
 /// Of one row. The buffer of a log holds about a dozen.
@@ -33,6 +33,8 @@ pub fn commit_instead(scenario: Scenario, first: u64, second: u64) -> Result<(),
     client.put_number(1, 1).map_err(as_text)?;
     let savepoint = client.worker().savepoint();
     fill(&mut client, 'a', first)?;
+    // Room is prepared by then, so that the first pieces find some.
+    wait_until_idle(&disk);
     disk.hold_writes_under(Some(&Path::new(DATA).join("logs")));
     match client.worker().commit() {
         Err(Interrupt::Wait(_)) => {}
