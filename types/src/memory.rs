@@ -236,6 +236,19 @@ pub fn check_value(bytes: usize) -> Result<()> {
     check(bytes)
 }
 
+/// [`check`] before a vector of `T` with room for `capacity` elements gets `length` of them: it doubles then,
+/// at least, and what it held is there twice until it has moved.
+///
+/// # Errors
+/// 53200.
+#[inline]
+pub fn check_growth<T>(capacity: usize, length: usize) -> Result<()> {
+    if length > capacity {
+        check(length.max(capacity.saturating_mul(2)).saturating_mul(size_of::<T>()))?;
+    }
+    Ok(())
+}
+
 /// Asks for room in the tables for a row of so many bytes.
 ///
 /// # Errors

@@ -7,7 +7,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::accumulated;
 use hyades_types::interval::Interval;
 use hyades_types::value::{Numeric, SqlType, Value};
-use hyades_types::{compare, numeric};
+use hyades_types::{compare, memory, numeric};
 
 use super::moments::{FloatSums, Moments};
 use super::ordered_set::Ordered;
@@ -138,11 +138,14 @@ impl Accumulator {
                     (_, Some(old)) => old ^ new,
                 });
             }
-            Accumulator::Text(text) => add_text(text, value, arguments.get(1)),
-            Accumulator::Bytes(bytes) => add_bytes(bytes, value, arguments.get(1)),
-            Accumulator::Elements(elements) => elements.push(value.clone()),
+            Accumulator::Text(text) => add_text(text, value, arguments.get(1))?,
+            Accumulator::Bytes(bytes) => add_bytes(bytes, value, arguments.get(1))?,
+            Accumulator::Elements(elements) => {
+                memory::check_growth::<Value>(elements.capacity(), elements.len() + 1)?;
+                elements.push(value.clone());
+            }
             Accumulator::Moments(moments) => moments.add(arguments)?,
-            Accumulator::Ordered(ordered) => ordered.add(arguments),
+            Accumulator::Ordered(ordered) => ordered.add(arguments)?,
         }
         Ok(())
     }
@@ -265,26 +268,42 @@ fn integer(sql_type: SqlType, number: i64) -> Value {
     }
 }
 
-fn add_text(text: &mut Option<String>, value: &Value, delimiter: Option<&Value>) {
+fn add_text(text: &mut Option<String>, value: &Value, delimiter: Option<&Value>) -> Result<()> {
     let value = value.as_str().unwrap_or_default();
     match text {
-        None => *text = Some(value.to_owned()),
+        None => {
+            memory::check(value.len())?;
+            *text = Some(value.to_owned());
+        }
         Some(text) => {
-            text.push_str(delimiter.and_then(Value::as_str).unwrap_or_default());
+            let delimiter = delimiter.and_then(Value::as_str).unwrap_or_default();
+            let more = delimiter.len() + value.len();
+            memory::check_growth::<u8>(text.capacity(), text.len() + more)?;
+            text.reserve(more);
+            text.push_str(delimiter);
             text.push_str(value);
         }
     }
+    Ok(())
 }
 
-fn add_bytes(bytes: &mut Option<Vec<u8>>, value: &Value, delimiter: Option<&Value>) {
+fn add_bytes(bytes: &mut Option<Vec<u8>>, value: &Value, delimiter: Option<&Value>) -> Result<()> {
     fn of(value: &Value) -> &[u8] {
         if let Value::Bytea(bytes) = value { bytes } else { &[] }
     }
     match bytes {
-        None => *bytes = Some(of(value).to_vec()),
+        None => {
+            memory::check(of(value).len())?;
+            *bytes = Some(of(value).to_vec());
+        }
         Some(bytes) => {
-            bytes.extend_from_slice(delimiter.map_or(&[], of));
-            bytes.extend_from_slice(of(value));
+            let (delimiter, value) = (delimiter.map_or(&[][..], of), of(value));
+            let more = delimiter.len() + value.len();
+            memory::check_growth::<u8>(bytes.capacity(), bytes.len() + more)?;
+            bytes.reserve(more);
+            bytes.extend_from_slice(delimiter);
+            bytes.extend_from_slice(value);
         }
     }
+    Ok(())
 }

@@ -10,6 +10,7 @@ use hyades_engine::procedure::ir::{Stage, StageRows, StageRun};
 use hyades_types::environment::Environment;
 use hyades_types::error::Result;
 use hyades_types::guest;
+use hyades_types::memory;
 use hyades_types::value::{SqlType, Value};
 
 use super::accumulator::Accumulator;
@@ -104,6 +105,7 @@ impl Group {
                 if waiting.is_empty() {
                     waiting.reserve(FEW_WAITING * width);
                 }
+                memory::check_growth::<Value>(waiting.capacity(), waiting.len() + values.len())?;
                 waiting.extend_from_slice(values);
             }
         }

@@ -6,6 +6,7 @@ use hyades_engine::procedure::ir::{Stage, StageRows, StageRun};
 use hyades_types::compare;
 use hyades_types::environment::Environment;
 use hyades_types::error::Result;
+use hyades_types::memory;
 use hyades_types::value::Value;
 
 use crate::plan::ArrayOf;
@@ -23,6 +24,7 @@ impl Stage for ArrayOf {
 
 impl StageRun for Elements {
     fn feed(&mut self, values: &mut [Value]) -> Result<()> {
+        memory::check_growth::<Value>(self.values.capacity(), self.values.len() + 1)?;
         self.values.extend(values.first_mut().map(std::mem::take));
         Ok(())
     }

@@ -4,6 +4,7 @@
 
 use hyades_types::compare;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::memory;
 use hyades_types::text;
 use hyades_types::value::Value;
 
@@ -17,11 +18,13 @@ pub(super) struct Ordered {
 }
 
 impl Ordered {
-    pub(super) fn add(&mut self, arguments: &[Value]) {
+    pub(super) fn add(&mut self, arguments: &[Value]) -> Result<()> {
         if let [value, fraction @ ..] = arguments {
+            memory::check_growth::<Value>(self.values.capacity(), self.values.len() + 1)?;
             self.values.push(value.clone());
             self.fraction = fraction.first().cloned().unwrap_or_default();
         }
+        Ok(())
     }
 
     pub(super) fn result(self, kind: OrderedSet) -> Result<Value> {

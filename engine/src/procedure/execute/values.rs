@@ -154,11 +154,8 @@ fn assign_element(array: &mut Value, index: &Value, value: Value, environment: &
     if Arc::strong_count(array) > 1 {
         memory::check(array.heap_bytes())?;
     }
-    if place >= array.values.capacity() {
-        // It doubles, at least.
-        memory::check(size_of::<Value>() * (place + 1).max(2 * array.values.len()))?;
-    }
     let array = Arc::make_mut(array);
+    memory::check_growth::<Value>(array.values.capacity(), place + 1)?;
     if place >= array.values.len() {
         array.values.resize(place + 1, Value::Null);
     }
