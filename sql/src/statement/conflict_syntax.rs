@@ -1,31 +1,21 @@
 //! What ON CONFLICT infers a unique index from: `(lower(mail)) WHERE is_open`.
 //!
 //! sqlparser knows lists of columns only. Whatever else stands there is packed into the name of a constraint
-//! before it parses, behind a character that no statement can contain, and unpacked from there. Lines and
+//! before it parses, after a character that no statement can contain, and unpacked from there. Lines and
 //! blanks in front keep it in its place, so that errors point where they should.
 
 use sqlparser::ast::ObjectName;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
-use super::places::{byte_offset, closing, is_keyword, next_token, placed_at};
+use super::places::{byte_offset, closing, is_keyword, next_token, placed_at, rewritten_after};
 
 const PACKED: char = '\0';
 
 /// Rewrites the targets that sqlparser cannot read.
 pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    if !tokens.iter().any(|token| is_keyword(token, &[Keyword::CONFLICT])) {
-        return tokens;
-    }
-    let mut packed = Vec::with_capacity(tokens.len());
-    let mut at = 0;
-    while let Some(token) = tokens.get(at) {
-        at += 1;
-        packed.push(token.clone());
-        if !is_keyword(token, &[Keyword::CONFLICT]) {
-            continue;
-        }
-        let Some(target) = Target::at(&tokens, at) else { continue };
+    rewritten_after(Keyword::CONFLICT, tokens, |tokens, at| {
+        let target = Target::at(tokens, at)?;
         let text = |from: Location, to: Location| {
             placed_at(from, sql.get(byte_offset(sql, from)..byte_offset(sql, to)).unwrap_or_default())
         };
@@ -33,12 +23,14 @@ pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
         let keys = text(first.start, tokens[target.close].span.end);
         let predicate = target.predicate.map(|(from, to)| text(tokens[from].span.start, tokens[to].span.end));
         let name = format!("{PACKED}{keys}{PACKED}{}", predicate.unwrap_or_default());
-        let words = [Token::make_keyword("ON"), Token::make_keyword("CONSTRAINT")];
-        let words = words.into_iter().chain([Token::make_word(&name, Some('"'))]);
-        packed.extend(words.map(|token| TokenWithSpan { token, span: first }));
-        at = target.predicate.map_or(target.close, |(_, to)| to) + 1;
-    }
-    packed
+        let words = [
+            Token::make_keyword("ON"),
+            Token::make_keyword("CONSTRAINT"),
+            Token::make_word(&name, Some('"')),
+        ];
+        let end = target.predicate.map_or(target.close, |(_, to)| to);
+        Some((words.map(|token| TokenWithSpan { token, span: first }).to_vec(), end + 1))
+    })
 }
 
 /// Places of tokens: the parentheses, the first and the last token of the condition.

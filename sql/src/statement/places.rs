@@ -32,6 +32,30 @@ pub(super) fn next_token(tokens: &[TokenWithSpan], from: usize) -> Option<usize>
     tokens.get(from..)?.iter().position(|token| !blank(token)).map(|at| from + at)
 }
 
+/// Rewrites what follows a keyword: `other` says what stands there instead, and where the statement goes on.
+pub(super) fn rewritten_after(
+    keyword: Keyword,
+    tokens: Vec<TokenWithSpan>,
+    mut other: impl FnMut(&[TokenWithSpan], usize) -> Option<(Vec<TokenWithSpan>, usize)>,
+) -> Vec<TokenWithSpan> {
+    if !tokens.iter().any(|token| is_keyword(token, &[keyword])) {
+        return tokens;
+    }
+    let mut rewritten = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        at += 1;
+        rewritten.push(token.clone());
+        if is_keyword(token, &[keyword])
+            && let Some((other, end)) = other(&tokens, at)
+        {
+            rewritten.extend(other);
+            at = end;
+        }
+    }
+    rewritten
+}
+
 /// The parenthesis that closes the one here.
 pub(super) fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
     let mut depth = 0_usize;

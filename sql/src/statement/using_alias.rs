@@ -8,25 +8,14 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::names::can_name_relation;
-use super::places::{closing, is_keyword, next_token};
+use super::places::{closing, is_keyword, next_token, rewritten_after};
 
 const PACKED: char = '\0';
 
 /// Rewrites the lists that sqlparser cannot read.
 pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    if !tokens.iter().any(|token| is_keyword(token, &[Keyword::USING])) {
-        return tokens;
-    }
-    let mut packed = Vec::with_capacity(tokens.len());
-    let mut at = 0;
-    while let Some(token) = tokens.get(at) {
-        at += 1;
-        packed.push(token.clone());
-        if !is_keyword(token, &[Keyword::USING]) {
-            continue;
-        }
-        let Some(NamedList { close, alias, name }) = NamedList::at(&tokens, at) else { continue };
-        packed.extend(tokens[at..close].iter().cloned());
+    rewritten_after(Keyword::USING, tokens, |tokens, at| {
+        let NamedList { close, alias, name } = NamedList::at(tokens, at)?;
         let end = match name {
             Some(name) => {
                 vec![Token::Comma, Token::make_word(&format!("{PACKED}{name}"), Some('"')), Token::RParen]
@@ -35,10 +24,9 @@ pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             None => vec![Token::RParen, Token::Char(PACKED)],
         };
         let span = tokens[alias].span;
-        packed.extend(end.into_iter().map(|token| TokenWithSpan { token, span }));
-        at = alias + 1;
-    }
-    packed
+        let end = end.into_iter().map(|token| TokenWithSpan { token, span });
+        Some((tokens[at..close].iter().cloned().chain(end).collect(), alias + 1))
+    })
 }
 
 /// Places of tokens: the parenthesis that closes a list of columns, and the name after AS.
