@@ -33,7 +33,9 @@
 
 mod command;
 mod cut;
+mod each_log;
 mod early_load;
+mod log_summary;
 mod on_demand;
 mod replay;
 mod replay_source;
@@ -43,6 +45,7 @@ mod scope;
 mod tail;
 mod verify;
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -51,6 +54,7 @@ use std::time::{Duration, Instant};
 use hyades_types::error::{Error, Result, sqlstate};
 
 use self::early_load::EarlyLoad;
+use self::log_summary::{Last, LogSummary};
 use self::on_demand::OnDemand;
 use self::replay::Installer;
 use self::replay_source::{ReplaySource, SourceOptions};
@@ -154,7 +158,7 @@ pub fn recover(
     compiler: Option<Arc<dyn RoutineCompiler>>,
     catalog: &Arc<Catalog>,
 ) -> Result<Recovered> {
-    let mut restart = Restart::begin(config, compiler, catalog, true)?;
+    let mut restart = Restart::begin(config, compiler, catalog, false)?;
     restart.finish_load()?;
     restart.replay(None)?;
     let report = restart.concluded_report();
@@ -170,7 +174,7 @@ pub(crate) fn restart(
 ) -> Result<(Manifest, Option<Loaded>, Restarted)> {
     // Who goes back to an older checkpoint knows that something is damaged.
     let is_on_demand = config.restart == RestartMode::OnDemand && !config.previous_checkpoint;
-    let mut restart = Restart::begin(config, compiler, catalog, !is_on_demand)?;
+    let mut restart = Restart::begin(config, compiler, catalog, is_on_demand)?;
     if is_on_demand && restart.has_work() {
         return restart.go_on_behind();
     }
@@ -180,6 +184,9 @@ pub(crate) fn restart(
     let shared = restart.on_demand();
     Ok((restart.manifest.clone(), restart.loaded(), Restarted::complete(shared, report)))
 }
+
+/// What each log of an incarnation says of each table, by the incarnation's number.
+type Said = HashMap<u64, Vec<Last>>;
 
 /// A recovery, from where it is known what there is.
 struct Restart {
@@ -195,16 +202,18 @@ struct Restart {
     loading: Option<Arc<Loading>>,
     /// It has been begun.
     early: Option<EarlyLoad>,
+    /// Of the incarnation that crashed, if it is wanted.
+    said: Said,
     report: RecoveryReport,
 }
 
 impl Restart {
-    /// `loads_early`: the checkpoint is loaded while the cut is found.
+    /// While the cut is found, the checkpoint is loaded or, on demand, noted what the logs say of each table.
     fn begin(
         config: &Config,
         compiler: Option<Arc<dyn RoutineCompiler>>,
         catalog: &Arc<Catalog>,
-        loads_early: bool,
+        is_on_demand: bool,
     ) -> Result<Restart> {
         let started = crate::sync::now();
         let found = match config.reads_backups {
@@ -230,15 +239,27 @@ impl Restart {
         let loading = begin_checkpoint(config, &manifest, catalog, &mut report);
         report.checkpoint_seconds = crate::sync::seconds_since(begun);
         let early = match &loading {
-            Ok(Some(loading)) if loads_early => Some(EarlyLoad::begin(loading, workers)?),
+            Ok(Some(loading)) if !is_on_demand => Some(EarlyLoad::begin(loading, workers)?),
             _ => None,
         };
         let begun = crate::sync::now();
-        report.tails = freeze_ends(config, &mut manifest, workers)?;
+        let summarised = is_on_demand.then_some(catalog);
+        let (tails, said) = freeze_ends(config, &mut manifest, workers, summarised)?;
+        report.tails = tails;
         report.cut_seconds = crate::sync::seconds_since(begun);
-        let loading = loading?;
-        let (config, catalog) = (config.clone(), Arc::clone(catalog));
-        Ok(Restart { config, compiler, catalog, started, workers, manifest, found, loading, early, report })
+        Ok(Restart {
+            config: config.clone(),
+            compiler,
+            catalog: Arc::clone(catalog),
+            started,
+            workers,
+            manifest,
+            found,
+            loading: loading?,
+            early,
+            said,
+            report,
+        })
     }
 
     /// Whether there is anything to load or to replay.
@@ -310,17 +331,17 @@ impl Restart {
         OnDemand::new(&self.catalog, self.loading.as_ref(), self.started, extent, finally)
     }
 
-    /// Reads what the logs have to say of each table.
+    /// What the logs have to say of each table. Reads those of incarnations that had ended before the start.
     fn read_tail(&mut self) -> Result<Tail> {
         let begun = crate::sync::now();
         let mut tail = Tail::default();
-        for (place, incarnation) in self.manifest.to_replay().enumerate() {
-            // Another one counts what is replayed.
-            let scope = Arc::new(whole_scope(incarnation));
-            let (manifest, workers) = (&self.manifest, self.workers);
-            let to_read = ToReplay { manifest, incarnation, scope, workers, is_salvage: false };
-            let sources = (0..incarnation.logs).map(|log| to_read.source(&self.config, log));
-            tail.add(place, sources.collect::<Result<_>>()?, &self.catalog)?;
+        let Restart { config, manifest, workers, catalog, said, .. } = self;
+        for (place, incarnation) in manifest.to_replay().enumerate() {
+            let said = match said.remove(&incarnation.number) {
+                Some(said) => said,
+                None => tail::read_ended(config, manifest, incarnation, *workers, catalog)?,
+            };
+            tail.add(place, said);
         }
         self.report.tail_seconds = crate::sync::seconds_since(begun);
         Ok(tail)
@@ -468,16 +489,32 @@ fn installer(
 }
 
 /// Computes the ELV of every incarnation that has none yet: the one that was running when the crash came.
-fn freeze_ends(config: &Config, manifest: &mut Manifest, workers: usize) -> Result<Vec<LogTail>> {
-    let mut tails = Vec::new();
+/// With a catalog it is noted what the logs say of its tables.
+fn freeze_ends(
+    config: &Config,
+    manifest: &mut Manifest,
+    workers: usize,
+    catalog: Option<&Arc<Catalog>>,
+) -> Result<(Vec<LogTail>, Said)> {
+    let (mut tails, mut said) = (Vec::new(), HashMap::new());
     for place in 0..manifest.incarnations.len() {
-        if manifest.incarnations[place].end.is_none() {
-            let (end, found) = cut::find_end(config, manifest, place, workers)?;
-            manifest.incarnations[place].freeze(&end);
-            tails.extend(found);
+        let incarnation = &manifest.incarnations[place];
+        if incarnation.end.is_some() {
+            continue;
         }
+        let summaries = match catalog {
+            Some(catalog) if incarnation.logs > 0 => LogSummary::of_each(manifest, incarnation, catalog)?,
+            _ => Vec::new(),
+        };
+        let (end, found, summaries) = cut::find_end(config, manifest, place, workers, summaries)?;
+        // What has been given up is read once more, as what had ended before.
+        let concluded: Option<Vec<Last>> =
+            summaries.into_iter().map(|summary| summary.conclude(&end)).collect();
+        said.extend(concluded.filter(|_| catalog.is_some()).map(|said| (incarnation.number, said)));
+        manifest.incarnations[place].freeze(&end);
+        tails.extend(found);
     }
-    Ok(tails)
+    Ok((tails, said))
 }
 
 /// An incarnation of the manifest, and which of its log records count.

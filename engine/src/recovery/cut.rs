@@ -16,12 +16,12 @@
 //! left out because of the anchor is the end of a record, hence at most the ELV.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::Mutex;
 
+use super::each_log::for_each_log;
+use super::log_summary::LogSummary;
 use crate::config::Config;
 use crate::log::manifest::Manifest;
 use crate::log::places::log_set;
@@ -35,19 +35,30 @@ struct Scanned {
     end: LogEnd,
     /// The largest positions that its anchors call durable.
     durable: LsnVector,
+    /// Of all its records, if it was asked for.
+    summary: Option<LogSummary>,
 }
 
-/// The ELV of the manifest's incarnation at `place`, and how each of its logs ends.
+/// The ELV of the manifest's incarnation at `place`, and how each of its logs ends. The summaries take all
+/// records, if there are any: one for each log.
 pub(super) fn find_end(
     config: &Config,
     manifest: &Manifest,
     place: usize,
     workers: usize,
-) -> Result<(LsnVector, Vec<LogTail>)> {
+    summaries: Vec<LogSummary>,
+) -> Result<(LsnVector, Vec<LogTail>, Vec<LogSummary>)> {
     let incarnation = &manifest.incarnations[place];
-    let set: Arc<dyn LogSet> = log_set(config, manifest, incarnation).into();
+    let set = log_set(config, manifest, incarnation);
     let from = manifest.replay_from(incarnation);
-    let scanned = scan_all(&set, &from, workers)?;
+    let mut summaries = summaries.into_iter().map(Some).collect::<Vec<_>>();
+    summaries.resize_with(incarnation.logs, || None);
+    let summaries = Mutex::new(summaries);
+    let scan = move |log: usize| {
+        let summary = summaries.lock()[log].take();
+        scan(set.as_ref(), log, &from, summary)
+    };
+    let scanned = for_each_log(incarnation.logs, workers, scan)?;
     // A checkpoint counts only when the logs are durable up to what it holds.
     let mut durable = match manifest.checkpoint_of(incarnation) {
         Some(checkpoint) => LsnVector::from_slice(&checkpoint.settled),
@@ -57,13 +68,14 @@ pub(super) fn find_end(
         durable.raise(one.durable.entries());
     }
     let mut end = LsnVector::zero(incarnation.logs);
-    let mut tails = Vec::new();
+    let (mut tails, mut summaries) = (Vec::new(), Vec::new());
     for (log, one) in scanned.into_iter().enumerate() {
         one.end.check(durable.get(log))?;
         end.raise_entry(log, one.end.whole_records);
         tails.push(LogTail { incarnation: incarnation.number, log, end: one.end });
+        summaries.extend(one.summary);
     }
-    Ok((end, tails))
+    Ok((end, tails, summaries))
 }
 
 /// How one log of an incarnation ends that was not closed.
@@ -101,45 +113,7 @@ impl fmt::Display for LogTail {
     }
 }
 
-/// Logs scanned at the same time, however few the workers are: each may be on a device of its own, and waits
-/// for that.
-const LOGS_AT_ONCE: usize = 32;
-
-/// Scans the logs, several at a time.
-fn scan_all(set: &Arc<dyn LogSet>, from: &LsnVector, workers: usize) -> Result<Vec<Scanned>> {
-    let count = from.len();
-    let next = Arc::new(AtomicUsize::new(0));
-    let results = Arc::new(Mutex::new((0..count).map(|_| None).collect::<Vec<_>>()));
-    let work = {
-        let (set, next, results) = (Arc::clone(set), Arc::clone(&next), Arc::clone(&results));
-        let from = from.clone();
-        move || {
-            loop {
-                let log = next.fetch_add(1, Ordering::Relaxed);
-                if log >= count {
-                    break;
-                }
-                let scanned = scan(set.as_ref(), log, &from);
-                results.lock()[log] = Some(scanned);
-            }
-        }
-    };
-    let mut threads = Vec::new();
-    for number in 1..count.min(workers.max(LOGS_AT_ONCE)) {
-        let started = crate::sync::spawn(format!("hyades-cut-{number}"), work.clone());
-        threads.push(started.map_err(|error| Error::io("could not start a recovery thread", &error))?);
-    }
-    work();
-    for thread in threads {
-        // A panic leaves its log without a result.
-        drop(thread.join());
-    }
-    let results = std::mem::take(&mut *results.lock());
-    let panicked = || Error::fatal(sqlstate::INTERNAL_ERROR, "a recovery thread panicked");
-    results.into_iter().map(|result| result.unwrap_or_else(|| Err(panicked()))).collect()
-}
-
-fn scan(set: &dyn LogSet, log: usize, from: &LsnVector) -> Result<Scanned> {
+fn scan(set: &dyn LogSet, log: usize, from: &LsnVector, mut summary: Option<LogSummary>) -> Result<Scanned> {
     let logs = from.len();
     if !mutant::is_active(Mutant::NoSyncBeforeCut) {
         set.sync(log)?;
@@ -149,14 +123,20 @@ fn scan(set: &dyn LogSet, log: usize, from: &LsnVector) -> Result<Scanned> {
     while let Some(chunk) = source.next_chunk()? {
         for record in chunk.records() {
             let record = record.map_err(|malformed| damaged(set, log, chunk.start.0, &malformed))?;
-            if let RecordBody::Anchor(anchor) = record.body {
-                check_anchor(set, log, logs, &anchor)?;
+            if let RecordBody::Anchor(anchor) = &record.body {
+                check_anchor(set, log, logs, anchor)?;
                 durable.raise(anchor.entries());
             }
+            if let Some(summary) = &mut summary {
+                summary.take(&record)?;
+            }
+        }
+        if let Some(summary) = &mut summary {
+            summary.passed();
         }
     }
     match source.end() {
-        Some(end) => Ok(Scanned { end: end.clone(), durable }),
+        Some(end) => Ok(Scanned { end: end.clone(), durable, summary }),
         None => Err(Error::fatal(sqlstate::INTERNAL_ERROR, "a log source stopped before the end of its log")),
     }
 }
@@ -172,7 +152,7 @@ fn check_anchor(set: &dyn LogSet, log: usize, logs: usize, anchor: &LsnVector) -
     )))
 }
 
-fn damaged(set: &dyn LogSet, log: usize, start: u64, malformed: &Malformed) -> Error {
+pub(super) fn damaged(set: &dyn LogSet, log: usize, start: u64, malformed: &Malformed) -> Error {
     let position = start + malformed.offset as u64;
     let place = set.place(log);
     Error::corrupt(format!("log {log} in {place} is damaged: {} (position {position})", malformed.reason))

@@ -261,12 +261,6 @@ impl ReplaySource {
         Err(self.damaged(self.reader.position(), &Malformed { offset: 0, reason }))
     }
 
-    /// What to say of a transaction whose log record ends here.
-    pub(super) fn damaged_at(&self, end: u64, malformed: &Malformed) -> Error {
-        let (log, reason) = (self.options.log, malformed.reason);
-        Error::corrupt(format!("log {log} is damaged: {reason} (in the record that ends at position {end})"))
-    }
-
     fn damaged(&self, start: Lsn, malformed: &Malformed) -> Error {
         Error::corrupt(format!(
             "log {} is damaged: {} (position {})",

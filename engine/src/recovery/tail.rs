@@ -1,10 +1,10 @@
 //! What the logs have to say of each table, before any of it is replayed: how far they must have been
 //! replayed until a table is as it was.
 //!
-//! The logs are read once, all at the same time, with the judgement of the replay that follows
-//! (`replay_source`): what it will pass is passed. A data record names its tables. A call names its routine,
-//! and the compiled procedure all tables that it may look at or write; so whoever opens a table behind the
-//! last call that may use it disturbs no replay of a call.
+//! A data record names its tables. A call names its routine, and the compiled procedure all tables that it
+//! may look at or write; so whoever opens a table behind the last call that may use it disturbs no replay of
+//! a call. The logs of the incarnation that crashed are read once for this and for the cut (`cut`,
+//! `log_summary`); those of earlier ones are read here.
 //!
 //! A *need* is a position for each log of one incarnation. Everything that concerns a table has been replayed
 //! when the watermarks of the replay have passed it: they pass a record only after it, and it only after all
@@ -17,13 +17,19 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use hyades_types::definition::{RoutineId, TableId};
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::definition::TableId;
+use hyades_types::error::Result;
 use parking_lot::Mutex;
 
-use super::replay_source::ReplaySource;
-use super::schedule::{Batch, Source};
-use crate::log::record::{Command, Operation, Operations};
+use super::cut::damaged;
+use super::each_log::for_each_log;
+use super::log_summary::{Called, Last, LogSummary};
+use crate::config::Config;
+use crate::log::manifest::{Incarnation, Manifest};
+use crate::log::places::log_set;
+use crate::log::record::Malformed;
+use crate::log::set::LogSet;
+use crate::lsn::{Lsn, LsnVector};
 use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::storage::catalog::{Catalog, CatalogView};
 
@@ -49,20 +55,6 @@ impl Need {
     }
 }
 
-/// What a call names: its routine, and the version of it that ran.
-pub(super) type Called = (RoutineId, u32);
-
-/// Where the last log record ends of each.
-#[derive(Default)]
-struct Last {
-    tables: HashMap<TableId, u64>,
-    calls: HashMap<Called, u64>,
-    /// Of those that change the catalog.
-    catalog: u64,
-    /// Of those that draw from sequences.
-    sequences: u64,
-}
-
 /// What the logs hold that are to be replayed.
 #[derive(Default)]
 pub(super) struct Tail {
@@ -73,19 +65,11 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Reads the logs of the incarnation at this place, which follows those that were added before; raises
-    /// the sequences that are there.
-    pub(super) fn add(
-        &mut self,
-        incarnation: usize,
-        sources: Vec<Option<ReplaySource>>,
-        catalog: &Arc<Catalog>,
-    ) -> Result<()> {
-        let logs = sources.len();
-        for (log, last) in read_all(sources, catalog)?.into_iter().enumerate() {
-            // A panic leaves its log without a result.
-            let panicked = || Error::fatal(sqlstate::INTERNAL_ERROR, "a recovery thread panicked");
-            let Last { tables, calls, catalog, sequences } = last.unwrap_or_else(|| Err(panicked()))?;
+    /// Adds what the logs say of the incarnation at this place, which follows those that were added before.
+    pub(super) fn add(&mut self, incarnation: usize, said: Vec<Last>) {
+        let logs = said.len();
+        for (log, last) in said.into_iter().enumerate() {
+            let Last { tables, calls, catalog, sequences } = last;
             let need = |end: u64| {
                 let mut positions = vec![0; logs];
                 positions[log] = end;
@@ -99,7 +83,6 @@ impl Tail {
                 }
             }
         }
-        Ok(())
     }
 
     /// What must be replayed before the catalog is as it was, and no sequence gives out a number once more;
@@ -169,72 +152,58 @@ fn raise<K: Eq + Hash>(needs: &mut HashMap<K, Need>, key: K, need: Need) {
     }
 }
 
-/// Reads the logs, all at the same time: each may be on a device of its own.
-fn read_all(sources: Vec<Option<ReplaySource>>, catalog: &Arc<Catalog>) -> Result<Vec<Option<Result<Last>>>> {
-    let results: Vec<Option<Result<Last>>> = sources.iter().map(|_| None).collect();
-    let results = Arc::new(Mutex::new(results));
-    let mut threads = Vec::new();
-    for (log, source) in sources.into_iter().enumerate() {
-        let (results, catalog) = (Arc::clone(&results), Arc::clone(catalog));
-        let read = move || {
-            let last = source.map_or_else(|| Ok(Last::default()), |source| read(source, &catalog));
-            results.lock()[log] = Some(last);
-        };
-        let started = crate::sync::spawn(format!("hyades-tail-{log}"), read);
-        threads.push(started.map_err(|error| Error::io("could not start a recovery thread", &error))?);
-    }
-    for thread in threads {
-        drop(thread.join());
-    }
-    Ok(std::mem::take(&mut *results.lock()))
+/// What the logs say of an incarnation that has ended; raises the sequences that are there.
+pub(super) fn read_ended(
+    config: &Config,
+    manifest: &Manifest,
+    incarnation: &Incarnation,
+    workers: usize,
+    catalog: &Arc<Catalog>,
+) -> Result<Vec<Last>> {
+    let end = incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs));
+    let from = manifest.replay_from(incarnation);
+    let set = log_set(config, manifest, incarnation);
+    let summaries = LogSummary::of_each(manifest, incarnation, catalog)?.into_iter().map(Some);
+    let summaries = Mutex::new(summaries.collect::<Vec<_>>());
+    let read = move |log: usize| {
+        let Some(summary) = summaries.lock()[log].take() else { return Ok(None) };
+        Ok(read(set.as_ref(), log, (from.get(log), end.get(log)), summary)?.conclude(&end))
+    };
+    Ok(for_each_log(incarnation.logs, workers, read)?.into_iter().flatten().collect())
 }
 
-/// Reads one log to its end.
-fn read(mut source: ReplaySource, catalog: &Catalog) -> Result<Last> {
-    let mut last = Last::default();
-    let mut batch = Batch::default();
-    // Most records are of the table of the one before.
-    let mut recent: Option<(TableId, u64)> = None;
-    loop {
-        batch.floor.clear();
-        batch.entries.clear();
-        batch.vectors.clear();
-        if !source.fill(&mut batch)? {
-            break;
-        }
-        for entry in &batch.entries {
-            let (operations, end) = (batch.operations(entry), entry.end);
-            if let Some(command) = Command::of(operations) {
-                let command = command.map_err(|malformed| source.damaged_at(end, &malformed))?;
-                last.calls.insert((command.routine, command.version_hash), end);
-                continue;
+/// Reads one log up to its end.
+fn read(
+    set: &dyn LogSet,
+    log: usize,
+    (from, end): (Lsn, Lsn),
+    mut summary: LogSummary,
+) -> Result<LogSummary> {
+    let mut source = set.source(log, from)?;
+    let mut position = from;
+    while position < end {
+        let Some(chunk) = source.next_chunk()? else {
+            // The files were longer when the manifest was written.
+            if let Some(found) = source.end() {
+                found.check(end)?;
             }
-            let mut operations = Operations::new(operations);
-            while let Some(operation) = operations.next() {
-                let operation = operation.map_err(|malformed| source.damaged_at(end, &malformed))?;
-                match operation {
-                    Operation::Put { table, .. } | Operation::Delete { table, .. } => {
-                        match &mut recent {
-                            Some((known, position)) if *known == table => *position = end,
-                            recent => last.tables.extend(recent.replace((table, end))),
-                        }
-                        let passed = operations.pass_rows_of(table);
-                        passed.map_err(|malformed| source.damaged_at(end, &malformed))?;
-                    }
-                    Operation::Catalog(_) => last.catalog = end,
-                    Operation::Sequence { sequence, state } => {
-                        catalog.raise_sequence(sequence, state);
-                        last.sequences = end;
-                    }
-                    Operation::Command(command) => {
-                        last.calls.insert((command.routine, command.version_hash), end);
-                    }
-                }
+            let reason = "it is shorter than the manifest says";
+            return Err(damaged(set, log, position.0, &Malformed { offset: 0, reason }));
+        };
+        for record in chunk.records() {
+            let record = record.map_err(|malformed| damaged(set, log, chunk.start.0, &malformed))?;
+            if record.end > end {
+                let reason = "the position up to which the manifest lets it count is inside a log record";
+                return Err(damaged(set, log, record.start.0, &Malformed { offset: 0, reason }));
+            }
+            summary.take(&record)?;
+            position = record.end;
+            if position == end {
+                break;
             }
         }
     }
-    last.tables.extend(recent);
-    Ok(last)
+    Ok(summary)
 }
 
 #[cfg(all(test, not(loom)))]
