@@ -21,7 +21,7 @@ pub(crate) mod lexer;
 pub(crate) mod lifting;
 mod like_syntax;
 pub(crate) mod locking;
-mod missing;
+pub(crate) mod missing;
 pub(crate) mod names;
 mod operator_signs;
 mod parsed;

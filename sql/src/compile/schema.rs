@@ -19,6 +19,7 @@ use crate::bind::aggregation::AggregateMode;
 use crate::bind::coerce::Context;
 use crate::bind::{Place, types};
 use crate::plan::{Action, Plan, SchemaCommand, WantedPrimaryKey, WantedUnique};
+use crate::statement::missing::statement_of_object;
 use crate::statement::names::{fold, parts};
 use crate::statement::query::{self, loose_default, words_position};
 use crate::statement::{OnCommit, QualifiedName};
@@ -482,6 +483,9 @@ pub(crate) fn primary_key(
 fn refuse<T>(statement: &ast::Statement) -> Result<T> {
     let shown = statement.to_string();
     let is_plain = |word: &&str| word.chars().all(|character| character.is_ascii_alphabetic());
-    let words: Vec<&str> = shown.split_whitespace().take(2).take_while(is_plain).collect();
-    unsupported(format!("{} is not supported yet", words.join(" ").to_ascii_uppercase()))
+    let words: Vec<&str> = shown.split_whitespace().take(6).take_while(is_plain).collect();
+    let lower: Vec<String> = words.iter().map(|word| word.to_ascii_lowercase()).collect();
+    let name = statement_of_object(&lower.iter().map(String::as_str).collect::<Vec<_>>());
+    let name = name.unwrap_or_else(|| words[..words.len().min(2)].join(" ").to_ascii_uppercase());
+    unsupported(format!("{name} is not supported yet"))
 }
