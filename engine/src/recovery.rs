@@ -94,8 +94,6 @@ pub struct RecoveryReport {
     pub was_serial: bool,
     /// Part of `seconds`: finding the ends of the logs of the incarnation that crashed.
     pub cut_seconds: f64,
-    /// The same: reading what the logs have to say of each table, before transactions were let in.
-    pub tail_seconds: f64,
     /// When transactions were let in.
     pub open_seconds: f64,
     /// The number of the checkpoint that was loaded, if there is one.
@@ -333,7 +331,6 @@ impl Restart {
 
     /// What the logs have to say of each table. Reads those of incarnations that had ended before the start.
     fn read_tail(&mut self) -> Result<Tail> {
-        let begun = crate::sync::now();
         let mut tail = Tail::default();
         let Restart { config, manifest, workers, catalog, said, .. } = self;
         for (place, incarnation) in manifest.to_replay().enumerate() {
@@ -343,7 +340,6 @@ impl Restart {
             };
             tail.add(place, said);
         }
-        self.report.tail_seconds = crate::sync::seconds_since(begun);
         Ok(tail)
     }
 

@@ -77,7 +77,7 @@ struct Unjudged {
 /// See the module head.
 pub(super) struct LogSummary {
     log: usize,
-    /// Where the next record begins.
+    /// See [`LogSummary::position`].
     position: Lsn,
     order: Box<dyn ReplayOrder>,
     checkpoint: Option<Arc<Checkpoint>>,
@@ -126,6 +126,11 @@ impl LogSummary {
             })
         };
         (0..incarnation.logs).map(summary).collect()
+    }
+
+    /// Where the next record begins.
+    pub(super) fn position(&self) -> Lsn {
+        self.position
     }
 
     /// Takes the next record of the log.

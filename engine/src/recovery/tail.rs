@@ -161,34 +161,27 @@ pub(super) fn read_ended(
     catalog: &Arc<Catalog>,
 ) -> Result<Vec<Last>> {
     let end = incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs));
-    let from = manifest.replay_from(incarnation);
     let set = log_set(config, manifest, incarnation);
     let summaries = LogSummary::of_each(manifest, incarnation, catalog)?.into_iter().map(Some);
     let summaries = Mutex::new(summaries.collect::<Vec<_>>());
     let read = move |log: usize| {
         let Some(summary) = summaries.lock()[log].take() else { return Ok(None) };
-        Ok(read(set.as_ref(), log, (from.get(log), end.get(log)), summary)?.conclude(&end))
+        Ok(read(set.as_ref(), log, end.get(log), summary)?.conclude(&end))
     };
     Ok(for_each_log(incarnation.logs, workers, read)?.into_iter().flatten().collect())
 }
 
 /// Reads one log up to its end.
-fn read(
-    set: &dyn LogSet,
-    log: usize,
-    (from, end): (Lsn, Lsn),
-    mut summary: LogSummary,
-) -> Result<LogSummary> {
-    let mut source = set.source(log, from)?;
-    let mut position = from;
-    while position < end {
+fn read(set: &dyn LogSet, log: usize, end: Lsn, mut summary: LogSummary) -> Result<LogSummary> {
+    let mut source = set.source(log, summary.position())?;
+    while summary.position() < end {
         let Some(chunk) = source.next_chunk()? else {
             // The files were longer when the manifest was written.
             if let Some(found) = source.end() {
                 found.check(end)?;
             }
             let reason = "it is shorter than the manifest says";
-            return Err(damaged(set, log, position.0, &Malformed { offset: 0, reason }));
+            return Err(damaged(set, log, summary.position().0, &Malformed { offset: 0, reason }));
         };
         for record in chunk.records() {
             let record = record.map_err(|malformed| damaged(set, log, chunk.start.0, &malformed))?;
@@ -197,8 +190,7 @@ fn read(
                 return Err(damaged(set, log, record.start.0, &Malformed { offset: 0, reason }));
             }
             summary.take(&record)?;
-            position = record.end;
-            if position == end {
+            if record.end == end {
                 break;
             }
         }
