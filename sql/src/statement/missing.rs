@@ -107,13 +107,12 @@ fn missing(sql: &str, input: &InputError) -> Option<Error> {
         });
     }
     let first_words: Vec<&str> = words.iter().take(6).map(String::as_str).collect();
-    if let Some(statement) = statement_of_object(&first_words) {
-        return Some(Error::input(
-            sqlstate::FEATURE_NOT_SUPPORTED,
-            format!("{statement} is not supported yet"),
-        ));
-    }
-    let at = at?;
+    let what = statement_of_object(&first_words).or_else(|| missing_clause(&words, at?))?;
+    Some(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} is not supported yet")))
+}
+
+/// What is missing around the word at this place.
+fn missing_clause(words: &[String], at: usize) -> Option<String> {
     let stands_there = |phrase: &str| {
         let phrase: Vec<&str> = phrase.split(' ').collect();
         let first = at.saturating_sub(phrase.len());
@@ -121,5 +120,5 @@ fn missing(sql: &str, input: &InputError) -> Option<Error> {
             .any(|from| words.len() >= from + phrase.len() && words[from..from + phrase.len()] == phrase)
     };
     let (_, what) = MISSING.iter().find(|(phrase, _)| stands_there(phrase))?;
-    Some(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} is not supported yet")))
+    Some((*what).to_owned())
 }
