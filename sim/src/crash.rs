@@ -23,8 +23,8 @@ use hyades_engine::log::durable::Durability;
 use hyades_engine::lsn::TransactionPlace;
 use hyades_engine::recovery::{recover, state_hash};
 use hyades_engine::storage::catalog::Catalog;
-use hyades_types::Result;
 use hyades_types::definition::{IndexKind, TableName};
+use hyades_types::error::{Error, Result};
 use hyades_types::value::Value;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -349,6 +349,14 @@ impl Drop for Laggard {
     }
 }
 
+/// Asks for a checkpoint and waits until it has been taken.
+pub fn take_checkpoint(engine: &dyn Engine) -> Result<()> {
+    let request = engine.request_checkpoint()?;
+    request.ticket().wait();
+    let unanswered = || Err(Error::corrupt("a request for a checkpoint was not answered".to_owned()));
+    request.outcome().unwrap_or_else(unanswered)
+}
+
 /// Takes one checkpoint after the other until it is dropped, or until one fails because of a crash.
 pub struct Checkpoints {
     stop: Arc<AtomicBool>,
@@ -362,13 +370,10 @@ impl Checkpoints {
         let thread = threads::spawn("checkpoints", move || {
             let mut taken = 0;
             while !stopped.load(Ordering::Acquire) {
-                let request = engine.request_checkpoint().map_err(|error| error.to_string())?;
-                request.ticket().wait();
-                match request.outcome() {
-                    Some(Ok(())) => taken += 1,
-                    _ if disk.has_crashed() => return Ok(taken),
-                    Some(Err(error)) => return Err(error.to_string()),
-                    None => return Err("a request for a checkpoint was not answered".to_owned()),
+                match take_checkpoint(&*engine) {
+                    Ok(()) => taken += 1,
+                    Err(_) if disk.has_crashed() => return Ok(taken),
+                    Err(error) => return Err(error.to_string()),
                 }
             }
             Ok(taken)
@@ -426,7 +431,7 @@ pub fn live_and_kill(
     range: Range<usize>,
     seed: u64,
 ) -> std::result::Result<(SimulatedDisk, BTreeSet<usize>), String> {
-    let as_text = |error: hyades_types::Error| error.to_string();
+    let as_text = |error: Error| error.to_string();
     let engine = scenario.open(disk).map_err(as_text)?;
     let mut life = Life::begin_with(&*engine, seed, scenario.calls).map_err(as_text)?;
     life.run(script, range).map_err(as_text)?;

@@ -17,7 +17,9 @@ use hyades_types::definition::CatalogChange;
 use hyades_types::error::Error;
 
 use crate::client::{Client, Operation, big, blocking};
-use crate::crash::{FIRST, Life, Observed, Scenario, live_and_kill, script, wait_until_idle};
+use crate::crash::{
+    FIRST, Life, Observed, Scenario, live_and_kill, script, take_checkpoint, wait_until_idle,
+};
 use crate::disk::{HeldReads, SimulatedDisk};
 use crate::routines::test_compiler;
 use crate::script::{Recovered, Script, check_recovered};
@@ -68,12 +70,6 @@ const LOAD_LIMIT: Duration = Duration::from_secs(60);
 /// Texts that every database has from the beginning.
 const TEXTS: u64 = 20;
 
-fn checkpoint(engine: &dyn Engine) -> Outcome {
-    let request = engine.request_checkpoint().map_err(as_text)?;
-    request.ticket().wait();
-    request.outcome().unwrap_or_else(|| Err(Error::corrupt("not answered".to_owned()))).map_err(as_text)
-}
-
 /// Runs the script with two checkpoints in it. Behind the last one nobody touches the texts, unless calls do,
 /// which may.
 fn prepare(scenario: Scenario, seed: u64) -> Outcome<Killed> {
@@ -88,9 +84,9 @@ fn prepare(scenario: Scenario, seed: u64) -> Outcome<Killed> {
     drop(client);
     let (half, most) = (FIRST / 2, FIRST * 3 / 4);
     life.run(&script, 0..half).map_err(as_text)?;
-    checkpoint(&*engine)?;
+    take_checkpoint(&*engine).map_err(as_text)?;
     life.run(&script, half..most).map_err(as_text)?;
-    checkpoint(&*engine)?;
+    take_checkpoint(&*engine).map_err(as_text)?;
     life.run(&script, most..FIRST).map_err(as_text)?;
     let acknowledged = life.acknowledged();
     wait_until_idle(&disk);
@@ -309,7 +305,7 @@ pub fn changes_follow_those_of_the_logs(scenario: Scenario, seed: u64) -> Outcom
     let truncate = CatalogChange::Truncate { id: table(&*engine, "journal")?.id() };
     blocking(|| worker.change_catalog(truncate.clone())).map_err(as_text)?;
     drop(worker.rollback());
-    checkpoint(&*engine)?;
+    take_checkpoint(&*engine).map_err(as_text)?;
     engine.shutdown().map_err(as_text)
 }
 

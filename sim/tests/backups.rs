@@ -14,7 +14,7 @@ use hyades_engine::db::{Engine, open};
 use hyades_engine::disk::Disk;
 use hyades_engine::recovery::{recover, state_hash};
 use hyades_engine::storage::catalog::Catalog;
-use hyades_sim::crash::{Calls, Checkpoints, DATA, Life, Observed, Scenario, script};
+use hyades_sim::crash::{Calls, Checkpoints, DATA, Life, Observed, Scenario, script, take_checkpoint};
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::routines::test_compiler;
 use hyades_sim::script::Script;
@@ -76,11 +76,13 @@ fn a_backup_beside_transactions_and_checkpoints_holds_what_was_acknowledged_befo
             let (disk, stop) = (disk.clone(), Arc::clone(&stop));
             move || back_up_often(&disk, &stop)
         });
-        life.run(&script, 0..150).expect("runs");
-        std::thread::sleep(Duration::from_millis(20));
+        life.run(&script, 0..75).expect("runs");
+        // The threads may not have had their turns yet.
+        take_checkpoint(&*engine).expect("taken");
+        life.run(&script, 75..150).expect("runs");
         stop.store(true, Ordering::Release);
         backups.join().expect("no panic");
-        let taken = checkpoints.stop().expect("checkpoints");
+        checkpoints.stop().expect("checkpoints");
         let acknowledged = life.acknowledged();
         // The last one finds all of it.
         let shared: Arc<dyn Disk> = Arc::new(disk.clone());
@@ -88,7 +90,6 @@ fn a_backup_beside_transactions_and_checkpoints_holds_what_was_acknowledged_befo
             .expect("backed up");
         let observed = restored(&disk, scenario, "/restored", PointInTime::End);
         observed.check(&script, &acknowledged).unwrap_or_else(|error| panic!("{scenario:?}: {error}"));
-        assert!(taken > 0, "no checkpoint was taken");
         engine.shutdown().expect("stops");
     }
 }
@@ -116,9 +117,7 @@ fn a_point_in_time_is_as_the_database_was_then() {
             times.push(now_us());
             std::thread::sleep(Duration::from_millis(2));
             if step != 2 {
-                let request = engine.request_checkpoint().expect("logs");
-                request.ticket().wait();
-                request.outcome().expect("answered").expect("taken");
+                take_checkpoint(&*engine).expect("taken");
                 back_up(Place::new(&shared, Path::new(DATA)), Place::new(&shared, Path::new(BACKUP)))
                     .expect("backed up");
             }

@@ -35,8 +35,8 @@ use hyades_engine::disk::Disk;
 use hyades_engine::mutant::{Mutant, activate};
 use hyades_sim::client::{Client, Operation, big, blocking, create_tables};
 use hyades_sim::crash::{
-    Calls, DATA, Life, Observed, Scenario, live, live_and_kill, recover_and_check, script, try_point,
-    try_reuse, wait_until_idle, within, without_the_lost,
+    Calls, DATA, Life, Observed, Scenario, live, live_and_kill, recover_and_check, script, take_checkpoint,
+    try_point, try_reuse, wait_until_idle, within, without_the_lost,
 };
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::given_up::commit_instead;
@@ -155,12 +155,6 @@ fn crash_while_a_segment_is_used_again(attempt: u64) -> Outcome {
     try_reuse(Scenario::taurus(1).checkpointing(), "rename", attempt % 10).map(drop)
 }
 
-fn take_checkpoint(engine: &dyn Engine) -> Outcome {
-    let request = engine.request_checkpoint().map_err(as_text)?;
-    request.ticket().wait();
-    request.outcome().ok_or("a request was not answered")?.map(drop).map_err(as_text)
-}
-
 /// A deleted row's key has left the index when the next checkpoint is taken, and another row has changed.
 fn a_key_leaves_between_checkpoints(attempt: u64) -> Outcome {
     const ROWS: u64 = 2000;
@@ -171,7 +165,7 @@ fn a_key_leaves_between_checkpoints(attempt: u64) -> Outcome {
     client.begin();
     (0..ROWS).try_for_each(|key| client.put_number(key, 1)).map_err(as_text)?;
     client.commit().map_err(as_text)?;
-    take_checkpoint(&*engine)?;
+    take_checkpoint(&*engine).map_err(as_text)?;
     client.begin();
     client.delete_number(attempt % ROWS).map_err(as_text)?;
     client.put_number((attempt + 1) % ROWS, 2).map_err(as_text)?;
@@ -180,7 +174,7 @@ fn a_key_leaves_between_checkpoints(attempt: u64) -> Outcome {
     while engine.tombstones() > 0 && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(1));
     }
-    take_checkpoint(&*engine)?;
+    take_checkpoint(&*engine).map_err(as_text)?;
     drop(client);
     engine.shutdown().map_err(as_text)?;
     drop(engine);
@@ -201,7 +195,7 @@ fn previous_checkpoint(attempt: u64) -> Outcome {
     let mut life = Life::begin(&*engine, attempt).map_err(as_text)?;
     for quarter in 0..4 {
         life.run(&script, quarter * 50..(quarter + 1) * 50).map_err(as_text)?;
-        take_checkpoint(&*engine)?;
+        take_checkpoint(&*engine).map_err(as_text)?;
     }
     let acknowledged = life.acknowledged();
     engine.shutdown().map_err(as_text)?;

@@ -7,13 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyades_engine::backup::{Place, PointInTime, Restored, back_up, restore};
 use hyades_engine::config::Config;
-use hyades_engine::db::{Engine, open};
+use hyades_engine::db::open;
 use hyades_engine::disk::Disk;
 use hyades_engine::log::manifest::Manifest;
 use hyades_engine::lsn::{Lsn, TransactionPlace};
 use hyades_engine::recovery::{recover, tables_hash};
 use hyades_engine::storage::catalog::Catalog;
-use hyades_sim::crash::{Calls, Checkpoints, DATA, Laggard, Life, Observed, Scenario, script};
+use hyades_sim::crash::{
+    Calls, Checkpoints, DATA, Laggard, Life, Observed, Scenario, script, take_checkpoint,
+};
 use hyades_sim::disk::SimulatedDisk;
 use hyades_sim::routines::test_compiler;
 
@@ -35,12 +37,6 @@ fn shared(disk: &SimulatedDisk) -> Arc<dyn Disk> {
 fn backed_up(disk: &SimulatedDisk) {
     back_up(Place::new(&shared(disk), Path::new(DATA)), Place::new(&shared(disk), Path::new(BACKUP)))
         .expect("backed up");
-}
-
-fn take_checkpoint(engine: &dyn Engine) {
-    let request = engine.request_checkpoint().expect("logs");
-    request.ticket().wait();
-    request.outcome().expect("answered").expect("taken");
 }
 
 fn restored(disk: &SimulatedDisk, into: &str, point: PointInTime) -> hyades_types::Result<Restored> {
@@ -147,7 +143,7 @@ fn a_refused_restore_leaves_its_target_as_it_was() {
     let engine = scenario.open(&disk).expect("opens");
     let mut life = Life::begin(&*engine, 1).expect("begins");
     life.run(&script, 0..60).expect("runs");
-    take_checkpoint(&*engine);
+    take_checkpoint(&*engine).expect("taken");
     life.run(&script, 60..90).expect("runs");
     let acknowledged = life.acknowledged();
     backed_up(&disk);
@@ -194,7 +190,7 @@ fn a_restore_to_a_transaction_has_the_state_that_was_there_with_it_or_before_it(
                 before = after;
             }
             if number % 20 == 15 {
-                take_checkpoint(&*engine);
+                take_checkpoint(&*engine).expect("taken");
                 backed_up(&disk);
             }
         }
@@ -255,7 +251,7 @@ fn a_restore_to_a_phase_has_what_its_checkpoint_holds() {
         let mut phases = Vec::new();
         for step in 0..4_usize {
             life.run(&script, step * 20..(step + 1) * 20).expect("runs");
-            take_checkpoint(&*engine);
+            take_checkpoint(&*engine).expect("taken");
             phases.push(tables_hash(&engine.tables()).expect("sound rows"));
             backed_up(&disk);
         }
@@ -287,7 +283,7 @@ fn goes_on(disk: &SimulatedDisk, scenario: Scenario, into: &str, backup: &str) {
     let script = script(60);
     let mut life = Life::begin_with(&*engine, 1, scenario.calls).expect("begins");
     life.run(&script, 150..200).expect("runs");
-    take_checkpoint(&*engine);
+    take_checkpoint(&*engine).expect("taken");
     life.acknowledged();
     back_up();
     let hash = tables_hash(&engine.tables()).expect("sound rows");
@@ -319,7 +315,10 @@ fn phases_that_end_among_transactions_are_closed_under_dependencies() {
                 }
             }
         });
-        life.run(&script, 0..150).expect("runs");
+        life.run(&script, 0..75).expect("runs");
+        // The thread may not have had its turn yet.
+        take_checkpoint(&*engine).expect("taken");
+        life.run(&script, 75..150).expect("runs");
         checkpoints.stop().expect("checkpoints");
         stop.store(true, Ordering::Release);
         backups.join().expect("no panic");

@@ -15,13 +15,14 @@ use std::time::Duration;
 
 use hyades_engine::backup::{Place as BackupPlace, PointInTime, back_up, restore};
 use hyades_engine::config::Config;
-use hyades_engine::db::{Engine, open};
+use hyades_engine::db::open;
 use hyades_engine::disk::Disk;
 use hyades_types::error::{Error, Result};
 
 use super::{Fault, Seen, Step, Survives};
 use crate::crash::{
-    Calls, DATA, Life, Observed, Scenario, live_and_kill, recover_and_check, without_the_lost,
+    Calls, DATA, Life, Observed, Scenario, live_and_kill, recover_and_check, take_checkpoint,
+    without_the_lost,
 };
 use crate::disk::{Effect, FaultPlan, Place, PowerCut, SimulatedDisk};
 use crate::routines::test_compiler;
@@ -164,7 +165,7 @@ impl Drive {
             Life::begin_with(&*engine, self.seed, self.scenario.calls).map_err(|error| as_text(&error))?;
         for range in [0..FIRST / 2, FIRST / 2..FIRST] {
             life.run(script, range).map_err(|error| as_text(&error))?;
-            checkpoint(&*engine).map_err(|error| as_text(&error))?;
+            take_checkpoint(&*engine).map_err(|error| as_text(&error))?;
         }
         let acknowledged = life.acknowledged();
         engine.shutdown().map_err(|error| as_text(&error))?;
@@ -188,12 +189,12 @@ impl Drive {
         self.transactions(&mut life, &mut script, FIRST..SECOND - 20, &mut notes);
         if is_of_checkpoint {
             self.plan(&disk);
-            notes.checkpoint = checkpoint(&*engine).err();
+            notes.checkpoint = take_checkpoint(&*engine).err();
             let hits = disk.fault_hits();
             if !disk.has_crashed() && hits > 0 && matches!(self.fault, Fault::ErrorOnce | Fault::NoSpace) {
                 // The next one succeeds.
                 disk.plan_fault(None);
-                checkpoint(&*engine).map_err(|error| format!("the next checkpoint: {error}"))?;
+                take_checkpoint(&*engine).map_err(|error| format!("the next checkpoint: {error}"))?;
             }
             if hits == 0 {
                 return Ok(None);
@@ -360,7 +361,7 @@ impl Drive {
             Life::begin_with(&*engine, self.seed, self.scenario.calls).map_err(|error| as_text(&error))?;
         life.run(&script, FIRST..SECOND - 20).map_err(|error| as_text(&error))?;
         acknowledged.extend(life.acknowledged());
-        checkpoint(&*engine).map_err(|error| as_text(&error))?;
+        take_checkpoint(&*engine).map_err(|error| as_text(&error))?;
         let mut notes = Notes { acknowledged, ..Notes::default() };
         let make =
             |into: &str| restore(place(&shared, BACKUP), place(&shared, into), PointInTime::End).map(drop);
@@ -518,12 +519,6 @@ impl Drive {
             Some(_) => Ok(Seen::StopFails),
         }
     }
-}
-
-fn checkpoint(engine: &dyn Engine) -> Result<()> {
-    let request = engine.request_checkpoint()?;
-    request.ticket().wait();
-    request.outcome().unwrap_or(Ok(()))
 }
 
 fn files(disk: &SimulatedDisk) -> Vec<(PathBuf, Vec<u8>)> {
