@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyades_types::advisory::{AdvisoryKey, AdvisoryLocks, AdvisoryRequest};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
@@ -264,8 +265,17 @@ impl AdvisoryTable {
 
 /// The locks as one session sees them.
 pub(super) struct SessionLocks {
-    pub(super) table: Arc<AdvisoryTable>,
-    pub(super) session: i32,
+    table: Arc<AdvisoryTable>,
+    session: i32,
+    /// The transaction has asked for a lock. Each statement and each transaction marks and goes back, and
+    /// hardly any has to meet the others for that in the table.
+    has_asked: AtomicBool,
+}
+
+impl SessionLocks {
+    pub(super) fn new(table: &Arc<AdvisoryTable>, session: i32) -> SessionLocks {
+        SessionLocks { table: Arc::clone(table), session, has_asked: AtomicBool::new(false) }
+    }
 }
 
 impl std::fmt::Debug for SessionLocks {
@@ -276,6 +286,7 @@ impl std::fmt::Debug for SessionLocks {
 
 impl AdvisoryLocks for SessionLocks {
     fn acquire(&self, request: AdvisoryRequest, waits: bool) -> Result<bool> {
+        self.has_asked.store(true, Ordering::Relaxed);
         self.table.state.lock().acquire(self.session, request, waits)
     }
 
@@ -297,11 +308,18 @@ impl AdvisoryLocks for SessionLocks {
     }
 
     fn mark(&self) -> usize {
+        if !self.has_asked.load(Ordering::Relaxed) {
+            return 0;
+        }
         self.table.state.lock().of_transactions.get(&self.session).map_or(0, Vec::len)
     }
 
     fn go_back(&self, mark: usize) {
-        self.table.state.lock().go_back(self.session, mark);
+        if self.has_asked.load(Ordering::Relaxed) {
+            self.table.state.lock().go_back(self.session, mark);
+            // Back at the beginning it has none, and waits for none.
+            self.has_asked.store(mark > 0, Ordering::Relaxed);
+        }
     }
 
     fn end(&self) {
@@ -309,5 +327,67 @@ impl AdvisoryLocks for SessionLocks {
         state.go_back(self.session, 0);
         state.of_transactions.remove(&self.session);
         state.release_all(self.session);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use hyades_types::advisory::{AdvisoryKey, AdvisoryLocks, AdvisoryRequest};
+
+    use super::{AdvisoryTable, SessionLocks};
+
+    const KEY: AdvisoryKey = AdvisoryKey { class: 0, object: 7, is_pair: false };
+
+    fn request(is_of_session: bool) -> AdvisoryRequest {
+        AdvisoryRequest { key: KEY, is_shared: false, is_of_session }
+    }
+
+    /// Whether this is done while somebody else is in the table.
+    fn passes_by(table: &Arc<AdvisoryTable>, work: impl FnOnce() + Send + 'static) -> bool {
+        let (done, is_done) = channel();
+        let inside = table.state.lock();
+        let worker = std::thread::spawn(move || {
+            work();
+            done.send(())
+        });
+        let passes = is_done.recv_timeout(Duration::from_secs(5)).is_ok();
+        drop(inside);
+        drop(worker.join());
+        passes
+    }
+
+    #[test]
+    fn whoever_asks_for_nothing_meets_nobody() {
+        let table = Arc::new(AdvisoryTable::default());
+        let locks = Arc::new(SessionLocks::new(&table, 1));
+        let mark_and_go_back = {
+            let locks = Arc::clone(&locks);
+            move || locks.go_back(locks.mark())
+        };
+        assert!(passes_by(&table, mark_and_go_back.clone()));
+        // A transaction that asks, and the next one, which does not.
+        assert!(locks.acquire(request(false), true).expect("it is free"));
+        assert_eq!(locks.mark(), 1);
+        locks.go_back(1);
+        assert_eq!(table.shown().len(), 1);
+        locks.go_back(0);
+        assert!(table.shown().is_empty());
+        assert!(passes_by(&table, mark_and_go_back));
+    }
+
+    #[test]
+    fn locks_of_the_session_outlive_its_transactions() {
+        let table = Arc::new(AdvisoryTable::default());
+        let locks = SessionLocks::new(&table, 1);
+        assert!(locks.acquire(request(true), true).expect("it is free"));
+        locks.go_back(0);
+        assert_eq!((locks.mark(), table.shown().len()), (0, 1));
+        assert!(!SessionLocks::new(&table, 2).acquire(request(false), false).expect("it does not wait"));
+        locks.end();
+        assert!(table.shown().is_empty());
     }
 }
