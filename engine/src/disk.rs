@@ -91,10 +91,6 @@ pub trait Disk: Send + Sync {
 pub trait File: Send + Sync {
     /// Reads up to `buffer.len()` bytes; fewer only at the end of the file.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
-    /// A hint that this will be read soon.
-    fn read_ahead(&self, offset: u64, bytes: u64) {
-        let _ = (offset, bytes);
-    }
     /// Writes all of `bytes`, not durably.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Writes whole sectors from a sector-aligned buffer ([`AlignedBuffer`]) and returns when they are

@@ -11,12 +11,11 @@ mod tests;
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, IoSlice};
-use std::num::NonZeroU64;
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{Advice, FlockOperation, OFlags};
+use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 
 use super::{Disk, File, LEAST_SECTOR_BYTES, SECTOR_BYTES};
@@ -208,11 +207,6 @@ impl File for RealFile {
             }
         }
         Ok(read)
-    }
-
-    fn read_ahead(&self, offset: u64, bytes: u64) {
-        // Without it reading takes longer, and nothing else.
-        let _ = rustix::fs::fadvise(&self.buffered, offset, NonZeroU64::new(bytes), Advice::WillNeed);
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {

@@ -1,11 +1,11 @@
 //! Logs in files: a directory of segment files of blocks for each log, or several if it is striped.
 //!
 //! `block` defines the bytes (`block_buffer`: in memory); `blocks` and [`reader`] read what a crash left
-//! whole and say precisely why it ended; `writer` appends, `striped` to several directories at once;
-//! `segment` prepares files ahead of need at its `pace`, by the `preparer`'s thread, also from `spares`, and
-//! `room` says how far buffers may be filled; `trim` gives unused space of ended logs back. `new_set` and
-//! `old_set` put that behind the traits of `log::set`. A log's record stream is the concatenation of its
-//! blocks' payloads: records may cross blocks and segments.
+//! whole, with `read_ahead`, and say precisely why it ended; `writer` appends, `striped` to several
+//! directories at once; `segment` prepares files ahead of need at its `pace`, by the `preparer`'s thread,
+//! also from `spares`, and `room` says how far buffers may be filled; `trim` gives unused space of ended
+//! logs back. `new_set` and `old_set` put that behind the traits of `log::set`. A log's record stream is the
+//! concatenation of its blocks' payloads: records may cross blocks and segments.
 //!
 //! ```text
 //!   <directory>/log-<id>[-stripe-<number>]/<incarnation>-<sequence>.segment
@@ -20,6 +20,7 @@ pub(super) mod new_set;
 pub(super) mod old_set;
 mod pace;
 mod preparer;
+mod read_ahead;
 pub mod reader;
 mod room;
 mod segment;

@@ -16,7 +16,7 @@ use hyades_types::definition::{CatalogChange, SequenceId, SequenceState, TableId
 
 use super::Malformed;
 use super::command::{COMMAND_HEAD, Command, WriteSetHash, announce_images, finish_command};
-use super::varint::{read_varint, unzigzag, write_varint, zigzag};
+use super::varint::{read_varint, unzigzag, word_of_varint, write_varint, zigzag};
 
 const TAG_BITS: u32 = 2;
 const TAG_MASK: u64 = (1 << TAG_BITS) - 1;
@@ -175,20 +175,32 @@ impl<'a> Operations<'a> {
     /// Passes the rows of this table that are put and deleted next, without a look at them: a transaction of
     /// many rows mostly has them table by table.
     pub fn pass_rows_of(&mut self, table: TableId) -> Result<(), Malformed> {
-        let [put, delete] = [TAG_PUT, TAG_DELETE].map(|tag| u64::from(table.0) << TAG_BITS | tag);
-        while self.offset < self.bytes.len() {
-            let start = self.offset;
-            let head = read_varint(self.bytes, &mut self.offset)?;
+        let (put, head_bytes) = word_of_varint(u64::from(table.0) << TAG_BITS | TAG_PUT);
+        let delete = put ^ TAG_PUT ^ TAG_DELETE;
+        let mask = u64::MAX >> (u64::BITS as usize - 8 * head_bytes);
+        loop {
+            let head = self.next_word() & mask;
             if head != put && head != delete {
-                self.offset = start;
-                break;
+                return Ok(());
             }
+            self.offset += head_bytes;
             self.pass_bytes()?;
             if head == put {
                 self.pass_bytes()?;
             }
         }
-        Ok(())
+    }
+
+    /// The bytes that come next; zeroes behind the last one, with which no head ends.
+    #[inline]
+    fn next_word(&self) -> u64 {
+        let rest = &self.bytes[self.offset..];
+        let word = rest.first_chunk().copied().unwrap_or_else(|| {
+            let mut word = [0; size_of::<u64>()];
+            word[..rest.len()].copy_from_slice(rest);
+            word
+        });
+        u64::from_le_bytes(word)
     }
 
     #[inline]

@@ -14,6 +14,19 @@ pub fn write_varint(into: &mut Vec<u8>, mut value: u64) {
     into.push(value as u8);
 }
 
+/// The bytes of a number below 2^56 as a little-endian word, and how many they are.
+#[inline]
+pub fn word_of_varint(mut value: u64) -> (u64, usize) {
+    debug_assert!(value < 1 << 56, "it would be longer than a word");
+    let (mut word, mut bytes) = (0, 1);
+    while value >= 0x80 {
+        word |= (value & 0x7f | 0x80) << (8 * (bytes - 1));
+        value >>= 7;
+        bytes += 1;
+    }
+    (word | value << (8 * (bytes - 1)), bytes)
+}
+
 /// Small numbers of either sign become small ones without.
 #[inline]
 pub fn zigzag(value: i64) -> u64 {

@@ -11,13 +11,15 @@ use super::block::{
     BLOCK_HEADER_BYTES, MAX_BLOCK_BYTES, SegmentHeader, SegmentHeaderError, check_block, decode_block_header,
 };
 
+use super::read_ahead::Window;
 use super::{LogIdentity, parse_segment_name, segment_path};
 use crate::disk::{Disk, File, LEAST_SECTOR_BYTES, SECTOR_BYTES};
 use crate::log::set::Tail;
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
 
-const WINDOW_BYTES: usize = 4 * MAX_BLOCK_BYTES;
+/// So much is looked at together: where a block is damaged, what a write may have left of it.
+const MOST_VIEWED: usize = SECTOR_BYTES + MAX_BLOCK_BYTES;
 
 const LOST_SEGMENT: &str =
     "the segment is not what was written, although others were prepared behind it when it was";
@@ -62,7 +64,7 @@ pub(crate) fn segment_with(
 }
 
 struct Segment {
-    file: Box<dyn File>,
+    file: Arc<dyn File>,
     path: PathBuf,
     sequence: u64,
     segment_bytes: u64,
@@ -124,9 +126,8 @@ pub(super) struct BlockReader {
     segment: Segment,
     /// Segments prepared behind the last one in use, if the log says so and was not closed.
     prepared_ahead: Option<u64>,
-    /// Bytes of the current file from `window_offset` on.
-    window: Vec<u8>,
-    window_offset: u64,
+    /// Of the current file.
+    window: Window,
     /// When the block that was read last was written; 0 if it does not say.
     pub(super) time_us: u64,
 }
@@ -185,8 +186,7 @@ impl BlockReader {
             identity,
             segment,
             prepared_ahead: None,
-            window: Vec::new(),
-            window_offset: 0,
+            window: Window::new(MOST_VIEWED),
             time_us: 0,
         }
     }
@@ -239,8 +239,7 @@ impl BlockReader {
             let tail = Tail::Lost("a whole block of another position stands there");
             return Ok(Some(StripeEnd { path, offset, tail, torn_bytes: 0 }));
         }
-        let block = (self.segment.offset - self.window_offset) as usize;
-        into.extend_from_slice(&self.window[block + header.header_bytes..block + length]);
+        into.extend_from_slice(&self.window.seen(self.segment.offset, length)[header.header_bytes..]);
         self.segment.offset += header.store_bytes();
         self.time_us = header.time_us;
         Ok(None)
@@ -471,38 +470,14 @@ impl BlockReader {
 
     /// Up to `length` bytes of the current file from `offset`; fewer at its end.
     fn view(&mut self, offset: u64, length: usize) -> Result<&[u8]> {
-        let end_of_window = self.window_offset + self.window.len() as u64;
-        if offset < self.window_offset || offset + length as u64 > end_of_window {
-            self.move_window(offset)?;
-        }
-        let start = (offset - self.window_offset) as usize;
-        let end = (start + length).min(self.window.len());
-        Ok(self.window.get(start..end).unwrap_or(&[]))
-    }
-
-    /// Makes the window begin at `offset`, keeping the bytes it already has.
-    fn move_window(&mut self, offset: u64) -> Result<()> {
-        let kept = match offset.checked_sub(self.window_offset) {
-            Some(skipped) if skipped < self.window.len() as u64 => {
-                self.window.copy_within(skipped as usize.., 0);
-                self.window.len() - skipped as usize
-            }
-            _ => 0,
-        };
-        self.window.resize(WINDOW_BYTES, 0);
-        let read = self.segment.file.read_at(offset + kept as u64, &mut self.window[kept..]);
-        let read = read.map_err(|error| read_failed(&self.segment.path, &error))?;
-        self.window.truncate(kept + read);
-        self.window_offset = offset;
-        // The disk reads while what is here is checked and decoded.
-        self.segment.file.read_ahead(offset + self.window.len() as u64, WINDOW_BYTES as u64);
-        Ok(())
+        let Segment { file, path, .. } = &self.segment;
+        self.window.view(file, offset, length).map_err(|error| read_failed(path, &error))
     }
 }
 
 /// A segment file of which not even the header is believed.
 fn whole_file(disk: &Arc<dyn Disk>, path: &Path, sequence: u64) -> Result<Segment> {
-    let file = disk.open_read(path).map_err(|error| read_failed(path, &error))?;
+    let file: Arc<dyn File> = disk.open_read(path).map_err(|error| read_failed(path, &error))?.into();
     let segment_bytes = file.len().map_err(|error| read_failed(path, &error))?;
     Ok(Segment { file, path: path.to_owned(), sequence, segment_bytes, offset: 0 })
 }
@@ -518,7 +493,7 @@ fn open_segment(
     sequence: u64,
     wanted: Option<Wanted>,
 ) -> Result<OpenedSegment> {
-    let file = disk.open_read(path).map_err(|error| read_failed(path, &error))?;
+    let file: Arc<dyn File> = disk.open_read(path).map_err(|error| read_failed(path, &error))?.into();
     let mut sector = vec![0; SECTOR_BYTES];
     let read = file.read_at(0, &mut sector).map_err(|error| read_failed(path, &error))?;
     if read == 0 {

@@ -20,7 +20,8 @@
 //! durable.
 //!
 //! Recovery then calls [`LogEnd::check`] with the largest position that any anchor calls durable: an end
-//! below that is corruption too (pitfall 14). Memory is bounded: a window for each stripe and one chunk.
+//! below that is corruption too (pitfall 14). Memory is bounded: a few megabytes for each stripe
+//! (`read_ahead`), and one chunk.
 //!
 //! The last two rows hold for incarnations whose manifest entry says how many segments are prepared ahead,
 //! while they have not been closed: their files are made in full length before they are used, and the one
@@ -264,7 +265,10 @@ impl LogSource for LogReader {
         if self.whole == 0 {
             return Ok(None);
         }
-        let rest = self.pending.split_off(self.whole);
+        // The next one is about as long.
+        let mut rest = Vec::with_capacity(self.pending.len());
+        rest.extend_from_slice(&self.pending[self.whole..]);
+        self.pending.truncate(self.whole);
         let bytes = std::mem::replace(&mut self.pending, rest);
         let start = Lsn(self.chunk_start);
         self.chunk_start += bytes.len() as u64;
