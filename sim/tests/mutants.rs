@@ -618,7 +618,7 @@ const SEARCHES: [(Mutant, Search, u64); 33] = [
     (Mutant::EscalateOneStripe, escalated_writer_is_alone, 1),
     (Mutant::LetGoOfUsedLock, changed_rows_stay_locked, 1),
     (Mutant::StripesOutOfOrder, held_stripe, 10),
-    (Mutant::HinderedByJanitor, the_janitor_hinders_nobody, 20),
+    (Mutant::HinderedByJanitor, the_janitor_hinders_nobody, 400),
     (Mutant::StragglersForgotten, checkpointed_history, 400),
     (Mutant::CheckpointBeforeDurable, checkpointed_crash_point, 400),
     (Mutant::CheckpointedReplayed, checkpointed_history, 20),
