@@ -1,6 +1,9 @@
 //! `cargo xtask sim`: runs of the simulation, one seed after the other, until one fails or the time is up.
 
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hyades_engine::mutant::{Mutant, activate};
@@ -14,12 +17,15 @@ struct Options {
     runs: u64,
     hours: f64,
     flips: u64,
+    /// Seeds at the same time; a run takes one processor at most.
+    jobs: usize,
     /// The bug that is put back.
     mutant: Option<Mutant>,
 }
 
 fn options() -> Result<Options, String> {
-    let mut options = Options { seed: 1, runs: u64::MAX, hours: f64::INFINITY, flips: 0, mutant: None };
+    let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let mut options = Options { seed: 1, runs: u64::MAX, hours: f64::INFINITY, flips: 0, jobs, mutant: None };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} wants a value"))?;
@@ -33,10 +39,58 @@ fn options() -> Result<Options, String> {
                 options.mutant = Some(named.ok_or_else(wrong)?);
             }
             "--flips" => options.flips = value.parse().map_err(|_| wrong())?,
+            "--jobs" => options.jobs = value.parse::<NonZeroUsize>().map_err(|_| wrong())?.get(),
             _ => return Err(wrong()),
         }
     }
     Ok(options)
+}
+
+/// What all seeds so far have shown.
+struct Found {
+    totals: Totals,
+    /// The smallest seed that has failed, and how.
+    failure: Option<(u64, String)>,
+    printed: Instant,
+}
+
+struct Search {
+    options: Options,
+    begin: Instant,
+    /// Seeds that were begun.
+    begun: AtomicU64,
+    found: Mutex<Found>,
+}
+
+impl Search {
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs one seed after the other until any has failed, or there is nothing left to do.
+    fn work(&self) {
+        let Options { seed: first, runs, hours, flips, .. } = self.options;
+        while self.begin.elapsed().as_secs_f64() < hours * 3600.0 && self.found().failure.is_none() {
+            let run = self.begun.fetch_add(1, Ordering::Relaxed);
+            if run >= runs {
+                break;
+            }
+            let seed = first.wrapping_add(run);
+            let outcome = simulation::run(seed, flips);
+            let mut found = self.found();
+            match outcome {
+                Ok((_, of_run)) => found.totals.add(&of_run),
+                Err(wrong) if found.failure.as_ref().is_none_or(|(other, _)| seed < *other) => {
+                    found.failure = Some((seed, wrong));
+                }
+                Err(_) => {}
+            }
+            if found.printed.elapsed() >= INTERVAL {
+                found.printed = Instant::now();
+                println!("after {} s, seed {seed}:\n{}", self.begin.elapsed().as_secs(), found.totals);
+            }
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -48,26 +102,21 @@ fn main() -> ExitCode {
         }
     };
     activate(options.mutant);
-    let (begin, mut totals) = (Instant::now(), Totals::default());
-    let mut printed = begin;
-    for run in 0..options.runs {
-        if begin.elapsed().as_secs_f64() >= options.hours * 3600.0 {
-            break;
+    let begin = Instant::now();
+    let found = Mutex::new(Found { totals: Totals::default(), failure: None, printed: begin });
+    let search = Search { options, begin, begun: AtomicU64::new(0), found };
+    std::thread::scope(|threads| {
+        for _ in 0..search.options.jobs {
+            threads.spawn(|| search.work());
         }
-        let seed = options.seed.wrapping_add(run);
-        match simulation::run(seed, options.flips) {
-            Ok((_, of_run)) => totals.add(&of_run),
-            Err(wrong) => {
-                println!("{totals}");
-                eprintln!("seed {seed}: {wrong}");
-                return ExitCode::FAILURE;
-            }
-        }
-        if printed.elapsed() >= INTERVAL {
-            printed = Instant::now();
-            println!("after {} s, seed {seed}:\n{totals}", begin.elapsed().as_secs());
-        }
+    });
+    let found = search.found();
+    if let Some((seed, wrong)) = &found.failure {
+        println!("{}", found.totals);
+        eprintln!("seed {seed}: {wrong}");
+        return ExitCode::FAILURE;
     }
-    println!("seeds from {} in {} s, no failure:\n{totals}", options.seed, begin.elapsed().as_secs());
+    let (first, seconds) = (search.options.seed, begin.elapsed().as_secs());
+    println!("seeds from {first} in {seconds} s, no failure:\n{}", found.totals);
     ExitCode::SUCCESS
 }

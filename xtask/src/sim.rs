@@ -1,7 +1,9 @@
-//! `cargo xtask sim`: the whole engine, one thread at a time, one seed after the other. The seed of a failure
+//! `cargo xtask sim`: the whole engine, one thread at a time, a seed on each processor. The seed of a failure
 //! repeats it.
 //!
 //! The runs are the program of the crate `hyades-sim` (`sim/src/simulation.rs`).
+
+use std::num::NonZeroUsize;
 
 use anyhow::{Context, Result};
 
@@ -21,12 +23,18 @@ pub(crate) struct Options {
     /// Bits that are flipped at the end of each run, one at a time.
     #[arg(long, default_value_t = 10)]
     flips: u64,
+    /// Seeds at the same time; as many as there are processors if left out.
+    #[arg(long)]
+    jobs: Option<NonZeroUsize>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut simulation = tools::cargo();
     simulation.args(["run", "--quiet", "--package", "hyades-sim", "--"]);
     simulation.args(["--seed", &options.seed.to_string(), "--flips", &options.flips.to_string()]);
+    if let Some(jobs) = options.jobs {
+        simulation.args(["--jobs", &jobs.to_string()]);
+    }
     match options.runs {
         Some(runs) => simulation.args(["--runs", &runs.to_string()]),
         None => simulation.args(["--hours", &options.hours.to_string()]),
