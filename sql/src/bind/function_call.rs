@@ -8,13 +8,15 @@ use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{Function, FunctionArguments};
 
 use super::bound::no_parameter_type;
-use super::coerce::{Category, category, is_implicit, is_preferred};
+use super::coerce::{Category, Context, category, is_implicit, is_preferred};
 use super::defaults::with_defaults;
 use super::missing::missing;
 use super::routine_call::Arguments;
 use super::sequence_call::without_regclass;
+use super::types::{self, NamedTypes};
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
+use crate::statement::cursor_syntax::is_current_of;
 use crate::statement::names::{fold, parts};
 
 /// How well an overload fits.
@@ -92,6 +94,9 @@ impl Binder<'_> {
         let idents = parts(&call.name)?;
         let place = idents.first().map_or(Place::Unknown, |ident| Place::at(ident.span.start));
         let name = match idents.as_slice() {
+            [name] if is_current_of(&name.value) => {
+                return self.fail(sqlstate::SYNTAX_ERROR, "syntax error at or near \"of\"", place);
+            }
             [name] => fold(name),
             [schema, name] if fold(schema) == "pg_catalog" => fold(name),
             [schema, name] => {
@@ -165,12 +170,20 @@ impl Binder<'_> {
         }
         if lookup(name).is_empty() {
             let arguments = Arguments { bound: arguments.clone(), names: Vec::new() };
+            // No routine fits a literal exactly, and a conversion does.
+            let is_literal = arguments.bound.iter().all(|argument| argument.known_type().is_none());
+            if is_literal && let Some(bound) = self.try_conversion(name, &arguments.bound)? {
+                return Ok(bound);
+            }
             let found = self.try_routine(&[name.to_owned()], &arguments, place)?;
             if let Some(bound) = found {
                 return Ok(bound);
             }
             if name == "row" {
                 return self.unsupported("rows as values are", place);
+            }
+            if !is_literal && let Some(bound) = self.try_conversion(name, &arguments.bound)? {
+                return Ok(bound);
             }
         }
         if name == "coalesce" && !arguments.is_empty() {
@@ -185,6 +198,18 @@ impl Binder<'_> {
         let shown = shown.join(", ");
         let signature = self.choose(name, &arguments, &shown, place)?;
         self.apply(signature, name, arguments, place)
+    }
+
+    /// What is called as a type is, with one argument, converts to that: `date(now())`. Types whose names are
+    /// words of the grammar are not called in PostgreSQL.
+    fn try_conversion(&mut self, name: &str, arguments: &[Bound]) -> Result<Option<Bound>> {
+        let [argument] = arguments else { return Ok(None) };
+        let built_in = types::built_in(name).filter(|to| to.catalog_name() == name);
+        let Some(to) = built_in.or_else(|| self.named_type(None, name).map(SqlType::Enum)) else {
+            return Ok(None);
+        };
+        let converted = self.try_coerce(argument.clone(), to, Context::Explicit)?;
+        Ok(converted.map(|expr| Bound { expr, class: Class::Typed(to), place: argument.place }))
     }
 
     /// An operator that stands in the list of functions under its symbol.

@@ -192,16 +192,22 @@ pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             Token::SingleQuotedString(cursor),
             Token::RParen,
         ];
-        packed.extend(call.map(|token| TokenWithSpan { token, span: first.span }));
+        // Where it is not understood, `OF` is what is wrong.
+        packed.extend(call.map(|token| TokenWithSpan { token, span: of.span }));
     }
     packed
+}
+
+/// Whether a function stands for `CURRENT OF`: it is one only as the whole condition of UPDATE and DELETE.
+pub(crate) fn is_current_of(function: &str) -> bool {
+    function == CURRENT_OF
 }
 
 /// The cursor of `CURRENT OF cursor`, if the condition is that.
 pub(crate) fn current_of(condition: &Expr) -> Option<&str> {
     let Expr::Function(call) = condition else { return None };
     let [name] = call.name.0.as_slice() else { return None };
-    if name.as_ident()?.value != CURRENT_OF {
+    if !is_current_of(&name.as_ident()?.value) {
         return None;
     }
     let FunctionArguments::List(list) = &call.args else { return None };
