@@ -36,6 +36,18 @@ const MISSING: &[(&str, &str)] = &[
     ("using gist", "the index access method gist"),
 ];
 
+/// The same, in statements that begin with certain words.
+const MISSING_IN: &[(&str, &str, &str)] = &[
+    ("alter view", "alter", "ALTER VIEW ... ALTER COLUMN"),
+    ("alter table", "of", "ALTER TABLE ... OF"),
+    ("alter table", "not of", "ALTER TABLE ... NOT OF"),
+    ("create table", "of", "CREATE TABLE ... OF"),
+];
+
+/// Functions with a grammar of their own.
+const MISSING_CALLS: &[&str] =
+    &["xmlelement", "xmlexists", "xmlforest", "xmlparse", "xmlpi", "xmlroot", "xmlserialize", "xmltable"];
+
 /// What PostgreSQL creates, alters and drops, and nobody does here.
 const OBJECTS: &[&str] = &[
     "access method",
@@ -119,6 +131,18 @@ fn missing_clause(words: &[String], at: usize) -> Option<String> {
         (first..=at)
             .any(|from| words.len() >= from + phrase.len() && words[from..from + phrase.len()] == phrase)
     };
-    let (_, what) = MISSING.iter().find(|(phrase, _)| stands_there(phrase))?;
-    Some((*what).to_owned())
+    let begins_with = |phrase: &str| phrase.split(' ').eq(words.iter().take(2).map(String::as_str));
+    let everywhere = MISSING.iter().find(|(phrase, _)| stands_there(phrase)).map(|(_, what)| *what);
+    let in_statement = || {
+        let here = |(begin, phrase, _): &&(&str, &str, &str)| begins_with(begin) && stands_there(phrase);
+        MISSING_IN.iter().find(here).map(|(.., what)| *what)
+    };
+    let call = || {
+        let before = &words[..=at.min(words.len() - 1)];
+        let last = before.iter().rev().find(|word| MISSING_CALLS.contains(&word.as_str()))?;
+        Some(format!("function {last}"))
+    };
+    let is_document = || stands_there("is document") || stands_there("is not document");
+    let named = everywhere.or_else(in_statement).map(str::to_owned);
+    named.or_else(call).or_else(|| is_document().then(|| "IS DOCUMENT".to_owned()))
 }
