@@ -23,6 +23,7 @@ pub(crate) mod callee;
 pub(crate) mod coerce;
 mod collation;
 mod column;
+mod conversion_call;
 mod defaults;
 pub(crate) mod deparse;
 pub(crate) mod derived;

@@ -8,12 +8,11 @@ use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{Function, FunctionArguments};
 
 use super::bound::no_parameter_type;
-use super::coerce::{Category, Context, category, is_implicit, is_preferred};
+use super::coerce::{Category, category, is_implicit, is_preferred};
 use super::defaults::with_defaults;
-use super::missing::missing;
+use super::missing::is_missing;
 use super::routine_call::Arguments;
 use super::sequence_call::without_regclass;
-use super::types::{self, NamedTypes};
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
 use crate::statement::cursor_syntax::is_current_of;
@@ -73,8 +72,8 @@ impl Binder<'_> {
     pub(crate) fn no_function_of(&self, name: &str, arguments: &[Bound], place: Place) -> Error {
         let types: Vec<&str> = arguments.iter().map(Bound::type_name).collect();
         let plain = name.strip_prefix("pg_catalog.").unwrap_or(name);
-        if let Some(missing) = missing(plain) {
-            let message = format!("function {missing} is not supported yet");
+        if is_missing(plain) && self.candidates(&[plain.to_owned()]).is_empty() {
+            let message = format!("function {plain} is not supported yet");
             return self.place(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message), place);
         }
         self.no_function(name, &types.join(", "), place)
@@ -103,7 +102,7 @@ impl Binder<'_> {
                 let parts = [fold(schema), fold(name)];
                 self.check_schema(&parts[0], place)?;
                 let arguments = self.arguments(&call.args, &parts.join("."), place)?;
-                return match self.try_routine(&parts, &arguments, place)? {
+                return match self.routine_or_conversion(&parts, &arguments, place)? {
                     Some(bound) => Ok(bound),
                     None => Err(self.no_function(&parts.join("."), &arguments.shown(), place)),
                 };
@@ -135,6 +134,28 @@ impl Binder<'_> {
         match self.try_routine(std::slice::from_ref(&name), &arguments, place)? {
             Some(bound) => Ok(bound),
             None => Err(self.no_function(&name, &arguments.shown(), place)),
+        }
+    }
+
+    /// A call of a routine of users, or a conversion (`conversion_call`).
+    fn routine_or_conversion(
+        &mut self,
+        idents: &[String],
+        arguments: &Arguments,
+        place: Place,
+    ) -> Result<Option<Bound>> {
+        let (schema, name) = match idents {
+            [schema, name] => (Some(schema.as_str()), name.as_str()),
+            _ => (None, idents.last().map_or("", String::as_str)),
+        };
+        let named = if arguments.names.is_empty() { arguments.bound.as_slice() } else { &[] };
+        let conversion = self.try_conversion(schema, name, named)?;
+        match conversion {
+            Some(conversion) if conversion.is_before_routines => Ok(Some(conversion.bound)),
+            conversion => {
+                let routine = self.try_routine(idents, arguments, place)?;
+                Ok(routine.or(conversion.map(|conversion| conversion.bound)))
+            }
         }
     }
 
@@ -170,20 +191,11 @@ impl Binder<'_> {
         }
         if lookup(name).is_empty() {
             let arguments = Arguments { bound: arguments.clone(), names: Vec::new() };
-            // No routine fits a literal exactly, and a conversion does.
-            let is_literal = arguments.bound.iter().all(|argument| argument.known_type().is_none());
-            if is_literal && let Some(bound) = self.try_conversion(name, &arguments.bound)? {
-                return Ok(bound);
-            }
-            let found = self.try_routine(&[name.to_owned()], &arguments, place)?;
-            if let Some(bound) = found {
+            if let Some(bound) = self.routine_or_conversion(&[name.to_owned()], &arguments, place)? {
                 return Ok(bound);
             }
             if name == "row" {
                 return self.unsupported("rows as values are", place);
-            }
-            if !is_literal && let Some(bound) = self.try_conversion(name, &arguments.bound)? {
-                return Ok(bound);
             }
         }
         if name == "coalesce" && !arguments.is_empty() {
@@ -198,18 +210,6 @@ impl Binder<'_> {
         let shown = shown.join(", ");
         let signature = self.choose(name, &arguments, &shown, place)?;
         self.apply(signature, name, arguments, place)
-    }
-
-    /// What is called as a type is, with one argument, converts to that: `date(now())`. Types whose names are
-    /// words of the grammar are not called in PostgreSQL.
-    fn try_conversion(&mut self, name: &str, arguments: &[Bound]) -> Result<Option<Bound>> {
-        let [argument] = arguments else { return Ok(None) };
-        let built_in = types::built_in(name).filter(|to| to.catalog_name() == name);
-        let Some(to) = built_in.or_else(|| self.named_type(None, name).map(SqlType::Enum)) else {
-            return Ok(None);
-        };
-        let converted = self.try_coerce(argument.clone(), to, Context::Explicit)?;
-        Ok(converted.map(|expr| Bound { expr, class: Class::Typed(to), place: argument.place }))
     }
 
     /// An operator that stands in the list of functions under its symbol.

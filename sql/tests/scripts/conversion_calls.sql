@@ -25,3 +25,26 @@ select nothing('a');
 select mood('angry');
 -- CURRENT OF is no function
 select * from happened where current of c;
+-- a routine of the same name does not change what indexes, generated columns and views mean
+create table computed (id int primary key, at timestamp, day date generated always as (date(at)) stored);
+create index computed_day on computed (date(at));
+create function date(timestamp) returns int language sql as $$ select 1 $$;
+insert into computed values (1, '2026-11-26 10:00');
+select id, day, date(at) from computed where date(at) = '2026-11-26';
+-- views keep what is meant, not how it was called
+create schema s;
+create type s.temper as enum ('cold', 'hot');
+set search_path = s, public;
+create view public.tempers as select temper('hot') as t, date('2020-01-01') as d, date(at) as day, int8(id) as i, text(id) as n from public.computed;
+set search_path = public;
+create function date(text) returns text language sql as $$ select $1 $$;
+select * from tempers;
+select pg_get_viewdef('tempers'::regclass);
+alter type s.temper rename to mood2;
+select * from tempers;
+-- of a schema
+select s.mood2('cold'), public.mood('sad'), pg_catalog.int4('7');
+select s.nothing('cold');
+-- of a user's function that does not fit, although PostgreSQL has one of this name
+create function area(a int, b int) returns int language sql as $$ select a * b $$;
+select area(2, 3);

@@ -2,6 +2,7 @@
 
 use hyades_types::definition::RoutineKind;
 use hyades_types::error::Result;
+use hyades_types::function::lookup;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{
@@ -11,6 +12,7 @@ use sqlparser::ast::{
 
 use super::super::aggregate::is_aggregate_name;
 use super::super::array_expression::pattern_symbol;
+use super::super::coerce::{Category, category};
 use super::super::expression::row_items;
 use super::super::operator::{from_ast, shown_operands};
 use super::super::{Bound, Class, Place};
@@ -356,11 +358,46 @@ impl Deparser<'_, '_> {
             let items = items.into_iter().map(|item| Ok(self.expression(item)?.text));
             return Ok(Shown::simple(format!("ROW({})", items.collect::<Result<Vec<String>>>()?.join(", "))));
         }
+        let conversion = self.conversion(&idents, &arguments.args)?;
+        if let Some((shown, true)) = conversion {
+            return Ok(shown);
+        }
         if let Some(shown) = self.routine(&idents, &arguments.args)? {
             return Ok(Shown::simple(shown));
         }
+        if let Some((shown, false)) = conversion {
+            return Ok(shown);
+        }
         let arguments = self.plain_arguments(&arguments.args)?;
         self.call(&name, &arguments)
+    }
+
+    /// A call that is a conversion, as a cast or, where PostgreSQL has it as a function, as a call; and
+    /// whether it is one before the routines.
+    fn conversion(&mut self, idents: &[String], arguments: &[FunctionArg]) -> Result<Option<(Shown, bool)>> {
+        let [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] = arguments else { return Ok(None) };
+        let (schema, name) = match idents {
+            [name] => (None, name),
+            [schema, name] => (Some(schema.as_str()), name),
+            _ => return Ok(None),
+        };
+        if !lookup(name).is_empty() {
+            return Ok(None);
+        }
+        let bound = self.bound(argument)?;
+        let Some(found) = self.binder.try_conversion(schema, name, std::slice::from_ref(&bound))? else {
+            return Ok(None);
+        };
+        let is_function = |from: SqlType| {
+            let is_string = |of| category(of) == Category::String;
+            !matches!(found.to, SqlType::Enum(_)) && !is_string(from) && !is_string(found.to)
+        };
+        let shown = match bound.class {
+            Class::Literal(literal) => self.constant(&literal, found.to)?,
+            Class::Typed(from) if is_function(from) => self.call(name, &[argument])?,
+            _ => self.cast(argument, found.to)?,
+        };
+        Ok(Some((shown, found.is_before_routines)))
     }
 
     fn plain_arguments<'n>(&self, arguments: &'n [FunctionArg]) -> Result<Vec<&'n Ast>> {

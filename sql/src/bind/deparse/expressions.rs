@@ -126,7 +126,7 @@ impl Deparser<'_, '_> {
         }
     }
 
-    fn cast(&mut self, node: &Ast, to: SqlType) -> Result<Shown> {
+    pub(super) fn cast(&mut self, node: &Ast, to: SqlType) -> Result<Shown> {
         let inner = self.expression(node)?;
         let inner = match self.is_pretty {
             true => self.inside(inner, Around::Cast),

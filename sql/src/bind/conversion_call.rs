@@ -1,0 +1,49 @@
+//! Calls with one argument of what is called as a type is: conversions, `date(now())`.
+//!
+//! PostgreSQL has many of them as functions of pg_catalog, which comes before the schemas of users. The
+//! others it takes for conversions where no function fits exactly. Here all conversions to built-in types
+//! come before the routines of users; so what indexes and generated columns keep as text means the same
+//! whatever somebody creates later. Those to types of users come after the routines, but for literals, which
+//! fit none exactly.
+//!
+//! Reference: func_get_detail of PostgreSQL's parse_func.c.
+
+use hyades_types::error::Result;
+use hyades_types::value::SqlType;
+
+use super::coerce::Context;
+use super::types::{self, NamedTypes};
+use super::{Binder, Bound, Class};
+
+/// What a call is if no routine is meant.
+pub(crate) struct Conversion {
+    pub(crate) to: SqlType,
+    pub(crate) bound: Bound,
+    pub(crate) is_before_routines: bool,
+}
+
+impl Binder<'_> {
+    /// See the module head; `None` if there is no such type, or no conversion.
+    pub(crate) fn try_conversion(
+        &mut self,
+        schema: Option<&str>,
+        name: &str,
+        arguments: &[Bound],
+    ) -> Result<Option<Conversion>> {
+        let [argument] = arguments else { return Ok(None) };
+        let built_in = match schema {
+            None | Some("pg_catalog") => types::built_in(name).filter(|to| to.catalog_name() == name),
+            Some(_) => None,
+        };
+        let Some(to) = built_in.or_else(|| self.named_type(schema, name).map(SqlType::Enum)) else {
+            return Ok(None);
+        };
+        let is_before_routines = built_in.is_some() || argument.known_type().is_none();
+        let place = argument.place;
+        let converted = self.try_coerce(argument.clone(), to, Context::Explicit)?;
+        Ok(converted.map(|expr| {
+            let bound = Bound { expr, class: Class::Typed(to), place };
+            Conversion { to, bound, is_before_routines }
+        }))
+    }
+}
