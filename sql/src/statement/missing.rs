@@ -33,10 +33,12 @@ const MISSING: &[(&str, &str)] = &[
     ("following exclude", "EXCLUDE"),
     ("row exclude", "EXCLUDE"),
     ("exclude using", "an exclusion constraint"),
+    ("is document", "IS DOCUMENT"),
+    ("is not document", "IS DOCUMENT"),
     ("using gist", "the index access method gist"),
 ];
 
-/// The same, in statements that begin with certain words.
+/// The same, in statements that begin with certain words, and only where parsing failed.
 const MISSING_IN: &[(&str, &str, &str)] = &[
     ("alter view", "alter", "ALTER VIEW ... ALTER COLUMN"),
     ("alter table", "of", "ALTER TABLE ... OF"),
@@ -112,10 +114,10 @@ fn missing(sql: &str, input: &InputError) -> Option<Error> {
         if token.start == start {
             at = Some(words.len());
         }
-        words.push(if token.kind == TokenKind::Word {
-            token.text.to_ascii_lowercase()
-        } else {
-            String::new()
+        words.push(match token.kind {
+            TokenKind::Word => token.text.to_ascii_lowercase(),
+            _ if token.text == "(" => token.text.to_owned(),
+            _ => String::new(),
         });
     }
     let first_words: Vec<&str> = words.iter().take(6).map(String::as_str).collect();
@@ -131,18 +133,19 @@ fn missing_clause(words: &[String], at: usize) -> Option<String> {
         (first..=at)
             .any(|from| words.len() >= from + phrase.len() && words[from..from + phrase.len()] == phrase)
     };
-    let begins_with = |phrase: &str| phrase.split(' ').eq(words.iter().take(2).map(String::as_str));
-    let everywhere = MISSING.iter().find(|(phrase, _)| stands_there(phrase)).map(|(_, what)| *what);
-    let in_statement = || {
-        let here = |(begin, phrase, _): &&(&str, &str, &str)| begins_with(begin) && stands_there(phrase);
-        MISSING_IN.iter().find(here).map(|(.., what)| *what)
+    if let Some((_, what)) = MISSING.iter().find(|(phrase, _)| stands_there(phrase)) {
+        return Some((*what).to_owned());
+    }
+    let begins = |words: &[String], phrase: &str| {
+        phrase.split(' ').enumerate().all(|(at, word)| words.get(at).is_some_and(|own| own == word))
     };
-    let call = || {
-        let before = &words[..=at.min(words.len() - 1)];
-        let last = before.iter().rev().find(|word| MISSING_CALLS.contains(&word.as_str()))?;
-        Some(format!("function {last}"))
-    };
-    let is_document = || stands_there("is document") || stands_there("is not document");
-    let named = everywhere.or_else(in_statement).map(str::to_owned);
-    named.or_else(call).or_else(|| is_document().then(|| "IS DOCUMENT".to_owned()))
+    let (before, behind) = words.split_at(at);
+    let here = |(first, phrase, _): &&(&str, &str, &str)| begins(words, first) && begins(behind, phrase);
+    if let Some((.., what)) = MISSING_IN.iter().find(here) {
+        return Some((*what).to_owned());
+    }
+    // The call in whose arguments it is, or is not any more.
+    let calls = before.windows(2).rev().filter(|pair| pair[1] == "(");
+    let call = calls.map(|pair| pair[0].as_str()).find(|name| MISSING_CALLS.contains(name))?;
+    Some(format!("function {call}"))
 }

@@ -63,3 +63,10 @@ select pg_stat_get_numscans(1);
 select point(1, 2);
 select xmlnothing(1);
 alter view w alter;
+-- not where the words only stand in a statement that is wrong
+create table y (xmlroot int);
+select xmlroot from y limit 1 2;
+alter table of;
+create function area(a int, b int) returns int language sql as $$ select a * b $$;
+select area(1);
+select current_catalog(1);
