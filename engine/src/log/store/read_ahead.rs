@@ -30,16 +30,16 @@ pub(super) struct Window {
     offset: u64,
     /// For the next part, while there is no reader.
     spare: Vec<u8>,
-    /// Room for what is kept: nobody looks at more at once.
-    most_kept: usize,
+    /// Room for what is kept, in bytes: nobody looks at more at once.
+    room: usize,
     reader: Option<Reader>,
 }
 
 impl Window {
     /// An empty one, for those who look at so many bytes at once.
-    pub(super) fn new(most_viewed: usize) -> Window {
+    pub(super) fn new(room: usize) -> Window {
         let (bytes, spare) = (Vec::new(), Vec::new());
-        Window { bytes, begin: 0, end: 0, offset: 0, spare, most_kept: most_viewed, reader: None }
+        Window { bytes, begin: 0, end: 0, offset: 0, spare, room, reader: None }
     }
 
     /// Forgets what it has: another file comes next.
@@ -57,8 +57,9 @@ impl Window {
 
     /// What of these bytes is in the window.
     pub(super) fn seen(&self, offset: u64, length: usize) -> &[u8] {
-        let skipped = offset.saturating_sub(self.offset) as usize;
-        let rest = self.bytes[self.begin..self.end].get(skipped..).unwrap_or(&[]);
+        let skipped = offset.checked_sub(self.offset).and_then(|skipped| usize::try_from(skipped).ok());
+        let window = &self.bytes[self.begin..self.end];
+        let rest = skipped.and_then(|skipped| window.get(skipped..)).unwrap_or(&[]);
         &rest[..length.min(rest.len())]
     }
 
@@ -70,17 +71,17 @@ impl Window {
     fn move_to(&mut self, file: &Arc<dyn File>, offset: u64) -> io::Result<()> {
         let is_next = (self.offset..=self.end_offset()).contains(&offset);
         let kept = if is_next { (self.end_offset() - offset) as usize } else { 0 };
-        let kept = if kept > self.most_kept { 0 } else { kept };
+        let kept = if kept > self.room { 0 } else { kept };
         let from = offset + kept as u64;
         let goes_on = is_next && self.end - self.begin >= PART_BYTES;
         let (mut next, count) = self.part(file, from)?;
-        let begin = self.most_kept - kept;
-        next[begin..self.most_kept].copy_from_slice(&self.bytes[self.end - kept..self.end]);
+        let begin = self.room - kept;
+        next[begin..self.room].copy_from_slice(&self.bytes[self.end - kept..self.end]);
         let last = std::mem::replace(&mut self.bytes, next);
-        (self.begin, self.end, self.offset) = (begin, self.most_kept + count, offset);
+        (self.begin, self.end, self.offset) = (begin, self.room + count, offset);
         let is_whole = count == PART_BYTES;
         if is_whole && goes_on && self.reader.is_none() {
-            self.reader = Reader::start(self.most_kept).ok();
+            self.reader = Reader::start(self.room).ok();
         }
         match &self.reader {
             Some(reader) => reader.give_back(last),
@@ -102,8 +103,8 @@ impl Window {
             },
             None => std::mem::take(&mut self.spare),
         };
-        buffer.resize(self.most_kept + PART_BYTES, 0);
-        let count = file.read_at(from, &mut buffer[self.most_kept..])?;
+        buffer.resize(self.room + PART_BYTES, 0);
+        let count = file.read_at(from, &mut buffer[self.room..])?;
         Ok((buffer, count))
     }
 }
@@ -163,11 +164,11 @@ struct Reader {
 }
 
 impl Reader {
-    /// It reads into buffers from this index on.
-    fn start(reads_to: usize) -> io::Result<Reader> {
+    /// It reads into buffers behind this room.
+    fn start(room: usize) -> io::Result<Reader> {
         let shared: Arc<Shared> = Arc::default();
         let serving = Arc::clone(&shared);
-        let thread = crate::sync::spawn("hyades-ahead".to_owned(), move || serve(&serving, reads_to))?;
+        let thread = crate::sync::spawn("hyades-ahead".to_owned(), move || serve(&serving, room))?;
         Ok(Reader { shared, thread: Some(thread) })
     }
 
@@ -230,7 +231,7 @@ impl Drop for EndsAtLast<'_> {
     }
 }
 
-fn serve(shared: &Shared, reads_to: usize) {
+fn serve(shared: &Shared, room: usize) {
     let _ends = EndsAtLast(shared);
     let mut state = shared.state.lock();
     while !state.is_over {
@@ -240,8 +241,8 @@ fn serve(shared: &Shared, reads_to: usize) {
         };
         let mut buffer = state.free.pop().unwrap_or_default();
         drop(state);
-        buffer.resize(reads_to + PART_BYTES, 0);
-        let outcome = from.file.read_at(from.offset, &mut buffer[reads_to..]);
+        buffer.resize(room + PART_BYTES, 0);
+        let outcome = from.file.read_at(from.offset, &mut buffer[room..]);
         state = shared.state.lock();
         if state.next.as_ref().is_some_and(|next| next.is(&from.file, from.offset)) {
             let is_whole = matches!(outcome, Ok(PART_BYTES));

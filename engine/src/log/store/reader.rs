@@ -20,8 +20,8 @@
 //! durable.
 //!
 //! Recovery then calls [`LogEnd::check`] with the largest position that any anchor calls durable: an end
-//! below that is corruption too (pitfall 14). Memory is bounded: a few megabytes for each stripe
-//! (`read_ahead`), and one chunk.
+//! below that is corruption too (pitfall 14). Memory is bounded: five buffers of 3 MiB for each
+//! stripe (`read_ahead`), and one chunk.
 //!
 //! The last two rows hold for incarnations whose manifest entry says how many segments are prepared ahead,
 //! while they have not been closed: their files are made in full length before they are used, and the one
