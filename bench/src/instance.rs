@@ -178,7 +178,7 @@ impl Instance {
         config.log_buffer_bytes = buffer_bytes(setting);
         config.segment_bytes = segment_bytes(setting);
         config.recovery_workers = setting.recovery_workers;
-        // What is compared are logs and their replay: nothing takes their place.
+        // No checkpoints: what is compared are logs and their replay.
         config.checkpoint_log_bytes = 0;
         let mut instance =
             Instance { variant, setting: setting.clone(), machine, config, database: None, rounds: 0 };

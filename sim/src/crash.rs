@@ -24,7 +24,7 @@ use hyades_engine::lsn::TransactionPlace;
 use hyades_engine::recovery::{recover, state_hash};
 use hyades_engine::storage::catalog::Catalog;
 use hyades_types::definition::{IndexKind, TableName};
-use hyades_types::error::{Error, Result};
+use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::Value;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -353,8 +353,8 @@ impl Drop for Laggard {
 pub fn take_checkpoint(engine: &dyn Engine) -> Result<()> {
     let request = engine.request_checkpoint()?;
     request.ticket().wait();
-    let unanswered = || Err(Error::corrupt("a request for a checkpoint was not answered".to_owned()));
-    request.outcome().unwrap_or_else(unanswered)
+    let unanswered = || Error::fatal(sqlstate::INTERNAL_ERROR, "a request for a checkpoint was not answered");
+    request.outcome().unwrap_or_else(|| Err(unanswered()))
 }
 
 /// Takes one checkpoint after the other until it is dropped, or until one fails because of a crash.

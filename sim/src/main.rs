@@ -1,6 +1,7 @@
-//! `cargo xtask sim`: runs of the simulation, one seed after the other, until one fails or the time is up.
+//! `cargo xtask sim`: runs of the simulation, a seed on each processor, until one fails or the time is up.
 
 use std::num::NonZeroUsize;
+use std::panic::catch_unwind;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -76,7 +77,8 @@ impl Search {
                 break;
             }
             let seed = first.wrapping_add(run);
-            let outcome = simulation::run(seed, flips);
+            let outcome = catch_unwind(|| simulation::run(seed, flips));
+            let outcome = outcome.unwrap_or_else(|_| Err("the simulation itself panicked".to_owned()));
             let mut found = self.found();
             match outcome {
                 Ok((_, of_run)) => found.totals.add(&of_run),
@@ -87,7 +89,7 @@ impl Search {
             }
             if found.printed.elapsed() >= INTERVAL {
                 found.printed = Instant::now();
-                println!("after {} s, seed {seed}:\n{}", self.begin.elapsed().as_secs(), found.totals);
+                println!("after {} s:\n{}", self.begin.elapsed().as_secs(), found.totals);
             }
         }
     }

@@ -17,7 +17,7 @@ use hyades_engine::backup::{Place as BackupPlace, PointInTime, back_up, restore}
 use hyades_engine::config::Config;
 use hyades_engine::db::open;
 use hyades_engine::disk::Disk;
-use hyades_types::error::{Error, Result};
+use hyades_types::error::{Error, Result, sqlstate};
 
 use super::{Fault, Seen, Step, Survives};
 use crate::crash::{
@@ -510,8 +510,9 @@ impl Drive {
                 other => Err(format!("{other}: {error}")),
             };
         }
-        if notes.checkpoint.is_some() {
-            return Ok(Seen::CheckpointFails);
+        if let Some(error) = &notes.checkpoint {
+            let is_answered = error.sqlstate() != sqlstate::INTERNAL_ERROR;
+            return if is_answered { Ok(Seen::CheckpointFails) } else { Err(as_text(error)) };
         }
         match &notes.stop {
             None => Ok(Seen::Nothing),
