@@ -9,7 +9,9 @@
 //! 2. what is restored holds what the server held, and `hyades check` reads the backup where it is;
 //! 3. `--every` copies what comes until it is told to stop;
 //! 4. backups that are killed, wherever they are, leave what could be restored before, or the new state;
-//! 5. a missing bucket, wrong credentials and an endpoint where nobody listens are each told as a sentence.
+//! 5. a missing bucket, wrong credentials and an endpoint where nobody listens are each told as a sentence;
+//! 6. the same over TLS: a store whose certificate is of an authority that SSL_CERT_FILE names is used, and
+//!    without that it is refused.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -39,7 +41,20 @@ pub(crate) struct Options {
 struct Store {
     endpoint: String,
     has_own_keys: bool,
+    /// The certificate of the authority that has signed its own, if it speaks TLS.
+    authority: Option<PathBuf>,
     process: Option<Child>,
+}
+
+/// How a store of one's own is started.
+#[derive(Clone, Copy)]
+enum Manner<'m> {
+    /// It takes whatever it is asked for.
+    Open,
+    /// It refuses whoever has no key that was made there.
+    KnowsKeys,
+    /// It speaks TLS; what it needs for that is put here.
+    Tls(&'m Path),
 }
 
 impl Drop for Store {
@@ -53,25 +68,37 @@ impl Drop for Store {
 }
 
 impl Store {
-    /// Starts moto. `knows_keys`: it refuses whoever has no key that was made there.
-    fn start(python: &Path, knows_keys: bool) -> Result<Store> {
+    /// Starts moto.
+    fn start(python: &Path, manner: Manner<'_>) -> Result<Store> {
         let port = free_port()?;
         let mut command = Command::new(python.with_file_name("moto_server"));
         command.args(["-H", "127.0.0.1", "-p", &port.to_string()]);
+        let mut endpoint = format!("http://127.0.0.1:{port}");
+        let mut authority = None;
+        if let Manner::Tls(directory) = manner {
+            // server.pem, server.key, and client.pem: the authority that clients trust.
+            tools::run(Command::new(python).args(["-m", "trustme", "--quiet", "-d"]).arg(directory))?;
+            command.arg("-s").arg("-c").arg(directory.join("server.pem"));
+            command.arg("-k").arg(directory.join("server.key"));
+            endpoint = format!("https://localhost:{port}");
+            authority = Some(directory.join("client.pem"));
+        }
         // Requests before this one are not asked who they come from.
-        command.env("INITIAL_NO_AUTH_ACTION_COUNT", if knows_keys { "1" } else { "1000000000" });
+        let open_requests = if matches!(manner, Manner::KnowsKeys) { "1" } else { "1000000000" };
+        command.env("INITIAL_NO_AUTH_ACTION_COUNT", open_requests);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let process = command.spawn().context("cannot start moto_server")?;
-        let endpoint = format!("http://127.0.0.1:{port}");
-        let store = Store { endpoint, has_own_keys: true, process: Some(process) };
+        let store = Store { endpoint, has_own_keys: true, authority, process: Some(process) };
         let begun = Instant::now();
         while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
             ensure!(begun.elapsed() < LIMIT, "moto_server does not listen");
             std::thread::sleep(PAUSE);
         }
+        let verify =
+            store.authority.as_ref().map_or("None".to_owned(), |path| format!("'{}'", path.display()));
         let program = format!(
-            "import boto3; boto3.client('s3', endpoint_url='{}', region_name='us-east-1', aws_access_key_id='k', \
-             aws_secret_access_key='s').create_bucket(Bucket='{BUCKET}')",
+            "import boto3; boto3.client('s3', endpoint_url='{}', verify={verify}, region_name='us-east-1', \
+             aws_access_key_id='k', aws_secret_access_key='s').create_bucket(Bucket='{BUCKET}')",
             store.endpoint
         );
         tools::run(Command::new(python).args(["-c", &program]))?;
@@ -83,6 +110,9 @@ impl Store {
         command.args(arguments).env("AWS_ENDPOINT", &self.endpoint).env("AWS_REGION", "us-east-1");
         if self.has_own_keys {
             command.env("AWS_ACCESS_KEY_ID", "k").env("AWS_SECRET_ACCESS_KEY", "s");
+        }
+        if let Some(authority) = &self.authority {
+            command.env("SSL_CERT_FILE", authority);
         }
         command
     }
@@ -111,10 +141,13 @@ struct Ground {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let binary = hyades_binary(options.server.as_deref(), false)?;
     let (store, python) = match &options.endpoint {
-        Some(endpoint) => (Store { endpoint: endpoint.clone(), has_own_keys: false, process: None }, None),
+        Some(endpoint) => {
+            let endpoint = endpoint.clone();
+            (Store { endpoint, has_own_keys: false, authority: None, process: None }, None)
+        }
         None => {
             let python = moto()?;
-            (Store::start(&python, false)?, Some(python))
+            (Store::start(&python, Manner::Open)?, Some(python))
         }
     };
     let directory = tools::scratch_directory(None)?;
@@ -131,7 +164,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let (mut server, _) = instance.start_ready(LIMIT)?;
     ground.check_backups(&mut instance.connect()?)?;
     server.kill()?;
-    ground.check_refusals(python.as_deref())
+    ground.check_refusals(python.as_deref())?;
+    python.map_or(Ok(()), |python| ground.check_tls(&python))
 }
 
 impl Ground {
@@ -228,12 +262,27 @@ impl Ground {
         let nothing = format!("{}/nothing", self.into);
         refused(&self.store, &["restore", "--from", &nothing, "--into", "nothing"], "there is no backup in")?;
         let endpoint = format!("http://127.0.0.1:{}", free_port()?);
-        let nobody = Store { endpoint, has_own_keys: true, process: None };
+        let nobody = Store { endpoint, has_own_keys: true, authority: None, process: None };
         refused(&nobody, &self.back_up(), "cannot be reached (AWS_ENDPOINT)")?;
         if let Some(python) = python {
-            refused(&Store::start(python, true)?, &self.back_up(), "refuses the credentials")?;
+            refused(&Store::start(python, Manner::KnowsKeys)?, &self.back_up(), "refuses the credentials")?;
         }
         println!("refusals: passed");
+        Ok(())
+    }
+
+    /// The database stands still: its backup is read again from a store that speaks TLS.
+    fn check_tls(&self, python: &Path) -> Result<()> {
+        let directory = self.directory.path().join("tls");
+        std::fs::create_dir(&directory)?;
+        let mut store = Store::start(python, Manner::Tls(&directory))?;
+        tools::output_of(&mut store.command(&self.binary, &self.back_up()))?;
+        let checked = tools::output_of(&mut store.command(&self.binary, &["check", "--data", &self.into]))?;
+        ensure!(checked.contains("constraints hold"), "{checked}");
+        store.authority = None;
+        let refusal = store.refusal(&self.binary, &self.back_up())?;
+        ensure!(refusal.contains("invalid peer certificate"), "{refusal}");
+        println!("TLS: passed");
         Ok(())
     }
 }
@@ -247,7 +296,7 @@ fn held(client: &mut postgres::Client) -> Result<String> {
     Ok(row.get(0))
 }
 
-/// Installs moto, and answers the interpreter that has it.
+/// Installs moto, and what makes certificates; the interpreter that has them.
 fn moto() -> Result<PathBuf> {
     let built = tools::target_directory().join("objects");
     let interpreter = built.join("bin/python");
@@ -261,6 +310,7 @@ fn moto() -> Result<PathBuf> {
         "--quiet",
         "moto[server]",
         "boto3",
+        "trustme",
     ]))?;
     Ok(interpreter)
 }
