@@ -20,6 +20,7 @@ pub(crate) mod interpret;
 pub mod ir;
 mod join_heads;
 mod join_table;
+mod joined_row;
 pub mod listing;
 mod look_ahead;
 mod spilled_join;

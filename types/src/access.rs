@@ -36,7 +36,7 @@ pub use needed::{Caller, NeededRight, denied, not_owner};
 pub use privileges::{ObjectKind, Privileges};
 pub use role::{Membership, Role, RoleId};
 
-use crate::definition::SchemaId;
+use crate::definition::relation::SchemaId;
 
 /// The object that stands for the database.
 pub const DATABASE_OBJECT: u32 = 5;

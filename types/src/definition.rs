@@ -14,7 +14,7 @@ mod comment;
 mod generation;
 mod index_definition;
 mod reference;
-mod relation;
+pub(crate) mod relation;
 mod routine_definition;
 mod sequence_definition;
 mod view_definition;

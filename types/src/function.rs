@@ -47,6 +47,7 @@ mod system;
 mod template;
 mod time;
 mod type_patterns;
+mod units;
 mod whole_number;
 
 use std::collections::{HashMap, HashSet};

@@ -24,6 +24,7 @@ use hyades_types::scalar::Scalar;
 use hyades_types::value::Value;
 
 use super::join_heads::{JoinHeads, KeyWord};
+use super::joined_row::JoinedRow;
 use super::spilled_join::SpilledJoin;
 use crate::spill::held_bytes;
 
@@ -32,16 +33,6 @@ use crate::spill::held_bytes;
 pub(crate) enum JoinKey<'k> {
     Scalar(Scalar),
     Values(&'k [Value]),
-}
-
-/// What is kept of a row.
-pub(crate) struct JoinedRow<'t> {
-    /// The key in storage of the row in its row slot, if that row is to be changed.
-    pub(crate) row_key: &'t [u8],
-    /// The bytes of its row slot.
-    pub(crate) row: &'t [u8],
-    /// The values of its registers.
-    pub(crate) values: &'t [Value],
 }
 
 /// Where a row's parts are, one after the other.

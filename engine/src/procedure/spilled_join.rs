@@ -20,7 +20,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory;
 use hyades_types::value::Value;
 
-use super::join_table::JoinedRow;
+use super::joined_row::JoinedRow;
 use crate::spill::{Block, SpillFile};
 
 /// Bytes of a block of rows, unless its only row is longer.

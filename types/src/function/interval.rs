@@ -12,7 +12,7 @@ use crate::interval::{Interval, MONTHS_PER_YEAR, out_of_range};
 use crate::text;
 use crate::value::{BigDecimal, SqlType, Value};
 
-use super::time::{canonical, scaled, unknown_unit, unsupported_unit};
+use super::units::{canonical, scaled, unknown_unit, unsupported_unit};
 use super::{Function, mismatch};
 
 pub(super) fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {

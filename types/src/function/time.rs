@@ -12,6 +12,7 @@ use crate::error::{Error, Result, sqlstate};
 use crate::value::{BigDecimal, Numeric, Value};
 use crate::{numeric, text};
 
+use super::units::{canonical, scaled, unknown_unit, unsupported_unit};
 use super::{Function, interval, mismatch};
 
 /// The computer's clock, in microseconds since 2000-01-01 UTC.
@@ -91,27 +92,6 @@ fn is_below_day(unit: &str) -> bool {
     matches!(canonical(unit), Some("hour" | "minute" | "second" | "milliseconds" | "microseconds"))
 }
 
-/// The unit's full name; None if there is no such unit.
-pub(super) fn canonical(unit: &str) -> Option<&'static str> {
-    datetime::unit_named(&unit.to_ascii_lowercase())
-}
-
-pub(super) fn unknown_unit(unit: &str, type_name: &str) -> Error {
-    let unit = unit.to_ascii_lowercase();
-    Error::input(
-        sqlstate::INVALID_PARAMETER_VALUE,
-        format!("unit \"{unit}\" not recognized for type {type_name}"),
-    )
-}
-
-pub(super) fn unsupported_unit(unit: &str, type_name: &str) -> Error {
-    let unit = unit.to_ascii_lowercase();
-    Error::input(
-        sqlstate::FEATURE_NOT_SUPPORTED,
-        format!("unit \"{unit}\" not supported for type {type_name}"),
-    )
-}
-
 /// The start of the unit that a local time lies in.
 fn truncate(unit: &str, time: i64, type_name: &str) -> Result<i64> {
     let name = canonical(unit).ok_or_else(|| unknown_unit(unit, type_name))?;
@@ -157,11 +137,6 @@ pub(super) fn iso_year_and_week(days: i64) -> (i64, i64) {
     let thursday = days - iso_weekday(days) + 4;
     let year = civil_from_days(thursday).year;
     (year, (thursday - days_from_civil(year, 1, 1)) / 7 + 1)
-}
-
-/// A decimal of so many units of 10 to the -`scale`.
-pub(super) fn scaled(units: i64, scale: i64) -> Value {
-    Value::numeric(BigDecimal::new(units.into(), scale))
 }
 
 /// PostgreSQL computes these two in floating point, and its rounding shows.
