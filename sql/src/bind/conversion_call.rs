@@ -26,11 +26,15 @@ impl Binder<'_> {
     /// See the module head; `None` if there is no such type, or no conversion.
     pub(crate) fn try_conversion(
         &mut self,
-        schema: Option<&str>,
-        name: &str,
+        idents: &[String],
         arguments: &[Bound],
     ) -> Result<Option<Conversion>> {
         let [argument] = arguments else { return Ok(None) };
+        let (schema, name) = match idents {
+            [name] => (None, name.as_str()),
+            [schema, name] => (Some(schema.as_str()), name.as_str()),
+            _ => return Ok(None),
+        };
         let built_in = match schema {
             None | Some("pg_catalog") => types::built_in(name).filter(|to| to.catalog_name() == name),
             Some(_) => None,

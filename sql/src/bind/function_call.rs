@@ -144,12 +144,8 @@ impl Binder<'_> {
         arguments: &Arguments,
         place: Place,
     ) -> Result<Option<Bound>> {
-        let (schema, name) = match idents {
-            [schema, name] => (Some(schema.as_str()), name.as_str()),
-            _ => (None, idents.last().map_or("", String::as_str)),
-        };
-        let named = if arguments.names.is_empty() { arguments.bound.as_slice() } else { &[] };
-        let conversion = self.try_conversion(schema, name, named)?;
+        let unnamed = if arguments.names.is_empty() { arguments.bound.as_slice() } else { &[] };
+        let conversion = self.try_conversion(idents, unnamed)?;
         match conversion {
             Some(conversion) if conversion.is_before_routines => Ok(Some(conversion.bound)),
             conversion => {

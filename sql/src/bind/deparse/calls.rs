@@ -376,16 +376,9 @@ impl Deparser<'_, '_> {
     /// whether it is one before the routines.
     fn conversion(&mut self, idents: &[String], arguments: &[FunctionArg]) -> Result<Option<(Shown, bool)>> {
         let [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] = arguments else { return Ok(None) };
-        let (schema, name) = match idents {
-            [name] => (None, name),
-            [schema, name] => (Some(schema.as_str()), name),
-            _ => return Ok(None),
-        };
-        if !lookup(name).is_empty() {
-            return Ok(None);
-        }
+        let Some(name) = idents.last().filter(|name| lookup(name).is_empty()) else { return Ok(None) };
         let bound = self.bound(argument)?;
-        let Some(found) = self.binder.try_conversion(schema, name, std::slice::from_ref(&bound))? else {
+        let Some(found) = self.binder.try_conversion(idents, std::slice::from_ref(&bound))? else {
             return Ok(None);
         };
         let is_function = |from: SqlType| {
