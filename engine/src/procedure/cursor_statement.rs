@@ -3,7 +3,8 @@
 
 use hyades_types::value::SqlType;
 
-use super::ir::{Expr, Register, SpoolSlot};
+use super::expression::Expr;
+use super::slots::{Register, SpoolSlot};
 
 /// Something that is done with a cursor of the session.
 #[derive(Clone, Debug, PartialEq)]

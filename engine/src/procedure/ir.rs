@@ -15,7 +15,6 @@
 //! [`Expr::Cast`]s), and evaluation follows PostgreSQL, NULLs included.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use hyades_types::access::NeededRight;
@@ -23,38 +22,19 @@ use hyades_types::deferred_checks::DeferrableCheck;
 use hyades_types::definition::{IndexDefinition, TableDefinition, TableId};
 use hyades_types::environment::Severity;
 use hyades_types::error::{Result, SqlState};
-use hyades_types::function::Function;
 use hyades_types::key::KeyLayout;
-use hyades_types::operator::{BinaryOperator, UnaryOperator};
-use hyades_types::value::{ArrayElement, SqlType, Value};
+use hyades_types::value::{ArrayElement, SqlType};
 
 use super::cursor_statement::CursorStatement;
-use super::deep::with_stack;
+pub use super::expression::{Deep, Expr};
+pub use super::slots::{
+    CalleeIndex, CursorSlot, JoinSlot, Label, Register, RowSlot, SpoolSlot, StageIndex, TableIndex,
+};
 pub use super::stage::{LaterRows, Stage, StageRows, StageRun};
 use crate::storage::row::RowLayout;
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
-
-/// A register number.
-pub type Register = u16;
-/// A row slot number.
-pub type RowSlot = u16;
-/// A cursor number.
-pub type CursorSlot = u16;
-/// An index into [`Procedure::tables`].
-pub type TableIndex = u16;
-/// An index into [`Procedure::code`].
-pub type Label = u32;
-
-/// A spool number.
-pub type SpoolSlot = u16;
-/// A join table number.
-pub type JoinSlot = u16;
-/// An index into [`Procedure::stages`].
-pub type StageIndex = u16;
-/// An index into [`Procedure::callees`].
-pub type CalleeIndex = u16;
 
 /// A statement that is known only when it runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -648,135 +628,4 @@ pub struct Report {
     pub state: Expr,
     pub message: Expr,
     pub fields: Vec<(ErrorField, Expr)>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum Expr {
-    Const(Value),
-    Register(Register),
-    /// A column of a row slot.
-    Column {
-        row: RowSlot,
-        column: u16,
-    },
-    Unary {
-        operator: UnaryOperator,
-        operand: Box<Expr>,
-    },
-    Binary {
-        operator: BinaryOperator,
-        left: Box<Expr>,
-        right: Box<Expr>,
-    },
-    And(Box<Expr>, Box<Expr>),
-    Or(Box<Expr>, Box<Expr>),
-    Not(Box<Expr>),
-    IsNull(Box<Expr>),
-    /// IS NOT DISTINCT FROM.
-    NotDistinct(Box<Expr>, Box<Expr>),
-    /// The first condition that is true gives the result; else `otherwise`.
-    Case {
-        branches: Vec<(Expr, Expr)>,
-        otherwise: Box<Expr>,
-    },
-    Coalesce(Vec<Expr>),
-    /// `operand IN (list)`, with SQL's three values.
-    InList {
-        operand: Box<Expr>,
-        list: Vec<Expr>,
-    },
-    /// `left operator ANY (array)`, or ALL, of a comparison; with SQL's three values.
-    Quantified {
-        operator: BinaryOperator,
-        is_all: bool,
-        left: Box<Expr>,
-        array: Box<Expr>,
-    },
-    Like {
-        operand: Box<Expr>,
-        pattern: Box<Expr>,
-        case_insensitive: bool,
-    },
-    /// An explicit (`::`) or inserted conversion. `explicit` truncates over-long strings silently, as
-    /// PostgreSQL does.
-    Cast {
-        operand: Box<Expr>,
-        to: SqlType,
-        explicit: bool,
-    },
-    Call {
-        function: Function,
-        arguments: Vec<Expr>,
-    },
-    /// `array[index]`; NULL outside the array.
-    Element {
-        array: Box<Expr>,
-        index: Box<Expr>,
-    },
-    /// `ARRAY[...]`.
-    Array {
-        element: ArrayElement,
-        items: Vec<Expr>,
-    },
-    /// A call of a routine. The compiler turns it into [`Instruction::Call`]; it never reaches the evaluator.
-    Routine {
-        callee: CalleeIndex,
-        arguments: Vec<Expr>,
-    },
-    /// The value of a subquery, by its number, given these values of the query around it. The compiler puts
-    /// the subquery's code before the expression; it never reaches the evaluator.
-    Query {
-        query: u16,
-        outer: Vec<Expr>,
-    },
-    /// The same as its content; whoever walks into it sees to it that there is stack enough.
-    Deep(Deep),
-}
-
-/// An expression at which whatever recurses makes sure that there is stack left.
-pub struct Deep(Box<Expr>);
-
-impl Deep {
-    pub fn new(expr: Expr) -> Deep {
-        Deep(Box::new(expr))
-    }
-
-    /// The expression. Walks into it go through [`with_stack`].
-    pub fn expr(&self) -> &Expr {
-        &self.0
-    }
-
-    pub fn expr_mut(&mut self) -> &mut Expr {
-        &mut self.0
-    }
-
-    /// Leaves nothing behind that would have to be walked through.
-    pub fn take(&mut self) -> Expr {
-        std::mem::replace(&mut self.0, Expr::Const(Value::Null))
-    }
-}
-
-impl Drop for Deep {
-    fn drop(&mut self) {
-        let expr = self.take();
-        with_stack(|| drop(expr));
-    }
-}
-
-impl Clone for Deep {
-    fn clone(&self) -> Deep {
-        with_stack(|| Deep::new(self.expr().clone()))
-    }
-}
-
-impl PartialEq for Deep {
-    fn eq(&self, other: &Deep) -> bool {
-        with_stack(|| self.expr() == other.expr())
-    }
-}
-
-impl fmt::Debug for Deep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        with_stack(|| self.expr().fmt(f))
-    }
 }
