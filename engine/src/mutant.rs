@@ -107,11 +107,13 @@ pub enum Mutant {
     CheckpointUnsynced,
     /// A segment that is used again gets its new name before its zeroes are durable (pitfall 14).
     SpareNamedUnsynced,
+    /// The last pass of a restart replays again what an early one has replayed.
+    EarlyPassForgotten,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 47] = [
+    pub const ALL: [Mutant; 48] = [
         Mutant::OwnEndInStoredLv,
         Mutant::ReserveBeforeFreeze,
         Mutant::ReleaseBeforeRaise,
@@ -159,6 +161,7 @@ impl Mutant {
         Mutant::SegmentNameUnsynced,
         Mutant::CheckpointUnsynced,
         Mutant::SpareNamedUnsynced,
+        Mutant::EarlyPassForgotten,
     ];
 }
 

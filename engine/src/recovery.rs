@@ -27,7 +27,7 @@
 //!
 //! A restart may let transactions in when manifest, cut and catalog are known (`on_demand`, `tail`); then it
 //! is in the middle of all this that the manifest is stored and new log records come, into the new
-//! incarnation.
+//! incarnation. The logs may then be replayed several times, for some tables each time (`passes`).
 //!
 //! Reference: Taurus (VLDB 2020), section 3.3.
 
@@ -37,6 +37,7 @@ mod each_log;
 mod early_load;
 mod log_summary;
 mod on_demand;
+mod passes;
 mod replay;
 mod replay_source;
 pub mod salvage;
@@ -56,6 +57,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use self::early_load::EarlyLoad;
 use self::log_summary::{Last, LogSummary};
 use self::on_demand::OnDemand;
+use self::passes::Selection;
 use self::replay::Installer;
 use self::replay_source::{ReplaySource, SourceOptions};
 use self::schedule::{Replay, Replayed, ScheduleOptions};
@@ -104,6 +106,8 @@ pub struct RecoveryReport {
     pub checkpoint_seconds: f64,
     /// The incarnations one by one, in their order.
     pub replayed: Vec<ReplayedIncarnation>,
+    /// How often the logs were replayed for tables that somebody waited for, before the rest of them.
+    pub early_passes: u64,
     /// Transactions found in a log that had not become durable with all they depend on.
     pub discarded: u64,
     /// The logs that were not closed, and how each of them ends. None after a clean stop.
@@ -135,6 +139,7 @@ pub struct ReplayedIncarnation {
     pub number: u64,
     pub transactions: u64,
     pub log_bytes: u64,
+    /// Of all passes over its logs.
     pub seconds: f64,
 }
 
@@ -288,14 +293,37 @@ impl Restart {
         Ok(())
     }
 
-    fn replay(&mut self, on_demand: Option<&Arc<OnDemand>>) -> Result<()> {
+    /// Loads and replays, in as many passes as those who wait are worth.
+    fn load_and_replay(&mut self, shared: &Arc<OnDemand>) -> Result<()> {
+        let watching: Arc<dyn Watching> = Arc::clone(shared) as _;
+        let mut early: Vec<ReplayedIncarnation> = Vec::new();
+        loop {
+            self.load(&watching)?;
+            shared.check_wanted()?;
+            let selection = shared.begin_pass();
+            let before = selection.is_early().then(|| self.report.clone());
+            self.replay(Some((shared, &selection)))?;
+            let Some(before) = before else { break };
+            early.extend(std::mem::replace(&mut self.report, before).replayed);
+            self.report.early_passes += 1;
+        }
+        for one in &mut self.report.replayed {
+            let same = early.iter().filter(|early| early.number == one.number);
+            one.seconds += same.map(|early| early.seconds).sum::<f64>();
+        }
+        Ok(())
+    }
+
+    /// Replays the logs once: all of them, or what is selected.
+    fn replay(&mut self, on_demand: Option<(&Arc<OnDemand>, &Arc<Selection>)>) -> Result<()> {
         let Restart { config, compiler, catalog, manifest, report, started, workers, .. } = self;
         let bytes_total = bytes_total(manifest);
         for (place, incarnation) in manifest.to_replay().enumerate() {
             let mut installer =
                 installer(config, compiler.as_ref(), catalog, incarnation, report, bytes_total, *started);
-            installer.on_demand = on_demand.cloned();
-            if let Some(on_demand) = on_demand {
+            if let Some((on_demand, selection)) = on_demand {
+                installer.on_demand = Some(Arc::clone(on_demand));
+                installer.selection = (!selection.is_everything()).then(|| Arc::clone(selection));
                 on_demand.begin_incarnation(place, manifest.replay_from(incarnation).entries());
             }
             let scope = Arc::new(whole_scope(incarnation));
@@ -303,7 +331,7 @@ impl Restart {
             let incarnation = ToReplay { manifest, incarnation, scope, workers, is_salvage: false };
             replay_incarnation(config, &incarnation, Arc::new(installer), report)?;
         }
-        if let Some(on_demand) = on_demand {
+        if let Some((on_demand, _)) = on_demand {
             on_demand.begin_incarnation(manifest.to_replay().count(), &[]);
         }
         Ok(())
@@ -350,13 +378,15 @@ impl Restart {
         let (manifest, loaded) = (self.manifest.clone(), self.loaded());
         let (catalog, compiler) = (Arc::clone(&self.catalog), self.compiler.clone());
         let compiler = compiler.as_deref();
-        let close = |tail: &Tail| shared.close_tables(tail.needs_of_tables(&catalog, compiler));
+        let close = |calls: &[_]| shared.close_tables(tail.needs_of_tables(calls));
         let mut doubtful = tail.doubtful_calls(&catalog, compiler);
         let first = tail.need_of_catalog().or_else(|| tail.need_of_calls(&doubtful));
         let mut waits_for = first.map(|need| shared.opening_after(need)).transpose()?;
         let must_wait = waits_for.is_some();
         if !must_wait {
-            close(&tail)?;
+            let calls = tail.calls(&catalog, compiler);
+            close(&calls)?;
+            shared.plan_passes(&calls);
             // It may be that no start is ever complete, and each leaves its prepared segments. Those of the
             // last one stay until this one is.
             let (config, found) = (self.config.clone(), self.found.clone());
@@ -376,7 +406,7 @@ impl Restart {
             waits_for = need.map(|need| shared.opening_after(need)).transpose()?;
         }
         if must_wait {
-            close(&tail)?;
+            close(&tail.calls(&catalog, compiler))?;
         }
         Ok((manifest, loaded, restarted))
     }
@@ -384,10 +414,7 @@ impl Restart {
     fn work_behind(mut self, shared: &Arc<OnDemand>) {
         let work = AssertUnwindSafe(|| {
             shared.wait_for_beginning()?;
-            let watching: Arc<dyn Watching> = Arc::clone(shared) as _;
-            self.load(&watching)?;
-            shared.check_wanted()?;
-            self.replay(Some(shared))?;
+            self.load_and_replay(shared)?;
             Ok(self.concluded_report())
         });
         let outcome = catch_unwind(work).unwrap_or_else(|_| {
@@ -416,7 +443,7 @@ fn begin_checkpoint(
     let loading = load::begin(config, manifest, checkpoint, catalog)?;
     report.checkpoint = Some(checkpoint.number);
     report.checkpoint_rows = loading.loaded.rows();
-    report.checkpoint_bytes = loading.loaded.bytes();
+    report.checkpoint_bytes = loading.bytes();
     Ok(Some(Arc::new(loading)))
 }
 
@@ -473,6 +500,7 @@ fn installer(
         foundations: incarnation.foundations.clone(),
         replays_images: config.replay_images,
         on_demand: None,
+        selection: None,
         on_progress: config.on_recovery_progress.clone(),
         started,
         before: RecoveryProgress {

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyades_engine::config::{Config, RestartMode};
-use hyades_engine::db::{Engine, Interrupt, open};
+use hyades_engine::db::{Engine, Interrupt, Logging, open};
 use hyades_engine::recovery::{recover, tables_hash};
 use hyades_engine::storage::catalog::Catalog;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::CatalogChange;
 use hyades_types::error::Error;
+use hyades_types::value::Value;
 
 use crate::client::{Client, Operation, big, blocking};
 use crate::crash::{
@@ -69,10 +70,20 @@ struct Killed {
 const LOAD_LIMIT: Duration = Duration::from_secs(60);
 /// Texts that every database has from the beginning.
 const TEXTS: u64 = 20;
+/// Others are as long as this.
+const LONG: &str = "a long text; ";
+const LONG_REPEATED: usize = 600;
+/// Of those, much more than the logs that are replayed.
+const MANY: u64 = 40;
 
 /// Runs the script with two checkpoints in it. Behind the last one nobody touches the texts, unless calls do,
 /// which may.
 fn prepare(scenario: Scenario, seed: u64) -> Outcome<Killed> {
+    prepare_with(scenario, seed, 0)
+}
+
+/// As [`prepare`]; with long texts beside, if there are any, and calls at the end that do not touch them.
+fn prepare_with(scenario: Scenario, seed: u64, long_texts: u64) -> Outcome<Killed> {
     let disk = SimulatedDisk::new(seed);
     let script = script(seed);
     let engine = Scenario { restart: RestartMode::Complete, ..scenario }.open(&disk).map_err(as_text)?;
@@ -80,6 +91,11 @@ fn prepare(scenario: Scenario, seed: u64) -> Outcome<Killed> {
     let mut client = Client::new(&*engine).map_err(as_text)?;
     client.begin();
     (0..TEXTS).try_for_each(|key| client.append_list(key, 0)).map_err(as_text)?;
+    let long_texts = TEXTS..TEXTS + long_texts;
+    long_texts
+        .clone()
+        .try_for_each(|key| client.put_text(key, &LONG.repeat(LONG_REPEATED)))
+        .map_err(as_text)?;
     client.commit().and_then(|answer| answer.wait()).map_err(as_text)?;
     drop(client);
     let (half, most) = (FIRST / 2, FIRST * 3 / 4);
@@ -89,10 +105,27 @@ fn prepare(scenario: Scenario, seed: u64) -> Outcome<Killed> {
     take_checkpoint(&*engine).map_err(as_text)?;
     life.run(&script, most..FIRST).map_err(as_text)?;
     let acknowledged = life.acknowledged();
+    if !long_texts.is_empty() {
+        call_without_texts(&*engine).map_err(as_text)?;
+    }
     wait_until_idle(&disk);
     let killed = disk.after_process_kill(seed);
     engine.shutdown().map_err(as_text)?;
     Ok(Killed { disk: killed, script, acknowledged })
+}
+
+/// Calls, logged as commands, that mean something else when they are replayed twice, or in another order.
+fn call_without_texts(engine: &dyn Engine) -> Result<(), Error> {
+    let mut client = Client::new(engine)?;
+    for number in 1..5 {
+        for (name, arguments) in
+            [("bump", &[number][..]), ("copy", &[number, number + 1, 10]), ("journal", &[number])]
+        {
+            let arguments: Vec<Value> = arguments.iter().copied().map(big).collect();
+            client.call(name, &arguments, Logging::Command)?.1.wait()?;
+        }
+    }
+    Ok(())
 }
 
 /// What a complete restart makes of this disk.
@@ -189,6 +222,63 @@ pub fn wait_for_what_they_touch(scenario: Scenario, seed: u64, held: Held) -> Ou
         Recovered { acknowledged: &killed.acknowledged, ledger: &observed.ledger, rows: &observed.rows };
     check_recovered(&killed.script, &found)?;
     engine.shutdown().map_err(as_text)
+}
+
+/// Somebody waits for a table that the logs concern, while there is much to load that they do not. They are
+/// replayed for that table first; who works with it then is not disturbed by what follows, and what he does
+/// survives.
+pub fn what_is_wanted_comes_first(scenario: Scenario, seed: u64) -> Outcome {
+    let killed = prepare_with(scenario, seed, MANY)?;
+    let before = {
+        let engine = scenario.open(&killed.disk.after_process_kill(seed)).map_err(as_text)?;
+        let mut client = Client::new(&*engine).map_err(as_text)?;
+        client.begin();
+        let numbers = client.numbers().map_err(as_text)?;
+        drop(client);
+        engine.shutdown().map_err(as_text)?;
+        numbers
+    };
+    let disk = killed.disk.after_process_kill(seed);
+    disk.hold_reads(Some(Held::Load.reads(0)));
+    let recovery_workers = 2 - seed as usize % 2;
+    let config = Config { recovery_workers, ..scenario.on_demand().config(&disk) };
+    let engine = open(config, test_compiler()).map_err(as_text)?;
+    let _release = Release(&disk);
+    let mut client = Client::new(&*engine).map_err(as_text)?;
+    client.begin();
+    let scan = [big(i64::MIN), big(i64::MAX)];
+    expect_wait("a scan", client.attempt(Operation::ScanNumbers, &scan))?;
+    disk.hold_reads(None);
+    blocking(|| client.attempt(Operation::ScanNumbers, &scan)).map_err(as_text)?;
+    let mut expected = client.numbers().map_err(as_text)?;
+    if expected != before {
+        return Err(format!("the table has {expected:?} when it opens, not {before:?}"));
+    }
+    for (key, number) in &mut expected {
+        client.add_number(*key, 1000).map_err(as_text)?;
+        *number += 1000;
+    }
+    client.commit().and_then(|answer| answer.wait()).map_err(as_text)?;
+    wait_until_complete(&*engine)?;
+    // Of two workers one may load everything else meanwhile.
+    if recovery_workers == 1 && engine.recovery_report().early_passes == 0 {
+        return Err(format!("nothing was replayed first: {:?}", engine.recovery_report()));
+    }
+    client.begin();
+    let found = client.numbers().map_err(as_text)?;
+    if found != expected {
+        return Err(format!(
+            "there are other numbers at the end of the restart: {found:?}, not {expected:?}"
+        ));
+    }
+    drop(client);
+    let state = tables_hash(&engine.tables()).map_err(as_text)?;
+    let crashed = disk.after_power_cut(seed);
+    engine.shutdown().map_err(as_text)?;
+    if hash_of_complete(&crashed, scenario)? != state {
+        return Err("after a power cut there is another state".to_owned());
+    }
+    Ok(())
 }
 
 /// What each text holds, as numbers.
@@ -332,11 +422,11 @@ pub fn damage_is_found_behind(scenario: Scenario, seed: u64) -> Outcome {
     if !restart.as_ref().is_err_and(|error| error.contains("checkpoint")) {
         return Err(format!("the damage is not found: {restart:?}"));
     }
-    if blocking(|| waiting.attempt(Operation::ScanNumbers, &scan))
-        .and_then(|_| waiting.commit()?.wait())
-        .is_ok()
-    {
-        return Err("an answer goes out from a poisoned database".to_owned());
+    // The table may have opened before the damage was found.
+    let read = blocking(|| waiting.attempt(Operation::ScanNumbers, &scan));
+    let written = read.and_then(|_| waiting.put_number(1, 1));
+    if written.and_then(|()| waiting.commit()?.wait()).is_ok() {
+        return Err("something is acknowledged by a poisoned database".to_owned());
     }
     drop(waiting);
     if engine.shutdown().is_ok() {

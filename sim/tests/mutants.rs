@@ -70,6 +70,10 @@ fn restart_on_demand(attempt: u64) -> Outcome {
     restarts::wait_for_what_they_touch(scenario, attempt, Held::Replay)
 }
 
+fn wanted_first(attempt: u64) -> Outcome {
+    restarts::what_is_wanted_comes_first(Scenario::taurus(2), attempt)
+}
+
 /// A COMMIT that is given up, and a longer one.
 fn given_up_commit(_attempt: u64) -> Outcome {
     commit_instead(Scenario::taurus(2), 30, 40)
@@ -592,7 +596,7 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 }
 
 /// What finds which bug, in how many attempts at most.
-const SEARCHES: [(Mutant, Search, u64); 33] = [
+const SEARCHES: [(Mutant, Search, u64); 34] = [
     (Mutant::OwnEndInStoredLv, crash_point, 10),
     (Mutant::ReserveBeforeFreeze, crash_point, 10),
     (Mutant::ReleaseBeforeRaise, crashed_history, 100),
@@ -625,11 +629,12 @@ const SEARCHES: [(Mutant, Search, u64); 33] = [
     (Mutant::RemovalsUnnoted, a_key_leaves_between_checkpoints, 10),
     (Mutant::SegmentsGoTooEarly, previous_checkpoint, 10),
     (Mutant::OpenedTooEarly, restart_on_demand, 20),
+    (Mutant::EarlyPassForgotten, wanted_first, 20),
     (Mutant::SpareNamedUnsynced, crash_while_a_segment_is_used_again, 40),
 ];
 
 /// Each of them once.
-const STEPS: [Search; 27] = [
+const STEPS: [Search; 28] = [
     crash_point,
     crashed_history,
     held_log,
@@ -656,6 +661,7 @@ const STEPS: [Search; 27] = [
     a_key_leaves_between_checkpoints,
     previous_checkpoint,
     restart_on_demand,
+    wanted_first,
     crash_while_a_segment_is_used_again,
 ];
 

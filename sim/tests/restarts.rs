@@ -6,7 +6,8 @@ use std::time::Duration;
 use hyades_sim::crash::{Calls, Scenario, within};
 use hyades_sim::restarts::{
     Held, changes_follow_those_of_the_logs, damage_is_found_behind, damaged_starts_do_not_fill_the_disk,
-    wait_for_what_they_touch, what_cannot_be_replayed_is_refused, work_in_the_middle,
+    wait_for_what_they_touch, what_cannot_be_replayed_is_refused, what_is_wanted_comes_first,
+    work_in_the_middle,
 };
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -36,6 +37,13 @@ fn transactions_wait_for_what_they_touch() {
     for held in [Held::Load, Held::Replay] {
         try_all("held", &scenarios, move |scenario, seed| wait_for_what_they_touch(scenario, seed, held));
     }
+}
+
+#[test]
+fn the_logs_are_replayed_first_for_what_is_wanted() {
+    let calls = Scenario::taurus(3).with(Calls::Data);
+    let scenarios = [Scenario::serial(), Scenario::striped(2), Scenario::taurus(2), calls];
+    try_all("wanted", &scenarios, what_is_wanted_comes_first);
 }
 
 #[test]

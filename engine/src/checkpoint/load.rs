@@ -1,15 +1,16 @@
 //! Loading a checkpoint into an empty catalog: ranges in parallel, indexes built on the way. What is in it is
 //! known at once ([`begin`]); the rows come behind that ([`Loading::run`]), those first that somebody waits
-//! for.
+//! for. A restart may pause that, to replay the logs for what has been loaded (`recovery::passes`).
 //!
 //! Every chunk is checked, and so is the number of rows of each range: a part that is missing, short, flipped
 //! or of another database is refused by name. Nothing is written.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crossbeam_epoch as epoch;
+use hyades_types::definition::TableId;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory::Expected;
 use parking_lot::Mutex;
@@ -57,7 +58,10 @@ pub(crate) struct Loading {
     tables: Mutex<Vec<LoadingTable>>,
     /// There are more jobs, or there will be none any more.
     has_more: Condvar,
+    /// See [`Watching::pauses`].
+    is_paused: AtomicBool,
     error: Mutex<Option<Error>>,
+    bytes: u64,
     bytes_done: AtomicU64,
     /// Memory for the ranges that have not been loaded.
     expected: Expected,
@@ -96,6 +100,12 @@ pub(crate) trait Watching: Send + Sync {
 
     /// Whether nothing of it is wanted any more.
     fn is_given_up(&self) -> bool;
+
+    /// Whether something else is to be done first. [`Loading::run`] then comes back, and goes on when it is
+    /// called again.
+    fn pauses(&self) -> bool {
+        false
+    }
 }
 
 /// Nobody does.
@@ -151,10 +161,12 @@ pub(crate) fn begin(
         tables.push(LoadingTable { table, load, jobs, left, is_done: left == 0 });
     }
     Ok(Loading {
+        bytes: contents.bytes(),
         loaded: Loaded { contents, indexes },
         reader: PartReader { disk: Arc::clone(&config.disk), directory, database: manifest.database() },
         tables: Mutex::new(tables),
         has_more: Condvar::new(),
+        is_paused: AtomicBool::new(false),
         error: Mutex::new(None),
         bytes_done: AtomicU64::new(0),
         expected: Expected::of(expected),
@@ -174,16 +186,39 @@ impl Loading {
         tables.iter().filter(|one| !one.is_done).map(|one| Arc::clone(&one.table)).collect()
     }
 
+    /// Bytes of all ranges.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Bytes of ranges that have not been loaded.
+    pub(crate) fn bytes_left(&self) -> u64 {
+        self.bytes.saturating_sub(self.bytes_done())
+    }
+
     /// Bytes of ranges that have been loaded.
     pub(crate) fn bytes_done(&self) -> u64 {
         self.bytes_done.load(Ordering::Relaxed)
     }
 
-    /// Loads all rows, by so many threads; those of tables that somebody waits for before others.
+    /// Bytes of the ranges of each table, loaded or not.
+    pub(crate) fn bytes_by_table(&self) -> HashMap<TableId, u64> {
+        let tables = self.loaded.contents.tables.iter();
+        tables.map(|one| (one.id, one.ranges.iter().map(|range| range.bytes()).sum())).collect()
+    }
+
+    /// These tables come before all that nobody waits for. To be called before anything is loaded.
+    pub(crate) fn load_first(&self, first: &HashSet<TableId>) {
+        self.tables.lock().sort_by_key(|one| !first.contains(&one.table.id()));
+    }
+
+    /// Loads all rows, by so many threads; those of tables that somebody waits for before others. Comes back
+    /// before that if it is to pause.
     ///
     /// # Errors
     /// Parts that are missing or damaged; rows that do not fit their tables.
     pub(crate) fn run(self: &Arc<Self>, workers: usize, watching: &Arc<dyn Watching>) -> Result<()> {
+        self.is_paused.store(false, Ordering::Relaxed);
         let jobs: usize = self.tables.lock().iter().map(|table| table.jobs.len()).sum();
         let mut threads = Vec::new();
         for number in 1..workers.min(jobs) {
@@ -197,8 +232,10 @@ impl Loading {
         self.work(watching.as_ref());
         let joined: Vec<_> = threads.into_iter().map(JoinHandle::join).collect();
         let has_panicked = joined.iter().any(std::result::Result::is_err);
-        // It was an estimate.
-        self.expected.arrived(u64::MAX);
+        if !self.is_paused.load(Ordering::Relaxed) {
+            // It was an estimate.
+            self.expected.arrived(u64::MAX);
+        }
         let error = self.error.lock().take();
         match error {
             Some(error) => Err(error),
@@ -221,7 +258,11 @@ impl Loading {
         }
         let _end = EndOnPanic(self);
         let mut spares = Spares::new();
-        while let Some(taken) = self.take(watching) {
+        loop {
+            if watching.pauses() {
+                self.pause();
+            }
+            let Some(taken) = self.take(watching) else { break };
             match self.do_job(taken, &mut spares) {
                 Ok(Some(table)) => watching.is_loaded(&table),
                 Ok(None) => {}
@@ -243,14 +284,25 @@ impl Loading {
         self.has_more.notify_all();
     }
 
+    /// Those who take jobs, or wait for some, take none.
+    fn pause(&self) {
+        let tables = self.tables.lock();
+        self.is_paused.store(true, Ordering::Relaxed);
+        drop(tables);
+        self.has_more.notify_all();
+    }
+
     /// A job of a table that somebody waits for, else of the first that has one. Waits for one as long as
-    /// others may make some; `None` if there will be none any more.
+    /// others may make some; `None` if there will be none any more, or not before this has paused.
     fn take(&self, watching: &dyn Watching) -> Option<Taken> {
         let mut tables = self.tables.lock();
         loop {
             if watching.is_given_up() {
                 drop(tables);
                 self.give_up();
+                return None;
+            }
+            if self.is_paused.load(Ordering::Relaxed) {
                 return None;
             }
             let has_some = |table: &LoadingTable| !table.jobs.is_empty();

@@ -4,16 +4,22 @@
 //!   manifest, cut, catalog of the checkpoint --> tail: what each table needs --> tables closed --> transactions let in
 //!                                                                                     |
 //!      behind:  load ranges, of wanted tables first --> replay the logs --> complete  |  changes of the catalog,
-//!                   a table opens when it is loaded and its need is passed <----------+  checkpoints: when complete
+//!                 ^                            |        (the last pass)               |  checkpoints: when complete
+//!                 +-- replay them for what is <+                                      |
+//!                     wanted (an early pass)                                          |
+//!                   a table opens when it is loaded and its need is passed <----------+
 //! ```
+//!
+//! What an early pass is, and when it is worth it, is told in `passes`.
 //!
 //! **Why nobody sees what is not yet.** All that a transaction touches it touches through a table that it has
 //! entered, and it waits there until the table is open (`storage::opening`). An open table is as it was:
 //! loaded and checked, and every record that concerns it has been replayed, with all that those depend on.
 //!
-//! **Why nobody disturbs the replay.** A call is run again on the rows that it ran on. It looks at no row of
-//! a table that its procedure does not name, and those stay closed until the last call of it has been
-//! replayed. It is compiled from the catalog as it was: nobody changes that before the restart is complete.
+//! **Why nobody disturbs the replay.** No pass looks at a table that an earlier one has opened. A call is run
+//! again on the rows that it ran on. It looks at no row of a table that its procedure does not name, and
+//! those stay closed until the last call of it has been replayed. It is compiled from the catalog as it was:
+//! nobody changes that before the restart is complete.
 //!
 //! **Why a second crash loses nothing.** New log records go to a new incarnation, after the manifest with the
 //! frozen ends is durable (pitfall 15). The next restart replays the old incarnations wholly, and then the
@@ -27,7 +33,7 @@
 //! What is found to be damaged poisons the database. Answers given so far stand: they depended on what had
 //! been checked.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -37,6 +43,8 @@ use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::{Mutex, RwLock};
 
 use super::RecoveryReport;
+use super::log_summary::Called;
+use super::passes::{Changed, Passes, Selection};
 use super::tail::Need;
 use crate::checkpoint::load::{Loading, Watching};
 use crate::config::RecoveryProgress;
@@ -63,13 +71,13 @@ pub struct RestartStatus {
     /// Of the checkpoint.
     pub loaded_bytes: u64,
     pub bytes_to_load: u64,
-    /// Of log records.
+    /// Of log records: those that the last pass over the logs reads, and each earlier one that has begun.
     pub replayed_bytes: u64,
     pub bytes_to_replay: u64,
 }
 
 impl RestartStatus {
-    /// What has been done of all there is to do.
+    /// What has been done of all there is to do. Falls when an early pass begins, which is more to do.
     pub fn percent(&self) -> f64 {
         let done = self.loaded_bytes + self.replayed_bytes;
         let all = self.bytes_to_load + self.bytes_to_replay;
@@ -88,6 +96,12 @@ struct Reached {
     /// The place of the incarnation that is being replayed, and how far its logs were when somebody looked.
     incarnation: usize,
     positions: Vec<u64>,
+    /// What is being replayed, or is next.
+    selection: Arc<Selection>,
+    /// If the logs may be replayed in several passes.
+    passes: Option<Passes>,
+    /// What is wanted has been loaded: an early pass is due.
+    due: Option<Arc<Selection>>,
     closed: Vec<Closed>,
     /// What must be replayed before anybody is let in, and who waits for it.
     first: Option<(Need, Arc<Opening>)>,
@@ -96,6 +110,12 @@ struct Reached {
 }
 
 impl Reached {
+    /// Whether a table is as it was.
+    fn opens(&self, one: &Closed) -> bool {
+        let is_passed = |need| self.covers(need) && self.selection.takes_table(one.table.id());
+        one.is_loaded && one.need.as_ref().is_none_or(is_passed)
+    }
+
     fn covers(&self, need: &Need) -> bool {
         if need.incarnation != self.incarnation || mutant::is_active(Mutant::OpenedTooEarly) {
             return need.incarnation <= self.incarnation;
@@ -112,7 +132,11 @@ pub(super) struct OnDemand {
     pub(super) catalog: Arc<Catalog>,
     loading: Option<Arc<Loading>>,
     started: Instant,
-    bytes_to_replay: u64,
+    /// What the last pass reads, and each early one that has begun.
+    bytes_to_replay: AtomicU64,
+    /// What the passes before this one have read.
+    replayed_before: AtomicU64,
+    /// What all of them have read.
     replayed_bytes: AtomicU64,
     is_given_up: AtomicBool,
     /// Nobody has committed yet.
@@ -160,7 +184,8 @@ impl OnDemand {
             catalog: Arc::clone(catalog),
             loading: loading.cloned(),
             started,
-            bytes_to_replay,
+            bytes_to_replay: AtomicU64::new(bytes_to_replay),
+            replayed_before: AtomicU64::new(0),
             replayed_bytes: AtomicU64::new(0),
             is_given_up: AtomicBool::new(false),
             awaits_commit: AtomicBool::new(false),
@@ -168,6 +193,9 @@ impl OnDemand {
             reached: Mutex::new(Reached {
                 incarnation: 0,
                 positions: Vec::new(),
+                selection: Arc::default(),
+                passes: None,
+                due: None,
                 closed: Vec::new(),
                 first: None,
                 failure: None,
@@ -233,18 +261,72 @@ impl OnDemand {
         Ok(())
     }
 
+    /// The logs may be replayed in several passes. Nothing has been loaded yet, and the tables are closed.
+    pub(super) fn plan_passes(&self, calls: &[(Called, Vec<TableId>)]) {
+        let Some(loading) = &self.loading else { return };
+        let mut reached = self.reached.lock();
+        let bytes = loading.bytes_by_table();
+        let with_need = reached.closed.iter().filter(|one| one.need.is_some()).map(|one| one.table.id());
+        let bytes_of = |table| bytes.get(&table).copied().unwrap_or(0);
+        let changed = with_need.map(|table| Changed { table, bytes_to_load: bytes_of(table) });
+        let log_bytes = self.bytes_to_replay.load(Ordering::Relaxed);
+        let passes = Passes::new(&changed.collect::<Vec<_>>(), calls, log_bytes);
+        loading.load_first(&passes.companions());
+        reached.passes = Some(passes);
+    }
+
+    /// Whether a table that somebody waits for is ready to be replayed first, and that is worth it. What must
+    /// be loaded for that is wanted too from now on.
+    fn is_early_pass_due(&self) -> bool {
+        let Some(loading) = &self.loading else { return false };
+        let mut reached = self.reached.lock();
+        let Reached { passes: Some(passes), closed, due, .. } = &mut *reached else { return false };
+        if due.is_some() {
+            return true;
+        }
+        let ids = |one: &Closed| one.table.id();
+        let is_waited_for = |one: &&Closed| one.need.is_some() && one.table.opening().is_waited_for();
+        let waited_for: Vec<TableId> = closed.iter().filter(is_waited_for).map(ids).collect();
+        if waited_for.is_empty() || !passes.is_worth(loading.bytes_left(), loading.bytes()) {
+            return false;
+        }
+        let unloaded: HashSet<TableId> = closed.iter().filter(|one| !one.is_loaded).map(ids).collect();
+        *due = passes.begin_early(&waited_for, &unloaded).map(Arc::new);
+        if due.is_none() {
+            let needed: HashSet<TableId> = passes.needed_for(&waited_for).into_iter().collect();
+            let unloaded = closed.iter().filter(|one| !one.is_loaded && needed.contains(&one.table.id()));
+            unloaded.for_each(|one| one.table.opening().want());
+        }
+        due.is_some()
+    }
+
+    /// What is to be replayed next: an early pass, if one is due, or the last one.
+    pub(super) fn begin_pass(&self) -> Arc<Selection> {
+        let mut reached = self.reached.lock();
+        let rest = |reached: &Reached| reached.passes.as_ref().map(|passes| Arc::new(passes.rest()));
+        let next = reached.due.take().or_else(|| rest(&reached)).unwrap_or_default();
+        reached.selection = Arc::clone(&next);
+        (reached.incarnation, reached.positions) = (0, Vec::new());
+        self.replayed_before.store(self.replayed_bytes.load(Ordering::Relaxed), Ordering::Relaxed);
+        if next.is_early() {
+            let again = reached.passes.as_ref().map_or(0, Passes::log_bytes);
+            self.bytes_to_replay.fetch_add(again, Ordering::Relaxed);
+        }
+        next
+    }
+
     /// Opens what is as it was, and notes what else is waited for.
     fn look(&self, reached: &mut Reached) {
         let all = std::mem::take(&mut reached.closed);
-        let opens = |one: &Closed| one.is_loaded && one.need.as_ref().is_none_or(|need| reached.covers(need));
-        let (open, closed): (Vec<Closed>, Vec<Closed>) = all.into_iter().partition(opens);
+        let (open, closed): (Vec<Closed>, Vec<Closed>) = all.into_iter().partition(|one| reached.opens(one));
         reached.closed = closed;
         open.iter().for_each(|one| one.table.opening().open());
         let is_ready = reached.first.as_ref().is_some_and(|(need, _)| reached.covers(need));
         if is_ready && let Some((_, opening)) = reached.first.take() {
             opening.open();
         }
-        let needs = reached.closed.iter().filter_map(|one| one.need.as_ref());
+        let taken = reached.closed.iter().filter(|one| reached.selection.takes_table(one.table.id()));
+        let needs = taken.filter_map(|one| one.need.as_ref());
         let needs = needs.chain(reached.first.as_ref().map(|(need, _)| need));
         let mut next = vec![u64::MAX; self.next.len()];
         for need in needs.filter(|need| need.incarnation == reached.incarnation) {
@@ -281,7 +363,8 @@ impl OnDemand {
     }
 
     pub(super) fn note_progress(&self, progress: &RecoveryProgress) {
-        self.replayed_bytes.store(progress.bytes_done, Ordering::Relaxed);
+        let before = self.replayed_before.load(Ordering::Relaxed);
+        self.replayed_bytes.store(before + progress.bytes_done, Ordering::Relaxed);
     }
 
     pub(super) fn check_wanted(&self) -> Result<()> {
@@ -360,6 +443,10 @@ impl Watching for OnDemand {
 
     fn is_given_up(&self) -> bool {
         self.is_given_up.load(Ordering::Relaxed)
+    }
+
+    fn pauses(&self) -> bool {
+        self.is_early_pass_due()
     }
 }
 
@@ -444,7 +531,7 @@ impl Restarted {
         let shared = &*self.shared;
         let now = || crate::sync::now().duration_since(shared.started).as_secs_f64();
         let closed_tables = shared.reached.lock().closed.len();
-        let bytes_to_load = shared.loading.as_ref().map_or(0, |loading| loading.loaded.bytes());
+        let bytes_to_load = shared.loading.as_ref().map_or(0, |loading| loading.bytes());
         let loaded_bytes = shared.loading.as_ref().map_or(0, |loading| loading.bytes_done());
         let outcome = shared.outcome.read();
         RestartStatus {
@@ -461,7 +548,7 @@ impl Restarted {
             loaded_bytes,
             bytes_to_load,
             replayed_bytes: shared.replayed_bytes.load(Ordering::Relaxed),
-            bytes_to_replay: shared.bytes_to_replay,
+            bytes_to_replay: shared.bytes_to_replay.load(Ordering::Relaxed),
         }
     }
 

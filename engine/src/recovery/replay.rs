@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 
 use super::command::{CommandReplay, Place, Program};
 use super::on_demand::OnDemand;
+use super::passes::Selection;
 use super::schedule::{Piece, Replay};
 use crate::config::{OnRecoveryProgress, RecoveryProgress};
 use crate::log::record::{Command, Operation, Operations};
@@ -39,6 +40,8 @@ pub(super) struct Installer {
     pub(super) before: RecoveryProgress,
     /// Who waits for it, if transactions have been let in, or will be.
     pub(super) on_demand: Option<Arc<OnDemand>>,
+    /// What is replayed, if that is not everything.
+    pub(super) selection: Option<Arc<Selection>>,
 }
 
 /// The tables a worker has met, most recent first: few, and looked up for every row.
@@ -113,6 +116,10 @@ impl Installer {
         })
     }
 
+    fn takes_table(&self, table: TableId) -> bool {
+        self.selection.as_ref().is_none_or(|selection| selection.takes_table(table))
+    }
+
     fn check_wanted(&self) -> Result<()> {
         self.on_demand.as_ref().map_or(Ok(()), |on_demand| on_demand.check_wanted())
     }
@@ -127,33 +134,55 @@ impl Installer {
         self.check_wanted()?;
         let guard = epoch::pin();
         let mut group = Group::default();
-        for operation in changes.flat_map(Operations::new) {
-            let operation = operation.map_err(|malformed| place.corrupt(malformed.reason))?;
-            if let Operation::Put { table, key, row } = operation {
-                if !group.takes(table) {
-                    self.install(&mut group, &mut scratch.tables, place, &guard)?;
-                    if group.table != table {
-                        group = Group { table, ..Group::default() };
+        for change in changes {
+            let mut operations = Operations::new(change);
+            while let Some(operation) = operations.next() {
+                let operation = operation.map_err(|malformed| place.corrupt(malformed.reason))?;
+                if let Operation::Put { table, .. } | Operation::Delete { table, .. } = operation
+                    && group.table != table
+                    && !self.takes_table(table)
+                {
+                    operations.pass_rows_of(table).map_err(|malformed| place.corrupt(malformed.reason))?;
+                    continue;
+                }
+                if let Operation::Put { table, key, row } = operation {
+                    if !group.takes(table) {
+                        self.install(&mut group, &mut scratch.tables, place, &guard)?;
+                        if group.table != table {
+                            group = Group { table, ..Group::default() };
+                        }
                     }
+                    group.rows.push((key, row));
+                    continue;
                 }
-                group.rows.push((key, row));
-                continue;
-            }
-            self.install(&mut group, &mut scratch.tables, place, &guard)?;
-            group.target = None;
-            match operation {
-                Operation::Put { .. } => {}
-                Operation::Delete { table, key } => {
-                    self.find(&mut scratch.tables, table, place)?.install(key, None, &guard)?;
-                }
-                Operation::Catalog(change) => self.catalog.apply(&change, &guard)?,
-                Operation::Sequence { sequence, state } => self.catalog.raise_sequence(sequence, state),
-                // It is the first operation (see `replay`).
-                Operation::Command(command) if self.replays_images && command.has_images => {}
-                Operation::Command(_) => return Err(place.corrupt("a call stands among changes")),
+                self.install(&mut group, &mut scratch.tables, place, &guard)?;
+                group.target = None;
+                self.replay_other(operation, &mut scratch.tables, place, &guard)?;
             }
         }
         self.install(&mut group, &mut scratch.tables, place, &guard)
+    }
+
+    /// Replays what puts no row.
+    fn replay_other(
+        &self,
+        operation: Operation<'_>,
+        tables: &mut RecentTables,
+        place: Place,
+        guard: &Guard,
+    ) -> Result<()> {
+        match operation {
+            Operation::Put { .. } => {}
+            Operation::Delete { table, key } => {
+                self.find(tables, table, place)?.install(key, None, guard)?;
+            }
+            Operation::Catalog(change) => self.catalog.apply(&change, guard)?,
+            Operation::Sequence { sequence, state } => self.catalog.raise_sequence(sequence, state),
+            // It is the first operation (see `replay`).
+            Operation::Command(command) if self.replays_images && command.has_images => {}
+            Operation::Command(_) => return Err(place.corrupt("a call stands among changes")),
+        }
+        Ok(())
     }
 
     /// Puts the rows of a group into their table; it is empty then.
@@ -246,6 +275,10 @@ impl Replay for Installer {
             let command = command.map_err(|malformed| place.corrupt(malformed.reason))?;
             if !(self.replays_images && command.has_images) {
                 self.check_wanted()?;
+                let called = (command.routine, command.version_hash);
+                if self.selection.as_ref().is_some_and(|selection| !selection.takes_call(called)) {
+                    return Ok(());
+                }
                 let program = Program { compiler: self.compiler.as_deref(), written_with: &self.foundations };
                 return scratch.commands.replay(&self.catalog, program, &command, place);
             }

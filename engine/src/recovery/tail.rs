@@ -113,22 +113,30 @@ impl Tail {
         Some(need)
     }
 
-    /// What must be replayed before each table is as it was, when the catalog is.
-    pub(super) fn needs_of_tables(
+    /// The calls, and the tables that each of them may look at or write, when the catalog is as it was.
+    pub(super) fn calls(
         &self,
         catalog: &Catalog,
         compiler: Option<&dyn RoutineCompiler>,
-    ) -> HashMap<TableId, Need> {
-        let mut needs = self.tables.clone();
-        let tables = catalog.tables();
-        for ((id, _), need) in &self.calls {
-            let routine = catalog.routine(*id);
+    ) -> Vec<(Called, Vec<TableId>)> {
+        let tables: Vec<TableId> = catalog.tables().iter().map(|table| table.id()).collect();
+        let tables_of = |(id, _): Called| {
+            let routine = catalog.routine(id);
             let procedure = routine.and_then(|routine| routine.procedure(compiler, catalog).ok());
-            for table in &tables {
-                // What cannot be compiled any more, or is gone, may use anything.
-                if procedure.as_ref().is_none_or(|procedure| procedure.uses_table(table.id())) {
-                    raise(&mut needs, table.id(), need.clone());
-                }
+            // What cannot be compiled any more, or is gone, may use anything.
+            let is_used =
+                |table: &&TableId| procedure.as_ref().is_none_or(|procedure| procedure.uses_table(**table));
+            tables.iter().filter(is_used).copied().collect()
+        };
+        self.calls.keys().map(|called| (*called, tables_of(*called))).collect()
+    }
+
+    /// What must be replayed before each table is as it was.
+    pub(super) fn needs_of_tables(&self, calls: &[(Called, Vec<TableId>)]) -> HashMap<TableId, Need> {
+        let mut needs = self.tables.clone();
+        for (called, tables) in calls {
+            if let Some(need) = self.calls.get(called) {
+                tables.iter().for_each(|table| raise(&mut needs, *table, need.clone()));
             }
         }
         needs

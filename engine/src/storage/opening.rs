@@ -19,6 +19,7 @@ use crate::ticket::{Signal, Ticket, ticket};
 #[derive(Default)]
 pub(crate) struct Opening {
     is_closed: AtomicBool,
+    is_waited_for: AtomicBool,
     is_wanted: AtomicBool,
     waiting: Mutex<Waiting>,
 }
@@ -36,8 +37,18 @@ impl Opening {
     }
 
     /// Whether somebody has come to it while it was closed.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.is_waited_for.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is to open before those that nobody wants.
     pub(crate) fn is_wanted(&self) -> bool {
-        self.is_wanted.load(Ordering::Relaxed)
+        self.is_waited_for() || self.is_wanted.load(Ordering::Relaxed)
+    }
+
+    /// Somebody waits for another one that opens together with this one.
+    pub(crate) fn want(&self) {
+        self.is_wanted.store(true, Ordering::Relaxed);
     }
 
     /// Nothing if it is open, else a ticket that fires when it opens or fails: then ask again.
@@ -57,7 +68,7 @@ impl Opening {
         }
         let (ticket, signal) = ticket();
         waiting.signals.push(signal);
-        self.is_wanted.store(true, Ordering::Relaxed);
+        self.is_waited_for.store(true, Ordering::Relaxed);
         Ok(Some(ticket))
     }
 
@@ -113,7 +124,7 @@ mod tests {
         assert!(opening.wait().unwrap().is_none(), "it is open if nobody has closed it");
         opening.close();
         let ticket = opening.wait().unwrap().unwrap();
-        assert!(!ticket.is_ready() && opening.is_wanted());
+        assert!(!ticket.is_ready() && opening.is_waited_for() && opening.is_wanted());
         opening.open();
         assert!(ticket.is_ready() && opening.wait().unwrap().is_none());
     }

@@ -75,6 +75,12 @@ pub(super) fn report_recovery(report: &RecoveryReport) {
             report.checkpoint_seconds,
         );
     }
+    if report.early_passes > 0 {
+        tracing::info!(
+            "replayed the logs in {} passes, first for tables that somebody waited for",
+            report.early_passes + 1,
+        );
+    }
     let seconds = report.seconds.max(1e-6);
     tracing::info!(
         "recovered {} transactions ({} rows in {} tables) from {} logs in {:.2} s ({:.0}/s); {} discarded",

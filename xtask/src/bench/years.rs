@@ -19,7 +19,7 @@ use super::options::Options;
 use super::table::{Line, Target};
 use super::wire::parse_transactions;
 use crate::pgbench::{self, Run};
-use crate::server::{Hyades, Instance, System};
+use crate::server::{Hyades, Instance, RunningServer, System};
 use crate::tools::{self, Spread, quantile};
 
 const THROUGHPUT_NAME: &str = "checkpoints: TPC-B beside them, 8 clients";
@@ -39,6 +39,7 @@ const WRITTEN_SHARE: f64 = 0.03;
 const CHANGED_EACH: u64 = 100;
 
 const FIRST_NAME: &str = "restart of 4 GB: first transaction, in a table without log records";
+const HOT_NAME: &str = "restart of 4 GB: first transaction in a small table with log records";
 const TOUCHED_NAME: &str = "restart of 4 GB: first transaction in the table of 4 GB";
 const FIRST_SECONDS: f64 = 1.0;
 const COMPLETE_NAME: &str = "restart of 4 GB: bytes loaded and replayed";
@@ -58,7 +59,7 @@ pub(super) fn measure(options: &Options, directory: &Path) -> Result<Vec<Line>> 
     if options.wants(THROUGHPUT_NAME) || options.wants(LATENCY_NAME) {
         lines.extend(beside_checkpoints(options, &directory.join("checkpoints"))?);
     }
-    let large = [WRITTEN_NAME, FIRST_NAME, TOUCHED_NAME, COMPLETE_NAME];
+    let large = [WRITTEN_NAME, FIRST_NAME, HOT_NAME, TOUCHED_NAME, COMPLETE_NAME];
     if large.iter().any(|name| options.wants(name)) {
         lines.extend(large_database(options, directory.join("large"))?);
     }
@@ -230,7 +231,11 @@ fn large_database(options: &Options, directory: PathBuf) -> Result<Vec<Line>> {
 
 /// A table of [`ROW_BYTES`], and small ones; the rows of the large one.
 fn load(client: &mut Client) -> Result<u64> {
-    client.batch_execute("create table kept (id int primary key, number int, filler char(84))")?;
+    client.batch_execute(
+        "create table kept (id int primary key, number int, filler char(84));
+         create table hot (id int primary key, number int);
+         insert into hot select i, 0 from generate_series(1, 10000) i",
+    )?;
     for round in 0..RESTARTS {
         // What one restart changes has log records in the next.
         client.batch_execute(&format!(
@@ -264,7 +269,8 @@ fn fill_log(client: &mut Client, rows: u64) -> Result<()> {
     for first in (1..rows).step_by(BATCH_ROWS as usize / 10).cycle() {
         let last = first + BATCH_ROWS / 10;
         client.batch_execute(&format!(
-            "update kept set number = number + 1 where id >= {first} and id < {last}"
+            "update kept set number = number + 1 where id >= {first} and id < {last};
+             update hot set number = number + 1 where id % 10 = 0"
         ))?;
         let bytes: i64 = client.query_one("select bytes_to_replay from hyades_checkpoint", &[])?.get(0);
         if bytes >= LOG_BYTES {
@@ -275,14 +281,21 @@ fn fill_log(client: &mut Client, rows: u64) -> Result<()> {
     bail!("the logs do not grow")
 }
 
+/// Starts it with an empty page cache; whoever connects when it is ready.
+fn restart(instance: &Instance, server: &mut RunningServer) -> Result<Client> {
+    empty_page_cache();
+    (*server, _) = instance.start_ready(START_LIMIT)?;
+    instance.connect()
+}
+
 /// Kills and starts again and again. `checkpointed`: bytes of the checkpoint.
 fn restarts(
     options: &Options,
     instance: &Instance,
-    server: &mut crate::server::RunningServer,
+    server: &mut RunningServer,
     checkpointed: f64,
-) -> Result<[Line; 3]> {
-    let (mut firsts, mut touched, mut rates, mut allowed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+) -> Result<[Line; 4]> {
+    let [mut firsts, mut hots, mut touched, mut rates, mut allowed] = [const { Vec::new() }; 5];
     for round in 0..options.rounds.min(RESTARTS) {
         server.kill()?;
         empty_page_cache();
@@ -290,21 +303,26 @@ fn restarts(
         empty_page_cache();
         let reading = read_all(&instance.data)?;
         allowed.push(reading.min(applying));
-        empty_page_cache();
-        (*server, _) = instance.start_ready(START_LIMIT)?;
-        let mut client = instance.connect()?;
+        let mut client = restart(instance, server)?;
+        let bytes = bytes_to_restore(&mut client)?;
         client.batch_execute(&format!("update small_{round} set number = number + 1 where id = 7"))?;
         firsts.push(server.started().elapsed().as_secs_f64());
         client.batch_execute("update kept set number = number + 1 where id = 7")?;
         touched.push(server.started().elapsed().as_secs_f64());
-        let (seconds, bytes) = complete(&mut client)?;
+        let seconds = complete(&mut client)?;
         ensure!(bytes >= checkpointed, "only {bytes} bytes were loaded and replayed");
         rates.push(bytes / seconds);
+        server.kill()?;
+        let mut client = restart(instance, server)?;
+        client.batch_execute("update hot set number = number + 1 where id = 7")?;
+        hots.push(server.started().elapsed().as_secs_f64());
+        complete(&mut client)?;
         eprintln!(
-            "restart, round {}: first transaction {:.2} s, in the large table {:.2} s, complete {seconds:.2} s; \
-             read at {:.0} MB/s, applied in memory at {:.0} MB/s",
+            "restart, round {}: first transaction {:.2} s, in the hot table {:.2} s, in the large one {:.2} s, \
+             complete {seconds:.2} s; read at {:.0} MB/s, applied in memory at {:.0} MB/s",
             round + 1,
             firsts[round],
+            hots[round],
             touched[round],
             reading / 1e6,
             applying / 1e6,
@@ -326,19 +344,23 @@ fn restarts(
     if let Some((name, _)) = &mut complete.beside {
         "only read, or applied in memory".clone_into(name);
     }
-    Ok([seconds(FIRST_NAME, &firsts)?, seconds(TOUCHED_NAME, &touched)?, complete])
+    let (first, hot) = (seconds(FIRST_NAME, &firsts)?, seconds(HOT_NAME, &hots)?);
+    Ok([first, hot, seconds(TOUCHED_NAME, &touched)?, complete])
 }
 
-/// Waits for the end of the restart: seconds since it began, bytes that were loaded and replayed.
-fn complete(client: &mut Client) -> Result<(f64, f64)> {
+/// What is to be loaded and replayed, before anybody has asked that a part of it is replayed first.
+fn bytes_to_restore(client: &mut Client) -> Result<f64> {
+    let row = client.query_one("select bytes_to_load + bytes_to_replay from hyades_restart", &[])?;
+    Ok(row.get::<_, i64>(0) as f64)
+}
+
+/// Waits for the end of the restart: seconds since it began.
+fn complete(client: &mut Client) -> Result<f64> {
     let deadline = Instant::now() + START_LIMIT;
     while Instant::now() < deadline {
-        let row = client.query_one(
-            "select is_complete, seconds, loaded_bytes + replayed_bytes from hyades_restart",
-            &[],
-        )?;
+        let row = client.query_one("select is_complete, seconds from hyades_restart", &[])?;
         if row.get(0) {
-            return Ok((row.get(1), row.get::<_, i64>(2) as f64));
+            return Ok(row.get(1));
         }
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -39,6 +39,7 @@ fn installer() -> Installer {
         started: crate::sync::now(),
         before: RecoveryProgress::default(),
         on_demand: None,
+        selection: None,
     }
 }
 

@@ -1,0 +1,332 @@
+//! What a restart on demand replays first: the *passes* of the replay over the logs.
+//!
+//! A database may have much more to load than what its logs change, and whoever waits for a table that they
+//! change need not wait until everything else has been loaded. So the logs may be replayed several times,
+//! each time for other tables: an early pass for those that somebody waits for, and a last one for all that
+//! no early one has replayed.
+//!
+//! **What belongs together.** Data records are after-images, so those of one table mean the same without
+//! those of another. A call is replayed on all tables that its procedure names. Tables that the calls of the
+//! logs connect, directly or through others, are therefore one *group*: a pass replays all of it or nothing,
+//! and every call belongs to one group.
+//!
+//! **What an early pass takes.** It begins when a group that somebody waits for has been loaded, and takes
+//! all groups that have been: each is replayed once anyway. Transactions touch several tables, one after the
+//! other, and each could become a pass of its own. So the smallest groups that the logs change, as far as
+//! they have together no more bytes than the logs, are its *companions*: they are loaded before it begins.
+//!
+//! **When it is worth it.** An early pass reads the logs once more. It begins only while at least as much
+//! remains to be loaded, and only if the early passes read no more of the logs, all together, than the
+//! checkpoint has bytes. Nothing is loaded while it runs: whoever waits for a table that only has to be
+//! loaded waits for the end of the pass.
+//!
+//! Invariants:
+//! 1. Each change of a table, and each call, is replayed by exactly one pass.
+//! 2. An early pass begins when all that it takes has been loaded, the last one when everything has.
+//! 3. If the logs change the catalog, or a call of them may be refused, there is the last pass only.
+
+use std::collections::{HashMap, HashSet};
+
+use hyades_types::definition::TableId;
+
+use super::log_summary::Called;
+use crate::mutant::{self, Mutant};
+
+/// What a pass replays.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Selection {
+    /// What earlier ones have replayed.
+    done: Part,
+    /// Of the rest, this alone; all of it if there is none.
+    only: Option<Part>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Part {
+    tables: HashSet<TableId>,
+    calls: HashSet<Called>,
+}
+
+impl Selection {
+    pub(super) fn is_everything(&self) -> bool {
+        self.done.tables.is_empty() && self.only.is_none()
+    }
+
+    /// Whether others follow it.
+    pub(super) fn is_early(&self) -> bool {
+        self.only.is_some()
+    }
+
+    pub(super) fn takes_table(&self, table: TableId) -> bool {
+        self.takes(|part| part.tables.contains(&table))
+    }
+
+    pub(super) fn takes_call(&self, called: Called) -> bool {
+        self.takes(|part| part.calls.contains(&called))
+    }
+
+    fn takes(&self, has: impl Fn(&Part) -> bool) -> bool {
+        let is_done = has(&self.done) && !mutant::is_active(Mutant::EarlyPassForgotten);
+        !is_done && self.only.as_ref().is_none_or(has)
+    }
+}
+
+/// A table that the logs change.
+pub(super) struct Changed {
+    pub(super) table: TableId,
+    /// Of the checkpoint.
+    pub(super) bytes_to_load: u64,
+}
+
+#[derive(Debug, Default)]
+struct Group {
+    tables: Vec<TableId>,
+    calls: Vec<Called>,
+    bytes_to_load: u64,
+    /// It is loaded before an early pass begins.
+    is_companion: bool,
+    /// A pass over it has been begun.
+    is_done: bool,
+}
+
+/// The groups of the tables that the logs change, and which of them have been replayed.
+#[derive(Debug, Default)]
+pub(super) struct Passes {
+    groups: Vec<Group>,
+    group_of: HashMap<TableId, usize>,
+    /// That a pass reads.
+    log_bytes: u64,
+    /// Early passes that have been begun, and what they take.
+    early: u64,
+    done: Part,
+}
+
+impl Passes {
+    pub(super) fn new(changed: &[Changed], calls: &[(Called, Vec<TableId>)], log_bytes: u64) -> Passes {
+        let mut connected = Connected::default();
+        for (_, tables) in calls {
+            tables.windows(2).for_each(|pair| connected.connect(pair[0], pair[1]));
+        }
+        let mut passes = Passes { log_bytes, ..Passes::default() };
+        let mut group_of_first = HashMap::new();
+        for Changed { table, bytes_to_load } in changed {
+            let first = connected.first(*table);
+            let place = *group_of_first.entry(first).or_insert_with(|| {
+                passes.groups.push(Group::default());
+                passes.groups.len() - 1
+            });
+            passes.group_of.insert(*table, place);
+            passes.groups[place].tables.push(*table);
+            passes.groups[place].bytes_to_load += bytes_to_load;
+        }
+        for (called, tables) in calls {
+            // One without tables is left to the last pass.
+            let place = tables.first().and_then(|first| passes.group_of.get(first));
+            if let Some(place) = place {
+                passes.groups[*place].calls.push(*called);
+            }
+        }
+        passes.choose_companions();
+        passes
+    }
+
+    fn choose_companions(&mut self) {
+        let mut by_size: Vec<&mut Group> = self.groups.iter_mut().collect();
+        by_size.sort_by_key(|group| group.bytes_to_load);
+        let mut bytes = 0;
+        for group in by_size {
+            bytes += group.bytes_to_load;
+            group.is_companion = bytes <= self.log_bytes;
+        }
+    }
+
+    pub(super) fn log_bytes(&self) -> u64 {
+        self.log_bytes
+    }
+
+    /// The tables that are loaded before an early pass begins, whatever it is wanted for.
+    pub(super) fn companions(&self) -> HashSet<TableId> {
+        let companions = self.groups.iter().filter(|group| group.is_companion);
+        companions.flat_map(|group| group.tables.iter().copied()).collect()
+    }
+
+    /// The tables that must be loaded before an early pass for these, and have not been replayed.
+    pub(super) fn needed_for(&self, waited_for: &[TableId]) -> Vec<TableId> {
+        let mut groups = self.groups_left_of(waited_for);
+        if !groups.is_empty() {
+            groups.extend((0..self.groups.len()).filter(|place| self.is_companion_left(*place)));
+        }
+        groups.into_iter().flat_map(|place| self.groups[place].tables.iter().copied()).collect()
+    }
+
+    /// Whether another early pass is worth it while so much of a checkpoint remains to be loaded.
+    pub(super) fn is_worth(&self, bytes_left: u64, checkpoint_bytes: u64) -> bool {
+        let early = (self.early + 1).saturating_mul(self.log_bytes);
+        bytes_left > 0 && bytes_left >= self.log_bytes && early <= checkpoint_bytes
+    }
+
+    /// An early pass, if one of the tables that somebody waits for is ready for it.
+    pub(super) fn begin_early(
+        &mut self,
+        waited_for: &[TableId],
+        unloaded: &HashSet<TableId>,
+    ) -> Option<Selection> {
+        let is_loaded =
+            |place: &usize| self.groups[*place].tables.iter().all(|table| !unloaded.contains(table));
+        let all = 0..self.groups.len();
+        let is_ready = self.groups_left_of(waited_for).iter().any(is_loaded)
+            && all.clone().filter(|place| self.is_companion_left(*place)).all(|place| is_loaded(&place));
+        if !is_ready {
+            return None;
+        }
+        let taken: Vec<usize> =
+            all.filter(|place| !self.groups[*place].is_done && is_loaded(place)).collect();
+        let mut only = Part::default();
+        for place in taken {
+            let group = &mut self.groups[place];
+            group.is_done = true;
+            only.tables.extend(&group.tables);
+            only.calls.extend(&group.calls);
+        }
+        let done = self.done.clone();
+        self.done.tables.extend(&only.tables);
+        self.done.calls.extend(&only.calls);
+        self.early += 1;
+        Some(Selection { done, only: Some(only) })
+    }
+
+    /// The last pass.
+    pub(super) fn rest(&self) -> Selection {
+        Selection { done: self.done.clone(), only: None }
+    }
+
+    /// The groups of these tables that no pass has been begun for.
+    fn groups_left_of(&self, tables: &[TableId]) -> HashSet<usize> {
+        let places = tables.iter().filter_map(|table| self.group_of.get(table).copied());
+        places.filter(|place| !self.groups[*place].is_done).collect()
+    }
+
+    fn is_companion_left(&self, place: usize) -> bool {
+        self.groups[place].is_companion && !self.groups[place].is_done
+    }
+}
+
+/// Which tables are connected, each to the first of those it is connected with.
+#[derive(Default)]
+struct Connected(HashMap<TableId, TableId>);
+
+impl Connected {
+    fn first(&self, table: TableId) -> TableId {
+        let mut first = table;
+        while let Some(next) = self.0.get(&first) {
+            first = *next;
+        }
+        first
+    }
+
+    fn connect(&mut self, one: TableId, other: TableId) {
+        let (one, other) = (self.first(one), self.first(other));
+        if one != other {
+            self.0.insert(one, other);
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::collections::HashSet;
+
+    use hyades_types::definition::{RoutineId, TableId};
+
+    use crate::recovery::log_summary::Called;
+    use crate::recovery::passes::{Changed, Passes, Selection};
+
+    const CALL: Called = (RoutineId(1), 7);
+    const OTHER_CALL: Called = (RoutineId(2), 7);
+
+    /// Tables 1, 2, 3 ... of so many bytes.
+    fn passes(bytes: &[u64], calls: &[(Called, &[u32])], log_bytes: u64) -> Passes {
+        let changed =
+            bytes.iter().zip(1..).map(|(bytes, id)| Changed { table: TableId(id), bytes_to_load: *bytes });
+        let calls =
+            calls.iter().map(|(called, tables)| (*called, tables.iter().copied().map(TableId).collect()));
+        Passes::new(&changed.collect::<Vec<_>>(), &calls.collect::<Vec<_>>(), log_bytes)
+    }
+
+    fn set(ids: &[u32]) -> HashSet<TableId> {
+        ids.iter().copied().map(TableId).collect()
+    }
+
+    /// The tables that the pass takes of the first four.
+    fn taken(selection: &Selection) -> HashSet<TableId> {
+        (1..=4).map(TableId).filter(|table| selection.takes_table(*table)).collect()
+    }
+
+    #[test]
+    fn what_calls_connect_is_replayed_together() {
+        let calls: [(Called, &[u32]); 2] = [(CALL, &[1, 2]), (OTHER_CALL, &[2, 4])];
+        let mut passes = passes(&[900; 4], &calls, 10);
+        let waited_for = [TableId(4)];
+        let needed: HashSet<TableId> = passes.needed_for(&waited_for).into_iter().collect();
+        assert_eq!(needed, set(&[1, 2, 4]));
+        assert!(passes.begin_early(&waited_for, &set(&[1, 3])).is_none(), "table 1 is not loaded");
+        let early = passes.begin_early(&waited_for, &set(&[3])).expect("it is ready");
+        assert!(early.is_early() && early.takes_call(CALL) && early.takes_call(OTHER_CALL));
+        assert_eq!(taken(&early), set(&[1, 2, 4]));
+        let last = passes.rest();
+        assert!(!last.is_early() && !last.takes_call(CALL) && !last.takes_call(OTHER_CALL));
+        assert_eq!(taken(&last), set(&[3]));
+    }
+
+    #[test]
+    fn a_call_of_no_table_is_replayed_by_the_last_pass() {
+        let mut passes = passes(&[900, 900], &[(CALL, &[])], 10);
+        let early = passes.begin_early(&[TableId(1)], &HashSet::new()).expect("it is ready");
+        assert_eq!(taken(&early), set(&[1, 2]), "all that is loaded");
+        assert!(!early.takes_call(CALL) && passes.rest().takes_call(CALL));
+    }
+
+    #[test]
+    fn what_is_as_small_as_the_logs_is_loaded_before() {
+        let mut passes = passes(&[50, 900, 40, 30], &[], 80);
+        assert_eq!(passes.companions(), set(&[3, 4]));
+        assert!(passes.needed_for(&[]).is_empty());
+        let waited_for = [TableId(1)];
+        assert_eq!(passes.needed_for(&waited_for).into_iter().collect::<HashSet<_>>(), set(&[1, 3, 4]));
+        assert!(passes.begin_early(&waited_for, &set(&[2, 3])).is_none(), "a companion is not loaded");
+        assert!(passes.begin_early(&waited_for, &set(&[1, 2])).is_none(), "nobody waits for what is");
+        let early = passes.begin_early(&waited_for, &set(&[2])).expect("it is ready");
+        assert_eq!(taken(&early), set(&[1, 3, 4]));
+        assert!(passes.begin_early(&waited_for, &set(&[2])).is_none(), "it has been replayed");
+    }
+
+    #[test]
+    fn a_large_table_that_is_waited_for_holds_no_other_up() {
+        let mut passes = passes(&[900, 10], &[], 80);
+        let early = passes.begin_early(&[TableId(1), TableId(2)], &set(&[1])).expect("table 2 is ready");
+        assert!(early.takes_table(TableId(2)) && !early.takes_table(TableId(1)));
+    }
+
+    #[test]
+    fn it_is_worth_it_while_loading_takes_longer_and_reading_has_not_doubled() {
+        let mut passes = passes(&[50, 900, 900], &[], 80);
+        assert!(passes.is_worth(80, 950) && !passes.is_worth(79, 950) && !passes.is_worth(80, 79));
+        assert!(!Passes::default().is_worth(0, 0));
+        passes.begin_early(&[TableId(2)], &set(&[3])).expect("it is ready");
+        assert!(passes.is_worth(80, 160) && !passes.is_worth(80, 159));
+    }
+
+    #[test]
+    fn each_change_is_replayed_by_one_pass() {
+        let mut passes = passes(&[50, 900, 40, 30], &[(CALL, &[2, 3])], 0);
+        assert!(passes.rest().is_everything());
+        let first = passes.begin_early(&[TableId(1)], &set(&[2, 3, 4])).expect("it is ready");
+        let second = passes.begin_early(&[TableId(3)], &set(&[4])).expect("it is ready");
+        let selections = [first, second, passes.rest()];
+        for table in 1..=4 {
+            let takes = selections.iter().filter(|selection| selection.takes_table(TableId(table)));
+            assert_eq!(takes.count(), 1, "table {table}");
+        }
+        assert_eq!(selections.iter().filter(|selection| selection.takes_call(CALL)).count(), 1);
+    }
+}
