@@ -38,6 +38,7 @@ mod early_load;
 mod log_summary;
 mod on_demand;
 mod passes;
+mod pieces;
 mod replay;
 mod replay_source;
 pub mod salvage;

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hyades_types::definition::{RoutineId, SequenceId, SequenceState, TableId};
 use hyades_types::error::{Error, Result};
 
+use super::pieces::{Concerned, Pieces};
 use super::replay_source::NAMES_THE_FUTURE;
 use crate::log::manifest::{Checkpoint, Incarnation, Manifest};
 use crate::log::record::{Command, Commit, Malformed, Operation, Operations, Record, RecordBody};
@@ -88,7 +89,7 @@ pub(super) struct LogSummary {
     recent: Option<(TableId, u64)>,
     named: LsnVector,
     /// The first pieces of large transactions.
-    pieces: HashMap<u64, Vec<u8>>,
+    pieces: HashMap<u64, Pieces>,
     unjudged: Vec<Unjudged>,
     /// So many of them are judged.
     judge_at: usize,
@@ -149,14 +150,15 @@ impl LogSummary {
                 self.take_transaction(record, field, operations)?;
             }
             RecordBody::Fragment { transaction, commit: None, content } => {
-                self.pieces.entry(transaction).or_default().extend_from_slice(content);
+                self.pieces.entry(transaction).or_default().take(content);
             }
             RecordBody::Fragment { transaction, commit: Some(commit), content } => {
-                let mut whole = self.pieces.remove(&transaction).unwrap_or_default();
+                let pieces = self.pieces.remove(&transaction).unwrap_or_default();
                 if !self.is_checkpointed(record.end, commit) {
                     let (field, operations) = self.split(record, content)?;
-                    whole.extend_from_slice(operations);
-                    self.take_transaction(record, field, &whole)?;
+                    let concerned = pieces.finish(operations);
+                    let concerned = concerned.map_err(|malformed| self.malformed(record, &malformed))?;
+                    self.take_concerned(record, field, concerned)?;
                 }
             }
             RecordBody::Anchor(ref anchor) if anchor.len() != self.named.len() => {
@@ -204,14 +206,20 @@ impl LogSummary {
         Ok(content.split_at(length))
     }
 
-    fn take_transaction(&mut self, record: &Record<'_>, field: &[u8], operations: &[u8]) -> Result<()> {
-        let end = record.end.0;
+    /// Sets `named` to what the transaction names; false if that is nothing.
+    fn read_named(&mut self, record: &Record<'_>, field: &[u8]) -> Result<bool> {
         let named = self.order.read_field(record.start, field, &mut self.named);
         let names_any = named.map_err(|malformed| self.malformed(record, &malformed))?;
         let named = if names_any { self.named.get(self.log) } else { Lsn::ZERO };
         if named.max(self.order.base().get(self.log)) > record.start {
             return Err(self.damaged(record, NAMES_THE_FUTURE));
         }
+        Ok(names_any)
+    }
+
+    fn take_transaction(&mut self, record: &Record<'_>, field: &[u8], operations: &[u8]) -> Result<()> {
+        let end = record.end.0;
+        let names_any = self.read_named(record, field)?;
         if let Some(command) = Command::of(operations) {
             let command = command.map_err(|malformed| self.malformed(record, &malformed))?;
             self.last.calls.insert((command.routine, command.version_hash), end);
@@ -222,10 +230,7 @@ impl LogSummary {
         while let Some(operation) = operations.next() {
             match operation.map_err(|malformed| self.malformed(record, &malformed))? {
                 Operation::Put { table, .. } | Operation::Delete { table, .. } => {
-                    match &mut self.recent {
-                        Some((known, position)) if *known == table => *position = end,
-                        recent => self.last.tables.extend(recent.replace((table, end))),
-                    }
+                    self.note_table(table, end);
                     let passed = operations.pass_rows_of(table);
                     passed.map_err(|malformed| self.malformed(record, &malformed))?;
                 }
@@ -236,15 +241,42 @@ impl LogSummary {
                 }
             }
         }
-        if changes_catalog || !states.is_empty() {
-            let named = if names_any { self.named.entries().into() } else { Box::default() };
-            let states = states.into();
-            self.take_if_it_counts(Unjudged { end, named, states, changes_catalog });
-        }
+        self.take_if_it_counts(end, names_any, states, changes_catalog);
         Ok(())
     }
 
-    fn take_if_it_counts(&mut self, transaction: Unjudged) {
+    /// Takes a large transaction.
+    fn take_concerned(&mut self, record: &Record<'_>, field: &[u8], concerned: Concerned) -> Result<()> {
+        let end = record.end.0;
+        let names_any = self.read_named(record, field)?;
+        let Concerned { tables, calls, states, changes_catalog } = concerned;
+        tables.into_iter().for_each(|table| self.note_table(table, end));
+        self.last.calls.extend(calls.into_iter().map(|called| (called, end)));
+        self.take_if_it_counts(end, names_any, states, changes_catalog);
+        Ok(())
+    }
+
+    fn note_table(&mut self, table: TableId, end: u64) {
+        match &mut self.recent {
+            Some((known, position)) if *known == table => *position = end,
+            recent => self.last.tables.extend(recent.replace((table, end))),
+        }
+    }
+
+    fn take_if_it_counts(
+        &mut self,
+        end: u64,
+        names_any: bool,
+        states: Vec<(SequenceId, SequenceState)>,
+        changes_catalog: bool,
+    ) {
+        if changes_catalog || !states.is_empty() {
+            let named = if names_any { self.named.entries().into() } else { Box::default() };
+            self.judge_or_keep(Unjudged { end, named, states: states.into(), changes_catalog });
+        }
+    }
+
+    fn judge_or_keep(&mut self, transaction: Unjudged) {
         if self.bound.covers(&transaction.named) {
             self.last.keep(&transaction, &self.catalog);
         } else if matches!(self.bound, Bound::Read(_)) && !self.is_given_up {
@@ -353,7 +385,7 @@ mod tests {
         let catalog = catalog();
         let [mut one, mut other] = summaries(&catalog, None);
         for (value, named) in [(10, &[][..]), (20, &[0, 64]), (30, &[0, 128]), (40, &[0, 136])] {
-            one.take_if_it_counts(set(value, named));
+            one.judge_or_keep(set(value, named));
         }
         assert_eq!((value(&catalog), one.unjudged.len()), (10, 3), "only what names nothing");
         read_to(&mut other, 64);
@@ -370,8 +402,8 @@ mod tests {
         let [mut one, mut other] = summaries(&catalog, Some(&[256, 64]));
         // Whole records may stand behind the end.
         read_to(&mut other, 128);
-        one.take_if_it_counts(set(20, &[0, 128]));
-        one.take_if_it_counts(set(10, &[0, 64]));
+        one.judge_or_keep(set(20, &[0, 128]));
+        one.judge_or_keep(set(10, &[0, 64]));
         let last = one.conclude(&LsnVector::from_slice(&[256, 64]));
         assert_eq!((value(&catalog), last.map(|last| last.sequences)), (10, Some(8)));
     }
@@ -381,7 +413,7 @@ mod tests {
         let catalog = catalog();
         let [mut one, mut other] = summaries(&catalog, None);
         for value in 1..=JUDGED_TOGETHER as i64 {
-            one.take_if_it_counts(set(value, &[0, 64]));
+            one.judge_or_keep(set(value, &[0, 64]));
         }
         read_to(&mut other, 64);
         read_to(&mut one, 64);
@@ -393,10 +425,10 @@ mod tests {
         let catalog = catalog();
         let [mut one, _] = summaries(&catalog, None);
         for value in 1..=MOST_UNJUDGED as i64 + 1 {
-            one.take_if_it_counts(set(value, &[0, 64]));
+            one.judge_or_keep(set(value, &[0, 64]));
         }
         read_to(&mut one, 64);
-        one.take_if_it_counts(set(5, &[0, 64]));
+        one.judge_or_keep(set(5, &[0, 64]));
         assert!(one.unjudged.is_empty());
         assert!(one.conclude(&LsnVector::from_slice(&[64, 64])).is_none());
     }

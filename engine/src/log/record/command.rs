@@ -163,6 +163,15 @@ impl<'a> Command<'a> {
         (operations.first() == Some(&(COMMAND_HEAD as u8))).then(|| Command::decode(operations))
     }
 
+    /// As [`Command::of`], but only the routine and its version, which stand at the beginning: the rest of
+    /// the operations may be missing.
+    pub fn called_by(operations: &[u8]) -> Option<Result<(RoutineId, u32), Malformed>> {
+        let mut offset = 1;
+        let is_call = operations.first() == Some(&(COMMAND_HEAD as u8));
+        is_call
+            .then(|| Command::read_called(operations, &mut offset).map(|(_, routine, hash)| (routine, hash)))
+    }
+
     fn decode(bytes: &'a [u8]) -> Result<Command<'a>, Malformed> {
         let mut offset = 1;
         let command = Command::read(bytes, &mut offset)?;
@@ -174,15 +183,7 @@ impl<'a> Command<'a> {
 
     /// Reads what stands behind the head's number.
     pub(super) fn read(bytes: &'a [u8], offset: &mut usize) -> Result<Command<'a>, Malformed> {
-        let flags = take(bytes, offset, 1)?[0];
-        if flags & !(CAPTURED_CLOCK | CAPTURED_RANDOM | CAPTURED_IDENTITY | HAS_IMAGES) != 0 {
-            return Err(Malformed { offset: *offset, reason: "a call has captured something unknown" });
-        }
-        let start = *offset;
-        let Ok(routine) = u32::try_from(read_varint(bytes, offset)?).map(RoutineId) else {
-            return Err(Malformed { offset: start, reason: "a routine number is out of range" });
-        };
-        let version_hash = u32::from_le_bytes(fixed(take(bytes, offset, 4)?));
+        let (flags, routine, version_hash) = Command::read_called(bytes, offset)?;
         let mut captured = Captured::default();
         if flags & CAPTURED_CLOCK != 0 {
             let transaction_time = unzigzag(read_varint(bytes, offset)?);
@@ -223,6 +224,19 @@ impl<'a> Command<'a> {
             write_set_hash,
             has_images: flags & HAS_IMAGES != 0,
         })
+    }
+
+    /// What it has captured, its routine, and the version of that.
+    fn read_called(bytes: &[u8], offset: &mut usize) -> Result<(u8, RoutineId, u32), Malformed> {
+        let flags = take(bytes, offset, 1)?[0];
+        if flags & !(CAPTURED_CLOCK | CAPTURED_RANDOM | CAPTURED_IDENTITY | HAS_IMAGES) != 0 {
+            return Err(Malformed { offset: *offset, reason: "a call has captured something unknown" });
+        }
+        let start = *offset;
+        let Ok(routine) = u32::try_from(read_varint(bytes, offset)?).map(RoutineId) else {
+            return Err(Malformed { offset: start, reason: "a routine number is out of range" });
+        };
+        Ok((flags, routine, u32::from_le_bytes(fixed(take(bytes, offset, 4)?))))
     }
 
     pub fn argument_count(&self) -> usize {

@@ -173,7 +173,8 @@ impl<'a> Operations<'a> {
     }
 
     /// Passes the rows of this table that are put and deleted next, without a look at them: a transaction of
-    /// many rows mostly has them table by table.
+    /// many rows mostly has them table by table. After an error, the next operation is the one
+    /// that is cut off.
     pub fn pass_rows_of(&mut self, table: TableId) -> Result<(), Malformed> {
         let (put, head_bytes) = word_of_varint(u64::from(table.0) << TAG_BITS | TAG_PUT);
         let delete = put ^ TAG_PUT ^ TAG_DELETE;
@@ -183,10 +184,13 @@ impl<'a> Operations<'a> {
             if head != put && head != delete {
                 return Ok(());
             }
+            let start = self.offset;
             self.offset += head_bytes;
-            self.pass_bytes()?;
-            if head == put {
-                self.pass_bytes()?;
+            let passed =
+                self.pass_bytes().and_then(|()| if head == put { self.pass_bytes() } else { Ok(()) });
+            if passed.is_err() {
+                self.offset = start;
+                return passed;
             }
         }
     }
@@ -201,6 +205,18 @@ impl<'a> Operations<'a> {
             word
         });
         u64::from_le_bytes(word)
+    }
+
+    /// If these bytes are the beginning of a put whose row is cut off: its table, and how many bytes of the
+    /// row are missing.
+    pub fn row_cut_off(bytes: &[u8]) -> Option<(TableId, u64)> {
+        let mut put = Operations::new(bytes);
+        let head = read_varint(bytes, &mut put.offset).ok().filter(|head| head & TAG_MASK == TAG_PUT)?;
+        let table = u32::try_from(head >> TAG_BITS).map(TableId).ok()?;
+        put.read_bytes().ok()?;
+        let length = read_varint(bytes, &mut put.offset).ok()?;
+        let missing = length.checked_sub((bytes.len() - put.offset) as u64)?;
+        (missing > 0).then_some((table, missing))
     }
 
     #[inline]
