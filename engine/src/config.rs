@@ -111,6 +111,9 @@ pub struct Config {
     /// A checkpoint is taken when the logs since the last one take so many bytes of the disk; 0: none that
     /// nobody asks for.
     pub checkpoint_log_bytes: u64,
+    /// The digest of the logs for the next restart on demand is renewed when they have grown by about so many
+    /// bytes (`recovery::digester`); 0: there is none. Only where `restart` is on demand.
+    pub digest_log_bytes: u64,
     /// A checkpoint is taken when the replay of the logs would take about half as long as this.
     pub recovery_target: Option<Duration>,
     /// Threads that write a checkpoint, each with a file of its own.
@@ -159,6 +162,7 @@ impl Config {
             shared_block_bytes: 8 << 10,
             row_locks_before_table: 10_000,
             checkpoint_log_bytes: 1 << 30,
+            digest_log_bytes: 64 << 20,
             recovery_target: None,
             checkpoint_workers: 1,
             checkpoint_range_bytes: None,

@@ -37,7 +37,7 @@ use crate::procedure::interpret;
 use crate::procedure::ir::Procedure;
 use crate::protocol::list::{self, WithProtocol, with_protocol};
 use crate::protocol::{Append, AppendProgress, Protocol};
-use crate::recovery::{RecoveryReport, RestartStatus, Restarted, restart};
+use crate::recovery::{Digester, RecoveryReport, RestartStatus, Restarted, remove_foreign_digests, restart};
 use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
@@ -244,6 +244,7 @@ pub fn open(config: Config, compiler: Option<Arc<dyn RoutineCompiler>>) -> Resul
     let catalog = Arc::new(Catalog::new());
     let (mut manifest, checkpoint, restarted) = restart(&config, compiler.clone(), &catalog)?;
     restrict(config.disk.as_ref(), &config.data_directory)?;
+    remove_foreign_digests(&config, &manifest)?;
     let start = Start {
         config: &config,
         manifest: &mut manifest,
@@ -334,6 +335,8 @@ struct Database<P: Protocol, C: Control<P>> {
     janitor: Mutex<Option<Janitor>>,
     /// Of a protocol with logs.
     checkpointer: Option<Checkpointer>,
+    /// Of one whose restarts are on demand, too.
+    digester: Option<Digester>,
     next_worker: AtomicUsize,
     is_shut_down: AtomicBool,
     names: Arc<NamesDurability>,
@@ -380,6 +383,7 @@ impl<P: Protocol, C: Control<P>> Database<P, C> {
                 Some(Checkpointer::start(config, logs, capture, checkpoint, (opening, Box::new(rate)))?)
             }
         };
+        let digester = protocol.logs().map(|logs| Digester::start(config, logs)).transpose()?.flatten();
         Ok(Database {
             protocol,
             catalog,
@@ -390,6 +394,7 @@ impl<P: Protocol, C: Control<P>> Database<P, C> {
             temporary: config.data_directory.is_dir().then(|| Arc::from(config.data_directory.as_path())),
             janitor,
             checkpointer,
+            digester,
             next_worker: AtomicUsize::new(0),
             is_shut_down: AtomicBool::new(false),
             names: Arc::default(),
@@ -462,6 +467,9 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
         }
         if let Some(checkpointer) = &self.checkpointer {
             checkpointer.stop();
+        }
+        if let Some(digester) = &self.digester {
+            digester.stop();
         }
         if let Err(error) = log_unlogged(&*self.protocol, &self.catalog) {
             // The database is poisoned, or its logs are full: as after a crash.

@@ -109,11 +109,13 @@ pub enum Mutant {
     SpareNamedUnsynced,
     /// The last pass of a restart replays again what an early one has replayed.
     EarlyPassForgotten,
+    /// The digest of the logs claims to go further than they have been read.
+    DigestAhead,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 48] = [
+    pub const ALL: [Mutant; 49] = [
         Mutant::OwnEndInStoredLv,
         Mutant::ReserveBeforeFreeze,
         Mutant::ReleaseBeforeRaise,
@@ -162,6 +164,7 @@ impl Mutant {
         Mutant::CheckpointUnsynced,
         Mutant::SpareNamedUnsynced,
         Mutant::EarlyPassForgotten,
+        Mutant::DigestAhead,
     ];
 }
 

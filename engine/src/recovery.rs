@@ -27,14 +27,19 @@
 //!
 //! A restart may let transactions in when manifest, cut and catalog are known (`on_demand`, `tail`); then it
 //! is in the middle of all this that the manifest is stored and new log records come, into the new
-//! incarnation. The logs may then be replayed several times, for some tables each time (`passes`).
+//! incarnation. Before that, such a restart reads only the last part of the logs, if the server that wrote
+//! them has kept a digest of the rest (`digest`, `digester`). After that, the logs may be replayed several
+//! times, for some tables each time (`passes`).
 //!
 //! Reference: Taurus (VLDB 2020), section 3.3.
 
 mod command;
 mod cut;
+mod digest;
+mod digester;
 mod each_log;
 mod early_load;
+mod last_positions;
 mod log_summary;
 mod on_demand;
 mod passes;
@@ -56,7 +61,8 @@ use std::time::{Duration, Instant};
 use hyades_types::error::{Error, Result, sqlstate};
 
 use self::early_load::EarlyLoad;
-use self::log_summary::{Last, LogSummary};
+use self::last_positions::Last;
+use self::log_summary::LogSummary;
 use self::on_demand::OnDemand;
 use self::passes::Selection;
 use self::replay::Installer;
@@ -75,6 +81,8 @@ use crate::protocol::list::replay_order;
 use crate::storage::catalog::Catalog;
 
 pub use self::cut::LogTail;
+pub(crate) use self::digest::remove_foreign as remove_foreign_digests;
+pub(crate) use self::digester::Digester;
 pub use self::on_demand::RestartStatus;
 pub(crate) use self::on_demand::Restarted;
 pub use self::verify::{CheckedIndexes, check_indexes, state_hash, tables_hash};
@@ -528,7 +536,9 @@ fn freeze_ends(
             continue;
         }
         let summaries = match catalog {
-            Some(catalog) if incarnation.logs > 0 => LogSummary::of_each(manifest, incarnation, catalog)?,
+            Some(catalog) if incarnation.logs > 0 => {
+                LogSummary::of_each(config, manifest, incarnation, catalog)?
+            }
             _ => Vec::new(),
         };
         let (end, found, summaries) = cut::find_end(config, manifest, place, workers, summaries)?;

@@ -5,6 +5,7 @@
 //! transactions are let in at once. The disk holds the reads of the threads back that do the rest.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,13 +14,13 @@ use hyades_engine::db::{Engine, Interrupt, Logging, open};
 use hyades_engine::recovery::{recover, tables_hash};
 use hyades_engine::storage::catalog::Catalog;
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::CatalogChange;
+use hyades_types::definition::{CatalogChange, IndexKind};
 use hyades_types::error::Error;
 use hyades_types::value::Value;
 
-use crate::client::{Client, Operation, big, blocking};
+use crate::client::{Client, Operation, big, blocking, create_tables};
 use crate::crash::{
-    FIRST, Life, Observed, Scenario, live_and_kill, script, take_checkpoint, wait_until_idle,
+    DATA, FIRST, Life, Observed, Scenario, live_and_kill, script, take_checkpoint, wait_until_idle,
 };
 use crate::disk::{HeldReads, SimulatedDisk};
 use crate::routines::test_compiler;
@@ -77,7 +78,7 @@ const LONG_REPEATED: usize = 600;
 const MANY: u64 = 40;
 
 /// Runs the script with two checkpoints in it. Behind the last one nobody touches the texts, unless calls do,
-/// which may.
+/// which may. With every second seed, the server keeps a digest of its logs.
 fn prepare(scenario: Scenario, seed: u64) -> Outcome<Killed> {
     prepare_with(scenario, seed, 0)
 }
@@ -86,7 +87,8 @@ fn prepare(scenario: Scenario, seed: u64) -> Outcome<Killed> {
 fn prepare_with(scenario: Scenario, seed: u64, long_texts: u64) -> Outcome<Killed> {
     let disk = SimulatedDisk::new(seed);
     let script = script(seed);
-    let engine = Scenario { restart: RestartMode::Complete, ..scenario }.open(&disk).map_err(as_text)?;
+    let restart = if seed.is_multiple_of(2) { RestartMode::OnDemand } else { RestartMode::Complete };
+    let engine = Scenario { restart, ..scenario }.open(&disk).map_err(as_text)?;
     let mut life = Life::begin_with(&*engine, seed, scenario.calls).map_err(as_text)?.without_ballast();
     let mut client = Client::new(&*engine).map_err(as_text)?;
     client.begin();
@@ -456,6 +458,63 @@ pub fn what_cannot_be_replayed_is_refused(scenario: Scenario, seed: u64) -> Outc
         return Err("a refused start changes files".to_owned());
     }
     scenario.on_demand().open(&disk).and_then(|engine| engine.shutdown()).map_err(as_text)
+}
+
+/// Writes with this client until the digest has been replaced this many times.
+fn write_until_digested(busy: &mut Client, disk: &SimulatedDisk, times: usize) -> Outcome {
+    let path = Path::new(DATA).join("digests/00000001.digest");
+    let digest = || disk.content(&path).ok();
+    let deadline = Instant::now() + LOAD_LIMIT;
+    for _ in 0..times {
+        let before = digest();
+        while digest().is_none_or(|found| Some(found) == before) {
+            if Instant::now() > deadline {
+                return Err("the logs have no new digest".to_owned());
+            }
+            busy.begin();
+            (0..10).try_for_each(|key| busy.put_number(key, 1)).map_err(as_text)?;
+            busy.commit().and_then(|answer| answer.wait()).map_err(as_text)?;
+        }
+    }
+    Ok(())
+}
+
+/// The digest is replaced because one log has grown. The other one, of which little is new, has the last
+/// change of a table: after a kill, whoever reads that table waits until the change has been replayed.
+pub fn digests_leave_nothing_out(seed: u64) -> Outcome {
+    let scenario = Scenario::taurus(2).on_demand();
+    let disk = SimulatedDisk::new(seed);
+    let engine = scenario.open(&disk).map_err(as_text)?;
+    create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;
+    take_checkpoint(&*engine).map_err(as_text)?;
+    // Workers take turns with the logs, so each of these two has its own.
+    let mut busy = Client::new(&*engine).map_err(as_text)?;
+    let mut quiet = Client::new(&*engine).map_err(as_text)?;
+    write_until_digested(&mut busy, &disk, 1)?;
+    quiet.begin();
+    quiet.append_list(1, seed).map_err(as_text)?;
+    quiet.commit().and_then(|answer| answer.wait()).map_err(as_text)?;
+    write_until_digested(&mut busy, &disk, 2)?;
+    wait_until_idle(&disk);
+    let killed = disk.after_process_kill(seed);
+    drop((busy, quiet));
+    engine.shutdown().map_err(as_text)?;
+    killed.hold_reads(Some(Held::Replay.reads(0)));
+    let engine = scenario.open(&killed).map_err(as_text)?;
+    let _release = Release(&killed);
+    wait_until_loaded(&*engine)?;
+    let mut reader = Client::new(&*engine).map_err(as_text)?;
+    reader.begin();
+    expect_wait("a read", reader.attempt(Operation::GetList, &[big(1)]))?;
+    reader.rollback();
+    killed.hold_reads(None);
+    wait_until_complete(&*engine)?;
+    reader.begin();
+    let found = reader.get_list(1).map_err(as_text)?;
+    reader.rollback();
+    drop(reader);
+    engine.shutdown().map_err(as_text)?;
+    if found == [seed] { Ok(()) } else { Err(format!("the list is {found:?}")) }
 }
 
 /// The number of files, and their bytes.

@@ -21,6 +21,7 @@
 //! | 27 stragglers forgotten, a checkpoint before it is durable, what it holds replayed again | crashed histories beside checkpoints | |
 //! | 28 segments that go too early | the last checkpoint is gone, and the one before is used | |
 //! | a table that opens before its log records are replayed | a start whose replay is held back, and a reader | |
+//! | a digest that is ahead | the same, after a change in the log of which little is new | |
 //! | removals without a note | crash points beside checkpoints | |
 //!
 //! One test, because the switch is for the whole process. Every search passes without a bug first.
@@ -596,7 +597,7 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 }
 
 /// What finds which bug, in how many attempts at most.
-const SEARCHES: [(Mutant, Search, u64); 34] = [
+const SEARCHES: [(Mutant, Search, u64); 35] = [
     (Mutant::OwnEndInStoredLv, crash_point, 10),
     (Mutant::ReserveBeforeFreeze, crash_point, 10),
     (Mutant::ReleaseBeforeRaise, crashed_history, 100),
@@ -631,10 +632,11 @@ const SEARCHES: [(Mutant, Search, u64); 34] = [
     (Mutant::OpenedTooEarly, restart_on_demand, 20),
     (Mutant::EarlyPassForgotten, wanted_first, 20),
     (Mutant::SpareNamedUnsynced, crash_while_a_segment_is_used_again, 40),
+    (Mutant::DigestAhead, restarts::digests_leave_nothing_out, 10),
 ];
 
 /// Each of them once.
-const STEPS: [Search; 28] = [
+const STEPS: [Search; 29] = [
     crash_point,
     crashed_history,
     held_log,
@@ -663,6 +665,7 @@ const STEPS: [Search; 28] = [
     restart_on_demand,
     wanted_first,
     crash_while_a_segment_is_used_again,
+    restarts::digests_leave_nothing_out,
 ];
 
 #[test]

@@ -6,8 +6,8 @@ use std::time::Duration;
 use hyades_sim::crash::{Calls, Scenario, within};
 use hyades_sim::restarts::{
     Held, changes_follow_those_of_the_logs, damage_is_found_behind, damaged_starts_do_not_fill_the_disk,
-    wait_for_what_they_touch, what_cannot_be_replayed_is_refused, what_is_wanted_comes_first,
-    work_in_the_middle,
+    digests_leave_nothing_out, wait_for_what_they_touch, what_cannot_be_replayed_is_refused,
+    what_is_wanted_comes_first, work_in_the_middle,
 };
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -73,4 +73,9 @@ fn calls_that_cannot_be_replayed_are_refused_before_anybody_is_let_in() {
 #[test]
 fn starts_that_are_never_complete_give_space_back() {
     try_all("space", &[Scenario::serial(), Scenario::taurus(2)], damaged_starts_do_not_fill_the_disk);
+}
+
+#[test]
+fn digests_of_the_logs_leave_nothing_out() {
+    try_all("digests", &[Scenario::taurus(2)], |_, seed| digests_leave_nothing_out(seed));
 }

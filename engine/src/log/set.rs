@@ -31,6 +31,10 @@ pub trait LogSet: Send + Sync {
     /// The first segments of a log, one for each stripe, that are needed to read it from this position on.
     fn segments_from(&self, log: usize, position: Lsn) -> Result<Vec<u64>>;
 
+    /// Whether all segments are there in full length that hold a log from one position to another one. The
+    /// last of them is not checked: whoever reads the log from the second position on reads that one.
+    fn has_segments(&self, log: usize, from: Lsn, to: Lsn) -> Result<bool>;
+
     /// Bytes of the files that are needed to read a log from this position on.
     fn stored_bytes_from(&self, log: usize, position: Lsn) -> Result<u64>;
 

@@ -33,7 +33,7 @@ use crate::mutant::{self, Mutant};
 /// What stands in one log.
 struct Scanned {
     end: LogEnd,
-    /// The largest positions that its anchors call durable.
+    /// The largest positions that its anchors, or its digest, call durable.
     durable: LsnVector,
     /// Of all its records, if it was asked for.
     summary: Option<LogSummary>,
@@ -118,8 +118,12 @@ fn scan(set: &dyn LogSet, log: usize, from: &LsnVector, mut summary: Option<LogS
     if !mutant::is_active(Mutant::NoSyncBeforeCut) {
         set.sync(log)?;
     }
-    let mut source = set.source(log, from.get(log))?;
-    let mut durable = LsnVector::zero(logs);
+    let (start, mut durable) = match &summary {
+        // What a digest tells need not be read once more.
+        Some(summary) => (summary.position(), summary.durable().clone()),
+        None => (from.get(log), LsnVector::zero(logs)),
+    };
+    let mut source = set.source(log, start)?;
     while let Some(chunk) = source.next_chunk()? {
         for record in chunk.records() {
             let record = record.map_err(|malformed| damaged(set, log, chunk.start.0, &malformed))?;

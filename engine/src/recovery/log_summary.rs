@@ -9,16 +9,23 @@
 //! others have been read tells that of nearly all of them at once, and the rest are judged when the ends are
 //! known. If those are too many, because one log is read long before another, the summary is given up, and
 //! the log is read once more.
+//!
+//! A running server reads its own logs in the same way, and keeps what they say for the next restart
+//! (`digester`). There, a transaction counts when the positions that it names are durable, and the states of
+//! sequences are noted instead of being applied.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hyades_types::definition::{RoutineId, SequenceId, SequenceState, TableId};
+use hyades_types::definition::{SequenceId, SequenceState, TableId};
 use hyades_types::error::{Error, Result};
 
+use super::digest::{self, LogDigest};
+use super::last_positions::{Drawn, Draws, Last};
 use super::pieces::{Concerned, Pieces};
 use super::replay_source::NAMES_THE_FUTURE;
+use crate::config::Config;
 use crate::log::manifest::{Checkpoint, Incarnation, Manifest};
 use crate::log::record::{Command, Commit, Malformed, Operation, Operations, Record, RecordBody};
 use crate::lsn::{Lsn, LsnVector};
@@ -30,25 +37,15 @@ use crate::storage::catalog::Catalog;
 const JUDGED_TOGETHER: usize = 4096;
 /// So many may wait at all: some hundred bytes each.
 const MOST_UNJUDGED: usize = 1 << 20;
-
-/// What a call names: its routine, and the version of it that ran.
-pub(super) type Called = (RoutineId, u32);
-
-/// Where the last log record ends of each.
-#[derive(Default)]
-pub(super) struct Last {
-    pub(super) tables: HashMap<TableId, u64>,
-    pub(super) calls: HashMap<Called, u64>,
-    /// Of those that change the catalog.
-    pub(super) catalog: u64,
-    /// Of those that draw from sequences.
-    pub(super) sequences: u64,
-}
+/// So many bytes of unfinished transactions may be kept in a running server.
+const MOST_KEPT_BYTES: usize = 64 << 20;
 
 /// Up to where the logs count.
 enum Bound {
     /// Nobody knows yet; they have been read so far.
     Read(Arc<[AtomicU64]>),
+    /// Nobody knows yet; they are durable up to here, and go on.
+    Durable(LsnVector),
     /// They end here.
     Known(LsnVector),
 }
@@ -58,11 +55,18 @@ impl Bound {
         positions.iter().enumerate().all(|(log, position)| {
             let bound = match self {
                 Bound::Read(read) => read[log].load(Ordering::Relaxed),
-                Bound::Known(end) => end.get(log).0,
+                Bound::Durable(end) | Bound::Known(end) => end.get(log).0,
             };
             *position <= bound
         })
     }
+}
+
+/// What becomes of the states of sequences that count.
+enum Sequences {
+    /// The catalog's sequences are raised.
+    Raised(Arc<Catalog>),
+    Noted(Draws),
 }
 
 /// What a transaction does that is kept only if it counts.
@@ -82,9 +86,11 @@ pub(super) struct LogSummary {
     position: Lsn,
     order: Box<dyn ReplayOrder>,
     checkpoint: Option<Arc<Checkpoint>>,
-    catalog: Arc<Catalog>,
+    /// See [`LogSummary::durable`].
+    durable: LsnVector,
     bound: Bound,
     last: Last,
+    sequences: Sequences,
     /// Most records are of the table of the one before.
     recent: Option<(TableId, u64)>,
     named: LsnVector,
@@ -97,41 +103,136 @@ pub(super) struct LogSummary {
 }
 
 impl LogSummary {
-    /// Empty ones for the logs of an incarnation. If it has not ended, they are read at the same time.
+    /// Summaries of the logs of an incarnation, which begin where its digest ends, or else empty. If the
+    /// incarnation has not ended, the logs are read at the same time.
     pub(super) fn of_each(
+        config: &Config,
         manifest: &Manifest,
         incarnation: &Incarnation,
         catalog: &Arc<Catalog>,
     ) -> Result<Vec<LogSummary>> {
+        let digest = digest::find(config, manifest, incarnation);
         let from = manifest.replay_from(incarnation);
-        let checkpoint = manifest.checkpoint_of(incarnation).cloned().map(Arc::new);
         let read: Arc<[AtomicU64]> = from.entries().iter().map(|from| AtomicU64::new(*from)).collect();
-        let summary = |log| {
-            Ok(LogSummary {
-                log,
-                position: from.get(log),
-                order: replay_order(&incarnation.protocol, incarnation.logs)?,
-                checkpoint: checkpoint.clone(),
-                catalog: Arc::clone(catalog),
-                bound: match incarnation.frozen_end() {
-                    Some(end) => Bound::Known(end),
-                    None => Bound::Read(Arc::clone(&read)),
-                },
-                last: Last::default(),
-                recent: None,
-                named: LsnVector::zero(incarnation.logs),
-                pieces: HashMap::new(),
-                unjudged: Vec::new(),
-                judge_at: JUDGED_TOGETHER,
-                is_given_up: false,
-            })
+        let summary = |log: usize| {
+            let bound = match incarnation.frozen_end() {
+                Some(end) => Bound::Known(end),
+                None => Bound::Read(Arc::clone(&read)),
+            };
+            let sequences = Sequences::Raised(Arc::clone(catalog));
+            let mut summary = LogSummary::new(manifest, incarnation, log, bound, sequences)?;
+            if let Some(digest) = &digest {
+                summary.begin_with(&digest.logs[log], &digest.durable);
+                read[log].store(summary.position.0, Ordering::Relaxed);
+            }
+            Ok(summary)
         };
         (0..incarnation.logs).map(summary).collect()
+    }
+
+    /// Empty summaries of the logs of the running incarnation. Nothing counts before it is known what is
+    /// durable ([`LogSummary::judge_by_durable`]).
+    pub(super) fn of_each_running(manifest: &Manifest, incarnation: &Incarnation) -> Result<Vec<LogSummary>> {
+        let summary = |log| {
+            let bound = Bound::Durable(LsnVector::zero(incarnation.logs));
+            LogSummary::new(manifest, incarnation, log, bound, Sequences::Noted(Draws::new()))
+        };
+        (0..incarnation.logs).map(summary).collect()
+    }
+
+    fn new(
+        manifest: &Manifest,
+        incarnation: &Incarnation,
+        log: usize,
+        bound: Bound,
+        sequences: Sequences,
+    ) -> Result<LogSummary> {
+        Ok(LogSummary {
+            log,
+            position: manifest.replay_from(incarnation).get(log),
+            order: replay_order(&incarnation.protocol, incarnation.logs)?,
+            checkpoint: manifest.checkpoint_of(incarnation).cloned().map(Arc::new),
+            durable: LsnVector::zero(incarnation.logs),
+            bound,
+            last: Last::default(),
+            sequences,
+            recent: None,
+            named: LsnVector::zero(incarnation.logs),
+            pieces: HashMap::new(),
+            unjudged: Vec::new(),
+            judge_at: JUDGED_TOGETHER,
+            is_given_up: false,
+        })
+    }
+
+    /// Begins where the digest of the log ends, if that is further than the summary is.
+    fn begin_with(&mut self, known: &LogDigest, durable: &LsnVector) {
+        self.durable.clone_from(durable);
+        if known.position <= self.position.0 {
+            return;
+        }
+        self.position = Lsn(known.position);
+        self.last.clone_from(&known.last);
+        if let Sequences::Raised(catalog) = &self.sequences {
+            for (sequence, drawn) in &known.draws {
+                catalog.raise_sequence(*sequence, drawn.least);
+                catalog.raise_sequence(*sequence, drawn.greatest);
+            }
+        }
     }
 
     /// Where the next record begins.
     pub(super) fn position(&self) -> Lsn {
         self.position
+    }
+
+    /// Up to where all logs are known to have been durable before this one is read.
+    pub(super) fn durable(&self) -> &LsnVector {
+        &self.durable
+    }
+
+    /// Whether it has been given up, because too many transactions were not judged yet, or too many bytes of
+    /// unfinished ones had to be kept.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.is_given_up
+    }
+
+    /// Forgets what this checkpoint holds, which is later than the one before.
+    pub(super) fn follow(&mut self, checkpoint: &Arc<Checkpoint>) {
+        let (from, raised) = (checkpoint.from[self.log], checkpoint.raised[self.log]);
+        self.position = self.position.max(Lsn(from));
+        self.note_recent();
+        self.last.forget(raised);
+        // What began before `from` and is not complete yet never will be.
+        self.pieces.retain(|_, pieces| pieces.start().0 >= from);
+        self.unjudged.retain(|transaction| transaction.end > raised);
+        if let Sequences::Noted(draws) = &mut self.sequences {
+            draws.retain(|_, drawn| drawn.end > raised);
+        }
+        self.checkpoint = Some(Arc::clone(checkpoint));
+    }
+
+    /// The logs of the running incarnation are durable up to these ends of log records: judges the
+    /// transactions that are not judged yet.
+    pub(super) fn judge_by_durable(&mut self, durable: &LsnVector) {
+        self.bound = Bound::Durable(durable.clone());
+        self.judge();
+    }
+
+    /// What the log says from this position to where it has been read; `None` if it is not known yet whether
+    /// all of it counts.
+    pub(super) fn digest(&self, from: Lsn) -> Option<LogDigest> {
+        let Sequences::Noted(draws) = &self.sequences else { return None };
+        if self.is_given_up || !self.unjudged.is_empty() {
+            return None;
+        }
+        let mut last = self.last.clone();
+        if let Some((table, end)) = self.recent {
+            last.raise_table(table, end);
+        }
+        // Whoever continues there needs all pieces of the transactions that are not complete.
+        let position = self.pieces.values().map(Pieces::start).fold(self.position, Lsn::min);
+        Some(LogDigest { from: from.0, position: position.0, last, draws: draws.clone() })
     }
 
     /// Takes the next record of the log.
@@ -150,12 +251,13 @@ impl LogSummary {
                 self.take_transaction(record, field, operations)?;
             }
             RecordBody::Fragment { transaction, commit: None, content } => {
-                self.pieces.entry(transaction).or_default().take(content);
+                self.pieces.entry(transaction).or_insert_with(|| Pieces::begin(record.start)).take(content);
             }
             RecordBody::Fragment { transaction, commit: Some(commit), content } => {
-                let pieces = self.pieces.remove(&transaction).unwrap_or_default();
+                let pieces = self.pieces.remove(&transaction);
                 if !self.is_checkpointed(record.end, commit) {
                     let (field, operations) = self.split(record, content)?;
+                    let pieces = pieces.unwrap_or_else(|| Pieces::begin(record.start));
                     let concerned = pieces.finish(operations);
                     let concerned = concerned.map_err(|malformed| self.malformed(record, &malformed))?;
                     self.take_concerned(record, field, concerned)?;
@@ -172,8 +274,14 @@ impl LogSummary {
 
     /// A chunk has been taken.
     pub(super) fn passed(&mut self) {
-        let Bound::Read(read) = &self.bound else { return };
-        read[self.log].store(self.position.0, Ordering::Relaxed);
+        match &self.bound {
+            Bound::Read(read) => read[self.log].store(self.position.0, Ordering::Relaxed),
+            Bound::Durable(_) => {
+                let kept_bytes = self.pieces.values().map(Pieces::kept_bytes).sum::<usize>();
+                self.is_given_up |= kept_bytes > MOST_KEPT_BYTES;
+            }
+            Bound::Known(_) => return,
+        }
         if self.unjudged.len() < self.judge_at {
             return;
         }
@@ -189,7 +297,7 @@ impl LogSummary {
     pub(super) fn conclude(mut self, end: &LsnVector) -> Option<Last> {
         self.bound = Bound::Known(end.clone());
         self.judge();
-        self.last.tables.extend(self.recent);
+        self.note_recent();
         (!self.is_given_up).then_some(self.last)
     }
 
@@ -222,7 +330,7 @@ impl LogSummary {
         let names_any = self.read_named(record, field)?;
         if let Some(command) = Command::of(operations) {
             let command = command.map_err(|malformed| self.malformed(record, &malformed))?;
-            self.last.calls.insert((command.routine, command.version_hash), end);
+            self.last.raise_call((command.routine, command.version_hash), end);
             return Ok(());
         }
         let (mut states, mut changes_catalog) = (Vec::new(), false);
@@ -237,7 +345,7 @@ impl LogSummary {
                 Operation::Catalog(_) => changes_catalog = true,
                 Operation::Sequence { sequence, state } => states.push((sequence, state)),
                 Operation::Command(command) => {
-                    self.last.calls.insert((command.routine, command.version_hash), end);
+                    self.last.raise_call((command.routine, command.version_hash), end);
                 }
             }
         }
@@ -251,7 +359,7 @@ impl LogSummary {
         let names_any = self.read_named(record, field)?;
         let Concerned { tables, calls, states, changes_catalog } = concerned;
         tables.into_iter().for_each(|table| self.note_table(table, end));
-        self.last.calls.extend(calls.into_iter().map(|called| (called, end)));
+        calls.into_iter().for_each(|called| self.last.raise_call(called, end));
         self.take_if_it_counts(end, names_any, states, changes_catalog);
         Ok(())
     }
@@ -259,7 +367,16 @@ impl LogSummary {
     fn note_table(&mut self, table: TableId, end: u64) {
         match &mut self.recent {
             Some((known, position)) if *known == table => *position = end,
-            recent => self.last.tables.extend(recent.replace((table, end))),
+            _ => {
+                self.note_recent();
+                self.recent = Some((table, end));
+            }
+        }
+    }
+
+    fn note_recent(&mut self) {
+        if let Some((table, end)) = self.recent.take() {
+            self.last.raise_table(table, end);
         }
     }
 
@@ -278,19 +395,19 @@ impl LogSummary {
 
     fn judge_or_keep(&mut self, transaction: Unjudged) {
         if self.bound.covers(&transaction.named) {
-            self.last.keep(&transaction, &self.catalog);
-        } else if matches!(self.bound, Bound::Read(_)) && !self.is_given_up {
+            keep(&transaction, &mut self.last, &mut self.sequences);
+        } else if !matches!(self.bound, Bound::Known(_)) && !self.is_given_up {
             self.unjudged.push(transaction);
         }
     }
 
     /// Keeps what counts, as far as that is known.
     fn judge(&mut self) {
-        let LogSummary { bound, last, catalog, unjudged, .. } = self;
+        let LogSummary { bound, last, sequences, unjudged, .. } = self;
         unjudged.retain(|transaction| {
             let counts = bound.covers(&transaction.named);
             if counts {
-                last.keep(transaction, catalog);
+                keep(transaction, last, sequences);
             }
             !counts
         });
@@ -306,16 +423,20 @@ impl LogSummary {
     }
 }
 
-impl Last {
-    /// Notes a transaction that counts, and raises what it has drawn from.
-    fn keep(&mut self, transaction: &Unjudged, catalog: &Catalog) {
-        for (sequence, state) in &transaction.states {
-            catalog.raise_sequence(*sequence, *state);
-            self.sequences = self.sequences.max(transaction.end);
+/// Notes a transaction that counts, and what it has drawn.
+fn keep(transaction: &Unjudged, last: &mut Last, sequences: &mut Sequences) {
+    let end = transaction.end;
+    for (sequence, state) in &transaction.states {
+        match sequences {
+            Sequences::Raised(catalog) => catalog.raise_sequence(*sequence, *state),
+            Sequences::Noted(draws) => {
+                draws.entry(*sequence).or_insert_with(|| Drawn::new(end, *state)).add(end, *state);
+            }
         }
-        if transaction.changes_catalog {
-            self.catalog = self.catalog.max(transaction.end);
-        }
+        last.sequences = last.sequences.max(end);
+    }
+    if transaction.changes_catalog {
+        last.catalog = last.catalog.max(end);
     }
 }
 
@@ -329,6 +450,7 @@ mod tests {
     use hyades_types::value::SqlType;
 
     use crate::config::Config;
+    use crate::disk::MemoryDisk;
     use crate::log::manifest::{LogShape, Manifest};
     use crate::lsn::{Lsn, LsnVector};
     use crate::recovery::log_summary::{JUDGED_TOGETHER, LogSummary, MOST_UNJUDGED, Unjudged};
@@ -357,11 +479,12 @@ mod tests {
     fn summaries(catalog: &Arc<Catalog>, end: Option<&[u64]>) -> [LogSummary; 2] {
         let manifest = Manifest::create();
         let shape = LogShape { logs: 2, stripes: 1 };
-        let mut incarnation = manifest.plan_incarnation(&Config::new(PathBuf::from("data")), shape);
+        let config = Config { disk: Arc::new(MemoryDisk::default()), ..Config::new(PathBuf::from("data")) };
+        let mut incarnation = manifest.plan_incarnation(&config, shape);
         if let Some(end) = end {
             incarnation.freeze(&LsnVector::from_slice(end));
         }
-        let summaries = LogSummary::of_each(&manifest, &incarnation, catalog).expect("it is known");
+        let summaries = LogSummary::of_each(&config, &manifest, &incarnation, catalog).expect("it is known");
         summaries.try_into().unwrap_or_else(|_| panic!("there are two logs"))
     }
 

@@ -43,7 +43,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::{Mutex, RwLock};
 
 use super::RecoveryReport;
-use super::log_summary::Called;
+use super::last_positions::Called;
 use super::passes::{Changed, Passes, Selection};
 use super::tail::Need;
 use crate::checkpoint::load::{Loading, Watching};

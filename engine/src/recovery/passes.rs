@@ -29,7 +29,7 @@ use std::collections::{HashMap, HashSet};
 
 use hyades_types::definition::TableId;
 
-use super::log_summary::Called;
+use super::last_positions::Called;
 use crate::mutant::{self, Mutant};
 
 /// What a pass replays.
@@ -238,7 +238,7 @@ mod tests {
 
     use hyades_types::definition::{RoutineId, TableId};
 
-    use crate::recovery::log_summary::Called;
+    use crate::recovery::last_positions::Called;
     use crate::recovery::passes::{Changed, Passes, Selection};
 
     const CALL: Called = (RoutineId(1), 7);

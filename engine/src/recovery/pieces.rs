@@ -1,8 +1,8 @@
 //! The operations of a large transaction, read piece by piece as its log records come (pitfall 11).
 //!
 //! What they concern is noted. Of their bytes, only the beginning of the operation is kept at which a piece
-//! ends, because a transaction may be as large as memory allows. If a row is cut off, not even its bytes are
-//! kept, only how many of them are missing.
+//! ends, because a running server reads its own logs, too (`digester`), and a transaction may be as large as
+//! memory allows. If a row is cut off, not even its bytes are kept, only how many of them are missing.
 //!
 //! Whether the operations make sense is checked when the last piece is there, as if they had come in one log
 //! record. Before that, what cannot be decoded may just be cut off; and a transaction without a last piece
@@ -12,8 +12,9 @@ use std::collections::BTreeSet;
 
 use hyades_types::definition::{SequenceId, SequenceState, TableId};
 
-use super::log_summary::Called;
+use super::last_positions::Called;
 use crate::log::record::{Command, Malformed, Operation, Operations};
+use crate::lsn::Lsn;
 
 /// What the operations of a transaction concern.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -25,19 +26,42 @@ pub(super) struct Concerned {
 }
 
 /// The pieces so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pieces {
+    /// Where the first one begins.
+    start: Lsn,
     concerned: Concerned,
     /// The beginning of an operation that goes on in the next piece.
     rest: Vec<u8>,
     /// Bytes of a row that come before the next operation.
     missing: u64,
     is_begun: bool,
-    /// All of it is one call, of which nothing more is needed, or makes no sense.
+    /// The transaction is one call: all that is needed of it is known, or it makes no sense.
     call: Option<Result<(), Malformed>>,
 }
 
 impl Pieces {
+    pub(super) fn begin(start: Lsn) -> Pieces {
+        Pieces {
+            start,
+            concerned: Concerned::default(),
+            rest: Vec::new(),
+            missing: 0,
+            is_begun: false,
+            call: None,
+        }
+    }
+
+    /// Where the first one begins.
+    pub(super) fn start(&self) -> Lsn {
+        self.start
+    }
+
+    /// Bytes of operations that are kept.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.rest.capacity()
+    }
+
     /// Takes the next piece.
     pub(super) fn take(&mut self, piece: &[u8]) {
         if !self.is_begun && !piece.is_empty() {
@@ -73,7 +97,7 @@ impl Pieces {
         if let Some(call) = self.call {
             return call.map(|()| self.concerned);
         }
-        // The one that is cut off says why.
+        // Decoding what is left tells what is wrong with it.
         if let Some(Err(malformed)) = Operations::new(&self.rest).next() {
             return Err(malformed);
         }
@@ -83,8 +107,8 @@ impl Pieces {
         Ok(self.concerned)
     }
 
-    /// Reads whole operations; returns where the first one begins of which bytes are needed that are still to
-    /// come.
+    /// Reads whole operations. Returns where the bytes begin that must be kept, because the rest of their
+    /// operation is still to come.
     fn read(&mut self, bytes: &[u8]) -> usize {
         let mut operations = Operations::new(bytes);
         loop {
@@ -109,8 +133,7 @@ impl Pieces {
         }
     }
 
-    /// The operation that begins there is not whole: what of it has to be kept begins at the position that is
-    /// returned.
+    /// The operation that begins there is not whole. Returns where the bytes begin that must be kept.
     fn cut_off(&mut self, bytes: &[u8], start: usize) -> usize {
         match Operations::row_cut_off(&bytes[start..]) {
             Some((table, missing)) => {
@@ -128,6 +151,7 @@ mod tests {
     use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, SequenceState, TableId};
 
     use crate::log::record::OperationsWriter;
+    use crate::lsn::Lsn;
     use crate::recovery::pieces::{Concerned, Pieces};
 
     fn operations() -> (Vec<u8>, Concerned) {
@@ -151,7 +175,7 @@ mod tests {
     }
 
     fn take_in_pieces(operations: &[u8], piece_bytes: usize) -> (Pieces, usize) {
-        let mut pieces = Pieces::default();
+        let mut pieces = Pieces::begin(Lsn(8));
         let whole = (operations.len() - 1) / piece_bytes * piece_bytes;
         for piece in operations[..whole].chunks(piece_bytes) {
             pieces.take(piece);
@@ -171,7 +195,7 @@ mod tests {
     #[test]
     fn the_last_piece_may_be_empty() {
         let (operations, expected) = operations();
-        let mut pieces = Pieces::default();
+        let mut pieces = Pieces::begin(Lsn(8));
         pieces.take(&operations);
         assert_eq!(pieces.finish(&[]), Ok(expected));
     }
@@ -181,10 +205,10 @@ mod tests {
         let mut writer = OperationsWriter::new();
         writer.put(TableId(5), b"key", &vec![1; 1 << 20]);
         writer.put(TableId(5), b"next", &vec![1; 1 << 20]);
-        let mut pieces = Pieces::default();
+        let mut pieces = Pieces::begin(Lsn(8));
         for piece in writer.as_bytes().chunks(1000) {
             pieces.take(piece);
-            assert!(pieces.rest.capacity() <= 2000, "{}", pieces.rest.capacity());
+            assert!(pieces.kept_bytes() <= 2000, "{}", pieces.kept_bytes());
         }
         assert_eq!(pieces.finish(&[]).map(|concerned| concerned.tables), Ok([TableId(5)].into()));
     }
@@ -194,12 +218,12 @@ mod tests {
         let (operations, _) = operations();
         let mut ends = 0;
         for end in 1..operations.len() {
-            let mut pieces = Pieces::default();
+            let mut pieces = Pieces::begin(Lsn(8));
             pieces.take(&operations[..end / 2]);
             ends += u32::from(pieces.finish(&operations[end / 2..end]).is_ok());
         }
         assert_eq!(ends, 7, "it ends only where an operation does");
-        let mut pieces = Pieces::default();
+        let mut pieces = Pieces::begin(Lsn(8));
         pieces.take(&[1, 1, 7]);
         // A key as long as nothing is.
         assert!(pieces.finish(&[255; 40]).is_err());
@@ -209,12 +233,12 @@ mod tests {
     fn of_a_call_only_the_beginning_is_needed() {
         let mut bytes = vec![4, 0, 9];
         bytes.extend_from_slice(&77_u32.to_le_bytes());
-        let mut pieces = Pieces::default();
+        let mut pieces = Pieces::begin(Lsn(8));
         pieces.take(&bytes);
         pieces.take(&[255; 100]);
         let concerned = Concerned { calls: vec![(RoutineId(9), 77)], ..Concerned::default() };
-        assert_eq!((pieces.rest.capacity(), pieces.finish(&[1; 100])), (0, Ok(concerned)));
-        let mut senseless = Pieces::default();
+        assert_eq!((pieces.kept_bytes(), pieces.finish(&[1; 100])), (0, Ok(concerned)));
+        let mut senseless = Pieces::begin(Lsn(8));
         senseless.take(&[4, 255, 9]);
         assert!(senseless.finish(&[]).is_err());
     }

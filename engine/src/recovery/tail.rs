@@ -23,7 +23,8 @@ use parking_lot::Mutex;
 
 use super::cut::damaged;
 use super::each_log::for_each_log;
-use super::log_summary::{Called, Last, LogSummary};
+use super::last_positions::{Called, Last};
+use super::log_summary::LogSummary;
 use crate::config::Config;
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::places::log_set;
@@ -170,7 +171,7 @@ pub(super) fn read_ended(
 ) -> Result<Vec<Last>> {
     let end = incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs));
     let set = log_set(config, manifest, incarnation);
-    let summaries = LogSummary::of_each(manifest, incarnation, catalog)?.into_iter().map(Some);
+    let summaries = LogSummary::of_each(config, manifest, incarnation, catalog)?.into_iter().map(Some);
     let summaries = Mutex::new(summaries.collect::<Vec<_>>());
     let read = move |log: usize| {
         let Some(summary) = summaries.lock()[log].take() else { return Ok(None) };

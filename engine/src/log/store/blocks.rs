@@ -63,6 +63,32 @@ pub(crate) fn segment_with(
     Ok(found)
 }
 
+/// Whether the segments of a stripe, from the first one given to the last one in use that begins at or before
+/// this position of the stream, are there without a gap. All but the last must have their full length.
+pub(super) fn are_whole_up_to(
+    disk: &dyn Disk,
+    directory: &Path,
+    identity: &LogIdentity,
+    first_segment: u64,
+    position: Lsn,
+) -> Result<bool> {
+    let (mut expected, mut begin, mut is_short) = (first_segment, 0, false);
+    for sequence in segments_from(disk, directory, identity.incarnation, first_segment)? {
+        let path = segment_path(directory, identity.incarnation, sequence);
+        // A segment that cannot be used is a gap if a later one is in use.
+        let Ok((segment, header)) = open_segment(disk, &path, identity, sequence, None)? else { continue };
+        if header.position > position.0 {
+            break;
+        }
+        if sequence != expected || header.position < begin || is_short {
+            return Ok(false);
+        }
+        let length = segment.file.len().map_err(|error| read_failed(&path, &error))?;
+        (expected, begin, is_short) = (sequence + 1, header.position, length < header.segment_bytes);
+    }
+    Ok(expected > first_segment)
+}
+
 struct Segment {
     file: Arc<dyn File>,
     path: PathBuf,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hyades_types::error::{Error, Result, sqlstate};
 
-use super::blocks::{segment_with, segments_from};
+use super::blocks::{are_whole_up_to, segment_with, segments_from};
 use super::reader::{LogReader, sync_log};
 use super::spares::parse_spare_name;
 use super::trim::trim_log;
@@ -107,6 +107,16 @@ impl LogSet for FileLogs {
                 segment_with(self.disk.as_ref(), directory, &files.identity, *first, position)
             })
             .collect()
+    }
+
+    fn has_segments(&self, log: usize, from: Lsn, to: Lsn) -> Result<bool> {
+        let (files, disk) = (&self.logs[log], self.disk.as_ref());
+        for (directory, first) in files.directories.iter().zip(self.segments_from(log, from)?) {
+            if !are_whole_up_to(disk, directory, &files.identity, first, to)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn stored_bytes_from(&self, log: usize, position: Lsn) -> Result<u64> {

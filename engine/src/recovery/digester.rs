@@ -1,0 +1,325 @@
+//! The thread of an open database that keeps the digest of its logs (`digest`). When the logs have grown, it
+//! reads what is new as a restart would (`log_summary`), and replaces the file.
+//!
+//! ```text
+//!   durable ends of whole records --> read each log up to there --> summaries --> all of it counts --> file
+//!                                                                     ^
+//!                             a checkpoint counts: forget what it holds
+//! ```
+//!
+//! **What is read.** The durable positions are read first, then the files. What ends at or before a durable
+//! position does not change any more, whatever is being written after it. Only that is taken, and nothing is
+//! concluded from how a log ends.
+//!
+//! **Large transactions.** A restart that begins at a position needs all pieces of the transactions that are
+//! complete only after it. So the position in the file is at most the beginning of the first piece of every
+//! transaction that is not complete yet. The pieces of a COMMIT that was given up never become complete; they
+//! hold the position back until the next checkpoint.
+//!
+//! **What counts.** A transaction that draws from a sequence or changes the catalog counts when all positions
+//! that it names are durable. As long as that is not known of each of them, the old file stays.
+//!
+//! **Segments that are given up.** A reading begins where the replay would begin, or later, and a checkpoint
+//! gives up only segments that the checkpoint before it does not need. But two checkpoints may be taken while
+//! a log is read. Then a file is missing, or has become another segment, in which no block of the wanted
+//! position is found. This error, like any other, does no harm: what was read is forgotten, and the logs are
+//! read again later from where a replay would begin.
+//!
+//! Memory: what the reader of one log takes, and for each log one position for each table, call and sequence.
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyades_types::error::{Error, Result};
+use parking_lot::Mutex;
+
+use super::cut::damaged;
+use super::digest::Digest;
+use super::log_summary::LogSummary;
+use crate::config::{Config, RestartMode};
+use crate::log::Logs;
+use crate::log::manifest::{Incarnation, Manifest};
+use crate::log::places::log_set;
+use crate::log::set::LogSet;
+use crate::lsn::{Lsn, LsnVector};
+use crate::mutant::{self, Mutant};
+use crate::sync::{Condvar, JoinHandle, Priority};
+
+/// The thread looks once in the time in which logs that grow this fast make a new digest due,
+const BYTES_PER_SECOND: f64 = (64 << 20) as f64;
+/// within these bounds.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// So long after a failure the next attempt is made.
+const AFTER_FAILURE: Duration = Duration::from_secs(30);
+/// A log is not read before one of so many bytes of a segment is new, because each reading begins at the
+/// beginning of a segment.
+const SEGMENT_SHARE: u64 = 2;
+
+#[derive(Default)]
+struct Shared {
+    is_stopping: Mutex<bool>,
+    bell: Condvar,
+}
+
+/// The thread; ends when this is dropped.
+pub(crate) struct Digester {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle>>,
+}
+
+impl Digester {
+    /// `None` if the configuration asks for no digests.
+    pub(crate) fn start(config: &Config, logs: &Arc<Logs>) -> Result<Option<Digester>> {
+        if config.digest_log_bytes == 0 || config.restart != RestartMode::OnDemand {
+            return Ok(None);
+        }
+        let shared: Arc<Shared> = Arc::default();
+        let (waiting, mut work) = (Arc::clone(&shared), Work::new(config, logs));
+        let pause = Duration::from_secs_f64(config.digest_log_bytes as f64 / BYTES_PER_SECOND);
+        let pause = pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        let run = move || {
+            while waiting.pause(pause) {
+                work.look(&|| *waiting.is_stopping.lock());
+            }
+        };
+        let thread = crate::sync::spawn("hyades-digest".to_owned(), run)
+            .map_err(|error| Error::io("could not start the thread for digests of the logs", &error))?;
+        Ok(Some(Digester { shared, thread: Mutex::new(Some(thread)) }))
+    }
+
+    /// Gives up what is being read, and ends the thread.
+    pub(crate) fn stop(&self) {
+        *self.shared.is_stopping.lock() = true;
+        self.shared.bell.notify_one();
+        if let Some(thread) = self.thread.lock().take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread for digests of the logs panicked");
+        }
+    }
+}
+
+impl Drop for Digester {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    /// Waits this long; false if the thread is to end.
+    fn pause(&self, pause: Duration) -> bool {
+        let mut is_stopping = self.is_stopping.lock();
+        if !*is_stopping {
+            self.bell.wait_until(&mut is_stopping, crate::sync::now() + pause);
+        }
+        !*is_stopping
+    }
+}
+
+/// What the thread does.
+struct Work {
+    config: Config,
+    logs: Arc<Logs>,
+    /// A log is read when so many bytes of it are new.
+    due_bytes: u64,
+    /// What has been read so far.
+    reading: Option<Reading>,
+    not_before: Option<Instant>,
+    has_warned: bool,
+}
+
+impl Work {
+    fn new(config: &Config, logs: &Arc<Logs>) -> Work {
+        let wanted = config.digest_log_bytes;
+        let least = wanted.min(config.segment_bytes / SEGMENT_SHARE);
+        Work {
+            config: config.clone(),
+            logs: Arc::clone(logs),
+            due_bytes: (wanted / logs.count() as u64).max(least).max(1),
+            reading: None,
+            not_before: None,
+            has_warned: false,
+        }
+    }
+
+    /// Reads and writes what is due.
+    fn look(&mut self, is_stopping: &dyn Fn() -> bool) {
+        if self.not_before.is_some_and(|time| crate::sync::now() < time) {
+            return;
+        }
+        self.not_before = None;
+        // These are known before anything is read.
+        let durable = self.durable();
+        let has_work = |reading: &Reading| !reading.is_stored || reading.is_due(&durable, self.due_bytes);
+        if !self.reading.as_ref().is_none_or(has_work) {
+            return;
+        }
+        let manifest = self.logs.manifest();
+        let Err(error) = self.read_and_store(&manifest, &durable, is_stopping) else { return };
+        if self.logs.manifest() != manifest {
+            tracing::debug!(%error, "the logs are read again: segments have been given up meanwhile");
+            return;
+        }
+        self.not_before = Some(crate::sync::now() + AFTER_FAILURE);
+        match std::mem::replace(&mut self.has_warned, true) {
+            false => {
+                tracing::warn!(%error, "the logs have no new digest: a restart has more of them to read");
+            }
+            true => tracing::debug!(%error, "the logs have no new digest"),
+        }
+    }
+
+    /// After an error, everything that has been read is forgotten.
+    fn read_and_store(
+        &mut self,
+        manifest: &Manifest,
+        durable: &LsnVector,
+        is_stopping: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        let mut reading = match self.reading.take() {
+            Some(reading) => reading,
+            None => Reading::begin(manifest)?,
+        };
+        if reading.is_due(durable, self.due_bytes) {
+            let _priority = Priority::lowered(true);
+            reading.follow(manifest);
+            reading.read(&self.config, manifest, (durable, self.due_bytes), is_stopping)?;
+        }
+        if !reading.is_stored && !is_stopping() {
+            reading.store(&self.config, manifest, &self.durable())?;
+        }
+        self.reading = Some(reading);
+        Ok(())
+    }
+
+    /// Up to where the logs are durable in whole records.
+    fn durable(&self) -> LsnVector {
+        let whole: Vec<u64> = (0..self.logs.count()).map(|log| self.logs.whole(log).0).collect();
+        LsnVector::from_slice(&whole)
+    }
+}
+
+/// What has been read of the logs of the running incarnation.
+struct Reading {
+    incarnation: Incarnation,
+    /// The last checkpoint whose content has been forgotten, and where the replay after it begins.
+    checkpoint: u64,
+    from: LsnVector,
+    summaries: Vec<LogSummary>,
+    /// All of it is in the file.
+    is_stored: bool,
+}
+
+impl Reading {
+    fn begin(manifest: &Manifest) -> Result<Reading> {
+        let Some(incarnation) = manifest.incarnations.last().cloned() else {
+            return Err(Error::corrupt("the manifest names no incarnation that runs"));
+        };
+        Ok(Reading {
+            checkpoint: manifest.checkpoint_of(&incarnation).map_or(0, |checkpoint| checkpoint.number),
+            from: manifest.replay_from(&incarnation),
+            summaries: LogSummary::of_each_running(manifest, &incarnation)?,
+            is_stored: true,
+            incarnation,
+        })
+    }
+
+    fn is_due(&self, durable: &LsnVector, due_bytes: u64) -> bool {
+        (0..self.summaries.len()).any(|log| self.new_bytes(durable, log) >= due_bytes)
+    }
+
+    fn new_bytes(&self, durable: &LsnVector, log: usize) -> u64 {
+        durable.get(log).0.saturating_sub(self.summaries[log].position().0)
+    }
+
+    /// Forgets what the last checkpoint holds.
+    fn follow(&mut self, manifest: &Manifest) {
+        let newest = manifest.checkpoint_of(&self.incarnation);
+        if let Some(checkpoint) = newest.filter(|newest| newest.number > self.checkpoint) {
+            self.checkpoint = checkpoint.number;
+            self.from = LsnVector::from_slice(&checkpoint.from);
+            let checkpoint = Arc::new(checkpoint.clone());
+            self.summaries.iter_mut().for_each(|summary| summary.follow(&checkpoint));
+        }
+    }
+
+    /// Reads what is new of the logs that have grown by at least so many bytes.
+    fn read(
+        &mut self,
+        config: &Config,
+        manifest: &Manifest,
+        (durable, due_bytes): (&LsnVector, u64),
+        is_stopping: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        let incarnation = manifest.incarnations.last().unwrap_or(&self.incarnation);
+        let set = log_set(config, manifest, incarnation);
+        for log in 0..self.summaries.len() {
+            if self.new_bytes(durable, log) >= due_bytes {
+                self.is_stored = false;
+                let summary = &mut self.summaries[log];
+                summary.judge_by_durable(durable);
+                read_log(set.as_ref(), log, summary, durable.get(log), is_stopping)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces the file, unless it is not known yet whether all transactions in it count.
+    fn store(&mut self, config: &Config, manifest: &Manifest, durable: &LsnVector) -> Result<()> {
+        self.summaries.iter_mut().for_each(|summary| summary.judge_by_durable(durable));
+        let digests = self.summaries.iter().enumerate();
+        let logs: Option<Vec<_>> = digests.map(|(log, summary)| summary.digest(self.from.get(log))).collect();
+        let Some(mut logs) = logs else { return Ok(()) };
+        if mutant::is_active(Mutant::DigestAhead) {
+            logs.iter_mut().enumerate().for_each(|(log, one)| one.position = durable.get(log).0);
+        }
+        let digest = Digest {
+            database: manifest.database(),
+            incarnation: self.incarnation.number,
+            protocol: self.incarnation.protocol.clone(),
+            checkpoint: self.checkpoint,
+            durable: durable.clone(),
+            logs,
+        };
+        let needed: Vec<u64> = manifest.to_replay().map(|incarnation| incarnation.number).collect();
+        digest.store(config, |number| needed.contains(&number))?;
+        self.is_stored = true;
+        Ok(())
+    }
+}
+
+/// Takes the records of a log up to this end of a record. Breaks off when the thread is to end.
+fn read_log(
+    set: &dyn LogSet,
+    log: usize,
+    summary: &mut LogSummary,
+    end: Lsn,
+    is_stopping: &dyn Fn() -> bool,
+) -> Result<()> {
+    let mut source = set.source(log, summary.position())?;
+    source.stop_at(end);
+    while summary.position() < end && !is_stopping() {
+        let Some(chunk) = source.next_chunk()? else {
+            let (place, found) = (set.place(log), source.whole_records());
+            let message =
+                format!("log {log} in {place} can be read up to position {found} only, not to {end}");
+            return Err(Error::corrupt(message));
+        };
+        for record in chunk.records() {
+            let record = record.map_err(|malformed| damaged(set, log, chunk.start.0, &malformed))?;
+            if record.end > end {
+                break;
+            }
+            summary.take(&record)?;
+        }
+        summary.passed();
+        if summary.is_given_up() {
+            return Err(Error::corrupt(format!("log {log} has too many transactions that are not complete")));
+        }
+    }
+    Ok(())
+}
