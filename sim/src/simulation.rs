@@ -141,7 +141,10 @@ fn choose_scenario(random: &mut StdRng) -> Scenario {
     if random.random_bool(0.3) {
         scenario = scenario.escalating();
     }
-    if random.random_bool(0.5) { scenario.checkpointing() } else { scenario }
+    if random.random_bool(0.5) {
+        scenario = scenario.checkpointing();
+    }
+    if random.random_bool(0.5) { scenario.on_demand() } else { scenario }
 }
 
 fn named(what: &'static str) -> impl Fn(Error) -> String {
