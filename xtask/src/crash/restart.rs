@@ -36,11 +36,13 @@ impl Restart {
         if random.random_bool(0.5) { Restart::OnDemand } else { Restart::Complete }
     }
 
-    pub(super) fn arguments(self) -> [&'static str; 2] {
-        match self {
-            Restart::Complete => ["--restart", "complete"],
-            Restart::OnDemand => ["--restart", "on-demand"],
-        }
+    /// The digest of the logs is renewed so often that most kills leave one, and log records after its end.
+    pub(super) fn arguments(self) -> [&'static str; 4] {
+        let name = match self {
+            Restart::Complete => "complete",
+            Restart::OnDemand => "on-demand",
+        };
+        ["--restart", name, "--digest-log-kib", "512"]
     }
 }
 
@@ -149,6 +151,6 @@ mod tests {
         let mut random = StdRng::seed_from_u64(1);
         let drawn: Vec<Restart> = (0..20).map(|_| Restart::draw(&mut random)).collect();
         assert!(drawn.contains(&Restart::Complete) && drawn.contains(&Restart::OnDemand));
-        assert_eq!(Restart::OnDemand.arguments(), ["--restart", "on-demand"]);
+        assert_eq!(Restart::OnDemand.arguments()[..2], ["--restart", "on-demand"]);
     }
 }
