@@ -244,7 +244,7 @@ pub fn open(config: Config, compiler: Option<Arc<dyn RoutineCompiler>>) -> Resul
     let catalog = Arc::new(Catalog::new());
     let (mut manifest, checkpoint, restarted) = restart(&config, compiler.clone(), &catalog)?;
     restrict(config.disk.as_ref(), &config.data_directory)?;
-    remove_foreign_digests(&config, &manifest)?;
+    remove_foreign_digests(&config, &manifest);
     let start = Start {
         config: &config,
         manifest: &mut manifest,

@@ -61,6 +61,8 @@ pub struct Logs {
     /// The end of the last whole record of each log that is durable: blocks may end inside a record, and
     /// nothing may name such a position, because a crash may leave nothing of that record.
     whole: CachePadded<Box<[AtomicU64]>>,
+    /// The same, before the segment that is being written.
+    settled: CachePadded<Box<[AtomicU64]>>,
     next_fragmented: AtomicU64,
     is_stopping: AtomicBool,
     threads: LongLock<Vec<JoinHandle>>,
@@ -159,6 +161,7 @@ impl Logs {
         let running = RunningLogs(Arc::new(Logs {
             watch: DurableWatch::new(buffers.iter().map(|buffer| Arc::clone(buffer.bell())).collect()),
             whole: CachePadded::new(buffers.iter().map(|_| AtomicU64::new(0)).collect()),
+            settled: CachePadded::new(buffers.iter().map(|_| AtomicU64::new(0)).collect()),
             buffers: buffers.into_boxed_slice(),
             set,
             next_fragmented: AtomicU64::new(0),
@@ -221,6 +224,17 @@ impl Logs {
     #[inline]
     pub fn whole(&self, log: usize) -> Lsn {
         Lsn(self.whole[log].load(Ordering::Acquire))
+    }
+
+    /// The end of the last whole record of a log, not striped, before the segment that is being written:
+    /// nothing is written up to there any more, and whoever reads it is in nobody's way.
+    pub(crate) fn settled(&self, log: usize) -> Lsn {
+        Lsn(self.settled[log].load(Ordering::Acquire))
+    }
+
+    /// All whole records so far stand in segments that are not written any more.
+    pub(crate) fn note_settled(&self, log: usize) {
+        self.settled[log].store(self.whole(log).0, Ordering::Release);
     }
 
     /// The log is durable up to the end of this record. Zero: of none that was not noted before.

@@ -21,9 +21,10 @@
 //!
 //! **Verify**: all logs have been replayed to their end, every row fits its table.
 //!
-//! Recovery writes nothing (pitfall 17). Its result holds the manifest with the last ELV frozen; whoever
-//! opens the database adds the new incarnation, creates its files and stores the manifest *before* the first
-//! new log record or answer ([`crate::log::Logs::start`]). A crash before that leaves everything as it was.
+//! Recovery writes nothing (pitfall 17), but that it removes digests which are of no use any more. Its result
+//! holds the manifest with the last ELV frozen; whoever opens the database adds the new incarnation, creates
+//! its files and stores the manifest *before* the first new log record or answer
+//! ([`crate::log::Logs::start`]). A crash before that leaves everything as it was.
 //!
 //! A restart may let transactions in when manifest, cut and catalog are known (`on_demand`, `tail`); then it
 //! is in the middle of all this that the manifest is stored and new log records come, into the new
@@ -431,7 +432,13 @@ impl Restart {
         });
         match outcome {
             Ok(report) => shared.complete(report),
-            Err(error) => shared.fail(&error),
+            Err(error) => {
+                if error.sqlstate() != sqlstate::ADMIN_SHUTDOWN {
+                    // The next start reads all of the logs, and refuses damage before it lets anybody in.
+                    digest::remove_all(&self.config);
+                }
+                shared.fail(&error);
+            }
         }
     }
 }

@@ -5,7 +5,7 @@
 //! transactions are let in at once. The disk holds the reads of the threads back that do the rest.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -479,10 +479,9 @@ fn write_until_digested(busy: &mut Client, disk: &SimulatedDisk, times: usize) -
     Ok(())
 }
 
-/// The digest is replaced because one log has grown. The other one, of which little is new, has the last
-/// change of a table: after a kill, whoever reads that table waits until the change has been replayed.
-pub fn digests_leave_nothing_out(seed: u64) -> Outcome {
-    let scenario = Scenario::taurus(2).on_demand();
+/// A database that was killed after its digest had been replaced because one log had grown. The other one, of
+/// which little is new, has the last change of a table.
+fn digested(scenario: Scenario, seed: u64) -> Outcome<SimulatedDisk> {
     let disk = SimulatedDisk::new(seed);
     let engine = scenario.open(&disk).map_err(as_text)?;
     create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;
@@ -499,6 +498,39 @@ pub fn digests_leave_nothing_out(seed: u64) -> Outcome {
     let killed = disk.after_process_kill(seed);
     drop((busy, quiet));
     engine.shutdown().map_err(as_text)?;
+    Ok(killed)
+}
+
+/// A log is damaged before its digest ends. Clients are let in, and the replay finds it; the next start reads
+/// the log before it lets anybody in, and refuses.
+pub fn damage_before_a_digest_is_refused_the_next_time(seed: u64) -> Outcome {
+    let scenario = Scenario::taurus(2).on_demand();
+    let disk = digested(scenario, seed)?;
+    let is_first = |path: &PathBuf| path.ends_with("00000001-00000001.segment");
+    for path in disk.paths().into_iter().filter(is_first) {
+        let content = disk.content(&path).map_err(|error| error.to_string())?;
+        // In the log that has grown, that is in the middle of what is replayed.
+        let place = content.len() as u64 / 2;
+        disk.flip_bit(&path, place, 3).map_err(|error| error.to_string())?;
+    }
+    let engine = scenario.open(&disk).map_err(as_text)?;
+    if wait_until_complete(&*engine).is_ok() {
+        return Err("the damage is not found".to_owned());
+    }
+    let killed = disk.after_process_kill(seed);
+    drop(engine);
+    match scenario.open(&killed) {
+        Ok(_) => Err("clients are let in although the logs are damaged".to_owned()),
+        Err(error) if error.to_string().contains("damaged") => Ok(()),
+        Err(error) => Err(format!("it is refused with {error}")),
+    }
+}
+
+/// After a kill, whoever reads a table waits until its last change has been replayed, which stands in the log
+/// after the end of its digest.
+pub fn digests_leave_nothing_out(seed: u64) -> Outcome {
+    let scenario = Scenario::taurus(2).on_demand();
+    let killed = digested(scenario, seed)?;
     killed.hold_reads(Some(Held::Replay.reads(0)));
     let engine = scenario.open(&killed).map_err(as_text)?;
     let _release = Release(&killed);

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use hyades_sim::crash::{Calls, Scenario, within};
 use hyades_sim::restarts::{
-    Held, changes_follow_those_of_the_logs, damage_is_found_behind, damaged_starts_do_not_fill_the_disk,
-    digests_leave_nothing_out, wait_for_what_they_touch, what_cannot_be_replayed_is_refused,
-    what_is_wanted_comes_first, work_in_the_middle,
+    Held, changes_follow_those_of_the_logs, damage_before_a_digest_is_refused_the_next_time,
+    damage_is_found_behind, damaged_starts_do_not_fill_the_disk, digests_leave_nothing_out,
+    wait_for_what_they_touch, what_cannot_be_replayed_is_refused, what_is_wanted_comes_first,
+    work_in_the_middle,
 };
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -73,6 +74,13 @@ fn calls_that_cannot_be_replayed_are_refused_before_anybody_is_let_in() {
 #[test]
 fn starts_that_are_never_complete_give_space_back() {
     try_all("space", &[Scenario::serial(), Scenario::taurus(2)], damaged_starts_do_not_fill_the_disk);
+}
+
+#[test]
+fn damage_that_a_digest_has_hidden_once_is_refused() {
+    try_all("damage", &[Scenario::taurus(2)], |_, seed| {
+        damage_before_a_digest_is_refused_the_next_time(seed)
+    });
 }
 
 #[test]

@@ -229,6 +229,9 @@ impl Logger {
     /// The oldest block under way is durable.
     fn note_durable(&mut self, block: &DurableBlock) {
         self.logs.watch.advance(self.log, block.end);
+        if block.is_first_in_segment {
+            self.logs.note_settled(self.log);
+        }
         if let Some(whole) = self.under_way.pop_front() {
             self.logs.note_whole(self.log, whole);
         }

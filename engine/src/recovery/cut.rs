@@ -3,7 +3,7 @@
 //! | found | verdict |
 //! |---|---|
 //! | the log ends in zeroes, a torn block or a torn record, not before what any anchor calls durable | ELV = end of the last whole record |
-//! | the same, but before a position that an anchor of any log calls durable | corruption: acknowledged bytes are gone |
+//! | the same, but before a position that an anchor of any log, or the digest, calls durable | corruption: acknowledged bytes are gone |
 //! | an invalid block with valid ones behind it | corruption: blocks are written in order (`log::store::reader` knows how many stripes may be under way) |
 //! | a segment that is missing, blank or too short, although others show that it was used | corruption (`log::store::reader`) |
 //!

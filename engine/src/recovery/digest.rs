@@ -6,7 +6,7 @@
 //!
 //!    0  magic "HYDIGEST"
 //!    8  CRC32C of everything after it, little-endian
-//!   12  format version, database (16 bytes), incarnation, protocol (length, name),
+//!   12  format version, database (16 bytes), timeline (length, name), incarnation, protocol (length, name),
 //!       checkpoint, number of logs, and for each log:
 //!         from, position, durable; the last change of the catalog, the last draw;
 //!         count, (table, end) ...; count, (routine, version hash, end) ...;
@@ -65,7 +65,8 @@ const DIRECTORY: &str = "digests";
 pub(super) struct Digest {
     pub(super) database: Uuid,
     pub(super) incarnation: u64,
-    /// As the manifest has it.
+    /// As the manifest has them; empty for the timeline of a database that was never restored.
+    pub(super) timeline: String,
     pub(super) protocol: String,
     /// The checkpoint of this incarnation that holds what is left out; 0 for none.
     pub(super) checkpoint: u64,
@@ -108,22 +109,41 @@ pub(super) fn find(config: &Config, manifest: &Manifest, incarnation: &Incarnati
 }
 
 /// Removes the digests of incarnations that are still to begin, durably.
-pub(crate) fn remove_foreign(config: &Config, manifest: &Manifest) -> Result<()> {
+pub(crate) fn remove_foreign(config: &Config, manifest: &Manifest) {
+    remove_where(config, |number| number >= manifest.next_number());
+}
+
+/// Removes all digests, durably: the next restart reads all of the logs.
+pub(super) fn remove_all(config: &Config) {
+    remove_where(config, |_| true);
+}
+
+fn remove_where(config: &Config, goes: impl Fn(u64) -> bool) {
     let directory = config.data_directory.join(DIRECTORY);
     let remove = || -> io::Result<()> {
-        if remove_digests(config.disk.as_ref(), &directory, |number| number >= manifest.next_number())? {
+        if remove_digests(config.disk.as_ref(), &directory, &goes)? {
             config.disk.sync_directory(&directory)?;
         }
         Ok(())
     };
-    remove().map_err(|error| {
+    if let Err(error) = remove() {
         let name = directory.display();
-        Error::io(format_args!("could not remove a digest of another database from \"{name}\""), &error)
-    })
+        tracing::warn!(%error, "digests that should go stay in \"{name}\": remove that directory before the next start");
+    }
 }
 
 fn path(data_directory: &Path, incarnation: u64) -> PathBuf {
     data_directory.join(DIRECTORY).join(format!("{incarnation:08}.digest"))
+}
+
+/// Which history of the database the manifest belongs to.
+pub(super) fn timeline(manifest: &Manifest) -> &str {
+    manifest.timeline.as_deref().unwrap_or_default()
+}
+
+fn write_text(into: &mut Vec<u8>, text: &str) {
+    write_varint(into, text.len() as u64);
+    into.extend_from_slice(text.as_bytes());
 }
 
 /// The incarnation in the name of a digest, or of one that is being written.
@@ -186,6 +206,7 @@ impl Digest {
         let logs = incarnation.logs;
         let is_of_it = self.database == manifest.database()
             && self.incarnation == incarnation.number
+            && self.timeline == timeline(manifest)
             && self.protocol == incarnation.protocol
             && self.logs.len() == logs;
         if !is_of_it {
@@ -230,6 +251,9 @@ impl Digest {
             }
             // Reading the whole log says what is wrong with it.
             if !set.has_segments(log, from.get(log), Lsn(one.position)).unwrap_or(false) {
+                tracing::warn!(
+                    "the digest of the logs is not used: log {log} lacks a segment before its end"
+                );
                 return None;
             }
         }
@@ -241,9 +265,9 @@ impl Digest {
         bytes.extend_from_slice(&[0; CHECKED_FROM - MAGIC.len()]);
         write_varint(&mut bytes, FORMAT_VERSION);
         bytes.extend_from_slice(self.database.as_bytes());
+        write_text(&mut bytes, &self.timeline);
         write_varint(&mut bytes, self.incarnation);
-        write_varint(&mut bytes, self.protocol.len() as u64);
-        bytes.extend_from_slice(self.protocol.as_bytes());
+        write_text(&mut bytes, &self.protocol);
         write_varint(&mut bytes, self.checkpoint);
         write_varint(&mut bytes, self.logs.len() as u64);
         for (log, one) in self.logs.iter().enumerate() {
@@ -330,6 +354,11 @@ impl<'a> Reader<'a> {
         Some(bytes)
     }
 
+    fn text(&mut self) -> Option<String> {
+        let length = usize::try_from(self.number()?).ok()?;
+        std::str::from_utf8(self.bytes(length)?).ok().map(str::to_owned)
+    }
+
     fn array<const LENGTH: usize>(&mut self) -> Option<[u8; LENGTH]> {
         self.bytes(LENGTH)?.try_into().ok()
     }
@@ -342,15 +371,15 @@ impl<'a> Reader<'a> {
 
     fn digest(&mut self) -> Option<Digest> {
         let database = Uuid::from_bytes(self.array()?);
+        let timeline = self.text()?;
         let incarnation = self.number()?;
-        let length = usize::try_from(self.number()?).ok()?;
-        let protocol = std::str::from_utf8(self.bytes(length)?).ok()?.to_owned();
+        let protocol = self.text()?;
         let checkpoint = self.number()?;
         let logs: Vec<(LogDigest, u64)> = self.each(Reader::log)?;
         let durable: Vec<u64> = logs.iter().map(|(_, durable)| *durable).collect();
         let logs = logs.into_iter().map(|(log, _)| log).collect();
         let durable = LsnVector::from_slice(&durable);
-        Some(Digest { database, incarnation, protocol, checkpoint, durable, logs })
+        Some(Digest { database, timeline, incarnation, protocol, checkpoint, durable, logs })
     }
 
     /// What one log says, and up to where it was durable.
@@ -401,6 +430,7 @@ mod tests {
         Digest {
             database: Uuid::from_bytes([7; 16]),
             incarnation: 12,
+            timeline: "a restored one".to_owned(),
             protocol: "taurus".to_owned(),
             checkpoint: 3,
             durable: LsnVector::from_slice(&[1 << 40, 0]),

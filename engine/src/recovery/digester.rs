@@ -2,14 +2,14 @@
 //! reads what is new as a restart would (`log_summary`), and replaces the file.
 //!
 //! ```text
-//!   durable ends of whole records --> read each log up to there --> summaries --> all of it counts --> file
-//!                                                                     ^
-//!                             a checkpoint counts: forget what it holds
+//!   ends of the full segments --> read each log up to there --> summaries --> all of it counts --> file
+//!                                                                 ^
+//!                         a checkpoint counts: forget what it holds
 //! ```
 //!
-//! **What is read.** The durable positions are read first, then the files. What ends at or before a durable
-//! position does not change any more, whatever is being written after it. Only that is taken, and nothing is
-//! concluded from how a log ends.
+//! **What is read.** Segments that are full. The one that is being written is left alone: reading would bring
+//! pages of it into the system's cache, which the logger writes past. So nothing is concluded from how a log
+//! ends. Striped logs, which write several segments at a time, have no digest.
 //!
 //! **Large transactions.** A restart that begins at a position needs all pieces of the transactions that are
 //! complete only after it. So the position in the file is at most the beginning of the first piece of every
@@ -25,7 +25,8 @@
 //! position is found. This error, like any other, does no harm: what was read is forgotten, and the logs are
 //! read again later from where a replay would begin.
 //!
-//! Memory: what the reader of one log takes, and for each log one position for each table, call and sequence.
+//! Memory: what the reader of one log takes, 15 MiB, and for each log one position for each table, call and
+//! sequence.
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -37,7 +38,7 @@ use hyades_types::error::{Error, Result};
 use parking_lot::Mutex;
 
 use super::cut::damaged;
-use super::digest::Digest;
+use super::digest::{Digest, timeline};
 use super::log_summary::LogSummary;
 use crate::config::{Config, RestartMode};
 use crate::log::Logs;
@@ -74,7 +75,8 @@ pub(crate) struct Digester {
 impl Digester {
     /// `None` if the configuration asks for no digests.
     pub(crate) fn start(config: &Config, logs: &Arc<Logs>) -> Result<Option<Digester>> {
-        if config.digest_log_bytes == 0 || config.restart != RestartMode::OnDemand {
+        let is_striped = config.log_directories.len() > 1;
+        if config.digest_log_bytes == 0 || config.restart != RestartMode::OnDemand || is_striped {
             return Ok(None);
         }
         let shared: Arc<Shared> = Arc::default();
@@ -152,14 +154,13 @@ impl Work {
             return;
         }
         self.not_before = None;
-        // These are known before anything is read.
-        let durable = self.durable();
-        let has_work = |reading: &Reading| !reading.is_stored || reading.is_due(&durable, self.due_bytes);
+        let end = self.settled();
+        let has_work = |reading: &Reading| !reading.is_stored || reading.is_due(&end, self.due_bytes);
         if !self.reading.as_ref().is_none_or(has_work) {
             return;
         }
         let manifest = self.logs.manifest();
-        let Err(error) = self.read_and_store(&manifest, &durable, is_stopping) else { return };
+        let Err(error) = self.read_and_store(&manifest, &end, is_stopping) else { return };
         if self.logs.manifest() != manifest {
             tracing::debug!(%error, "the logs are read again: segments have been given up meanwhile");
             return;
@@ -173,27 +174,32 @@ impl Work {
         }
     }
 
-    /// After an error, everything that has been read is forgotten.
+    /// Reads the logs up to these positions. If that fails, everything that has been read is forgotten.
     fn read_and_store(
         &mut self,
         manifest: &Manifest,
-        durable: &LsnVector,
+        end: &LsnVector,
         is_stopping: &dyn Fn() -> bool,
     ) -> Result<()> {
         let mut reading = match self.reading.take() {
             Some(reading) => reading,
             None => Reading::begin(manifest)?,
         };
-        if reading.is_due(durable, self.due_bytes) {
+        if reading.is_due(end, self.due_bytes) {
             let _priority = Priority::lowered(true);
             reading.follow(manifest);
-            reading.read(&self.config, manifest, (durable, self.due_bytes), is_stopping)?;
+            reading.read(&self.config, manifest, (end, self.due_bytes), is_stopping)?;
         }
-        if !reading.is_stored && !is_stopping() {
-            reading.store(&self.config, manifest, &self.durable())?;
-        }
+        let is_due = !reading.is_stored && !is_stopping();
+        let stored = if is_due { reading.store(&self.config, manifest, &self.durable()) } else { Ok(()) };
         self.reading = Some(reading);
-        Ok(())
+        stored
+    }
+
+    /// Up to where nothing is written any more.
+    fn settled(&self) -> LsnVector {
+        let settled: Vec<u64> = (0..self.logs.count()).map(|log| self.logs.settled(log).0).collect();
+        LsnVector::from_slice(&settled)
     }
 
     /// Up to where the logs are durable in whole records.
@@ -228,12 +234,12 @@ impl Reading {
         })
     }
 
-    fn is_due(&self, durable: &LsnVector, due_bytes: u64) -> bool {
-        (0..self.summaries.len()).any(|log| self.new_bytes(durable, log) >= due_bytes)
+    fn is_due(&self, end: &LsnVector, due_bytes: u64) -> bool {
+        (0..self.summaries.len()).any(|log| self.new_bytes(end, log) >= due_bytes)
     }
 
-    fn new_bytes(&self, durable: &LsnVector, log: usize) -> u64 {
-        durable.get(log).0.saturating_sub(self.summaries[log].position().0)
+    fn new_bytes(&self, end: &LsnVector, log: usize) -> u64 {
+        end.get(log).0.saturating_sub(self.summaries[log].position().0)
     }
 
     /// Forgets what the last checkpoint holds.
@@ -252,17 +258,17 @@ impl Reading {
         &mut self,
         config: &Config,
         manifest: &Manifest,
-        (durable, due_bytes): (&LsnVector, u64),
+        (end, due_bytes): (&LsnVector, u64),
         is_stopping: &dyn Fn() -> bool,
     ) -> Result<()> {
         let incarnation = manifest.incarnations.last().unwrap_or(&self.incarnation);
         let set = log_set(config, manifest, incarnation);
         for log in 0..self.summaries.len() {
-            if self.new_bytes(durable, log) >= due_bytes {
+            if self.new_bytes(end, log) >= due_bytes {
                 self.is_stored = false;
                 let summary = &mut self.summaries[log];
-                summary.judge_by_durable(durable);
-                read_log(set.as_ref(), log, summary, durable.get(log), is_stopping)?;
+                summary.judge_by_durable(end);
+                read_log(set.as_ref(), log, summary, end.get(log), is_stopping)?;
             }
         }
         Ok(())
@@ -279,6 +285,7 @@ impl Reading {
         }
         let digest = Digest {
             database: manifest.database(),
+            timeline: timeline(manifest).to_owned(),
             incarnation: self.incarnation.number,
             protocol: self.incarnation.protocol.clone(),
             checkpoint: self.checkpoint,
