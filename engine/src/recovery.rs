@@ -433,7 +433,7 @@ impl Restart {
         match outcome {
             Ok(report) => shared.complete(report),
             Err(error) => {
-                if error.sqlstate() != sqlstate::ADMIN_SHUTDOWN {
+                if error.sqlstate() != sqlstate::ADMIN_SHUTDOWN && shared.is_open() {
                     // The next start reads all of the logs, and refuses damage before it lets anybody in.
                     digest::remove_all(&self.config);
                 }

@@ -454,8 +454,13 @@ pub fn what_cannot_be_replayed_is_refused(scenario: Scenario, seed: u64) -> Outc
         Err(error) if error.to_string().contains("has no compiler for routines") => {}
         Err(error) => return Err(format!("it is refused with {error}")),
     }
-    if files() != before {
-        return Err("a refused start changes files".to_owned());
+    let after = files();
+    if after != before {
+        let changed: Vec<_> =
+            after.iter().filter(|one| !before.contains(one)).map(|one| one.1.clone()).collect();
+        let gone: Vec<_> =
+            before.iter().filter(|one| !after.contains(one)).map(|one| one.1.clone()).collect();
+        return Err(format!("a refused start changes files: {changed:?}, before {gone:?}"));
     }
     scenario.on_demand().open(&disk).and_then(|engine| engine.shutdown()).map_err(as_text)
 }
