@@ -111,8 +111,9 @@ pub struct Config {
     /// A checkpoint is taken when the logs since the last one take so many bytes of the disk; 0: none that
     /// nobody asks for.
     pub checkpoint_log_bytes: u64,
-    /// The digest of the logs for the next restart on demand is renewed when they have grown by about so many
-    /// bytes (`recovery::digester`); 0: there is none. Only where `restart` is on demand.
+    /// The digest of the logs for the next restart on demand is renewed when a segment is full
+    /// (`recovery::digester`). That is looked for as often as logs of 64 MiB a second grow by so much, at
+    /// least each second; 0: there is none. Only where `restart` is on demand.
     pub digest_log_bytes: u64,
     /// A checkpoint is taken when the replay of the logs would take about half as long as this.
     pub recovery_target: Option<Duration>,

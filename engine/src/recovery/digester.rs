@@ -56,9 +56,6 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// So long after a failure the next attempt is made.
 const AFTER_FAILURE: Duration = Duration::from_secs(30);
-/// A log is not read before one of so many bytes of a segment is new, because each reading begins at the
-/// beginning of a segment.
-const SEGMENT_SHARE: u64 = 2;
 
 #[derive(Default)]
 struct Shared {
@@ -136,12 +133,11 @@ struct Work {
 
 impl Work {
     fn new(config: &Config, logs: &Arc<Logs>) -> Work {
-        let wanted = config.digest_log_bytes;
-        let least = wanted.min(config.segment_bytes / SEGMENT_SHARE);
         Work {
             config: config.clone(),
             logs: Arc::clone(logs),
-            due_bytes: (wanted / logs.count() as u64).max(least).max(1),
+            // What is new is full segments, however few records are in them.
+            due_bytes: 1,
             reading: None,
             not_before: None,
             has_warned: false,
