@@ -112,9 +112,9 @@ pub struct Config {
     /// nobody asks for.
     pub checkpoint_log_bytes: u64,
     /// The digest of the logs for the next restart on demand is renewed when a segment is full
-    /// (`recovery::digester`). That is looked for as often as logs of 64 MiB a second grow by so much, at
-    /// least each second; 0: there is none. Only where `restart` is on demand.
-    pub digest_log_bytes: u64,
+    /// (`recovery::digester`); that is looked for after each pause of this length. Only where `restart` is on
+    /// demand.
+    pub digest_pause: Duration,
     /// A checkpoint is taken when the replay of the logs would take about half as long as this.
     pub recovery_target: Option<Duration>,
     /// Threads that write a checkpoint, each with a file of its own.
@@ -163,7 +163,7 @@ impl Config {
             shared_block_bytes: 8 << 10,
             row_locks_before_table: 10_000,
             checkpoint_log_bytes: 1 << 30,
-            digest_log_bytes: 64 << 20,
+            digest_pause: Duration::from_millis(250),
             recovery_target: None,
             checkpoint_workers: 1,
             checkpoint_range_bytes: None,

@@ -162,10 +162,6 @@ pub(crate) struct ServeArguments {
     /// When a start lets clients in.
     #[arg(long, value_name = "WHEN", default_value = "complete")]
     restart: Restart,
-    /// With `--restart on-demand`: renew the digest of the logs for the next start when they have grown by
-    /// about so much; 0: keep none.
-    #[arg(long, value_name = "KIB", default_value_t = 64 << 10, hide = true)]
-    digest_log_kib: u64,
     /// Threads that write a checkpoint.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     checkpoint_workers: u16,
@@ -330,7 +326,6 @@ impl ServeArguments {
             Restart::Complete => RestartMode::Complete,
             Restart::OnDemand => RestartMode::OnDemand,
         };
-        config.digest_log_bytes = self.digest_log_kib.saturating_mul(1 << 10);
         config.checkpoint_workers = usize::from(self.checkpoint_workers);
         config.recovery_workers = self.recovery_workers;
         config.command_images = self.command_images;

@@ -156,7 +156,7 @@ impl Scenario {
             segment_bytes: 64 * 4096,
             log_buffer_bytes: 1 << 16,
             shared_block_bytes: 0,
-            digest_log_bytes: 1 << 10,
+            digest_pause: Duration::from_millis(1),
             row_locks_before_table: self.row_locks_before_table,
             recovery_workers: 2,
             restart: self.restart,

@@ -144,6 +144,22 @@ impl Options {
     }
 }
 
+/// Options of the servers that a round starts, whatever its load.
+fn usual_arguments(round: u32) -> impl Iterator<Item = &'static str> {
+    // With the default, most of a light load would go to one log.
+    let shared_block_kib = if round.is_multiple_of(2) { "0" } else { "8" };
+    // Two rounds of three take checkpoints.
+    let checkpoint_log_mib = if round.is_multiple_of(3) { "0" } else { "1" };
+    // In most rounds some segments become full, so that there is a digest of the logs.
+    let segment_mib = if round.is_multiple_of(4) { "64" } else { "1" };
+    let arguments = [
+        ["--shared-block-kib", shared_block_kib],
+        ["--checkpoint-log-mib", checkpoint_log_mib],
+        ["--segment-mib", segment_mib],
+    ];
+    arguments.into_iter().flatten()
+}
+
 /// Cuts the simulated power at every operation, where the tests try every few only.
 fn cut_everywhere() -> Result<()> {
     println!("crash: power cuts at every operation");
@@ -218,14 +234,8 @@ impl Harness {
         for round in first..first + rounds {
             let restart = self.options.draw_restart(&mut self.random);
             if let System::Hyades(_) = &instance.system {
-                // The load is light: with the default, most of it would go to one log.
-                let kib = if round % 2 == 0 { 0 } else { 8 };
-                // Two rounds of three take checkpoints.
-                let mib = u32::from(round % 3 > 0);
-                let (kib, mib) = (kib.to_string(), mib.to_string());
-                let usual = ["--shared-block-kib", &kib, "--checkpoint-log-mib", &mib];
                 instance.arguments =
-                    [&usual[..], &restart.arguments()].concat().iter().map(ToString::to_string).collect();
+                    usual_arguments(round).chain(restart.arguments()).map(str::to_owned).collect();
             }
             let outcome = self.round(instance, &mut server, &mut ledger, restart);
             let report = outcome

@@ -49,11 +49,6 @@ use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 use crate::sync::{Condvar, JoinHandle, Priority};
 
-/// The thread looks once in the time in which logs that grow this fast make a new digest due,
-const BYTES_PER_SECOND: f64 = (64 << 20) as f64;
-/// within these bounds.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// So long after a failure the next attempt is made.
 const AFTER_FAILURE: Duration = Duration::from_secs(30);
 
@@ -73,13 +68,12 @@ impl Digester {
     /// `None` if the configuration asks for no digests.
     pub(crate) fn start(config: &Config, logs: &Arc<Logs>) -> Result<Option<Digester>> {
         let is_striped = config.log_directories.len() > 1;
-        if config.digest_log_bytes == 0 || config.restart != RestartMode::OnDemand || is_striped {
+        if config.restart != RestartMode::OnDemand || is_striped {
             return Ok(None);
         }
         let shared: Arc<Shared> = Arc::default();
         let (waiting, mut work) = (Arc::clone(&shared), Work::new(config, logs));
-        let pause = Duration::from_secs_f64(config.digest_log_bytes as f64 / BYTES_PER_SECOND);
-        let pause = pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        let pause = config.digest_pause;
         let run = move || {
             while waiting.pause(pause) {
                 work.look(&|| *waiting.is_stopping.lock());
@@ -123,8 +117,6 @@ impl Shared {
 struct Work {
     config: Config,
     logs: Arc<Logs>,
-    /// A log is read when so many bytes of it are new.
-    due_bytes: u64,
     /// What has been read so far.
     reading: Option<Reading>,
     not_before: Option<Instant>,
@@ -136,8 +128,6 @@ impl Work {
         Work {
             config: config.clone(),
             logs: Arc::clone(logs),
-            // What is new is full segments, however few records are in them.
-            due_bytes: 1,
             reading: None,
             not_before: None,
             has_warned: false,
@@ -151,7 +141,7 @@ impl Work {
         }
         self.not_before = None;
         let end = self.settled();
-        let has_work = |reading: &Reading| !reading.is_stored || reading.is_due(&end, self.due_bytes);
+        let has_work = |reading: &Reading| !reading.is_stored || reading.is_due(&end);
         if !self.reading.as_ref().is_none_or(has_work) {
             return;
         }
@@ -181,10 +171,10 @@ impl Work {
             Some(reading) => reading,
             None => Reading::begin(manifest)?,
         };
-        if reading.is_due(end, self.due_bytes) {
+        if reading.is_due(end) {
             let _priority = Priority::lowered(true);
             reading.follow(manifest);
-            reading.read(&self.config, manifest, (end, self.due_bytes), is_stopping)?;
+            reading.read(&self.config, manifest, end, is_stopping)?;
         }
         let is_due = !reading.is_stored && !is_stopping();
         let stored = if is_due { reading.store(&self.config, manifest, &self.durable()) } else { Ok(()) };
@@ -230,12 +220,12 @@ impl Reading {
         })
     }
 
-    fn is_due(&self, end: &LsnVector, due_bytes: u64) -> bool {
-        (0..self.summaries.len()).any(|log| self.new_bytes(end, log) >= due_bytes)
+    fn is_due(&self, end: &LsnVector) -> bool {
+        (0..self.summaries.len()).any(|log| self.has_more(end, log))
     }
 
-    fn new_bytes(&self, end: &LsnVector, log: usize) -> u64 {
-        end.get(log).0.saturating_sub(self.summaries[log].position().0)
+    fn has_more(&self, end: &LsnVector, log: usize) -> bool {
+        end.get(log) > self.summaries[log].position()
     }
 
     /// Forgets what the last checkpoint holds.
@@ -249,18 +239,18 @@ impl Reading {
         }
     }
 
-    /// Reads what is new of the logs that have grown by at least so many bytes.
+    /// Reads the logs from where they have been read up to here.
     fn read(
         &mut self,
         config: &Config,
         manifest: &Manifest,
-        (end, due_bytes): (&LsnVector, u64),
+        end: &LsnVector,
         is_stopping: &dyn Fn() -> bool,
     ) -> Result<()> {
         let incarnation = manifest.incarnations.last().unwrap_or(&self.incarnation);
         let set = log_set(config, manifest, incarnation);
         for log in 0..self.summaries.len() {
-            if self.new_bytes(end, log) >= due_bytes {
+            if self.has_more(end, log) {
                 self.is_stored = false;
                 let summary = &mut self.summaries[log];
                 summary.judge_by_durable(end);

@@ -30,7 +30,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::restart::{MiddleKill, RECOVERY_LIMIT, Restart, Watcher};
-use super::{Options, Peer, schema};
+use super::{Options, Peer, schema, usual_arguments};
 use crate::server::{Hyades, Instance, PostgreSql, RunningServer, System};
 use crate::tools;
 
@@ -170,13 +170,9 @@ impl Rounds<'_> {
         if self.options.peer.is_some() {
             return Vec::new();
         }
-        // With the default, most of a light load would go to one log.
-        let kib = if next_round.is_multiple_of(2) { "0" } else { "8" };
         let images = combination.has_images.then_some("--command-images");
-        // Two rounds of three take checkpoints.
-        let mib = if next_round.is_multiple_of(3) { "0" } else { "1" };
-        let usual = ["--shared-block-kib", kib, "--checkpoint-log-mib", mib];
-        usual.into_iter().chain(self.restart.arguments()).chain(images).map(str::to_owned).collect()
+        let drawn = self.restart.arguments().into_iter().chain(images);
+        usual_arguments(next_round).chain(drawn).map(str::to_owned).collect()
     }
 
     fn bench(&self, instance: &Instance) -> Command {

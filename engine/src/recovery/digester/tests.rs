@@ -45,7 +45,6 @@ impl Subject {
             logs: LOGS,
             log_buffer_bytes: 64 << 10,
             segment_bytes: 256 << 10,
-            digest_log_bytes: 1,
             restart: RestartMode::OnDemand,
             recovery_workers: 1,
             ..Config::new("data")
@@ -350,10 +349,10 @@ fn digest_is_not_written_before_all_of_it_counts() {
     let durable = subject.work.durable();
     // As if the other log were not durable yet.
     let earlier = LsnVector::from_slice(&[durable.get(0).0, named[1] - 8]);
-    reading.read(&subject.config, &manifest, (&earlier, 1), &|| false).expect_err("it ends inside a record");
+    reading.read(&subject.config, &manifest, &earlier, &|| false).expect_err("it ends inside a record");
     let mut reading = Reading::begin(&manifest).expect("the protocol is known");
     let earlier = LsnVector::from_slice(&[durable.get(0).0, 0]);
-    reading.read(&subject.config, &manifest, (&earlier, 1), &|| false).expect("nothing is damaged");
+    reading.read(&subject.config, &manifest, &earlier, &|| false).expect("nothing is damaged");
     reading.store(&subject.config, &manifest, &earlier).expect("nothing fails");
     assert_eq!((reading.is_stored, subject.find(&manifest)), (false, None));
     reading.store(&subject.config, &manifest, &durable).expect("nothing fails");
@@ -392,6 +391,11 @@ fn digest_is_of_no_use_where_a_segment_is_missing_or_cut() {
 fn digest_bounds_the_ends_of_the_logs() {
     let mut subject = Subject::start(14);
     subject.append_some(60);
+    subject.wait_until_durable();
+    // In a block of its own.
+    let mut writer = OperationsWriter::new();
+    writer.put(TableId(5), b"key", b"row");
+    subject.append(0, writer.as_bytes(), &[0; LOGS]);
     subject.look();
     let manifest = subject.manifest();
     // The last block is gone: without the digest, it might never have been written.
