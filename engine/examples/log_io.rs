@@ -1,8 +1,8 @@
 //! Measures what a durable write costs on this machine, and what the logs make of it.
 //!
 //! `cargo run --release -p hyades-engine --example log_io -- device DIRECTORY` times single durable writes,
-//! one method after the other; `... -- logs DIRECTORY` appends transactions through the protocols until they
-//! are durable; `... -- alone DIRECTORY` lets one client wait for each of its commits; `... -- vectors` times
+//! one method after the other. `... -- logs DIRECTORY` appends transactions through the protocols until they
+//! are durable. `... -- alone DIRECTORY` lets one client wait for each of its commits. `... -- vectors` times
 //! the element-wise maximum. Run it on an otherwise idle machine or under `chrt -r 10`, and say which.
 //! Figures: docs/decisions/2026-11-21-log-io.md.
 
@@ -138,7 +138,7 @@ fn measure_logs(directory: &Path) -> hyades_types::Result<()> {
     Ok(())
 }
 
-/// Two workers append transfers of two private tuples as fast as the buffers take them; the clock stops when
+/// Two workers append transfers of two private tuples as fast as the buffers take them. The clock stops when
 /// all are durable.
 fn drive<P: Protocol>(name: &str, protocol: P) -> hyades_types::Result<()> {
     let done = AtomicU64::new(0);
@@ -204,7 +204,7 @@ fn lone_commits(directory: &Path) -> hyades_types::Result<()> {
     let taurus = Taurus::start(&Config::new(&data), &mut manifest)?;
     let mut dependencies = taurus.new_dependencies();
     let payload = CommitPayload { operations: &[7; OPERATION_BYTES], commit: Commit::default() };
-    // Until the segments ahead are prepared: they share the device.
+    // Wait until the spare segments are prepared: preparing them uses the same device.
     std::thread::sleep(Duration::from_secs(1));
     let mut times = Vec::new();
     let mut progress = AppendProgress::default();

@@ -1,9 +1,9 @@
-//! What a durable write of 4 KiB costs into space that was prepared in different ways, and while the next
-//! segment is prepared.
+//! What a durable write of 4 KiB costs in space that was prepared in different ways, and while the next
+//! segment is being prepared.
 //!
 //! `cargo run -p hyades-engine --example prepared_space -- DIRECTORY [ROUNDS]`. The ways take turns within a
-//! round, so that other load on the machine meets all of them alike; printed are the medians over the rounds
-//! of each round's median and 99th percentile, with the smallest and largest. Figures:
+//! round, so that other load on the machine affects all of them alike. It prints the medians over the rounds
+//! of each round's median and 99th percentile, with the smallest and the largest. Figures:
 //! docs/decisions/2026-11-22-prepared-segments.md.
 
 use std::fs::{File, OpenOptions};
@@ -30,13 +30,13 @@ enum Prepared {
     WriteZeroes,
 }
 
-/// What else is written meanwhile.
+/// What else is written at the same time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Beside {
     Nothing,
-    /// Zeroes of another file, piece after piece.
+    /// Zeroes to another file, piece after piece.
     Zeroes,
-    /// The same at this many MiB in a second, in pieces of so many KiB.
+    /// The same at this many MiB per second, in pieces of this many KiB.
     Paced(u64, u64),
 }
 
@@ -127,7 +127,7 @@ fn prepare(file: &File, prepared: Prepared) -> io::Result<()> {
         }
         Prepared::Allocated => FallocateFlags::empty(),
         Prepared::ZeroRange => FallocateFlags::ZERO_RANGE,
-        // New in Linux 6.17; rustix has no name for it yet.
+        // New in Linux 6.17. rustix has no name for it yet.
         Prepared::WriteZeroes => FallocateFlags::from_bits_retain(0x80),
     };
     Ok(fallocate(file, flags, 0, SEGMENT_BYTES)?)

@@ -3,9 +3,9 @@
 //!
 //! `cargo run --release -p hyades-engine --example replay_speed`
 //!
-//! A million transfers are written by hand to a simulated disk, over many accounts and over few, and
-//! recovered from there; every replay must end in the same state. An example and no test, because what it
-//! says depends on the machine.
+//! A million transfers are generated onto a simulated disk, over many accounts and over few, and recovered
+//! from there. Every replay must end in the same state. This is an example and not a test because the result
+//! depends on the machine.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const ACCOUNTS: u64 = 1_000_000;
 const TRANSFERS: u64 = 1_000_000;
-/// A block is written, and an anchor follows, after so many transfers of one log: what a log collects during
-/// one sync.
+/// After this many transfers of one log a block is written and an anchor follows: about what a log collects
+/// during one sync.
 const GROUP: u64 = 500;
 
 /// A generator good enough to scatter keys (SplitMix64).
@@ -82,7 +82,7 @@ fn write_transfers(hot_accounts: u64) -> HandWritten {
     written
 }
 
-/// On a machine with other work this says more than the wall's clock.
+/// On a machine that does other work this says more than wall-clock time.
 fn processor_seconds() -> f64 {
     let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     spent.tv_sec as f64 + spent.tv_nsec as f64 / 1e9

@@ -1,6 +1,6 @@
 //! Measures what a million rows of pgbench_accounts cost: resident bytes per row, and the latency of the
-//! index on one thread in thread CPU time, so that other programs disturb little. The filler is full;
-//! pgbench's own is blank and costs nothing.
+//! index on one thread. Latency is thread CPU time, so that other programs disturb it little. The filler is
+//! full here, while pgbench's own is blank and costs nothing.
 //!
 //! `cargo run --release -p hyades-engine --example table_memory [rows]`. Linux only (reads
 //! `/proc/self/statm`).
@@ -24,7 +24,7 @@ use hyades_types::value::{SqlType, Value};
 /// aid, bid, abalance and the 84 characters of filler.
 const USER_BYTES: usize = 96;
 
-/// Name, index, whether the keys come in random order.
+/// Name, index, and whether the keys come in random order.
 const CASES: [(&str, IndexKind, bool); 3] = [
     ("ordered, ascending inserts", IndexKind::Ordered, false),
     ("ordered, random inserts", IndexKind::Ordered, true),
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let rows = arguments.next().unwrap_or_else(|| "1000000".into());
     let Some(case) = arguments.next() else {
-        // A process for each case: what one has freed must not flatter the next.
+        // One process for each case: memory that one case has freed must not flatter the next.
         for case in 0..CASES.len() {
             Command::new(std::env::current_exe()?).args([&rows, &case.to_string()]).status()?;
         }
@@ -159,7 +159,7 @@ fn keys(rows: u32, is_shuffled: bool) -> Vec<u32> {
     if is_shuffled { shuffled(&keys) } else { keys }
 }
 
-/// Fisher and Yates's shuffle, the same in every run.
+/// The Fisher-Yates shuffle, the same in every run.
 fn shuffled(keys: &[u32]) -> Vec<u32> {
     let mut keys = keys.to_vec();
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;

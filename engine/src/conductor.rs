@@ -1,9 +1,9 @@
-//! The seam to a simulation: who decides which thread runs, what time it is, and what chance brings.
+//! The interface to a simulation: it decides which thread runs, what time it is, and what chance brings.
 //!
-//! A [`Conductor`] lets one of its threads run at a time. The others are where they wait (`sync`: parked,
-//! asleep, joining) or gave way. So a run is decided by the conductor's choices alone and happens again when
-//! it chooses again. A thread belongs to a conductor from `enter` on, and so do the threads that the engine
-//! starts from it. Nothing else in the engine knows.
+//! A [`Conductor`] lets one of its threads run at a time. The others stay where they wait (`sync`: parked,
+//! asleep, joining) or where they yielded. So a run is determined by the conductor's choices alone, and the
+//! same choices give the same run. A thread belongs to a conductor from `enter` on, and so do the threads
+//! that the engine starts from it. Nothing else in the engine knows about conductors.
 //!
 //! Without the feature `simulation` there is no conductor, and [`of_this_thread`] is the constant `None`.
 //!
@@ -12,22 +12,22 @@
 
 use std::time::Duration;
 
-/// Decides who runs, when it is, and what chance brings. Threads are numbers.
+/// Decides which thread runs, what time it is, and what chance brings. Threads are numbers.
 pub trait Conductor: Send + Sync {
-    /// A new thread; the calling one goes on.
+    /// Starts a new thread. The calling one goes on.
     fn spawn(&self, name: String, run: Box<dyn FnOnce() + Send>) -> u64;
     /// The calling thread.
     fn current(&self) -> u64;
-    /// Waits until this thread has ended; false if it panicked.
+    /// Waits until this thread has ended. False if it panicked.
     fn join(&self, thread: u64) -> bool;
     /// As `std::thread::park_timeout`.
     fn park(&self, limit: Option<Duration>);
     fn unpark(&self, thread: u64);
-    /// Lets others go on.
+    /// Lets other threads run.
     fn give_way(&self);
-    /// The clock that does not jump.
+    /// The monotonic clock.
     fn elapsed(&self) -> Duration;
-    /// The clock on the wall.
+    /// The wall clock.
     fn microseconds_since_1970(&self) -> u64;
     fn random(&self) -> u64;
 }
@@ -48,7 +48,7 @@ mod entered {
         CONDUCTOR.with(|entered| *entered.borrow_mut() = conductor);
     }
 
-    /// Whose the calling thread is.
+    /// The conductor of the calling thread.
     pub fn of_this_thread() -> Option<Arc<dyn Conductor>> {
         CONDUCTOR.try_with(|entered| entered.borrow().clone()).ok().flatten()
     }
@@ -57,7 +57,7 @@ mod entered {
 #[cfg(feature = "simulation")]
 pub use entered::{enter, of_this_thread};
 
-/// Whose the calling thread is: nobody's, in this build.
+/// The conductor of the calling thread: there is none in this build.
 #[cfg(not(feature = "simulation"))]
 #[inline(always)]
 pub fn of_this_thread() -> Option<std::sync::Arc<dyn Conductor>> {

@@ -1,4 +1,4 @@
-//! What is chosen when a database is opened.
+//! The settings with which a database is opened.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl ProtocolKind {
         }
     }
 
-    /// One line for those who choose.
+    /// A one-line description, for help texts.
     pub const fn about(self) -> &'static str {
         match self {
             ProtocolKind::None => "No log: nothing survives the process",
@@ -50,7 +50,7 @@ impl ProtocolKind {
 /// How many workers replay at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecoveryMode {
-    /// `recovery_workers`, until the records turn out to wait for each other most of the time: then one.
+    /// `recovery_workers`, until the log records turn out to wait for each other most of the time. Then one.
     #[default]
     Auto,
     /// `recovery_workers`, to the end.
@@ -62,18 +62,18 @@ pub enum RecoveryMode {
 /// When a restart lets transactions in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestartMode {
-    /// When everything is as it was.
+    /// When everything is restored.
     #[default]
     Complete,
-    /// When it is known what there is: each table opens when its rows are as they were, those first that
-    /// somebody waits for, and the rest goes on behind.
+    /// When the contents of the files are known. Each table opens when its rows are restored, the tables that
+    /// transactions wait for first, and the rest follows in the background.
     OnDemand,
 }
 
 /// See [`Config::on_failure`].
 pub type OnFailure = Arc<dyn Fn(&Arc<FatalError>) + Send + Sync>;
 
-/// Where recovery stands.
+/// How far recovery has come.
 #[derive(Clone, Debug, Default)]
 pub struct RecoveryProgress {
     pub bytes_done: u64,
@@ -85,12 +85,12 @@ pub struct RecoveryProgress {
 /// Called now and then while a recovery runs, by one of its threads, and once at the end of each incarnation.
 pub type OnRecoveryProgress = Arc<dyn Fn(&RecoveryProgress) + Send + Sync>;
 
-/// See the fields; [`Config::new`] gives the defaults.
+/// See the fields. [`Config::new`] gives the defaults.
 #[derive(Clone)]
 pub struct Config {
     /// The data directory: manifest, lock file and, unless `log_directories` says otherwise, the logs.
     pub data_directory: PathBuf,
-    /// Directories of the logs. Log i lives in directory i modulo their number; the one log of serial logging
+    /// Directories of the logs. Log i lives in directory i modulo their number. The one log of serial logging
     /// is striped over all of them. Empty: `<data>/logs`.
     pub log_directories: Vec<PathBuf>,
     pub protocol: ProtocolKind,
@@ -106,44 +106,44 @@ pub struct Config {
     /// While a worker's own log has fewer bytes than this to write, the worker appends to the first log of
     /// which that is true, so that few transactions share a block. 0: always to its own log.
     pub shared_block_bytes: u64,
-    /// After so many row locks of one table a transaction tries to lock the table instead.
+    /// After this many row locks on one table a transaction tries to lock the table instead.
     pub row_locks_before_table: u32,
-    /// A checkpoint is taken when the logs since the last one take so many bytes of the disk; 0: none that
-    /// nobody asks for.
+    /// A checkpoint is taken when the logs since the last one occupy this many bytes of disk. 0: only on
+    /// request.
     pub checkpoint_log_bytes: u64,
     /// The digest of the logs for the next restart on demand is renewed when a segment is full
-    /// (`recovery::digester`); that is looked for after each pause of this length. Only where `restart` is on
-    /// demand.
+    /// (`recovery::digester`). The digester checks for that after each pause of this length. Only used where
+    /// `restart` is on demand.
     pub digest_pause: Duration,
-    /// A checkpoint is taken when the replay of the logs would take about half as long as this.
+    /// A checkpoint is taken when replaying the logs would take about half as long as this.
     pub recovery_target: Option<Duration>,
     /// Threads that write a checkpoint, each with a file of its own.
     pub checkpoint_workers: usize,
-    /// About so many bytes of rows are one range of keys in a checkpoint: written anew, or not, as a whole.
-    /// `None`: 4 MiB.
+    /// About this many bytes of rows make one range of keys in a checkpoint, which is either rewritten as a
+    /// whole or not at all. `None`: 4 MiB.
     pub checkpoint_range_bytes: Option<u64>,
-    /// Workers that replay; 0 means one for each core.
+    /// Workers that replay. 0 means one for each core.
     pub recovery_workers: usize,
     pub recovery_mode: RecoveryMode,
     pub restart: RestartMode,
     /// When versions of rows that only old snapshots can see take more memory than this, in bytes, the oldest
-    /// snapshot is given up (72000 for whoever reads at it).
+    /// snapshot is given up (72000 for transactions that read at it).
     pub version_bytes: u64,
-    /// How much memory there is. Needs the program's allocator to be [`hyades_types::memory::Counted`].
+    /// The memory limits. They need [`hyades_types::memory::Counted`] as the program's allocator.
     pub memory: Limits,
-    /// The only door to files.
+    /// All access to files goes through this.
     pub disk: Arc<dyn Disk>,
-    /// Called when the database is poisoned, with the reason, by the thread that found it: before anybody who
-    /// waits learns it.
+    /// Called when the database is poisoned, with the reason, by the thread that found it, before any waiter
+    /// learns of it.
     pub on_failure: Option<OnFailure>,
     /// Called now and then during recovery.
     pub on_recovery_progress: Option<OnRecoveryProgress>,
-    /// A start begins with the checkpoint before the last one, whose files are damaged.
+    /// Start with the checkpoint before the last one, because the files of the last one are damaged.
     pub previous_checkpoint: bool,
-    /// A backup is read as a database is; for checking it.
+    /// Also open a backup, in order to check it.
     pub reads_backups: bool,
-    /// For tests of recovery: a logged call is followed by its after-images, which nothing but
-    /// `replay_images` reads.
+    /// For tests of recovery: a logged call is followed by its after-images, which only `replay_images`
+    /// reads.
     pub command_images: bool,
     /// For tests of recovery: where a logged call is followed by its after-images, these are replayed and the
     /// call is not run.

@@ -1,10 +1,10 @@
-//! The engine as everything above it sees it: [`Engine`] and [`Worker`], object-safe, and [`open`], the only
+//! The engine as the layers above see it: [`Engine`] and [`Worker`], both object-safe, and [`open`], the only
 //! list of protocols.
 //!
 //! A [`Worker`] drives one transaction at a time through its life: it runs procedures in it, appends its log
 //! record, releases its locks (precommitted), and hands out the [`Durability`] that the answer must wait for.
-//! What is generic over the protocol ends in this file; each call of a worker is one virtual call, and
-//! nothing virtual happens per row.
+//! Code that is generic over the protocol ends in this file. Each call of a worker is one virtual call, and
+//! no virtual call happens per row.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -66,7 +66,7 @@ pub use crate::txn::{Flow, Interrupt, Isolation, Savepoint, TableLock};
 
 /// One open database.
 pub trait Engine: Send + Sync {
-    /// A worker for one session. Cheap; any number may exist, and a worker may move between threads.
+    /// A worker for one session. Cheap: any number may exist, and a worker may move between threads.
     fn worker(&self) -> Box<dyn Worker>;
     /// The committed table of this name.
     fn table(&self, name: &TableName) -> Option<Arc<Table>>;
@@ -74,7 +74,7 @@ pub trait Engine: Send + Sync {
     fn tables(&self) -> Vec<Arc<Table>>;
     /// All committed routines, by name.
     fn routines(&self) -> Vec<Arc<Routine>>;
-    /// Where functions find the committed sequences.
+    /// The committed sequences, for functions to look up.
     fn sequence_catalog(&self) -> Arc<dyn SequenceCatalog>;
     /// All committed sequences, by name.
     fn sequences(&self) -> Vec<Arc<Sequence>>;
@@ -82,44 +82,44 @@ pub trait Engine: Send + Sync {
     fn catalog_version(&self) -> u64;
     /// Grows with every committed change of the schemas.
     fn schema_version(&self) -> u64;
-    /// Roles and rights, as everybody sees them.
+    /// Roles and rights, as committed.
     fn access(&self) -> Arc<Access>;
-    /// Grows with every change of them.
+    /// Grows with every change of roles and rights.
     fn access_version(&self) -> u64;
-    /// Writes out and syncs what is buffered, stops the loggers. Transactions that try to commit afterwards
-    /// fail.
+    /// Writes out and syncs what is buffered, then stops the loggers. Transactions that try to commit
+    /// afterwards fail.
     fn shutdown(&self) -> Result<()>;
-    /// What recovery found when the database was opened; nothing before the restart is complete.
+    /// What recovery found when the database was opened. Empty until the restart is complete.
     fn recovery_report(&self) -> RecoveryReport;
-    /// How far the restart is.
+    /// How far the restart has come.
     fn restart_status(&self) -> RestartStatus;
-    /// Nothing if the restart is complete, else a ticket that fires when it is, or has failed.
+    /// `None` if the restart is complete, else a ticket that fires when it is complete or has failed.
     ///
     /// # Errors
-    /// Why it has failed; the database is poisoned.
+    /// The reason why the restart has failed. The database is poisoned.
     fn wait_for_restart(&self) -> Result<Option<Ticket>>;
-    /// Adds to what an answer waits for what must be durable before anybody is told what names mean: looking
-    /// one up takes no lock, so whoever does asks afterwards (pitfall 7).
+    /// Adds to `answer` what must be durable before a client may be told what names mean. Looking up a name
+    /// takes no lock, so the caller calls this after its look-ups (pitfall 7).
     fn wait_for_names(&self, answer: &mut Durability);
-    /// Keys whose row is gone and that have not left their index yet: its absence must still be seen, or
-    /// nobody has come to it.
+    /// Keys whose row is gone and that are still in their index, because their absence must still be seen or
+    /// because they have not been purged yet.
     fn tombstones(&self) -> usize;
-    /// How far logs are, and what memory is for.
+    /// How far the logs have come, and what memory is used for.
     fn statistics(&self) -> EngineStatistics;
     /// How much memory the database was given.
     fn memory_limits(&self) -> Limits;
-    /// Where temporary files go: the data directory, if the operating system has it.
+    /// Where temporary files go: the data directory, if it is a directory of the operating system.
     fn temporary_directory(&self) -> Option<Arc<Path>>;
     /// Asks for a checkpoint of what is committed now.
     ///
     /// # Errors
     /// The protocol keeps no logs.
     fn request_checkpoint(&self) -> Result<CheckpointRequest>;
-    /// The last checkpoint; `None` without logs.
+    /// The last checkpoint. `None` without logs.
     fn checkpoint_status(&self) -> Option<CheckpointStatus>;
 }
 
-/// What a session needs: transactions, and tables and routines as they see them.
+/// What a session needs: transactions, and tables and routines as its transaction sees them.
 pub trait Worker: Work + Schema {}
 
 impl<W: Work + Schema> Worker for W {}
@@ -128,14 +128,14 @@ impl<W: Work + Schema> Worker for W {}
 pub trait Work: Send {
     /// Starts a transaction. None may be open.
     fn begin(&mut self);
-    /// How much the open transaction sees of others; before it has read or written anything. It is
-    /// serializable if nothing else is said.
+    /// Sets how much of other transactions the open transaction sees, before it has read or written anything.
+    /// The default is serializable.
     fn isolate(&mut self, isolation: Isolation);
     fn in_transaction(&self) -> bool;
     /// Declares that the transaction just begun will be one run of the routine's procedure
-    /// ([`Schema::procedure`]) with these arguments in its first registers, in this environment, and commit;
-    /// so it may be logged as that call. If something else happens in the transaction, it is logged as data
-    /// after all. May give the environment another random state.
+    /// ([`Schema::procedure`]) with these arguments in its first registers, in this environment, and then
+    /// commit. So it may be logged as that call. If anything else happens in the transaction, it is logged as
+    /// data after all. May give the environment another random state.
     fn begin_call(
         &mut self,
         routine: &Routine,
@@ -144,21 +144,23 @@ pub trait Work: Send {
         environment: &Environment,
         logging: Logging,
     ) -> LoggingChoice;
-    /// Runs the frame's procedure from where it stands until it returns. Emitted rows go to `sink`, which
-    /// must not wait for a client: locks are held.
+    /// Runs the frame's procedure from its current position until it returns. Emitted rows go to `sink`,
+    /// which must not wait for a client, since locks are held.
     fn run(&mut self, frame: &mut Frame, environment: &mut Environment, sink: &mut dyn RowSink) -> Flow<()>;
-    /// Shows the environment's functions the sequences as the open transaction has made them. Needed after
-    /// its schema changes, and after its end, before anything is evaluated outside of [`Work::run`].
+    /// Makes the sequences, as the open transaction sees them, visible to the environment's functions. Needed
+    /// after the transaction's schema changes, and after its end, before anything is evaluated outside of
+    /// [`Work::run`].
     fn show_sequences(&self, environment: &mut Environment);
-    /// Makes the log record of the open transaction tell what the environment's functions have drawn. Needed
-    /// after anything was evaluated outside of [`Work::run`].
+    /// Puts the numbers that the environment's functions have drawn into the log record of the open
+    /// transaction. Needed after anything was evaluated outside of [`Work::run`].
     fn note_draws(&mut self, environment: &mut Environment);
     fn savepoint(&mut self) -> Savepoint;
-    /// Undoes everything since the savepoint; locks are kept. Also withdraws a pending wait. An error answer
-    /// may go out when the returned handle is durable (pitfall 7): it tells of what the transaction has seen.
+    /// Undoes everything since the savepoint, but keeps the locks. Also withdraws a pending wait. An error
+    /// answer may go out when the returned handle is durable (pitfall 7), because it reveals what the
+    /// transaction has seen.
     fn rollback_to(&mut self, savepoint: Savepoint) -> Durability;
-    /// Whether a commit would keep the thread for far less than a quantum, so that nobody need be its guest
-    /// for it. It never asks for memory.
+    /// Whether a commit would take far less than a quantum, so that it need not run as a guest. The commit
+    /// never asks for memory.
     fn commits_soon(&self) -> bool {
         false
     }
@@ -168,7 +170,8 @@ pub trait Work: Send {
     /// Undoes everything. Also withdraws a pending wait. The answer may go out when the returned handle is
     /// durable (pitfall 7).
     fn rollback(&mut self) -> Durability;
-    /// Where the worker's last transaction stands that wrote anything; `None` without logs, too.
+    /// The place of the worker's last transaction that wrote anything. `None` if there is none, or without
+    /// logs.
     fn last_commit(&self) -> Option<TransactionPlace>;
 }
 
@@ -176,8 +179,8 @@ pub trait Work: Send {
 pub trait Schema {
     /// Changes the schema inside the transaction.
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()>;
-    /// CREATE INDEX, while others write the table, whose definition must still be the one that the caller has
-    /// looked at. The transaction is to do nothing else, and commit.
+    /// CREATE INDEX while other transactions write the table. The table's definition must still be the one
+    /// that the caller has looked at. The transaction must do nothing else, and commit.
     fn build_index(
         &mut self,
         table: &Arc<Table>,
@@ -186,11 +189,11 @@ pub trait Schema {
     ) -> Flow<()>;
     /// Locks a whole table, for bulk loads: row locks are then skipped.
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;
-    /// The same as the first thing of a transaction; while it waits, others may come to the table.
+    /// The same as the first action of a transaction. While it waits, other transactions may use the table.
     fn lock_table_patiently(&mut self, table: &Arc<Table>) -> Flow<()>;
-    /// LOCK TABLE; unless it `waits`, it fails (55P03) where it would have to.
+    /// LOCK TABLE. Without `waits` it fails (55P03) where it would have to wait.
     fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()>;
-    /// Keeps everybody from making, moving and dropping anything in a schema.
+    /// Keeps other transactions from creating, moving or dropping anything in a schema.
     fn lock_schema(&mut self, name: &str) -> Flow<()>;
     /// Keeps others from changing roles and rights until the end of the transaction.
     fn lock_access(&mut self) -> Flow<()>;
@@ -203,21 +206,22 @@ pub trait Schema {
     /// The routines of this name as this transaction sees them.
     fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
     fn routines(&self) -> Vec<Arc<Routine>>;
-    /// The routine compiled for what this transaction sees; compiled anew only after the catalog has changed.
+    /// The routine compiled for what this transaction sees. Compiled anew only after the catalog has changed.
     fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>>;
-    /// Whether [`Schema::procedure`] would answer this one.
+    /// Whether [`Schema::procedure`] would return this one.
     fn would_run(&self, routine: &Routine, procedure: &Procedure) -> bool;
     /// How a call of this routine would be logged if it were a transaction of its own.
     fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice;
     /// Tables and routines as this transaction sees them, for a compiler.
     fn catalog_view(&self) -> &dyn CatalogView;
-    /// A table id never used before, for [`CatalogChange::CreateTable`]; or the number of a schema.
+    /// A table id never used before, for [`CatalogChange::CreateTable`], or the number of a schema.
     fn new_table_id(&self) -> TableId;
     /// The id of a temporary table, or of an index of one.
     fn new_temporary_table_id(&self) -> TableId;
     /// The id of a temporary sequence.
     fn new_temporary_sequence_id(&self) -> SequenceId;
-    /// The session has temporary relations from now on, in this schema, which no other session uses.
+    /// Declares that the session has temporary relations from now on, in this schema, which no other session
+    /// uses.
     fn set_temporary_schema(&mut self, schema: &str);
     /// Drops the session's temporary relations at its end. No transaction may be open.
     fn forget_temporaries(&mut self);
@@ -234,9 +238,8 @@ pub trait Schema {
 }
 
 /// Opens or creates the database in `config.data_directory`: recovers what its logs hold, begins a new
-/// incarnation, and starts the protocol. Nothing is written before everything that is there has been
-/// understood. Without a compiler, which the SQL front end gives, no routine can be run, nor a logged call
-/// replayed.
+/// incarnation, and starts the protocol. Nothing is written before all existing files have been understood.
+/// Without a compiler, which the SQL front end provides, no routine can be run and no logged call replayed.
 pub fn open(config: Config, compiler: Option<Arc<dyn RoutineCompiler>>) -> Result<Arc<dyn Engine>> {
     check(&config)?;
     check_configuration(&config)?;
@@ -256,8 +259,8 @@ pub fn open(config: Config, compiler: Option<Arc<dyn RoutineCompiler>>) -> Resul
     with_protocol(config.protocol, start)
 }
 
-/// A database in memory of what a recovery has found, for whoever wants to look at it: what is written to it
-/// goes nowhere, and nobody else may use the catalog.
+/// An in-memory database of what a recovery has found, for inspection. Writes to it are not logged, and the
+/// catalog must have no other user.
 ///
 /// # Errors
 /// A thread that cannot be started.
@@ -277,7 +280,7 @@ pub fn open_recovered(
     with_protocol(ProtocolKind::None, start)
 }
 
-/// What a database is made of, once it is known what its logs hold.
+/// What a database is built from, once it is known what its logs hold.
 struct Start<'a> {
     config: &'a Config,
     manifest: &'a mut Manifest,
@@ -323,7 +326,7 @@ fn check(config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// The database behind [`Engine`].
+/// The implementation of [`Engine`].
 struct Database<P: Protocol, C: Control<P>> {
     protocol: Arc<P>,
     catalog: Arc<Catalog>,
@@ -333,9 +336,9 @@ struct Database<P: Protocol, C: Control<P>> {
     memory: Limits,
     temporary: Option<Arc<Path>>,
     janitor: Mutex<Option<Janitor>>,
-    /// Of a protocol with logs.
+    /// For a protocol with logs.
     checkpointer: Option<Checkpointer>,
-    /// Of one whose restarts are on demand, too.
+    /// For such a protocol, if restarts are on demand.
     digester: Option<Digester>,
     next_worker: AtomicUsize,
     is_shut_down: AtomicBool,
@@ -472,7 +475,7 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
             digester.stop();
         }
         if let Err(error) = log_unlogged(&*self.protocol, &self.catalog) {
-            // The database is poisoned, or its logs are full: as after a crash.
+            // The database is poisoned, or its logs are full: the same as after a crash.
             tracing::warn!(%error, "numbers drawn by transactions that did not commit may be drawn again");
         }
         self.protocol.shutdown()
@@ -533,7 +536,7 @@ impl<P: Protocol, C: Control<P>> Drop for Database<P, C> {
     }
 }
 
-/// The worker behind [`Worker`].
+/// The implementation of [`Worker`].
 struct DatabaseWorker<P: Protocol, T: Transaction<P>> {
     protocol: Arc<P>,
     watch: LocalArc<DurableWatch>,
@@ -543,19 +546,19 @@ struct DatabaseWorker<P: Protocol, T: Transaction<P>> {
     restarted: Arc<Restarted>,
     /// Chooses the log, so that sessions are spread evenly.
     number: usize,
-    /// How far its log was filled when it last did.
+    /// How far its log was filled when the worker last gave way.
     gave_way_at: Lsn,
     is_open: bool,
-    /// The call that the open transaction is, and the bytes that its log record begins with.
+    /// The call that the open transaction consists of, and the bytes with which its log record begins.
     call: Option<Call>,
     head: Vec<u8>,
-    /// How far the attempt to commit that has to wait has come.
+    /// How far an attempt to commit that has to wait has come.
     append: AppendProgress,
 }
 
 impl<P: Protocol, T: Transaction<P>> DatabaseWorker<P, T> {
-    /// A COMMIT that has to wait is not asked for again: what the transaction commits instead, if anything,
-    /// is appended from its beginning.
+    /// An interrupted COMMIT is not continued: if the transaction commits anything instead, that is appended
+    /// from its beginning.
     fn give_up_commit(&mut self) {
         if !mutant::is_active(Mutant::FragmentsOfAnother) {
             self.append.reset();
@@ -567,9 +570,9 @@ impl<P: Protocol, T: Transaction<P>> DatabaseWorker<P, T> {
         self.transaction.log_as_data();
     }
 
-    /// Offers the processor to the loggers now and then, when they are behind: where every processor has a
-    /// busy worker, they would otherwise get their turn by time slices, of 100 ms under real-time scheduling.
-    /// Locks keep traces for as long as that.
+    /// Offers the processor to the loggers now and then, when they lag behind. Where every processor has a
+    /// busy worker, they would otherwise get their turn only by time slices, of 100 ms under real-time
+    /// scheduling, and locks would keep traces for as long.
     fn give_way(&mut self) {
         if let Some(filled) = self.protocol.backlog(self.number)
             && filled.0 - self.gave_way_at.0 >= BACKLOG_BYTES
@@ -648,7 +651,8 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
             match outcome {
                 Ok(()) => call.has_returned = true,
                 Err(Interrupt::Wait(_)) => {}
-                // What follows is not the call any more: rolled back in part, perhaps, and then committed.
+                // What follows is no longer the call: the transaction may be rolled back in part and then
+                // committed.
                 Err(Interrupt::Failed(_)) => self.log_as_data(),
             }
         }

@@ -1,14 +1,15 @@
-//! The only door to files that anybody reads again (those of `spill` end with their statement), so that a
+//! All access to files that are read again later (those of `spill` end with their statement), so that a
 //! simulator can lose, tear, delay or fail every byte.
 //!
-//! Assumptions about the media: a sector ([`Disk::sector_bytes`]) is the unit of tearing, so that a write to
-//! one leaves its neighbours alone; a write that has not been followed by a successful sync (or was not made
-//! with [`File::write_durable`]) may be lost, kept, or kept in part, in any order; a rename is atomic, and
-//! durable after [`Disk::sync_directory`]. A failed sync means that the state of the file is unknown: it is
-//! never retried (pitfall 9).
+//! Assumptions about the media:
+//! * A sector ([`Disk::sector_bytes`]) is the unit of tearing: a write to one leaves its neighbours alone.
+//! * A write that has not been followed by a successful sync (or was not made with [`File::write_durable`])
+//!   may be lost, kept, or kept in part, in any order.
+//! * A rename is atomic, and durable after [`Disk::sync_directory`].
+//! * A failed sync means that the state of the file is unknown: it is never retried (pitfall 9).
 //!
-//! What is stored is the business of one user: directories are created with mode 0700, files with 0600,
-//! whatever the process's mask says, as PostgreSQL does it.
+//! Only the user who runs the database may access its files: directories are created with mode 0700, files
+//! with 0600, whatever the process's mask says, as in PostgreSQL.
 
 mod aligned;
 mod memory_files;
@@ -28,7 +29,7 @@ pub use aligned::AlignedBuffer;
 pub use memory_files::MemoryDisk;
 pub use real::RealDisk;
 
-/// The largest sector, and what files are laid out by.
+/// The largest sector, and the alignment of everything in files.
 pub const SECTOR_BYTES: usize = 4096;
 /// The smallest sector.
 pub const LEAST_SECTOR_BYTES: usize = 512;
@@ -37,34 +38,34 @@ pub const LEAST_SECTOR_BYTES: usize = 512;
 pub trait Disk: Send + Sync {
     /// Creates the directory, and those above it, if it does not exist.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
-    /// Takes from others than the owner what they may do in a directory, if that is more than the group's
-    /// looking. Says whether it was.
+    /// Revokes the access of all users but the owner to a directory, if it goes beyond reading by the group.
+    /// Says whether it did.
     fn restrict_directory(&self, path: &Path) -> io::Result<bool> {
         let _ = path;
         Ok(false)
     }
-    /// The least that can be written durably in this directory, by itself and without touching what stands
-    /// beside it: a power of two from [`LEAST_SECTOR_BYTES`] to [`SECTOR_BYTES`], which holds everywhere.
-    /// `wanted`: what somebody knows better than the device.
+    /// The smallest unit that can be written durably in this directory by itself, without touching the bytes
+    /// next to it: a power of two from [`LEAST_SECTOR_BYTES`] to [`SECTOR_BYTES`], the largest being safe
+    /// everywhere. `wanted`: a size set by the operator, who may know more than the device tells.
     ///
     /// # Errors
-    /// So little cannot be written there at all.
+    /// Units that small cannot be written there.
     fn sector_bytes(&self, directory: &Path, wanted: Option<usize>) -> io::Result<usize> {
         let _ = directory;
         Ok(wanted.unwrap_or(SECTOR_BYTES))
     }
-    /// File names in a directory, in no order.
+    /// File names in a directory, in no particular order.
     fn list(&self, directory: &Path) -> io::Result<Vec<String>>;
     fn exists(&self, path: &Path) -> bool;
-    /// Creates the file; it must not exist.
+    /// Creates the file, which must not exist.
     fn create(&self, path: &Path) -> io::Result<Box<dyn File>>;
     /// Opens an existing file for reading and writing.
     fn open(&self, path: &Path) -> io::Result<Box<dyn File>>;
     /// Opens an existing file for reading only.
     fn open_read(&self, path: &Path) -> io::Result<Box<dyn File>>;
-    /// Replaces a file, or makes it, as a whole: who reads it finds all of the old content or all of the new,
-    /// after a crash too. Durable after [`Disk::sync_directory`]. `fill` writes the content, from its
-    /// beginning to its end. Returns how many bytes were stored.
+    /// Creates or replaces a file as a whole: a reader finds all of the old content or all of the new, after
+    /// a crash too. Durable after [`Disk::sync_directory`]. `fill` writes the content, from its beginning to
+    /// its end. Returns how many bytes were stored.
     fn replace(&self, path: &Path, fill: &mut dyn FnMut(&dyn File) -> io::Result<()>) -> io::Result<u64> {
         let temporary = path.with_extension("new");
         if self.exists(&temporary) {
@@ -82,14 +83,14 @@ pub trait Disk: Send + Sync {
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Makes creations, renames and removals in the directory durable.
     fn sync_directory(&self, directory: &Path) -> io::Result<()>;
-    /// Takes an exclusive lock that ends with the returned guard or with the process; `WouldBlock` if another
+    /// Takes an exclusive lock that ends with the returned guard or with the process. `WouldBlock` if another
     /// process holds it.
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>>;
 }
 
 /// An open file. All offsets in bytes.
 pub trait File: Send + Sync {
-    /// Reads up to `buffer.len()` bytes; fewer only at the end of the file.
+    /// Reads up to `buffer.len()` bytes, fewer only at the end of the file.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
     /// Writes all of `bytes`, not durably.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
@@ -103,15 +104,15 @@ pub trait File: Send + Sync {
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
-    /// Gives back the space behind the first `bytes`. An implementation may keep it.
+    /// Frees the space after the first `bytes`. An implementation may keep it.
     fn truncate(&self, bytes: u64) -> io::Result<()> {
         let _ = bytes;
         Ok(())
     }
 }
 
-/// [`Disk::restrict_directory`], with a warning if others could look into the directory. Not being able to
-/// change that is an error, as it is for PostgreSQL.
+/// [`Disk::restrict_directory`], with a warning if others had access to the directory. Failing to change that
+/// is an error, as in PostgreSQL.
 pub(crate) fn restrict(disk: &dyn Disk, directory: &Path) -> Result<()> {
     let name = directory.display();
     match disk.restrict_directory(directory) {

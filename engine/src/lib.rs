@@ -2,7 +2,7 @@
 //!
 //! Reading order: `storage` (what is stored), `procedure` (what runs), `txn` (how it is isolated), `log` and
 //! `protocol` (how it is made durable), `checkpoint` and `recovery` (how it comes back), `db` (how it all
-//! meets). What values are, the crate `hyades-types` says.
+//! fits together). Values are defined in the crate `hyades-types`.
 
 pub mod backup;
 mod checkpoint;

@@ -1,13 +1,13 @@
-//! A counted reference whose count is one thread's own.
+//! A reference whose count belongs to one thread.
 //!
-//! Cloning an `Arc` that all sessions share writes to the cache line of its count, and processors that do it
-//! for every call take turns at that line. A [`LocalArc`] is an `Arc` of an `Arc`: who uses it clones and
-//! drops the outer one, which nobody else does, at the cost of one small allocation when it is made.
+//! Cloning an `Arc` that all sessions share writes to the cache line of its count, and processors that do so
+//! for every call contend for that line. A [`LocalArc`] is an `Arc` of an `Arc`: its user clones and drops
+//! the outer one, which no other thread does, at the cost of one small allocation when it is made.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A counted reference whose count is one thread's own, so that threads which clone often do not meet at one.
+/// A reference whose count belongs to one thread, so that threads that clone often do not contend for it.
 #[derive(Debug)]
 #[allow(clippy::redundant_allocation)] // The outer count is the point.
 pub struct LocalArc<T>(Arc<Arc<T>>);

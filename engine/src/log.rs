@@ -2,7 +2,8 @@
 //!
 //! Submodules, in reading order: `record` (the bytes of log records), `buffer` (one log in memory: reserve,
 //! fill, publish), `set` (where logs live; `places` chooses), `store` (in files: blocks and segments),
-//! `manifest` (which logs count), `durable` (who waits for what), `logger` (the thread that writes one log).
+//! `manifest` (which logs count), `durable` (waiting for durability), `logger` (the thread that writes one
+//! log).
 //!
 //! [`Logs`] is all of them at work for one incarnation: a buffer and a logger thread for each log, one
 //! [`DurableWatch`]. The protocols append through it.
@@ -12,8 +13,8 @@
 //!                         \--advance--> DurableWatch --wakes--> answers
 //! ```
 //!
-//! What the positions mean is the protocols' business. One that appends records of its own, beside those of
-//! transactions, gives each logger a [`LoggerDuty`].
+//! The meaning of positions is up to the protocols. A protocol that appends records of its own, besides those
+//! of transactions, gives each logger a [`LoggerDuty`].
 
 pub mod append;
 pub mod buffer;
@@ -50,7 +51,7 @@ use crate::sync::{AtomicBool, AtomicU64, JoinHandle, LongLock, Ordering};
 
 pub use append::{Append, AppendProgress};
 
-/// From this much on a worker lets its logger run.
+/// From this many bytes on a worker lets its logger run.
 pub(crate) const BACKLOG_BYTES: u64 = 32 << 10;
 
 /// The logs of the running incarnation.
@@ -58,19 +59,19 @@ pub struct Logs {
     buffers: Box<[Arc<LogBuffer>]>,
     set: Arc<dyn NewLogSet>,
     watch: Arc<DurableWatch>,
-    /// The end of the last whole record of each log that is durable: blocks may end inside a record, and
-    /// nothing may name such a position, because a crash may leave nothing of that record.
+    /// The end of the last durable whole record of each log. Blocks may end inside a record, but nothing may
+    /// name such a position, because a crash may leave nothing of that record.
     whole: CachePadded<Box<[AtomicU64]>>,
-    /// The same, before the segment that is being written.
+    /// The same, but only up to the segment that is being written.
     settled: CachePadded<Box<[AtomicU64]>>,
     next_fragmented: AtomicU64,
     is_stopping: AtomicBool,
     threads: LongLock<Vec<JoinHandle>>,
     on_failure: Option<OnFailure>,
-    /// Large transactions whose first pieces stand in a log, and not yet the last.
+    /// Large transactions of which the first pieces, but not the last one, are in a log.
     series: Arc<append::SeriesList>,
     manifests: Box<dyn ManifestStore>,
-    /// What stands in the manifest.
+    /// The content of the manifest.
     manifest: LongLock<Manifest>,
     config: Config,
 }
@@ -78,13 +79,13 @@ pub struct Logs {
 /// Where a checkpoint begins, in all logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Beginning {
-    /// Up to where they are reserved.
+    /// The reserved end of each log.
     pub(crate) reserved: Vec<u64>,
-    /// Where the first pieces of large transactions stand that go on behind that; else the same.
+    /// Where a large transaction that goes on after that has its first piece. Without one, the same.
     pub(crate) from: Vec<u64>,
 }
 
-/// Keeps the logger threads running; stops them when dropped.
+/// Keeps the logger threads running, and stops them when dropped.
 pub struct RunningLogs(Arc<Logs>);
 
 impl Deref for RunningLogs {
@@ -97,13 +98,13 @@ impl Deref for RunningLogs {
 
 impl Drop for RunningLogs {
     fn drop(&mut self) {
-        // A failure has been reported to everybody who waited.
+        // Every waiter has been told of a failure already.
         let _ = self.0.shutdown();
     }
 }
 
-/// Gives back the space that ended logs do not need. The manifest that says where they end must be durable;
-/// nobody may be reading them.
+/// Gives back the space that ended logs do not need. The manifest that says where they end must be durable,
+/// and nothing may be reading them.
 pub(crate) fn give_back_space(config: &Config, manifest: &Manifest) {
     for ended in manifest.incarnations.iter().filter(|incarnation| incarnation.end.is_some()) {
         let ended = log_set(config, manifest, ended);
@@ -113,11 +114,11 @@ pub(crate) fn give_back_space(config: &Config, manifest: &Manifest) {
 }
 
 impl Logs {
-    /// Starts a new incarnation with so many logs, whose loggers have these duties: freezes the ends that
-    /// recovery entered in the manifest, gives back the space of what ended unless a restart still reads it
-    /// (which sees to it then), creates the first segments, makes the manifest durable with the new
-    /// incarnation, then starts the loggers (pitfall 15). Nothing is
-    /// written before it is known that nothing stands in the way.
+    /// Starts a new incarnation with this many logs, whose loggers have these duties. It freezes the ends
+    /// that recovery entered in the manifest, gives back the space of ended logs unless a restart still reads
+    /// them (then the restart does that), creates the first segments, makes the manifest durable with the new
+    /// incarnation, then starts the loggers (pitfall 15). Nothing is written before it is known that nothing
+    /// stands in the way.
     pub fn start(
         config: &Config,
         shape: LogShape,
@@ -136,9 +137,9 @@ impl Logs {
             give_back_space(config, manifest);
         }
         if manifests.load()?.as_ref() != Some(manifest) {
-            // Of a new database, its name: it must outlive a crash before its first files carry it, only so
-            // can the next start tell that the remains of this one are its own. Of others, the ends that were
-            // just found.
+            // For a new database this stores its name, which must survive a crash before its first files
+            // carry it. Only then can the next start tell that the remains of this one are its own. For
+            // others it stores the ends that were just found.
             manifests.store(manifest)?;
         }
         if config.restart == RestartMode::Complete {
@@ -226,30 +227,30 @@ impl Logs {
         Lsn(self.whole[log].load(Ordering::Acquire))
     }
 
-    /// The end of the last whole record of a log, not striped, before the segment that is being written:
-    /// nothing is written up to there any more, and whoever reads it is in nobody's way.
+    /// The end of the last whole record of a log, not striped, before the segment that is being written.
+    /// Nothing is written up to there any more, so reading it disturbs no writer.
     pub(crate) fn settled(&self, log: usize) -> Lsn {
         Lsn(self.settled[log].load(Ordering::Acquire))
     }
 
-    /// All whole records so far stand in segments that are not written any more.
+    /// All whole records so far are in segments that are no longer written.
     pub(crate) fn note_settled(&self, log: usize) {
         self.settled[log].store(self.whole(log).0, Ordering::Release);
     }
 
-    /// The log is durable up to the end of this record. Zero: of none that was not noted before.
+    /// The log is durable up to the end of this record. Zero: no record since the last call.
     fn note_whole(&self, log: usize, end: Lsn) {
         self.whole[log].fetch_max(end.0, Ordering::AcqRel);
     }
 
-    /// Wakes the logger of a log: its duty may have work.
+    /// Wakes the logger of a log, because its duty may have work.
     pub fn ring(&self, log: usize) {
         self.buffers[log].ring();
     }
 
     /// Makes everything appended so far durable, stops the threads, enters the ends of the logs in the
-    /// manifest, gives unused disk space back. Whoever appends afterwards gets a fatal error. Returns the
-    /// failure that had poisoned the database before, if any.
+    /// manifest, and gives unused disk space back. Later appends get a fatal error. Returns the failure that
+    /// had poisoned the database before, if any.
     pub fn shutdown(&self) -> Result<()> {
         let mut threads = self.threads.lock();
         let is_first = !self.is_stopping.swap(true, Ordering::SeqCst);
@@ -285,7 +286,7 @@ impl Logs {
     }
 
     /// Enters in the manifest that this incarnation has ended, and where: a log that is found shorter or
-    /// damaged from now on has lost something. Who begins another incarnation makes that durable before its
+    /// damaged from now on has lost something. The start of another incarnation makes that durable before its
     /// first log record, so there is nothing to take back.
     fn record_ends(&self, end: impl Fn(usize) -> Lsn) -> Result<()> {
         let mut manifest = self.manifest.lock();
@@ -296,13 +297,13 @@ impl Logs {
         self.manifests.store(&manifest)
     }
 
-    /// Up to where all logs are reserved. Which of the records behind that begin before it is known at the
-    /// same moment.
+    /// Up to where all logs are reserved, together with the large transactions that begin before it and go on
+    /// after it, as of the same moment.
     pub(crate) fn beginning(&self) -> Beginning {
         self.series.beginning(|| (0..self.count()).map(|log| self.reserved(log).0).collect())
     }
 
-    /// What stands in the manifest.
+    /// The content of the manifest.
     pub(crate) fn manifest(&self) -> Manifest {
         self.manifest.lock().clone()
     }
@@ -338,8 +339,8 @@ impl Logs {
         Ok(bytes)
     }
 
-    /// The files of this checkpoint are durable: makes it count, and gives up what none of those that are
-    /// kept needs (pitfall 28). An error leaves things as they were, or as they are to be.
+    /// The files of this checkpoint are durable: makes it count, and gives up what none of the kept
+    /// checkpoints needs (pitfall 28). An error leaves things as they were, or as they should become.
     pub(crate) fn publish(&self, checkpoint: Checkpoint) -> Result<()> {
         let mut manifest = self.manifest.lock();
         let mut next = manifest.clone();
@@ -363,7 +364,8 @@ impl Logs {
         Ok(())
     }
 
-    /// Of the incarnation of the oldest checkpoint, those in front of where its replay would begin.
+    /// In the incarnation of the oldest checkpoint, gives up the segments before the one where its replay
+    /// would begin.
     fn give_up_segments(&self, manifest: &mut Manifest) -> Result<()> {
         let needed = match manifest.checkpoints.as_slice() {
             [_, newest] if mutant::is_active(Mutant::SegmentsGoTooEarly) => newest.clone(),
@@ -383,7 +385,7 @@ impl Logs {
         Ok(())
     }
 
-    /// Poisons the database: something was found that nobody may go on with.
+    /// Poisons the database: something was found that makes it unsafe to continue.
     pub(crate) fn fail(&self, error: &Error) {
         let failure = match error {
             Error::Fatal(failure) => Arc::clone(failure),
@@ -392,7 +394,7 @@ impl Logs {
         self.poison(failure);
     }
 
-    /// Nothing is acknowledged any more; whoever waits learns it.
+    /// Nothing is acknowledged any more, and every waiter gets the error.
     fn poison(&self, error: Arc<FatalError>) {
         let is_first = self.watch.failure().is_none();
         if let Some(on_failure) =

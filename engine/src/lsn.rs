@@ -2,10 +2,10 @@
 //!
 //! An [`Lsn`] is the exclusive **end** byte position of a log record in one log, a multiple of
 //! [`Lsn::ALIGNMENT`], counted from 0 at the start of each incarnation. It counts the bytes of the record
-//! stream, not of the file (block headers and padding are not in it). An [`LsnVector`] holds one per log; the
+//! stream, not of the file (block headers and padding are not in it). An [`LsnVector`] holds one per log. The
 //! papers call it LV. Vectors are compared only within their incarnation.
 //!
-//! The element-wise operations are plain loops: the compiler vectorises them, and docs/decisions records what
+//! The element-wise operations are plain loops, which the compiler vectorises. docs/decisions records what
 //! explicit SIMD would gain at the numbers of logs in use.
 
 use std::fmt;
@@ -29,7 +29,7 @@ impl fmt::Display for Lsn {
     }
 }
 
-/// Where a transaction stands, for people: `incarnation/log/position`, the position being the end of its
+/// The place of a transaction, for display: `incarnation/log/position`, the position being the end of its
 /// (last) log record, as `hyades log dump` prints it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransactionPlace {
@@ -59,12 +59,12 @@ impl FromStr for TransactionPlace {
     }
 }
 
-/// One LSN per log; an empty vector stands for all zeroes.
+/// One LSN per log. An empty vector stands for all zeroes.
 #[derive(Debug, Default)]
 pub struct LsnVector(SmallVec<[u64; 4]>);
 
 impl Clone for LsnVector {
-    /// In one copy; the derived one goes entry by entry.
+    /// In one copy, where the derived one would go entry by entry.
     #[inline]
     fn clone(&self) -> LsnVector {
         LsnVector::from_slice(&self.0)
@@ -90,7 +90,7 @@ impl LsnVector {
         self.0.is_empty()
     }
 
-    /// Number of entries held; the logs behind them read as zero.
+    /// Number of entries held. Logs beyond them read as zero.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -99,7 +99,7 @@ impl LsnVector {
         &self.0
     }
 
-    /// The entry of one log; zero where the vector is empty.
+    /// The entry of one log. Zero where the vector is empty.
     pub fn get(&self, log: usize) -> Lsn {
         Lsn(self.0.get(log).copied().unwrap_or(0))
     }

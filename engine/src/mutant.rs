@@ -1,11 +1,11 @@
-//! Known bugs, each of which can be put back to see that the tests catch it.
+//! Known bugs, each of which can be reintroduced to check that the tests catch it.
 //!
 //! Every variant is one entry of the list of pitfalls in docs/log-format.md. The switch is one process-wide
-//! atomic, because logger threads must see it too; without the feature `mutants` (and outside this crate's
+//! atomic, because logger threads must see it too. Without the feature `mutants` (and outside this crate's
 //! own tests) [`is_active`] is the constant `false` and the bugs are not in the binary. Tests that activate a
-//! mutant belong into their own process.
+//! mutant belong in a process of their own.
 
-/// A bug that implementers of these protocols made, or nearly made.
+/// A bug that implementers of these protocols have made, or nearly made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Mutant {
@@ -36,80 +36,82 @@ pub enum Mutant {
     SkipGapLock,
     /// Command-logged readers leave no readLV (pitfall 22).
     NoReadLv,
-    /// An insert divides a gap without the LVs of those who found it empty (pitfall 23).
+    /// An insert divides a gap without the LVs of the transactions that found it empty (pitfall 23).
     NoGapLv,
-    /// Replay of a call has its own clock and random numbers (pitfall 26).
+    /// Replay of a call uses the current clock and new random numbers (pitfall 26).
     NothingCaptured,
-    /// Schema changes are ordered with nothing (pitfall 29).
+    /// Schema changes are not ordered with anything (pitfall 29).
     NoBarrier,
-    /// A lock that was granted to one who no longer waited for it counts as his: it stays, and its trace
+    /// A lock granted to a transaction that no longer waits for it counts as held: it stays, and its trace
     /// replaces those of others.
     TraceUnseenGrant,
-    /// A writer who leaves the key alone replaces the traces of those who read the key beside him (pitfall
-    /// 22).
+    /// A writer that leaves the key alone replaces the traces of transactions that read the key at the same
+    /// time (pitfall 22).
     NoKeyWriteForgetsKeyReaders,
-    /// A log ends where a segment is missing or blank, whatever stands behind (pitfall 14).
+    /// A log ends where a segment is missing or blank, whatever follows (pitfall 14).
     GapIsTheEnd,
     /// A stop records the ends of the logs before they have been written (pitfall 9).
     EndsBeforeDurable,
-    /// Segments are prepared ahead of one that holds nothing yet (pitfall 14).
+    /// Segments are prepared ahead of one that is still empty (pitfall 14).
     PreparedTooEarly,
-    /// A COMMIT goes on with the fragments of one that was given up (pitfall 11).
+    /// A COMMIT continues the fragments of one that was given up (pitfall 11).
     FragmentsOfAnother,
-    /// A transaction takes the stripe of its own worker for the whole table.
+    /// An escalated transaction locks only its own worker's stripe instead of the whole table.
     EscalateOneStripe,
-    /// A salvage drops who may depend on what was lost, and not who may depend on what it drops.
+    /// A salvage drops the transactions that may depend on lost ones, but not those that may depend on the
+    /// dropped ones.
     SalvageForgetsDropped,
-    /// A scan that skips locked rows gives the lock of a row up that its transaction has changed meanwhile.
+    /// A scan that skips locked rows releases the lock of a row that its transaction has changed meanwhile.
     LetGoOfUsedLock,
-    /// Who does not want to wait is told that the janitor has the lock.
+    /// A transaction that does not want to wait is told that the janitor has the lock.
     HinderedByJanitor,
-    /// Who reads at a snapshot does not follow the writers of what it reads.
+    /// A reader at a snapshot does not follow the writers of what it reads.
     NoVersionMark,
-    /// What a snapshot still sees is forgotten.
+    /// Versions that a snapshot still sees are forgotten.
     SnapshotsForgotten,
     /// Anchors hold durable positions inside a record, of which a crash may leave nothing.
     AnchorsInsideRecords,
-    /// A block of a striped log is durable as soon as it is written, whatever is missing before it (pitfall
-    /// 9).
+    /// A block of a striped log counts as durable as soon as it is written, even if one before it is missing
+    /// (pitfall 9).
     StripesOutOfOrder,
-    /// Whoever finds a row by an entry of a secondary index takes it, whatever it holds by now.
+    /// A row found by an entry of a secondary index is taken without checking its current values.
     EntryNotRechecked,
-    /// Whoever puts values into a unique index does not wait for others who do the same, or take them away.
+    /// Inserting values into a unique index does not wait for transactions that insert or remove the same
+    /// ones.
     UniqueCheckSkipsWaiting,
-    /// Where values are checked later, a row that somebody is taking them away from needs no check.
+    /// With deferred checks, a row from which another transaction is removing the values needs no check.
     ChangingTwinForgotten,
-    /// A log record does not tell which numbers its transaction drew.
+    /// A log record does not say which numbers its transaction drew.
     DrawsUnlogged,
-    /// A checkpoint does not wait for those who commit in the phase that it ends (pitfall 27).
+    /// A checkpoint does not wait for transactions that commit in the phase that it ends (pitfall 27).
     StragglersForgotten,
     /// A checkpoint counts before the logs are durable up to what it holds (pitfall 27).
     CheckpointBeforeDurable,
-    /// Segments go that the checkpoint before the last one needs (pitfall 28).
+    /// Segments that the checkpoint before the last one needs are removed (pitfall 28).
     SegmentsGoTooEarly,
-    /// Replay does again what the checkpoint holds (pitfall 27).
+    /// Replay repeats what the checkpoint holds (pitfall 27).
     CheckpointedReplayed,
     /// A key that has left its index leaves no note for the next checkpoint.
     RemovalsUnnoted,
-    /// Whoever builds an index beside writers does not wait for those who do not know of it.
+    /// Building an index beside writers does not wait for the writers that do not know of it.
     BuilderWaitsForNobody,
-    /// A table opens when its rows are loaded, whatever the logs still have to say of it.
+    /// A table opens when its rows are loaded, even if the logs hold further changes to it.
     OpenedTooEarly,
     /// The manifest counts before its directory is synced (pitfall 15).
     ManifestUnsynced,
-    /// Ended logs are cut before the manifest says where they end (pitfall 17).
+    /// Ended logs are trimmed before the manifest says where they end (pitfall 17).
     TrimmedBeforeManifest,
     /// Calls that read at a snapshot are logged as commands (pitfall 24).
     CommandsAtAnyLevel,
     /// A segment takes blocks before its name is durable (pitfall 9).
     SegmentNameUnsynced,
-    /// A checkpoint counts before the file that says what is in it is synced (pitfall 27).
+    /// A checkpoint counts before its contents file is synced (pitfall 27).
     CheckpointUnsynced,
-    /// A segment that is used again gets its new name before its zeroes are durable (pitfall 14).
+    /// A segment that is reused gets its new name before its zeroes are durable (pitfall 14).
     SpareNamedUnsynced,
-    /// The last pass of a restart replays again what an early one has replayed.
+    /// The last pass of a restart replays again what an early pass has replayed.
     EarlyPassForgotten,
-    /// The digest of the logs claims to go further than they have been read.
+    /// The digest of the logs claims to cover more than has been read.
     DigestAhead,
 }
 
@@ -174,13 +176,13 @@ mod switch {
 
     static ACTIVE: AtomicU8 = AtomicU8::new(0);
 
-    /// Whether this bug is in at the moment.
+    /// Whether this bug is active at the moment.
     #[inline]
     pub fn is_active(mutant: super::Mutant) -> bool {
         ACTIVE.load(Ordering::Relaxed) == mutant as u8
     }
 
-    /// Puts one bug back, or none.
+    /// Activates one bug, or none.
     pub fn activate(mutant: Option<super::Mutant>) {
         ACTIVE.store(mutant.map_or(0, |mutant| mutant as u8), Ordering::SeqCst);
     }
@@ -189,7 +191,7 @@ mod switch {
 #[cfg(any(test, feature = "mutants"))]
 pub use switch::{activate, is_active};
 
-/// Whether this bug is in at the moment: never, in this build.
+/// Whether this bug is active at the moment: never, in this build.
 #[cfg(not(any(test, feature = "mutants")))]
 #[inline(always)]
 pub fn is_active(_mutant: Mutant) -> bool {

@@ -1,8 +1,8 @@
 //! Procedures: the IR (`ir`), the state of a run (`frame`, `buffers`), the value of an expression
 //! (`evaluate`), what a procedure may do to data (`access`), the interpreter (`interpret`, with a function
-//! for each instruction in `execute`, and `look_ahead` and `found_ahead` for memory that loops will need);
-//! `effects` says what an instruction does, for whoever analyses procedures; `listing` prints procedures;
-//! `spool` keeps rows for later, `join_table` one side of a join, whose rows `join_heads` finds;
+//! for each instruction in `execute`, and `look_ahead` and `found_ahead` for prefetching in loops).
+//! `effects` says what an instruction does, for the analysis of procedures. `listing` prints procedures.
+//! `spool` keeps rows for later, `join_table` one side of a join, whose rows `join_heads` finds.
 //! `compiled_routine` gets from a stored routine to its procedure.
 
 mod access;

@@ -1,8 +1,8 @@
-//! What a logging protocol decides, behind one trait.
+//! The decisions of a logging protocol, as one trait.
 //!
-//! A protocol says what a transaction collects while it runs, what it leaves for those who come after it,
-//! what its log record looks like, when it is durable, and how its logs are replayed. Execution knows none of
-//! that; it calls the methods below in this order:
+//! A protocol decides what a transaction collects while it runs, what it leaves for later transactions, what
+//! its log record looks like, when it is durable, and how its logs are replayed. Execution knows none of
+//! that. It calls the methods below in this order:
 //!
 //! ```text
 //! begin -> follow* -> reserve, fill (or read_only_commit) -> write_mark -> durability
@@ -37,13 +37,13 @@ pub use crate::log::{Append, AppendProgress};
 pub struct CommitPayload<'a> {
     /// Encoded operations (see `log::record`).
     pub operations: &'a [u8],
-    /// What the header of its (last) log record says. Schema changes are barriers: ordered after everything
-    /// appended to any log so far (pitfall 29). The phase was taken over before this.
+    /// The content of the header of its (last) log record. Schema changes are barriers: ordered after
+    /// everything appended to any log so far (pitfall 29). The phase was taken over before this.
     pub commit: Commit,
 }
 
-/// A place in the log, reserved for a transaction's record, and the token that it gets there. Who drops it
-/// has appended nothing.
+/// A place in the log, reserved for a transaction's record, and the token that the transaction gets for it.
+/// If it is dropped, nothing has been appended.
 #[must_use]
 pub struct Reserved<'a, Token> {
     token: Token,
@@ -75,15 +75,15 @@ impl<'a, Token> Reserved<'a, Token> {
     }
 }
 
-/// See the module head. `Sync`, because every worker calls it at once.
+/// See the module documentation. `Sync`, because every worker calls it at once.
 pub trait Protocol: Send + Sync + Sized + 'static {
-    /// Which of the list it is.
+    /// Which one of the list it is.
     const KIND: ProtocolKind;
     /// Whether a transaction's changes go to a log at all.
     const WRITES_LOG: bool;
     /// Whether a log record may hold a call in place of changes.
     const LOGS_COMMANDS: bool;
-    /// Whether transactions leave marks for those who come after them.
+    /// Whether transactions leave marks for later transactions.
     const LEAVES_MARKS: bool;
 
     /// What a running transaction has collected (Taurus: T.LV).
@@ -99,15 +99,15 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Which logs an incarnation has with this configuration.
     fn log_shape(config: &Config) -> LogShape;
 
-    /// Begins an incarnation as `config` says, with logs of its own if it has any.
+    /// Begins an incarnation as configured, with logs of its own if it has any.
     fn start(config: &Config, manifest: &mut Manifest) -> Result<Self>;
 
     fn new_dependencies(&self) -> Self::Dependencies;
 
-    /// Makes `dependencies` those of a transaction that has touched nothing.
+    /// Makes `dependencies` those of a transaction that has not touched anything.
     fn begin(&self, dependencies: &mut Self::Dependencies);
 
-    /// How many words a [mark](Protocol::write_mark) takes; 0 for a protocol without marks.
+    /// How many words a [mark](Protocol::write_mark) takes. 0 for a protocol without marks.
     fn mark_words(&self) -> usize {
         0
     }
@@ -117,33 +117,33 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         (0..self.mark_words()).map(|_| AtomicU64::new(0)).collect()
     }
 
-    /// Writes down what whoever sees the work of the transaction of this token must follow: once for all its
-    /// rows (`storage::history`). All its locks are still held (pitfall 3).
+    /// Writes into `mark` what a transaction must follow that sees the work of this token's transaction: once
+    /// for all its rows (`storage::history`). All its locks are still held (pitfall 3).
     fn write_mark(&self, _token: &Self::CommitToken, _mark: &[AtomicU64]) {}
 
-    /// The transaction comes after the one with this mark, in whose way it was: collect what it now depends
-    /// on.
+    /// The transaction comes after a conflicting one that left this mark: collect what it now depends on.
     fn follow(&self, _mark: &[AtomicU64], _dependencies: &mut Self::Dependencies) {}
 
-    /// Whether forgetting a mark loses no dependency (pitfall 19). Once it is so it stays so.
+    /// Whether forgetting a mark loses no dependency (pitfall 19). Once true, this stays true.
     fn is_forgettable(&self, _mark: &[AtomicU64]) -> bool {
         true
     }
 
-    /// Makes whoever follows `into` follow `mark`, too, by the larger of each word. `into` begins with
-    /// zeroes, which follow nothing; only the caller knows it.
+    /// Makes everything that follows `into` follow `mark`, too, by the larger of each word. `into` begins
+    /// with zeroes, which follow nothing, and is visible only to the caller.
     fn join(&self, mark: &[AtomicU64], into: &[AtomicU64]) {
         for (into, word) in into.iter().zip(mark) {
             into.store(into.load(Relaxed).max(word.load(Relaxed)), Relaxed);
         }
     }
 
-    /// Freezes the transaction's dependencies and reserves the place of its log record (pitfall 2); between
-    /// this and [`Reserved::fill`] its fate may still be decided. All locks are still held. `worker` numbers
-    /// the calling worker (0-based, below `MAX_WORKERS`); it chooses the log. An error means that nothing was
-    /// reserved (out of log space: `DISK_FULL`) or that the database is poisoned. A large transaction is
-    /// appended piece by piece: after `Wait` call again with the same payload and the same `progress`, which
-    /// belongs to this attempt to commit and to nothing else; whoever gives the attempt up resets it.
+    /// Freezes the transaction's dependencies and reserves the place of its log record (pitfall 2). Between
+    /// this and [`Reserved::fill`] its fate may still be decided. All locks are still held. `worker` is the
+    /// number of the calling worker (0-based, below `MAX_WORKERS`), which selects the log. An error means
+    /// that nothing was reserved (out of log space: `DISK_FULL`) or that the database is poisoned. A large
+    /// transaction is appended piece by piece: after `Wait` call again with the same payload and the same
+    /// `progress`, which belongs only to this attempt to commit. A caller that gives the attempt up resets
+    /// it.
     fn reserve<'a>(
         &'a self,
         worker: usize,
@@ -176,18 +176,18 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         None
     }
 
-    /// The log that the worker's records go to first.
+    /// The log to which the worker's records go by preference.
     fn own_log(&self, _worker: usize) -> usize {
         0
     }
 
-    /// How far the worker's own log is filled, if its logger or its device is far behind.
+    /// How far the worker's own log is filled, if its logger or its device lags far behind.
     #[inline]
     fn backlog(&self, worker: usize) -> Option<Lsn> {
         self.logs()?.backlog(self.own_log(worker))
     }
 
-    /// The durable positions. Each worker asks for a reference of its own.
+    /// The durable positions. Each worker asks for its own reference.
     fn watch(&self) -> LocalArc<DurableWatch> {
         match self.logs() {
             Some(logs) => Arc::clone(logs.watch()).into(),
@@ -204,17 +204,17 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         self.logs().map_or(Ok(()), |logs| logs.shutdown())
     }
 
-    /// How the records of one of so many logs are ordered when they are replayed; `None` for a protocol that
-    /// writes none.
+    /// How the records of one of this many logs are ordered in replay. `None` for a protocol without log
+    /// records.
     fn replay_order(logs: usize) -> Option<Box<dyn ReplayOrder>>;
 }
 
-/// The recovery half of a protocol: what its records say about the order of their replay. One for each log;
-/// it is shown the records in log order.
+/// The recovery half of a protocol: what its records say about the order of their replay. There is one for
+/// each log, and it sees the records in log order.
 ///
-/// A transaction is replayed after everything below its *positions*, one for each log: those that the last
-/// anchor says for all that follow it, raised by what its own field names. It counts only if they are covered
-/// by the ends of the logs.
+/// A transaction is replayed after everything below its *positions*, one for each log: those in the last
+/// anchor, which hold for all records after it, raised by those in its own field. It counts only if they are
+/// covered by the ends of the logs.
 pub trait ReplayOrder: Send {
     /// Whether each record depends on all before it, so that nothing is gained by several workers.
     fn is_total(&self) -> bool;
@@ -222,14 +222,14 @@ pub trait ReplayOrder: Send {
     /// An anchor: every log was durable up to these positions when it was appended.
     fn anchor(&mut self, durable: &LsnVector);
 
-    /// What all transactions from here on come after.
+    /// What all transactions from here on follow.
     fn base(&self) -> &LsnVector;
 
     /// The length of the field at the beginning of a transaction's content.
     fn field_bytes(&self, content: &[u8]) -> std::result::Result<usize, Malformed>;
 
-    /// Sets `named` to the positions that the transaction whose (last) record begins at `start` names itself;
-    /// false if it names none.
+    /// Sets `named` to the positions that the transaction whose (last) record begins at `start` names itself.
+    /// False if it names none.
     fn read_field(
         &self,
         start: Lsn,

@@ -2,16 +2,15 @@
 //!
 //! A [`SpillFile`] has no name, so it ends with its statement, and with the process if that ends first. It
 //! holds *blocks* of rows, each in one piece, and *tapes*: rows in the order in which they were written, as a
-//! list of blocks. The blocks of several tapes that are written by turns lie side by side. A block holds
-//! whole rows, each after its length (4 bytes). Nothing here is made durable, and nothing is read after a
-//! restart.
+//! list of blocks. The blocks of several tapes that are written in turn lie side by side. A block holds whole
+//! rows, each after its length (4 bytes). Nothing here is made durable, and nothing is read after a restart.
 //!
 //! **How much.** `temp_file_limit` bounds one file. The logs may be on the same disk, and a database that
-//! cannot write its log stops; so no file grows into the last GiB of its disk, or the last twentieth of a
+//! cannot write its log stops. So no file grows into the last GiB of its disk, or the last twentieth of a
 //! small one ([`is_too_full`]).
 //!
-//! Failures are the statement's: 53100 for want of space, 53400 beyond `temp_file_limit`, 58030 for all
-//! others. What else runs decides about them, so no handler of a routine may catch them.
+//! Failures belong to the statement: 53100 for lack of space, 53400 beyond `temp_file_limit`, 58030 for all
+//! others. They depend on what else is running, so no handler of a routine may catch them.
 
 mod spilled_value;
 
@@ -31,18 +30,18 @@ use spilled_value::Coder;
 /// A row.
 pub type Row = Vec<Value>;
 
-/// Most bytes of a block, unless its only row is longer.
+/// The most bytes of a block, unless its only row is longer.
 const BLOCK_BYTES: usize = 64 << 10;
-/// Fewest: of a file whose statement has little memory.
+/// The fewest, for a file whose statement has little memory.
 const LEAST_BLOCK_BYTES: usize = 4 << 10;
-/// As many tapes may be written or read at once.
+/// The number of tapes that may be written or read at once.
 pub const TAPES_AT_ONCE: usize = 32;
-/// The share of the memory of a sort or grouping that a block may take: all tapes together have a quarter, or
+/// The share of the memory of a sort or grouping that a block may take: all tapes together take a quarter, or
 /// half while the buffers of their blocks have grown to twice their size.
 const BLOCK_SHARE: usize = 4 * TAPES_AT_ONCE;
-/// So much is written between two looks at how full the disk is.
+/// How much is written between two checks of the free disk space.
 const LOOK_INTERVAL: u64 = 16 << 20;
-/// So much of a disk is left alone, if it is not a small one.
+/// How much of a disk is left free, unless it is a small one.
 const KEPT_FOR_LOGS: u64 = 1 << 30;
 /// Bytes that are written or read in about ten nanoseconds.
 const BYTES_PER_UNIT: usize = 32;
@@ -53,7 +52,7 @@ pub struct SpillFile {
     end: u64,
     block_bytes: usize,
     limit: Option<u64>,
-    /// Where the next look at the disk is due.
+    /// Where the next check of the disk is due.
     look_at: u64,
     coder: Coder,
 }
@@ -84,7 +83,7 @@ impl SpillFile {
     /// An empty file.
     ///
     /// # Errors
-    /// See the module head.
+    /// See the module documentation.
     pub fn create(work: &WorkMemory) -> Result<SpillFile> {
         let file = match &work.directory {
             Some(directory) => tempfile::tempfile_in(directory),
@@ -108,7 +107,7 @@ impl SpillFile {
     /// Appends a row to one of the file's tapes.
     ///
     /// # Errors
-    /// See the module head.
+    /// See the module documentation.
     pub fn push(&mut self, tape: &mut Tape, row: &[Value]) -> Result<()> {
         self.coder.write_row(row, &mut tape.pending)?;
         if tape.pending.len() >= self.block_bytes {
@@ -117,7 +116,7 @@ impl SpillFile {
         Ok(())
     }
 
-    /// Writes what the tape's last block has so far.
+    /// Writes the content of the tape's last block so far.
     fn write(&mut self, tape: &mut Tape) -> Result<()> {
         if !tape.pending.is_empty() {
             tape.blocks.push(self.write_bytes(&tape.pending)?);
@@ -126,10 +125,10 @@ impl SpillFile {
         Ok(())
     }
 
-    /// Writes rows as a block, which belongs to no tape.
+    /// Writes rows as a block that belongs to no tape.
     ///
     /// # Errors
-    /// See the module head.
+    /// See the module documentation.
     pub fn write_block(&mut self, rows: &[Row]) -> Result<Block> {
         let mut bytes = Vec::new();
         rows.iter().try_for_each(|row| self.coder.write_row(row, &mut bytes))?;
@@ -139,16 +138,16 @@ impl SpillFile {
     /// The rows of a block.
     ///
     /// # Errors
-    /// See the module head.
+    /// See the module documentation.
     pub fn read_block(&self, block: Block) -> Result<Vec<Row>> {
         let mut reader = TapeReader { blocks: vec![block].into_iter(), block: Vec::new(), at: 0 };
         std::iter::from_fn(|| reader.next(self).transpose()).collect()
     }
 
-    /// Appends a row to bytes, after its length.
+    /// Appends a row to `out`, after its length.
     ///
     /// # Errors
-    /// See the module head.
+    /// See the module documentation.
     pub fn encode_row(&mut self, row: &[Value], out: &mut Vec<u8>) -> Result<()> {
         self.coder.write_row(row, out)
     }
@@ -156,7 +155,7 @@ impl SpillFile {
     /// The values of a row that this file has encoded, without the length.
     ///
     /// # Errors
-    /// See the module head.
+    /// See the module documentation.
     pub fn decode_row(&self, bytes: &[u8]) -> Result<Row> {
         self.coder.read_row(bytes).ok_or_else(damaged)
     }
@@ -164,7 +163,7 @@ impl SpillFile {
     /// The bytes of a block.
     ///
     /// # Errors
-    /// See the module head.
+    /// See the module documentation.
     pub fn read_bytes(&self, block: Block, into: &mut Vec<u8>) -> Result<()> {
         let Block { offset, length } = block;
         memory::check(length.saturating_sub(into.capacity()))?;
@@ -173,10 +172,10 @@ impl SpillFile {
         self.file.read_exact_at(into, offset).map_err(|error| failed("read", &error))
     }
 
-    /// Writes bytes as a block, which belongs to no tape.
+    /// Writes bytes as a block that belongs to no tape.
     ///
     /// # Errors
-    /// See the module head.
+    /// See the module documentation.
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<Block> {
         let length = bytes.len();
         let end = self.end + length as u64;
@@ -197,19 +196,19 @@ impl SpillFile {
         Ok(block)
     }
 
-    /// From the first row on.
+    /// Reads the tape from its first row on.
     ///
     /// # Errors
-    /// See the module head.
+    /// See the module documentation.
     pub fn read(&mut self, mut tape: Tape) -> Result<TapeReader> {
         self.write(&mut tape)?;
         Ok(TapeReader { blocks: tape.blocks.into_iter(), block: Vec::new(), at: 0 })
     }
 
-    /// Puts the rows of another tape after those of the first.
+    /// Appends the rows of another tape to the first one.
     ///
     /// # Errors
-    /// See the module head.
+    /// See the module documentation.
     pub fn append(&mut self, tape: &mut Tape, other: Tape) -> Result<()> {
         self.write(tape)?;
         tape.blocks.extend(other.blocks);
@@ -229,7 +228,7 @@ impl TapeReader {
     /// The next row.
     ///
     /// # Errors
-    /// See the module head.
+    /// See the module documentation.
     pub fn next(&mut self, file: &SpillFile) -> Result<Option<Row>> {
         if self.at == self.block.len() {
             let Some(block) = self.blocks.next() else {
@@ -252,7 +251,7 @@ impl TapeReader {
 /// A row's allocation, and its place in a list that doubles when it is full.
 const ROW_BYTES: usize = 16 + 2 * size_of::<Row>();
 
-/// Memory of a row: an estimate, the same on every machine.
+/// Memory of a row: an estimate that is the same on every machine.
 pub fn held_bytes(row: &[Value]) -> usize {
     let beside = |value: &Value| match value {
         Value::Array(array) => array.heap_bytes(),

@@ -1,8 +1,8 @@
-//! The seam for threads, clocks, chance and atomics: the standard library, a simulation's conductor
+//! The interface to threads, clocks, chance and atomics: the standard library, a simulation's conductor
 //! (`crate::conductor`), or loom's models under `--cfg loom`.
 //!
-//! What the model checker must see imports its primitives from here. Clocks and thread spawning of the log go
-//! through here too, so that one place decides them.
+//! Code that the model checker must see imports its primitives from here. Clocks and thread spawning of the
+//! log go through here too, so that one place decides them.
 
 #[cfg(not(loom))]
 mod imp {
@@ -21,7 +21,7 @@ mod imp {
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering, fence};
     pub(crate) use loom::thread::{Thread, current, park};
 
-    /// Time never passes in a model: whoever relies on it to wake up is found to sleep for ever.
+    /// Time never passes in a model: code that relies on it to wake up is found to sleep for ever.
     pub(crate) fn park_timeout(_limit: std::time::Duration) {
         park();
     }
@@ -54,16 +54,17 @@ use std::time::{Duration, Instant};
 
 use crate::conductor;
 
-/// While it lives, the calling thread gets what others leave of the processors, a tenth of one at least.
+/// While it lives, the calling thread gets the processor time that others leave, but at least a tenth of one
+/// processor.
 pub(crate) struct Priority {
     is_lowered: bool,
 }
 
-/// Weighs a tenth of an ordinary thread.
+/// Has a tenth of the weight of an ordinary thread.
 const LOWERED: i32 = 10;
 
 impl Priority {
-    /// Lowers it, or not. The operating system may refuse to raise it again; then it stays.
+    /// Lowers it, or not. The operating system may refuse to raise it again. Then it stays lowered.
     pub(crate) fn lowered(is_lowered: bool) -> Priority {
         let was_set = set_priority(if is_lowered { LOWERED } else { 0 });
         Priority { is_lowered: is_lowered && was_set }
@@ -79,7 +80,7 @@ impl Drop for Priority {
 }
 
 fn set_priority(nice: i32) -> bool {
-    // For Linux a thread is a process in this respect.
+    // In Linux a thread counts as a process in this respect.
     rustix::process::setpriority_process(Some(rustix::thread::gettid()), nice).is_ok()
 }
 
@@ -93,12 +94,12 @@ pub(crate) fn now() -> Instant {
     }
 }
 
-/// How long ago that was.
+/// The seconds since then.
 pub(crate) fn seconds_since(begun: Instant) -> f64 {
     now().duration_since(begun).as_secs_f64()
 }
 
-/// Bytes that nobody can guess.
+/// Unpredictable bytes.
 pub(crate) fn random_bytes() -> [u8; 16] {
     match conductor::of_this_thread() {
         None => rand::random(),
@@ -108,7 +109,7 @@ pub(crate) fn random_bytes() -> [u8; 16] {
     }
 }
 
-/// The wall clock, in microseconds since 1970; 0 if it stands before that.
+/// The wall clock, in microseconds since 1970. 0 if it is set to an earlier time.
 pub(crate) fn microseconds_since_1970() -> u64 {
     if let Some(conductor) = conductor::of_this_thread() {
         return conductor.microseconds_since_1970();
@@ -117,15 +118,15 @@ pub(crate) fn microseconds_since_1970() -> u64 {
     since.map_or(0, |since| since.as_micros() as u64)
 }
 
-/// Lets one thread sleep while it has nothing to do, and others wake it at the price of one fence while it
+/// Lets one thread sleep while it has nothing to do, and others wake it, at the price of one fence while it
 /// works.
 ///
 /// It sleeps in one of two ways: *asleep* it wakes for any new work, *dozing* only for urgent work or when
 /// its time is up.
 ///
-/// The sleeper announces that it is about to sleep, then looks for work once more; whoever makes work looks
-/// for the announcement afterwards. With a full fence between the two steps on either side at least one sees
-/// the other.
+/// The sleeper announces that it is about to sleep, then looks for work once more. A thread that makes work
+/// looks for the announcement afterwards. With a full fence between the two steps on either side, at least
+/// one sees the other.
 #[derive(Default)]
 pub(crate) struct Bell {
     state: AtomicUsize,
@@ -146,7 +147,7 @@ impl Bell {
         }
     }
 
-    /// Somebody waits for the work: wakes the sleeper in any case. Call after that is visible.
+    /// A thread waits for the work: wakes the sleeper in any case. Call after that is visible.
     #[inline]
     pub(crate) fn ring_urgently(&self) {
         fence(Ordering::SeqCst);
@@ -177,7 +178,7 @@ impl Bell {
     /// As [`Bell::sleep_unless`], for about `limit` at most.
     pub(crate) fn sleep_for_unless(&self, limit: Duration, has_work: impl Fn() -> bool) {
         if self.fall(ASLEEP, has_work) {
-            // Once is enough: to wake too early does no harm.
+            // Once is enough, because waking too early does no harm.
             park_timeout(limit);
             self.state.store(AWAKE, Ordering::Relaxed);
         }
@@ -186,7 +187,7 @@ impl Bell {
     /// Sleeps for `limit` or until the bell rings urgently, unless something is urgent.
     pub(crate) fn doze_unless(&self, limit: Duration, is_urgent: impl Fn() -> bool) {
         if self.fall(DOZING, is_urgent) {
-            // Once is enough: to wake too early does no harm.
+            // Once is enough, because waking too early does no harm.
             park_timeout(limit);
             self.state.store(AWAKE, Ordering::Relaxed);
         }

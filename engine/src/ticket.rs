@@ -1,11 +1,11 @@
 //! Tickets: waiting made explicit.
 //!
-//! The engine starts no runtime and blocks no thread on another transaction. Whatever must wait returns a
-//! [`Ticket`]; the caller either blocks on it ([`Ticket::wait`], an embedded call) or awaits it (it is a
-//! `Future`, a connection task of the server), then steps on. A ticket fires once. Dropping it forgets the
-//! wait but does not cancel what was asked for: cancelling is the business of whoever issued the ticket.
+//! The engine starts no runtime and blocks no thread on another transaction. An operation that must wait
+//! returns a [`Ticket`]. The caller either blocks on it ([`Ticket::wait`], an embedded call) or awaits it (it
+//! is a `Future`, a connection task of the server), and then continues. A ticket fires once. Dropping it
+//! forgets the wait but does not cancel the request: cancelling is up to the issuer of the ticket.
 //!
-//! A thread that blocks looks again for [`SPIN`] before it parks
+//! A thread that blocks polls for [`SPIN`] before it parks
 //! (docs/decisions/2026-11-22-spin-before-parking.md).
 
 use std::future::Future;
@@ -19,9 +19,9 @@ use parking_lot::Mutex;
 
 use crate::sync::threads::{Thread, current, others_run, park};
 
-/// About what it costs to park and to be woken. Most locks of procedures are given up sooner.
+/// The approximate cost of parking and being woken. Most locks of procedures are released sooner.
 const SPIN: Duration = Duration::from_micros(20);
-/// Looks between two looks at the clock.
+/// Polls between two readings of the clock.
 const LOOKS_PER_TURN: u32 = 8;
 
 #[derive(Default)]
@@ -34,10 +34,10 @@ struct State {
 #[derive(Clone)]
 pub struct Ticket(Arc<State>);
 
-/// The firing side. Dropping it fires too, so that nobody waits for something that can no longer happen.
+/// The firing side. Dropping it fires too, so that no thread waits for something that can no longer happen.
 pub struct Signal(Arc<State>);
 
-/// A new pair; the ticket is not ready.
+/// A new pair. The ticket is not ready.
 pub fn ticket() -> (Ticket, Signal) {
     let state = Arc::new(State::default());
     (Ticket(Arc::clone(&state)), Signal(state))
@@ -55,7 +55,7 @@ impl Ticket {
         }
     }
 
-    /// Looks for [`SPIN`] whether the ticket fires.
+    /// Polls for [`SPIN`] whether the ticket fires.
     fn fires_soon(&self) -> bool {
         if !others_run() {
             return self.is_ready();
@@ -83,7 +83,7 @@ impl Future for Ticket {
             return Poll::Ready(());
         }
         *self.0.waker.lock() = Some(context.waker().clone());
-        // The signal may have fired between the first look and the waker's arrival.
+        // The signal may have fired between the first check and the waker's arrival.
         if self.is_ready() { Poll::Ready(()) } else { Poll::Pending }
     }
 }
@@ -104,7 +104,8 @@ impl Drop for Signal {
     }
 }
 
-/// Drives one future on the calling thread, parked while it waits: the blocking door for embedded callers.
+/// Drives one future on the calling thread, parked while it waits: the blocking interface for embedded
+/// callers.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
     impl Wake for Unpark {
@@ -147,7 +148,7 @@ mod tests {
             let ticket = ticket.clone();
             move || ticket.wait()
         });
-        // It leaves its waker once it has given up looking.
+        // It stores its waker once it has stopped polling.
         while ticket.0.waker.lock().is_none() {
             std::thread::yield_now();
         }

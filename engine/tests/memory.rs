@@ -1,6 +1,6 @@
 //! The counting allocator, in a program that has it.
 //!
-//! One test only: what other threads allocate shows in the total.
+//! One test only, because the total includes what other threads allocate.
 
 use std::alloc::System;
 use std::sync::{Arc, Barrier};
@@ -11,7 +11,7 @@ use hyades_types::memory::{Account, Counted, Expected, Limits, check, in_databas
 static ALLOCATOR: Counted<System> = Counted(System);
 
 const MIB: usize = 1 << 20;
-/// A thread may be off by this.
+/// The count for a thread may be off by this.
 const STEP: usize = 64 << 10;
 
 fn is_about(found: usize, wanted: usize) -> bool {
@@ -44,7 +44,7 @@ fn what_is_allocated_is_counted() {
     let limits = Limits { server_bytes: before + 64 * MIB, connection_bytes: 16 * MIB };
     let account = Account::new(limits);
 
-    // Whatever the way: with zeroes, grown, shrunk, freed.
+    // However it is done: with zeroes, grown, shrunk, freed.
     let entered = account.enter();
     let zeroes = vec![0_u8; 4 * MIB];
     let mut grown = Vec::with_capacity(MIB);
@@ -68,8 +68,8 @@ fn what_is_allocated_is_counted() {
 
     what_is_expected_counts_until_it_has_arrived(&account);
 
-    // Many threads together cannot take more than the server has, whatever each may have, and they give it
-    // back.
+    // Many threads together cannot take more than the server has, whatever each of them may have, and they
+    // give it back.
     let done = Arc::new(Barrier::new(8));
     let threads: Vec<_> = (0..8)
         .map(|_| {
@@ -87,7 +87,7 @@ fn what_is_allocated_is_counted() {
                     most = most.max(total_bytes());
                     std::thread::yield_now();
                 }
-                // Nothing is given back before all have what they get.
+                // Nothing is freed before all threads have what they get.
                 done.wait();
                 (pieces.len(), most)
             })
@@ -96,7 +96,7 @@ fn what_is_allocated_is_counted() {
     let found: Vec<(usize, usize)> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
     let pieces: usize = found.iter().map(|(pieces, _)| pieces).sum();
     let most = found.iter().map(|(_, most)| *most).max().unwrap();
-    // Each may have asked before the others took what they had asked for.
+    // Each may have checked before the others took what they had checked.
     assert!(most <= before + (64 + 8) * MIB, "{} MiB of 64", (most - before) / MIB);
     assert!((56..=72).contains(&pieces), "{pieces} pieces of 1 MiB");
     assert!(is_about(total_bytes(), before) || total_bytes() < before + 8 * 2 * STEP);

@@ -1,8 +1,8 @@
-//! Puts known bugs back into the logs and Taurus, and sees that a check notices each.
+//! Puts known bugs into the logs and Taurus, and checks that each is noticed.
 //!
-//! Its own process, because the switch is process-wide: `cargo test -p hyades-engine --features mutants
-//! --test mutants`. Bugs whose damage shows only after a crash (pitfalls 8, 15, 16, 21) or in a race of the
-//! lock table (pitfall 3) are the business of the crash suites.
+//! In a process of its own, because the switch is process-wide: `cargo test -p hyades-engine --features
+//! mutants --test mutants`. Bugs whose damage shows only after a crash (pitfalls 8, 15, 16, 21) or in a race
+//! of the lock table (pitfall 3) are left to the crash suites.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -220,7 +220,7 @@ impl Fixture {
     }
 }
 
-/// Pitfalls 1 and 2: a record depends on nothing behind its own start.
+/// Pitfalls 1 and 2: a record depends on nothing after its own start.
 fn records_depend_on_earlier_places(is_barrier: bool) -> bool {
     let fixture = fixture();
     fixture.commit(0, fixture.begin(), false);
@@ -252,7 +252,7 @@ fn writes_come_before_acknowledgements() -> bool {
     !fixture.taurus.durability(&fixture.taurus.watch(), &token).is_durable()
 }
 
-/// Pitfall 19: whoever meets a forgotten tuple still follows its last writer.
+/// Pitfall 19: a transaction that finds a forgotten tuple still follows its last writer.
 fn forgotten_tuples_are_followed() -> bool {
     let fixture = fixture();
     let mut mark = fixture.taurus.new_mark();
@@ -265,12 +265,12 @@ fn forgotten_tuples_are_followed() -> bool {
     token.is_covered_by(fixture.last_record(1).1.entries())
 }
 
-/// A block, and with it the durable position, may end inside a record; no anchor holds such a position.
+/// A block, and with it the durable position, may end inside a record. No anchor holds such a position.
 fn anchors_hold_ends_of_records() -> bool {
     let fixture = fixture_with(1 << 20, 128 << 10);
     let long = CommitPayload { operations: &[7; 5000], commit: Commit::default() };
     let mut last = LsnVector::default();
-    // Faster than they are written: blocks fill segments, and anchors follow the first block of each.
+    // Faster than they are written, so that blocks fill segments, and anchors follow the first block of each.
     for _ in 0..1500 {
         last = fixture.append(0, fixture.begin(), &long);
     }
@@ -283,7 +283,7 @@ fn anchors_hold_ends_of_records() -> bool {
 #[test]
 fn every_mutant_is_caught() {
     let checks: [(Mutant, fn() -> bool); 6] = [
-        // Whether blocks fill segments is a race of worker and logger.
+        // Whether blocks fill segments is a race between worker and logger.
         (Mutant::AnchorsInsideRecords, || (0..12).all(|_| anchors_hold_ends_of_records())),
         (Mutant::OwnEndInStoredLv, || records_depend_on_earlier_places(false)),
         (Mutant::ReserveBeforeFreeze, || records_depend_on_earlier_places(true)),

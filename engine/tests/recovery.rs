@@ -1,8 +1,8 @@
 //! Recovery from logs written by hand on a simulated disk: the cut, zombies, corruption, incarnations.
 //!
-//! Each test says which bytes are durable and what therefore must be found. The parts: `cut` (what counts),
+//! Each test says which bytes are durable and what must therefore be found. The parts: `cut` (what counts),
 //! `damage` (what is refused), `incarnations` (restarts, crashes during recovery), `contention` (records that
-//! wait for each other), `calls` (routines that are gone or another version).
+//! wait for each other), `calls` (routines that are gone or have another version).
 
 #[path = "recovery/calls.rs"]
 mod calls;

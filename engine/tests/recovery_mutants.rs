@@ -1,4 +1,4 @@
-//! The bugs that belong to recovery, put back one by one: each must be caught by a scenario that passes
+//! The bugs that belong to recovery, activated one by one: each must be caught by a scenario that passes
 //! without it.
 //!
 //! One test, because the switch is for the whole process.
@@ -20,7 +20,7 @@ fn database() -> (HandWritten, u64) {
     (written, end)
 }
 
-/// Pitfall 8: what stands behind an unrelated zombie in its log is recovered.
+/// Pitfall 8: a transaction after an unrelated zombie in its log is recovered.
 fn unrelated_predecessor_is_lost() -> Result<(), String> {
     let (mut written, table) = database();
     let lost = written.append(1, &[table, 0], &[put(9, 9)]);
@@ -58,8 +58,8 @@ fn kill_then_power_cut() -> Result<(), String> {
     expect(&killed.after(PowerCut::LoseUnsynced), &[(2, 2)])
 }
 
-/// Pitfall 21: each log ends with a transaction that overwrites what all of the other log wrote. Without an
-/// order, whichever log is through first is overwritten.
+/// Pitfall 21: each log ends with a transaction that overwrites everything that the other log wrote. Without
+/// an order, the log that is finished first is overwritten.
 fn crossed_ends() -> Result<(), String> {
     let (mut written, table) = database();
     let mut ends = [table, 0];

@@ -87,7 +87,7 @@ impl Setup {
 fn failure<T>(flow: Flow<T>) -> Error {
     match flow {
         Err(Interrupt::Failed(error)) => error,
-        Err(Interrupt::Wait(_)) => panic!("nobody else is there"),
+        Err(Interrupt::Wait(_)) => panic!("no other transaction is open"),
         Ok(_) => panic!("it must fail"),
     }
 }
@@ -96,7 +96,7 @@ fn done<T>(flow: Flow<T>) -> T {
     match flow {
         Ok(value) => value,
         Err(Interrupt::Failed(error)) => panic!("{error}"),
-        Err(Interrupt::Wait(_)) => panic!("nobody else is there"),
+        Err(Interrupt::Wait(_)) => panic!("no other transaction is open"),
     }
 }
 

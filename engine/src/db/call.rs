@@ -5,8 +5,8 @@
 //! | command | the transaction is this one call, its compiler vouches that a run can be repeated, no schema change is under way |
 //! | data | everything else; also when something else happens in the transaction after all |
 //!
-//! `Logging::Auto` and `Logging::Command` choose alike: a command wherever that is right. They differ for
-//! what comes later, when `Auto` may weigh costs. Nothing is ever logged as a command that could not be
+//! `Logging::Auto` and `Logging::Command` choose alike: a command wherever that is correct. They are separate
+//! because `Auto` may weigh costs in the future. Nothing is ever logged as a command that could not be
 //! replayed.
 
 use std::borrow::Cow;
@@ -46,10 +46,10 @@ impl LoggingChoice {
     }
 }
 
-/// Why a call whose arguments draw is logged as data.
+/// Why a call is logged as data if its arguments draw numbers.
 pub const ARGUMENTS_DRAW: &str = "its arguments draw numbers from sequences";
 
-/// The call that a worker's transaction is, while nothing else has happened in it.
+/// The call that a worker's transaction consists of, while nothing else has happened in it.
 pub(super) struct Call {
     procedure: LocalArc<Procedure>,
     /// Where the encoded arguments begin in the worker's `head`.
@@ -63,7 +63,7 @@ impl Call {
         Call { procedure, arguments_from, has_begun: false, has_returned: false }
     }
 
-    /// Whether running this frame is (still) the one run that the call is.
+    /// Whether running this frame is (still) the one run that the call consists of.
     pub(super) fn admits(&mut self, frame: &Frame, head: &[u8]) -> bool {
         if self.has_returned || !self.procedure.is(frame.procedure.shared()) {
             return false;
@@ -81,7 +81,7 @@ impl Call {
     }
 }
 
-/// Whether a compiled routine may be logged as a command, apart from what else happens.
+/// Whether a compiled routine may be logged as a command, as far as the routine itself is concerned.
 pub(super) fn choose(logging: Logging, logs_commands: bool, procedure: &Procedure) -> LoggingChoice {
     if logging == Logging::Data {
         return LoggingChoice::data("hyades.logging is data");
@@ -96,7 +96,8 @@ pub(super) fn choose(logging: Logging, logs_commands: bool, procedure: &Procedur
 }
 
 /// Encodes all that is known of a call before it runs and returns where its arguments begin. Gives the
-/// environment a random state that the record tells. The error says why the surroundings cannot be captured.
+/// environment a random state, which the record contains. The error says why the surroundings cannot be
+/// captured.
 pub(super) fn encode_head(
     head: &mut Vec<u8>,
     routine: &Routine,
@@ -105,7 +106,7 @@ pub(super) fn encode_head(
     environment: &Environment,
 ) -> Result<usize, &'static str> {
     let Replayability::Deterministic { uses_clock, uses_random, uses_identity } = *replay else {
-        return Err("nobody vouches for it");
+        return Err("its compiler does not vouch for it");
     };
     let mut captured = Captured::default();
     if uses_clock {

@@ -1,11 +1,11 @@
-//! A new database with the state of another one: what it holds now, without its history.
+//! A new database with the current state of another one, without its history.
 //!
 //! The schema is one transaction, and the rows follow it in transactions of [`TRANSACTION_BYTES`], each
 //! ordered after the schema and after nothing else. Definitions keep their numbers, so that a copy and its
 //! original have the same state hash.
 //!
-//! Until everything is there, the copy's manifest says so, and nobody opens it: a copy that was cut short is
-//! not taken for the whole.
+//! Until the copy is complete, its manifest says so and it cannot be opened: a copy that was cut short is not
+//! taken for a whole one.
 
 use std::ops::Bound;
 use std::path::PathBuf;
@@ -34,12 +34,12 @@ const TRANSACTION_BYTES: usize = 256 << 10;
 /// catalog holds, and closes it. Nothing may change in the catalog meanwhile.
 ///
 /// # Errors
-/// A directory that holds something, a protocol without logs, and whatever the disk refuses.
+/// The directory is not empty, the protocol keeps no logs, or the disk fails.
 pub fn create_copy(config: &Config, catalog: &Catalog) -> Result<()> {
     begin_copy(config, catalog)?.finish()
 }
 
-/// A copy that holds everything, and that nobody can open yet.
+/// A copy that holds everything but cannot be opened yet.
 pub struct UnfinishedCopy {
     disk: Arc<dyn Disk>,
     data_directory: PathBuf,
@@ -47,16 +47,16 @@ pub struct UnfinishedCopy {
 }
 
 impl UnfinishedCopy {
-    /// From now on it is a database as others are.
+    /// Makes it a database that can be opened.
     ///
     /// # Errors
-    /// Whatever the disk refuses.
+    /// The disk fails.
     pub fn finish(self) -> Result<()> {
         Manifest::finish_copy(self.disk.as_ref(), &self.data_directory)
     }
 }
 
-/// As [`create_copy`], for whoever has to put something beside the copy before it counts.
+/// As [`create_copy`], for a caller that has to put files beside the copy before it counts.
 ///
 /// # Errors
 /// As [`create_copy`].
@@ -124,7 +124,7 @@ struct Writer<'p, P: Protocol> {
     schema: Box<[AtomicU64]>,
     operations: OperationsWriter,
     progress: AppendProgress,
-    /// Takes turns, so that all logs are used.
+    /// Goes round, so that all logs are used.
     worker: usize,
 }
 

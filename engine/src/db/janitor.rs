@@ -1,4 +1,4 @@
-//! The thread of a database that works when nobody asks for anything.
+//! The database's background thread for cleaning up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,10 +15,10 @@ pub(super) struct Janitor {
     thread: JoinHandle,
 }
 
-/// Pause of the janitor when it has nothing to do; while it can do nothing each pause is twice as long as the
-/// one before,
+/// Pause of the janitor when it has nothing to do. While it finds nothing to do, each pause is twice as long
+/// as the one before,
 const JANITOR_PAUSE: Duration = Duration::from_millis(20);
-/// up to this.
+/// up to this length.
 const JANITOR_LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Janitor {

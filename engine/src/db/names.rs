@@ -1,12 +1,12 @@
-//! What must be durable before anybody is told what names mean.
+//! What must be durable before a client may be told what names mean.
 //!
-//! Tables and routines are looked up in the committed catalog without a lock, so no trace of a lock says whom
-//! an answer about them depends on: "relation does not exist" after a DROP, "already exists" after a CREATE,
-//! the result of a function that touches no table. A schema change is committed, and seen, before it is
-//! durable. So it notes here what it waits for, before its names are published, and whoever has looked a name
-//! up asks here afterwards and waits for that as well (pitfall 7).
+//! Tables and routines are looked up in the committed catalog without a lock, so no trace at a lock says
+//! which transaction an answer about them depends on: "relation does not exist" after a DROP, "already
+//! exists" after a CREATE, the result of a function that touches no table. A schema change is committed, and
+//! seen, before it is durable. So, before its names are published, it notes here what it waits for. A session
+//! that has looked up a name asks here afterwards and waits for that as well (pitfall 7).
 //!
-//! Nearly always all of it is durable, and asking costs one load.
+//! Nearly always all of it is durable already, and asking costs one load.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,11 +14,11 @@ use parking_lot::Mutex;
 
 use crate::log::durable::Durability;
 
-/// See the module head.
+/// See the module documentation.
 #[derive(Default)]
 pub(super) struct NamesDurability {
     is_pending: AtomicBool,
-    /// Of all changes so far.
+    /// Needed by all changes so far.
     needed: Mutex<Durability>,
 }
 
@@ -33,7 +33,7 @@ impl NamesDurability {
         self.is_pending.store(true, Ordering::Release);
     }
 
-    /// Adds what whoever has looked names up until now must wait for.
+    /// Adds what an answer must wait for if it depends on names looked up until now.
     #[inline]
     pub(super) fn add_to(&self, answer: &mut Durability) {
         if self.is_pending.load(Ordering::Acquire) {

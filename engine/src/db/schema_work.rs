@@ -1,4 +1,4 @@
-//! What a worker offers of tables and routines: it hands on to its transaction.
+//! A worker's operations on tables and routines: it forwards them to its transaction.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! What an operator asks of an engine: how far its logs are, and what its memory is for.
+//! Statistics of an engine for its operator: how far its logs have come, and what its memory is used for.
 //!
-//! Counted is only what costs nothing to count. Memory of tables and indexes is estimated: the rows of each
-//! are counted, and what one takes is measured on a few.
+//! Only what costs nothing to count is counted. Memory of tables and indexes is estimated: their rows are
+//! counted, and the size of a row is measured on a few of them.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::storage::table::Table;
 /// One log, in bytes of its positions, since the process began to write it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogStatistics {
-    /// Places that have been given out.
+    /// What has been reserved.
     pub appended: u64,
-    /// What is durable of that.
+    /// What of that is durable.
     pub durable: u64,
     /// Blocks that have been written and synced, and their bytes with all padding.
     pub blocks: u64,
@@ -26,7 +26,7 @@ pub struct LogStatistics {
     pub buffer: u64,
 }
 
-/// What an engine tells of itself; memory in bytes.
+/// Statistics of an engine. Memory in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineStatistics {
     pub logs: Vec<LogStatistics>,
@@ -34,7 +34,7 @@ pub struct EngineStatistics {
     pub tables: u64,
     /// Secondary indexes.
     pub indexes: u64,
-    /// Older versions of rows that somebody may still see.
+    /// Older versions of rows that a snapshot may still see.
     pub versions: u64,
 }
 
@@ -59,13 +59,13 @@ impl EngineStatistics {
     }
 }
 
-/// Rows that are measured of each table.
+/// Rows of each table that are measured.
 const MEASURED_ROWS: usize = 64;
-/// What the allocator adds to a row and its record, about.
+/// What the allocator adds to a row and its record, approximately.
 const ALLOCATIONS: u64 = 24;
 
 impl Table {
-    /// About how much memory the rows with their primary index take, and each secondary index, in their
+    /// The approximate memory of the rows with their primary index, and of each secondary index, in their
     /// order.
     pub fn estimated_bytes(&self) -> (u64, Vec<u64>) {
         let guard = epoch::pin();

@@ -1,5 +1,5 @@
-//! What was drawn from sequences, and no log record tells of it: by transactions that were rolled back, or
-//! that never ended. A stop logs it, so that only a crash can bring such numbers back.
+//! Numbers drawn from sequences that no log record mentions: by transactions that were rolled back or never
+//! ended. A stop logs them, so that only a crash can make such numbers come again.
 
 use hyades_types::error::Result;
 
@@ -7,8 +7,8 @@ use crate::log::record::{Commit, OperationsWriter};
 use crate::protocol::{Append, AppendProgress, CommitPayload, Protocol};
 use crate::storage::catalog::Catalog;
 
-/// Appends one transaction that says how far all sequences have come. The stop of the protocol makes it
-/// durable.
+/// Appends one transaction that says how far all sequences have come. It becomes durable when the protocol
+/// stops.
 pub(super) fn log_unlogged<P: Protocol>(protocol: &P, catalog: &Catalog) -> Result<()> {
     if !P::WRITES_LOG {
         return Ok(());

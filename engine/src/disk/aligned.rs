@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use super::SECTOR_BYTES;
 
-/// Zeroed bytes whose address is a multiple of [`SECTOR_BYTES`]; never reallocated.
+/// Zeroed bytes whose address is a multiple of [`SECTOR_BYTES`]. Never reallocated.
 pub struct AlignedBuffer {
     bytes: Vec<u8>,
     offset: usize,

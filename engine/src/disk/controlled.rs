@@ -1,4 +1,4 @@
-//! A disk in memory for this crate's unit tests: on demand writes fail, hang, or find no space.
+//! A disk in memory for this crate's unit tests. Tests can make its writes fail, hang, or run out of space.
 
 use std::io;
 use std::path::Path;
@@ -22,7 +22,7 @@ struct Controls {
     released: Condvar,
 }
 
-/// See the file head.
+/// See the module documentation.
 #[derive(Clone, Default)]
 pub(crate) struct ControlledDisk {
     files: Arc<MemoryDisk>,
@@ -63,7 +63,7 @@ impl ControlledDisk {
         bytes
     }
 
-    /// Files may take this many bytes altogether; zero for no limit.
+    /// Limits the total size of all files. Zero: no limit.
     pub(crate) fn limit_space(&self, bytes: u64) {
         self.controls.capacity_bytes.store(bytes, Ordering::SeqCst);
     }
@@ -82,7 +82,7 @@ impl ControlledDisk {
         self.controls.released.notify_all();
     }
 
-    /// Changes a file's bytes behind everybody's back.
+    /// Changes a file's bytes without the knowledge of the code under test.
     pub(crate) fn edit(&self, path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
         let file = self.files.open(path).expect("the file exists");
         let mut bytes = self.content(path);

@@ -1,6 +1,6 @@
 //! Files in memory, for databases that may end with their process, and for measurements without a device.
-//! They lie in pieces of one mebibyte and grow without being copied. (Crashes that lose or tear sectors are
-//! the business of the simulator in `sim/`.)
+//! They consist of pieces of one mebibyte and grow without being copied. (Crashes that lose or tear sectors
+//! are simulated in `sim/`.)
 
 use std::collections::BTreeMap;
 use std::io;
@@ -39,8 +39,7 @@ impl Drop for MemoryLock {
 }
 
 impl Content {
-    /// Calls `copy` with each stretch of the range that lies in one piece: the stretch, and its place in the
-    /// range.
+    /// The stretches of the range that lie in one piece each, with the place of each stretch in the range.
     fn stretches(offset: usize, length: usize) -> impl Iterator<Item = (usize, usize, usize, usize)> {
         let mut done = 0;
         std::iter::from_fn(move || {

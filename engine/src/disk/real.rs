@@ -27,7 +27,7 @@ pub struct RealDisk;
 struct RealFile {
     buffered: fs::File,
     direct: Option<fs::File>,
-    /// Direct writes were refused; they are not tried again.
+    /// Direct writes were refused. They are not tried again.
     is_direct_refused: AtomicBool,
 }
 
@@ -52,7 +52,7 @@ impl Disk for RealDisk {
             return Ok(());
         }
         if let Some(parent) = path.parent() {
-            // Those above are not ours: as the mask says.
+            // Existing parents of the directory are not ours. Missing ones get their mode from the mask.
             fs::create_dir_all(parent)?;
         }
         DirBuilder::new().mode(0o700).create(path)
@@ -60,7 +60,7 @@ impl Disk for RealDisk {
 
     fn restrict_directory(&self, path: &Path) -> io::Result<bool> {
         let mode = fs::metadata(path)?.permissions().mode();
-        // PostgreSQL lets the group look, if the owner has said so.
+        // As in PostgreSQL, the owner may let the group read.
         if mode & 0o027 == 0 {
             return Ok(false);
         }
@@ -76,7 +76,7 @@ impl Disk for RealDisk {
     }
 
     fn exists(&self, path: &Path) -> bool {
-        // What cannot be told is there: opening it says why not.
+        // If it cannot be determined, assume that it exists: opening it will say what is wrong.
         path.try_exists().unwrap_or(true)
     }
 
@@ -113,9 +113,9 @@ impl Disk for RealDisk {
     }
 }
 
-/// An exclusive lock of the operating system. Closing the file would not give it up as long as a process that
-/// was forked meanwhile, perhaps by another thread, has not begun to run its own program: it inherits the
-/// file until then.
+/// An exclusive lock of the operating system. It is given up explicitly, because closing the file would not
+/// do so as long as a child process, perhaps forked by another thread meanwhile, has inherited the file and
+/// has not yet executed its own program.
 pub(super) struct FileLock(pub(super) fs::File);
 
 impl FileLock {
@@ -128,7 +128,7 @@ impl FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // Nothing can be done about a failure, and the end of the process gives the lock up anyway.
+        // Nothing can be done about a failure, and the end of the process releases the lock anyway.
         let _ = rustix::fs::flock(&self.0, FlockOperation::Unlock);
     }
 }
@@ -143,7 +143,7 @@ impl RealFile {
         (!self.is_direct_refused.load(Ordering::Relaxed)).then_some(direct)
     }
 
-    /// Writes through the direct descriptor. `false`: refused, and nobody may rely on what was written.
+    /// Writes through the direct descriptor. `false`: refused, and what was written cannot be relied on.
     fn write_direct(
         &self,
         file: &fs::File,
@@ -163,18 +163,19 @@ impl RealFile {
     }
 }
 
-/// What came of a direct write.
+/// The outcome of a direct write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direct {
     Written,
-    /// A call stopped within the first sector of what was left.
+    /// A call stopped within the first sector of the rest.
     Stuck,
     /// The file system has no direct I/O.
     Refused,
 }
 
-/// Writes all bytes by calls that may write less, or be interrupted. What is left after a short one begins in
-/// the sector in which that stopped: direct I/O begins nowhere else, and nobody relies on that sector yet.
+/// Writes all bytes by calls that may write less, or be interrupted. After a short write the rest starts with
+/// the sector in which that write stopped, because direct I/O must start at a sector, and nothing relies on
+/// that sector yet.
 fn write_whole_sectors(
     offset: u64,
     bytes: &[u8],

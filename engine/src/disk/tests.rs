@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::*;
 
-/// A directory that goes away with the test.
+/// A directory that is removed at the end of the test.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
@@ -19,7 +19,7 @@ fn scratch(base: PathBuf, name: &str) -> Scratch {
     Scratch(directory)
 }
 
-/// Writes every way there is and reads it back.
+/// Writes in every possible way and reads it back.
 fn exercise(directory: &Path) {
     let path = directory.join("file");
     let file = RealDisk.create(&path).expect("created");

@@ -1,13 +1,13 @@
 //! Appending a transaction to a log: in one record, or in fragments if it is large (pitfall 11).
 //!
-//! A protocol freezes what its record says, then calls [`Logs::reserve_commit`]; what that returns is filled
-//! and published in a second step. An oversized payload goes through [`Logs::append_fragments`] first: all
-//! pieces but the last, which carries the commit flag and the protocol's field. A full buffer refuses before
-//! anything is reserved; what has been appended so far is kept in [`AppendProgress`], and the caller comes
-//! again. The progress belongs to one attempt to commit. Whoever gives that up (a COMMIT that was cancelled
-//! and rolled back, perhaps to a savepoint, from which the transaction goes on) resets it: an abandoned
-//! series of fragments never gets a last one, and replay drops it. A series is never continued with other
-//! operations; that is asserted.
+//! A protocol freezes what its record says, then calls [`Logs::reserve_commit`]. The place that this returns
+//! is filled and published in a second step. An oversized payload goes through [`Logs::append_fragments`]
+//! first: all pieces but the last, which carries the commit flag and the protocol's field. A full buffer
+//! refuses before anything is reserved. What has been appended so far is kept in [`AppendProgress`], and the
+//! caller tries again later. The progress belongs to one attempt to commit. A caller that gives the attempt
+//! up resets it (a COMMIT that was cancelled and rolled back, perhaps to a savepoint, from which the
+//! transaction goes on): an abandoned series of fragments never gets a last one, and replay drops it. A
+//! series is never continued with other operations, which is asserted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,13 +34,13 @@ pub enum Append<Token> {
 /// The header of the largest record: fixed part, id, and a field with a number for each log and one more.
 const MAX_HEADER_BYTES: usize = 8 + 10 * (2 + super::record::MAX_LOGS);
 
-/// How far a large transaction's append has come, and memory for headers. Belongs to one attempt to commit at
-/// a time.
+/// How far the append of a large transaction has come, and memory for headers. Belongs to one attempt to
+/// commit at a time.
 #[derive(Debug, Default)]
 pub struct AppendProgress {
     header: Vec<u8>,
     fragmented: Option<Fragmented>,
-    /// The log and the end of the last record that was filled: of the last transaction that wrote.
+    /// The log and the end of the last record that was filled, for the last transaction that wrote.
     last: Option<(usize, Lsn)>,
 }
 
@@ -48,19 +48,19 @@ pub struct AppendProgress {
 struct Fragmented {
     log: usize,
     transaction: u64,
-    /// Until its last piece stands in the log, or the attempt is given up.
+    /// Listed until its last piece is in the log, or the attempt is given up.
     _listed: ListedSeries,
-    /// Bytes of the operations that stand in the log.
+    /// Bytes of the operations that are in the log.
     done: usize,
     /// Bytes of all operations.
     length: usize,
-    /// Of the piece appended last.
+    /// The hash of the piece appended last.
     piece: u64,
 }
 
 impl Fragmented {
-    /// Whether these may be the operations whose first pieces stand in the log. Looks at the last of them
-    /// only: the whole may be large.
+    /// Whether these may be the operations whose first pieces are in the log. Compares only the last of
+    /// those pieces, because the whole may be large.
     fn began_with(&self, operations: &[u8], piece_bytes: usize) -> bool {
         let last = self.done.saturating_sub(piece_bytes)..self.done;
         operations.len() == self.length
@@ -68,8 +68,8 @@ impl Fragmented {
     }
 }
 
-/// Which series of fragments have begun and not ended. A checkpoint that begins now holds none of them, so
-/// what reads the log from there on must know their first pieces.
+/// Which series of fragments have begun and not ended. A checkpoint that begins now holds none of them, so a
+/// reader that starts in the log where the checkpoint begins must know their first pieces.
 #[derive(Debug, Default)]
 pub(crate) struct SeriesList(Mutex<BTreeMap<u64, (usize, Lsn)>>);
 
@@ -81,7 +81,7 @@ struct ListedSeries {
 }
 
 impl SeriesList {
-    /// A series begins somewhere behind what is `reserved` in its log.
+    /// A series begins somewhere after what is `reserved` in its log.
     fn begin(
         list: &Arc<SeriesList>,
         transaction: u64,
@@ -93,7 +93,7 @@ impl SeriesList {
         ListedSeries { list: Arc::clone(list), transaction }
     }
 
-    /// What is `reserved` in all logs, and where the series begin that are open now. Others begin behind
+    /// What is `reserved` in all logs, and where the series that are open now begin. Later ones begin after
     /// that.
     pub(crate) fn beginning(&self, reserved: impl Fn() -> Vec<u64>) -> Beginning {
         let open = self.0.lock();
@@ -113,34 +113,35 @@ impl Drop for ListedSeries {
 }
 
 impl AppendProgress {
-    /// The attempt was given up: what it has appended stays without an end.
+    /// The attempt was given up: the pieces appended so far never get a last one.
     pub fn reset(&mut self) {
         self.fragmented = None;
     }
 
-    /// Where the last transaction that wrote stands: its log, and the end of its (last) record.
+    /// The place of the last transaction that wrote: its log, and the end of its (last) record.
     pub fn last(&self) -> Option<(usize, Lsn)> {
         self.last
     }
 
-    /// The log a transaction's record goes to: `preferred`, unless fragments of it stand elsewhere.
+    /// The log for a transaction's record: `preferred`, unless fragments of it are in another one.
     pub fn log(&self, preferred: usize) -> usize {
         self.fragmented.as_ref().map_or(preferred, |fragmented| fragmented.log)
     }
 }
 
-/// The reserved place of a committing record. Who drops it has appended nothing: it becomes a filler.
+/// The reserved place of a committing record. If it is dropped, nothing was appended and the place becomes a
+/// filler.
 #[must_use]
 pub struct CommitPlace<'a> {
     reservation: Reservation<'a>,
     progress: &'a mut AppendProgress,
     log: usize,
-    /// Bytes of the operations that stand in the log already.
+    /// Bytes of the operations that are in the log already.
     done: usize,
 }
 
 impl CommitPlace<'_> {
-    /// The LSN of the record that will stand here.
+    /// The LSN of the record that will be here.
     #[inline]
     pub fn end(&self) -> Lsn {
         self.reservation.end()
@@ -159,7 +160,7 @@ impl CommitPlace<'_> {
 }
 
 impl Logs {
-    /// Appends all but the last piece of `operations` to `log`; does nothing for a transaction of usual size.
+    /// Appends all but the last piece of `operations` to `log`. Does nothing for a transaction of usual size.
     #[inline]
     pub fn append_fragments(
         &self,
@@ -212,9 +213,9 @@ impl Logs {
         Ok(Append::Done(()))
     }
 
-    /// Reserves a place for the record that commits the transaction, with what [`Logs::append_fragments`] has
-    /// left of the operations. `write_field` appends what the protocol has to say, before the place is
-    /// reserved.
+    /// Reserves a place for the record that commits the transaction, with the operations that
+    /// [`Logs::append_fragments`] has left over. `write_field` appends the protocol's field, before the place
+    /// is reserved.
     #[inline]
     pub fn reserve_commit<'a>(
         &'a self,
@@ -235,7 +236,7 @@ impl Logs {
         }
     }
 
-    /// Appends a whole record that belongs to no transaction; `None` if there is no room for it at the
+    /// Appends a whole record that belongs to no transaction. `None` if there is no room for it at the
     /// moment.
     pub fn append_control(&self, log: usize, record: &[u8]) -> Option<Lsn> {
         let mut reservation = self.buffer(log).reserve(0, record.len()).ok()?;

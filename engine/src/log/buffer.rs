@@ -12,16 +12,16 @@
 //! "together atomically". The logger may take everything below the smallest slot
 //! ([`LogBufferReader::ready`]).
 //!
-//! Nobody ever blocks with a reservation in hand. Room is checked *before* reserving, so several workers may
-//! pass the check at once; [`LogBuffer::slack_bytes`] keeps room for all of them: one small record for each
-//! slot, and one large one, because large records check and reserve under a mutex. Whoever finds no room gets
-//! a [`Ticket`].
+//! No worker ever blocks while it holds a reservation. Room is checked *before* reserving, so several workers
+//! may pass the check at once. [`LogBuffer::slack_bytes`] keeps room for all of them: one small record for
+//! each slot, and one large one, because large records check and reserve under a mutex. A worker that finds
+//! no room gets a [`Ticket`].
 //!
-//! Two bounds limit reservations: the ring, and the *ceiling*, the position that the prepared disk space
-//! reaches. Padding makes the ceiling fall while the log is written; [`SPARE_SECTORS`] absorbs that.
+//! Two bounds limit reservations: the ring, and the *ceiling*, the position up to which disk space is
+//! prepared. Padding lowers the ceiling while the log is written. [`SPARE_SECTORS`] absorbs that.
 //!
 //! Invariants:
-//! 1. `released <= ready <= reserved <= released + capacity`; the last one is asserted before a byte is
+//! 1. `released <= ready <= reserved <= released + capacity`. The last one is asserted before a byte is
 //!    written.
 //! 2. A reservation that the logger counts in `reserved` shows in a slot until it is filled: the slot is
 //!    written before the `fetch_add` (AcqRel) that the logger's load (Acquire) reads.
@@ -50,18 +50,18 @@ use crate::ticket::{Signal, Ticket, ticket};
 
 /// A slot in which nothing is being filled.
 const IDLE: u64 = u64::MAX;
-/// Reservations that can be in the making at once. It bounds threads inside [`LogBuffer::reserve`], not
+/// Reservations that can be in progress at once. This bounds threads inside [`LogBuffer::reserve`], not
 /// sessions.
 const SLOTS: usize = 64;
 /// The smallest ring.
 pub const MIN_BUFFER_BYTES: usize = 64 << 10;
-/// Up to this length a record needs no mutex.
+/// Records up to this length need no mutex.
 const MAX_SMALL_BYTES: usize = 4096;
 /// Longer transactions are fragmented.
 const MAX_LARGE_BYTES: usize = 1 << 20;
 /// Prepared sectors that reservations never count on. Once the ceiling refuses, the rest is flushed in at
 /// most one block for each slot that was still being filled, and one for each `MAX_BLOCK_BYTES` of ring or
-/// crossed segment; each wastes less than a sector.
+/// crossed segment. Each of them wastes less than a sector.
 pub const SPARE_SECTORS: usize = SLOTS + 64;
 
 /// Why nothing was reserved.
@@ -71,11 +71,12 @@ pub enum Refusal {
     RingFull,
     /// The prepared disk space is used up.
     NoDiskSpace,
-    /// All slots are in use; they are held while a record is filled, and while it is decided whether to.
+    /// All slots are in use. A slot is held while a record is filled, and while it is decided whether to fill
+    /// one.
     Busy,
 }
 
-/// The sizes that follow from the ring's.
+/// The sizes that follow from that of the ring.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     capacity: usize,
@@ -84,8 +85,8 @@ struct Shape {
     large_bytes: usize,
 }
 
-/// One log in memory: many workers reserve and fill places in a ring, one logger takes out what is filled
-/// without gaps.
+/// One log in memory: many workers reserve and fill places in a ring, one logger takes out the filled part up
+/// to the first gap.
 pub struct LogBuffer {
     memory: RingMemory,
     shape: Shape,
@@ -161,7 +162,7 @@ impl LogBuffer {
     }
 
     /// Takes a place of `length` bytes, a multiple of 8 and at most [`LogBuffer::max_record_bytes`]. `hint`
-    /// chooses the slot: threads with different hints do not meet.
+    /// chooses the slot: threads with different hints do not contend.
     #[inline]
     pub fn reserve(&self, hint: usize, length: usize) -> Result<Reservation<'_>, Refusal> {
         assert!(
@@ -191,8 +192,8 @@ impl LogBuffer {
                 self.used_slots.fetch_max(slot + 1, Ordering::Relaxed);
             }
             let bound = self.reserved.load(Ordering::Relaxed);
-            // A logger that reads this mark instead of the IDLE before it still sees what the slot's last
-            // user filled.
+            // A logger that reads this mark instead of the IDLE before it still sees what the last user of
+            // the slot filled.
             if self.slots[slot].compare_exchange(IDLE, bound, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 return Ok(slot);
             }
@@ -218,8 +219,8 @@ impl LogBuffer {
         }
     }
 
-    /// A ticket that fires when another attempt is worth while: there is room for `length` bytes, the buffer
-    /// is closed, or `is_decided` (asked once the ticket would be found).
+    /// A ticket that fires when another attempt is worthwhile: there is room for `length` bytes, the buffer
+    /// is closed, or `is_decided` holds (asked once the ticket is registered).
     pub fn wait_for_room(&self, length: usize, is_decided: impl Fn() -> bool) -> Ticket {
         let (ticket, signal) = ticket();
         self.waiters.lock().push(signal);
@@ -232,9 +233,9 @@ impl LogBuffer {
         ticket
     }
 
-    /// A ticket that fires when a slot is free, or has been: whoever fills one gives it back before the
-    /// logger can take what he has filled, and that fires all tickets. Trying again at once would keep the
-    /// processors from those who hold the slots.
+    /// A ticket that fires when a slot is free, or has been. A slot is given back before the logger can take
+    /// what was filled under it, and that fires all tickets. Retrying at once would take the processors from
+    /// the threads that hold the slots.
     pub fn wait_for_slot(&self) -> Ticket {
         let (ticket, signal) = ticket();
         self.waiters.lock().push(signal);
@@ -269,7 +270,7 @@ impl LogBuffer {
         }
     }
 
-    /// The disk has room for this many more bytes (negative: less, by padding).
+    /// The disk has room for this many more bytes (negative: fewer, because of padding).
     pub fn move_ceiling(&self, bytes: i64) {
         self.limits.ceiling.fetch_add(bytes, Ordering::Relaxed);
         if bytes > 0 {
@@ -277,7 +278,7 @@ impl LogBuffer {
         }
     }
 
-    /// No logger reads the buffer any more: nobody needs to wait for it.
+    /// The logger has stopped reading the buffer, so no caller needs to wait for it.
     pub fn close(&self) {
         self.limits.closed.store(true, Ordering::Release);
         fence(Ordering::SeqCst);
@@ -288,7 +289,7 @@ impl LogBuffer {
         self.limits.closed.load(Ordering::Acquire)
     }
 
-    /// Wakes a logger that sleeps, for something else than a new record.
+    /// Wakes a sleeping logger for something other than a new record.
     pub fn ring(&self) {
         self.bell.ring();
     }
@@ -319,7 +320,7 @@ impl Reservation<'_> {
         Lsn(self.start + self.length as u64)
     }
 
-    /// Copies bytes behind those written so far.
+    /// Appends bytes to those written so far.
     #[inline]
     pub fn write(&mut self, bytes: &[u8]) {
         assert!(self.written + bytes.len() <= self.length, "more bytes than were reserved");
@@ -331,7 +332,7 @@ impl Reservation<'_> {
         self.written += bytes.len();
     }
 
-    /// Makes the record visible to the logger; unwritten bytes at its end (padding) become zeroes.
+    /// Makes the record visible to the logger. Unwritten bytes at its end (padding) become zeroes.
     #[inline]
     pub fn publish(mut self) -> Lsn {
         while self.written < self.length {
@@ -355,7 +356,7 @@ impl Drop for Reservation<'_> {
     }
 }
 
-/// The logger's side: only one exists for a buffer.
+/// The logger's side. There is exactly one for each buffer.
 pub struct LogBufferReader {
     buffer: Arc<LogBuffer>,
     position: u64,
@@ -370,7 +371,7 @@ impl LogBufferReader {
         for slot in &self.buffer.slots[..used] {
             ready = ready.min(slot.load(Ordering::Acquire));
         }
-        // A slot may hold a bound from before our position, if its owner has yet to reserve.
+        // A slot may hold a bound from before our position, if its owner has not reserved yet.
         self.ready = self.ready.max(ready);
         Lsn(self.ready)
     }
@@ -384,8 +385,8 @@ impl LogBufferReader {
     pub fn take(&mut self, into: &mut [u8]) {
         let end = self.position + into.len() as u64;
         assert!(end <= self.ready, "only ready bytes can be taken");
-        // SAFETY: everything below `ready` was filled before its slot was given back (invariant 2), and
-        // nobody reserves the room again before `released` says so.
+        // SAFETY: everything below `ready` was filled before its slot was given back (invariant 2), and the
+        // room is not reserved again before `released` allows it.
         unsafe { self.buffer.memory.read(self.position, into) };
         self.position = end;
         self.buffer.limits.released.store(end, Ordering::Release);
@@ -397,8 +398,8 @@ impl LogBufferReader {
         self.buffer.bell.doze_unless(limit, || self.buffer.has_waiters() || is_urgent());
     }
 
-    /// Sleeps until the bell rings, for about `limit` if there is one, unless something is ready or
-    /// `has_work`.
+    /// Sleeps until the bell rings, or for about `limit` if there is one. Does not sleep if something is
+    /// ready or `has_work`.
     pub fn sleep_unless(&mut self, limit: Option<Duration>, has_work: impl Fn() -> bool) {
         let buffer = Arc::clone(&self.buffer);
         let position = self.position;

@@ -1,17 +1,17 @@
-//! Durable positions and those who wait for them.
+//! Durable positions and the answers that wait for them.
 //!
 //! Workers never block on a sync: a transaction releases its locks when it is precommitted, and its answer
 //! goes out when every log is durable up to the entries of its LSN vector. [`DurableWatch`] holds those
-//! positions (paper: PLV) and the waiters; [`Durability`] is what an answer carries.
+//! positions (paper: PLV) and the waiters. [`Durability`] is what an answer carries.
 //!
-//! Waiters stand in one heap for each log, ordered by the position they need there, and only in the heap of
-//! the first log that does not cover them: an advance touches those it releases (or moves to the next log
-//! they need) and nobody else. A logger whose heap is empty pays one fence and one load.
+//! There is one heap of waiters for each log, ordered by the position they need there. A waiter is only
+//! in the heap of the first log that does not cover it: an advance touches only the waiters that it releases
+//! (or moves to the next log they need). A logger whose heap is empty pays one fence and one load.
 //!
 //! Invariants:
 //! 1. A position only grows, and only after everything below it is durable (pitfall 9).
-//! 2. No wake-up is lost: the waiter enters the heap and then looks at the position, the logger raises the
-//!    position and then looks at the heap, with a full fence between (checked by loom).
+//! 2. No wake-up is lost: the waiter enters the heap and then checks the position, the logger raises the
+//!    position and then checks the heap, with a full fence in between (checked by loom).
 //! 3. After poisoning no wait succeeds that had not succeeded before.
 
 mod wait_list;
@@ -39,19 +39,19 @@ struct Waiter {
     _signal: Signal,
 }
 
-/// The durable positions of all logs, and who waits for them.
+/// The durable positions of all logs, and the waiters.
 pub struct DurableWatch {
     durable: Box<[CachePadded<AtomicU64>]>,
     /// How often each has moved.
     advances: Box<[CachePadded<AtomicU64>]>,
     waiters: Box<[CachePadded<WaitList<Waiter>>]>,
-    /// Of the loggers; they need not hurry while nobody waits.
+    /// Of the loggers, which need not hurry while there are no waiters.
     bells: Box<[Arc<CachePadded<Bell>>]>,
     poison: OnceLock<Arc<FatalError>>,
 }
 
 impl DurableWatch {
-    /// For one log with each bell.
+    /// For one log per bell.
     pub(crate) fn new(bells: Box<[Arc<CachePadded<Bell>>]>) -> Arc<DurableWatch> {
         let logs = bells.len();
         Arc::new(DurableWatch {
@@ -73,7 +73,7 @@ impl DurableWatch {
         Lsn(self.durable[log].load(Ordering::Acquire))
     }
 
-    /// How often that has moved.
+    /// How often that position has advanced.
     pub fn advances(&self, log: usize) -> u64 {
         self.advances[log].load(Ordering::Relaxed)
     }
@@ -92,7 +92,7 @@ impl DurableWatch {
             .next()
     }
 
-    /// Whether anybody waits for any log.
+    /// Whether there is a waiter for any log.
     pub(crate) fn has_waiters(&self) -> bool {
         self.waiters.iter().any(|list| list.may_have_waiters())
     }
@@ -105,7 +105,7 @@ impl DurableWatch {
         let before = self.durable[log].load(Ordering::Relaxed);
         assert!(to.0 >= before, "durable position of log {log} would fall from {before} to {to}");
         self.durable[log].store(to.0, Ordering::Release);
-        // Nobody else writes it.
+        // No other thread writes it.
         self.advances[log].store(self.advances[log].load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         if self.waiters[log].may_have_waiters() {
             self.release(log);
@@ -113,7 +113,7 @@ impl DurableWatch {
     }
 
     /// Nothing becomes durable any more: every wait that is not over fails with this error. The first error
-    /// stays.
+    /// is kept.
     pub fn poison(&self, error: Arc<FatalError>) {
         let _ = self.poison.set(error);
         for list in &self.waiters {
@@ -141,7 +141,7 @@ impl DurableWatch {
         let (ticket, signal) = ticket();
         if let Some(log) = self.first_uncovered(needed, 0) {
             self.enter(log, Waiter { needed: needed.clone(), _signal: signal });
-            // All of them: whoever waits for one log may have to wait for another afterwards.
+            // All of them: a waiter for one log may have to wait for another one afterwards.
             self.bells.iter().for_each(|bell| bell.ring_urgently());
         }
         ticket
@@ -156,7 +156,7 @@ impl DurableWatch {
         self.release(log);
     }
 
-    /// Lets those go whom `log` no longer holds up; they may have to wait for a later log.
+    /// Releases the waiters that `log` no longer holds up. They may have to wait for a later log.
     fn release(&self, log: usize) {
         let mut log = log;
         let mut released = self.waiters[log].take_up_to(|| self.durable[log].load(Ordering::Acquire));
@@ -182,19 +182,19 @@ impl DurableWatch {
     }
 }
 
-/// What an answer must wait for. Cheap to clone and to merge; resolves with a fatal error if the database is
+/// What an answer must wait for. Cheap to clone and to merge. Resolves with a fatal error if the database is
 /// poisoned first.
 #[derive(Default)]
 pub struct Durability {
     /// `None`: already durable.
     watch: Option<LocalArc<DurableWatch>>,
     needed: LsnVector,
-    /// Present once the future has been polled in vain.
+    /// Present once the future has been polled and was not ready.
     ticket: Option<Ticket>,
 }
 
 impl Clone for Durability {
-    /// The copy waits on its own: a ticket wakes only one task.
+    /// The copy waits on its own, because a ticket wakes only one task.
     fn clone(&self) -> Durability {
         Durability { watch: self.watch.clone(), needed: self.needed.clone(), ticket: None }
     }
@@ -269,7 +269,7 @@ impl Future for Durability {
             let ticket = this.ticket.get_or_insert_with(|| watch.wait_for(&this.needed));
             match Pin::new(ticket).poll(context) {
                 Poll::Pending => return Poll::Pending,
-                // Covered or poisoned: the next look says which.
+                // Covered or poisoned: the next iteration finds out which.
                 Poll::Ready(()) => this.ticket = None,
             }
         }

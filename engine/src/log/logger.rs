@@ -1,8 +1,8 @@
 //! The thread that writes one log.
 //!
 //! Group commit adapts by itself: while a block is being written, the buffer fills, and the next block takes
-//! all of it. A lone transaction is written at once. An idle logger sleeps; a worker wakes it only if it does
-//! (`sync::Bell`). While records keep coming but nobody waits for them (clients with many transactions in
+//! all of it. A lone transaction is written at once. Workers wake the logger only when it is idle and sleeps
+//! (`sync::Bell`). While records keep coming but no answer waits for them (clients with many transactions in
 //! flight, or that do not want to wait), the logger *lingers* before the next block: a block costs the same
 //! processor time however little is in it.
 //!
@@ -10,7 +10,7 @@
 //!
 //! Invariants:
 //! 1. Blocks are submitted in the order of the stream. How many are under way at once, and hence what a crash
-//!    may leave of them, is the store's business; usually it is one.
+//!    may leave of them, is up to the store. Usually it is one.
 //! 2. The durable position advances only after all blocks up to there were written (pitfall 9). A failed one
 //!    is not retried: the database is poisoned, and nothing is acknowledged afterwards.
 
@@ -29,30 +29,30 @@ use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
 use crate::sync::{Ordering, now};
 
-/// A block that nobody waits for begins at least this long after the one before ...
+/// Without waiters, a block begins at least this long after the one before ...
 const LINGER: Duration = Duration::from_millis(1);
 /// ... unless this much is ready.
 const LINGER_BYTES: u64 = 256 << 10;
 
-/// What a protocol has the logger of one log do beside writing what others append.
+/// What a protocol has the logger of one log do in addition to writing what others append.
 pub trait LoggerDuty: Send {
     /// Records are about to be written. What is appended now goes into the same block, or a later one.
     fn before_block(&mut self, _logs: &Logs) {}
 
-    /// A block has become durable, and everything in `logs` knows it.
+    /// A block has become durable, and everything in `logs` reflects it.
     fn after_block(&mut self, _logs: &Logs, _block: &DurableBlock) {}
 
-    /// There is nothing to write; returns whether something has been appended now.
+    /// There is nothing to write. Returns whether something has been appended now.
     fn when_idle(&mut self, _logs: &Logs) -> bool {
         false
     }
 
-    /// Whether an idle logger should not go to sleep. [`Logs::ring`] has it look again.
+    /// Whether an idle logger should not go to sleep. [`Logs::ring`] makes it check again.
     fn is_due(&self, _logs: &Logs) -> bool {
         false
     }
 
-    /// For how long an idle logger may sleep at most.
+    /// The longest time for which an idle logger may sleep.
     fn rest(&self, _logs: &Logs) -> Option<Duration> {
         None
     }
@@ -61,7 +61,7 @@ pub trait LoggerDuty: Send {
 /// A logger that only writes.
 impl LoggerDuty for () {}
 
-/// See the file head.
+/// See the module documentation.
 pub(crate) struct Logger {
     logs: Arc<Logs>,
     log: usize,
@@ -69,7 +69,7 @@ pub(crate) struct Logger {
     store: Box<dyn LogStore>,
     block: BlockBuffer,
     duty: Box<dyn LoggerDuty>,
-    /// When the last block was begun; `None` after having slept.
+    /// When the last block was begun. `None` after having slept.
     last_write: Option<Instant>,
     boundary: RecordBoundary,
     /// The blocks that have been submitted and are not durable: the end of the last whole record in each,
@@ -85,8 +85,8 @@ struct RecordBoundary {
 }
 
 impl RecordBoundary {
-    /// The end of the last record that is whole up to the end of these bytes, which stand at `position`. A
-    /// header is never cut: both are as aligned as records are.
+    /// The end of the last record that is complete in the stream up to the end of these bytes, which begin at
+    /// `position`. A header is never split between calls, because both are as aligned as records are.
     fn pass(&mut self, position: Lsn, bytes: &[u8]) -> Lsn {
         let to = position.0 + bytes.len() as u64;
         let mut whole = Lsn::ZERO;
@@ -182,7 +182,7 @@ impl Logger {
                 return Ok(());
             }
             if is_stopping {
-                // Somebody is still filling the last records.
+                // A worker is still filling the last records.
                 crate::sync::yield_now();
                 continue;
             }
@@ -196,7 +196,7 @@ impl Logger {
         }
     }
 
-    /// Lets more records come together, unless somebody waits.
+    /// Lets more records accumulate, unless an answer waits.
     fn linger(&mut self) {
         let Some(last) = self.last_write else { return };
         let rest = LINGER.saturating_sub(now().duration_since(last));
@@ -212,7 +212,7 @@ impl Logger {
         });
     }
 
-    /// Has what is ready written, or as much as fits into a block with this room.
+    /// Writes what is ready, or as much as fits into a block with this room.
     fn write_block(&mut self, room: usize) -> Result<()> {
         let position = self.reader.position();
         self.last_write = Some(now());

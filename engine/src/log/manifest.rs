@@ -1,19 +1,19 @@
 //! The manifest: which logs exist, and up to where each incarnation counts.
 //!
 //! An *incarnation* is one run between two starts. The recovered set is not a prefix of each log:
-//! transactions whose LSN vector is not covered by the end of all logs stand between acknowledged ones and
+//! transactions whose LSN vector is not covered by the end of all logs are between acknowledged ones and
 //! must stay dead for ever, even when a later incarnation makes the logs longer (zombies, pitfall 15). So
 //! each incarnation has its own segment files, and its *frozen ELV* is written here before the first new log
 //! record or answer of the next one: by the stop that closed it, which knows that its logs are whole up to
 //! there, or by the start after a crash, from what it found.
 //!
-//! The last two *checkpoints* stand here as well (`checkpoint`). A start loads the last one and replays what
-//! it does not hold; logs are kept from where the one before it would need them (pitfall 28).
+//! The last two *checkpoints* are listed here as well (`checkpoint`). A start loads the last one and replays
+//! what it does not hold. Logs are kept from where the one before it would need them (pitfall 28).
 //!
 //! The file `manifest` in the data directory is JSON, so that people can read it, and a line with its CRC32C.
 //! It is replaced as a whole: temporary file, sync, rename, sync of the directory. Everything unexpected is
 //! refused with a plain sentence, and nothing is touched: a damaged manifest, one of another version, a
-//! directory of something else.
+//! directory with other contents.
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -34,10 +34,10 @@ use crate::disk::Disk;
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 
-/// Version of the whole data directory: manifest, segment files and records. 2 added checkpoints, and with
-/// them logs that do not begin at their beginning.
+/// Version of the whole data directory: manifest, segment files and records. Version 2 added checkpoints, and
+/// with them logs whose beginning is gone.
 pub const FORMAT_VERSION: u32 = 2;
-/// Older directories than this are not understood.
+/// Directories older than this are not understood.
 const OLDEST_FORMAT_VERSION: u32 = 1;
 
 const FILE: &str = "manifest";
@@ -48,13 +48,13 @@ const LOCK_FILE: &str = "lock";
 pub const DEFAULT_LOG_DIRECTORY: &str = "logs";
 /// Where the checkpoints are.
 pub const CHECKPOINT_DIRECTORY: &str = "checkpoints";
-/// A log is not striped over more directories.
+/// The most directories over which one log can be striped.
 pub const MAX_STRIPES: usize = 64;
-/// So many checkpoints are kept.
+/// This many checkpoints are kept.
 pub const CHECKPOINTS: usize = 2;
-/// A manifest longer than this is not one.
+/// A file longer than this is not a manifest.
 const MAX_BYTES: u64 = 256 << 20;
-/// What may stand in a data directory that has no manifest: the traces of a first start that was cut short.
+/// What may be in a data directory that has no manifest: the traces of a first start that was cut short.
 const HARMLESS: [&str; 5] =
     [TEMPORARY_FILE, LOCK_FILE, DEFAULT_LOG_DIRECTORY, CHECKPOINT_DIRECTORY, "lost+found"];
 
@@ -62,7 +62,7 @@ const HARMLESS: [&str; 5] =
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogShape {
     pub logs: usize,
-    /// Each log's blocks go to this many directories by turns.
+    /// Each log's blocks are spread over this many directories in turn.
     pub stripes: usize,
 }
 
@@ -72,60 +72,60 @@ pub struct Manifest {
     format_version: u32,
     /// A UUID, in text.
     database: String,
-    /// In order; the last one may be running.
+    /// In order. The last one may be running.
     pub incarnations: Vec<Incarnation>,
-    /// In order; a start uses the last one. Two at most.
+    /// In order. A start uses the last one. Two at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checkpoints: Vec<Checkpoint>,
-    /// How many checkpoints have been taken: the number of the last one, also if that was given up.
+    /// How many checkpoints have been taken: the number of the last one, even if that was given up.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub checkpoints_taken: u64,
-    /// Another one for each time that the database was restored: a UUID. Absent until then.
+    /// A new UUID for each time the database was restored. Absent until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<String>,
-    /// It is a backup: it is restored, not opened.
+    /// Set in a backup, which is restored, not opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<BackupNote>,
-    /// Not everything of the database that this one is to be a copy of is there yet: nobody opens it.
+    /// Set in a copy of another database that is not complete yet and cannot be opened.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_unfinished_copy: bool,
 }
 
-/// What a backup knows of the database that it was made of.
+/// What a backup knows of the database that it was made from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupNote {
-    /// The incarnation that had not ended when it was made: its logs may have gone on.
+    /// The incarnation that had not ended when the backup was made: its logs may have gone on.
     pub unfinished: Option<u64>,
 }
 
 /// One run of the database between two starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Incarnation {
-    /// Counts from 1 and is never reused.
+    /// Counts from 1. Never reused.
     pub number: u64,
-    /// The name of the one that wrote the logs ([`ProtocolKind::name`]).
+    /// The name of the protocol that wrote the logs ([`ProtocolKind::name`]).
     pub protocol: String,
     pub logs: usize,
-    /// Each log's blocks go to this many places by turns (RAID-0).
+    /// Each log's blocks are spread over this many places in turn (RAID-0).
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub stripes: usize,
     /// Stripe s of log i lives in directory (i * stripes + s) modulo their number, in `log-<i>`, and if it is
-    /// not the first in `log-<i>-stripe-<s>`; relative ones start at the data directory.
+    /// not the first in `log-<i>-stripe-<s>`. Relative paths start at the data directory.
     pub directories: Vec<PathBuf>,
-    /// Sequence number of the first segment that still counts, for each stripe of each log.
+    /// Sequence number of the first segment that is still needed, for each stripe of each log.
     pub first_segments: Vec<u64>,
-    /// Where the first log record begins that still counts, for each log; absent if nothing has been given
+    /// Where the first log record begins that is still needed, for each log. Absent if nothing has been given
     /// up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub starts: Vec<u64>,
-    /// The frozen ELV: up to where each log counts. Absent while the incarnation runs: entered when it is
-    /// closed, else by the next recovery.
+    /// The frozen ELV: up to where each log counts. Absent while the incarnation runs. Entered when it is
+    /// closed, or else by the next recovery.
     pub end: Option<Vec<u64>>,
-    /// What its calls ran with; nothing in manifests of before 2026-11-22.
+    /// What its calls ran with. Empty in manifests from before 2026-11-22.
     #[serde(default)]
     pub foundations: Foundations,
-    /// How many segments may be prepared behind the last one in use, for each log. Absent in what older
-    /// programs wrote: then files show nothing about segments that are missing.
+    /// How many segments may be prepared after the last one in use, for each log. Absent if an older program
+    /// wrote the manifest: then missing segments cannot be detected from the files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segments_ahead: Option<u64>,
 }
@@ -140,20 +140,20 @@ pub struct Incarnation {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// Counts from 1; names its files.
+    /// Counts from 1. Its files are named after it.
     pub number: u64,
     /// The incarnation that it was taken in.
     pub incarnation: u64,
     /// Where replay begins to read each log: at the first piece of a large transaction that was being
     /// appended, or at `raised`.
     pub from: Vec<u64>,
-    /// Up to where each log had been reserved before anybody was in the next phase.
+    /// Up to where each log had been reserved before any transaction was in the next phase.
     pub raised: Vec<u64>,
-    /// Up to where each log had been reserved when nobody was in its phase any more.
+    /// Up to where each log had been reserved when no transaction was in its phase any more.
     pub settled: Vec<u64>,
     /// The parity of its phase.
     pub is_phase_odd: bool,
-    /// CRC32C of the file that says what is in it.
+    /// CRC32C of the contents file.
     pub contents_crc32c: u32,
 }
 
@@ -194,7 +194,7 @@ impl Incarnation {
         (0..self.stripes).map(|stripe| self.stripe_directory(data_directory, log, stripe)).collect()
     }
 
-    /// Where the first log record of a log begins that still counts.
+    /// Where the first log record of a log begins that is still needed.
     pub fn start(&self, log: usize) -> Lsn {
         Lsn(self.starts.get(log).copied().unwrap_or_default())
     }
@@ -219,10 +219,10 @@ impl Incarnation {
 
 /// Where the manifest is kept.
 pub trait ManifestStore: Send + Sync {
-    /// Makes the place for it, unless that is there.
+    /// Creates the place for it, unless it exists.
     fn create(&self) -> Result<()>;
 
-    /// Reads and checks it; `None` if there is no database.
+    /// Reads and checks it. `None` if there is no database.
     fn load(&self) -> Result<Option<Manifest>>;
 
     /// Replaces it durably, as a whole.
@@ -272,13 +272,13 @@ impl Manifest {
         }
     }
 
-    /// The manifest of a new database that is to be a copy of another one; [`Manifest::finish_copy`] says
-    /// when it is.
+    /// The manifest of a new database that is to be a copy of another one and is marked as unfinished until
+    /// [`Manifest::finish_copy`].
     pub fn create_for_copy() -> Manifest {
         Manifest { is_unfinished_copy: true, ..Manifest::create() }
     }
 
-    /// The copy holds everything: from now on it is a database as others are.
+    /// The copy is complete: it can be opened from now on.
     pub fn finish_copy(disk: &dyn Disk, data_directory: &Path) -> Result<()> {
         match Manifest::read(disk, data_directory)? {
             Some(manifest) => Manifest { is_unfinished_copy: false, ..manifest }.store(disk, data_directory),
@@ -286,7 +286,7 @@ impl Manifest {
         }
     }
 
-    /// Reads and checks the manifest; `None` if the directory is empty or does not exist.
+    /// Reads and checks the manifest. `None` if the directory is empty or does not exist.
     pub fn load(disk: &dyn Disk, data_directory: &Path) -> Result<Option<Manifest>> {
         match Manifest::read(disk, data_directory)? {
             Some(manifest) if manifest.backup.is_some() => Err(refused(format!(
@@ -294,7 +294,7 @@ impl Manifest {
                 data_directory.display()
             ))),
             Some(manifest) if manifest.is_unfinished_copy => Err(refused(format!(
-                "directory \"{}\" holds the beginning of a copy: whoever made it was stopped before everything was there; remove \
+                "directory \"{}\" holds the beginning of a copy: its creation was cut short; remove \
                  the directory, and make the copy again",
                 data_directory.display()
             ))),
@@ -302,7 +302,7 @@ impl Manifest {
         }
     }
 
-    /// As [`Manifest::load`], of whatever kind it is.
+    /// As [`Manifest::load`], also for backups and unfinished copies.
     pub fn read(disk: &dyn Disk, data_directory: &Path) -> Result<Option<Manifest>> {
         let path = data_directory.join(FILE);
         if !disk.exists(&path) {
@@ -339,7 +339,7 @@ impl Manifest {
         Uuid::parse_str(&self.database).unwrap_or_default()
     }
 
-    /// What one needs to know to read a log of one of the incarnations.
+    /// What a reader needs to know of a log of one of the incarnations.
     pub fn log_files(&self, data_directory: &Path, incarnation: &Incarnation, log: usize) -> LogFiles {
         let stripes = log * incarnation.stripes..(log + 1) * incarnation.stripes;
         LogFiles {
@@ -438,7 +438,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// The manifest of a database of which nothing is there yet: nobody opens it.
+    /// The manifest of a database that is still empty and cannot be opened.
     #[must_use]
     pub(crate) fn emptied(&self) -> Manifest {
         Manifest {
@@ -450,17 +450,17 @@ impl Manifest {
         }
     }
 
-    /// What happens from here on is not what happens to the database that this is a copy of.
+    /// From here on the history differs from that of the database that this is a copy of.
     pub(crate) fn begin_timeline(&mut self) {
         self.timeline = Some(new_uuid());
     }
 
-    /// Everything is there.
+    /// The copy is complete.
     pub(crate) fn finish(&mut self) {
         self.is_unfinished_copy = false;
     }
 
-    /// What a start loads, if there is anything.
+    /// The checkpoint that a start loads, if there is one.
     pub fn last_checkpoint(&self) -> Option<&Checkpoint> {
         self.checkpoints.last()
     }
@@ -490,7 +490,7 @@ impl Manifest {
         }
     }
 
-    /// Adds a checkpoint, and gives up all but the one before.
+    /// Adds a checkpoint, and gives up all but the one before it.
     pub fn add_checkpoint(&mut self, checkpoint: Checkpoint) {
         self.checkpoints_taken = checkpoint.number;
         self.checkpoints.push(checkpoint);
@@ -498,10 +498,10 @@ impl Manifest {
         self.checkpoints.drain(..given_up);
     }
 
-    /// The files of the last checkpoint are of no use: a start begins with the one before.
+    /// The files of the last checkpoint are unusable: a start begins with the one before.
     ///
     /// # Errors
-    /// There is none before it: the logs from the beginning on are gone, or there is no checkpoint at all.
+    /// There is none before it: the beginning of the logs is gone, or there is no checkpoint at all.
     pub(crate) fn give_up_last_checkpoint(&mut self) -> Result<()> {
         if self.checkpoints.len() < CHECKPOINTS {
             return Err(refused("there is no checkpoint before the last one".to_owned()));
@@ -510,8 +510,8 @@ impl Manifest {
         Ok(())
     }
 
-    /// Gives up the incarnations that no checkpoint needs, and returns them. With one checkpoint nothing
-    /// goes: the state before it is the empty one, which needs everything (pitfall 28).
+    /// Gives up the incarnations that no checkpoint needs, and returns them. With only one checkpoint nothing
+    /// is given up: the state before it is the empty one, which needs everything (pitfall 28).
     pub fn give_up_incarnations(&mut self) -> Vec<Incarnation> {
         let [oldest, _] = self.checkpoints.as_slice() else { return Vec::new() };
         let first = oldest.incarnation;
@@ -521,8 +521,8 @@ impl Manifest {
     }
 }
 
-/// Takes the data directory for this process (creating it if needed); the guard gives it back. A directory
-/// that is somebody else's is refused before even the lock file is put there.
+/// Locks the data directory for this process (creating it if needed) until the guard is dropped. A directory
+/// with foreign contents is refused before even the lock file is put there.
 pub fn lock_data_directory(disk: &Arc<dyn Disk>, data_directory: &Path) -> Result<Box<dyn Send + Sync>> {
     let name = data_directory.display();
     if !disk.exists(&data_directory.join(FILE)) {
@@ -531,7 +531,7 @@ pub fn lock_data_directory(disk: &Arc<dyn Disk>, data_directory: &Path) -> Resul
     disk.create_directory(data_directory)
         .map_err(|error| Error::io(format_args!("could not create data directory \"{name}\""), &error))?;
     if !disk.exists(&data_directory.join(FILE)) {
-        // Before the lock file is there: a directory that is not ours stays as it is.
+        // Before the lock file is there, so that a directory that is not ours stays as it is.
         refuse_foreign_directory(disk.as_ref(), data_directory)?;
     }
     disk.lock(&data_directory.join(LOCK_FILE)).map_err(|error| match error.kind() {
@@ -559,7 +559,7 @@ fn decode(path: &Path, bytes: &[u8]) -> Result<Manifest> {
     if trailer != format!("crc32c {:08x}\n", crc32c::crc32c(json)).as_bytes() {
         return Err(damaged(path, "its checksum is wrong"));
     }
-    // The version first: another version may have other fields.
+    // The version first, because another version may have other fields.
     #[derive(Deserialize)]
     struct Version {
         format_version: u32,
@@ -577,9 +577,9 @@ fn decode(path: &Path, bytes: &[u8]) -> Result<Manifest> {
     let mut manifest: Manifest =
         serde_json::from_slice(json).map_err(|_| damaged(path, "its fields are not understood"))?;
     manifest.check().map_err(|reason| damaged(path, reason))?;
-    // Whoever stores it writes this one.
+    // When it is stored again, it is stored in this version.
     manifest.format_version = FORMAT_VERSION;
-    // Backups, and what is restored of them, had it of the first backup.
+    // Backups, and databases restored from them, had the number of the first backup here.
     let last = manifest.last_checkpoint().map_or(0, |last| last.number);
     manifest.checkpoints_taken = manifest.checkpoints_taken.max(last);
     Ok(manifest)
@@ -604,12 +604,12 @@ fn refuse_foreign_directory(disk: &dyn Disk, data_directory: &Path) -> Result<()
     }
 }
 
-/// Refuses to begin a database where the logs of one are: its manifest, which was there before them, has been
-/// lost. `directories` are those of the logs.
+/// Refuses to begin a database where the logs of another one are: the manifest, which existed before its
+/// logs, has been lost. `directories` are those of the logs.
 fn refuse_orphaned_logs(disk: &dyn Disk, data_directory: &Path, directories: &[PathBuf]) -> Result<()> {
     for directory in directories {
         let base = data_directory.join(directory);
-        // What cannot be listed is no reason yet: whoever wants to write there will learn it.
+        // A directory that cannot be listed is no reason to refuse yet: writing there will report it.
         for log in disk.list(&base).unwrap_or_default() {
             let log = base.join(log);
             let names = disk.list(&log).unwrap_or_default();
@@ -629,7 +629,7 @@ fn refuse_orphaned_logs(disk: &dyn Disk, data_directory: &Path, directories: &[P
     Ok(())
 }
 
-/// Refuses a configuration that does not go with what is there, before anything is touched.
+/// Refuses a configuration that does not match the existing files, before anything is touched.
 pub fn check_configuration(config: &Config) -> Result<()> {
     let (disk, data_directory) = (config.disk.as_ref(), config.data_directory.as_path());
     match Manifest::load(disk, data_directory)? {
@@ -648,7 +648,7 @@ pub fn check_configuration(config: &Config) -> Result<()> {
     }
 }
 
-/// What is said of logs that this program cannot read.
+/// The message about logs that this program cannot read.
 pub(crate) fn unknown_protocol(name: &str) -> String {
     format!("the logs were written by the unknown protocol \"{name}\"")
 }

@@ -1,4 +1,5 @@
-//! Which implementation keeps the logs and the manifest of a configuration: the only place that chooses.
+//! Chooses the implementation that keeps the logs and the manifest of a configuration: the only place that
+//! does.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ pub fn log_set(config: &Config, manifest: &Manifest, incarnation: &Incarnation) 
     Box::new(FileLogs::new(config, manifest, incarnation))
 }
 
-/// The logs of the planned incarnation, which are to be appended from these buffers. Looks whether anything
+/// The logs of the planned incarnation, which will be appended from these buffers. Checks whether anything
 /// stands in their way, completes the plan, and writes nothing.
 pub(super) fn new_log_set(
     config: &Config,

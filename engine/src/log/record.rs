@@ -1,7 +1,7 @@
-//! The bytes of a log record: the only file, with its submodules, that knows them.
+//! The bytes of a log record, defined only in this file and its submodules.
 //!
-//! A log's *record stream* is a sequence of records without gaps; where it lies in files is the business of
-//! `store`. Every record begins and ends at a multiple of [`Lsn::ALIGNMENT`]; numbers in the fixed header are
+//! A log's *record stream* is a sequence of records without gaps. Where it lies in files is up to `store`.
+//! Every record begins and ends at a multiple of [`Lsn::ALIGNMENT`]. Numbers in the fixed header are
 //! little-endian, all others are LEB128 (`varint`), because most are small.
 //!
 //! ```text
@@ -14,16 +14,16 @@
 //!
 //! * `length`: of the whole record, a multiple of 8, so that the next record is found without decoding this
 //!   one.
-//! * `kind`: transaction (1), fragment of a large transaction (2), anchor (3), filler (4). Zero is no kind:
-//!   zeroes never read as a record.
+//! * `kind`: transaction (1), fragment of a large transaction (2), anchor (3), filler (4). Zero is no kind,
+//!   so that zeroes never read as a record.
 //! * `flags`: 1 commit (the transaction is complete with this record; pitfall 11), 2 barrier (pitfall 29), 4
 //!   the transaction's phase was odd (`storage::history::phase`).
-//! * `padding`: unused bytes at the end; they fill up the alignment.
+//! * `padding`: the number of unused bytes at the end, which fill up the alignment.
 //! * `id`: names the large transaction a fragment belongs to, unique in the log and incarnation.
-//! * `field`: what the protocol has to say of the transaction. Its length is the protocol's business, so it
-//!   is handed out as one with the body ([`RecordBody::Transaction`], [`crate::protocol::ReplayOrder`]).
-//! * `body`: encoded operations (`operation`), or a call (`command`); for an anchor the number of logs and
-//!   one durable position for each; for a filler anything.
+//! * `field`: the protocol's data on the transaction. Only the protocol knows its length, so it is returned
+//!   in one piece with the body ([`RecordBody::Transaction`], [`crate::protocol::ReplayOrder`]).
+//! * `body`: encoded operations (`operation`), or a call (`command`). For an anchor the number of logs and
+//!   one durable position for each. For a filler anything.
 //!
 //! Reading trusts nothing: every length is checked before use, memory is at most proportional to the input,
 //! and a [`Malformed`] names position and reason.
@@ -45,14 +45,14 @@ use varint::{read_varint, write_varint};
 
 use crate::lsn::{Lsn, LsnVector};
 
-/// Version of everything in this file and below; segment headers carry it. 2 added calls (`command`), 3
-/// sequences, 4 phases, and none changed anything else.
+/// Version of everything in this file and its submodules. Segment headers carry it. Version 2 added calls
+/// (`command`), 3 sequences, 4 phases, and none changed anything else.
 pub const RECORD_FORMAT_VERSION: u32 = 4;
-/// Older logs than this are not understood.
+/// Logs older than this are not understood.
 pub const OLDEST_RECORD_FORMAT_VERSION: u32 = 1;
 /// Bytes of the fixed header.
 pub const HEADER_BYTES: usize = 8;
-/// No record is longer; a length beyond this is damage.
+/// No record is longer. A length beyond this is damage.
 pub const MAX_RECORD_BYTES: usize = 2 << 20;
 /// There are at most this many logs.
 pub const MAX_LOGS: usize = 64;
@@ -65,7 +65,7 @@ const FLAG_COMMIT: u8 = 1;
 const FLAG_BARRIER: u8 = 2;
 const FLAG_ODD_PHASE: u8 = 4;
 
-/// Bytes that are no log record although their checksum was right (or no operation, inside a record).
+/// Bytes that are not a log record although their checksum was right (or not an operation, inside a record).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed {
     /// Offset in the bytes that were given to the reader.
@@ -88,13 +88,13 @@ pub struct Record<'a> {
     pub body: RecordBody<'a>,
 }
 
-/// What a log record says.
+/// The content of a log record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecordBody<'a> {
     /// A whole transaction: the protocol's field, then the operations.
     Transaction { commit: Commit, content: &'a [u8] },
     /// A piece of a large transaction: the pieces with one id, concatenated in log order, are its operations.
-    /// The last one carries `commit`, and the protocol's field before its operations; without it the
+    /// The last one carries `commit`, and the protocol's field before its operations. Without it the
     /// transaction never happened.
     Fragment { transaction: u64, commit: Option<Commit>, content: &'a [u8] },
     /// Every log was durable up to these positions when the record was appended (paper: LPLV).
@@ -103,7 +103,7 @@ pub enum RecordBody<'a> {
     Filler,
 }
 
-/// What the header of a transaction's (last) record says.
+/// The content of the header of a transaction's (last) record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Commit {
     /// Ordered after everything that had been appended to any log.
@@ -135,7 +135,7 @@ pub fn read_position(bytes: &[u8], offset: &mut usize) -> Result<Lsn, Malformed>
     }
 }
 
-/// The length of the record that begins at `bytes[0]`, `None` if fewer than [`HEADER_BYTES`] are there.
+/// The length of the record that begins at `bytes[0]`. `None` if there are fewer than [`HEADER_BYTES`].
 pub fn record_length(bytes: &[u8]) -> Option<Result<usize, Malformed>> {
     let length = u32::from_le_bytes(bytes.get(..HEADER_BYTES)?.first_chunk::<4>().copied()?) as usize;
     if !(HEADER_BYTES..=MAX_RECORD_BYTES).contains(&length) || !length.is_multiple_of(Lsn::ALIGNMENT as usize)
@@ -146,7 +146,7 @@ pub fn record_length(bytes: &[u8]) -> Option<Result<usize, Malformed>> {
 }
 
 /// The records in a piece of the stream that begins at a record's start. Stops before a record that is not
-/// whole; [`Records::reached`] says where. After an error it yields nothing more.
+/// whole, at [`Records::reached`]. After an error it yields nothing more.
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
     bytes: &'a [u8],
@@ -228,7 +228,7 @@ fn decode_anchor(used: &[u8], offset: &mut usize) -> Result<LsnVector, Malformed
     Ok(vector)
 }
 
-/// What the header of a committing record is to say.
+/// The content of the header of a committing record to be written.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CommitHeader {
     /// The id of a large transaction, whose last fragment this is.
@@ -236,9 +236,9 @@ pub struct CommitHeader {
     pub commit: Commit,
 }
 
-/// Writes all that precedes the body of a committing record into `header` (which it clears); `write_field`
-/// appends the protocol's field. Returns the length of the whole record; after header and body it is filled
-/// up with anything.
+/// Writes all that precedes the body of a committing record into `header` (which it clears). `write_field`
+/// appends the protocol's field. Returns the length of the whole record. After header and body it is filled
+/// up with arbitrary bytes.
 #[inline]
 pub fn encode_commit(
     header: &mut Vec<u8>,

@@ -1,11 +1,11 @@
-//! Where logs live: the seam between loggers and recovery on one side, and files, or whatever else keeps
-//! bytes, on the other.
+//! Where logs live: the interface between loggers and recovery on one side, and files, or any other storage,
+//! on the other.
 //!
-//! A [`LogSet`] is the logs of one incarnation. The one that begins is made by a [`NewLogSet`], which hands
-//! out a [`LogStore`] for each log to the loggers; those that ended are read from their [`LogSource`]s. Files
-//! are the implementation (`store`), in one directory for each log or striped over several. What
-//! a hole in a log means is the source's verdict, because only it knows which writes may be under way at
-//! once.
+//! A [`LogSet`] is the logs of one incarnation. The logs of a new incarnation are made by a [`NewLogSet`],
+//! which hands out a [`LogStore`] for each log to the loggers. The logs of an ended one are read from their
+//! [`LogSource`]s. The implementation uses files (`store`), in one directory for each log or striped over
+//! several. The source decides what a hole in a log means, because only it knows which writes may be under
+//! way at once.
 
 use std::path::PathBuf;
 
@@ -17,61 +17,61 @@ use crate::lsn::Lsn;
 
 /// The logs of an incarnation of the manifest.
 pub trait LogSet: Send + Sync {
-    /// Refuses places that are missing, or that hold anything else than logs of this database. Writes
+    /// Refuses places that are missing, or that hold anything other than logs of this database. Writes
     /// nothing.
     fn check(&self, next_incarnation: u64) -> Result<()>;
 
     /// Makes sure that what is read from a log afterwards would survive a power cut (pitfall 16).
     fn sync(&self, log: usize) -> Result<()>;
 
-    /// Reads a log from the log record on that begins at this position, or from its first that still counts.
+    /// Reads a log starting with the log record at this position, or with the first one that is still needed.
     /// A missing or foreign log is an error: logs exist before the manifest names them.
     fn source(&self, log: usize, from: Lsn) -> Result<Box<dyn LogSource>>;
 
     /// The first segments of a log, one for each stripe, that are needed to read it from this position on.
     fn segments_from(&self, log: usize, position: Lsn) -> Result<Vec<u64>>;
 
-    /// Whether all segments are there in full length that hold a log from one position to another one. The
-    /// last of them is not checked: whoever reads the log from the second position on reads that one.
+    /// Whether all segments that hold a log from one position to another exist in full length. The last of
+    /// them is not checked: a reader that starts at the second position will read that one.
     fn has_segments(&self, log: usize, from: Lsn, to: Lsn) -> Result<bool>;
 
     /// Bytes of the files that are needed to read a log from this position on.
     fn stored_bytes_from(&self, log: usize, position: Lsn) -> Result<u64>;
 
-    /// Removes the segments that the manifest durably does not name any more: those before its first ones.
-    /// What cannot be removed is tried again at the next start.
+    /// Removes the segments that the durable manifest no longer names: those before its first ones. Removals
+    /// that fail are tried again at the next start.
     fn remove_given_up(&self);
 
-    /// Removes all segments: the manifest durably does not name this incarnation any more.
+    /// Removes all segments: the durable manifest no longer names this incarnation.
     fn remove(&self);
 
-    /// Where a log is, for people.
+    /// Where a log is, for messages.
     fn place(&self, log: usize) -> String;
 
-    /// The manifest says durably where these logs end: gives back space that they do not need. Only space is
-    /// at stake; what fails is reported and tried again at the next start.
+    /// The durable manifest says where these logs end: gives back space that they do not need. Only space is
+    /// at stake, so a failure is reported and tried again at the next start.
     fn trim(&self);
 }
 
-/// The logs of an incarnation that begins.
+/// The logs of a new incarnation.
 pub trait NewLogSet: Send + Sync {
-    /// Makes the places for all logs, and removes what a start that was cut short has left there.
+    /// Makes the places for all logs, and removes what an interrupted start has left there.
     fn create_places(&self) -> Result<()>;
 
-    /// Makes empty logs, durably: from then on the manifest may name them.
+    /// Makes empty logs, durably. From then on the manifest may name them.
     fn create_logs(&self) -> Result<()>;
 
-    /// Who appends to a log. Once for each.
+    /// The store that a log is appended to. Called once for each log.
     fn store(&self, log: usize) -> Result<Box<dyn LogStore>>;
 
-    /// Why a log cannot grow at the moment; has it tried again soon.
+    /// Why a log cannot grow at the moment. Triggers another attempt soon.
     fn failure(&self, log: usize) -> Option<Error>;
 
     /// Bytes of the durable blocks of a log, with their padding.
     fn stored_bytes(&self, log: usize) -> u64;
 
-    /// The manifest durably does not name the segments of all logs' stripes before these any more: uses their
-    /// space again, or gives it back.
+    /// The durable manifest no longer names the segments of all logs' stripes before these: reuses their
+    /// space, or gives it back.
     fn give_up_before(&self, first_segments: &[u64]);
 
     /// Prepares space ahead of need, on a thread of its own, until [`NewLogSet::stop`].
@@ -84,18 +84,18 @@ pub trait NewLogSet: Send + Sync {
     fn seal(&self);
 }
 
-/// Where one log's blocks go. Its owner is the logger.
+/// The destination of one log's blocks. Owned by the logger.
 pub trait LogStore: Send {
-    /// Payload bytes that the next block may have, at least 1; `None` while as many blocks are under way as
-    /// may be.
+    /// The payload bytes that the next block may have, at least 1. `None` while the maximum number of blocks
+    /// is under way.
     fn room(&mut self) -> Result<Option<usize>>;
 
     /// Takes over a block, whose payload begins at `position` in the stream, and leaves a buffer for the next
-    /// one. After an error the state is unknown: nothing may follow (pitfall 9).
+    /// one. After an error the state is unknown, and nothing may follow (pitfall 9).
     fn submit(&mut self, block: &mut BlockBuffer, position: Lsn) -> Result<()>;
 
-    /// Whether the oldest block under way is durable, or has failed. Whoever makes it so later rings the bell
-    /// of the log's buffer.
+    /// Whether the oldest block under way is durable, or has failed. The thread that completes it later rings
+    /// the bell of the log's buffer.
     fn has_durable(&self) -> bool;
 
     /// The oldest block under way, if it has become durable.
@@ -104,7 +104,7 @@ pub trait LogStore: Send {
     /// As [`LogStore::next_durable`], but waits. A block must be under way.
     fn wait_for_durable(&mut self) -> Result<DurableBlock>;
 
-    /// The log has ended cleanly; no block is under way.
+    /// The log has ended cleanly. No block is under way.
     fn close(&mut self);
 }
 
@@ -118,8 +118,9 @@ pub struct DurableBlock {
 
 /// Reads one log back.
 pub trait LogSource: Send {
-    /// The next whole records; `None` at the end, and [`LogSource::end`] then says why. After an error, those
-    /// that had been read before it are handed out once [`LogSource::stop_at`] says that they are all.
+    /// The next whole records. `None` at the end, for which [`LogSource::end`] then gives the reason. After
+    /// an error, the records read before it are handed out once [`LogSource::stop_at`] says that there are no
+    /// others.
     fn next_chunk(&mut self) -> Result<Option<Chunk>>;
 
     /// Where and why the log ended, once everything has been read.
@@ -131,7 +132,7 @@ pub trait LogSource: Send {
     /// The end of the last whole record that was read.
     fn whole_records(&self) -> Lsn;
 
-    /// Reads nothing behind the whole records that end here: what stands there may be damaged.
+    /// Reads nothing after the whole records that end here, because what follows may be damaged.
     fn stop_at(&mut self, position: Lsn);
 }
 
@@ -152,16 +153,16 @@ impl Chunk {
     }
 }
 
-/// What stands where the next block should.
+/// What is found in place of the next block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
     /// Nothing: the log ends here.
     Clean,
     /// The remains of a write that did not complete.
     Torn(&'static str),
-    /// Something invalid, and a valid block or segment behind it, whose stream position is given.
+    /// Something invalid, followed by a valid block or segment, whose stream position is given.
     Hole(&'static str, Lsn),
-    /// The files show that more was written, but not what.
+    /// The files show that more was written, but not what it was.
     Lost(&'static str),
 }
 
@@ -172,7 +173,7 @@ pub struct LogEnd {
     pub position: Lsn,
     /// The end of the last whole record: this log's entry of the ELV.
     pub whole_records: Lsn,
-    /// The file and the offset in it where the next block should stand.
+    /// The file and the offset in it where the next block should be.
     pub path: PathBuf,
     pub offset: u64,
     pub tail: Tail,
@@ -191,7 +192,7 @@ impl LogEnd {
         let place = format!("log file \"{}\" is damaged at byte {}", self.path.display(), self.offset);
         match self.tail {
             Tail::Hole(reason, next) => Err(Error::corrupt(format!(
-                "{place}: {reason}, although the log goes on behind it (position {next})"
+                "{place}: {reason}, although the log goes on after it (position {next})"
             ))),
             Tail::Lost(reason) => Err(Error::corrupt(format!("{place}: {reason}"))),
             _ if self.position >= durable => Ok(()),

@@ -1,11 +1,11 @@
 //! Logs in files: a directory of segment files of blocks for each log, or several if it is striped.
 //!
-//! `block` defines the bytes (`block_buffer`: in memory); `blocks` and [`reader`] read what a crash left
-//! whole, with `read_ahead`, and say precisely why it ended; `writer` appends, `striped` to several
-//! directories at once; `segment` prepares files ahead of need at its `pace`, by the `preparer`'s thread,
-//! also from `spares`, and `room` says how far buffers may be filled; `trim` gives unused space of ended
-//! logs back. `new_set` and `old_set` put that behind the traits of `log::set`. A log's record stream is the
-//! concatenation of its blocks' payloads: records may cross blocks and segments.
+//! `block` defines the bytes (`block_buffer`: in memory). `blocks` and [`reader`] read what a crash left
+//! whole, with `read_ahead`, and say precisely why it ended. `writer` appends, `striped` to several
+//! directories at once. `segment` prepares files ahead of need at its `pace`, on the `preparer`'s thread,
+//! also from `spares`, and `room` says how far buffers may be filled. `trim` gives back unused space of ended
+//! logs. `new_set` and `old_set` implement the traits of `log::set` with all that. A log's record stream is
+//! the concatenation of its blocks' payloads: records may cross blocks and segments.
 //!
 //! ```text
 //!   <directory>/log-<id>[-stripe-<number>]/<incarnation>-<sequence>.segment
@@ -41,7 +41,7 @@ use crate::lsn::Lsn;
 pub(crate) use blocks::{segment_with, segments_from};
 pub use reader::LogReader;
 
-/// Which log of which run of which database: part of every checksum, so that bytes from elsewhere never
+/// Identifies one log of one run of one database. Part of every checksum, so that bytes from elsewhere never
 /// validate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogIdentity {
@@ -56,12 +56,12 @@ pub struct LogFiles {
     pub identity: LogIdentity,
     /// One for each stripe, in the order in which they get blocks.
     pub directories: Vec<PathBuf>,
-    /// The sequence number of the first segment that counts, for each stripe.
+    /// The sequence number of the first segment that is needed, for each stripe.
     pub first_segments: Vec<u64>,
-    /// Where the first log record begins that still counts; what stands before it in its segment does not.
+    /// Where the first log record begins that is still needed. What precedes it in its segment is not.
     pub start: Lsn,
-    /// How many segments were prepared behind the last one in use, if that is known and the log was not
-    /// closed: what follows from that is looked at when it is read.
+    /// How many segments were prepared after the last one in use, if that is known and the log was not
+    /// closed. The reader checks what follows from that.
     pub prepared_ahead: Option<u64>,
 }
 

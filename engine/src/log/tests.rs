@@ -1,4 +1,4 @@
-//! Logs at work: appended by threads, written by loggers, read back; failing and full disks.
+//! Logs at work: appended to by threads, written by loggers, read back; failing and full disks.
 
 use std::path::Path;
 use std::time::Duration;
@@ -156,7 +156,7 @@ fn a_large_transaction_is_fragmented_and_put_together() {
     let large = put(0, 1, &(0..300_000_u32).map(|byte| byte as u8).collect::<Vec<_>>());
     append(&running, 0, 0, &put(0, 0, b"before")).expect("room comes");
     append(&running, 0, 0, &large).expect("room comes");
-    // A series that is given up: its fragments stay without an end.
+    // A series that is given up: its fragments never get a last one.
     let mut abandoned = AppendProgress::default();
     while let Append::Wait(ticket) = running.append_fragments(0, 0, &mut abandoned, &large).expect("appended")
     {
@@ -186,7 +186,7 @@ fn a_failed_write_poisons_and_nothing_is_acknowledged_afterwards() {
     let waited = Durability::in_log(&Arc::clone(running.watch()).into(), 0, end).wait();
     let message = waited.expect_err("the write failed").to_string();
     assert!(message.contains("could not write log file") && message.contains("planned failure"), "{message}");
-    // Before those who wait.
+    // Before the waiters.
     assert_eq!(*told.lock(), std::slice::from_ref(&message));
     for log in 0..2 {
         let refused = append(&running, log, log, &put(0, 3, b"refused"));
@@ -254,7 +254,7 @@ fn a_full_buffer_makes_workers_wait_not_fail() {
         match append_record(&running, 0, 0, &mut progress, &operations) {
             Ok(Append::Done(_)) => {}
             Ok(Append::Wait(ticket)) => {
-                // The flusher may still have been on its way to the write that is held.
+                // The logger may still have been on its way to the write that is held.
                 std::thread::sleep(Duration::from_millis(100));
                 if !ticket.is_ready() {
                     break ticket;
@@ -341,7 +341,8 @@ fn far_more_threads_than_slots_and_processors_append_without_spinning() {
         for thread in 0..THREADS {
             let (logs, waits) = (&running, &waits);
             scope.spawn(move || {
-                // Larger than what needs no mutex: a slot is held for as long as others are in the mutex.
+                // Too large to do without the mutex: a slot is held for as long as other threads are in the
+                // mutex.
                 let row = [thread as u8; 500];
                 for number in 0..RECORDS {
                     let operations = put(thread, number, &row);

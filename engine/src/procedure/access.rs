@@ -1,8 +1,8 @@
 //! All that a procedure may do to data: from expressions and columns to keys and rows.
 //!
-//! The interpreter (`interpret`) decides what happens next; the transaction (`txn`) decides whether it may.
-//! In between this file turns key expressions into key bytes, values into rows, and a refused insert into the
-//! error a client expects.
+//! The interpreter (`interpret`) decides what happens next. The transaction (`txn`) decides whether it may.
+//! In between, this file turns key expressions into key bytes, values into rows, and a refused insert into
+//! the error that a client expects.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use crate::storage::secondary_index::{self, SecondaryIndex};
 use crate::storage::table::Table;
 use crate::txn::{Access, Duplicate, Flow, IndexNumber, Insertion, Intent, KeyRange, NewRow, Strength};
 
-/// Values in the detail of a violation are cut behind so many bytes.
+/// Values in the detail of a violation are cut after this many bytes.
 const LONGEST_SHOWN_BYTES: usize = 64;
 
-/// Evaluates a full key or a prefix of one into `out`; false if a part of it is NULL.
+/// Evaluates a full key or a prefix of one into `out`. Returns false if a part of it is NULL.
 pub(super) fn build_key(
     expressions: &[Expr],
     layout: &KeyLayout,
@@ -36,7 +36,7 @@ pub(super) fn build_key(
     append_key(expressions, layout, context, out)
 }
 
-/// Like [`build_key`], behind what `out` has.
+/// Like [`build_key`], but appends to `out`.
 pub(super) fn append_key(
     expressions: &[Expr],
     layout: &KeyLayout,
@@ -60,7 +60,7 @@ pub(super) fn append_key(
     Ok(true)
 }
 
-/// Like [`build_key`], of columns of a secondary index.
+/// Like [`build_key`], for columns of a secondary index.
 fn build_columns(
     expressions: &[Expr],
     index: &SecondaryIndex,
@@ -86,7 +86,7 @@ pub(super) enum BoundLayout<'l> {
 }
 
 impl BoundLayout<'_> {
-    /// The columns of a bound; false if a part of it is NULL.
+    /// The columns of a bound. Returns false if a part of it is NULL.
     fn build(&self, prefix: &[Expr], context: &Context<'_>, out: &mut Vec<u8>) -> Result<bool> {
         match self {
             BoundLayout::Key(layout) => build_key(prefix, layout, context, out),
@@ -95,7 +95,7 @@ impl BoundLayout<'_> {
     }
 }
 
-/// The key range of a scan, into the memory of an earlier one; false if it is empty because a bound is NULL.
+/// The key range of a scan, into the memory of an earlier one. False if it is empty because a bound is NULL.
 pub(super) fn build_range(
     range: &ScanRange,
     layout: &BoundLayout<'_>,
@@ -137,10 +137,10 @@ pub(super) fn build_range(
 }
 
 /// Writes the row of these values into `out`: straight from where they are, if they are scalars or texts.
-/// `checks_nulls`: NULL is refused where a column takes none.
+/// `checks_nulls`: NULL is refused in NOT NULL columns.
 ///
 /// # Errors
-/// Those of the expressions; then a NULL in a column that takes none.
+/// Those of the expressions, then a NULL in a NOT NULL column.
 pub(super) fn build_row(
     values: &[Expr],
     reference: &TableReference,
@@ -153,7 +153,7 @@ pub(super) fn build_row(
     let mut missing = None;
     let mut writer = reference.layout.writer(out);
     for (column, value) in values.iter().enumerate() {
-        // Most of what is inserted.
+        // The most frequent case of an insert.
         if let Expr::Register(register) = value
             && let Some(Value::Integer(number)) = context.registers.get(usize::from(*register))
             && writer.integer(*number)
@@ -179,7 +179,7 @@ pub(super) fn build_row(
     }
 }
 
-/// Writes a row's next column; returns whether it is NULL.
+/// Writes a row's next column. Returns whether it is NULL.
 fn write_column(expression: &Expr, writer: &mut RowWriter<'_>, context: &Context<'_>) -> Result<bool> {
     let expression = match expression {
         Expr::Case { branches, otherwise } => chosen(branches, otherwise, context)?,
@@ -207,8 +207,9 @@ fn write_column(expression: &Expr, writer: &mut RowWriter<'_>, context: &Context
     Ok(value.is_null())
 }
 
-/// Inserts the row in `row`. The key of a table without a primary key is drawn after the table was entered:
-/// an insert that waits behind that point, for a value of a unique index, and is begun again has the same.
+/// Inserts the row in `row`. The key of a table without a primary key is drawn after the transaction has
+/// entered the table. So an insert that waits after that point, for a value of a unique index, and is begun
+/// again has the same key.
 pub(super) fn insert(
     transaction: &mut impl Access,
     reference: &TableReference,
@@ -228,7 +229,7 @@ pub(super) fn insert(
     transaction.insert(&reference.table, NewRow { arbiter, ..NewRow::new(&row.key, &row.bytes) })
 }
 
-/// The primary key of a row; empty in a table without one.
+/// The primary key of a row. Empty in a table without one.
 fn key_of_row(reference: &TableReference, row: &[u8], out: &mut Vec<u8>) {
     out.clear();
     if let Some(primary_key) = &reference.definition.primary_key {
@@ -236,8 +237,8 @@ fn key_of_row(reference: &TableReference, row: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Makes the patch of an update straight from scalars; false where that is not all: a NULL, a text, a part of
-/// the key or of a secondary index, an error.
+/// Makes the patch of an update straight from scalars. False where that is impossible: a NULL, a text, a part
+/// of the key or of a secondary index, an error.
 pub(super) fn patch_scalars(
     reference: &TableReference,
     old: &[u8],
@@ -262,13 +263,13 @@ pub(super) fn moves_row(reference: &TableReference, set: &[(u16, Value)]) -> boo
     primary_key.is_some_and(|key| set.iter().any(|(column, _)| key.columns.contains(column)))
 }
 
-/// Whether setting these columns may give the row other places in secondary indexes.
+/// Whether setting these columns may move the row's entries in secondary indexes.
 pub(super) fn moves_entries(reference: &TableReference, set: &[(u16, Value)]) -> bool {
     let is_set = |column: u16| set.iter().any(|(set, _)| *set == column);
     reference.indexes().any(|index| index.key_columns().any(is_set))
 }
 
-/// Refuses values that their columns cannot hold, and NULL for columns that take none.
+/// Refuses values that their columns cannot hold, and NULL for NOT NULL columns.
 #[inline]
 pub(super) fn check_set(
     reference: &TableReference,
@@ -310,8 +311,8 @@ fn refuse_set(
     Err(null_violation(reference, usize::from(*column), &values, time_zone))
 }
 
-/// Sets columns, as computed in `scratch.set`, of the row in `row`, or of the one read in place; `row` then
-/// holds the new row and key. `keeps_length` says that `scratch.patch` does the same.
+/// Sets columns, as computed in `scratch.set`, of the row in `row`, or of the one read in place. `row` then
+/// holds the new row and key. `keeps_length` says that `scratch.patch` makes the same change.
 pub(super) fn update(
     transaction: &mut impl Access,
     reference: &TableReference,
@@ -350,7 +351,7 @@ pub(super) fn update(
     Ok(())
 }
 
-/// 23514: the row does not fulfil a CHECK constraint; `is_stored`: it stands in the table already.
+/// 23514: the row violates a CHECK constraint. `is_stored`: the row is in the table already.
 pub(super) fn check_violation(
     reference: &TableReference,
     row: &[u8],
@@ -392,12 +393,12 @@ fn null_violation(
         .with_column(column)
 }
 
-/// The 23505 error for a row whose key another one has.
+/// The 23505 error for a row whose key exists already.
 pub(super) fn duplicate_key(reference: &TableReference, duplicate: Duplicate, row: &[u8]) -> Error {
     let definition = &reference.definition;
     let (constraint, columns): (&str, Vec<u16>) = match (duplicate.index, &definition.primary_key) {
         (Some(index), _) => {
-            // It has come since the procedure was compiled.
+            // The index has been created since the procedure was compiled.
             let Some(index) = definition.indexes.get(usize::from(index)) else {
                 return Error::Abort(Abort::StalePlan);
             };
@@ -420,7 +421,7 @@ pub(super) fn duplicate_key(reference: &TableReference, duplicate: Duplicate, ro
         .with_constraint(constraint)
 }
 
-/// What a failing row contains. Long values are cut, as PostgreSQL does it.
+/// The values of a failing row. Long values are cut, as in PostgreSQL.
 fn display_values(layout: &RowLayout, values: &[Value], time_zone: &TimeZone) -> String {
     let shown = |(column, value): (usize, &Value)| {
         let mut text = display(layout, column as u16, value, time_zone);
@@ -448,7 +449,7 @@ impl TableReference {
         self.definition.indexes.iter().chain(self.unfinished_index.as_deref())
     }
 
-    /// The table as it is defined now.
+    /// The table with its current definition.
     pub fn new(table: Arc<Table>) -> TableReference {
         loop {
             let version = table.version();

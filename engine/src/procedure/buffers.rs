@@ -1,13 +1,13 @@
-//! Memory of a run that is used again and again: rows, and what writes put together.
+//! Memory of a run that is reused: rows, and what writes assemble.
 
 use hyades_types::value::Value;
 
 use crate::storage::row::RowPatch;
 
-/// A row that was read or written, and the primary key it was found under.
+/// A row that was read or written, and the primary key under which it was found.
 #[derive(Clone, Debug, Default)]
 pub struct RowBuffer {
-    /// The row's bytes (see `storage::row`), unless the run that is under way reads them in place.
+    /// The row's bytes (see `storage::row`), unless the current run reads them in place.
     pub bytes: Vec<u8>,
     /// The primary key in index order (see `value::key`).
     pub key: Vec<u8>,
@@ -20,12 +20,12 @@ pub(crate) struct Scratch {
     pub(super) row: Vec<u8>,
     pub(super) set: Vec<(u16, Value)>,
     pub(super) patch: RowPatch,
-    /// Memory for keys that reads will have.
+    /// Memory for the keys of coming reads.
     pub(super) ahead: Vec<u8>,
 }
 
 impl Scratch {
-    /// Holds nothing any more, in buffers of so many bytes at most.
+    /// Empties the buffers, and keeps at most this many bytes in each.
     pub(super) fn put_away(&mut self, bytes: usize) {
         self.set.clear();
         for buffer in [&mut self.key, &mut self.row, &mut self.ahead] {

@@ -3,8 +3,8 @@
 //! The engine has no SQL text: the front end gives it a [`RoutineCompiler`] when it opens or recovers a
 //! database, for sessions and for recovery, which compiles the same source again to replay logged calls. A
 //! compiled procedure belongs to one version of the catalog and is kept with the routine until the catalog
-//! changes; a transaction that has changed the catalog itself, or reads at a snapshot from before a unique
-//! index, compiles for itself.
+//! changes. A transaction that has changed the catalog itself, or reads at a snapshot from before a unique
+//! index, compiles its own.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub trait RoutineCompiler: Send + Sync {
 }
 
 impl Routine {
-    /// The routine compiled for the catalog as `view` shows it. Where temporary relations take names of the
+    /// The routine compiled for the catalog as `view` shows it. Where temporary relations shadow names of the
     /// source, it is compiled for its caller only, each time.
     pub fn procedure(
         &self,
@@ -74,12 +74,12 @@ impl Routine {
         Ok(kept.downcast().unwrap_or(procedure))
     }
 
-    /// What was compiled under this version of the catalog.
+    /// The procedure that was compiled under this version of the catalog.
     fn compiled_procedure(&self, catalog_version: u64) -> Option<Arc<Procedure>> {
         self.compiled(catalog_version)?.downcast().ok()
     }
 
-    /// Whether [`Routine::procedure`] would answer this one.
+    /// Whether [`Routine::procedure`] would return this one.
     pub(crate) fn would_run(&self, procedure: &Procedure, view: &dyn CatalogView) -> bool {
         let version = view.catalog_version();
         version.is_some_and(|version| self.is_compiled_as(version, procedure))
@@ -146,8 +146,8 @@ impl CatalogView for Permanent<'_> {
 }
 
 impl Procedure {
-    /// Whether temporary relations in this schema have names that it means others by, or something that it
-    /// calls does.
+    /// Whether temporary relations in this schema have names that it, or something that it calls, uses for
+    /// other relations.
     fn is_overshadowed(&self, view: &dyn CatalogView, schema: &str) -> bool {
         let is_taken = |name: &String| {
             let name = TableName { schema: schema.to_owned(), name: name.clone() };
@@ -160,7 +160,7 @@ impl Procedure {
             })
     }
 
-    /// Whether its tables and types, and those of what it calls, are still as they were when it was compiled.
+    /// Whether its tables and types, and those of its callees, are still as they were when it was compiled.
     pub fn is_current(&self) -> bool {
         self.tables.iter().all(|used| used.table.version() == used.version && !used.table.is_dropped())
             && self.types.iter().all(|used| !used.is_superseded())

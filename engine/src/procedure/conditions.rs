@@ -1,9 +1,9 @@
-//! Names of error conditions: those of PostgreSQL 15's errcodes.txt. A name that stands twice names all its
-//! codes.
+//! Names of error conditions: those of PostgreSQL 15's errcodes.txt. A name that is listed twice stands for
+//! all of its codes.
 
 use hyades_types::error::SqlState;
 
-/// The SQLSTATEs of a condition name; none if there is no such condition.
+/// The SQLSTATEs of a condition name. Empty if there is no such condition.
 pub fn states(name: &str) -> impl Iterator<Item = SqlState> + '_ {
     CONDITIONS.iter().filter(move |(known, _)| *known == name).map(|(_, state)| SqlState(state))
 }

@@ -1,4 +1,4 @@
-//! What a routine does with a cursor that the session keeps (`hyades_types::cursors`): the operands of
+//! A routine's operations on a cursor that the session keeps (`hyades_types::cursors`): the operands of
 //! [`Instruction::Cursor`](super::ir::Instruction::Cursor).
 
 use hyades_types::value::SqlType;
@@ -6,19 +6,19 @@ use hyades_types::value::SqlType;
 use super::expression::Expr;
 use super::slots::{Register, SpoolSlot};
 
-/// Something that is done with a cursor of the session.
+/// An operation on a cursor of the session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CursorStatement {
     pub action: CursorAction,
-    /// The cursor's name; NULL: it has none yet.
+    /// The cursor's name. NULL: it has none yet.
     pub name: Expr,
-    /// What the routine calls it.
+    /// The name of the routine's cursor variable.
     pub variable: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum CursorAction {
-    /// Fails if it is open.
+    /// Fails if the cursor is open.
     Refuse,
     Open {
         /// Its rows.
@@ -27,7 +27,7 @@ pub enum CursorAction {
         columns: Option<Vec<(String, SqlType)>>,
         is_scrollable: bool,
         text: Expr,
-        /// Takes the name that it has then.
+        /// Receives the name of the opened cursor.
         into: Register,
     },
     Fetch {
@@ -36,7 +36,7 @@ pub enum CursorAction {
         steps: Option<Expr>,
         /// `None`: MOVE.
         rows: Option<CursorRows>,
-        /// Takes how many rows there were.
+        /// Receives the number of rows.
         count: Register,
     },
     Close,

@@ -1,20 +1,20 @@
 //! Expressions that nest deeper than a thread's stack.
 //!
-//! PostgreSQL takes thousands of nested calls and chains of thousands of operators; a walk over such a tree
-//! recurses as deep. The compiler therefore puts a [`Deep`](super::ir::Deep) around a part of
-//! every [`LEVELS`] levels, and whatever recurses (evaluation, visitors, cloning, comparing, dropping) passes
-//! through [`with_stack`] there, which moves to a new segment of stack when little is left. An expression of
-//! fewer levels has none and pays nothing.
+//! PostgreSQL accepts thousands of nested calls and chains of thousands of operators. A walk over such a tree
+//! recurses as deep. The compiler therefore puts a [`Deep`](super::ir::Deep) around a part of every
+//! [`LEVELS`] levels, and everything that recurses (evaluation, visitors, cloning, comparing, dropping)
+//! passes through [`with_stack`] there, which moves to a new segment of stack when little is left. An
+//! expression of fewer levels has none and pays nothing.
 
-/// Levels of an expression without a [`Deep`](super::ir::Deep) among them, conversions that binding adds
-/// aside.
+/// The most levels of an expression without a [`Deep`](super::ir::Deep) among them, not counting conversions
+/// that binding adds.
 pub const LEVELS: usize = 32;
 
-/// What the levels between two [`Deep`](super::ir::Deep)s may use, unoptimised.
+/// The stack that the levels between two [`Deep`](super::ir::Deep)s may use, unoptimised.
 const RED_ZONE_BYTES: usize = 512 << 10;
 const SEGMENT_BYTES: usize = 4 << 20;
 
-/// Runs something that recurses through at most [`LEVELS`] levels before it comes here again.
+/// Runs a function that recurses through at most [`LEVELS`] levels before it comes here again.
 pub fn with_stack<T>(walk: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(RED_ZONE_BYTES, SEGMENT_BYTES, walk)
 }

@@ -1,9 +1,9 @@
-//! What an instruction does and looks at, said once: whoever analyses procedures (the compiler's optimizer,
-//! the judgement whether a call may be logged as a command, the frame's slots) has no other source.
+//! What an instruction does and looks at, defined once: all analyses of procedures (the compiler's optimizer,
+//! the decision whether a call may be logged as a command, the frame's slots) use only this.
 //!
-//! 1. No match here has a wildcard arm: an instruction or a kind of expression that is new must say what it
-//!    does before it compiles.
-//! 2. [`Instruction::for_each_expr`] sees every expression that is evaluated: stages get ready values.
+//! 1. No match here has a wildcard arm: the effects of a new instruction or kind of expression must be given
+//!    here before it compiles.
+//! 2. [`Instruction::for_each_expr`] visits every expression that is evaluated: stages get computed values.
 
 use hyades_types::definition::IndexDefinition;
 use hyades_types::environment::Severity;
@@ -25,19 +25,20 @@ pub struct Effects {
     pub reads: Registers,
     /// Registers that it sets.
     pub sets: SmallVec<[Register; 4]>,
-    /// Whether all of `sets` is set on every way out of it. (An error that it fails with leaves them alone.)
+    /// Whether all of `sets` is set on every way out of it. (If it fails with an error, they keep their
+    /// values.)
     pub sets_always: bool,
     /// A row slot whose row it reads.
     pub row_read: Option<RowSlot>,
-    /// A row slot that holds another row behind it.
+    /// A row slot that holds another row afterwards.
     pub row_filled: Option<RowSlot>,
-    /// A row slot that holds the new state of the same row behind it.
+    /// A row slot that holds the new state of the same row afterwards.
     pub row_changed: Option<RowSlot>,
     /// The table that it works on. (A step of a scan works on that of the scan's beginning.)
     pub table: Option<(TableIndex, TableUse)>,
-    /// Any table may have changed behind it: other procedures have run, or an error may lead back to here.
+    /// Any table may have changed afterwards: other procedures have run, or an error may lead back to here.
     pub is_barrier: bool,
-    /// Whether the instruction behind may follow.
+    /// Whether execution may continue with the next instruction.
     pub falls_through: bool,
 }
 
@@ -45,7 +46,7 @@ pub struct Effects {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Registers {
     These(SmallVec<[Register; 2]>),
-    /// Perhaps all.
+    /// Possibly all.
     All,
 }
 
@@ -61,7 +62,7 @@ pub enum TableUse {
 }
 
 impl Default for Effects {
-    /// Those of an instruction that does nothing but evaluate.
+    /// Those of an instruction that only evaluates.
     fn default() -> Effects {
         Effects {
             reads: Registers::These(SmallVec::new()),
@@ -86,7 +87,7 @@ impl Effects {
         Effects { sets: registers.into_iter().collect(), ..Effects::default() }
     }
 
-    /// Reads these, and may leave unset what it sets.
+    /// Reads these, and may leave `sets` unset.
     fn sometimes<const N: usize>(self, reads: [Register; N]) -> Effects {
         let reads = Registers::These(reads.into_iter().collect());
         Effects { sets_always: false, reads, ..self }
@@ -153,7 +154,7 @@ impl Instruction {
             Instruction::ReadPoint { table, row, .. } | Instruction::ReadKey { table, row, .. } => {
                 Effects::on(*table, TableUse::Point).filling(*row)
             }
-            // It asks for memory of the tables' rows, which nobody can tell.
+            // It prefetches memory of the tables' rows, which has no visible effect.
             Instruction::LookAhead { variable, last, .. } => Effects::looking_at(smallvec![*variable, *last]),
             Instruction::OpenScan { table, range, .. } => Effects::on(*table, TableUse::Scan(range.index)),
             Instruction::NextRow { row, .. }
@@ -163,7 +164,7 @@ impl Instruction {
                 Effects::on(*table, TableUse::Write).filling(*row)
             }
             Instruction::Update { table, row, .. } => Effects::on(*table, TableUse::Write).changing(*row),
-            // It does not make the row another one, but may show what has become of it.
+            // It does not make the row another one, but may show its newer state.
             Instruction::LockRow { table, row, .. } | Instruction::LockAgain { table, row, .. } => {
                 Effects::on(*table, TableUse::Point).changing(*row)
             }
@@ -174,7 +175,7 @@ impl Instruction {
             | Instruction::RefuseWritten { row, .. }
             | Instruction::SkipWritten { row, .. } => Effects::nothing().reading(*row),
             Instruction::Report(report) => report.effects(),
-            // It is told from the registers how many rows are wanted.
+            // The number of rows wanted is passed to it from the registers.
             Instruction::OpenStage { .. } => Effects { reads: Registers::All, ..Effects::default() },
             Instruction::EnterBlock { .. } | Instruction::LeaveBlock | Instruction::EndTransaction { .. } => {
                 Effects::barrier()
@@ -219,8 +220,8 @@ impl Instruction {
         }
     }
 
-    /// The secondary indexes of its table that it may write into, by number; into those that are unique it
-    /// looks for other rows first.
+    /// The secondary indexes of its table that it may write to, by number. In unique ones it looks for other
+    /// rows first.
     pub fn written_indexes(&self, procedure: &Procedure) -> Vec<u16> {
         let Some((table, TableUse::Write)) = self.effects().table else { return Vec::new() };
         let is_written = |index: &IndexDefinition| match self {
@@ -231,7 +232,7 @@ impl Instruction {
         indexes.filter(|(_, index)| is_written(index)).map(|(number, _)| number).collect()
     }
 
-    /// What it looks at besides registers and rows. The procedures that it calls say so themselves.
+    /// What it looks at besides registers and rows. The procedures that it calls are asked separately.
     pub fn looks_at(&self) -> LooksAt {
         let mut seen = LooksAt::NOTHING;
         self.for_each_expr(&mut |expr| seen = seen.and(expr.looks_at()));
@@ -301,7 +302,7 @@ impl Procedure {
         }
     }
 
-    /// What [`Procedure::asks_catalog`] is to be.
+    /// The value for [`Procedure::asks_catalog`].
     pub fn looks_at_catalog(&self) -> bool {
         let callee_looks = |callee: &Callee| match callee {
             Callee::Current => false,
@@ -311,7 +312,7 @@ impl Procedure {
             || self.callees.iter().any(callee_looks)
     }
 
-    /// Whether it changes no rows and locks none.
+    /// Whether it changes and locks no rows.
     pub fn only_looks(&self) -> bool {
         let looks = |instruction: &Instruction| match instruction {
             Instruction::ReadPoint { intent, .. }
@@ -338,7 +339,7 @@ impl Procedure {
     }
 }
 
-/// Hands every expression of an instruction to a visitor, in the order of evaluation. The two methods below
+/// Passes every expression of an instruction to a visitor, in the order of evaluation. The two methods below
 /// differ in what they borrow.
 macro_rules! visit_expressions {
     ($instruction:ident, $visit:ident, $iter:ident $(, $mutable:tt)?) => {
@@ -442,7 +443,7 @@ macro_rules! visit_expressions {
     };
 }
 
-/// The same for where an instruction may lead.
+/// The same for the labels of an instruction.
 macro_rules! visit_labels {
     ($instruction:ident, $visit:ident) => {
         match $instruction {
@@ -521,7 +522,7 @@ macro_rules! visit_labels {
 }
 
 impl Instruction {
-    /// Calls `visit` on every expression that it evaluates, in that order.
+    /// Calls `visit` on every expression that it evaluates, in the order of evaluation.
     pub fn for_each_expr<'i>(&'i self, visit: &mut dyn FnMut(&'i Expr)) {
         visit_expressions!(self, visit, iter);
     }
@@ -542,7 +543,7 @@ impl Instruction {
     }
 }
 
-/// Hands every direct part of an expression to a visitor.
+/// Passes every direct part of an expression to a visitor.
 macro_rules! visit_parts {
     ($expr:ident, $visit:ident, $iter:ident, $whole:ident) => {
         match $expr {
@@ -615,7 +616,7 @@ impl Expr {
     fn itself_looks_at(&self) -> LooksAt {
         match self {
             Expr::Call { function, .. } => function.looks_at(),
-            // Between texts, dates and times the session's time zone decides, and the text may be 'today'.
+            // Between texts, dates and times the session's time zone matters, and the text may be 'today'.
             Expr::Cast { to: SqlType::Array(element), .. } if element.sql_type().is_oid() => {
                 LooksAt::LOCAL_TIME.and(LooksAt::CATALOG)
             }
@@ -624,7 +625,7 @@ impl Expr {
             }
             Expr::Cast { to, .. } if to.is_oid() => LooksAt::CATALOG,
             Expr::Cast { to, .. } if to.is_text() => LooksAt::IDENTITY,
-            // What a routine looks at stands in its procedure, what a subquery does in its code.
+            // What a routine looks at is found in its procedure, what a subquery looks at in its code.
             Expr::Routine { .. } | Expr::Query { .. } => LooksAt::NOTHING,
             Expr::Cast { .. }
             | Expr::Const(_)

@@ -1,24 +1,24 @@
 //! The values of expressions.
 //!
 //! [`evaluate`] walks an [`Expr`] over the registers and row slots of a run. Logic is three-valued: a
-//! condition is true, false or NULL (unknown); AND and OR stop at the first operand that decides, from left
-//! to right; CASE, COALESCE and IN evaluate only what they need.
+//! condition is true, false or NULL (unknown). AND and OR stop at the first operand that decides, from left
+//! to right. CASE, COALESCE and IN evaluate only what they need.
 //!
 //! Speed: nearly all expressions of a transaction are over integers, booleans and times. So [`scalar`] comes
 //! first: it computes such an expression, down to columns read where they lie, without building a [`Value`].
-//! Where it answers `None`, the expression is none of these, or fails, and `general` computes it from values;
-//! nothing has happened yet. (At worst, an expression that is deep on its left side and no scalar is looked
-//! into once for every level.) Constants and registers are borrowed, never cloned, by every operator that
-//! only looks at its operands, and so are texts where they are compared.
+//! Where it returns `None`, the expression is none of these, or fails, and `general` computes it from values.
+//! Nothing has happened yet at that point. (At worst, an expression that is deep on its left side and not a
+//! scalar is examined once for every level.) Constants and registers are borrowed, never cloned, by every
+//! operator that only looks at its operands, and so are texts where they are compared.
 //!
 //! Depth: evaluation recurses once per level of the expression. The compiler lets at most [`MAXIMUM_DEPTH`]
 //! levels follow each other, which a thread's 2 MiB stack holds even unoptimised, before a
-//! [`Deep`](super::ir::Deep) looks at the stack; chains of AND and OR may lean to either side but count as
-//! levels. Nothing here checks it again.
+//! [`Deep`](super::ir::Deep) checks the stack. Chains of AND and OR may lean to either side but count as
+//! levels. This is not checked again here.
 //!
 //! Two operands have one type (the compiler inserted casts). `char(n)` is the exception that values do not
 //! show: a column or a cast of that type is recognised by its expression, and then trailing blanks do not
-//! count in comparisons and are dropped by a cast to `text`; for registers the compiler wraps
+//! count in comparisons and are dropped by a cast to `text`. For registers the compiler wraps
 //! [`Function::CharToText`](hyades_types::function::Function::CharToText).
 
 use std::borrow::Cow;
@@ -39,14 +39,14 @@ use super::ir::Expr;
 pub use context::Context;
 pub(super) use scalar::{Places, scalar};
 
-/// Bytes from which comparing texts is counted as work.
+/// From this many bytes on, comparing texts is counted as work.
 const LONG_TEXT: usize = 4096;
 
-/// Levels of nesting that the compiler lets an expression have without looking at the stack.
+/// The deepest nesting of an expression that the compiler allows without a check of the stack.
 pub const MAXIMUM_DEPTH: usize = 500;
 
-/// The bytes of the text that an expression is, if that can be seen without computing; of a `char(n)` column
-/// without its trailing blanks.
+/// The bytes of the text that an expression is, if no computation is needed. For a `char(n)` column, without
+/// its trailing blanks.
 pub(super) fn peek_text<'a>(expr: &'a Expr, context: &Context<'a>) -> Option<&'a [u8]> {
     let value = match expr {
         Expr::Const(value) => value,
@@ -83,7 +83,7 @@ pub fn evaluate(expr: &Expr, context: &Context<'_>) -> Result<Value> {
     }
 }
 
-/// The value of an expression that is no scalar.
+/// The value of an expression that is not a scalar.
 pub(super) fn general(expr: &Expr, context: &Context<'_>) -> Result<Value> {
     match expr {
         Expr::Const(_) | Expr::Register(_) | Expr::Case { .. } => evaluate(expr, context),
@@ -116,14 +116,14 @@ pub(super) fn general(expr: &Expr, context: &Context<'_>) -> Result<Value> {
     }
 }
 
-/// One value of an array, which is only looked at where it lies.
+/// One element of an array, which is read in place.
 fn element(array: &Expr, index: &Expr, context: &Context<'_>) -> Result<Value> {
     let (array, index) = (operand(array, context)?, operand(index, context)?);
     let (Value::Array(array), Some(index)) = (&*array, index.as_i64()) else { return Ok(Value::Null) };
     Ok(array.place(index).map_or(Value::Null, |place| array.values[place].clone()))
 }
 
-/// The result that a CASE comes to, not computed yet.
+/// The result expression that a CASE chooses, not computed yet.
 pub(super) fn chosen<'e>(
     branches: &'e [(Expr, Expr)],
     otherwise: &'e Expr,
@@ -157,7 +157,7 @@ fn coalesce(candidates: &[Expr], context: &Context<'_>) -> Result<Value> {
     Ok(Value::Null)
 }
 
-/// Whether a condition is true; false and NULL are not.
+/// Whether a condition is true. False and NULL are not.
 #[inline]
 pub fn condition(expr: &Expr, context: &Context<'_>) -> Result<bool> {
     match scalar(expr, context).and_then(Scalar::truth) {
@@ -166,7 +166,7 @@ pub fn condition(expr: &Expr, context: &Context<'_>) -> Result<bool> {
     }
 }
 
-/// A boolean expression; None is NULL.
+/// A boolean expression. None is NULL.
 fn truth(expr: &Expr, context: &Context<'_>) -> Result<Option<bool>> {
     match scalar(expr, context).and_then(Scalar::truth) {
         Some(truth) => Ok(truth),
@@ -253,8 +253,8 @@ fn in_list(inner: &Expr, list: &[Expr], context: &Context<'_>) -> Result<Option<
     Ok(if has_null { None } else { Some(false) })
 }
 
-/// A comparison with the elements of an array: the first that decides it (true for ANY, false for ALL) does;
-/// else a NULL among them makes it NULL.
+/// A comparison with the elements of an array: the first element that decides it (true for ANY, false for
+/// ALL) gives the result. Without one, a NULL among them makes it NULL.
 fn quantified(
     operator: BinaryOperator,
     is_all: bool,

@@ -1,6 +1,5 @@
-//! What instructions do, one function for each: `values` (registers), `rows`, `joins`, `results` (where
-//! rows go),
-//! `calls`, `cursors`, `errors`.
+//! What instructions do, one function for each: `values` (registers), `rows`, `joins`, `results` (where rows
+//! go), `calls`, `cursors`, `errors`.
 
 mod calls;
 mod cursors;

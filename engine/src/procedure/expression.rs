@@ -1,4 +1,4 @@
-//! Expressions of a procedure: what has a value, and changes nothing.
+//! Expressions of a procedure: they have a value, and change nothing.
 
 use std::fmt;
 
@@ -33,18 +33,18 @@ pub enum Expr {
     IsNull(Box<Expr>),
     /// IS NOT DISTINCT FROM.
     NotDistinct(Box<Expr>, Box<Expr>),
-    /// The first condition that is true gives the result; else `otherwise`.
+    /// The first condition that is true gives the result, else `otherwise`.
     Case {
         branches: Vec<(Expr, Expr)>,
         otherwise: Box<Expr>,
     },
     Coalesce(Vec<Expr>),
-    /// `operand IN (list)`, with SQL's three values.
+    /// `operand IN (list)`, in SQL's three-valued logic.
     InList {
         operand: Box<Expr>,
         list: Vec<Expr>,
     },
-    /// `left operator ANY (array)`, or ALL, of a comparison; with SQL's three values.
+    /// `left operator ANY (array)`, or ALL, of a comparison, in SQL's three-valued logic.
     Quantified {
         operator: BinaryOperator,
         is_all: bool,
@@ -56,8 +56,8 @@ pub enum Expr {
         pattern: Box<Expr>,
         case_insensitive: bool,
     },
-    /// An explicit (`::`) or inserted conversion. `explicit` truncates over-long strings silently, as
-    /// PostgreSQL does.
+    /// An explicit (`::`) or inserted conversion. `explicit` truncates over-long strings silently, as in
+    /// PostgreSQL.
     Cast {
         operand: Box<Expr>,
         to: SqlType,
@@ -67,7 +67,7 @@ pub enum Expr {
         function: Function,
         arguments: Vec<Expr>,
     },
-    /// `array[index]`; NULL outside the array.
+    /// `array[index]`. NULL outside the array.
     Element {
         array: Box<Expr>,
         index: Box<Expr>,
@@ -77,23 +77,23 @@ pub enum Expr {
         element: ArrayElement,
         items: Vec<Expr>,
     },
-    /// A call of a routine. The compiler turns it into an instruction of its own; it never reaches the
+    /// A call of a routine. The compiler turns it into an instruction of its own, so it never reaches the
     /// evaluator.
     Routine {
         callee: CalleeIndex,
         arguments: Vec<Expr>,
     },
-    /// The value of a subquery, by its number, given these values of the query around it. The compiler puts
-    /// the subquery's code before the expression; it never reaches the evaluator.
+    /// The value of a subquery, by its number, given these values of the enclosing query. The compiler puts
+    /// the subquery's code before the expression, so it never reaches the evaluator.
     Query {
         query: u16,
         outer: Vec<Expr>,
     },
-    /// The same as its content; whoever walks into it sees to it that there is stack enough.
+    /// The same as its content. A walk into it ensures that there is enough stack.
     Deep(Deep),
 }
 
-/// An expression at which whatever recurses makes sure that there is stack left.
+/// An expression at which every recursive walk ensures that there is stack left.
 pub struct Deep(Box<Expr>);
 
 impl Deep {
@@ -110,7 +110,7 @@ impl Deep {
         &mut self.0
     }
 
-    /// Leaves nothing behind that would have to be walked through.
+    /// Leaves nothing in place that would have to be walked through.
     pub fn take(&mut self) -> Expr {
         std::mem::replace(&mut self.0, Expr::Const(Value::Null))
     }

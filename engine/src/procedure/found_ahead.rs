@@ -1,4 +1,4 @@
-//! What a loop has looked for ahead of its reads (`look_ahead`), until their turn comes.
+//! What a loop has looked up ahead of its reads (`look_ahead`), until their turn comes.
 
 use std::ops::Range;
 
@@ -9,23 +9,23 @@ use super::ir::TableIndex;
 use crate::storage::table::Table;
 use crate::txn::FoundAhead;
 
-/// A read that did not happen must not keep the ones behind it from being recognised.
+/// A read that did not happen must not keep the reads after it from being recognised.
 const LONGEST_SKIP: usize = 4;
 
-/// What was looked for ahead, in the order of the reads. Forgotten when the pin ends.
+/// What was looked up ahead, in the order of the reads. Forgotten when the pin ends.
 #[derive(Default)]
 pub(super) struct Ahead<'g> {
     pub(super) reads: SmallVec<[AheadRead<'g>; 32]>,
-    /// Of `reads`, the first that may still come.
+    /// The first of `reads` that may still come.
     pub(super) next: usize,
-    /// One behind the other; memory of the frame's.
+    /// One after the other, in memory of the frame.
     pub(super) keys: Vec<u8>,
 }
 
 pub(super) struct AheadRead<'g> {
     pub(super) table: TableId,
     pub(super) reference: TableIndex,
-    /// In `Ahead::keys`.
+    /// Its place in `Ahead::keys`.
     pub(super) key: Range<usize>,
     pub(super) found: Option<FoundAhead<'g>>,
 }

@@ -1,6 +1,6 @@
-//! The state of one run of a procedure: where it stands and what its slots hold.
+//! The state of one run of a procedure: its position and the contents of its slots.
 //!
-//! A frame outlives waits: the interpreter leaves everything it needs in it and a later call resumes.
+//! A frame outlives waits: the interpreter leaves everything it needs in it, and a later call resumes.
 //! Sessions reuse frames, so that a prepared statement allocates nothing once its buffers have grown.
 
 use std::sync::Arc;
@@ -21,14 +21,14 @@ use crate::txn::{Cursor, Savepoint};
 
 /// Receives the rows that a procedure emits.
 pub trait RowSink {
-    /// One result row. The values may be taken; an error ends the run.
+    /// One result row. The values may be taken. An error ends the run.
     fn row(&mut self, values: &mut [Value]) -> hyades_types::Result<()>;
 
-    /// A message beside the rows.
+    /// A message in addition to the rows.
     fn message(&mut self, _message: Message) {}
 }
 
-/// What RAISE tells the client without failing.
+/// A message of RAISE to the client, without an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     pub severity: Severity,
@@ -38,9 +38,9 @@ pub struct Message {
     pub hint: Option<String>,
 }
 
-/// Buffers of a frame that is put away are no larger, each,
+/// Each buffer of a frame that is put away is at most this large,
 const KEPT_BYTES: usize = 16 << 10;
-/// and the lists of its rows no longer.
+/// and the lists of its rows are at most this long.
 const KEPT_ROWS: usize = 64;
 
 /// An exception block that has been entered.
@@ -48,11 +48,11 @@ pub(crate) struct Handler {
     pub(crate) label: Label,
     pub(crate) savepoint: Savepoint,
     pub(crate) gathered: Gathered,
-    /// Errors in hand when it was entered.
+    /// Number of errors being handled when it was entered.
     pub(crate) errors: usize,
 }
 
-/// The callers of the procedure that runs, the latest last, and frames to be used again.
+/// The callers of the active procedure, the latest last, and frames to be reused.
 #[derive(Default)]
 pub(crate) struct Calls {
     pub(crate) callers: Vec<Frame>,
@@ -66,7 +66,7 @@ pub(crate) struct CursorState {
     pub(crate) position: Cursor,
 }
 
-/// A procedure on its way: registers, rows, cursors, and the next instruction.
+/// A running procedure: registers, rows, cursors, and the next instruction.
 pub struct Frame {
     pub procedure: LocalArc<Procedure>,
     /// Parameters first. Set them, then [`Frame::restart`].
@@ -79,33 +79,34 @@ pub struct Frame {
     pub(crate) cursors: Vec<CursorState>,
     pub(crate) emitted: Vec<Value>,
     pub(crate) scratch: Scratch,
-    /// The layout of the table that each row slot is filled from.
+    /// The layout of the table from which each row slot is filled.
     pub(crate) layouts: Vec<Option<Arc<RowLayout>>>,
     pub(crate) spools: Vec<Spool>,
     pub(crate) joins: Vec<JoinTable>,
     pub(crate) stages: Vec<Option<Box<dyn StageRun>>>,
     pub(crate) handlers: Vec<Handler>,
-    /// Errors that handlers have in hand.
+    /// Errors that are being handled.
     pub(crate) errors: Vec<Error>,
-    /// The error on its way has said already where it comes from.
+    /// The context of the current error has been recorded already.
     pub(crate) is_rethrowing: bool,
-    /// The caller's spool that takes what is emitted.
+    /// The caller's spool that receives what is emitted.
     pub(crate) emits_to: Option<SpoolSlot>,
-    /// Of the statement that has called another procedure ([`Access::snapshot_time`](crate::txn::Access)).
+    /// That of the statement that has called another procedure
+    /// ([`Access::snapshot_time`](crate::txn::Access)).
     pub(crate) snapshot_time: Option<u64>,
     pub(crate) calls: Option<Box<Calls>>,
-    /// What the run waits for its session to do.
+    /// What the run needs its session to do.
     pub request: Option<Request>,
-    /// What became of [`Request::Compile`].
+    /// The result of [`Request::Compile`].
     pub compiled: Option<hyades_types::Result<Arc<Procedure>>>,
 }
 
-/// Of a run that has stopped with [`Abort::Suspended`](hyades_types::error::Abort::Suspended).
+/// The request of a run that has stopped with [`Abort::Suspended`](hyades_types::error::Abort::Suspended).
 #[derive(Clone, Debug)]
 pub enum Request {
-    /// A statement of SQL, with the types of its parameters, into [`Frame::compiled`].
+    /// Compile a statement of SQL, with the types of its parameters, into [`Frame::compiled`].
     Compile { text: String, types: Vec<SqlType>, rows: Option<DynamicRows> },
-    /// The end of the transaction, and the beginning of the next.
+    /// End the transaction, and begin the next.
     EndTransaction { commits: bool },
 }
 
@@ -139,14 +140,13 @@ impl Frame {
         frame
     }
 
-    /// Whether the table is one of those that the run is on its way with: of the procedure, of its callers,
-    /// or of what they call.
+    /// Whether the run uses the table: its procedure, its callers, or procedures that these call.
     pub fn uses_table(&self, table: TableId) -> bool {
         let callers = self.calls.iter().flat_map(|calls| &calls.callers);
         self.procedure.uses_table(table) || callers.into_iter().any(|frame| frame.procedure.uses_table(table))
     }
 
-    /// Back to the first instruction, for the next run; registers keep their values.
+    /// Back to the first instruction, for the next run. Registers keep their values.
     pub fn restart(&mut self) {
         self.unwind();
         self.next = 0;
@@ -175,7 +175,7 @@ impl Frame {
         self.next == 0
     }
 
-    /// To the start of a procedure, all registers NULL; keeps the buffers.
+    /// To the start of a procedure, with all registers NULL. Keeps the buffers.
     pub fn switch(&mut self, procedure: &Arc<Procedure>) {
         self.unwind();
         if self.procedure.is(procedure) {
@@ -187,14 +187,14 @@ impl Frame {
         self.restart();
     }
 
-    /// To the start of the same procedure, all registers NULL.
+    /// To the start of the same procedure, with all registers NULL.
     pub fn reset(&mut self) {
         self.restart();
         self.registers.iter_mut().for_each(|register| register.put(Value::Null));
     }
 
-    /// To the start of the same procedure, all registers NULL, to be kept for the next run: holds nothing any
-    /// more that may be large, for nobody pays for that between statements.
+    /// To the start of the same procedure, with all registers NULL, to be kept for the next run. Drops
+    /// everything that may be large, because memory between statements is charged to no session.
     pub fn put_away(&mut self) {
         self.reset();
         self.emitted.clear();
@@ -211,13 +211,13 @@ impl Frame {
         }
     }
 
-    /// Gives a register a value.
+    /// Sets a register.
     #[inline]
     pub fn set_register(&mut self, register: usize, value: Value) {
         self.registers[register].put(value);
     }
 
-    /// Gives every slot of the procedure its place.
+    /// Makes room for every slot of the procedure.
     fn fit(&mut self) {
         let procedure = &self.procedure;
         self.registers.resize(usize::from(procedure.registers), Value::Null);

@@ -1,10 +1,10 @@
 //! The interpreter: runs a procedure inside a transaction, one instruction after the other.
 //!
-//! It keeps nothing on the stack that matters: the next instruction, registers, rows and cursors live in the
-//! [`Frame`]. When a data instruction must wait, the run returns and a later call begins with that same
-//! instruction, whose effect has not happened.
+//! It keeps no important state on the stack: the next instruction, registers, rows and cursors live in the
+//! [`Frame`]. When a data instruction must wait, the run returns, and a later call begins with that same
+//! instruction, which has had no effect yet.
 //!
-//! [`Run::execute`] says for each instruction which function does it; those functions are in `execute`.
+//! [`Run::execute`] dispatches each instruction to its function in `execute`.
 
 #![allow(unsafe_code)] // Rows are read in place and updated in place; see `storage::record`.
 
@@ -25,12 +25,12 @@ use crate::storage::row::RowLayout;
 use crate::ticket::{Ticket, ticket};
 use crate::txn::{Access, Flow, Interrupt, RowInPlace};
 
-/// Instructions between two pins, and between two looks at what the outside wants.
+/// Instructions between two pins, and between two checks for requests from outside.
 const PIN_INTERVAL: u32 = 1024;
-/// What that many instructions are at least, as work of a guest.
+/// The least work that this many instructions count as for a guest.
 const PIN_UNITS: u32 = 4 * PIN_INTERVAL;
 
-/// Runs a procedure from where its frame stands until the outermost procedure returns, fails, or must wait.
+/// Runs a procedure from the position of its frame until the outermost one returns, fails, or must wait.
 pub(crate) fn run<T: Access>(
     transaction: &mut T,
     frame: &mut Frame,
@@ -45,7 +45,7 @@ pub(crate) fn run<T: Access>(
     }
 }
 
-/// One part of a run; `None`: it is not over.
+/// One part of a run. `None`: the run is not over.
 fn run_pinned<T: Access>(
     transaction: &mut T,
     frame: &mut Frame,
@@ -72,22 +72,22 @@ fn run_pinned<T: Access>(
 
 /// One part of a run, while the thread stays pinned.
 ///
-/// Rows are read where they stand in their tables. While a slot shows a row there, the pin keeps its bytes,
+/// Rows are read in place in their tables. While a slot shows a row there, the pin keeps its bytes,
 /// the transaction's lock keeps others from changing them, and the run's own updates in place first copy what
-/// other slots show ([`Run::keep_rows_at`]). What a run has still to see after the pin, or in a procedure
-/// that it returns to, is copied into the frame ([`Run::keep_rows`]).
+/// other slots show ([`Run::keep_rows_at`]). Rows that a run still needs after the pin, or in a procedure
+/// that it returns to, are copied into the frame ([`Run::keep_rows`]).
 pub(super) struct Run<'r, T: Access> {
     pub(super) transaction: &'r mut T,
-    /// Of the procedure that is active; its callers stand in it.
+    /// The frame of the active procedure. It contains the callers.
     pub(super) frame: &'r mut Frame,
     pub(super) environment: &'r mut Environment,
     pub(super) sink: &'r mut dyn RowSink,
     pub(super) guard: &'r Guard,
     pub(super) ahead: Option<Ahead<'r>>,
     /// The state of `random()` before the instruction, in a call that may be logged as a command: an
-    /// instruction that waits runs again, and must then draw what it drew.
+    /// instruction that waits runs again, and must then draw the same numbers.
     random_before: Option<Random>,
-    /// For row slots of the active procedure. `None`: the frame holds the row.
+    /// For the row slots of the active procedure. `None`: the frame holds the row.
     pub(super) rows_in_place: SmallVec<[Option<RowInPlace<'r>>; 16]>,
 }
 
@@ -110,11 +110,11 @@ impl<T: Access> Places for Run<'_, T> {
     }
 }
 
-/// Where to go on.
+/// Where to continue.
 pub(super) enum Next {
     Following,
     Label(Label),
-    /// In another procedure, whose frame is the active one now.
+    /// In another procedure, whose frame is now the active one.
     Call,
     Return,
 }
@@ -123,12 +123,12 @@ pub(super) enum Next {
 enum Exit {
     Called,
     Returned,
-    /// It has run for long: memory is given back only when pins end.
+    /// It has run for long. Memory is freed only when pins end.
     Unpin,
 }
 
 impl<'r, T: Access> Run<'r, T> {
-    /// Runs until the outermost procedure returns, fails, or must wait; `None`: until it is time for a new
+    /// Runs until the outermost procedure returns, fails, or must wait. `None`: until it is time for a new
     /// pin.
     fn resume(&mut self) -> Option<Flow<()>> {
         loop {
@@ -151,7 +151,7 @@ impl<'r, T: Access> Run<'r, T> {
                     return Some(Err(Interrupt::Wait(self.advisory_ticket())));
                 }
                 Err(Interrupt::Failed(error)) => {
-                    // A handler may take back what was written in place.
+                    // A handler may undo what was written in place.
                     self.keep_rows();
                     if let Err(error) = self.handle(error) {
                         return Some(Err(error.into()));
@@ -168,7 +168,7 @@ impl<'r, T: Access> Run<'r, T> {
         }
     }
 
-    /// Fires when the advisory lock that is waited for is granted.
+    /// Fires when the awaited advisory lock is granted.
     fn advisory_ticket(&self) -> Ticket {
         let (ticket, signal) = ticket();
         if let Some(locks) = &self.environment.advisory_locks {
@@ -208,7 +208,7 @@ impl<'r, T: Access> Run<'r, T> {
         Ok(Exit::Returned)
     }
 
-    /// Does one instruction: each has its function.
+    /// Executes one instruction by its function.
     #[inline]
     fn execute(&mut self, procedure: &Procedure, instruction: &Instruction) -> Flow<Next> {
         use Instruction as Do;
@@ -291,7 +291,8 @@ impl<'r, T: Access> Run<'r, T> {
         }
     }
 
-    /// Copies the row of every slot that shows these bytes in place into the frame: they are about to change.
+    /// Copies the row of every slot that shows these bytes in place into the frame, because they are about to
+    /// change.
     pub(super) fn keep_rows_at(&mut self, bytes: *const u8) {
         for (buffer, row) in self.frame.rows.iter_mut().zip(&mut self.rows_in_place) {
             if let Some(shown) = row.take_if(|row| row.bytes.as_ptr() == bytes) {
@@ -301,7 +302,7 @@ impl<'r, T: Access> Run<'r, T> {
         }
     }
 
-    /// From now on a slot holds this row, found in place or (`None`) in the frame.
+    /// Makes a slot hold this row, found in place or (`None`) in the frame.
     pub(super) fn set_row(&mut self, slot: RowSlot, row: Option<RowInPlace<'r>>) {
         self.rows_in_place[usize::from(slot)] = row;
     }

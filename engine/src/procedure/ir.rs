@@ -1,11 +1,11 @@
-//! The procedure IR: everything a client asks for compiles to this, and nothing else reaches the data.
+//! The procedure IR: every request of a client compiles to this, and nothing else reaches the data.
 //!
 //! A [`Procedure`] is a flat list of [`Instruction`]s over three kinds of slots, all numbered from 0 and
 //! private to one run (a [`Frame`](super::frame::Frame)):
 //!
-//! * **registers** hold a [`Value`] each; parameters arrive in the first ones;
+//! * **registers** hold a [`Value`] each, and parameters arrive in the first ones.
 //! * **row slots** show one stored row each, in its table or as a copy, filled by reads and scans, read by
-//!   [`Expr::Column`];
+//!   [`Expr::Column`].
 //! * **cursors** hold the position of a scan.
 //!
 //! A run may stop before any data instruction to wait for another transaction and later resume at that same
@@ -36,27 +36,27 @@ use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
 
-/// A statement that is known only when it runs.
+/// A statement whose text is known only when it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DynamicStatement {
     pub text: Expr,
     /// Its parameters, `$1` and so on.
     pub arguments: Vec<Expr>,
     pub types: Vec<SqlType>,
-    /// What is made of its rows; `None`: nobody wants them.
+    /// What is made of its rows. `None`: they are not needed.
     pub rows: Option<(SpoolSlot, DynamicRows)>,
-    /// Takes how many rows there were, or were changed, as a `bigint`.
+    /// Receives the number of rows returned or changed, as a `bigint`.
     pub count: Register,
 }
 
-/// The rows that are wanted of such a statement.
+/// The rows that such a statement must return.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DynamicRows {
     /// Of these types.
     Exact(Vec<SqlType>),
-    /// Converted to these types; what there is more is left out, what is missing is NULL.
+    /// Converted to these types. Surplus columns are dropped, missing ones are NULL.
     Converted(Vec<SqlType>),
-    /// As they are; the spool knows what they are.
+    /// As they are. The spool knows their columns.
     Any,
 }
 
@@ -74,28 +74,30 @@ pub struct Procedure {
     pub code: Vec<Instruction>,
     /// Types of the values of every [`Instruction::Emit`].
     pub output: Vec<SqlType>,
-    /// What they are called, where somebody asks ([`DynamicRows::Any`]).
+    /// The names of these values, for [`DynamicRows::Any`].
     pub output_names: Vec<String>,
-    /// Whether a command record may stand for a run of it.
+    /// Whether a command record may represent a run of it.
     pub replay: Replayability,
     pub spools: u16,
     pub joins: u16,
     pub stages: Vec<Arc<dyn Stage>>,
     pub callees: Vec<Callee>,
-    /// Registers that a caller takes when the procedure returns: OUT parameters, or a function's value.
+    /// Registers that are passed to the caller when the procedure returns: OUT parameters, or a function's
+    /// value.
     pub results: Vec<Register>,
-    /// Whether a run of it asks the catalog: then the environment must have one.
+    /// Whether a run of it reads the catalog. Then the environment must have one.
     pub asks_catalog: bool,
     /// Enum types that its source names.
     pub types: Vec<Arc<StoredType>>,
-    /// Whether it, or what it calls, uses views or types. No run opens them, so whoever starts one looks
-    /// whether they are what they were.
+    /// Whether it, or what it calls, uses views or types. No run opens them, so before a run the caller
+    /// checks that they have not changed.
     pub uses_unopened: bool,
-    /// Names without a schema that its source has as relations: temporary ones of a session may take them.
+    /// Names without a schema that its source uses as relations: temporary ones of a session may shadow them.
     pub open_names: Vec<String>,
-    /// What whoever starts a run must be allowed to do. A replay asks for nothing.
+    /// The rights needed to start a run. A replay needs none.
     pub rights: Vec<NeededRight>,
-    /// Where the code of a statement begins, and what the statement is; by label. Empty for what has no body.
+    /// Where the code of each statement begins, and what the statement is, by label. Empty for what has no
+    /// body.
     pub lines: Vec<Line>,
 }
 
@@ -109,7 +111,7 @@ impl Procedure {
             })
     }
 
-    /// Shows everything that a run, and a run of what it calls, needs.
+    /// Passes all rights that a run, including everything that it calls, needs to `see`.
     ///
     /// # Errors
     /// That of `see`.
@@ -132,13 +134,14 @@ impl Procedure {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     pub from: Label,
-    /// The line in the body, from 1; 0 for what belongs to none.
+    /// The line in the body, from 1. 0 for code that belongs to no line.
     pub line: u32,
-    /// `assignment`, `SQL statement` ...; `during ...` and what has no line stand without "at".
+    /// `assignment`, `SQL statement` ... Those that begin with `during`, or have no line, are shown without
+    /// "at".
     pub kind: &'static str,
 }
 
-/// The kind of a statement in a function in SQL; its line is its number.
+/// The kind of a statement in a function in SQL. Its line is its number.
 pub const SQL_STATEMENT: &str = "statement";
 
 /// What an [`Instruction::Call`] calls.
@@ -148,18 +151,18 @@ pub enum Callee {
     Current,
     Procedure {
         procedure: Arc<Procedure>,
-        /// What it was compiled from: when that is gone, so is this.
+        /// What it was compiled from. When that is dropped, so is this.
         routine: Arc<Routine>,
     },
 }
 
-/// What the compiler vouches for: whether a run can be repeated from a log record that holds only the call.
+/// What the compiler guarantees: whether a run can be repeated from a log record that holds only the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replayability {
-    /// The same arguments, captured values and state give the same run. The record captures what is said to
-    /// be used.
+    /// The same arguments, captured values and state give the same run. The record captures what is declared
+    /// here as used.
     Deterministic {
-        /// `now()` and `statement_timestamp()`; a procedure that asks for the time of day while it runs is
+        /// `now()` and `statement_timestamp()`. A procedure that asks for the time of day while it runs is
         /// not deterministic.
         uses_clock: bool,
         /// `random()`, `gen_random_uuid()`.
@@ -183,14 +186,14 @@ impl Default for Replayability {
     }
 }
 
-/// A table and the version of its definition that the procedure was compiled against; if it has changed,
-/// running answers [`Abort::StalePlan`](hyades_types::error::Abort::StalePlan).
+/// A table and the version of its definition that the procedure was compiled against. If it has changed,
+/// running returns [`Abort::StalePlan`](hyades_types::error::Abort::StalePlan).
 #[derive(Clone, Debug)]
 pub struct TableReference {
     pub table: Arc<Table>,
     pub version: u64,
     pub definition: Arc<TableDefinition>,
-    /// An index that is being built: it is written as the others are.
+    /// An index that is being built. It is written like the others.
     pub unfinished_index: Option<Arc<IndexDefinition>>,
     pub layout: Arc<RowLayout>,
     pub key_layout: Arc<KeyLayout>,
@@ -205,11 +208,11 @@ pub enum ScanBound {
     Unbounded,
     Included(Vec<Expr>),
     Excluded(Vec<Expr>),
-    /// Of a secondary index: the values of the column behind the prefix that are not NULL.
+    /// For a secondary index: the non-NULL values of the column after the prefix.
     NotNull(Vec<Expr>),
 }
 
-/// What a scan goes through: the keys of an index between two bounds, in the order of the index.
+/// The keys that a scan visits: those of an index between two bounds, in the order of the index.
 #[derive(Clone, Debug)]
 pub struct ScanRange {
     pub index: IndexNumber,
@@ -224,7 +227,7 @@ impl ScanRange {
     }
 }
 
-/// Which duplicates are no error.
+/// Which duplicates are not an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arbiter {
     Any,
@@ -246,7 +249,8 @@ pub enum Instruction {
         to: Label,
     },
     /// Reads the row with this full primary key into `row`, or jumps to `absent`. A NULL key value is absent.
-    /// With [`Strength::KeyRead`], `row` gets only the key, and nothing may look at its columns; also below.
+    /// With [`Strength::KeyRead`], `row` gets only the key, and its columns must not be read. The same holds
+    /// below.
     ReadPoint {
         table: TableIndex,
         key: Vec<Expr>,
@@ -254,7 +258,7 @@ pub enum Instruction {
         intent: Intent,
         absent: Label,
     },
-    /// The key under which the row in `row` is stored, as a `bytea`: to find it again with
+    /// The key under which the row in `row` is stored, as a `bytea`, for finding it again with
     /// [`Instruction::ReadKey`].
     RowKey {
         row: RowSlot,
@@ -269,15 +273,15 @@ pub enum Instruction {
         absent: Label,
     },
     /// At the head of a FOR loop over integers: the rows with these keys will be read in the iteration in
-    /// which `variable` has its value, and in those up to `last`. Asks for their memory, and has no effect.
+    /// which `variable` has its value, and in those up to `last`. Prefetches their memory, and has no effect.
     LookAhead {
         variable: Register,
         last: Register,
         reads: Vec<(TableIndex, Vec<Expr>)>,
     },
     /// Positions `cursor` before the first row of the range. A table whose primary index is a hash, and a
-    /// table without a primary key, is scanned whole and in no order, unless the range is of a secondary
-    /// index.
+    /// table without a primary key, is scanned as a whole and in no particular order, unless the range is of
+    /// a secondary index.
     OpenScan {
         cursor: CursorSlot,
         table: TableIndex,
@@ -285,18 +289,18 @@ pub enum Instruction {
         direction: Direction,
         intent: Intent,
     },
-    /// Reads the next row of the scan into `row`, or jumps to `end`. A scan does not see rows inserted behind
-    /// its back by its own procedure at keys it has passed.
+    /// Reads the next row of the scan into `row`, or jumps to `end`. A scan does not see rows that its own
+    /// procedure has meanwhile inserted at keys that it has passed.
     NextRow {
         cursor: CursorSlot,
         row: RowSlot,
         end: Label,
     },
-    /// The row in `row`, read with [`Sight::Chosen`] and this intent, is one of those that are wanted. A
-    /// transaction that reads at a snapshot locks it now: if it has changed since, `row` shows what it is,
-    /// and the code looks once more whether it is wanted, at `changed`; if it is not there any more, at
-    /// `gone`. All others have locked it when they read it; a scan with `cursor` that skips locked rows gives
-    /// the locks of the rows up that come to no such instruction.
+    /// The row in `row`, read with [`Sight::Chosen`] and this intent, is one of the wanted rows. A
+    /// transaction that reads at a snapshot locks it now. If the row has changed since, `row` shows its new
+    /// state, and the code at `changed` checks again whether it is wanted. If it no longer exists, execution
+    /// continues at `gone`. All other transactions have locked it when they read it. A scan with `cursor`
+    /// that skips locked rows releases the locks of rows that reach no such instruction.
     LockRow {
         table: TableIndex,
         row: RowSlot,
@@ -305,9 +309,9 @@ pub enum Instruction {
         changed: Label,
         gone: Label,
     },
-    /// The row in `row` was read with this intent, kept in a join table, and is to be changed now:
-    /// [`Instruction::LockRow`] for a transaction that reads at a snapshot; another reads it again, and goes
-    /// on at `changed` or `gone` if this statement has done something to it since.
+    /// The row in `row` was read with this intent, kept in a join table, and is about to be changed:
+    /// [`Instruction::LockRow`] for a transaction that reads at a snapshot. Any other reads it again, and
+    /// continues at `changed` or `gone` if this statement has changed or deleted it since.
     LockAgain {
         table: TableIndex,
         row: RowSlot,
@@ -315,21 +319,21 @@ pub enum Instruction {
         changed: Label,
         gone: Label,
     },
-    /// A statement of a body begins: under READ COMMITTED it sees what has been committed until now.
+    /// A statement of a body begins: under READ COMMITTED it sees what has been committed up to now.
     BeginStatement,
     /// Sets the count of affected rows to zero, before a statement of a body.
     ResetCount,
     /// Writes the row of these values, one per column, into `row`, and nowhere else: for constraints and
-    /// generated columns, which look at a row before it is inserted. NOT NULL and lengths are checked, but in
-    /// a partial row, some of whose values come later.
+    /// generated columns, which examine a row before it is inserted. NOT NULL and lengths are checked, except
+    /// in a partial row, some of whose values come later.
     MakeRow {
         table: TableIndex,
         values: Vec<Expr>,
         row: RowSlot,
         is_partial: bool,
     },
-    /// Inserts a row of one value per column, of the columns' types. NOT NULL, lengths and what is unique are
-    /// checked here. The new row also lands in `row`.
+    /// Inserts a row of one value per column, of the columns' types. NOT NULL, lengths and uniqueness are
+    /// checked here. The new row is also put into `row`.
     Insert {
         table: TableIndex,
         values: Vec<Expr>,
@@ -344,25 +348,24 @@ pub enum Instruction {
         arbiter: Arbiter,
         duplicate: Label,
     },
-    /// Sets columns of the row last read into `row` with [`Strength::Write`], or, if none of the primary key
-    /// or of a unique index is among them, with [`Strength::NoKeyWrite`], and locked; all expressions see the
-    /// old row; `row` then holds the new one. A changed primary key is a delete and an insert.
+    /// Sets columns of the row last read into `row` and locked with [`Strength::Write`], or, if none of the
+    /// columns belongs to the primary key or a unique index, with [`Strength::NoKeyWrite`]. All expressions
+    /// see the old row. `row` then holds the new one. A changed primary key is a delete and an insert.
     Update {
         table: TableIndex,
         row: RowSlot,
         set: Vec<(u16, Expr)>,
     },
-    /// Deletes the row last read into `row` with [`Strength::Write`], and locked; `row` keeps its old
-    /// content.
+    /// Deletes the row last read into `row` and locked with [`Strength::Write`]. `row` keeps its old content.
     Delete {
         table: TableIndex,
         row: RowSlot,
     },
-    /// Hands one result row to the caller.
+    /// Passes one result row to the caller.
     Emit {
         values: Vec<Expr>,
     },
-    /// The same with the first `width` values of each row that is left in a spool.
+    /// The same for each row left in a spool, with its first `width` values.
     EmitSpooled {
         spool: SpoolSlot,
         width: u16,
@@ -374,30 +377,30 @@ pub enum Instruction {
         state: &'static str,
         message: Expr,
     },
-    /// A constraint is to be checked when the transaction ends, with these values; or goes on at `immediate`
-    /// if it is not deferred now.
+    /// Notes that a constraint is to be checked with these values when the transaction ends, or continues at
+    /// `immediate` if it is not deferred now.
     Defer {
         check: Box<DeferrableCheck>,
         values: Vec<Expr>,
         immediate: Label,
     },
-    /// Jumps to `alone` if no other row can have the values of the row in `row`, which was written just now,
-    /// in this unique index, whose constraint is checked later. Waits for nobody.
+    /// Jumps to `alone` if no other row can have the values of the row in `row`, which was just written, in
+    /// this unique index, whose constraint is checked later. Never waits.
     SkipUnlessTwin {
         table: TableIndex,
         row: RowSlot,
         index: u16,
         alone: Label,
     },
-    /// Fails if another row has these values for good.
+    /// Fails if another row has these values and will keep them.
     RefuseTwin {
         table: TableIndex,
         row: RowSlot,
         index: u16,
     },
-    /// Fails because a constraint is broken.
+    /// Fails because a constraint is violated.
     RaiseViolation(Box<Violation>),
-    /// Fails because the row in `row` does not fulfil a CHECK constraint; `is_stored`: it stands in the table
+    /// Fails because the row in `row` violates a CHECK constraint. `is_stored`: the row is in the table
     /// already.
     RefuseRow {
         table: TableIndex,
@@ -407,8 +410,8 @@ pub enum Instruction {
     },
     /// RAISE: a message to the client, or an error.
     Report(Box<Report>),
-    /// Calls another procedure: its parameters get the values of `arguments`, and when it returns its results
-    /// land in `into`. What it emits goes to `rows`.
+    /// Calls another procedure: its parameters get the values of `arguments`, and when it returns, its
+    /// results are put into `into`. What it emits goes to `rows`.
     Call {
         callee: CalleeIndex,
         arguments: Vec<Expr>,
@@ -423,7 +426,7 @@ pub enum Instruction {
     EndTransaction {
         commits: bool,
     },
-    /// Takes the count: whether it is above zero, and the count itself as a `bigint`.
+    /// Moves the count into registers: whether it is above zero, and the count itself as a `bigint`.
     TakeCount {
         found: Option<Register>,
         count: Option<Register>,
@@ -445,7 +448,7 @@ pub enum Instruction {
         end: Label,
     },
     /// Copies the row at `position` (counting from 0) from a spool into `width` registers from `into` on, and
-    /// moves the position; or jumps to `end`. The rows stay.
+    /// advances the position, or jumps to `end`. The rows stay.
     ReadSpool {
         spool: SpoolSlot,
         position: Register,
@@ -453,18 +456,18 @@ pub enum Instruction {
         width: u16,
         end: Label,
     },
-    /// A step of a join whose one side is kept in a join table.
+    /// A step of a join that keeps one side in a join table.
     Join {
         join: JoinSlot,
         step: JoinStep,
     },
-    /// The row slot shows a row of NULLs: an outer join has found none.
+    /// The row slot shows a row of NULLs, for an outer join without a match.
     AbsentRow {
         table: TableIndex,
         row: RowSlot,
     },
-    /// Keeps in a spool that the statement has written the row in `row`, for
-    /// [`Instruction::RefuseWritten`] and [`Instruction::SkipWritten`].
+    /// Notes in a spool that the statement has written the row in `row`, for [`Instruction::RefuseWritten`]
+    /// and [`Instruction::SkipWritten`].
     NoteWritten {
         spool: SpoolSlot,
         row: RowSlot,
@@ -483,42 +486,42 @@ pub enum Instruction {
     OpenStage {
         stage: StageIndex,
     },
-    /// Gives a row to a stage.
+    /// Passes a row to a stage.
     FeedStage {
         stage: StageIndex,
         values: Vec<Expr>,
     },
-    /// Appends to the spool what the stage has made of its rows.
+    /// Appends the result rows of the stage to the spool.
     FinishStage {
         stage: StageIndex,
         spool: SpoolSlot,
     },
-    /// Appends to a spool the rows of the relation of the system catalog that has this number.
+    /// Appends the rows of the system catalog's relation with this number to a spool.
     ReadCatalog {
         relation: u32,
         spool: SpoolSlot,
     },
-    /// From here to the matching [`Instruction::LeaveBlock`], an error undoes what has been done since and
+    /// From here to the matching [`Instruction::LeaveBlock`], an error undoes what has been done since, and
     /// jumps to `handler`.
     EnterBlock {
         handler: Label,
     },
     LeaveBlock,
-    /// Jumps to `otherwise` unless the error in hand is one of these.
+    /// Jumps to `otherwise` unless the error being handled is one of these.
     MatchError {
         conditions: Vec<Condition>,
         otherwise: Label,
     },
-    /// A field of the error in hand, as text.
+    /// A field of the error being handled, as text.
     ErrorField {
         field: ErrorField,
         into: Register,
     },
-    /// Fails with the error in hand.
+    /// Fails with the error being handled.
     Rethrow,
-    /// The error in hand has been dealt with.
+    /// The handling of the error is complete.
     ForgetError,
-    /// FOR over integers: `variable` becomes `counter`, or the loop ends because that is beyond `last`.
+    /// FOR over integers: `variable` becomes `counter`, or the loop ends because `counter` is beyond `last`.
     ForNext {
         counter: Register,
         last: Register,
@@ -526,8 +529,8 @@ pub enum Instruction {
         is_reverse: bool,
         end: Label,
     },
-    /// Adds `step` to `counter` (or takes it off) and jumps to `again`; to `end` if the next number would be
-    /// none.
+    /// Adds `step` to `counter` (or subtracts it) and jumps to `again`, or to `end` if the next number would
+    /// be out of range.
     ForStep {
         counter: Register,
         step: Register,
@@ -535,7 +538,7 @@ pub enum Instruction {
         again: Label,
         end: Label,
     },
-    /// `array[index] := value`, both of the right types; an array that is NULL becomes one.
+    /// `array[index] := value`, both of the right types. An array that is NULL becomes one with elements.
     SetElement {
         array: Register,
         element: ArrayElement,
@@ -546,7 +549,7 @@ pub enum Instruction {
     Return,
 }
 
-/// What an [`Instruction::Join`] does with its join table.
+/// An operation of an [`Instruction::Join`] on its join table.
 #[derive(Clone, Debug)]
 pub enum JoinStep {
     /// Empties it.
@@ -558,13 +561,13 @@ pub enum JoinStep {
     /// Shows the next row that is kept under these values, or jumps to `end`. `position` is NULL before the
     /// first one, and then that row's number. Nothing equals NULL.
     Probe { key: Vec<Expr>, position: Register, parts: JoinedParts, end: Label },
-    /// The same where only one row can be kept under the same values: shows it, or jumps to `end`.
+    /// The same if at most one row is kept under the same values: shows it, or jumps to `end`.
     ProbeOnly { key: Vec<Expr>, parts: JoinedParts, end: Label },
-    /// The row of this number has found one of the other side.
+    /// Notes that the row with this number has found a match on the other side.
     Note { position: Register },
-    /// No row has found one of the other side yet.
+    /// Forgets all matches.
     Forget,
-    /// Shows the next row after `position` that has found none of the other side, or jumps to `end`.
+    /// Shows the next row after `position` that has no match on the other side, or jumps to `end`.
     NextUnjoined { position: Register, parts: JoinedParts, end: Label },
 }
 
@@ -590,7 +593,7 @@ impl JoinedParts {
 pub struct Violation {
     pub state: &'static str,
     pub message: String,
-    /// A text; names the offending values.
+    /// A text that names the offending values.
     pub detail: Expr,
     /// The table that has the constraint.
     pub table: String,
@@ -602,7 +605,7 @@ pub struct Violation {
 pub enum Condition {
     /// Everything but a cancelled query.
     Others,
-    /// A SQLSTATE; one that ends in 000 stands for its class.
+    /// A SQLSTATE. One that ends in 000 stands for its class.
     State(SqlState),
 }
 

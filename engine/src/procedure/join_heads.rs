@@ -1,10 +1,10 @@
 //! The first row under each key of a join table.
 //!
-//! Keys of one scalar that lie close together, as those of most tables do, index an array: a probe then looks
-//! at four bytes of it, and neighbouring keys share a cache line. All others stand in a hash table.
+//! Keys of one scalar that lie close together, as those of most tables do, index an array: a probe then reads
+//! four bytes of it, and neighbouring keys share a cache line. All others are in a hash table.
 //!
 //! Reference for the array: Bandle, Giceva, Neumann: "To Partition, or Not to Partition, That is the Join
-//! Question in a Real System", SIGMOD 2021 (what a probe waits for is memory).
+//! Question in a Real System", SIGMOD 2021 (a probe is bound by memory latency).
 
 use std::hash::BuildHasher;
 
@@ -13,17 +13,17 @@ use hashbrown::HashTable;
 use hyades_types::error::Result;
 use hyades_types::memory;
 
-/// What a key is looked up by: the scalar that it is, or a hash of its encoding.
+/// The word by which a key is looked up: the scalar that it is, or a hash of its encoding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeyWord(pub(super) u64);
 
-/// The array may have so many places for each row.
+/// The most places per row that the array may have.
 const PLACES_FOR_ROW: u64 = 4;
 
 const NO_ROW: u32 = u32::MAX;
 
 pub(super) enum JoinHeads {
-    /// The numbers of rows, from the word `lowest` on; [`NO_ROW`] where there is none.
+    /// The numbers of rows, from the word `lowest` on. [`NO_ROW`] where there is none.
     Array {
         lowest: u64,
         rows: Vec<u32>,
@@ -40,10 +40,10 @@ pub(super) struct Head {
 }
 
 impl JoinHeads {
-    /// What a row takes at most, about.
+    /// The approximate maximum per row.
     pub(super) const ROW_BYTES: usize = 2 * size_of::<Head>();
 
-    /// Makes room for rows with these words; they lie anywhere if they are hashes.
+    /// Makes room for rows with these words. Hashes may lie anywhere.
     ///
     /// # Errors
     /// 53200.
@@ -63,8 +63,8 @@ impl JoinHeads {
         Ok(JoinHeads::Hashed { table, hasher: RandomState::default() })
     }
 
-    /// Makes a row the first one under its key; returns the one that was. `is_same` says of a row with the
-    /// same word whether it has the same key.
+    /// Makes a row the first one under its key. Returns the previous first one. `is_same` says whether a row
+    /// with the same word has the same key.
     pub(super) fn put(&mut self, word: KeyWord, row: u32, is_same: impl Fn(u32) -> bool) -> Option<u32> {
         match self {
             JoinHeads::Array { lowest, rows } => {
@@ -97,7 +97,8 @@ impl JoinHeads {
     }
 }
 
-/// Where a word stands in an array that begins with the lowest one; beyond it if it is lower or higher.
+/// The place of a word in an array that begins with the lowest one. Outside of the array if it is lower or
+/// higher.
 #[inline]
 fn place(word: KeyWord, lowest: u64) -> usize {
     usize::try_from(word.0.wrapping_sub(lowest)).unwrap_or(usize::MAX)

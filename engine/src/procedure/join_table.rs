@@ -1,16 +1,16 @@
 //! Join tables: rows of one side of a join, found again by the values that they are joined on.
 //!
 //! The hash table of a hash join (Shapiro, "Join Processing in Database Systems with Large Main Memories",
-//! TODS 1986). Rows under one key come in the order in which they were kept. For a full join each row says
-//! whether it has found one of the other side. Beyond `work_mem` all rows go to a file (`spilled_join`).
+//! TODS 1986). Rows under one key come in the order in which they were kept. For a full join each row notes
+//! whether it has found a match on the other side. Beyond `work_mem` all rows go to a file (`spilled_join`).
 //!
-//! A row costs no allocation of its own: its key and its bytes stand in one buffer with those of all
-//! others. What is looked up is a *word*: the key itself if that is one scalar, as most are. The word of any
-//! other key is a hash of its encoding, which stands with each row under it and is compared too. Which row is
-//! the first under a word (`join_heads`) is worked out when the first one is looked for: all rows have been
-//! kept by then, so nothing grows or moves again. In a file all keys are looked up by a hash of their bytes.
+//! A row costs no allocation of its own: its key and its bytes are in one buffer with those of all others.
+//! Look-ups use a *word*: the key itself if that is one scalar, as most are. The word of any other key is a
+//! hash of its encoding, which is kept with each row under it and is compared too. Which row is the first
+//! under a word (`join_heads`) is computed at the first look-up: all rows have been kept by then, so nothing
+//! grows or moves afterwards. In a file all keys are looked up by a hash of their bytes.
 //!
-//! Invariant: the keys of one table are all single scalars, or none is. What a key is made of has one type.
+//! Invariant: the keys of one table are all single scalars, or none is. Each part of the keys has one type.
 
 use std::hash::BuildHasher;
 
@@ -28,7 +28,7 @@ use super::joined_row::JoinedRow;
 use super::spilled_join::SpilledJoin;
 use crate::spill::held_bytes;
 
-/// What a row is kept under.
+/// The key under which a row is kept.
 #[derive(Clone, Copy)]
 pub(crate) enum JoinKey<'k> {
     Scalar(Scalar),
@@ -38,12 +38,12 @@ pub(crate) enum JoinKey<'k> {
 /// Where a row's parts are, one after the other.
 struct Kept {
     start: usize,
-    /// What its key is looked up by.
+    /// The word by which its key is looked up.
     word: u64,
     key_bytes: u32,
     row_key_bytes: u32,
     row_bytes: u32,
-    /// The next one under the same key, once the heads are known; [`NO_ROW`] after the last.
+    /// The next one under the same key, once the heads are known. [`NO_ROW`] after the last.
     next: u32,
     is_joined: bool,
     /// Whether its key has no NULL.
@@ -52,7 +52,7 @@ struct Kept {
 
 const NO_ROW: u32 = u32::MAX;
 
-/// A key as it is looked up.
+/// A key, prepared for a look-up.
 #[derive(Clone, Copy)]
 struct Sought {
     word: u64,
@@ -64,25 +64,25 @@ struct Sought {
 pub(crate) struct JoinTable {
     rows: Vec<Kept>,
     bytes: Vec<u8>,
-    /// Of all rows, this many of each.
+    /// Of all rows, this many for each.
     values: Vec<Value>,
     width: usize,
-    /// `None` until a row is looked for.
+    /// `None` until the first look-up.
     heads: Option<JoinHeads>,
-    /// Words are hashes of what is encoded.
+    /// Words are hashes of the encoded keys.
     is_encoded: bool,
     hasher: RandomState,
-    /// Values kept for their own sake.
+    /// Values of [`JoinTable::keep_new`].
     known: HashSet<Box<[u8]>, RandomState>,
-    /// For the bytes of the key at hand.
+    /// For the bytes of the current key.
     key: Vec<u8>,
     /// Estimated bytes of the rows.
     held: usize,
-    /// All rows, when they have become too many.
+    /// All rows, once they have become too many.
     spilled: Option<Box<SpilledJoin>>,
 }
 
-/// What a row takes besides its bytes and values.
+/// The memory of a row besides its bytes and values.
 const ROW_BYTES: usize = size_of::<Kept>() + JoinHeads::ROW_BYTES;
 
 impl JoinTable {
@@ -101,12 +101,12 @@ impl JoinTable {
         self.spilled = None;
     }
 
-    /// Holds no memory any more.
+    /// Frees all memory.
     pub(crate) fn put_away(&mut self) {
         *self = JoinTable::default();
     }
 
-    /// Keeps a row. With a NULL in its key it is never found, though it is there for a full join.
+    /// Keeps a row. With a NULL in its key it is never found, but it is there for a full join.
     ///
     /// # Errors
     /// 54000 beyond 2^32 - 1 rows, and for a row of 4 GiB.
@@ -149,7 +149,7 @@ impl JoinTable {
         if self.held > work.bytes { self.spill(work) } else { Ok(()) }
     }
 
-    /// Finds out which rows are the first ones under their keys, and which come after each.
+    /// Determines which rows are the first ones under their keys, and which ones follow each.
     #[cold]
     fn link(&mut self) -> Result<JoinHeads> {
         guest::spend_for(self.rows.len())?;
@@ -161,7 +161,7 @@ impl JoinTable {
                 let key = self.is_encoded.then(|| key_of(kept, &self.bytes));
                 let is_same =
                     |first: u32| key.is_none_or(|key| key_of(&self.rows[first as usize], &self.bytes) == key);
-                // `keep` has seen to it that the numbers fit.
+                // `keep` has ensured that the numbers fit.
                 let before = heads.put(KeyWord(kept.word), number as u32, is_same);
                 self.rows[number].next = before.unwrap_or(NO_ROW);
             }
@@ -169,7 +169,7 @@ impl JoinTable {
         Ok(heads)
     }
 
-    /// Puts all rows into a file.
+    /// Moves all rows into a file.
     #[cold]
     fn spill(&mut self, work: &WorkMemory) -> Result<()> {
         let mut spilled = SpilledJoin::create(work)?;
@@ -188,7 +188,7 @@ impl JoinTable {
         Ok(())
     }
 
-    /// Keeps values; `false` if they are kept already. NULLs are equal to each other here.
+    /// Keeps values. `false` if they are kept already. NULLs are equal to each other here.
     pub(crate) fn keep_new(&mut self, values: &[Value]) -> bool {
         self.key.clear();
         values.iter().for_each(|value| key::encode_distinct(value, &mut self.key));
@@ -222,7 +222,7 @@ impl JoinTable {
         self.spilled.as_mut().map_or(Ok(None), |spilled| spilled.find(hash, &self.key, 0))
     }
 
-    /// What this key is looked up by; `None` if a part of it is NULL.
+    /// The word of this key. `None` if a part of it is NULL.
     #[inline]
     fn sought(&mut self, key: JoinKey<'_>) -> Option<Sought> {
         self.key.clear();
@@ -242,14 +242,14 @@ impl JoinTable {
         }
     }
 
-    /// Makes the bytes of a key that is its own word.
+    /// Encodes a key that is its own word.
     fn complete_key(&mut self, sought: Sought) {
         if !sought.is_encoded {
             self.key.extend_from_slice(&sought.word.to_be_bytes());
         }
     }
 
-    /// The number of the row under the same key that comes after this one.
+    /// The number of the next row under the same key.
     pub(crate) fn following(&mut self, number: u32) -> Result<Option<u32>> {
         if let Some(spilled) = &mut self.spilled {
             let Some(key) = spilled.key_of(number)? else { return Ok(None) };
@@ -260,7 +260,7 @@ impl JoinTable {
         Ok(kept.map(|kept| kept.next).filter(|next| *next != NO_ROW))
     }
 
-    /// The first row from this number on that has found none of the other side.
+    /// The first row from this number on that has no match on the other side.
     pub(crate) fn unjoined(&self, from: u32) -> Option<u32> {
         if let Some(spilled) = &self.spilled {
             return spilled.unjoined(from);
@@ -300,7 +300,7 @@ impl JoinTable {
     }
 }
 
-/// The encoded key of a row; empty if it is its own word and nothing is in a file.
+/// The encoded key of a row. Empty if it is its own word and no row is in a file.
 #[inline]
 fn key_of<'b>(kept: &Kept, bytes: &'b [u8]) -> &'b [u8] {
     &bytes[kept.start..][..kept.key_bytes as usize]
@@ -311,7 +311,7 @@ fn too_large(message: &str) -> Error {
     Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, message)
 }
 
-/// Writes a key so that equal values have equal bytes; `false` if one of them is NULL.
+/// Writes a key so that equal values have equal bytes. `false` if one of them is NULL.
 fn encode(values: &[Value], key: &mut Vec<u8>) -> bool {
     key.clear();
     values.iter().all(|value| match value.sql_type() {

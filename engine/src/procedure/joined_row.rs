@@ -2,7 +2,7 @@
 
 use hyades_types::value::Value;
 
-/// What is kept of a row.
+/// The kept parts of a row.
 pub(crate) struct JoinedRow<'t> {
     /// The key in storage of the row in its row slot, if that row is to be changed.
     pub(crate) row_key: &'t [u8],

@@ -8,8 +8,8 @@
 //!    3  ...
 //! ```
 //!
-//! Parameters are `$1` and on, the other registers `r2` and on by number. A column has its table's name; the
-//! slot's where a procedure uses one slot for rows of several tables.
+//! Parameters are `$1` and so on, the other registers are `r2` and so on by number. A column has its table's
+//! name, or the slot's where a procedure uses one slot for rows of several tables.
 
 mod expression;
 
@@ -25,7 +25,7 @@ use super::ir::{
 };
 use expression::list;
 
-/// What a procedure's own declarations call its slots.
+/// The names of the slots, from the procedure's own declarations.
 struct Names<'p> {
     procedure: &'p Procedure,
     /// The table whose rows a slot holds, if it is always the same.
@@ -121,7 +121,7 @@ impl fmt::Display for Procedure {
 }
 
 impl Names<'_> {
-    /// What foreign keys ask for besides reads.
+    /// The instructions that foreign keys need besides reads.
     fn referential(&self, instruction: &Instruction) -> String {
         match instruction {
             Instruction::RowKey { row, into } => format!("{} := key of row{row}", self.register(*into)),
@@ -145,7 +145,7 @@ impl Names<'_> {
         format!("{into} := row {row} of spool{spool}, {row} + 1, or go to {end}")
     }
 
-    /// What constraints ask for that are checked later.
+    /// The instructions that constraints with deferred checks need.
     fn later_check(&self, instruction: &Instruction) -> String {
         match instruction {
             Instruction::Defer { check, values, immediate } => {
@@ -326,7 +326,8 @@ impl Names<'_> {
         &self.procedure.table(table).definition.indexes[usize::from(index)].name
     }
 
-    /// The secondary indexes that change with the rows, the unique ones among them with a look for others.
+    /// The secondary indexes that change with the rows. Unique ones are marked, because other rows are looked
+    /// up there.
     fn written_indexes(&self, instruction: &Instruction) -> String {
         let Some((table, _)) = instruction.effects().table else { return String::new() };
         let indexes = &self.procedure.table(table).definition.indexes;
@@ -364,7 +365,7 @@ impl Names<'_> {
         bound("from", &range.lower, ">=", ">") + &bound("to", &range.upper, "<=", "<")
     }
 
-    /// An instruction that changes rows, and with them indexes.
+    /// An instruction that changes rows and therefore indexes.
     fn change(&self, instruction: &Instruction) -> String {
         let indexes = self.written_indexes(instruction);
         match instruction {
@@ -438,7 +439,7 @@ impl Names<'_> {
     }
 }
 
-/// As a locking clause, if there would be one.
+/// As a locking clause, if there is one for it.
 fn locking(intent: Intent) -> String {
     let strength = match intent.strength {
         Strength::Read => "",

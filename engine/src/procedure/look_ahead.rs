@@ -1,9 +1,9 @@
-//! Asking for memory before it is needed.
+//! Prefetching memory.
 //!
 //! A read by key waits for memory three times: for the index's leaf, for the record, for the lock. A loop
-//! over an array of keys knows the next ones, so it asks for all leaves, then for all records and locks, and
-//! the waits overlap. The compiler finds such loops (`compile::optimize::look_ahead` of the SQL front end).
-//! What was found is taken when its turn comes.
+//! over an array of keys knows the next ones, so it requests all leaves, then all records and locks, and the
+//! waits overlap. The compiler finds such loops (`compile::optimize::look_ahead` of the SQL front end). What
+//! was found is used when its turn comes.
 //!
 //! Reference: Chen, Ailamaki, Gibbons, Mowry: "Improving Hash Join Performance through Prefetching", ICDE
 //! 2004 (group prefetching).
@@ -16,12 +16,12 @@ use super::interpret::{Next, Run};
 use super::ir::{Expr, Procedure, Register, TableIndex};
 use crate::txn::{Access, Flow, FoundAhead};
 
-/// Iterations whose rows are asked for at once. Of more, the first might be gone from the cache before they
-/// are read.
+/// Iterations whose rows are requested at once. With more, the first might be evicted from the cache before
+/// they are read.
 const ITERATIONS: i32 = 16;
 
 impl<T: Access> Run<'_, T> {
-    /// In every iteration of the loop; does something in the first of [`ITERATIONS`].
+    /// Called in every iteration of the loop. Acts in the first of each [`ITERATIONS`].
     #[inline]
     pub(super) fn look_ahead(
         &mut self,
@@ -58,7 +58,7 @@ impl<T: Access> Run<'_, T> {
                 let reference = &procedure.tables[usize::from(*index)];
                 let start = ahead.keys.len();
                 let built = access::append_key(key, &reference.key_layout, &self.context(), &mut ahead.keys);
-                // What cannot be computed will fail in its own iteration, if that comes.
+                // What cannot be computed will fail in its own iteration, if that is reached.
                 if !built.unwrap_or(false) {
                     ahead.keys.truncate(start);
                     continue;

@@ -1,4 +1,4 @@
-//! Numbers of what a procedure works with.
+//! The numbers of a procedure's slots and other parts.
 
 /// A register number.
 pub type Register = u16;

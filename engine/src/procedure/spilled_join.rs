@@ -5,15 +5,15 @@
 //!   rows:   block | block | ... | the block that is being filled (in memory)
 //!   index:  page  | page  | ...                entries (hash, number of the row), in order
 //! ```
-//! While rows are kept, their entries go to partitions by the first bits of the hash. Before the first row is
-//! looked for, each partition is sorted by itself and written as pages. What stays in memory is where the
-//! blocks and pages begin, a bit for each row, and what was read last: about a byte for each row.
+//! While rows are kept, their entries go to partitions by the first bits of the hash. Before the first
+//! look-up, each partition is sorted by itself and written as pages. What stays in memory is where the blocks
+//! and pages begin, a bit for each row, and what was read last: about a byte for each row.
 //!
 //! Rows under one key are found in the order of their numbers, which is the order in which they were kept. So
 //! a join gives the same rows in the same order whether it had enough memory or not. (A join that partitions
-//! both sides, as Shapiro's GRACE does, gives them by partitions.)
+//! both sides, like Shapiro's GRACE, returns them by partitions.)
 //!
-//! Invariant: no row is kept after the first has been looked for.
+//! Invariant: no row is kept after the first look-up.
 
 use hyades_types::environment::WorkMemory;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -25,10 +25,10 @@ use crate::spill::{Block, SpillFile};
 
 /// Bytes of a block of rows, unless its only row is longer.
 const BLOCK_BYTES: usize = 4 << 10;
-/// An entry: the hash (8 bytes, so that bytes are in the order of numbers), the number of the row (4).
+/// An entry: the hash (8 bytes, big-endian, so that bytes sort like numbers), the number of the row (4).
 const ENTRY_BYTES: usize = 12;
 const ENTRIES_OF_PAGE: usize = 340;
-/// Partitions are by so many bits of the hash.
+/// The number of bits of the hash that select a partition.
 const PARTITION_BITS: u32 = 5;
 
 /// An entry of the index.
@@ -45,7 +45,7 @@ struct Partition {
 #[derive(Clone, Copy, Default)]
 struct Place {
     number: u32,
-    /// Where it begins, and what comes behind it.
+    /// Where it begins, and where the next row begins.
     start: usize,
     end: usize,
     key: usize,
@@ -54,16 +54,16 @@ struct Place {
     values: usize,
 }
 
-/// See the module head.
+/// See the module documentation.
 pub(crate) struct SpilledJoin {
     rows: SpillFile,
-    /// Blocks of rows, each with the number of its first.
+    /// Blocks of rows, each with the number of its first row.
     blocks: Vec<(u32, Block)>,
     pending: Vec<u8>,
-    /// The number of the first row that is pending.
+    /// The number of the first pending row.
     pending_from: u32,
     count: u32,
-    /// A bit for each row: it has found one of the other side.
+    /// A bit for each row: whether it has found a match on the other side.
     joined: Vec<u64>,
     index: SpillFile,
     partitions: Vec<Partition>,
@@ -120,7 +120,7 @@ impl SpilledJoin {
         self.count as usize
     }
 
-    /// Keeps a row; without a hash it is never found. The lengths of all parts fit into 32 bits.
+    /// Keeps a row. Without a hash it is never found. The lengths of all parts fit into 32 bits.
     pub(crate) fn keep(
         &mut self,
         hash: Option<u64>,
@@ -239,7 +239,7 @@ impl SpilledJoin {
         if self.place.number >= self.pending_from { &self.pending } else { &self.block.1 }
     }
 
-    /// The key of the row that was looked at last.
+    /// The key of the row that was examined last.
     fn key(&self) -> &[u8] {
         &self.bytes()[self.place.key..self.place.row_key]
     }
@@ -253,7 +253,7 @@ impl SpilledJoin {
         Ok(Some(self.key().to_vec()))
     }
 
-    /// Finds out where a row is, which there is.
+    /// Determines where an existing row is.
     fn look(&mut self, number: u32) -> Result<()> {
         let was_pending = self.place.number >= self.pending_from;
         let (first, is_same) = if number >= self.pending_from {
@@ -269,7 +269,7 @@ impl SpilledJoin {
             }
             (first, is_same)
         };
-        // From the row that was looked at last, if that is not behind this one.
+        // From the row that was examined last, if that is not after this one.
         let known = Some(self.place).filter(|place| is_same && place.end > 0 && place.number <= number);
         let mut place = known.unwrap_or(Place { number: first, ..Place::default() });
         self.place = Place { number, ..Place::default() };
@@ -304,7 +304,7 @@ impl SpilledJoin {
         Ok(Some(JoinedRow { row_key: &bytes[row_key..row], row: &bytes[row..values], values: &self.values }))
     }
 
-    /// The first row from this number on that has found none of the other side.
+    /// The first row from this number on that has no match on the other side.
     pub(crate) fn unjoined(&self, from: u32) -> Option<u32> {
         (from..self.count).find(|number| {
             let word = self.joined.get(*number as usize / 64).copied().unwrap_or_default();

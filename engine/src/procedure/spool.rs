@@ -3,8 +3,8 @@
 //! ```text
 //!   rows in memory | blocks on disk | tail in memory
 //! ```
-//! A spool holds `work_mem` in memory; rows beyond it gather in the tail, which becomes a block of the file
-//! when it is long enough. Rows are read one after the other, and may be read from several places by turns
+//! A spool holds `work_mem` in memory. Rows beyond that gather in the tail, which becomes a block of the file
+//! when it is long enough. Rows are read one after the other, and may be read from several places in turn
 //! while more are written, so the blocks read last stay decoded.
 
 use std::collections::HashSet;
@@ -17,31 +17,31 @@ use super::ir::{LaterRows, Procedure, StageRows};
 use crate::local_arc::LocalArc;
 use crate::spill::{Block, Row, SpillFile, held_bytes};
 
-/// Estimated bytes of a tail that becomes a block.
+/// Estimated size in bytes at which a tail becomes a block.
 const TAIL_BYTES: usize = 256 << 10;
 /// Blocks that stay decoded.
 const DECODED_BLOCKS: usize = 2;
 
-/// Rows kept for later. See the module head.
+/// Rows kept for later. See the module documentation.
 #[derive(Default)]
 pub(crate) struct Spool {
     rows: Vec<Row>,
     /// Estimated bytes of these rows.
     held: usize,
     beyond: Option<Box<Beyond>>,
-    /// Rows that follow all others and are still to be made.
+    /// Rows that follow all others and are not made yet.
     later: Option<LaterRows>,
     /// The number of the row that [`Spool::take_next`] takes.
     next: usize,
-    /// The row that it took last, if that does not stand among `rows`.
+    /// The row that it took last, if that is not one of `rows`.
     taken: Row,
     /// Keys of the rows that the statement has written.
     pub(crate) written: HashSet<Vec<u8>>,
-    /// Who has emitted its rows, where that is not known beforehand.
+    /// The procedure that has emitted its rows, where that is not known beforehand.
     pub(crate) source: Option<LocalArc<Procedure>>,
 }
 
-/// What a spool does not hold in memory, but for its tail.
+/// The part of a spool that is not in its initial memory: blocks and tail.
 struct Beyond {
     file: SpillFile,
     /// Each with the number of its first row.
@@ -50,12 +50,12 @@ struct Beyond {
     tail_bytes: usize,
     /// The number of the tail's first row.
     tail_start: usize,
-    /// Rows of the blocks that were read last, each with the block's place; the latest last.
+    /// Rows of the blocks that were read last, each with the block's place. The latest block is last.
     decoded: Vec<(usize, Vec<Row>)>,
 }
 
 impl Spool {
-    /// Back to no rows.
+    /// Removes all rows.
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
         self.held = 0;
@@ -66,7 +66,7 @@ impl Spool {
         self.source = None;
     }
 
-    /// Holds nothing any more that may be large.
+    /// Drops everything that may be large.
     pub(crate) fn put_away(&mut self, most_rows: usize) {
         self.clear();
         self.rows.shrink_to(most_rows);
@@ -93,7 +93,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Takes rows that are in memory already.
+    /// Appends rows that are in memory already.
     pub(crate) fn extend(&mut self, rows: Vec<Row>, work: &WorkMemory) -> Result<()> {
         if self.len() == 0 {
             self.rows = rows;
@@ -102,7 +102,7 @@ impl Spool {
         rows.into_iter().try_for_each(|row| self.push(row, work))
     }
 
-    /// Takes what a stage has made, as its last rows.
+    /// Appends the results of a stage, as its last rows.
     pub(crate) fn take_from(&mut self, rows: StageRows, work: &WorkMemory) -> Result<()> {
         match rows {
             StageRows::InMemory(rows) => self.extend(rows, work),
@@ -113,12 +113,12 @@ impl Spool {
         }
     }
 
-    /// How many rows there are, without those that are still to be made.
+    /// The number of rows, without those that are not made yet.
     pub(crate) fn len(&self) -> usize {
         self.beyond.as_ref().map_or(self.rows.len(), |beyond| beyond.tail_start + beyond.tail.len())
     }
 
-    /// The next row; the values may be taken.
+    /// The next row. The values may be taken.
     #[inline]
     pub(crate) fn take_next(&mut self) -> Result<Option<&mut Row>> {
         let number = self.next;
@@ -147,7 +147,7 @@ impl Spool {
         }))
     }
 
-    /// The row of this number, counted from 0.
+    /// The row with this number, counted from 0.
     pub(crate) fn read(&mut self, number: usize, work: &WorkMemory) -> Result<Option<&[Value]>> {
         while self.len() <= number
             && let Some(row) = self.later.as_mut().and_then(Iterator::next)
@@ -178,7 +178,7 @@ impl Beyond {
         Ok(())
     }
 
-    /// The row of this number, which is not one of those in memory.
+    /// The row with this number, which is not one of those in memory.
     fn read(&mut self, number: usize) -> Result<Option<&Row>> {
         if number >= self.tail_start {
             return Ok(self.tail.get(number - self.tail_start));

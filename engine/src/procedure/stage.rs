@@ -1,4 +1,4 @@
-//! What a procedure leaves to the front end to do to its rows.
+//! Operations on rows that a procedure leaves to the front end.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,40 +7,40 @@ use hyades_types::environment::Environment;
 use hyades_types::error::Result;
 use hyades_types::value::Value;
 
-/// What procedures cannot do to rows themselves (grouping, sorting): given by the front end.
+/// What procedures cannot do to rows themselves (grouping, sorting), provided by the front end.
 pub trait Stage: fmt::Debug + Send + Sync {
-    /// For one run of the query. `registers` are those of the frame now.
+    /// Starts it for one run of the query. `registers` are those of the frame now.
     fn start(self: Arc<Self>, registers: &[Value], environment: &Environment) -> Box<dyn StageRun>;
 }
 
 /// One run of a [`Stage`].
 pub trait StageRun: Send {
-    /// Takes a row; the values may be taken.
+    /// Receives a row. The values may be taken.
     ///
     /// # Errors
-    /// The user's, as overflow in a sum.
+    /// Those of the user's data, such as overflow in a sum.
     fn feed(&mut self, values: &mut [Value]) -> Result<()>;
 
-    /// So many values, the first ones, make a key under which rows are made one; 0 if there is none, or none
-    /// that [`StageRun::knows`] can be asked about.
+    /// This many of the first values make a key under which rows are combined into one. 0 if there is no such
+    /// key, or none that can be passed to [`StageRun::knows`].
     fn key_width(&self) -> usize {
         0
     }
 
-    /// Whether a row with this key, of [`key::encode_distinct`](hyades_types::key::encode_distinct), has come
-    /// before. The row follows; if so, the values of its key need not be there.
+    /// Whether a row with this key, from [`key::encode_distinct`](hyades_types::key::encode_distinct), has
+    /// been fed before. The row follows. If it is known, the values of its key may be missing.
     fn knows(&mut self, _key: &[u8]) -> bool {
         false
     }
 
-    /// All rows that come out.
+    /// All result rows.
     ///
     /// # Errors
-    /// The user's, as an overflow in an average; those of temporary files.
+    /// Those of the user's data, such as an overflow in an average, and those of temporary files.
     fn finish(self: Box<Self>) -> Result<StageRows>;
 }
 
-/// Rows that come out of a [`Stage`].
+/// The result rows of a [`Stage`].
 pub enum StageRows {
     InMemory(Vec<Vec<Value>>),
     /// More than it may hold in memory: made one by one.

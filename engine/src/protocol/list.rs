@@ -1,4 +1,4 @@
-//! The list of protocols: where a name becomes one of them.
+//! The list of protocols, which turns a name into a protocol.
 //!
 //! A new protocol is a file beside this one, a name in [`ProtocolKind`], and a line here.
 
@@ -11,14 +11,14 @@ use super::{Protocol, ReplayOrder};
 use crate::config::{Config, ProtocolKind};
 use crate::log::manifest::{LogShape, unknown_protocol};
 
-/// What is to be done with a protocol that is known by its kind only.
+/// An operation on a protocol of which only the kind is known.
 pub trait WithProtocol {
     type Output;
 
     fn with<P: Protocol>(self) -> Self::Output;
 }
 
-/// Does it with the protocol of this kind.
+/// Performs the operation with the protocol of this kind.
 pub fn with_protocol<W: WithProtocol>(kind: ProtocolKind, what: W) -> W::Output {
     match kind {
         ProtocolKind::None => what.with::<NoLog>(),
@@ -27,7 +27,7 @@ pub fn with_protocol<W: WithProtocol>(kind: ProtocolKind, what: W) -> W::Output 
     }
 }
 
-/// Refuses what the protocol of this configuration cannot work with.
+/// Refuses a configuration that its protocol cannot work with.
 ///
 /// # Errors
 /// [`Protocol::check`].
@@ -45,7 +45,7 @@ pub(crate) fn check(config: &Config) -> Result<()> {
     with_protocol(config.protocol, Check(config))
 }
 
-/// Which logs an incarnation has with this configuration.
+/// The logs that an incarnation has with this configuration.
 pub fn log_shape(config: &Config) -> LogShape {
     struct Shape<'a>(&'a Config);
 
@@ -60,7 +60,7 @@ pub fn log_shape(config: &Config) -> LogShape {
     with_protocol(config.protocol, Shape(config))
 }
 
-/// How records are ordered in one of so many logs that a protocol of this name has written.
+/// The replay order of the records in one of this many logs that the protocol of this name has written.
 ///
 /// # Errors
 /// The name is unknown, or its protocol writes no logs.

@@ -1,7 +1,7 @@
-//! No logging: nothing survives the process. The yardstick for what durability costs.
+//! No logging: nothing survives the process. The baseline for the cost of durability.
 //!
 //! # Paper
-//! None; the baseline "no logging" of every evaluation.
+//! None. The baseline "no logging" of every evaluation.
 //!
 //! # Idea
 //! Do nothing, through the same calls as the others.
@@ -16,10 +16,10 @@
 //! At once.
 //!
 //! # Durability
-//! None; every answer goes out at once.
+//! None. Every answer goes out at once.
 //!
 //! # Recovery
-//! What other protocols logged in earlier incarnations is read; runs under this one leave nothing.
+//! The logs that other protocols wrote in earlier incarnations are read. Runs under this one leave nothing.
 //!
 //! # Where we differ from the paper and why
 //! There is no paper.

@@ -1,4 +1,4 @@
-//! Serial logging: one log, one LSN; its order is the order of everything.
+//! Serial logging: one log, one LSN. The order of the log is the order of everything.
 //!
 //! # Paper
 //! The single-stream baselines of Taurus (section 2.1), on one device and on several ("serial with RAID-0"),
@@ -6,40 +6,40 @@
 //! themselves.
 //!
 //! # Idea
-//! A transaction appends its log record before it releases a lock. Whoever sees its writes appends later, so
-//! a prefix of the log is closed under dependencies, and a position is all that durability needs.
+//! A transaction appends its log record before it releases a lock. A transaction that sees its writes appends
+//! later. So a prefix of the log is closed under dependencies, and a position is all that durability needs.
 //!
 //! # Log record
 //! ```text
 //!   | header | 0 (1 byte) | operations |
 //! ```
 //!
-//! Its blocks go to all log directories by turns (RAID-0): with several devices one log is as fast as they
-//! are together, and the order stays one.
+//! The log's blocks go to all log directories in turn (RAID-0): with several devices one log is as fast as
+//! all of them together, and there is still only one order.
 //!
 //! # Invariants
 //! 1. A transaction reserves its place before it releases any lock (pitfall 2): the order of the log extends
 //!    the order of conflicts.
-//! 2. Every answer waits for a position at or behind the last log record its transaction could have seen
+//! 2. Every answer waits for a position at or after the last log record that its transaction could have seen
 //!    (pitfall 7).
 //!
 //! # Commit
-//! Reserve, fill, publish; the token is the record's LSN. A transaction that wrote nothing takes the log's
-//! reserved end at its commit instead. That is right because whatever it saw was reserved before the writer's
-//! locks were released (invariant 1), hence before the reader got its own: the reserved end it loads is
-//! behind all of it. Nothing has to be remembered for tuples; the price is that a reader may wait for log
-//! records it never saw, at most one block more.
+//! Reserve, fill, publish. The token is the record's LSN. A transaction that wrote nothing takes the log's
+//! reserved end at its commit instead. This is correct because everything that it saw was reserved before the
+//! writer's locks were released (invariant 1), hence before the reader got its own: the reserved end that it
+//! loads is after all of it. Nothing has to be remembered for tuples. The price is that a reader may wait for
+//! log records it never saw, at most one block more.
 //!
 //! # Durability
 //! The log is durable up to the token.
 //!
 //! # Recovery
-//! The log is cut after its last whole record, replayed in log order. Calls replay in that order too: it
-//! extends the order of conflicts, those of a reader with a later writer included, because readers hold their
-//! locks until they have appended.
+//! The log is cut after its last whole record and replayed in log order. Calls replay in that order too: it
+//! extends the order of conflicts, including those of a reader with a later writer, because readers hold
+//! their locks until they have appended.
 //!
 //! # Where we differ from the paper and why
-//! * Early lock release, group commit and parallel replay are not in the paper's serial baseline; a baseline
+//! * Early lock release, group commit and parallel replay are not in the paper's serial baseline. A baseline
 //!   should be tuned as well as what it is compared with.
 
 use std::sync::Arc;
@@ -83,7 +83,7 @@ impl Protocol for Serial {
         Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message))
     }
 
-    /// Over all directories that there are.
+    /// Striped over all configured directories.
     fn log_shape(config: &Config) -> LogShape {
         LogShape { logs: 1, stripes: config.log_directories.len().max(1) }
     }
@@ -136,7 +136,7 @@ impl Protocol for Serial {
     }
 }
 
-/// Each record comes after all before it.
+/// Each record comes after all records before it.
 struct LogOrder {
     base: LsnVector,
 }
@@ -146,7 +146,7 @@ impl ReplayOrder for LogOrder {
         true
     }
 
-    /// Logs of before 2026-11-23 have anchors; they say nothing that a record's own place does not.
+    /// Logs from before 2026-11-23 have anchors. They say nothing that a record's own place does not.
     fn anchor(&mut self, _durable: &LsnVector) {}
 
     fn base(&self) -> &LsnVector {

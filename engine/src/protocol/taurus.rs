@@ -2,14 +2,14 @@
 //!
 //! # Paper
 //! Xia, Yu, Pavlo, Devadas: "Taurus: Lightweight Parallel Logging for In-Memory Database Management Systems",
-//! VLDB 2020, algorithms 1, 2 and 5. Data and command logging, mixed at will.
+//! VLDB 2020, algorithms 1, 2 and 5. Data and command logging, freely mixed.
 //!
 //! # Idea
 //! Each log counts its own positions (LSNs). A transaction collects an LSN vector (LV): for each log the
-//! position up to which it may depend on what stands there. The vectors travel through tuples: whoever has
-//! written a tuple has left its LV, whoever comes after it in a conflicting way raises its own by that. The
-//! log record carries the LV. A transaction is durable when every log is durable up to its entry, and it is
-//! replayed after everything its LV covers.
+//! position up to which it may depend on the log's content. The vectors travel through tuples: the writer of
+//! a tuple has left its LV there, and a transaction that comes after it in a conflicting way raises its own
+//! LV by that. The log record carries the LV. A transaction is durable when every log is durable up to its
+//! entry, and it is replayed after everything that its LV covers.
 //!
 //! # Log record
 //! ```text
@@ -18,67 +18,67 @@
 //! ```
 //!
 //! # Invariants
-//! 1. The record holds the pre-append LV; the token and the tuples get the LV with the own end raised
+//! 1. The record holds the pre-append LV. The token and the tuples get the LV raised by the record's own end
 //!    (pitfall 1).
-//! 2. The LV is final before the place is reserved, and the place reserved before a lock is released: every
-//!    entry lies before the own record in real time, so dependencies have no cycles (pitfall 2).
+//! 2. The LV is final before the place is reserved, and the place is reserved before a lock is released:
+//!    every entry lies before the own record in real time, so dependencies have no cycles (pitfall 2).
 //! 3. A transaction has left its LV before its locks are visibly free (pitfall 3).
 //! 4. An LV that was forgotten is at most the floor, and every LV is at least the floor when it is frozen.
 //!    The floor is the element-wise minimum of the published anchors of the logs at work, for forgetting and
 //!    for defaulting alike (pitfall 19).
-//! 5. The anchor that a record is compressed against was published before the record's place was reserved:
-//!    the record lands behind it and decompresses upwards (pitfall 18).
-//!
-//! 6. An anchor (paper: LPLV) holds positions that were durable before it was appended, ends of whole records
-//!    each, and is published to those who compress after its append (pitfall 18).
+//! 5. The anchor against which a record is compressed was published before the record's place was reserved:
+//!    the record lands after the anchor and decompresses upwards (pitfall 18).
+//! 6. An anchor (paper: LPLV) holds positions that were durable before it was appended, each the end of a
+//!    whole record. It is published for compression after its append (pitfall 18).
 //!
 //! # Commit
 //! Raise by the floor (a barrier also by the reserved ends of all logs, pitfall 29), compress, reserve, fill,
 //! publish. The log is the worker's own (its number modulo the number of logs) while that has enough to
 //! write, else the first that has little. A large transaction appends fragments first (pitfall 11). A
-//! transaction that wrote nothing appends nothing; its token is its LV (pitfall 7).
+//! transaction that wrote nothing appends nothing. Its token is its LV (pitfall 7).
 //!
 //! # Durability
-//! Every log is durable up to the token's entry; nothing else counts, not the order inside a log (pitfall 8).
+//! Every log is durable up to the token's entry. Nothing else counts, not the order inside a log (pitfall 8).
 //!
 //! # Anchors
 //! The logger of a log also appends its anchors (algorithm 5, FlushPLV): one after a segment's first block,
-//! then when enough log or enough time has passed; the start of a stream counts as an anchor of zeroes. They
-//! are appended just before a block that is due anyway; only a log whose anchor lies far behind the others
-//! gets a block for its anchor alone, because its records store what that does not cover. So does one that
-//! has been idle for a while, once: when everything has come to rest, the floor covers all that a vector can
-//! name, and whoever waits to forget something (a tombstone, say) can. What an anchor itself adds to a log is
-//! named by no vector and asks for no further anchor.
+//! then when enough log or enough time has passed. The start of a stream counts as an anchor of zeroes.
+//! Anchors are appended just before a block that is due anyway. Only a log whose anchor lags far behind the
+//! others gets a block for its anchor alone, because its records must store what the anchor does not cover. A
+//! log that has been idle for a while gets such a block as well, once: when everything has come to rest, the
+//! floor then covers all that a vector can name, and whatever waits to be forgotten (a tombstone, say) can
+//! be. What an anchor itself adds to a log is named by no vector and requires no further anchor.
 //!
 //! The *floor*, the element-wise minimum of the published anchors of all logs that are at work, is what an
-//! absent tuple reads as (pitfall 19): it is at most the anchor before a record, so it costs no bytes there.
+//! absent tuple reads as (pitfall 19). It is at most the anchor before a record, so it costs no bytes there.
 //! In a log that was idle it costs a few.
 //!
 //! # Recovery
 //! ELV = the end of the last whole record of each log. A record's LV is what its field names, raised by the
-//! last anchor before it (`VectorOrder`, algorithm 5); the record counts if its LV <= ELV, and is replayed
+//! last anchor before it (`VectorOrder`, algorithm 5). The record counts if its LV <= ELV, and is replayed
 //! when RLV covers its LV (algorithms 3 and 4: `recovery::schedule`).
 //!
 //! # Where we differ from the paper and why
-//! * Acknowledged and recovered by LV alone. Algorithm 1's "all transactions with smaller LSNs have
-//!   committed" and algorithm 3's "and transactions after it are ignored" would lose acknowledged
+//! * Transactions are acknowledged and recovered by LV alone. Algorithm 1's "all transactions with smaller
+//!   LSNs have committed" and algorithm 3's "and transactions after it are ignored" would lose acknowledged
 //!   transactions (pitfall 8).
 //! * An LV is kept once for each transaction and not for each tuple: the record of a row names its last
-//!   writer, and what readers and whole tables need stands in the lock table, by handle
+//!   writer, and what readers and whole tables need is in the lock table, by handle
 //!   (`txn::lock_table::traces`).
-//! * Only command-logged readers leave a trace (readLV), every writer follows it (pitfall 22): after-images
-//!   replay right in either order of a reader and a later writer (section 2.2), a call would read the later
-//!   write.
+//! * Only command-logged readers leave a trace (readLV), and every writer follows it (pitfall 22):
+//!   after-images replay correctly in either order of a reader and a later writer (section 2.2), whereas a
+//!   call would read the later write.
 //! * A command-logged reader of a row leaves the trace of an intent on its table's stripe: only whole-table
 //!   accesses conflict with it. They follow readers a little more often than they must (a scan of the whole
 //!   table follows them too).
-//! * The traces of a gap are copied to its new part before an insert divides it (pitfall 23); the paper's
-//!   index protocol (section 3.4) scans twice instead and says nothing of the readers of what is absent.
+//! * The traces of a gap are copied to its new part before an insert divides it (pitfall 23). The paper's
+//!   index protocol (section 3.4) scans twice instead and says nothing of readers of absent keys.
 //! * Defaulting happens once, when the LV is frozen, not for each absent tuple: the floor only grows, so one
 //!   raise by its latest value covers every default of the transaction.
-//! * A worker's transactions go to its own log only while that has enough to write; else to the first log
-//!   that has little, so that few transactions share a block (`Taurus::choose`). LVs order them all the same.
-//! * Anchors are appended by the logger just before a block, not by a timer; the paper's delta (evict later
+//! * A worker's transactions go to its own log only while that has enough to write, and otherwise to the
+//!   first log that has little, so that few transactions share a block (`Taurus::choose`). LVs order them all
+//!   the same.
+//! * Anchors are appended by the logger just before a block, not by a timer. The paper's delta (evict later
 //!   than PLV) is the distance between the floor and the durable positions.
 
 #[cfg(all(test, not(loom)))]
@@ -112,14 +112,14 @@ const ANCHOR_INTERVAL: Duration = Duration::from_millis(1);
 const ANCHOR_PROGRESS_BYTES: u64 = 4 << 10;
 /// A log without traffic of its own follows the others at this distance.
 const IDLE_ANCHOR_BYTES: u64 = 256 << 10;
-/// A log without traffic brings the floor up to what is there after this time.
+/// A log without traffic raises the floor to the current positions after this time.
 const LAST_ANCHOR_DELAY: Duration = Duration::from_secs(1);
 
 /// Taurus: parallel logs ordered by LSN vectors.
 pub struct Taurus {
     logs: RunningLogs,
     anchors: Arc<Anchors>,
-    /// A log with less than this under way takes the next record whoever appends it.
+    /// A log with less than this under way takes the next record, whichever worker appends it.
     shared_block_bytes: u64,
 }
 
@@ -137,7 +137,7 @@ impl Dependencies {
 }
 
 impl Taurus {
-    /// What everybody follows.
+    /// What every transaction follows.
     #[inline]
     fn bound(&self, log: usize) -> Lsn {
         if mutant::is_active(Mutant::ZeroTupleLv) {
@@ -162,8 +162,9 @@ impl Taurus {
         }
     }
 
-    /// The log for a worker's next record: its own if that has work already, else the first that has little.
-    /// So few transactions share blocks and wake-ups instead of having one each, and many use all logs.
+    /// The log for a worker's next record: its own if that has work already, otherwise the first that has
+    /// little. So a few transactions share blocks and wake-ups instead of having one each, and many use all
+    /// logs.
     #[inline]
     fn choose(&self, worker: usize) -> usize {
         let logs = &self.logs;
@@ -241,7 +242,7 @@ impl Protocol for Taurus {
         progress: &'a mut AppendProgress,
     ) -> Result<Append<Reserved<'a, LsnVector>>> {
         let log = progress.log(self.choose(worker));
-        // The bug is shown by records of usual size; it knows no fragments.
+        // The bug is shown by records of usual size. This path supports no fragments.
         if mutant::is_active(Mutant::ReserveBeforeFreeze) && payload.operations.len() <= 4096 {
             return wrong_order::append(self, log, worker, dependencies, payload);
         }
@@ -298,7 +299,7 @@ impl Protocol for Taurus {
     }
 }
 
-/// What is known of the logs' anchors; entries are raised one by one, which is safe because each only grows.
+/// The state of the logs' anchors. Entries are raised one by one, which is safe because each only grows.
 struct Anchors {
     /// The last published anchor of each log.
     published: Box<[CachePadded<Box<[AtomicU64]>>]>,
@@ -327,7 +328,7 @@ impl Anchors {
         Lsn(self.floor[log].load(Ordering::Acquire))
     }
 
-    /// A vector may name this position of the log.
+    /// Vectors may name this position of the log from now on.
     fn note_named(&self, log: usize, position: Lsn) {
         self.named[log].fetch_max(position.0, Ordering::AcqRel);
     }
@@ -337,7 +338,7 @@ impl Anchors {
         anchor.iter().zip(self.named.iter()).any(|(anchor, named)| *anchor < named.load(Ordering::Acquire))
     }
 
-    /// The anchor stands in the buffer: compressors may use it, and the floor may follow.
+    /// The anchor is in the buffer: compression may use it, and the floor may follow.
     fn publish(&self, logs: &Logs, log: usize, durable: &[u64]) {
         for (entry, position) in self.published[log].iter().zip(durable) {
             entry.store(*position, Ordering::Release);
@@ -351,7 +352,7 @@ impl Anchors {
     }
 }
 
-/// What an anchor holds: up to where each log is durable.
+/// The content of an anchor: up to where each log is durable.
 #[inline]
 fn durable_records(logs: &Logs, log: usize) -> u64 {
     if mutant::is_active(Mutant::AnchorsInsideRecords) {
@@ -371,7 +372,7 @@ struct AnchorDuty {
     log: usize,
     /// What the last anchor holds.
     durable: Vec<u64>,
-    /// Where the last anchor ends; `None` when one is overdue.
+    /// Where the last anchor ends. `None` when one is overdue.
     last: Option<Lsn>,
     last_time: Instant,
     /// The end of the last block.
@@ -440,7 +441,7 @@ impl LoggerDuty for AnchorDuty {
         if block.is_first_in_segment && block.start > Lsn::ZERO {
             self.last = None;
         }
-        // Logs without traffic get an anchor now and then: those whose anchors are this far behind.
+        // Logs without traffic get an anchor now and then: those whose anchors lag this far behind.
         let bytes = if is_lone { 1 } else { IDLE_ANCHOR_BYTES };
         for other in (0..logs.count()).filter(|other| *other != self.log) {
             if block.end.0 - self.anchors.published(other, self.log) >= bytes {
@@ -457,10 +458,10 @@ impl LoggerDuty for AnchorDuty {
         if !is_last_due && !lags(logs, &self.durable, IDLE_ANCHOR_BYTES) {
             return false;
         }
-        // Later anchors of the same idleness are as far apart.
+        // Further anchors of the same idle period are as far apart.
         self.idle_since = Some(now());
-        // A record that somebody appends in this moment shares its block, which then is not the anchor's
-        // alone.
+        // A record that a worker appends at this moment shares the anchor's block, which then is not the
+        // anchor's alone.
         self.lone = self.append(logs).map(|end| (Lsn(end.0 - self.scratch.len() as u64), end));
         self.is_refused = self.lone.is_none();
         !self.is_refused
@@ -476,7 +477,7 @@ impl LoggerDuty for AnchorDuty {
 }
 
 /// Appends the field of a record (algorithm 5, Compress): a bitmap of the logs whose entry exceeds the
-/// anchor, then those entries, absolute and not relative to the anchor, so that a record that lands behind a
+/// anchor, then those entries, absolute and not relative to the anchor, so that a record that lands after a
 /// newer anchor still decompresses upwards.
 pub fn compress(vector: &[u64], anchor: impl Fn(usize) -> u64, into: &mut Vec<u8>) {
     debug_assert!(vector.len() <= MAX_LOGS);
@@ -522,7 +523,7 @@ impl ReplayOrder for VectorOrder {
         Ok(offset)
     }
 
-    /// Algorithm 5, Decompress; raised by the base it is the whole LV.
+    /// Algorithm 5, Decompress. Raised by the base, the result is the whole LV.
     fn read_field(
         &self,
         _start: Lsn,

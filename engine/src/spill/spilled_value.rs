@@ -1,6 +1,6 @@
-//! Values in a [`SpillFile`](super::spill::SpillFile): as the arguments of logged calls
-//! (`log::record`), but for those that no parameter can have. What they refer to (enum types, names
-//! of catalog objects) stays in memory, each once, and the file holds its place there.
+//! Values in a [`SpillFile`](super::spill::SpillFile): encoded like the arguments of logged calls
+//! (`log::record`), except for those that no parameter can have. What they refer to (enum types, names of
+//! catalog objects) stays in memory, each once, and the file holds its index there.
 
 use hyades_types::enumeration::{EnumType, EnumValue};
 use hyades_types::error::{Error, Result, sqlstate};
@@ -10,14 +10,14 @@ use hyades_types::value::{ArrayElement, Dimension, SqlType, Value};
 use super::{BYTES_PER_UNIT, Row};
 use crate::log::record::{read_argument, write_argument};
 
-/// Before an argument.
+/// Precedes an argument.
 const ARGUMENT: u8 = 0;
-/// The place of the type, the position.
+/// The index of the type, the position.
 const ENUM: u8 = 1;
 const OID: u8 = 2;
-/// A place among `references`.
+/// An index into `references`.
 const REFERENCE: u8 = 3;
-/// The place of the element type, the number of dimensions, length and lower bound of each, the elements.
+/// The index of the element type, the number of dimensions, length and lower bound of each, the elements.
 const ARRAY: u8 = 4;
 
 /// Writes and reads the values of one file.
@@ -28,7 +28,7 @@ pub(super) struct Coder {
     elements: Vec<ArrayElement>,
 }
 
-/// The place of what is there, or will be now.
+/// The index of an item, which is added if it is not there yet.
 fn place_of<T: PartialEq>(kept: &mut Vec<T>, item: T) -> u32 {
     let place = kept.iter().position(|known| *known == item).unwrap_or_else(|| {
         kept.push(item);
@@ -81,7 +81,7 @@ impl Coder {
         }
     }
 
-    /// The values of a row; `None` if these bytes are none.
+    /// The values of a row. `None` if these bytes are not a row.
     pub(super) fn read_row(&self, bytes: &[u8]) -> Option<Row> {
         let (mut row, mut at) = (Row::new(), 0);
         while at < bytes.len() {
@@ -125,7 +125,7 @@ impl Coder {
     }
 }
 
-/// Whether arrays of these can be arguments and come back as they were.
+/// Whether arrays of these can be arguments and are read back unchanged.
 fn is_argument(element: ArrayElement) -> bool {
     !matches!(element.sql_type(), SqlType::Enum(_) | SqlType::System(_))
 }

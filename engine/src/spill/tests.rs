@@ -1,4 +1,4 @@
-//! Tapes, values that only they hold, and disks that are full.
+//! Tapes, values that only spill files hold, and full disks.
 
 use hyades_types::enumeration::{EnumDefinition, EnumType};
 use hyades_types::value::{ArrayElement, Dimension};

@@ -69,19 +69,19 @@ pub(crate) fn yield_now() {
     }
 }
 
-/// Whether it is worth while to look again for a moment, because others run at the same time.
+/// Whether it is worthwhile to retry for a moment, because other threads run at the same time.
 pub(crate) fn others_run() -> bool {
     conductor::of_this_thread().is_none()
 }
 
-/// A thread that can be waited for.
+/// A thread that can be joined.
 pub(crate) enum JoinHandle {
     Real(thread::JoinHandle<()>),
     Conducted(Arc<dyn Conductor>, u64),
 }
 
 impl JoinHandle {
-    /// Waits for its end; an error if it panicked.
+    /// Waits for its end. An error if it panicked.
     pub(crate) fn join(self) -> Result<(), Panicked> {
         let is_well = match self {
             JoinHandle::Real(thread) => thread.join().is_ok(),
@@ -98,7 +98,7 @@ impl JoinHandle {
     }
 }
 
-/// The thread has.
+/// The error of joining a thread that panicked.
 #[derive(Debug)]
 pub(crate) struct Panicked;
 
@@ -113,7 +113,7 @@ pub(crate) fn spawn(name: String, run: impl FnOnce() + Send + 'static) -> io::Re
     }
 }
 
-/// A lock under which its owner may wait for a disk.
+/// A lock whose owner may wait for a disk while holding it.
 #[derive(Debug, Default)]
 pub(crate) struct LongLock<T>(Lock<T>);
 
@@ -139,11 +139,11 @@ impl<T> LongLock<T> {
     }
 }
 
-/// As `parking_lot::Condvar`, as far as it is needed.
+/// The part of `parking_lot::Condvar` that is needed.
 #[derive(Default)]
 pub(crate) struct Condvar {
     real: parking_lot::Condvar,
-    /// Those of a conductor that wait, oldest first.
+    /// Waiting threads of a conductor, oldest first.
     conducted: Lock<Vec<(u64, Thread)>>,
     next: std::sync::atomic::AtomicU64,
 }
@@ -177,7 +177,7 @@ impl Condvar {
         }
     }
 
-    /// False if nobody has notified by then.
+    /// False if there was no notification by then.
     pub(crate) fn wait_until<T>(&self, guard: &mut LockGuard<'_, T>, until: Instant) -> bool {
         match conductor::of_this_thread() {
             None => !self.real.wait_until(guard, until).timed_out(),

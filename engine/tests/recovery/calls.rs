@@ -1,4 +1,4 @@
-//! Logged calls: each is replayed by the source it ran with, or refused with the routine's name.
+//! Logged calls: each is replayed from the source it ran with, or refused with the routine's name.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ fn changed(change: &CatalogChange) -> Vec<u8> {
     operations.as_bytes().to_vec()
 }
 
-/// A call that writes nothing, by a program that saw this source under this number.
+/// A call that writes nothing, logged by a program for which the routine of this number had this source.
 fn call(id: u32, body: &str) -> Vec<u8> {
     let version = Routine::new(RoutineId(id), definition(body)).version_hash();
     let mut head = Vec::new();
@@ -70,12 +70,12 @@ fn call(id: u32, body: &str) -> Vec<u8> {
     operations.as_bytes().to_vec()
 }
 
-/// Recovers a log with these transactions in turn; the sources that were compiled.
+/// Recovers a log with these transactions in turn. Returns the sources that were compiled.
 fn replay(transactions: &[Vec<u8>]) -> Result<Vec<String>> {
     replay_of(transactions, |_| {})
 }
 
-/// As [`replay`], of a directory whose manifest has been changed.
+/// As [`replay`], for a directory whose manifest has been changed.
 fn replay_of(transactions: &[Vec<u8>], change: impl FnOnce(&mut Manifest)) -> Result<Vec<String>> {
     let (mut written, mut end) = database(1);
     for (id, operations) in transactions.iter().enumerate() {
@@ -127,7 +127,7 @@ fn a_call_of_what_is_gone_is_refused_with_its_name() {
 fn a_call_of_another_version_is_refused_with_its_name() {
     let changed = refusal(&[create(9, "one", None), call(9, "what this program makes of it")]);
     assert!(changed.contains("a call of procedure touch() that ran under another version"), "{changed}");
-    // Also after the right one has been replayed.
+    // Also after the correct one has been replayed.
     let changed = refusal(&[create(9, "one", None), call(9, "one"), call(9, "another")]);
     assert!(changed.contains("a call of procedure touch() that ran under another version"), "{changed}");
 }
@@ -155,7 +155,7 @@ fn a_refusal_says_what_has_changed_since() {
     let refused =
         replay_of(&transactions, with("new things", "3")).expect_err("it must be refused").to_string();
     assert!(refused.contains("that ran with new things 3 (here: none); it cannot be replayed"), "{refused}");
-    // What differs does not matter to calls that ran alike.
+    // The difference does not matter to calls of the same version.
     let same = [create(9, "one", None), call(9, "one")];
     assert_eq!(replay_of(&same, with("time zones", "2019a")).expect("it can be replayed"), ["one"]);
 }
@@ -163,7 +163,7 @@ fn a_refusal_says_what_has_changed_since() {
 #[test]
 fn a_restart_on_demand_refuses_a_call_of_another_version_before_anybody_is_let_in() {
     let (mut written, mut end) = database(1);
-    // The catalog is there long before the call that must be refused.
+    // The catalog is recovered long before the call that must be refused.
     let mut transactions = vec![create(9, "one", None)];
     transactions.extend(std::iter::repeat_n(call(9, "one"), 20_000));
     transactions.extend([call(9, "what this program makes of it"), call(9, "one")]);

@@ -9,7 +9,7 @@ use hyades_engine::storage::catalog::Catalog;
 
 use super::*;
 
-/// Every transaction follows those before it, in now this log and now that.
+/// Every transaction follows those before it, now in this log and now in that.
 fn write_a_chain(written: &mut HandWritten, table: u64, transactions: i64) -> i64 {
     let mut ends = [table, 0];
     for number in 0..transactions {

@@ -25,7 +25,7 @@ fn what_was_synced_is_recovered_and_reported() {
 
 #[test]
 fn an_unrelated_lost_predecessor_in_the_same_log_takes_nothing_with_it() {
-    // Pitfall 8: X in log 0 depends on a record of log 1 that is lost. P and T stand behind X in log 0 and do
+    // Pitfall 8: X in log 0 depends on a record of log 1 that is lost. P and T come after X in log 0 and do
     // not depend on it. T may have been acknowledged, since its LV is durable.
     let (mut written, table) = database(2);
     let lost = written.append(1, &[table, 0], &[put(9, 9)]);
@@ -60,7 +60,7 @@ fn a_torn_tail_ends_the_log_at_the_last_whole_record() {
     let (mut written, table) = database(1);
     let first = written.append(0, &[table], &[put(1, 1)]);
     let second = written.append(0, &[first], &[put(2, 2)]);
-    // The block holds the first record and a part of the second; the rest is never written.
+    // The block holds the first record and a part of the second. The rest is never written.
     written.write_part(0, (second - table) as usize - 8);
     written.sync(0);
     let found = after_power_cut(&written).unwrap();
@@ -80,7 +80,7 @@ fn every_way_to_lose_unsynced_blocks_leaves_a_closed_set() {
     for seed in 0..100 {
         let disk = written.disk.after_power_cut(seed);
         let found = HandWritten::recover(&disk);
-        // Lost blocks before kept ones are a hole: here nothing was acknowledged, but no real log writes that
+        // Lost blocks before kept ones are a hole. Here nothing was acknowledged, but no real log writes that
         // way.
         let Ok(found) = found else { continue };
         let count = found.rows.keys().filter(|key| **key >= 100).count() as i64;

@@ -1,4 +1,4 @@
-//! What is refused, with file, offset and reason, and nothing touched.
+//! What is refused, with file, offset and reason, while nothing is touched.
 
 use std::path::Path;
 

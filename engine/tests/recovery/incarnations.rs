@@ -36,7 +36,7 @@ fn zombies_stay_dead_when_the_logs_grow_again() {
 
 #[test]
 fn what_a_killed_process_wrote_is_kept_through_a_later_power_cut() {
-    // Pitfall 16: after the kill the page cache shows the predecessor; it is recovered, answered from, and
+    // Pitfall 16: after the kill the page cache shows the predecessor. It is recovered, used for answers, and
     // must then be durable.
     let (mut written, _) = with_zombie();
     written.write(1);
@@ -80,8 +80,8 @@ fn a_crash_at_any_step_of_a_restart_leaves_the_same_rows() {
         let was_answered = opened.is_ok();
         for seed in 0..8 {
             let found = HandWritten::recover(&disk.after_power_cut(seed)).unwrap();
-            // Before the restart has answered anything, the unsynced predecessor may be lost with what
-            // depends on it.
+            // Before the restart has answered anything, the unsynced predecessor may be lost together with
+            // what depends on it.
             let whole = rows(&[(1, 1), (2, 2), (3, 3)]);
             let is_allowed = found.rows == whole || (!was_answered && found.rows == rows(&[(1, 1)]));
             assert!(is_allowed, "{:?}, seed {seed}: {:?}", disk.describe_operation(operation), found.rows);

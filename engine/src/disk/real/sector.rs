@@ -1,15 +1,16 @@
-//! How small a write the device under a directory takes by itself.
+//! The smallest unit that the device of a directory writes by itself.
 //!
-//! A device says two sizes (Linux, Documentation/ABI/stable/sysfs-block): the *logical* block is the least it
-//! accepts, the *physical* one the least it writes. One that writes more than it accepts reads the rest and
-//! writes it again, and a power cut may then damage what stands beside: that would rewrite acknowledged bytes
-//! (pitfall 10). So a sector is the larger of both. What lies between a file and its device may write more:
-//! * the page cache writes pages. So the file system must say that direct writes of this size are possible
-//!   (STATX_DIOALIGN, Linux 6.1; f2fs, encrypted files and ext4 with data=journal take them and use the
-//!   cache), and one is tried;
-//! * a loop device is a file on another device, and an array with parity (md) writes stripes.
+//! A device reports two sizes (Linux, Documentation/ABI/stable/sysfs-block): the *logical* block is the
+//! smallest it accepts, the *physical* block the smallest it writes. A device that writes more than it
+//! accepts reads the rest and writes it again, and a power cut may then damage the bytes next to the write.
+//! That would rewrite acknowledged bytes (pitfall 10). So a sector is the larger of the two. Layers between a
+//! file and its device may write more:
+//! * The page cache writes pages. So the file system must say that direct writes of this size are possible
+//!   (STATX_DIOALIGN, Linux 6.1; f2fs, encrypted files and ext4 with data=journal accept them and use the
+//!   cache), and one is tried.
+//! * A loop device is a file on another device, and an array with parity (md) writes stripes.
 //!
-//! Where any of this cannot be found out, a sector is [`SECTOR_BYTES`].
+//! Where any of this cannot be determined, a sector is [`SECTOR_BYTES`].
 
 use std::fs::{self, File};
 use std::io::{self, IoSlice};
@@ -37,7 +38,7 @@ pub(super) fn sector_bytes(directory: &Path, wanted: Option<usize>) -> io::Resul
     Ok(smaller().unwrap_or(SECTOR_BYTES))
 }
 
-/// Whether the file system writes so little by itself, whatever the device does with it.
+/// Whether the file system writes such a small unit by itself, whatever the device does with it.
 fn may_be(bytes: usize, directory: &Path) -> bool {
     let takes = |file: File| {
         of_direct_writes(&file).is_some_and(|least| least <= bytes) && takes_direct_writes(&file, bytes)
@@ -45,13 +46,13 @@ fn may_be(bytes: usize, directory: &Path) -> bool {
     bytes == SECTOR_BYTES || unnamed_file(directory).is_some_and(takes)
 }
 
-/// For direct writes, and gone when it is closed.
+/// For trying direct writes. The file is gone when it is closed.
 fn unnamed_file(directory: &Path) -> Option<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
     Some(rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR).ok()?.into())
 }
 
-/// The larger block size that the device under a directory tells, if it is a device that writes by itself.
+/// The larger of the block sizes that the device of a directory reports, if that device writes by itself.
 fn of_device(directory: &Path) -> Option<usize> {
     let device = rustix::fs::stat(directory).ok()?.st_dev;
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
@@ -65,7 +66,7 @@ fn of_device(directory: &Path) -> Option<usize> {
     Some(told("logical_block_size")?.max(told("physical_block_size")?))
 }
 
-/// What the file system says: the alignment of direct writes.
+/// The alignment of direct writes that the file system reports.
 fn of_direct_writes(file: &File) -> Option<usize> {
     let told = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
     let is_told = told.stx_mask & StatxFlags::DIOALIGN.bits() != 0 && told.stx_dio_offset_align > 0;
@@ -77,7 +78,7 @@ fn takes_direct_writes(file: &File, bytes: usize) -> bool {
     let writes = |bytes: &[u8], offset| {
         rustix::io::pwritev2(file, &[IoSlice::new(bytes)], offset, ReadWriteFlags::DSYNC) == Ok(bytes.len())
     };
-    // The second at an address and an offset that are no multiples of more.
+    // The second write is at an address and an offset that are multiples of nothing larger.
     writes(&page, 0) && writes(&page[bytes..2 * bytes], bytes as u64)
 }
 

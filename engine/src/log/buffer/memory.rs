@@ -1,4 +1,4 @@
-//! The ring's bytes. A cell for the whole ring normally, a checked cell for every byte under loom, so that
+//! The ring's bytes: one cell for the whole ring normally, a checked cell for every byte under loom, so that
 //! the model checker sees overlapping accesses.
 #![allow(unsafe_code)] // Raw copies in and out of memory that several threads use at disjoint places.
 
@@ -19,7 +19,7 @@ impl RingMemory {
         RingMemory { cells: zeroed_cells(capacity) }
     }
 
-    /// The two pieces of the ring that `length` bytes from `position` on occupy: (start, length of the first
+    /// The two pieces of the ring occupied by `length` bytes from `position` on: (start, length of the first
     /// piece).
     #[inline]
     fn split(&self, position: u64, length: usize) -> (usize, usize) {

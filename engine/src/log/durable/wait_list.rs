@@ -1,7 +1,7 @@
 //! Waiters ordered by the position they wait for.
 //!
-//! Generic over the waiter so that loom can check the hand-shake with the kernel that ships. `count` lets the
-//! logger skip the mutex while nobody waits; the fences order it against the position (invariant 2 of
+//! Generic over the waiter so that loom can check the handshake in the code that ships. `count` lets the
+//! logger skip the mutex while there are no waiters. The fences order it against the position (invariant 2 of
 //! `durable`).
 
 use std::cmp::Reverse;
@@ -34,7 +34,7 @@ impl<W> Ord for Entry<W> {
     }
 }
 
-/// See the file head.
+/// See the module documentation.
 pub(super) struct WaitList<W> {
     count: AtomicUsize,
     heap: Mutex<BinaryHeap<Reverse<Entry<W>>>>,
@@ -47,7 +47,7 @@ impl<W> Default for WaitList<W> {
 }
 
 impl<W> WaitList<W> {
-    /// Enters a waiter. Look at the position again afterwards: it may have risen before this was visible.
+    /// Enters a waiter. Check the position again afterwards: it may have risen before this was visible.
     pub(super) fn insert(&self, position: u64, waiter: W) {
         let mut heap = self.heap.lock();
         heap.push(Reverse(Entry { position, waiter }));
@@ -56,14 +56,14 @@ impl<W> WaitList<W> {
         fence(Ordering::SeqCst);
     }
 
-    /// Whether anybody may be waiting. Call after the position has been raised.
+    /// Whether there may be waiters. Call after the position has been raised.
     #[inline]
     pub(super) fn may_have_waiters(&self) -> bool {
         fence(Ordering::SeqCst);
         self.count.load(Ordering::Relaxed) != 0
     }
 
-    /// Takes out all who wait for at most the current position.
+    /// Takes out all waiters for positions up to the current one.
     pub(super) fn take_up_to(&self, position: impl Fn() -> u64) -> Vec<W> {
         let mut taken = Vec::new();
         let mut heap = self.heap.lock();

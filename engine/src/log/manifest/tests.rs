@@ -1,4 +1,4 @@
-//! The manifest comes back as it went; everything else is refused, and nothing is touched.
+//! A manifest is read back as it was written. Everything else is refused, and nothing is touched.
 
 use super::*;
 use crate::disk::controlled::ControlledDisk;
@@ -25,7 +25,7 @@ fn refusal(disk: &dyn Disk) -> String {
     Manifest::load(disk, &data()).expect_err("refused").to_string()
 }
 
-/// Rewrites the JSON and gives it a right checksum.
+/// Rewrites the JSON and gives it a valid checksum.
 fn rewrite(memory: &ControlledDisk, from: &str, to: &str) {
     memory.edit(&data().join(FILE), |bytes| {
         let text = String::from_utf8(bytes.clone()).expect("text");

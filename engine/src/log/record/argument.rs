@@ -11,13 +11,13 @@
 //!  18 array of other dimensions than one from 1: their number, of each length and lower bound (zigzag), then as 15
 //! ```
 //!
-//! What a label means is the replaying catalog's business: the parameter's type says which enum it is of
-//! ([`label_meant`]).
+//! The meaning of a label depends on the catalog at replay: the parameter's type says to which enum it
+//! belongs ([`label_meant`]).
 //!
 //! The elements of an array are written without their types' bytes, unless one of them is NULL or they are
-//! booleans. A numeric without bytes is no number: its scale says which of NaN (0) and the infinities (1, -1)
-//! it is. All other numbers are varints. What is read is the very value that was written: the scale of a
-//! numeric and the bits of a float count, because rows are made from them.
+//! booleans. A numeric without bytes is not a number: its scale says which of NaN (0) and the infinities (1,
+//! -1) it is. All other numbers are varints. Reading returns the very value that was written: the scale of a
+//! numeric and the bits of a float matter, because rows are made from them.
 
 use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
@@ -51,12 +51,12 @@ const SHAPED_ARRAY: u8 = 18;
 const JSON: u8 = 19;
 const JSONB: u8 = 20;
 
-/// Scales of what has no digits.
+/// Scales of values without digits.
 const NAN: i64 = 0;
 const INFINITY: i64 = 1;
 const MINUS_INFINITY: i64 = -1;
 
-/// Appends a value. Those of types that no parameter can have must not be given.
+/// Appends a value, which must be of a type that a parameter can have.
 pub(crate) fn write_argument(into: &mut Vec<u8>, value: &Value) {
     into.push(tag_of(value));
     write_content(into, value);
@@ -94,7 +94,7 @@ fn tag_of(value: &Value) -> u8 {
     }
 }
 
-/// What stands behind the tag.
+/// The bytes after the tag.
 fn write_content(into: &mut Vec<u8>, value: &Value) {
     let integer = |into: &mut Vec<u8>, number: i64| write_varint(into, zigzag(number));
     match value {
@@ -135,7 +135,7 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
             integer(into, i64::from(interval.days));
             integer(into, interval.microseconds);
         }
-        // Never given: `tag_of`.
+        // Never passed: see `tag_of`.
         Value::Oid(_) | Value::Reference(_) => {}
         Value::Array(array) => {
             if !array.is_plain() {
@@ -169,7 +169,7 @@ fn write_bytes(into: &mut Vec<u8>, bytes: &[u8]) {
     into.extend_from_slice(bytes);
 }
 
-/// The argument that was written, for a parameter of this type; `None` if it has no such label.
+/// The value of the written argument, for a parameter of this type. `None` if the type has no such label.
 pub(crate) fn label_meant(argument: &Value, parameter: SqlType) -> Option<Value> {
     match (argument, parameter) {
         (Value::Text(label), SqlType::Enum(enum_type)) => enum_type.parse(label).ok().map(Value::Enum),
@@ -182,7 +182,8 @@ pub(crate) fn label_meant(argument: &Value, parameter: SqlType) -> Option<Value>
     }
 }
 
-/// Reads what [`write_argument`] wrote at this offset, and moves it. Enums are read as their labels.
+/// Reads what [`write_argument`] wrote at this offset, and advances the offset. Enums are read as their
+/// labels.
 pub(crate) fn read_argument(bytes: &[u8], offset: &mut usize) -> Result<Value, Malformed> {
     let start = *offset;
     let malformed = |reason| Malformed { offset: start, reason };
@@ -222,7 +223,7 @@ fn read_dimensions(bytes: &[u8], offset: &mut usize) -> Result<Vec<Dimension>, M
     Ok(dimensions)
 }
 
-/// Reads the elements of an array and what they are.
+/// Reads the elements of an array and their type.
 fn read_array(bytes: &[u8], offset: &mut usize) -> Result<(ArrayElement, Vec<Value>), Malformed> {
     let start = *offset;
     let malformed = |reason| Malformed { offset: start, reason };
@@ -233,7 +234,7 @@ fn read_array(bytes: &[u8], offset: &mut usize) -> Result<(ArrayElement, Vec<Val
     let count = usize::try_from(read_varint(bytes, offset)?).unwrap_or(usize::MAX);
     let is_tagged = *bytes.get(*offset).ok_or(malformed("an argument is missing"))? != 0;
     *offset += 1;
-    // Every element takes a byte at least, so what is damaged asks for no more memory than there are bytes.
+    // Every element takes at least a byte, so damaged input never asks for more memory than there are bytes.
     let mut values = Vec::with_capacity(count.min(bytes.len() - *offset));
     let common = tag_of_element(element);
     if count > 0 && !is_tagged && common == NULL {
@@ -253,7 +254,7 @@ fn read_array(bytes: &[u8], offset: &mut usize) -> Result<(ArrayElement, Vec<Val
     Ok((element, values))
 }
 
-/// What the elements are, where they have no tags of their own.
+/// The type of the elements, where they have no tags of their own.
 fn tag_of_element(element: ArrayElement) -> u8 {
     match element {
         // Always tagged.
@@ -278,7 +279,7 @@ fn tag_of_element(element: ArrayElement) -> u8 {
     }
 }
 
-/// Reads what stands behind a tag that is no array's: there are no arrays of arrays.
+/// Reads what follows any tag but that of an array: there are no arrays of arrays.
 fn read_content(tag: u8, bytes: &[u8], offset: &mut usize) -> Result<Value, Malformed> {
     let start = *offset;
     let malformed = |reason| Malformed { offset: start, reason };

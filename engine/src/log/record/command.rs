@@ -1,4 +1,4 @@
-//! A command-logged transaction: which routine was called, with what, and a hash of what it wrote.
+//! A command-logged transaction: which routine was called with which arguments, and a hash of what it wrote.
 //!
 //! ```text
 //!   | 4 | captured | routine | version hash | times, seed, identity | count, bytes, arguments | count, row numbers | write-set hash |
@@ -12,11 +12,11 @@
 //! * `arguments`: values with their types (`argument`).
 //! * `row numbers`: the keys that were drawn for rows of tables without a primary key, in order, each as the
 //!   zigzag difference from the one before.
-//! * `write-set hash`: what [`WriteSetHash`] made of every write: the row, or the pieces of it that an update
-//!   of the same length exchanged; replay must come to the same.
+//! * `write-set hash`: the [`WriteSetHash`] over all writes: the row, or the pieces of it that an update of
+//!   the same length exchanged. Replay must compute the same.
 //!
 //! It takes the place of all operations of its transaction. Only where a test wants to compare both ways of
-//! replay (`Config::command_images`; `captured` has 8 then), the operations follow it.
+//! replay (`Config::command_images`; `captured` has 8 then) do the operations follow it.
 
 use hyades_types::definition::{RoutineId, TableId};
 use hyades_types::value::Value;
@@ -26,7 +26,7 @@ use super::Malformed;
 use super::argument::{read_argument, write_argument};
 use super::varint::{read_varint, unzigzag, write_varint, zigzag};
 
-/// What stands where an operation has its table and kind.
+/// Stands where an operation has its table and kind.
 pub(super) const COMMAND_HEAD: u64 = 4;
 
 const CAPTURED_CLOCK: u8 = 1;
@@ -34,11 +34,11 @@ const CAPTURED_RANDOM: u8 = 2;
 const CAPTURED_IDENTITY: u8 = 4;
 const HAS_IMAGES: u8 = 8;
 
-/// What the call saw of its surroundings, as far as its procedure looks.
+/// What the call saw of its surroundings, limited to what its procedure uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Captured<'a> {
     pub clock: Option<CapturedClock>,
-    /// The state of the random generator is made from it.
+    /// The seed of the random generator.
     pub random_seed: Option<u64>,
     pub identity: Option<CapturedIdentity<'a>>,
 }
@@ -54,7 +54,7 @@ pub struct CapturedClock {
 pub struct CapturedIdentity<'a> {
     pub user: &'a str,
     pub database: &'a str,
-    /// By its IANA name.
+    /// The IANA name.
     pub time_zone: &'a str,
 }
 
@@ -86,11 +86,11 @@ pub struct Command<'a> {
     row_number_count: usize,
     row_numbers: &'a [u8],
     pub write_set_hash: u64,
-    /// After-images follow the call.
+    /// Whether after-images follow the call.
     pub has_images: bool,
 }
 
-/// Writes what stands before the arguments; [`write_arguments`] and [`finish_command`] add the rest.
+/// Writes what precedes the arguments. [`write_arguments`] and [`finish_command`] add the rest.
 pub fn write_command_head(
     into: &mut Vec<u8>,
     routine: RoutineId,
@@ -122,8 +122,8 @@ pub fn write_command_head(
 /// The arguments with their count and length.
 pub fn write_arguments(into: &mut Vec<u8>, arguments: &[Value]) {
     write_varint(into, arguments.len() as u64);
-    // Most lists are shorter than 128 bytes: the length is put in afterwards, and they are moved if it takes
-    // more.
+    // Most lists are shorter than 128 bytes. The length is put in afterwards, and the arguments are moved if
+    // it takes more than one byte.
     let start = into.len();
     into.push(0);
     for argument in arguments {
@@ -139,7 +139,7 @@ pub fn write_arguments(into: &mut Vec<u8>, arguments: &[Value]) {
     into.splice(start..=start, prefix);
 }
 
-/// Says in the head of a call that after-images follow it.
+/// Notes in the head of a call that after-images follow it.
 pub(super) fn announce_images(command: &mut [u8]) {
     if let Some(flags) = command.get_mut(1) {
         *flags |= HAS_IMAGES;
@@ -158,12 +158,12 @@ pub fn finish_command(into: &mut Vec<u8>, row_numbers: &[u64], write_set: WriteS
 }
 
 impl<'a> Command<'a> {
-    /// The command that takes the place of these operations; `None` if they are a data record's.
+    /// The command that takes the place of these operations. `None` if they belong to a data record.
     pub fn of(operations: &'a [u8]) -> Option<Result<Command<'a>, Malformed>> {
         (operations.first() == Some(&(COMMAND_HEAD as u8))).then(|| Command::decode(operations))
     }
 
-    /// As [`Command::of`], but only the routine and its version, which stand at the beginning: the rest of
+    /// As [`Command::of`], but only the routine and its version, which come first. The rest of
     /// the operations may be missing.
     pub fn called_by(operations: &[u8]) -> Option<Result<(RoutineId, u32), Malformed>> {
         let mut offset = 1;
@@ -181,7 +181,7 @@ impl<'a> Command<'a> {
         Ok(command)
     }
 
-    /// Reads what stands behind the head's number.
+    /// Reads what follows the head's number.
     pub(super) fn read(bytes: &'a [u8], offset: &mut usize) -> Result<Command<'a>, Malformed> {
         let (flags, routine, version_hash) = Command::read_called(bytes, offset)?;
         let mut captured = Captured::default();
@@ -226,7 +226,7 @@ impl<'a> Command<'a> {
         })
     }
 
-    /// What it has captured, its routine, and the version of that.
+    /// What the call has captured, its routine, and that routine's version.
     fn read_called(bytes: &[u8], offset: &mut usize) -> Result<(u8, RoutineId, u32), Malformed> {
         let flags = take(bytes, offset, 1)?[0];
         if flags & !(CAPTURED_CLOCK | CAPTURED_RANDOM | CAPTURED_IDENTITY | HAS_IMAGES) != 0 {
@@ -243,7 +243,7 @@ impl<'a> Command<'a> {
         self.argument_count
     }
 
-    /// Sets the first values of `registers`, of which there are enough, to the arguments.
+    /// Sets the first values of `registers`, which must be long enough, to the arguments.
     pub fn arguments_to(&self, registers: &mut [Value]) -> Result<(), Malformed> {
         let mut offset = 0;
         for register in registers.iter_mut().take(self.argument_count) {
@@ -255,14 +255,14 @@ impl<'a> Command<'a> {
         Ok(())
     }
 
-    /// The arguments, for people.
+    /// The arguments, for display.
     pub fn arguments(&self) -> Result<Vec<Value>, Malformed> {
         let mut arguments = vec![Value::Null; self.argument_count];
         self.arguments_to(&mut arguments)?;
         Ok(arguments)
     }
 
-    /// Replaces the content of `into` by the row numbers that were drawn, the first one first.
+    /// Replaces the content of `into` by the row numbers that were drawn, in order.
     pub fn row_numbers_into(&self, into: &mut Vec<u64>) -> Result<(), Malformed> {
         into.clear();
         let (mut offset, mut last) = (0, 0_u64);
@@ -285,7 +285,7 @@ fn fixed<const LENGTH: usize>(bytes: &[u8]) -> [u8; LENGTH] {
     bytes.try_into().unwrap_or([0; LENGTH])
 }
 
-/// A number of bytes or things that still have to stand in `bytes`.
+/// A count of bytes or elements that must still be in `bytes`.
 fn read_length(bytes: &[u8], offset: &mut usize) -> Result<usize, Malformed> {
     let start = *offset;
     let length = read_varint(bytes, offset)?;

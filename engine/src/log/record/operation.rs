@@ -1,4 +1,4 @@
-//! What a transaction did: after-images, in the order of its commit, or the one call that it was.
+//! What a transaction did: after-images, in the order of its commit, or the one call that it consisted of.
 //!
 //! ```text
 //!   put      | table * 4 + 1 | key bytes | key | row bytes | row |
@@ -9,8 +9,9 @@
 //! ```
 //!
 //! All numbers are varints, the value of a sequence in zigzag. It says how far the sequence has come at
-//! least; that orders it with nothing, and of several the latest counts (`hyades_types::sequence`).
-//! Keys and rows are the bytes that storage keeps; a schema change is JSON, so that a log explains itself.
+//! least. So it need not be ordered with anything, and of several the latest counts
+//! (`hyades_types::sequence`). Keys and rows are the bytes that storage keeps. A schema change is JSON, so
+//! that a log is self-describing.
 
 use hyades_types::definition::{CatalogChange, SequenceId, SequenceState, TableId};
 
@@ -23,10 +24,10 @@ const TAG_MASK: u64 = (1 << TAG_BITS) - 1;
 const TAG_PUT: u64 = 1;
 const TAG_DELETE: u64 = 2;
 const TAG_CATALOG: u64 = 3;
-/// Of a sequence, whose number is not zero.
+/// For a sequence, whose number is not zero.
 const TAG_SEQUENCE: u64 = 3;
 
-/// One change; keys and rows point into the log record.
+/// One change. Keys and rows point into the log record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation<'a> {
     /// The row with this key is now this one.
@@ -35,7 +36,7 @@ pub enum Operation<'a> {
         key: &'a [u8],
         row: &'a [u8],
     },
-    /// No row has this key any more.
+    /// There is no row with this key any more.
     Delete {
         table: TableId,
         key: &'a [u8],
@@ -43,14 +44,14 @@ pub enum Operation<'a> {
     Catalog(Box<CatalogChange>),
     /// The whole transaction was this call.
     Command(Command<'a>),
-    /// The sequence has come so far.
+    /// The sequence has come this far.
     Sequence {
         sequence: SequenceId,
         state: SequenceState,
     },
 }
 
-/// Encodes operations; keeps its memory from one transaction to the next.
+/// Encodes operations. Keeps its memory from one transaction to the next.
 #[derive(Clone, Debug, Default)]
 pub struct OperationsWriter {
     bytes: Vec<u8>,
@@ -70,7 +71,7 @@ impl OperationsWriter {
         self.bytes.is_empty()
     }
 
-    /// Bytes so far; a position for [`OperationsWriter::truncate`].
+    /// Bytes so far, as a position for [`OperationsWriter::truncate`].
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -95,8 +96,8 @@ impl OperationsWriter {
         self.write_bytes(row);
     }
 
-    /// Twice as long at first, then by quarters: the largest transactions are about as large as memory
-    /// allows.
+    /// Doubles the capacity at first, then adds a quarter at a time: the largest transactions are about as
+    /// large as memory allows.
     #[cold]
     fn grow(&mut self, more: usize) {
         const LARGE_BYTES: usize = 4 << 20;
@@ -123,7 +124,7 @@ impl OperationsWriter {
         Ok(())
     }
 
-    /// The sequence has come so far.
+    /// The sequence has come this far.
     pub fn sequence(&mut self, sequence: SequenceId, state: SequenceState) {
         debug_assert!(sequence.0 > 0, "it would be a schema change");
         write_varint(&mut self.bytes, u64::from(sequence.0) << TAG_BITS | TAG_SEQUENCE);
@@ -131,19 +132,19 @@ impl OperationsWriter {
         write_varint(&mut self.bytes, zigzag(state.value));
     }
 
-    /// A call takes the place of all operations: its head (see `command`).
+    /// A call takes the place of all operations. This is its head (see `command`).
     pub fn begin_command(&mut self, head: &[u8]) {
         self.bytes.clear();
         self.bytes.extend_from_slice(head);
     }
 
-    /// Completes a call whose head has this length; may be called again.
+    /// Completes a call whose head has this length. May be called again.
     pub fn finish_command(&mut self, head_bytes: usize, row_numbers: &[u64], write_set: WriteSetHash) {
         self.bytes.truncate(head_bytes);
         finish_command(&mut self.bytes, row_numbers, write_set);
     }
 
-    /// What is put and deleted from here on are the images of the completed call.
+    /// Rows put and deleted from here on are the images of the completed call.
     pub fn announce_images(&mut self) {
         announce_images(&mut self.bytes);
     }
@@ -155,7 +156,7 @@ impl OperationsWriter {
     }
 }
 
-/// Decodes operations one by one; after an error it yields nothing more.
+/// Decodes operations one by one. After an error it yields nothing more.
 #[derive(Clone, Debug)]
 pub struct Operations<'a> {
     bytes: &'a [u8],
@@ -167,14 +168,13 @@ impl<'a> Operations<'a> {
         Operations { bytes, offset: 0 }
     }
 
-    /// Where the next one begins.
+    /// Where the next operation begins.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Passes the rows of this table that are put and deleted next, without a look at them: a transaction of
-    /// many rows mostly has them table by table. After an error, the next operation is the one
-    /// that is cut off.
+    /// Skips the puts and deletes of this table that come next, without decoding them: a transaction of many
+    /// rows mostly has them table by table. After an error, the next operation is the one that is cut off.
     pub fn pass_rows_of(&mut self, table: TableId) -> Result<(), Malformed> {
         let (put, head_bytes) = word_of_varint(u64::from(table.0) << TAG_BITS | TAG_PUT);
         let delete = put ^ TAG_PUT ^ TAG_DELETE;
@@ -195,7 +195,7 @@ impl<'a> Operations<'a> {
         }
     }
 
-    /// The bytes that come next; zeroes behind the last one, with which no head ends.
+    /// The next bytes, with zeroes after the last one. No head ends with a zero byte.
     #[inline]
     fn next_word(&self) -> u64 {
         let rest = &self.bytes[self.offset..];

@@ -1,4 +1,4 @@
-//! Encoding and decoding as a pair, and decoding of bytes nobody encoded.
+//! Encoding and decoding as a pair, and decoding of arbitrary bytes.
 
 use hyades_types::definition::{CatalogChange, SequenceId, SequenceState, TableId};
 use proptest::collection::vec;
@@ -106,7 +106,7 @@ proptest! {
         };
         let bytes = writer.as_bytes();
         prop_assert_eq!(seen(bytes).expect("well-formed"), expected.len());
-        // What is cut off is an error here if it is one to whoever looks at all of it.
+        // Cut input is an error here if it is one to a reader that decodes all of it.
         let short = &bytes[..bytes.len().saturating_sub(cut)];
         prop_assert_eq!(seen(short).is_err(), Operations::new(short).any(|operation| operation.is_err()));
     }

@@ -1,4 +1,4 @@
-//! LEB128: seven bits for each byte, low bits first, the top bit says that more follow.
+//! LEB128: seven bits in each byte, low bits first. The top bit says that more bytes follow.
 
 use super::Malformed;
 
@@ -14,7 +14,7 @@ pub fn write_varint(into: &mut Vec<u8>, mut value: u64) {
     into.push(value as u8);
 }
 
-/// The bytes of a number below 2^56 as a little-endian word, and how many they are.
+/// The bytes of a number below 2^56 as a little-endian word, and their count.
 #[inline]
 pub fn word_of_varint(mut value: u64) -> (u64, usize) {
     debug_assert!(value < 1 << 56, "it would be longer than a word");
@@ -27,7 +27,7 @@ pub fn word_of_varint(mut value: u64) -> (u64, usize) {
     (word | value << (8 * (bytes - 1)), bytes)
 }
 
-/// Small numbers of either sign become small ones without.
+/// Small numbers of either sign become small unsigned ones.
 #[inline]
 pub fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64

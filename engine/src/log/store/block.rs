@@ -18,12 +18,12 @@
 //! ([`Disk::sector_bytes`](crate::disk::Disk::sector_bytes)): 2 to the power of `sector` bytes, or 4096 if
 //! that is 0, as it always was before store format version 2.
 //!
-//! Blocks of older programs begin with "HyBk", have no time and a header of 48 bytes; both may stand in one
-//! log. Times never fall within a log, whatever the clock does.
+//! Blocks of older programs begin with "HyBk", have no time and a header of 48 bytes. Both kinds may be in
+//! one log. Times never decrease within a log, whatever the clock does.
 //!
 //! Numbers are little-endian. The checksums cover the identity (database, log, incarnation) and the position,
-//! so recycled or preallocated bytes never validate (pitfall 13). Blocks begin at sector boundaries and a
-//! sector is never written twice after it has become durable with content (pitfall 10).
+//! so recycled or preallocated bytes never validate (pitfall 13). Blocks begin at sector boundaries, and a
+//! sector is never written again after it has become durable with content (pitfall 10).
 
 use uuid::Uuid;
 
@@ -33,17 +33,17 @@ use crate::log::record::{OLDEST_RECORD_FORMAT_VERSION, RECORD_FORMAT_VERSION};
 
 /// Version of the layouts in this file.
 pub const STORE_FORMAT_VERSION: u32 = 2;
-/// The oldest one that is read.
+/// The oldest version that can be read.
 const OLDEST_STORE_FORMAT_VERSION: u32 = 1;
-/// The length of a payload has so many bits.
+/// The number of bits for the length of a payload.
 const LENGTH_BITS: u32 = 24;
-/// Bytes of a segment header that are not zero for ever.
+/// Bytes of a segment header that are not always zero.
 pub const SEGMENT_HEADER_BYTES: usize = 72;
 /// Bytes before a block's payload.
 pub const BLOCK_HEADER_BYTES: usize = 56;
 /// The same in blocks without a time.
 const UNTIMED_HEADER_BYTES: usize = 48;
-/// A block with its header never takes more.
+/// The most bytes that a block takes, including its header.
 pub const MAX_BLOCK_BYTES: usize = 1 << 20;
 /// The longest payload.
 pub const MAX_PAYLOAD_BYTES: usize = MAX_BLOCK_BYTES - BLOCK_HEADER_BYTES;
@@ -54,7 +54,7 @@ const SEGMENT_MAGIC: [u8; 8] = *b"HYADESEG";
 pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"HyBT";
 const UNTIMED_BLOCK_MAGIC: [u8; 4] = *b"HyBk";
 
-/// What a segment header says besides the identity.
+/// The content of a segment header besides the identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentHeader {
     pub identity: LogIdentity,
@@ -64,7 +64,7 @@ pub struct SegmentHeader {
     pub segment_bytes: u64,
 }
 
-/// Why a sector is no segment header.
+/// Why a sector is not a segment header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentHeaderError {
     /// Nothing but zeroes: prepared and never used.
@@ -75,21 +75,21 @@ pub enum SegmentHeaderError {
     Version(u32, u32),
 }
 
-/// What a block header says besides the identity.
+/// The content of a block header besides the identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockHeader {
-    /// What precedes the payload.
+    /// The bytes before the payload.
     pub header_bytes: usize,
     pub position: u64,
     pub payload_bytes: usize,
-    /// It takes whole sectors of this size.
+    /// The block takes whole sectors of this size.
     pub sector_bytes: usize,
-    /// When it was written, in microseconds since 1970; 0 if it does not say.
+    /// When it was written, in microseconds since 1970. 0 if the header does not say.
     pub time_us: u64,
 }
 
 impl BlockHeader {
-    /// That of a block with this payload, which this program writes.
+    /// The header of a block with this payload, as this program writes it.
     pub fn new(position: u64, payload_bytes: usize, sector_bytes: usize, time_us: u64) -> BlockHeader {
         BlockHeader { header_bytes: BLOCK_HEADER_BYTES, position, payload_bytes, sector_bytes, time_us }
     }
@@ -140,7 +140,7 @@ impl SegmentHeader {
         sector[8..12].copy_from_slice(&checksum.to_le_bytes());
     }
 
-    /// Reads what [`SegmentHeader::encode`] wrote; the caller compares the identity.
+    /// Reads what [`SegmentHeader::encode`] wrote. The caller compares the identity.
     pub fn decode(sector: &[u8]) -> Result<SegmentHeader, SegmentHeaderError> {
         use SegmentHeaderError::{Damaged, Unused, Version};
         let Some(sector) = sector.get(..SECTOR_BYTES) else {
@@ -171,7 +171,7 @@ impl SegmentHeader {
     }
 }
 
-/// Writes the header of the block whose payload already stands behind it in `block`.
+/// Writes the header of the block whose payload is already in place after it in `block`.
 pub fn encode_block_header(block: &mut [u8], identity: &LogIdentity, header: &BlockHeader) {
     let BlockHeader { position, payload_bytes, sector_bytes, time_us, .. } = *header;
     let sector = if sector_bytes == SECTOR_BYTES { 0 } else { sector_bytes.trailing_zeros() };
@@ -187,7 +187,7 @@ pub fn encode_block_header(block: &mut [u8], identity: &LogIdentity, header: &Bl
     block[4..8].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// Checks the fixed part of a block header; the payload's checksum is [`check_block`]'s business.
+/// Checks the fixed part of a block header. The payload's checksum is left to [`check_block`].
 pub fn decode_block_header(bytes: &[u8], identity: &LogIdentity) -> Result<BlockHeader, &'static str> {
     let header_bytes = match bytes.first_chunk() {
         Some(&BLOCK_MAGIC) => BLOCK_HEADER_BYTES,

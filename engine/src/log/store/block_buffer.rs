@@ -1,4 +1,4 @@
-//! Memory in which a logger puts a block together, header included, so that it is written as it stands.
+//! Memory in which a logger assembles a block, header included, so that it is written without copying.
 
 use super::LogIdentity;
 use super::block::{
@@ -11,7 +11,7 @@ use crate::lsn::Lsn;
 pub struct BlockBuffer {
     bytes: AlignedBuffer,
     pub(super) payload_bytes: usize,
-    /// When its last payload began to be put together, or later.
+    /// When the assembly of its last payload began, or later.
     pub(super) time_us: u64,
 }
 
@@ -29,19 +29,19 @@ impl BlockBuffer {
     /// Room for a payload of this length, at most [`MAX_PAYLOAD_BYTES`].
     pub fn payload_mut(&mut self, payload_bytes: usize) -> &mut [u8] {
         assert!((1..=MAX_PAYLOAD_BYTES).contains(&payload_bytes));
-        // A clock that was set back does not count.
+        // A clock that was set back is ignored.
         self.time_us = self.time_us.max(crate::sync::microseconds_since_1970());
         self.payload_bytes = payload_bytes;
         let start = SECTOR_BYTES + BLOCK_HEADER_BYTES;
         &mut self.bytes[start..start + payload_bytes]
     }
 
-    /// Its blocks come after those of another one: their times are not earlier.
+    /// The blocks of this buffer come after those of another one: their times are not earlier.
     pub(super) fn come_after(&mut self, before: &BlockBuffer) {
         self.time_us = self.time_us.max(before.time_us);
     }
 
-    /// The finished block, whole sectors of this size; with the segment header before it if there is one.
+    /// The finished block, in whole sectors of this size, after the segment header if there is one.
     pub(super) fn seal(
         &mut self,
         identity: &LogIdentity,

@@ -1,5 +1,5 @@
-//! Reads the blocks of one stripe of a log, a directory of segment files, and judges what stands where one
-//! should be. `reader` asks for them by turns and makes log records of them.
+//! Reads the blocks of one stripe of a log, a directory of segment files, and judges what is found where a
+//! block should be. `reader` asks the stripes for them in turn and assembles log records from them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,11 +18,11 @@ use crate::log::set::Tail;
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
 
-/// So much is looked at together: where a block is damaged, what a write may have left of it.
+/// How much is examined at once: where a block is damaged, what a write may have left of it.
 const MOST_VIEWED: usize = SECTOR_BYTES + MAX_BLOCK_BYTES;
 
 const LOST_SEGMENT: &str =
-    "the segment is not what was written, although others were prepared behind it when it was";
+    "the segment is not what was written, although others were prepared after it when it was";
 
 /// Sequence numbers of the segment files of one incarnation in this directory, from this one on, in order.
 /// Some may be missing.
@@ -42,8 +42,8 @@ pub(crate) fn segments_from(
     Ok(sequences)
 }
 
-/// The last segment of a stripe that begins at or before this position of the stream: what stands there, and
-/// everything behind it, is in it or in later ones. From `first_segment` on.
+/// The last segment of a stripe that begins at or before this position of the stream: what is there, and
+/// everything after it, is in it or in later ones. From `first_segment` on.
 pub(crate) fn segment_with(
     disk: &dyn Disk,
     directory: &Path,
@@ -56,7 +56,7 @@ pub(crate) fn segment_with(
         let path = segment_path(directory, identity.incarnation, sequence);
         match open_segment(disk, &path, identity, sequence, None)? {
             Ok((_, header)) if header.position <= position.0 => found = sequence,
-            // Not in use, or damaged, which whoever reads the log comes upon.
+            // Not in use, or damaged, which the reader of the log will notice.
             _ => break,
         }
     }
@@ -64,7 +64,7 @@ pub(crate) fn segment_with(
 }
 
 /// Whether the segments of a stripe, from the first one given to the last one in use that begins at or before
-/// this position of the stream, are there without a gap. All but the last must have their full length.
+/// this position of the stream, exist without a gap. All but the last must have their full length.
 pub(super) fn are_whole_up_to(
     disk: &dyn Disk,
     directory: &Path,
@@ -94,16 +94,16 @@ struct Segment {
     path: PathBuf,
     sequence: u64,
     segment_bytes: u64,
-    /// Where the next block should stand.
+    /// Where the next block should be.
     offset: u64,
 }
 
-/// Which block is asked for.
+/// The block to read.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Wanted {
     /// The one whose payload begins here.
     At(Lsn),
-    /// Whatever comes next, if it is not before this position.
+    /// The next one, whatever it is, that does not begin before this position.
     From(Lsn),
 }
 
@@ -115,8 +115,8 @@ impl Wanted {
         }
     }
 
-    /// Where a block behind the wanted one begins at the earliest.
-    fn behind(self) -> Lsn {
+    /// The earliest position at which a block after the wanted one can begin.
+    fn after(self) -> Lsn {
         match self {
             Wanted::At(Lsn(position)) => Lsn(position + 1),
             Wanted::From(first) => first,
@@ -124,43 +124,43 @@ impl Wanted {
     }
 }
 
-/// What stands in a stripe in place of the block that was asked for.
+/// What was found in a stripe in place of the wanted block.
 #[derive(Clone, Debug)]
 pub(super) struct StripeEnd {
-    /// The file and the offset in it where the block should stand.
+    /// The file and the offset in it where the block should be.
     pub(super) path: PathBuf,
     pub(super) offset: u64,
     pub(super) tail: Tail,
     pub(super) torn_bytes: u64,
 }
 
-/// Valid blocks behind the one that is missing.
+/// The valid blocks after the one that is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Behind {
+pub(super) enum Following {
     Nothing,
-    /// One, where the stripe's next block belongs: it may have been under way with the missing one.
+    /// One, where the stripe's next block belongs: it may have been under way together with the missing one.
     One,
     /// More, or one elsewhere: the position of the first that no crash explains.
     More(Lsn),
 }
 
-/// See the file head.
+/// See the module documentation.
 pub(super) struct BlockReader {
     disk: Arc<dyn Disk>,
     directory: PathBuf,
     identity: LogIdentity,
     segment: Segment,
-    /// Segments prepared behind the last one in use, if the log says so and was not closed.
+    /// Segments prepared after the last one in use, if the log says so and was not closed.
     prepared_ahead: Option<u64>,
     /// Of the current file.
     window: Window,
-    /// When the block that was read last was written; 0 if it does not say.
+    /// When the block that was read last was written. 0 if it does not say.
     pub(super) time_us: u64,
 }
 
 impl BlockReader {
-    /// Opens a stripe at its first segment; returns the stream position of that, too. A missing or foreign
-    /// one is an error: segments exist before the manifest names them.
+    /// Opens a stripe at its first segment, and returns the stream position of that as well. A missing or
+    /// foreign segment is an error: segments exist before the manifest names them.
     pub(super) fn open(
         disk: &Arc<dyn Disk>,
         directory: &Path,
@@ -190,9 +190,9 @@ impl BlockReader {
         Ok((BlockReader { prepared_ahead, ..blocks }, Lsn(header.position)))
     }
 
-    /// A stripe whose first file cannot be opened, to be gone on with by [`BlockReader::seek`]; `None` if
-    /// there is no file.
-    pub(super) fn open_behind_damage(
+    /// A stripe whose first file cannot be opened, for use with [`BlockReader::seek`]. `None` if there is no
+    /// file.
+    pub(super) fn open_past_damage(
         disk: &Arc<dyn Disk>,
         directory: &Path,
         identity: LogIdentity,
@@ -241,7 +241,7 @@ impl BlockReader {
         total
     }
 
-    /// Appends the payload of the wanted block to `into` and steps behind it, or says what stands there
+    /// Appends the payload of the wanted block to `into` and moves past it, or returns what is there
     /// instead.
     pub(super) fn read_block(&mut self, wanted: Wanted, into: &mut Vec<u8>) -> Result<Option<StripeEnd>> {
         if self.is_segment_full()
@@ -271,7 +271,7 @@ impl BlockReader {
         Ok(None)
     }
 
-    /// Steps behind the blocks of the current segment that begin before this position.
+    /// Skips the blocks of the current segment that begin before this position.
     pub(super) fn skip_before(&mut self, position: Lsn) -> Result<()> {
         let identity = self.identity;
         while !self.is_segment_full() {
@@ -290,7 +290,7 @@ impl BlockReader {
         self.segment.offset + LEAST_SECTOR_BYTES as u64 > self.segment.segment_bytes
     }
 
-    /// Steps into the next segment file, or says why there is none in use.
+    /// Moves to the next segment file, or says why there is none in use.
     fn next_segment(&mut self, wanted: Wanted) -> Result<Option<StripeEnd>> {
         let sequence = self.segment.sequence + 1;
         let path = segment_path(&self.directory, self.identity.incarnation, sequence);
@@ -311,18 +311,18 @@ impl BlockReader {
             Err(SegmentHeaderError::Damaged(reason)) => reason,
             Err(SegmentHeaderError::Version(..)) => "unknown version",
         };
-        let mut behind = self.used_segment_behind(sequence)?;
+        let mut next = self.used_segment_after(sequence)?;
         let is_used = self.is_used(sequence)?;
         let mut remains = 0;
         if exists {
             self.enter_unusable(&path, sequence)?;
-            behind = match behind {
-                None => self.valid_block_behind(0, wanted.behind())?.map(|(_, position)| position),
+            next = match next {
+                None => self.valid_block_after(0, wanted.after())?.map(|(_, position)| position),
                 found => found,
             };
             remains = self.torn_bytes(0)?;
         }
-        let tail = match behind {
+        let tail = match next {
             _ if mutant::is_active(Mutant::GapIsTheEnd) => Tail::Clean,
             Some(next) => Tail::Hole(reason, next),
             None if is_used => Tail::Lost(LOST_SEGMENT),
@@ -332,25 +332,25 @@ impl BlockReader {
         Ok(Some(StripeEnd { path, offset: 0, tail, torn_bytes: remains }))
     }
 
-    /// Makes a file without a valid header the current one, to look at what stands in it.
+    /// Makes a file without a valid header the current one, in order to examine its content.
     fn enter_unusable(&mut self, path: &Path, sequence: u64) -> Result<()> {
         self.segment = whole_file(&self.disk, path, sequence)?;
         self.window.clear();
         Ok(())
     }
 
-    /// The block at the current offset is not valid: decides which row of the table in `reader` this is.
+    /// The block at the current offset is not valid: decides which row of the table in `reader` applies.
     fn end_at_invalid_block(&mut self, wanted: Wanted, reason: &'static str) -> Result<StripeEnd> {
         let (offset, path) = (self.segment.offset, self.segment.path.clone());
         let is_blank = self.view(offset, LEAST_SECTOR_BYTES)?.iter().all(|byte| *byte == 0);
-        let behind = match self.valid_block_behind(offset, wanted.behind())? {
+        let next = match self.valid_block_after(offset, wanted.after())? {
             Some((_, position)) => Some(position),
-            None => self.used_segment_behind(self.segment.sequence)?,
+            None => self.used_segment_after(self.segment.sequence)?,
         };
         let torn_bytes = self.torn_bytes(offset)?;
-        // The first segment of which no block has been found.
+        // The first segment in which no block has been found.
         let unproven = self.segment.sequence + u64::from(offset > SECTOR_BYTES as u64);
-        let tail = match behind {
+        let tail = match next {
             Some(next) if is_blank => Tail::Hole("a block is missing", next),
             Some(next) => Tail::Hole(reason, next),
             None if self.is_used(unproven)? => Tail::Lost(LOST_SEGMENT),
@@ -361,38 +361,38 @@ impl BlockReader {
         Ok(StripeEnd { path, offset, tail, torn_bytes })
     }
 
-    /// Whether the current file lacks bytes that it was given before it was used.
+    /// Whether the current file is shorter than it was made before it was used.
     fn is_cut_short(&self) -> Result<bool> {
         let length = self.segment.file.len().map_err(|error| read_failed(&self.segment.path, &error))?;
         Ok(self.prepared_ahead.is_some() && length < self.segment.segment_bytes)
     }
 
-    /// Whether the files that exist show that a block of this segment was durable.
+    /// Whether the existing files show that a block of this segment was durable.
     fn is_used(&self, sequence: u64) -> Result<bool> {
         let Some(ahead) = self.prepared_ahead else { return Ok(false) };
         let (disk, incarnation) = (self.disk.as_ref(), self.identity.incarnation);
         Ok(!segments_from(disk, &self.directory, incarnation, sequence + ahead)?.is_empty())
     }
 
-    /// How many bytes from `offset` on a write that did not complete has left: up to the last one that is not
-    /// zero, within what one block takes.
+    /// How many bytes from `offset` on an incomplete write has left: up to the last one that is not zero,
+    /// within the size of one block.
     fn torn_bytes(&mut self, offset: u64) -> Result<u64> {
         let bytes = self.view(offset, SECTOR_BYTES + MAX_BLOCK_BYTES)?;
         Ok(bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1))
     }
 
-    /// Which blocks stand in this stripe behind the missing one, which belongs to another stripe and has no
-    /// business here. Steps to the first of them.
-    pub(super) fn blocks_behind(&mut self, missing: Lsn) -> Result<Behind> {
+    /// Which blocks are in this stripe after the missing one, which belongs to another stripe. Moves to the
+    /// first of them.
+    pub(super) fn blocks_after(&mut self, missing: Lsn) -> Result<Following> {
         let place = if self.is_segment_full() {
             (self.segment.sequence + 1, SECTOR_BYTES as u64)
         } else {
             (self.segment.sequence, self.segment.offset)
         };
-        let Some(first) = self.seek_used(missing)? else { return Ok(Behind::Nothing) };
+        let Some(first) = self.seek_used(missing)? else { return Ok(Following::Nothing) };
         let (sequence, offset) = (self.segment.sequence, self.segment.offset);
         if place != (sequence, offset) || first == missing {
-            return Ok(Behind::More(first));
+            return Ok(Following::More(first));
         }
         self.read_block(Wanted::At(first), &mut Vec::new())?;
         let second = self.seek_used(Lsn(first.0 + 1))?;
@@ -401,11 +401,11 @@ impl BlockReader {
             self.enter_unusable(&path, sequence)?;
         }
         self.segment.offset = offset;
-        Ok(second.map_or(Behind::One, Behind::More))
+        Ok(second.map_or(Following::One, Following::More))
     }
 
-    /// As [`BlockReader::seek`], but of later files only those that were begun are looked at: the others are
-    /// long, and blank.
+    /// As [`BlockReader::seek`], but of the later files only those that were begun are examined, because the
+    /// others are long and blank.
     fn seek_used(&mut self, first: Lsn) -> Result<Option<Lsn>> {
         let incarnation = self.identity.incarnation;
         loop {
@@ -427,8 +427,8 @@ impl BlockReader {
         }
     }
 
-    /// Goes on behind whatever stands here, at the first valid block from this stream position on, and
-    /// returns that block's; `None` if there is none.
+    /// Continues past whatever is here, at the first valid block from this stream position on, and
+    /// returns that block's position. `None` if there is none.
     pub(super) fn seek(&mut self, first: Lsn) -> Result<Option<Lsn>> {
         if let Some((offset, position)) = self.valid_block_from(self.segment.offset, first)? {
             self.segment.offset = offset;
@@ -446,9 +446,9 @@ impl BlockReader {
         Ok(None)
     }
 
-    /// Offset and position of the first valid block in the rest of this file, behind the sector at this
+    /// Offset and position of the first valid block in the rest of this file, after the sector at this
     /// offset.
-    fn valid_block_behind(&mut self, offset: u64, first: Lsn) -> Result<Option<(u64, Lsn)>> {
+    fn valid_block_after(&mut self, offset: u64, first: Lsn) -> Result<Option<(u64, Lsn)>> {
         self.valid_block_from(offset + LEAST_SECTOR_BYTES as u64, first)
     }
 
@@ -460,7 +460,7 @@ impl BlockReader {
             if bytes.is_empty() {
                 break;
             }
-            // Look at the whole window before asking for more of the file.
+            // Search the whole window before reading more of the file.
             let sectors = (bytes.len() / LEAST_SECTOR_BYTES).max(1);
             let found = (0..sectors).find_map(|sector| {
                 let header = decode_block_header(&bytes[sector * LEAST_SECTOR_BYTES..], &identity).ok()?;
@@ -483,7 +483,7 @@ impl BlockReader {
     }
 
     /// The first position of any later segment that is in use.
-    fn used_segment_behind(&self, sequence: u64) -> Result<Option<Lsn>> {
+    fn used_segment_after(&self, sequence: u64) -> Result<Option<Lsn>> {
         let incarnation = self.identity.incarnation;
         for later in segments_from(self.disk.as_ref(), &self.directory, incarnation, sequence + 1)? {
             let path = segment_path(&self.directory, incarnation, later);
@@ -494,14 +494,14 @@ impl BlockReader {
         Ok(None)
     }
 
-    /// Up to `length` bytes of the current file from `offset`; fewer at its end.
+    /// Up to `length` bytes of the current file from `offset`, fewer at its end.
     fn view(&mut self, offset: u64, length: usize) -> Result<&[u8]> {
         let Segment { file, path, .. } = &self.segment;
         self.window.view(file, offset, length).map_err(|error| read_failed(path, &error))
     }
 }
 
-/// A segment file of which not even the header is believed.
+/// A segment file of which not even the header can be trusted.
 fn whole_file(disk: &Arc<dyn Disk>, path: &Path, sequence: u64) -> Result<Segment> {
     let file: Arc<dyn File> = disk.open_read(path).map_err(|error| read_failed(path, &error))?.into();
     let segment_bytes = file.len().map_err(|error| read_failed(path, &error))?;
@@ -510,7 +510,7 @@ fn whole_file(disk: &Arc<dyn Disk>, path: &Path, sequence: u64) -> Result<Segmen
 
 type OpenedSegment = std::result::Result<(Segment, SegmentHeader), SegmentHeaderError>;
 
-/// Opens a segment file and checks its header. The outer error ends recovery; the inner one is for the caller
+/// Opens a segment file and checks its header. The outer error ends recovery. The inner one is for the caller
 /// to judge. `wanted` is the block that must be its first.
 fn open_segment(
     disk: &dyn Disk,

@@ -1,5 +1,4 @@
-//! The files of the incarnation that begins: segments for each stripe of each log, and the thread that
-//! prepares them.
+//! The files of a new incarnation: segments for each stripe of each log, and the thread that prepares them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,21 +20,21 @@ use crate::log::set::{LogStore, NewLogSet};
 struct NewLog {
     buffer: Arc<LogBuffer>,
     stripes: Vec<Arc<SegmentSupply>>,
-    /// `None`: as the device has it.
+    /// `None`: whatever the device reports.
     wanted_sector_bytes: Option<usize>,
 }
 
-/// See the file head.
+/// See the module documentation.
 pub(crate) struct NewFileLogs {
     disk: Arc<dyn Disk>,
     logs: Vec<NewLog>,
-    /// What a start that was cut short has left in the way, and what no checkpoint needs.
+    /// Leftovers of an interrupted start that are in the way, and files that no checkpoint needs.
     leftovers: Vec<PathBuf>,
     preparer: Arc<Preparer>,
 }
 
 impl NewFileLogs {
-    /// Looks whether all places can be used, and completes the plan of the incarnation. Writes nothing.
+    /// Checks whether all places can be used, and completes the plan of the incarnation. Writes nothing.
     pub(crate) fn plan(
         config: &Config,
         manifest: &Manifest,

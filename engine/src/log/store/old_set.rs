@@ -17,7 +17,7 @@ use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::set::{LogSet, LogSource};
 use crate::lsn::Lsn;
 
-/// See the file head.
+/// See the module documentation.
 pub(crate) struct FileLogs {
     disk: Arc<dyn Disk>,
     logs: Vec<LogFiles>,
@@ -44,7 +44,7 @@ impl FileLogs {
             Ok(())
         };
         if let Err(error) = remove() {
-            tracing::warn!(%error, "segments in \"{}\" that are not needed stay", directory.display());
+            tracing::warn!(%error, "could not remove unneeded segments in \"{}\"", directory.display());
         }
     }
 }
@@ -70,7 +70,7 @@ impl LogSet for FileLogs {
                         return Err(Error::io(what, &error));
                     }
                 };
-                // Segments of the next incarnation are the traces of a start that was cut short.
+                // Segments of the next incarnation are the traces of an interrupted start.
                 let is_ours = |name: &String| {
                     let incarnation = parse_segment_name(name).map(|(number, _)| number);
                     incarnation

@@ -1,11 +1,11 @@
 //! How fast a segment is made, so that its zeroes do not take the device away from the log.
 //!
-//! A segment ahead of need has time: until the one in use is full. So its pieces come at a moderate rate, and
-//! faster only if the log itself is written faster: [`PER_USED_BYTE`] times as fast, so that the next segment
-//! is ready when half of this one is used. After the first [`AT_ONCE_BYTES`] there is never a burst. Whoever
-//! needs a segment now does not ask here.
+//! A segment prepared ahead of need has time until the one in use is full. So its pieces are written at a
+//! moderate rate, and faster only if the log itself is written faster: [`PER_USED_BYTE`] times as fast, so
+//! that the next segment is ready when half of this one is used. After the first [`AT_ONCE_BYTES`] there is
+//! never a burst. A segment that is needed right now is made without this pacing.
 //!
-//! The figures behind the rate: docs/decisions/2026-11-22-prepared-segments.md.
+//! The figures for the rate: docs/decisions/2026-11-22-prepared-segments.md.
 
 use std::time::{Duration, Instant};
 
@@ -15,12 +15,12 @@ use crate::sync::now;
 const AT_ONCE_BYTES: u64 = 4 << 20;
 /// The rate while little is written to the log.
 const BYTES_PER_SECOND: u64 = 64 << 20;
-/// Bytes of zeroes for each byte of log written meanwhile.
+/// Bytes of zeroes for each byte of log written in the same time.
 const PER_USED_BYTE: u64 = 2;
-/// The log's own rate is looked at again after this time.
+/// The log's own rate is checked again after this time.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// The making of one segment.
+/// The preparation of one segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     started: Instant,
@@ -28,13 +28,13 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Now, when this much has been written to the log.
+    /// Starts now, when this much has been written to the log.
     pub(super) fn start(used_bytes: u64) -> Pace {
         Pace { started: now(), used_at_start: used_bytes }
     }
 
-    /// How long to wait before more is written: `written_bytes` of the segment are, and `used_bytes` of the
-    /// log.
+    /// How long to wait before more is written, when `written_bytes` of the segment and `used_bytes` of the
+    /// log have been written.
     pub(super) fn pause(&self, written_bytes: u64, used_bytes: u64) -> Duration {
         pause_after(now().duration_since(self.started), written_bytes, used_bytes - self.used_at_start)
     }
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_fast_log_is_never_waited_for() {
-        // Half of the segment is used: the next one is due as a whole.
+        // Half of the segment is used, so all of the next one is due.
         assert_eq!(pause_after(Duration::ZERO, 64 * MIB, 32 * MIB), Duration::ZERO);
         assert_eq!(pause_after(Duration::ZERO, 40 * MIB, 16 * MIB), LONGEST_PAUSE);
     }

@@ -1,8 +1,8 @@
 //! The thread that prepares segments of all logs ahead of need.
 //!
-//! It sleeps until a logger has begun a segment, then writes pieces of the next one at their pace, of all
-//! logs by turns. After a failure (a full disk) it tries again on its own from time to time, so that commits
-//! work again soon after space has come back, without anybody's help.
+//! It sleeps until a logger has begun a segment, then writes pieces of the next one at their pace, for all
+//! logs in turn. After a failure (a full disk) it tries again on its own from time to time, so that commits
+//! work again soon after space has become available, without intervention.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ struct State {
     is_stopping: bool,
 }
 
-/// See the file head.
+/// See the module documentation.
 pub(crate) struct Preparer {
     supplies: Vec<Arc<SegmentSupply>>,
     state: Mutex<State>,
@@ -33,7 +33,7 @@ impl Preparer {
         Preparer { supplies, state: Mutex::new(State::default()), wake: Condvar::new() }
     }
 
-    /// A segment has been begun, or somebody needs one.
+    /// A segment has been begun, or one is needed.
     pub(crate) fn ring(&self) {
         self.state.lock().has_rung = true;
         self.wake.notify_one();
@@ -59,8 +59,8 @@ impl Preparer {
         }
     }
 
-    /// Sleeps for this time, or until somebody rings. Ringing does not shorten a time: a full disk must not
-    /// make a busy loop.
+    /// Sleeps for this time, or, if there is none, until [`Preparer::ring`]. Ringing does not shorten a time,
+    /// because a full disk must not make a busy loop.
     fn pause(&self, pause: Option<Duration>) {
         let mut state = self.state.lock();
         match pause {

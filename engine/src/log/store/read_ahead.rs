@@ -1,8 +1,8 @@
-//! A window that moves along a file from its beginning to its end. While what stands in it is checked and
-//! decoded, a thread of its own reads what comes next.
+//! A window that moves along a file from its beginning to its end. While its content is checked and decoded,
+//! a separate thread reads what comes next.
 //!
-//! The thread begins when a second whole part is asked for where the first one ended: short logs need none.
-//! Without the thread, and wherever else the window is moved to, its owner reads.
+//! The thread is started when a second whole part is requested where the first one ended, because short logs
+//! need none. Without the thread, and when the window moves anywhere else, the window's owner reads.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,41 +13,41 @@ use parking_lot::Mutex;
 use crate::disk::File;
 use crate::sync::{Condvar, JoinHandle};
 
-/// So much is read at once.
+/// How much is read at once.
 const PART_BYTES: usize = 2 << 20;
-/// So many parts are kept that have been read ahead: a disk, and what is done with its bytes, take longer for
-/// some than for others.
+/// The number of parts that are kept after having been read ahead. The disk, and the processing of its bytes,
+/// take longer for some parts than for others.
 const MOST_READY: usize = 2;
 
 /// Bytes of one file.
 pub(super) struct Window {
-    /// Room for what is kept when the window moves, and then a part of the file.
+    /// Room for what is kept when the window moves, followed by a part of the file.
     bytes: Vec<u8>,
-    /// What of it is in the window.
+    /// The part of it that is in the window.
     begin: usize,
     end: usize,
-    /// Where in the file it begins.
+    /// Where in the file the window begins.
     offset: u64,
     /// For the next part, while there is no reader.
     spare: Vec<u8>,
-    /// Room for what is kept, in bytes: nobody looks at more at once.
+    /// Room for what is kept, in bytes, which is the most that is viewed at once.
     room: usize,
     reader: Option<Reader>,
 }
 
 impl Window {
-    /// An empty one, for those who look at so many bytes at once.
+    /// An empty window, of which up to this many bytes are viewed at once.
     pub(super) fn new(room: usize) -> Window {
         let (bytes, spare) = (Vec::new(), Vec::new());
         Window { bytes, begin: 0, end: 0, offset: 0, spare, room, reader: None }
     }
 
-    /// Forgets what it has: another file comes next.
+    /// Forgets its content, because another file comes next.
     pub(super) fn clear(&mut self) {
         (self.begin, self.end) = (0, 0);
     }
 
-    /// Up to `length` bytes of the file from `offset`; fewer at its end.
+    /// Up to `length` bytes of the file from `offset`, fewer at its end.
     pub(super) fn view(&mut self, file: &Arc<dyn File>, offset: u64, length: usize) -> io::Result<&[u8]> {
         if offset < self.offset || offset + length as u64 > self.end_offset() {
             self.move_to(file, offset)?;
@@ -55,7 +55,7 @@ impl Window {
         Ok(self.seen(offset, length))
     }
 
-    /// What of these bytes is in the window.
+    /// The part of these bytes that is in the window.
     pub(super) fn seen(&self, offset: u64, length: usize) -> &[u8] {
         let skipped = offset.checked_sub(self.offset).and_then(|skipped| usize::try_from(skipped).ok());
         let window = &self.bytes[self.begin..self.end];
@@ -93,8 +93,8 @@ impl Window {
         Ok(())
     }
 
-    /// A buffer with the part of the file that begins there, after the room for what is kept, and how much of
-    /// it there is.
+    /// A buffer with the part of the file that begins there, after the room for what is kept, and the length
+    /// of that part.
     fn part(&mut self, file: &Arc<dyn File>, from: u64) -> io::Result<(Vec<u8>, usize)> {
         let mut buffer = match &self.reader {
             Some(reader) => match reader.take(file, from) {
@@ -129,21 +129,21 @@ struct Part {
     outcome: io::Result<usize>,
 }
 
-/// What the reader does.
+/// The state of the reader.
 #[derive(Default)]
 struct State {
-    /// What it reads, or reads next; `None` behind the end of a file or an error.
+    /// What it reads now or next. `None` after the end of a file or an error.
     next: Option<Place>,
     /// What it has read, in order. What it reads next follows.
     ready: VecDeque<Part>,
-    /// Buffers for what is read next.
+    /// Buffers for the next reads.
     free: Vec<Vec<u8>>,
-    /// It is to end, or has ended.
+    /// It must end, or has ended.
     is_over: bool,
 }
 
 impl State {
-    /// Whether a part that begins there comes next.
+    /// Whether the next part begins there.
     fn has(&self, file: &Arc<dyn File>, from: u64) -> bool {
         let first = self.ready.front().map(|part| &part.from).or(self.next.as_ref());
         !self.is_over && first.is_some_and(|first| first.is(file, from))
@@ -153,7 +153,7 @@ impl State {
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    /// The state is another one.
+    /// The state has changed.
     changed: Condvar,
 }
 
@@ -164,7 +164,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// It reads into buffers behind this room.
+    /// It reads into buffers after this room.
     fn start(room: usize) -> io::Result<Reader> {
         let shared: Arc<Shared> = Arc::default();
         let serving = Arc::clone(&shared);
@@ -180,7 +180,7 @@ impl Reader {
         self.shared.state.lock().free.push(buffer);
     }
 
-    /// Goes on reading there, unless it does so.
+    /// Goes on reading there, unless it already does.
     fn go_on(&self, file: &Arc<dyn File>, offset: u64) {
         let mut state = self.shared.state.lock();
         if !state.has(file, offset) {
@@ -191,7 +191,8 @@ impl Reader {
         }
     }
 
-    /// The part that begins there, when it has been read; `None` if it reads elsewhere, or nothing any more.
+    /// The part that begins there, once it has been read. `None` if the reader reads elsewhere, or has
+    /// stopped.
     fn take(&self, file: &Arc<dyn File>, from: u64) -> Option<Part> {
         let mut state = self.shared.state.lock();
         while state.has(file, from) {
@@ -209,7 +210,7 @@ impl Drop for Reader {
     fn drop(&mut self) {
         self.shared.end();
         if let Some(thread) = self.thread.take() {
-            // One that panicked has left the reading to the owner of the window.
+            // If the thread panicked, it has left the reading to the owner of the window.
             drop(thread.join());
         }
     }
@@ -222,7 +223,7 @@ impl Shared {
     }
 }
 
-/// Nobody waits for a thread that has panicked.
+/// Ends the waiting for a thread that has panicked.
 struct EndsAtLast<'a>(&'a Shared);
 
 impl Drop for EndsAtLast<'_> {
@@ -269,11 +270,11 @@ mod tests {
 
     const MOST_VIEWED: usize = 300_000;
 
-    /// What happens to whoever reads a certain byte.
+    /// What happens to a reader of a certain byte.
     #[derive(Clone, Copy)]
     enum Fault {
         Error,
-        /// To the thread that reads ahead.
+        /// Only in the thread that reads ahead.
         Panic,
     }
 
@@ -325,7 +326,7 @@ mod tests {
         Arc::new(Bytes { content: content(seed, (parts * PART_BYTES as f64) as usize), fault })
     }
 
-    /// Looks at everything from the beginning on, in steps as blocks make them; where it fails, if it does.
+    /// Views everything from the beginning on, in steps as for blocks. Returns where it fails, if it does.
     fn look_through(window: &mut Window, file: &Arc<Bytes>, seed: u64) -> Result<(), u64> {
         let (mut random, mut offset) = (StdRng::seed_from_u64(seed), 0);
         let seen_by: Arc<dyn File> = Arc::<Bytes>::clone(file);
@@ -370,7 +371,7 @@ mod tests {
         let seen_by: Arc<dyn File> = Arc::<Bytes>::clone(&file);
         let mut offset = 0;
         for step in 0..2000 {
-            // Mostly on, at times anywhere.
+            // Mostly forwards, sometimes to any place.
             offset = match step % 37 {
                 0 => random.random_range(0..file.content.len()),
                 _ => offset + random.random_range(0..MOST_VIEWED),
@@ -390,7 +391,7 @@ mod tests {
         let file = file(9, 5.0, Some((at, Fault::Error)));
         let mut window = Window::new(MOST_VIEWED);
         let failed_at = look_through(&mut window, &file, 9).expect_err("it cannot be read");
-        // Not before what was read without it had been seen.
+        // Not before what could be read had been seen.
         assert!((at - 5 - MOST_VIEWED as u64..=at).contains(&failed_at), "{failed_at}");
         assert!(look_through(&mut window, &file, 10).is_err());
     }

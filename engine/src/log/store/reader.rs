@@ -4,30 +4,30 @@
 //! whole blocks, then at most one torn one, then prepared zeroes. Every stop is exactly one of the rows of
 //! this table:
 //!
-//! | at the expected place stands | behind it | verdict |
+//! | at the expected place | after it | verdict |
 //! |---|---|---|
 //! | zeroes, the end of the file, an unused or missing segment | nothing valid | [`Tail::Clean`] |
-//! | anything else that is no block of this log | nothing valid | [`Tail::Torn`] |
+//! | anything else that is not a block of this log | nothing valid | [`Tail::Torn`] |
 //! | no block of this log | a valid block or used segment | [`Tail::Hole`]: no crash explains it |
 //! | an unused, missing or damaged segment | segments that were prepared only after it was in use | [`Tail::Lost`]: the same |
 //! | the end of the file, before the end of the segment | nothing valid | [`Tail::Lost`], unless the log was closed |
 //! | a block whose checksum is right, but whose records are not | | an error at once |
 //! | a file of another database or version, a missing first segment | | an error at once |
 //!
-//! A striped log's blocks stand in several directories by turns, and one in each may be under way at once. So
-//! a crash may also leave one valid block in every other stripe behind the missing one. Such blocks do not
-//! count; a second one in the same stripe is a [`Tail::Hole`], because it was begun after the missing one was
-//! durable.
+//! A striped log's blocks are in several directories in turn, and one block in each may be under way at the
+//! same time. So a crash may also leave one valid block after the missing one in every other stripe. Such
+//! blocks do not count. A second one in the same stripe is a [`Tail::Hole`], because it was begun after the
+//! missing one was durable.
 //!
 //! Recovery then calls [`LogEnd::check`] with the largest position that any anchor calls durable: an end
 //! below that is corruption too (pitfall 14). Memory is bounded: five buffers of 3 MiB for each
 //! stripe (`read_ahead`), and one chunk.
 //!
-//! The last two rows hold for incarnations whose manifest entry says how many segments are prepared ahead,
-//! while they have not been closed: their files are made in full length before they are used, and the one
-//! that is so many behind a segment is begun only when the segment's first block is durable (`segment`). So
-//! the loss of a whole segment at the end of a log is seen too; that of the last block alone cannot be told
-//! from a write that never arrived.
+//! The [`Tail::Lost`] rows hold for incarnations whose manifest entry says how many segments are prepared
+//! ahead, while they have not been closed: their files are made in full length before they are used, and the
+//! file that is that many places after a segment is begun only when the segment's first block is durable
+//! (`segment`). So the loss of a whole segment at the end of a log is detected too. The loss of the last
+//! block alone cannot be told from a write that never arrived.
 
 mod beyond_damage;
 
@@ -37,13 +37,13 @@ use std::sync::Arc;
 use hyades_types::error::{Error, Result};
 
 use super::LogFiles;
-use super::blocks::{Behind, BlockReader, StripeEnd, Wanted, segment_with, segments_from};
+use super::blocks::{BlockReader, Following, StripeEnd, Wanted, segment_with, segments_from};
 use crate::disk::Disk;
 use crate::log::record::record_length;
 use crate::log::set::{Chunk, LogEnd, LogSource, Tail};
 use crate::lsn::Lsn;
 
-/// A chunk is handed out when it has this many bytes.
+/// A chunk is returned when it has this many bytes.
 const CHUNK_BYTES: usize = 512 << 10;
 
 /// Syncs all segments of one log, so that what is read afterwards would survive a power cut (pitfall 16).
@@ -67,9 +67,9 @@ pub struct LogReader {
     stripes: Vec<BlockReader>,
     /// The stripe with the next block.
     turn: usize,
-    /// Nothing is read once all whole records up to here have been.
+    /// Reading stops once all whole records up to here have been read.
     stop: u64,
-    /// Where the next block stands in the stream is known: at `position`.
+    /// Whether it is known where the next block is in the stream: at `position`.
     has_begun: bool,
     /// The end of the valid bytes so far.
     position: Lsn,
@@ -81,13 +81,13 @@ pub struct LogReader {
 }
 
 impl LogReader {
-    /// Opens a log at its first log record that still counts. A missing or foreign segment is an error:
+    /// Opens a log at the first log record that is still needed. A missing or foreign segment is an error:
     /// segments exist before the manifest names them.
     pub fn open(disk: &Arc<dyn Disk>, files: &LogFiles) -> Result<LogReader> {
         LogReader::open_at(disk, files, Lsn::ZERO)
     }
 
-    /// As [`LogReader::open`], but reads only from the log record on that begins here.
+    /// As [`LogReader::open`], but reads only from the log record that begins here.
     pub fn open_at(disk: &Arc<dyn Disk>, files: &LogFiles, from: Lsn) -> Result<LogReader> {
         let from = from.max(files.start);
         let mut stripes = Vec::new();
@@ -102,13 +102,13 @@ impl LogReader {
             positions.push(opened.1);
         }
         if from == Lsn::ZERO {
-            // The first of those that begin together.
+            // The first of the stripes that begin together.
             let turn = (0..stripes.len()).min_by_key(|stripe| positions[*stripe]).unwrap_or(0);
             let position = positions.get(turn).copied().unwrap_or(Lsn::ZERO);
             return Ok(LogReader::new(stripes, turn, position));
         }
-        // The segment that begins last, still not behind `from`; the other stripes go on from there. Of the
-        // first segments, which all say that they begin at 0, the first does.
+        // The segment that begins last, but not after `from`. The other stripes are read from there. Among
+        // the first segments, which all say that they begin at 0, it is the first one.
         let turn = (0..stripes.len()).min_by_key(|stripe| Reverse(positions[*stripe])).unwrap_or(0);
         let position = positions.get(turn).copied().unwrap_or(Lsn::ZERO);
         for (number, stripe) in stripes.iter_mut().enumerate() {
@@ -121,8 +121,7 @@ impl LogReader {
         Ok(reader)
     }
 
-    /// Reads blocks up to the one with this position, where a log record begins, and drops what stands before
-    /// it.
+    /// Reads blocks up to the one with this position, where a log record begins, and drops what precedes it.
     fn skip_to(&mut self, from: Lsn) -> Result<()> {
         while self.end.is_none() && self.position < from {
             self.pending.clear();
@@ -149,8 +148,8 @@ impl LogReader {
         }
     }
 
-    /// Reads one more block; `false` at the end. For those who want to know where blocks begin;
-    /// [`LogSource::next_chunk`] then hands out what was read.
+    /// Reads one more block. `false` at the end. For callers that need to know where blocks begin.
+    /// [`LogSource::next_chunk`] then returns what was read.
     pub fn next_block(&mut self) -> Result<bool> {
         let before = self.position;
         self.read_block()?;
@@ -158,15 +157,15 @@ impl LogReader {
         Ok(self.position > before)
     }
 
-    /// When the last block that [`LogReader::next_block`] has read was written, in microseconds since 1970; 0
+    /// When the last block that [`LogReader::next_block`] has read was written, in microseconds since 1970. 0
     /// if it does not say.
     pub fn block_time_us(&self) -> u64 {
         let last = (self.turn + self.stripes.len() - 1) % self.stripes.len();
         self.stripes[last].time_us
     }
 
-    /// Where the next block of each stripe should stand, as far as has been read: the sequence number of the
-    /// segment, and the offset in its file.
+    /// Where the next block of each stripe should be, after what has been read so far: the sequence number
+    /// of the segment, and the offset in its file.
     pub(crate) fn places(&self) -> Vec<(u64, u64)> {
         self.stripes.iter().map(BlockReader::place).collect()
     }
@@ -176,12 +175,12 @@ impl LogReader {
         Lsn(self.chunk_start + self.whole as u64)
     }
 
-    /// Whether something was read that was not handed out, nor dropped.
+    /// Whether something was read that was neither returned nor dropped.
     pub fn has_read(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// Drops the whole records that were read and not handed out.
+    /// Drops the whole records that were read and not returned.
     pub fn forget_records(&mut self) {
         self.pending.drain(..self.whole);
         self.chunk_start += self.whole as u64;
@@ -211,14 +210,14 @@ impl LogReader {
         Ok(())
     }
 
-    /// The log ends here, unless the other stripes say that something is missing.
+    /// The log ends here, unless the other stripes show that something is missing.
     fn finish(&mut self, end: StripeEnd) -> Result<()> {
         let StripeEnd { path, offset, mut tail, torn_bytes } = end;
         for stripe in (0..self.stripes.len()).filter(|stripe| *stripe != self.turn) {
-            tail = match (self.stripes[stripe].blocks_behind(self.position)?, tail) {
-                (Behind::More(next), Tail::Clean) => Tail::Hole("a block is missing", next),
-                (Behind::More(next), Tail::Torn(reason)) => Tail::Hole(reason, next),
-                (Behind::One, Tail::Clean) => Tail::Torn(
+            tail = match (self.stripes[stripe].blocks_after(self.position)?, tail) {
+                (Following::More(next), Tail::Clean) => Tail::Hole("a block is missing", next),
+                (Following::More(next), Tail::Torn(reason)) => Tail::Hole(reason, next),
+                (Following::One, Tail::Clean) => Tail::Torn(
                     "a block that was being written is missing, the one after it is in another directory",
                 ),
                 (_, tail) => tail,

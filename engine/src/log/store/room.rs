@@ -1,5 +1,5 @@
 //! How far a log's buffer may be filled: only so far that each of its stripes could take everything that is
-//! not written yet. Which stripe will get how much of it is not known before the blocks are cut.
+//! not written yet. How much of it each stripe gets is not known before the blocks are cut.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::log::buffer::LogBuffer;
 
-/// See the file head.
+/// See the module documentation.
 pub(crate) struct Room {
     buffer: Arc<LogBuffer>,
     state: Mutex<State>,
@@ -18,7 +18,7 @@ struct State {
     free: Vec<i64>,
     /// Bytes of the stream that have gone into blocks.
     written: i64,
-    /// The ceiling of the buffer, but for what it keeps back itself.
+    /// The ceiling of the buffer, before what the buffer itself reserves.
     ceiling: i64,
 }
 
@@ -32,12 +32,12 @@ impl Room {
         &self.buffer
     }
 
-    /// So many bytes have been prepared.
+    /// This many bytes have been prepared.
     pub(crate) fn add(&self, stripe: usize, bytes: u64) {
         self.update(|state| state.free[stripe] += bytes as i64);
     }
 
-    /// A block with this payload takes so many prepared bytes.
+    /// A block with this payload takes this many prepared bytes.
     pub(crate) fn take(&self, stripe: usize, payload_bytes: usize, block_bytes: u64) {
         self.update(|state| {
             state.free[stripe] -= block_bytes as i64;

@@ -4,18 +4,18 @@
 //! Durable writes then overwrite allocated blocks, which costs the file system no metadata, and a full disk
 //! is found while there is still room for everything that has been reserved: each finished segment raises the
 //! buffer's ceiling, and reservations stop below it. The failure stays visible ([`SegmentSupply::failure`])
-//! until a segment could be made.
+//! until a segment can be made.
 //!
-//! The zeroes are as many bytes as the log itself, on the same device: they are written piece by piece
-//! (`pace`).
+//! Preparing writes as many bytes of zeroes as the log itself writes, to the same device. So they are written
+//! piece by piece (`pace`).
 //!
 //! Invariants:
 //! 1. A segment is handed out only when the whole file and its name are durable.
-//! 2. Never more than `ahead` segments stand prepared, or half made, behind the last one whose first block is
-//!    durable: usually one. The number is in the manifest. So a file shows that the segment `ahead` places
-//!    before it was in use, and a file that was used has its full length until the log is closed: `reader`
-//!    finds lost segments by that.
-//! 3. Files of an attempt that failed are in nobody's way: they are removed, or made anew.
+//! 2. There are never more than `ahead` segments, prepared or in preparation, after the last one whose first
+//!    block is durable: usually one. The number is in the manifest. So a file shows that the segment `ahead`
+//!    places before it was in use, and a file that was used has its full length until the log is closed.
+//!    `reader` detects lost segments by that.
+//! 3. Files of a failed attempt are never in the way: they are removed, or made anew.
 
 use std::collections::VecDeque;
 use std::io;
@@ -40,19 +40,19 @@ use crate::sync::LongLock;
 /// Zeroes are written in pieces of this size.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// A segment file nobody has written log records to yet.
+/// A segment file that holds no log records yet.
 pub(crate) struct PreparedSegment {
     pub(crate) file: Box<dyn File>,
     pub(crate) path: PathBuf,
     pub(crate) sequence: u64,
 }
 
-/// The segment that is being made.
+/// The segment that is being prepared.
 struct Making {
     sequence: u64,
     /// `None`: not begun.
     file: Option<Box<dyn File>>,
-    /// What it is called as long as it is a spare.
+    /// Its file name while it is a spare.
     spare: Option<PathBuf>,
     written_bytes: u64,
     pace: Pace,
@@ -64,10 +64,10 @@ impl Making {
     }
 }
 
-/// What came of an attempt to prepare.
+/// The result of an attempt to prepare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Prepared {
-    /// Enough stands ready.
+    /// Enough segments are ready.
     Enough,
     /// One piece was written.
     Piece,
@@ -98,7 +98,7 @@ pub(crate) struct SegmentSupply {
 }
 
 impl SegmentSupply {
-    /// `spare_bytes`: how many bytes of segments that are not needed any more may be kept.
+    /// `spare_bytes`: how many bytes of segments that are no longer needed may be kept.
     pub(crate) fn new(
         disk: &Arc<dyn Disk>,
         directory: PathBuf,
@@ -130,7 +130,7 @@ impl SegmentSupply {
         }
     }
 
-    /// What blocks are padded to; see [`Disk::sector_bytes`].
+    /// What blocks are padded to. See [`Disk::sector_bytes`].
     pub(crate) fn sector_bytes(&self, wanted: Option<usize>) -> Result<usize> {
         self.disk.sector_bytes(&self.directory, wanted).map_err(|error| {
             Error::input(
@@ -140,14 +140,14 @@ impl SegmentSupply {
         })
     }
 
-    /// How many segments may be prepared behind the last one in use (invariant 2).
+    /// How many segments may be prepared after the last one in use (invariant 2).
     pub(crate) fn ahead(&self) -> u64 {
         self.ahead
     }
 
-    /// Looks whether the log's directory can be used, and returns what a start that was cut short has
-    /// left in it, or a checkpoint that gave up whole incarnations, which the manifest does not know any
-    /// more. Writes nothing.
+    /// Checks whether the log's directory can be used, and returns the files in it that the manifest does not
+    /// know: those of an interrupted start, and those of whole incarnations given up by a checkpoint. Writes
+    /// nothing.
     pub(crate) fn examine(&self, is_given_up: impl Fn(u64) -> bool) -> Result<Vec<PathBuf>> {
         let names = match self.disk.list(&self.directory) {
             Ok(names) => names,
@@ -167,7 +167,7 @@ impl SegmentSupply {
     /// Makes the directory, durably.
     pub(crate) fn create_directory(&self) -> Result<()> {
         let create = || -> io::Result<()> {
-            // Each for itself: whoever makes a directory decides who may look into it.
+            // One at a time: the directory's creator decides who has access to it.
             for directory in self.directory.ancestors().take(2).collect::<Vec<_>>().into_iter().rev() {
                 if !directory.as_os_str().is_empty() {
                     self.disk.create_directory(directory)?;
@@ -198,9 +198,9 @@ impl SegmentSupply {
         Ok(())
     }
 
-    /// A start that was cut short before the manifest knew of it leaves empty segments of this incarnation:
-    /// they go. Anything else in the directory that is no segment, or holds log records nobody knows of, is
-    /// refused.
+    /// A start that was interrupted before the manifest knew of it leaves empty segments of this incarnation,
+    /// which are removed. Anything else in the directory that is not a segment, or holds unknown log records,
+    /// is refused.
     fn leftover(&self, name: &str, is_given_up: impl Fn(u64) -> bool) -> Result<Option<PathBuf>> {
         let path = self.directory.join(name);
         let refuse = |reason: &str| {
@@ -208,7 +208,7 @@ impl SegmentSupply {
             Err(Error::fatal(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
         };
         match parse_segment_name(name) {
-            // Whoever made it a spare has ended.
+            // The process that made it a spare has ended.
             None if parse_spare_name(name).is_some() => return Ok(Some(path)),
             None => return refuse("it is not a file of Hyades"),
             Some((incarnation, _)) if incarnation < self.identity.incarnation => {
@@ -230,7 +230,7 @@ impl SegmentSupply {
         let is_ours = match SegmentHeader::decode(&head) {
             Ok(header) => header.identity == self.identity,
             Err(SegmentHeaderError::Unused) => true,
-            // A header that was torn while it was written: a part of it, and nothing behind.
+            // A header that was torn while it was written: a part of it, and nothing after it.
             Err(SegmentHeaderError::Damaged(_)) => {
                 head.iter().skip(SEGMENT_HEADER_BYTES).all(|byte| *byte == 0)
             }
@@ -242,7 +242,8 @@ impl SegmentSupply {
         Ok(Some(path))
     }
 
-    /// Writes the next piece of the next segment, unless enough stands ready, or the piece is not due yet.
+    /// Writes the next piece of the next segment, unless enough segments are ready or the piece is not due
+    /// yet.
     pub(crate) fn prepare(&self) -> Prepared {
         self.prepare_at(|pace, written, used| pace.pause(written, used))
     }
@@ -266,11 +267,11 @@ impl SegmentSupply {
             Ok(()) => Prepared::Piece,
             Err(error) => {
                 let failure = self.give_up(&mut making, &error);
-                // Said once, however often it is tried again.
+                // Logged once, however often it is tried again.
                 if self.failure.lock().replace(failure.clone()).is_none() {
                     tracing::error!(state = %failure.sqlstate(), "{failure}");
                 }
-                // They learn that it is not worth waiting.
+                // Waiters learn that waiting is pointless.
                 self.room.buffer().wake_waiters();
                 Prepared::Failed
             }
@@ -282,7 +283,7 @@ impl SegmentSupply {
         self.failure.lock().clone()
     }
 
-    /// The next prepared segment; made here and now if none is ready.
+    /// The next prepared segment, made on the spot if none is ready.
     pub(crate) fn take(&self) -> Result<PreparedSegment> {
         loop {
             if let Some(segment) = self.ready.lock().pop_front() {
@@ -308,12 +309,12 @@ impl SegmentSupply {
         self.used_bytes.load(Ordering::Relaxed)
     }
 
-    /// The manifest durably does not name the segments before this one any more.
+    /// The durable manifest no longer names the segments before this one.
     pub(crate) fn give_up_before(&self, first: u64) {
         self.spares.add_before(first);
     }
 
-    /// Writes one piece; the last one makes the segment ready.
+    /// Writes one piece. The last one makes the segment ready.
     fn make_piece(&self, making: &mut Making) -> io::Result<()> {
         let path = segment_path(&self.directory, self.identity.incarnation, making.sequence);
         let file = match making.file.take() {
@@ -352,7 +353,7 @@ impl SegmentSupply {
         Ok(())
     }
 
-    /// A spare, or else a new file.
+    /// A spare if there is one, else a new file.
     fn begin(&self, making: &mut Making, path: &Path) -> io::Result<Box<dyn File>> {
         let Some(spare) = self.spares.take() else { return self.create(path) };
         match self.disk.open(&spare) {
@@ -369,8 +370,8 @@ impl SegmentSupply {
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn File>> {
         if self.disk.exists(path) {
-            // Half a segment, which could not be removed then. If it cannot be removed now, every byte of it
-            // is written again.
+            // An unfinished segment, which could not be removed at the time. If it cannot be removed now,
+            // every byte of it is written again.
             if self.disk.remove(path).is_err() {
                 return self.disk.open(path);
             }
@@ -378,7 +379,7 @@ impl SegmentSupply {
         self.disk.create(path)
     }
 
-    /// Half a segment is of no use; its space may be what others need.
+    /// An unfinished segment is useless, and its space may be needed elsewhere.
     fn give_up(&self, making: &mut Making, error: &io::Error) -> Error {
         let path = segment_path(&self.directory, self.identity.incarnation, making.sequence);
         for path in making.spare.iter().chain([&path]) {
@@ -388,7 +389,7 @@ impl SegmentSupply {
         self.describe(error, &path)
     }
 
-    /// As PostgreSQL says it when a table cannot grow.
+    /// In PostgreSQL's words for a table that cannot grow.
     fn describe(&self, error: &io::Error, path: &Path) -> Error {
         let is_full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
         let (state, reason) = if is_full || error.raw_os_error() == Some(28) {
@@ -401,14 +402,14 @@ impl SegmentSupply {
         if is_full { refused.with_hint("Check free disk space.") } else { refused }
     }
 
-    /// The log has ended; the blocks in its last segment end at this offset.
+    /// The log has ended. The blocks in its last segment end at this offset.
     pub(crate) fn end(&self, last: PreparedSegment, offset: u64) {
         *self.last.lock() = Some((last, offset));
     }
 
-    /// Gives back the space of a closed log that holds nothing: only after the manifest knows where the log
-    /// ends (invariant 2). The first segment stays: the manifest names it, and a log without it is a missing
-    /// log. Only space is at stake: what stays is removed by the next start.
+    /// Gives back the unused space of a closed log: only after the manifest knows where the log ends
+    /// (invariant 2). The first segment stays, because the manifest names it, and a log without it is a
+    /// missing log. Only space is at stake: what remains is removed by the next start.
     pub(crate) fn give_back_unused(&self) {
         if let Some((segment, offset)) = self.last.lock().take() {
             let _ = segment.file.truncate(offset);

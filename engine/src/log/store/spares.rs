@@ -1,12 +1,12 @@
-//! Segments that no checkpoint needs any more, kept to become segments again: the file system need neither
-//! take their blocks back nor find new ones.
+//! Segments that no checkpoint needs any more, kept to become segments again, so that the file system need
+//! neither take their blocks back nor find new ones.
 //!
 //! Invariants:
-//! 1. The manifest does not name them, durably (pitfall 28), before they get names of their own here.
-//! 2. Nothing in them is overwritten before. So whoever has read a segment and still finds it under its name
-//!    has read what stood in it.
-//! 3. They are segments again when they hold zeroes, durably, and nothing else (`segment`, invariant 1).
-//! 4. They are as many bytes as the logs between two checkpoints may take, at most, or one segment.
+//! 1. The durable manifest no longer names them (pitfall 28) before they are renamed to spares.
+//! 2. Nothing in them is overwritten before that. So a reader that has read a segment and still finds it
+//!    under its name has read its true content.
+//! 3. They become segments again when they durably hold zeroes and nothing else (`segment`, invariant 1).
+//! 4. In total they take at most as many bytes as the logs between two checkpoints may take, or one segment.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use super::parse_segment_name;
 use crate::disk::Disk;
 
-/// Those of one stripe of a log.
+/// The spares of one stripe of a log.
 pub(super) struct Spares {
     disk: Arc<dyn Disk>,
     directory: PathBuf,
@@ -43,11 +43,11 @@ impl Spares {
         Spares { disk, directory, incarnation, most, kept: Mutex::default() }
     }
 
-    /// The manifest durably does not name the segments before this one any more: keeps some, removes the
-    /// others. What cannot be removed is tried again by the next checkpoint.
+    /// The durable manifest no longer names the segments before this one: keeps some, removes the others.
+    /// Removals that fail are tried again by the next checkpoint.
     pub(super) fn add_before(&self, first: u64) {
         if let Err(error) = self.try_add_before(first) {
-            tracing::warn!(%error, "segments in \"{}\" that are not needed stay", self.directory.display());
+            tracing::warn!(%error, "could not remove unneeded segments in \"{}\"", self.directory.display());
         }
     }
 
@@ -73,12 +73,12 @@ impl Spares {
         Ok(())
     }
 
-    /// One that is to become a segment: it is the caller's.
+    /// Takes out a spare to become a segment. The caller owns it.
     pub(super) fn take(&self) -> Option<PathBuf> {
         self.kept.lock().pop()
     }
 
-    /// Gives their space back. What stays is removed by the next start.
+    /// Gives their space back. What remains is removed by the next start.
     pub(super) fn remove(&self) {
         while let Some(path) = self.take() {
             let _ = self.disk.remove(&path);

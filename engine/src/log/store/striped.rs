@@ -1,8 +1,8 @@
-//! A log whose blocks go to several directories by turns (RAID-0): while one device writes a block, the next
-//! one gets the next. One thread for each stripe writes its blocks one after the other.
+//! A log whose blocks go to several directories in turn (RAID-0): while one device writes a block, the next
+//! device gets the next block. One thread per stripe writes its blocks one after the other.
 //!
-//! A block is durable for the log once all before it are; so the results are asked for in the order in which
-//! the blocks were given away.
+//! A block is durable for the log once all blocks before it are. So results are collected in the order in
+//! which the blocks were submitted.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
 use crate::sync::JoinHandle;
 
-/// What goes to a stripe's thread and comes back.
+/// What is sent to a stripe's thread and comes back.
 struct Task {
     writer: BlockWriter,
     block: BlockBuffer,
@@ -38,17 +38,17 @@ struct Stripe {
     /// `None` at the end.
     tasks: Option<Sender<Task>>,
     written: Receiver<Written>,
-    /// Whether something stands in `written`; it stays so until the next block.
+    /// Whether there is a result in `written`. Stays set until the next block.
     is_written: Arc<AtomicBool>,
     thread: Option<JoinHandle>,
 }
 
-/// See the file head.
+/// See the module documentation.
 pub(crate) struct StripedLogStore {
     stripes: Vec<Stripe>,
-    /// Who gets the next block.
+    /// The stripe that gets the next block.
     turn: usize,
-    /// Whose blocks are under way, oldest first.
+    /// The stripes whose blocks are under way, oldest first.
     under_way: VecDeque<usize>,
     spare: Vec<BlockBuffer>,
 }
@@ -75,7 +75,7 @@ impl StripedLogStore {
         Ok(StripedLogStore { stripes, turn: 0, under_way: VecDeque::new(), spare: Vec::new() })
     }
 
-    /// Where in `under_way` the block is that becomes durable next: the oldest.
+    /// The place in `under_way` of the block that becomes durable next, which is the oldest.
     fn next(&self) -> usize {
         if mutant::is_active(Mutant::StripesOutOfOrder) {
             return self.under_way.iter().position(|stripe| self.is_written(*stripe)).unwrap_or(0);
@@ -87,7 +87,7 @@ impl StripedLogStore {
         self.stripes[stripe].is_written.load(Ordering::Acquire)
     }
 
-    /// This one of the blocks under way has been written, or not.
+    /// This one of the blocks under way has been written, or has failed.
     fn take_back(&mut self, place: usize, written: Written) -> Result<DurableBlock> {
         if let Some(stripe) = self.under_way.remove(place) {
             self.stripes[stripe].idle = Some(written.writer);
@@ -97,7 +97,7 @@ impl StripedLogStore {
     }
 }
 
-/// Tells the logger to look, also when the thread has ended unexpectedly.
+/// Makes the logger check for results, also when the thread has ended unexpectedly.
 struct Notice<'a> {
     is_written: &'a AtomicBool,
     buffer: &'a LogBuffer,
@@ -186,7 +186,7 @@ impl Drop for StripedLogStore {
             stripe.tasks = None;
         }
         for thread in self.stripes.iter_mut().filter_map(|stripe| stripe.thread.take()) {
-            // One that panicked has been noticed by whoever waited for its block.
+            // A thread that panicked was noticed by the wait for its block.
             drop(thread.join());
         }
     }

@@ -107,8 +107,8 @@ fn log_on((disk, shared): (ControlledDisk, Arc<dyn Disk>), stripes: usize) -> Wr
 }
 
 impl Written {
-    /// Appends one filler record of `length` bytes in as many blocks as it takes, at most `payload` bytes in
-    /// each.
+    /// Appends one filler record of `length` bytes in as many blocks as needed, with at most `payload` bytes
+    /// in each.
     fn append(&mut self, length: usize, payload: usize) {
         let mut bytes = filler_header(length as u32).to_vec();
         bytes.resize(length, 0xab);
@@ -218,7 +218,7 @@ fn a_lone_record_takes_one_sector_of_the_device() {
     }
 }
 
-/// A segment has room for 32 small sectors; the last ones are used, too.
+/// A segment has room for 32 small sectors, and the last ones are used, too.
 #[test]
 fn small_sectors_are_read_back_across_segments_and_stripes() {
     for stripes in [1, 3] {
@@ -251,7 +251,7 @@ fn damage_of_small_sectors_is_told_apart_as_that_of_large_ones() {
         assert!(matches!(end.tail, Tail::Hole(..)), "{sequence} {offset}: {:?}", end.tail);
         log.damage(sequence, offset);
     }
-    // The last block, and its neighbours are whole.
+    // The last block. Its neighbours are undamaged.
     let last = SECTOR + 7 * small;
     log.damage(2, last + 60);
     let (read, end) = log.read().expect("a crash explains it");
@@ -266,7 +266,8 @@ fn damage_of_small_sectors_is_told_apart_as_that_of_large_ones() {
     assert_eq!((read.len(), end.tail), (39, Tail::Clean));
 }
 
-/// Two are kept, the others go; what becomes a segment again holds nothing of what it was.
+/// Two are kept, the others are removed. A spare that becomes a segment again holds nothing of its old
+/// content.
 #[test]
 fn segments_that_are_given_up_become_segments_again() {
     let mut log = new_log();
@@ -298,7 +299,7 @@ fn segments_that_are_given_up_become_segments_again() {
     while reader.next_block().expect("undamaged") {}
     let end = reader.end().expect("it has ended");
     assert_eq!((end.position, &end.tail), (Lsn(log.position), &Tail::Clean));
-    // The process ends: none is left. The next one finds what is left of one that was killed.
+    // The process ends and leaves none. The next start finds what a killed process has left.
     append(&mut log, 4 * 2);
     log.supply.give_up_before(6);
     let left =
@@ -369,7 +370,7 @@ fn damage_before_valid_blocks_is_a_hole() {
         log.damage(sequence, offset);
         let (_, end) = log.read().expect("classified");
         assert!(matches!(end.tail, Tail::Hole(..)), "{sequence} {offset}: {:?}", end.tail);
-        assert!(message(&end.check(Lsn::ZERO).expect_err("no crash")).contains("goes on behind it"));
+        assert!(message(&end.check(Lsn::ZERO).expect_err("no crash")).contains("goes on after it"));
         log.damage(sequence, offset);
     }
     log.disk.edit(&log.path(1), |bytes| bytes[2 * SECTOR_BYTES..3 * SECTOR_BYTES].fill(0));
@@ -407,7 +408,7 @@ fn a_segment_that_is_missing_in_the_middle_is_a_hole() {
     assert_eq!(end.tail, Tail::Hole("the file is missing", Lsn(16_000)));
 }
 
-/// The last segments that were used are gone; those that were prepared behind them are there.
+/// The last segments that were used are gone, while those prepared after them exist.
 #[test]
 fn what_was_prepared_shows_that_a_segment_was_used() {
     let mut log = new_log();
@@ -510,7 +511,7 @@ fn a_leftover_of_a_first_start_is_replaced_and_real_data_is_not() {
     assert_eq!(next.examine(|_| false).expect("older incarnations may stand there"), [] as [PathBuf; 0]);
 }
 
-/// Blocks of 1000 bytes each, by turns in two stripes.
+/// Blocks of 1000 bytes each, in turn in two stripes.
 fn striped_blocks(count: usize) -> Written {
     let mut log = striped_log(2);
     for _ in 0..count {
@@ -521,7 +522,7 @@ fn striped_blocks(count: usize) -> Written {
 }
 
 impl Written {
-    /// As if the block of this number had never arrived.
+    /// As if the block with this number had never arrived.
     fn lose_block(&self, block: usize) {
         let (stripe, place) = (block % 2, block / 2);
         let (sequence, sector) = (place as u64 / 4 + 1, place % 4 + 1);
@@ -553,7 +554,7 @@ fn stripes_take_blocks_by_turns_and_are_read_as_one_log() {
 }
 
 #[test]
-fn a_crash_may_leave_a_block_behind_the_one_that_was_under_way_with_it() {
+fn a_crash_may_leave_a_block_after_the_one_that_was_under_way_with_it() {
     for count in [2, 7, 8, 10, 17] {
         let log = striped_blocks(count);
         log.lose_block(count - 2);
@@ -572,7 +573,7 @@ fn a_missing_block_that_was_durable_before_another_began_is_a_hole() {
         let (read, end) = log.read().expect("read");
         assert_eq!(read.len(), count - 3);
         assert!(matches!(end.tail, Tail::Hole(..)), "{count}: {:?}", end.tail);
-        // Whoever wants to know what stands behind it can.
+        // What follows can still be read on request.
         let mut reader = log.open().expect("a log");
         while reader.next_chunk().expect("read").is_some() {}
         assert!(reader.skip_damage().expect("read"), "two blocks follow");
@@ -602,7 +603,7 @@ fn segment_names_are_read_back() {
     assert_eq!(parse_segment_name("00000012.segment"), None);
 }
 
-/// Blocks had a header of 48 bytes once, and so eight bytes more of payload in a full one.
+/// Blocks once had a header of 48 bytes, and so eight more bytes of payload in a full one.
 #[test]
 fn a_full_block_of_an_older_program_is_read() {
     for (header_bytes, magic) in [(48, b"HyBk"), (BLOCK_HEADER_BYTES, b"HyBT")] {

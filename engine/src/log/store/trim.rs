@@ -1,14 +1,13 @@
 //! Gives back the space that the logs of ended incarnations do not need: segments that were prepared and
 //! never used, and the prepared rest of the last one that was.
 //!
-//! A crash leaves both behind, as large as segments are; without this each start would take as much again. A
-//! log that was closed has done it itself, but for what a crash in that moment left.
+//! A crash leaves both, as large as segments are. Without trimming, each start would take the same space
+//! again. A log that was closed has trimmed itself, except for what a crash at that moment left.
 //!
 //! Invariants:
-//! 1. Only logs whose end stands durably in the manifest are touched: what the files of a running log show of
-//!    its end (`segment`, invariant 2) is not needed any more.
-//! 2. Only zeroes go. Bytes behind the end that somebody wrote, a torn block, stay for whoever wants to look
-//!    at them.
+//! 1. Only logs whose end is in the durable manifest are touched: what the files of a running log show of
+//!    its end (`segment`, invariant 2) is no longer needed.
+//! 2. Only zeroes are removed. Bytes written after the end (a torn block) stay for later inspection.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +21,7 @@ use crate::disk::{Disk, SECTOR_BYTES};
 use crate::log::set::Tail;
 use crate::lsn::Lsn;
 
-/// Trims one stripe of a log of an ended incarnation; returns how many files it changed.
+/// Trims one stripe of a log of an ended incarnation. Returns how many files it changed.
 pub(crate) fn trim_log(disk: &Arc<dyn Disk>, files: &LogFiles, stripe: usize) -> Result<usize> {
     let (identity, directory) = (files.identity, files.directories[stripe].as_path());
     let first_segment = files.first_segments[stripe];
@@ -49,7 +48,7 @@ pub(crate) fn trim_log(disk: &Arc<dyn Disk>, files: &LogFiles, stripe: usize) ->
     Ok(changed)
 }
 
-/// Cuts the zeroes off behind the last block of a segment.
+/// Cuts off the zeroes after the last block of a segment.
 fn trim_segment(
     disk: &Arc<dyn Disk>,
     directory: &Path,

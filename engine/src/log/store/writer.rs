@@ -1,8 +1,8 @@
 //! Writes blocks to segment files: one write for each block, to sectors that have never held content (pitfall
 //! 10), durable when it returns. The header of a segment is part of the write of its first block.
 //!
-//! [`BlockWriter`] does it for one stripe; [`FileLogStore`] is a log with one stripe, which the logger's
-//! thread writes itself (`striped` has the others).
+//! [`BlockWriter`] does this for one stripe. [`FileLogStore`] is a log with one stripe, which the logger's
+//! thread writes itself (`striped` implements the others).
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ impl BlockWriter {
         current.offset = end;
         self.supply.note_block(sequence, payload_bytes, store_bytes);
         if is_first_in_segment {
-            // Not before: what is prepared now shows that this segment was used.
+            // Not earlier: what is prepared now shows that this segment was used.
             self.preparer.ring();
         }
         Ok(DurableBlock { start, end: Lsn(start.0 + payload_bytes as u64), is_first_in_segment })

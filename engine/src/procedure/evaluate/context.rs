@@ -14,9 +14,9 @@ use crate::txn::RowInPlace;
 pub struct Context<'a> {
     pub registers: &'a [Value],
     pub rows: &'a [RowBuffer],
-    /// For each row slot, where its row stands in its table; `None` if the buffer holds it.
+    /// For each row slot, where its row is in its table. `None` if the buffer holds it.
     pub rows_in_place: &'a [Option<RowInPlace<'a>>],
-    /// The layout of the row in each row slot; None for a slot that was never filled.
+    /// The layout of the row in each row slot. None for a slot that was never filled.
     pub layouts: &'a [Option<Arc<RowLayout>>],
     pub environment: &'a Environment,
 }

@@ -1,9 +1,10 @@
-//! Expressions over scalars: see the head of `evaluate`, and [`Scalar`] for what they are.
+//! Expressions over scalars: see the documentation of `evaluate`, and [`Scalar`] for what they are.
 //!
 //! Invariants:
-//! 1. An answer is what `general` would answer.
-//! 2. `None` says nothing about the expression: it may be no scalar, and it may fail.
-//! 3. Nothing that has an effect, as `random()`, is computed here, so computing again is the same.
+//! 1. A result is what `general` would return.
+//! 2. `None` says nothing about the expression: it may not be a scalar, and it may fail.
+//! 3. Nothing that has an effect, such as `random()`, is computed here, so that computing again gives the
+//!    same.
 
 use hyades_types::operator::BinaryOperator;
 use hyades_types::scalar::Scalar;
@@ -53,7 +54,8 @@ fn of_column(row: u16, column: u16, places: &impl Places) -> Option<Scalar> {
     layout.scalar(row, column)
 }
 
-/// Operators over texts and floats alone do not look at their operands: the result would be no scalar.
+/// Operators over texts and floats alone do not evaluate their operands, because the result would not be a
+/// scalar.
 fn binary(operator: BinaryOperator, left: &Expr, right: &Expr, places: &impl Places) -> Option<Scalar> {
     if matches!(operator, BinaryOperator::Concat | BinaryOperator::Power) {
         return None;
@@ -65,7 +67,7 @@ fn cast(operand: &Expr, to: SqlType, places: &impl Places) -> Option<Scalar> {
     if to.is_integer() { scalar(operand, places)?.cast(to) } else { None }
 }
 
-/// What happens less often.
+/// The less frequent cases.
 fn compound(expr: &Expr, places: &impl Places) -> Option<Scalar> {
     match expr {
         Expr::And(left, right) => both(left, right, false, places),
@@ -113,7 +115,7 @@ fn is_null(inner: &Expr, places: &impl Places) -> Option<bool> {
     })
 }
 
-/// The element of an array in a register, where it lies; NULL outside the array.
+/// The element of an array in a register, read in place. NULL outside the array.
 fn element(array: &Expr, index: &Expr, places: &impl Places) -> Option<Scalar> {
     let Expr::Register(array) = array else { return None };
     let index = scalar(index, places)?;

@@ -207,12 +207,12 @@ fn the_deepest_expression_fits_a_small_stack() {
         assert_eq!(plain(&logic).unwrap(), Value::Boolean(true));
         assert_eq!(plain(&case).unwrap(), Value::Integer(1));
     };
-    // Half of what a thread usually has.
+    // Half of the usual stack of a thread.
     std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap().join().unwrap();
 }
 
 proptest! {
-    /// However a value is reached, an operator sees the same.
+    /// An operator sees the same value, however it is reached.
     #[test]
     fn columns_registers_and_constants_are_alike((types, row) in any_row(), number in any::<prop::sample::Index>()) {
         let number = number.index(types.len());
@@ -245,7 +245,7 @@ const OPERATORS: [BinaryOperator; 12] = [
     BinaryOperator::GreaterEqual,
 ];
 
-/// Expressions over four registers and four columns, of all types and of none.
+/// Expressions over four registers and four columns, of all types, including ill-typed ones.
 fn any_expression() -> impl Strategy<Value = Expr> {
     let leaf = prop_oneof![
         (0..4_u16).prop_map(Expr::Register),
@@ -279,8 +279,8 @@ fn any_expression() -> impl Strategy<Value = Expr> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
-    /// What is computed as a scalar is what is computed from values, with operands that were; so it is for
-    /// every expression.
+    /// What is computed as a scalar equals what is computed from values whose operands were computed as such.
+    /// So it holds for every expression.
     #[test]
     fn scalars_are_what_values_are(
         expr in any_expression(),

@@ -1,9 +1,9 @@
 //! Calls of procedures.
 //!
 //! The frame that a [`Run`] holds is always that of the active procedure. A call exchanges it for the
-//! callee's and pushes the caller's onto the callee's list of callers; a return exchanges them back. So no
+//! callee's and pushes the caller's onto the callee's list of callers. A return exchanges them back. So no
 //! instruction pays for the possibility of calls, and everything survives a wait, because everything is in
-//! the frame. Frames of procedures that have returned are kept and used again.
+//! the frame. Frames of procedures that have returned are kept and reused.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ impl<T: Access> Run<'_, T> {
         Ok(Next::Call)
     }
 
-    /// What the session does for it.
+    /// The session's part of it.
     #[inline(never)]
     pub(crate) fn asked_of_session(&mut self, instruction: &Instruction) -> Flow<Next> {
         match instruction {
@@ -89,7 +89,7 @@ impl<T: Access> Run<'_, T> {
         }
     }
 
-    /// EXECUTE: the session compiles the text, and then it is called.
+    /// EXECUTE: the session compiles the text, which is then called.
     fn dynamic(&mut self, dynamic: &DynamicStatement) -> Flow<Next> {
         let rows = dynamic.rows.as_ref().map(|(spool, _)| *spool);
         if let Some(compiled) = self.frame.compiled.take() {
@@ -108,7 +108,7 @@ impl<T: Access> Run<'_, T> {
         Err(Error::Abort(Abort::Suspended).into())
     }
 
-    /// COMMIT and ROLLBACK: the session does it.
+    /// COMMIT and ROLLBACK, carried out by the session.
     fn end_transaction(&mut self, commits: bool) -> Flow<Next> {
         let refused =
             |message: &str| Err(Error::input(sqlstate::INVALID_TRANSACTION_TERMINATION, message).into());
@@ -127,7 +127,7 @@ impl<T: Access> Run<'_, T> {
         Err(Error::Abort(Abort::Suspended).into())
     }
 
-    /// Makes the caller's frame the active one; false when there is none.
+    /// Makes the caller's frame the active one. `None` if there is none.
     pub(super) fn leave(&mut self) -> Option<Frame> {
         let mut caller = self.frame.calls.as_mut()?.callers.pop()?;
         std::mem::swap(&mut self.frame.calls, &mut caller.calls);
@@ -144,7 +144,7 @@ impl<T: Access> Run<'_, T> {
         }
     }
 
-    /// Hands the results to the caller; false if the outermost procedure has returned.
+    /// Passes the results to the caller. False if the outermost procedure has returned.
     #[inline(never)]
     pub(crate) fn return_to_caller(&mut self) -> bool {
         let Some(mut callee) = self.leave() else { return false };

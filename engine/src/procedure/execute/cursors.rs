@@ -1,4 +1,4 @@
-//! Cursors of the session: a spool becomes one, and rows of one come into a spool.
+//! Cursors of the session: a spool becomes a cursor, and rows of a cursor go into a spool.
 //!
 //! Reference: exec_stmt_open and exec_stmt_fetch of PostgreSQL's pl_exec.c.
 
@@ -67,13 +67,13 @@ impl<T: Access> Run<'_, T> {
         Ok(Next::Following)
     }
 
-    /// What the procedure has emitted that has filled a spool.
+    /// The columns of the rows that the procedure that filled a spool has emitted.
     fn emitted_columns(&self, spool: SpoolSlot) -> Vec<(String, SqlType)> {
         let Some(source) = &self.frame.spools[usize::from(spool)].source else { return Vec::new() };
         source.output_names.iter().cloned().zip(source.output.iter().copied()).collect()
     }
 
-    /// The rows of a spool, which has none then.
+    /// Takes the rows out of a spool.
     fn taken_rows(&mut self, spool: SpoolSlot) -> Result<Vec<Box<[Value]>>> {
         let spool = &mut self.frame.spools[usize::from(spool)];
         let mut rows = Vec::new();

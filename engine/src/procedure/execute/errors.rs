@@ -1,12 +1,12 @@
-//! Errors: raising them, blocks that handle them, messages beside the rows.
+//! Errors: raising them, blocks that handle them, messages in addition to the rows.
 //!
 //! An error looks for a handler in the active procedure, then in its callers. The handler's block is rolled
-//! back to the savepoint that was taken when it was entered; registers keep their values, as PL/pgSQL's
-//! variables do. A run that goes on behind an error from outside (no memory, a lock that it did not wait for)
-//! is logged as data. Conflicts ([`Error::Abort`]) are never handled: the whole transaction must run again,
-//! and what would come of handling them depends on chance, which replay cannot repeat. Nor is the end of
-//! memory ([`hyades_types::memory`]), for the same reason. Fatal errors are not handled either, and nothing
-//! is in a session that was told to end.
+//! back to the savepoint that was taken when it was entered. Registers keep their values, as PL/pgSQL's
+//! variables do. A run that continues after an error from outside (no memory, a lock that it did not wait
+//! for) is logged as data. Conflicts ([`Error::Abort`]) are never handled: the whole transaction must run
+//! again, and the outcome of handling them would depend on chance, which replay cannot repeat. Nor is the end
+//! of memory ([`hyades_types::memory`]), for the same reason. Fatal errors are not handled either, and no
+//! error is handled in a session that was told to end.
 
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, InputError, Result, SqlState, sqlstate};
@@ -22,7 +22,7 @@ use crate::procedure::ir::{
 };
 use crate::txn::{Access, Flow};
 
-/// Of the calls that an error leaves, so many are told one by one.
+/// Of the calls that an error leaves, this many are reported one by one.
 const MOST_CONTEXT_LINES: usize = 50;
 
 impl<T: Access> Run<'_, T> {
@@ -144,7 +144,7 @@ impl<T: Access> Run<'_, T> {
         Ok(Next::Following)
     }
 
-    /// Goes to the innermost handler of an error, or hands it on.
+    /// Goes to the innermost handler of an error, or passes it on.
     #[inline(never)]
     pub(crate) fn handle(&mut self, error: Error) -> Result<()> {
         let Error::Input(mut error) = error else { return Err(error) };
@@ -191,7 +191,7 @@ fn add_line(error: &mut InputError, line: &str) {
     context.push_str(line);
 }
 
-/// Where a frame stands, as PostgreSQL says it.
+/// The position of a frame, in PostgreSQL's words.
 fn line_of(frame: &Frame) -> Option<String> {
     let procedure = &frame.procedure;
     let at = procedure.lines.partition_point(|line| line.from <= frame.next);
@@ -215,8 +215,8 @@ fn matches(condition: Condition, state: SqlState) -> bool {
     }
 }
 
-/// Whether the error tells how things stood around the run (memory, locks of others, time), which a replay
-/// cannot find again.
+/// Whether the error reflects circumstances outside of the run (memory, locks of others, time), which a
+/// replay cannot reproduce.
 fn comes_from_outside(state: SqlState) -> bool {
     let class = &state.0[..2];
     matches!(class, "53" | "57" | "58") || state == sqlstate::LOCK_NOT_AVAILABLE

@@ -112,7 +112,7 @@ impl<T: Access> Run<'_, T> {
     ) -> Flow<Next> {
         let from = self.joined_number(position)?.map_or(0, |number| number.saturating_add(1));
         let found = self.frame.joins[usize::from(join)].unjoined(from);
-        // It has passed over those that have been joined.
+        // It has skipped those that have been joined.
         guest::spend_for(found.map_or(0, |found| (found - from) as usize))?;
         Ok(self.show_joined(join, found, Some(position), parts, end)?)
     }
@@ -171,7 +171,7 @@ impl<T: Access> Run<'_, T> {
         }
     }
 
-    /// A key that is one scalar, which needs no value to be made.
+    /// A key that is one scalar, for which no value need be made.
     #[inline]
     fn scalar_key(&self, key: &[Expr]) -> Option<Scalar> {
         let [only] = key else { return None };

@@ -1,4 +1,4 @@
-//! Where rows go: to the caller, to spools, through stages; and how many they were.
+//! Where rows go: to the caller, to spools, through stages, and how many there were.
 
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ impl<T: Access> Run<'_, T> {
         Ok(Next::Following)
     }
 
-    /// One row, as it stands in the spool; comes again until there is none.
+    /// Emits one row, as it is in the spool. Repeats until the spool is empty.
     fn emit_spooled(&mut self, spool: SpoolSlot, width: u16) -> Flow<Next> {
         let Some(row) = self.frame.spools[usize::from(spool)].take_next()? else {
             return Ok(Next::Following);
@@ -153,7 +153,7 @@ impl<T: Access> Run<'_, T> {
         Ok(Next::Following)
     }
 
-    /// The instructions that note a written row, and that refuse one which is noted.
+    /// The instructions that note a written row, and that refuse a noted one.
     pub(crate) fn written(&mut self, row: RowSlot, instruction: &Instruction) -> Flow<Next> {
         match instruction {
             Instruction::RefuseWritten { spool, .. } => self.refuse_written(*spool, row),
@@ -209,7 +209,7 @@ impl<T: Access> Run<'_, T> {
 
     fn feed(&mut self, run: &mut dyn StageRun, values: &[Expr]) -> Result<()> {
         let width = run.key_width();
-        // Most rows of a grouping belong to a group that is there: then nobody needs the values of its key.
+        // Most rows of a grouping belong to an existing group, and then the values of the key are not needed.
         let mut first = 0;
         if width > 0 {
             let mut key = std::mem::take(&mut self.frame.scratch.key);
@@ -226,8 +226,7 @@ impl<T: Access> Run<'_, T> {
         fed
     }
 
-    /// Makes the key of these values without making the values, if they are columns which that can be done
-    /// with.
+    /// Makes the key of these values without making the values, if they are columns that allow it.
     #[inline]
     fn encode_distinct(&self, values: &[Expr], key: &mut Vec<u8>) -> bool {
         key.clear();

@@ -168,7 +168,7 @@ impl<'r, T: Access> Run<'r, T> {
         let found = self.read_key(reference, &key, intent, row);
         let slot = usize::from(row);
         if !matches!(found, Ok(true)) {
-            // Who has to wait comes again.
+            // The instruction runs again after the wait.
             self.frame.rows[slot].bytes = seen;
             return found.map(|_| Next::Label(gone));
         }
@@ -229,8 +229,8 @@ impl<'r, T: Access> Run<'r, T> {
         }
     }
 
-    /// What constraints ask for that are checked later: whether they are, and whether other rows have the
-    /// values of one in a unique index.
+    /// What constraints with deferred checks need: whether they are deferred, and whether other rows have the
+    /// same values in a unique index.
     #[inline(never)]
     pub(crate) fn later_check(&mut self, procedure: &Procedure, instruction: &Instruction) -> Flow<Next> {
         if let Instruction::Defer { check, values, immediate } = instruction {
@@ -284,7 +284,7 @@ impl<'r, T: Access> Run<'r, T> {
         }
     }
 
-    /// The row slot gets the row of these values.
+    /// Puts the row of these values into the row slot.
     fn build_row(
         &mut self,
         reference: &TableReference,
@@ -307,8 +307,8 @@ impl<'r, T: Access> Run<'r, T> {
         Ok(())
     }
 
-    /// What is wrong with a new row is told only if the table is what the procedure was compiled against: it
-    /// waits for whoever is changing the table.
+    /// An error in a new row is reported only if the table is what the procedure was compiled against. This
+    /// waits for a transaction that is changing the table.
     #[cold]
     fn settle(&mut self, reference: &TableReference) -> Flow<()> {
         let intent = Intent::newest(Strength::Write);
@@ -390,7 +390,7 @@ impl<'r, T: Access> Run<'r, T> {
         self.set_row(row, None);
         self.keep_rows_at(found.bytes.as_ptr());
         let key = &self.frame.rows[usize::from(row)].key;
-        // SAFETY: no slot shows the row in place any more; those of callers never do (`keep_rows`).
+        // SAFETY: no slot shows the row in place any more. Those of callers never do (`keep_rows`).
         unsafe { self.transaction.patch(&reference.table, key, record, patch.bytes(), self.guard) };
         self.set_row(row, RowInPlace::of(record, self.guard));
     }

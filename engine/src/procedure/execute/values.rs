@@ -19,7 +19,7 @@ use crate::txn::{Access, Flow};
 /// Bytes that are copied in about ten nanoseconds.
 const BYTES_PER_UNIT: usize = 64;
 
-/// What it takes to make a value, a copy for example: only long ones count.
+/// The cost of making a value, a copy for example. Only long values count.
 #[inline]
 pub(super) fn weight(value: &Value) -> usize {
     match value {
@@ -79,7 +79,7 @@ impl<T: Access> Run<'_, T> {
         Next::Following
     }
 
-    /// Goes on with the test that the step leads to.
+    /// Continues with the test that the step leads to.
     #[inline]
     pub(crate) fn for_step(
         &mut self,
@@ -111,7 +111,7 @@ impl<T: Access> Run<'_, T> {
     ) -> Flow<Next> {
         let context = self.context();
         let (index, value) = (evaluate(index, &context)?, evaluate(value, &context)?);
-        // Out of its register, because what is looked up for the assignment stands beside it.
+        // Taken out of its register, because the assignment also borrows the rest of the frame.
         let mut taken = std::mem::take(&mut self.frame.registers[usize::from(array)]);
         if taken.is_null() {
             taken = Value::array(element, Vec::new());
@@ -123,7 +123,7 @@ impl<T: Access> Run<'_, T> {
     }
 }
 
-/// `array[index] := value`; what lies between the end (if there is one) and the index becomes NULL.
+/// `array[index] := value`. Elements between the end (if there is one) and the index become NULL.
 fn assign_element(array: &mut Value, index: &Value, value: Value, environment: &Environment) -> Result<()> {
     let Value::Array(array) = array else {
         return Err(Error::input(sqlstate::INTERNAL_ERROR, "an element was assigned to what is no array"));

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use crate::procedure::deep::with_stack;
 use crate::procedure::ir::{Expr, Register, RowSlot};
 
-/// What the slots of a procedure are called.
+/// The names of a procedure's slots.
 pub trait SlotNames {
     fn register(&self, register: Register) -> String;
 
@@ -18,13 +18,14 @@ pub trait SlotNames {
         format!("routine {callee}")
     }
 
-    /// Whether the elements of this array are shown like the array: it stands for a relation's column.
+    /// Whether the elements of this array are shown like the array itself, because it stands for a relation's
+    /// column.
     fn hides_subscript(&self, _array: &Expr) -> bool {
         false
     }
 }
 
-/// Conditions joined with AND; `None` if there are none.
+/// Conditions joined with AND. `None` if there are none.
 pub fn conditions(conditions: &[Expr], names: &dyn SlotNames) -> Option<String> {
     match conditions {
         [] => None,
@@ -45,7 +46,7 @@ fn bracketed(expr: &Expr, names: &dyn SlotNames) -> String {
     }
 }
 
-/// Expressions between commas.
+/// Expressions separated by commas.
 pub(super) fn list(items: &[Expr], names: &dyn SlotNames) -> String {
     let items: Vec<String> = items.iter().map(|item| shown(item, names)).collect();
     items.join(", ")

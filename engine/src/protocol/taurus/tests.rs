@@ -1,4 +1,4 @@
-//! Who depends on whom, and what the record and the token say about it.
+//! Which transactions depend on which, and what the record and the token say about it.
 
 use std::path::Path;
 
@@ -55,7 +55,7 @@ impl Fixture {
         }
     }
 
-    /// One transaction after the one with this mark, which it replaces.
+    /// One transaction after the one with this mark. It replaces the mark.
     fn touch(&self, worker: usize, mark: &[AtomicU64]) -> LsnVector {
         let mut dependencies = self.taurus.new_dependencies();
         self.taurus.begin(&mut dependencies);
@@ -106,7 +106,7 @@ impl Fixture {
     }
 }
 
-/// The LV that the field at the beginning of the content stands for.
+/// The LV that is encoded in the field at the beginning of the content.
 fn whole_vector(order: &VectorOrder, content: &[u8]) -> LsnVector {
     let field = &content[..order.field_bytes(content).expect("well-formed")];
     let mut vector = LsnVector::zero(order.base().len());
@@ -160,8 +160,8 @@ fn entries_up_to_the_anchor_take_no_bytes() {
 }
 
 #[test]
-fn a_record_behind_a_newer_anchor_decompresses_upwards() {
-    // Compressed against (80, 80), replayed behind (160, 80): nothing may be lost (pitfall 18).
+fn a_record_after_a_newer_anchor_decompresses_upwards() {
+    // Compressed against (80, 80), replayed after (160, 80): nothing may be lost (pitfall 18).
     let field = compressed(&[80, 88], &[80, 80]);
     let order = VectorOrder { anchor: LsnVector::from_slice(&[160, 80]) };
     assert_eq!(whole_vector(&order, &field).entries(), &[160, 88]);
@@ -228,7 +228,7 @@ fn marks_are_forgotten_only_below_the_floor_and_nothing_is_lost() {
     let mark = taurus.new_mark();
     assert!(taurus.is_forgettable(&mark), "nothing to forget");
     let token = fixture.touch(0, &mark);
-    assert!(!taurus.is_forgettable(&mark), "the floor is behind");
+    assert!(!taurus.is_forgettable(&mark), "the floor lags behind");
     // Traffic makes both logs append anchors above the token.
     let other = taurus.new_mark();
     let deadline = Instant::now() + Duration::from_secs(10);
@@ -238,8 +238,7 @@ fn marks_are_forgotten_only_below_the_floor_and_nothing_is_lost() {
         fixture.touch(worker, &other);
         worker += 1;
     }
-    // Whoever meets the tuple afterwards meets an absent one; its record must still be ordered behind the
-    // token.
+    // A later transaction on the tuple finds an absent one. Its record must still be ordered after the token.
     for worker in 0..2 {
         fixture.touch(worker, &taurus.new_mark());
     }

@@ -1,4 +1,4 @@
-//! The paper's order turned round, for a mutant: the place first, then the LV (pitfall 2).
+//! The paper's order reversed, for a mutant: the place first, then the LV (pitfall 2).
 
 use hyades_types::error::Result;
 
@@ -7,7 +7,7 @@ use crate::log::Append;
 use crate::lsn::LsnVector;
 use crate::protocol::{CommitPayload, Reserved};
 
-/// The place is as large as any LV needs and filled up with a filler.
+/// The place is as large as any LV needs, and the rest becomes a filler.
 #[cfg(any(test, feature = "mutants"))]
 pub(super) fn append<'a>(
     taurus: &Taurus,
@@ -39,7 +39,7 @@ pub(super) fn append<'a>(
     if room > length {
         place.write(&filler_header((room - length) as u32));
     }
-    // The LSN is that of the record, not of the filler behind it.
+    // The LSN is that of the record, not of the filler after it.
     let end = Lsn(place.start().0 + length as u64);
     place.publish();
     let mut token = dependencies.vector.clone();

@@ -1,4 +1,4 @@
-//! Encoding and decoding of calls as a pair, how large they are, and decoding of bytes nobody encoded.
+//! Encoding and decoding of calls as a pair, how large they are, and decoding of arbitrary bytes.
 
 use hyades_types::interval::Interval;
 use hyades_types::value::{BigDecimal, Numeric};
@@ -101,7 +101,7 @@ fn data_records_are_no_calls() {
     assert!(Command::of(&[5, 0, 0]).is_none());
 }
 
-/// What the arguments of TPC-C's procedures look like, with 4 logs that all count.
+/// The size of the arguments of TPC-C's procedures, with 4 logs that all count.
 #[test]
 fn new_order_and_payment_are_small() {
     let integer = Value::Integer;

@@ -1,10 +1,9 @@
-//! What stands behind damage, for those who want to know what was lost. Nothing that is found here is ever
-//! replayed.
+//! The log after damage, for finding out what was lost. Nothing that is found here is ever replayed.
 //!
-//! A block does not say where in it a log record begins. So the first place is taken from which several
-//! records follow one another as records do: lengths that lead from header to header, known kinds, bodies
-//! that can be decoded. Bytes of a row that look like this are possible, and would be shown as something that
-//! was never logged; the checksums say nothing about it.
+//! A block does not say where in it a log record begins. So reading starts at the first place from which
+//! several plausible records follow one another: lengths that lead from header to header, known kinds, bodies
+//! that can be decoded. Bytes of a row may look like this by chance, and would be shown as something that was
+//! never logged. Checksums cannot rule that out.
 
 use std::sync::Arc;
 
@@ -18,26 +17,25 @@ use crate::log::record::{MAX_RECORD_BYTES, Records};
 use crate::log::set::Chunk;
 use crate::lsn::Lsn;
 
-/// So many records in a row are taken for records.
+/// This many records in a row are trusted to be records.
 const CONVINCING: usize = 8;
-/// Fewer are, if they end where everything ends.
+/// Fewer are enough if they end where everything ends.
 const CONVINCING_AT_THE_END: usize = 1;
 
 impl LogReader {
-    /// A log that cannot be opened, to be gone on with by [`LogReader::skip_damage`]; `None` if there are no
-    /// files.
+    /// A log that cannot be opened, for use with [`LogReader::skip_damage`]. `None` if there are no files.
     pub fn open_behind_damage(disk: &Arc<dyn Disk>, files: &LogFiles) -> Result<Option<LogReader>> {
         let mut stripes = Vec::new();
         for (directory, first) in files.directories.iter().zip(&files.first_segments) {
-            stripes.extend(BlockReader::open_behind_damage(disk, directory, files.identity, *first)?);
+            stripes.extend(BlockReader::open_past_damage(disk, directory, files.identity, *first)?);
         }
-        // With some of them only, nobody knows whose turn it is.
+        // If some stripes are missing, it is not known which stripe has the next block.
         let is_complete = stripes.len() == files.directories.len();
         Ok(is_complete.then(|| LogReader { has_begun: false, ..LogReader::new(stripes, 0, Lsn::ZERO) }))
     }
 
-    /// Goes on behind the damage that ended the log, with the first valid block and the first log record in
-    /// it; `false` if there is none.
+    /// Continues after the damage that ended the log, with the first valid block and the first log record in
+    /// it. `false` if there is none.
     pub fn skip_damage(&mut self) -> Result<bool> {
         while self.enter_next_block()? {
             while self.end.is_none() && self.pending.len() < 2 * MAX_RECORD_BYTES {
@@ -53,7 +51,7 @@ impl LogReader {
         Ok(false)
     }
 
-    /// Makes the first valid block behind the place that was reached the next one to be read.
+    /// Makes the first valid block after the current position the next one to be read.
     fn enter_next_block(&mut self) -> Result<bool> {
         let first = Lsn(self.position.0 + u64::from(self.has_begun));
         let mut next = None;
@@ -71,7 +69,7 @@ impl LogReader {
 }
 
 impl Chunk {
-    /// The records that are found behind the malformed one at this position.
+    /// The records that are found after the malformed one at this position.
     pub fn records_behind(&self, position: Lsn) -> Option<Records<'_>> {
         let from = (position.0 - self.start.0 + Lsn::ALIGNMENT) as usize;
         let rest = self.bytes.get(from..)?;
@@ -80,7 +78,7 @@ impl Chunk {
     }
 }
 
-/// Where records begin in bytes that begin anywhere.
+/// The offset of the first record in bytes that begin anywhere in the stream.
 fn first_record(bytes: &[u8]) -> Option<usize> {
     (0..bytes.len().min(MAX_RECORD_BYTES)).step_by(Lsn::ALIGNMENT as usize).find(|offset| {
         let mut records = Records::new(Lsn::ZERO, &bytes[*offset..]);
