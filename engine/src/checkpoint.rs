@@ -1,27 +1,27 @@
 //! Checkpoints: the state at a point in time, so that a restart need not replay all logs, and logs need not
-//! be kept for ever. Nobody is stopped for one.
+//! be kept for ever. No transaction is stopped for one.
 //!
 //! ```text
 //!   phase k ends ---> walkers read {phase <= k} ---> parts, contents ---> logs durable so far ---> manifest
 //!   (storage::history::phase)   (walk)                (part, contents)                              |
 //!       S, from      C                                                                              v
-//!                                                          segments, incarnations and files that nobody
-//!                                                          needs go
+//!                                                          segments, incarnations and files that are
+//!                                                          no longer needed are removed
 //! ```
 //!
 //! The set of the transactions of phase `k` and before is closed under dependencies, so a checkpoint is
-//! exact: it fits records that are data and records that are calls, under every protocol. A restart loads it
-//! (`load`) and replays what its logs hold from `from` on, but passes what the checkpoint holds
-//! ([`crate::log::manifest::Checkpoint`]).
+//! exact: it works with log records that hold data and with those that hold calls, under every protocol. A
+//! restart loads it (`load`) and replays what its logs hold from `from` on, but skips what the checkpoint
+//! already holds ([`crate::log::manifest::Checkpoint`]).
 //!
-//! Files: `checkpoints/<number>.contents` says what is in it, `<number>-<writer>.part` are rows. Only what
-//! has changed since the checkpoint before is written; the contents name the rest where it lies.
+//! Files: `checkpoints/<number>.contents` says what is in it, `<number>-<writer>.part` holds rows. Only what
+//! has changed since the previous checkpoint is written. For the rest, the contents name the older files.
 //!
 //! Invariants:
-//! 1. A checkpoint counts when the manifest names it: after its files are durable, and after the logs are
-//!    durable up to what it holds. A crash at any moment leaves the one before.
-//! 2. The last two are kept, with all that replay needs behind the older of them (pitfall 28).
-//! 3. The tables are those that were committed in the phase, with the states that were committed
+//! 1. A checkpoint counts once the manifest names it: after its files are durable, and after the logs are
+//!    durable up to what it holds. A crash at any moment leaves the previous one.
+//! 2. The last two are kept, with everything that replay needs after the older of them (pitfall 28).
+//! 3. Its tables are those that were committed in the phase, with the states that were committed
 //!    (`txn::two_phase_locking`, `capture`).
 //!
 //! Reference: CALC (SIGMOD 2016) for the phases; SiloR (OSDI 2014) for parallel writing and loading;

@@ -1,13 +1,13 @@
 //! Looking at logs without opening the database: for `hyades log`, and for studies of what logs hold.
 //!
-//! Nothing is written, locked or synced. So a directory may be looked at while a server has it open; the last
-//! incarnation is then a moving target: each log is read up to the last whole record that stood there when it
-//! was read, one log after the other. What is said of it (ends, zombies) is what a kill of the server at that
+//! Nothing is written, locked or synced, so a directory may be inspected while a server has it open. The last
+//! incarnation is then a moving target: each log is read up to the last whole record that was there when it
+//! was read, one log after another. What is said of it (ends, zombies) is what a kill of the server at that
 //! moment would have left *in the page cache*, not what is durable.
 //!
-//! [`Inspection`] finds the logs, [`Inspection::read`] walks one of them and hands out whole transactions,
-//! with their fragments put together and their LSN vectors decompressed. [`graph`] makes of them the graph of
-//! their dependencies.
+//! [`Inspection`] finds the logs. [`Inspection::read`] walks through one of them and returns whole
+//! transactions, with their fragments put together and their LSN vectors decompressed. [`graph`] makes the
+//! graph of their dependencies.
 
 pub mod graph;
 
@@ -31,7 +31,7 @@ use crate::lsn::{Lsn, LsnVector};
 use crate::protocol::ReplayOrder;
 use crate::protocol::list::replay_order;
 
-/// A database directory that is only looked at.
+/// A database directory that is only read.
 pub struct Inspection {
     disk: Arc<dyn Disk>,
     data_directory: PathBuf,
@@ -39,7 +39,7 @@ pub struct Inspection {
     tolerates_damage: bool,
 }
 
-/// One log record, or the last fragment of a large transaction with all of it.
+/// One log record, or for a large transaction its last fragment with the whole of it.
 #[derive(Debug)]
 pub struct Entry<'a> {
     pub log: usize,
@@ -51,7 +51,7 @@ pub struct Entry<'a> {
 #[derive(Debug)]
 pub enum EntryBody<'a> {
     Transaction(TransactionEntry<'a>),
-    /// A fragment that is not the last.
+    /// A fragment other than the last.
     Fragment {
         transaction: u64,
         bytes: usize,
@@ -60,30 +60,30 @@ pub enum EntryBody<'a> {
     Filler,
 }
 
-/// A transaction as its last log record tells it.
+/// A transaction as its last log record describes it.
 #[derive(Debug)]
 pub struct TransactionEntry<'a> {
-    /// What it comes after, one position for each log: for Taurus the pre-append LV, whole; in a serial log
+    /// What it comes after, one position for each log: for Taurus the whole pre-append LV; in a serial log
     /// the start of its log record.
     pub vector: LsnVector,
-    /// What the protocol says for all transactions that stand there.
+    /// What the protocol says for all transactions at this place.
     base: LsnVector,
     /// What the record itself says of it.
     named: LsnVector,
-    /// What the protocol's field takes in the log record.
+    /// Bytes of the protocol's field in the log record.
     pub field_bytes: usize,
     pub is_barrier: bool,
-    /// Fragments, the last one included; 1 for a transaction in one log record.
+    /// Number of fragments, including the last one; 1 for a transaction in one log record.
     pub fragments: usize,
-    /// The first fragments stood where damage was skipped: there are no operations, because what is left of
-    /// them begins anywhere.
+    /// The first fragments were where damage was skipped. There are no operations, because what is left of
+    /// them may begin anywhere.
     pub is_cut: bool,
     pub operations: &'a [u8],
 }
 
 impl TransactionEntry<'_> {
     /// The pre-append LV in logs that count up to these ends. An anchor can name a part of a record whose end
-    /// never came; who depends on something names the end of a record.
+    /// never came. A dependency always names the end of a record.
     pub fn vector_up_to(&self, ends: &LsnVector) -> LsnVector {
         let mut vector = self.base.clone();
         vector.lower(ends.entries());
@@ -104,7 +104,7 @@ impl TransactionEntry<'_> {
 /// The segment files of one log of one incarnation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SegmentFiles {
-    /// More than one of a striped log.
+    /// More than one for a striped log.
     pub directories: u64,
     pub count: u64,
     pub bytes: u64,
@@ -114,17 +114,17 @@ impl Inspection {
     /// Reads the manifest.
     ///
     /// # Errors
-    /// A directory that does not exist, is no database, or is one of another version.
+    /// A directory that does not exist, is not a database, or is one of another version.
     pub fn open(data_directory: &Path) -> Result<Inspection> {
         Inspection::open_on(Arc::new(RealDisk), data_directory)
     }
 
-    /// As [`Inspection::open`], on other files than the operating system's.
+    /// Like [`Inspection::open`], on other files than the operating system's.
     ///
     /// # Errors
     /// As [`Inspection::open`].
     pub fn open_on(disk: Arc<dyn Disk>, data_directory: &Path) -> Result<Inspection> {
-        // A backup has logs as others have.
+        // A backup has logs, just as a database does.
         let found = match Manifest::read(disk.as_ref(), data_directory)? {
             Some(manifest) if manifest.backup.is_some() && !manifest.incarnations.is_empty() => {
                 Some(manifest)
@@ -146,7 +146,7 @@ impl Inspection {
         }
     }
 
-    /// Damage in a log is skipped. Behind it log records are found by what they look like, and what their
+    /// Skips damage in a log. After it, log records are recognised by what they look like, and what their
     /// vectors left out is not known.
     #[must_use]
     pub fn tolerating_damage(self) -> Inspection {
@@ -157,10 +157,10 @@ impl Inspection {
         &self.manifest
     }
 
-    /// The incarnation of this number; the last one that has logs without a number.
+    /// The incarnation of this number. Without a number, the last one that has logs.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such incarnation.
     pub fn incarnation(&self, number: Option<u64>) -> Result<&Incarnation> {
         let mut all = self.manifest.incarnations.iter();
         let found = match number {
@@ -176,7 +176,7 @@ impl Inspection {
         })
     }
 
-    /// Whether a process holds the directory's lock; `None` where the operating system does not tell.
+    /// Whether a process holds the directory's lock; `None` where the operating system does not say.
     pub fn is_in_use(&self) -> Option<bool> {
         use std::os::unix::fs::MetadataExt;
         let inode = std::fs::metadata(self.data_directory.join("lock")).ok()?.ino().to_string();
@@ -206,11 +206,11 @@ impl Inspection {
         Ok(files)
     }
 
-    /// Hands every record of one log to `see`, in log order, until it breaks off; returns where and why the
+    /// Passes every record of one log to `see`, in log order, until it breaks off. Returns where and why the
     /// log ended, or nothing if it was not read to its end.
     ///
     /// # Errors
-    /// A missing or foreign file, or bytes that are no log records although their checksum is right.
+    /// A missing or foreign file, or bytes that are not log records although their checksum is right.
     pub fn read(
         &self,
         incarnation: &Incarnation,
@@ -244,7 +244,7 @@ impl Inspection {
                 }
                 Ok(None) => return Ok(reader.end().cloned()),
                 Err(_) if self.tolerates_damage => {
-                    // What was read before it.
+                    // Return what was read before the damage.
                     reader.stop_at(reader.whole_records());
                     continue;
                 }
@@ -281,7 +281,7 @@ impl Inspection {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Up to where each log counts: frozen, or for the last incarnation what stands there now.
+    /// Up to where each log counts: its frozen end, or for the last incarnation what is there now.
     pub fn ends(&self, incarnation: &Incarnation) -> Result<LsnVector> {
         if let Some(end) = incarnation.frozen_end() {
             return Ok(end);
@@ -295,7 +295,7 @@ impl Inspection {
     }
 
     /// The tables, routines and sequences that the logs up to and including this incarnation have known,
-    /// dropped ones too, by id.
+    /// including dropped ones, by id.
     pub fn schema(&self, last: &Incarnation) -> Result<Schema> {
         let mut schema = Schema::default();
         for incarnation in self.manifest.incarnations.iter().filter(|one| one.number <= last.number) {
@@ -314,7 +314,7 @@ impl Inspection {
     }
 }
 
-/// What log records name by number.
+/// The things that log records refer to by number.
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
     pub tables: HashMap<TableId, TableDefinition>,
@@ -356,7 +356,7 @@ impl Schema {
                         *definition = definition.with_type(enum_type);
                     }
                 }
-                // What remains does not change how rows are read.
+                // The other operations do not change how rows are read.
                 _ => {}
             }
         }
@@ -370,7 +370,7 @@ impl Schema {
         }
     }
 
-    /// `public.transfer`, or its number where the logs do not tell.
+    /// `public.transfer`, or its number where the logs do not say.
     pub fn routine_name(&self, id: RoutineId) -> String {
         match self.routines.get(&id) {
             Some(definition) => format!("{}.{}", definition.name.schema, definition.name.name),
@@ -379,7 +379,7 @@ impl Schema {
     }
 }
 
-/// What must be known of the records before to understand the next one.
+/// What must be known of the preceding records to understand the next one.
 struct Walk {
     log: usize,
     order: Box<dyn ReplayOrder>,
@@ -394,7 +394,7 @@ impl Walk {
         Ok(Walk { log, order, fragments: HashMap::new(), has_skipped: false })
     }
 
-    /// What comes next does not follow what was seen last.
+    /// The next record does not follow the last one that was seen.
     fn skip(&mut self) {
         self.fragments.clear();
         self.has_skipped = true;
@@ -489,7 +489,7 @@ mod tests {
     use super::*;
     use crate::log::record::write_position;
 
-    /// Whether a transaction counts that names this position of log 1 itself, if any, behind an anchor for
+    /// Whether a transaction counts that names this position of log 1 itself, if any, after an anchor for
     /// position 800 of log 1, of which a record that ends at 760 is the last whole one.
     fn counts(named: Option<u64>) -> bool {
         let anchor = LsnVector::from_slice(&[0, 800]);

@@ -7,27 +7,27 @@
 //!                                  the manifest             else from the files
 //! ```
 //!
-//! **Load**: what the last checkpoint holds (`checkpoint::load`); replay passes it (pitfall 27). Where nobody
-//! is let in before all is done, it is loaded while the cut is found (`early_load`).
+//! **Load**: loads what the last checkpoint holds (`checkpoint::load`); replay skips that (pitfall 27). If no
+//! transaction is let in before everything is done, it is loaded while the cut is found (`early_load`).
 //!
-//! **Cut** (`cut`): the logs are synced first (pitfall 16); the ELV is, per log, the end of the last whole
-//! record before the first hole. A hole below what an anchor calls durable is corruption (pitfall 14).
-//! Recovered are the records whose LV is covered by the ELV, each judged by itself and not as a prefix of its
-//! log (pitfall 8). For an incarnation that has ended, the ELV is the frozen one of the manifest: what lies
-//! beyond it never counts again (zombies, pitfall 15).
+//! **Cut** (`cut`): the logs are synced first (pitfall 16). The ELV is, per log, the end of the last whole
+//! record before the first hole. A hole below what an anchor calls durable is corruption (pitfall 14). The
+//! records that are recovered are those whose LV is covered by the ELV, each judged by itself and not as a
+//! prefix of its log (pitfall 8). For an incarnation that has ended, the ELV is the one frozen in the
+//! manifest: what lies beyond it never counts again (zombies, pitfall 15).
 //!
 //! **Schedule, replay** (`schedule`, `replay_source`, `replay`): all logs at once, by several workers, each
 //! record after what it depends on. Zombies are passed as no-ops.
 //!
-//! **Verify**: all logs have been replayed to their end, every row fits its table.
+//! **Verify**: all logs have been replayed to their end, and every row fits its table.
 //!
-//! Recovery writes nothing (pitfall 17), but that it removes digests which are of no use any more. Its result
-//! holds the manifest with the last ELV frozen; whoever opens the database adds the new incarnation, creates
-//! its files and stores the manifest *before* the first new log record or answer
-//! ([`crate::log::Logs::start`]). A crash before that leaves everything as it was.
+//! Recovery writes nothing (pitfall 17), except that it removes digests that are of no use any more. Its
+//! result holds the manifest with the last ELV frozen. The code that opens the database adds the new
+//! incarnation, creates its files and stores the manifest *before* the first new log record or answer to a
+//! client ([`crate::log::Logs::start`]). A crash before that leaves everything as it was.
 //!
-//! A restart may let transactions in when manifest, cut and catalog are known (`on_demand`, `tail`); then it
-//! is in the middle of all this that the manifest is stored and new log records come, into the new
+//! A restart may let transactions in as soon as manifest, cut and catalog are known (`on_demand`, `tail`). In
+//! that case, the manifest is stored in the middle of all this, and new log records go into the new
 //! incarnation. Before that, such a restart reads only the last part of the logs, if the server that wrote
 //! them has kept a digest of the rest (`digest`, `digester`). After that, the logs may be replayed several
 //! times, for some tables each time (`passes`).
@@ -101,8 +101,8 @@ pub struct RecoveryReport {
     pub tables: usize,
     pub rows: u64,
     pub seconds: f64,
-    /// One worker replayed the last incarnation, or the rest of it, because its records waited for each other
-    /// or it was asked for.
+    /// Whether one worker replayed the last incarnation, or the rest of it, because its records waited for
+    /// each other or because it was asked for.
     pub was_serial: bool,
     /// Part of `seconds`: finding the ends of the logs of the incarnation that crashed.
     pub cut_seconds: f64,
@@ -116,26 +116,26 @@ pub struct RecoveryReport {
     pub checkpoint_seconds: f64,
     /// The incarnations one by one, in their order.
     pub replayed: Vec<ReplayedIncarnation>,
-    /// How often the logs were replayed for tables that somebody waited for, before the rest of them.
+    /// How often the logs were replayed for tables that a session waited for, before the rest of the tables.
     pub early_passes: u64,
     /// Transactions found in a log that had not become durable with all they depend on.
     pub discarded: u64,
-    /// The logs that were not closed, and how each of them ends. None after a clean stop.
+    /// The logs that were not closed, and how each of them ends. Empty after a clean stop.
     pub tails: Vec<LogTail>,
 }
 
-/// What a recovery that has replayed too little to tell is taken to replay in a second.
+/// The assumed bytes per second of a recovery that has replayed too little to measure its speed.
 const USUAL_REPLAY_RATE: f64 = 50e6;
-/// Less is too little to tell.
+/// Less is too little to measure it.
 const TELLING_BYTES: u64 = 16 << 20;
 
 impl RecoveryReport {
-    /// Whether a restart takes longer than this whatever becomes of the logs.
+    /// Whether a restart takes longer than this even without any logs.
     pub(crate) fn misses(&self, target: Duration) -> bool {
         self.checkpoint_seconds > target.as_secs_f64()
     }
 
-    /// Bytes of log records that are replayed in a second on this machine.
+    /// Bytes of log records that are replayed per second on this machine.
     pub fn replay_rate(&self) -> f64 {
         let replayed = self.replayed.iter().map(|one| (one.log_bytes, one.seconds));
         let (bytes, seconds) = replayed.fold((0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
@@ -149,13 +149,13 @@ pub struct ReplayedIncarnation {
     pub number: u64,
     pub transactions: u64,
     pub log_bytes: u64,
-    /// Of all passes over its logs.
+    /// In all passes over its logs.
     pub seconds: f64,
 }
 
 /// The outcome of [`recover`].
 pub struct Recovered {
-    /// With the ELV of the last incarnation frozen, not yet stored.
+    /// With the ELV of the last incarnation frozen. Not yet stored.
     pub manifest: Manifest,
     pub report: RecoveryReport,
 }
@@ -164,8 +164,8 @@ pub struct Recovered {
 /// the lock on the data directory. Nothing is written.
 ///
 /// Fails with `Fatal`: a missing or foreign file, another version, an I/O error, or bytes that no crash
-/// explains; the message names the file, the offset and the reason where there is one. What the catalog then
-/// holds is worth nothing.
+/// explains. The message names the file, the offset and the reason where there is one. The catalog is then of
+/// no use.
 pub fn recover(
     config: &Config,
     compiler: Option<Arc<dyn RoutineCompiler>>,
@@ -178,18 +178,18 @@ pub fn recover(
     Ok(Recovered { manifest: restart.manifest, report })
 }
 
-/// As [`recover`], but comes back when it is known what there is, if the configuration says so: the rest goes
-/// on behind.
+/// Like [`recover`], but returns as soon as it is known what there is, if the configuration says so. The rest
+/// continues in the background.
 pub(crate) fn restart(
     config: &Config,
     compiler: Option<Arc<dyn RoutineCompiler>>,
     catalog: &Arc<Catalog>,
 ) -> Result<(Manifest, Option<Loaded>, Restarted)> {
-    // Who goes back to an older checkpoint knows that something is damaged.
+    // An older checkpoint is requested because something is damaged.
     let is_on_demand = config.restart == RestartMode::OnDemand && !config.previous_checkpoint;
     let mut restart = Restart::begin(config, compiler, catalog, is_on_demand)?;
     if is_on_demand && restart.has_work() {
-        return restart.go_on_behind();
+        return restart.leave_the_rest();
     }
     restart.finish_load()?;
     restart.replay(None)?;
@@ -201,7 +201,7 @@ pub(crate) fn restart(
 /// What each log of an incarnation says of each table, by the incarnation's number.
 type Said = HashMap<u64, Vec<Last>>;
 
-/// A recovery, from where it is known what there is.
+/// A recovery, once it is known what there is.
 struct Restart {
     config: Config,
     compiler: Option<Arc<dyn RoutineCompiler>>,
@@ -213,15 +213,15 @@ struct Restart {
     /// As it was on disk.
     found: Manifest,
     loading: Option<Arc<Loading>>,
-    /// It has been begun.
+    /// The loading of the checkpoint, if it has begun early.
     early: Option<EarlyLoad>,
-    /// Of the incarnation that crashed, if it is wanted.
+    /// What the logs of the crashed incarnation say, if that is wanted.
     said: Said,
     report: RecoveryReport,
 }
 
 impl Restart {
-    /// While the cut is found, the checkpoint is loaded or, on demand, noted what the logs say of each table.
+    /// While the cut is found, loads the checkpoint or, on demand, notes what the logs say of each table.
     fn begin(
         config: &Config,
         compiler: Option<Arc<dyn RoutineCompiler>>,
@@ -238,17 +238,17 @@ impl Restart {
             manifest.give_up_last_checkpoint()?;
         }
         let workers = workers(config);
-        // A backup may hold files of a later one that was cut short: they count for nothing.
+        // A backup may hold files of a later one that was cut short. They do not count.
         if manifest.backup.is_none() {
             for incarnation in &manifest.incarnations {
-                // Before anything else looks at them.
+                // Before anything else reads them.
                 log_set(config, &manifest, incarnation).check(manifest.next_number())?;
             }
         }
         let found = manifest.clone();
         let mut report = RecoveryReport::default();
         let begun = crate::sync::now();
-        // What is wrong with the logs is told first.
+        // Damage in the logs is reported first.
         let loading = begin_checkpoint(config, &manifest, catalog, &mut report);
         report.checkpoint_seconds = crate::sync::seconds_since(begun);
         let early = match &loading {
@@ -303,7 +303,7 @@ impl Restart {
         Ok(())
     }
 
-    /// Loads and replays, in as many passes as those who wait are worth.
+    /// Loads and replays, in as many passes as the waiting sessions make worthwhile.
     fn load_and_replay(&mut self, shared: &Arc<OnDemand>) -> Result<()> {
         let watching: Arc<dyn Watching> = Arc::clone(shared) as _;
         let mut early: Vec<ReplayedIncarnation> = Vec::new();
@@ -324,7 +324,7 @@ impl Restart {
         Ok(())
     }
 
-    /// Replays the logs once: all of them, or what is selected.
+    /// Replays the logs once: completely, or what is selected.
     fn replay(&mut self, on_demand: Option<(&Arc<OnDemand>, &Arc<Selection>)>) -> Result<()> {
         let Restart { config, compiler, catalog, manifest, report, started, workers, .. } = self;
         let bytes_total = bytes_total(manifest);
@@ -367,7 +367,7 @@ impl Restart {
         OnDemand::new(&self.catalog, self.loading.as_ref(), self.started, extent, finally)
     }
 
-    /// What the logs have to say of each table. Reads those of incarnations that had ended before the start.
+    /// What the logs say of each table. Reads those of incarnations that had ended before the start.
     fn read_tail(&mut self) -> Result<Tail> {
         let mut tail = Tail::default();
         let Restart { config, manifest, workers, catalog, said, .. } = self;
@@ -381,8 +381,8 @@ impl Restart {
         Ok(tail)
     }
 
-    /// Comes back when transactions can be let in; a thread does the rest.
-    fn go_on_behind(mut self) -> Result<(Manifest, Option<Loaded>, Restarted)> {
+    /// Returns when transactions can be let in. A thread does the rest.
+    fn leave_the_rest(mut self) -> Result<(Manifest, Option<Loaded>, Restarted)> {
         let tail = self.read_tail()?;
         let shared = Arc::new(self.on_demand());
         let (manifest, loaded) = (self.manifest.clone(), self.loaded());
@@ -397,20 +397,20 @@ impl Restart {
             let calls = tail.calls(&catalog, compiler);
             close(&calls)?;
             shared.plan_passes(&calls);
-            // It may be that no start is ever complete, and each leaves its prepared segments. Those of the
-            // last one stay until this one is.
+            // It may be that no start ever completes, and that each leaves its prepared segments. Those of
+            // the last one stay until this one is complete.
             let (config, found) = (self.config.clone(), self.found.clone());
             shared.begin_with(Box::new(move || give_back_space(&config, &found)));
         }
         let working = Arc::clone(&shared);
-        let thread = crate::sync::spawn("hyades-restart".to_owned(), move || self.work_behind(&working))
+        let thread = crate::sync::spawn("hyades-restart".to_owned(), move || self.do_the_rest(&working))
             .map_err(|error| Error::io("could not start the thread of the restart", &error))?;
         let restarted = Restarted::going_on(&shared, thread);
         while let Some(opening) = waits_for.take() {
             while let Some(ticket) = opening.wait()? {
                 ticket.wait();
             }
-            // Their routines may have come with the changes of the catalog.
+            // Their routines may have been created by the changes of the catalog.
             doubtful.retain(|called| !tail::is_there(*called, &catalog, compiler));
             let need = tail.need_of_calls(&std::mem::take(&mut doubtful));
             waits_for = need.map(|need| shared.opening_after(need)).transpose()?;
@@ -421,7 +421,7 @@ impl Restart {
         Ok((manifest, loaded, restarted))
     }
 
-    fn work_behind(mut self, shared: &Arc<OnDemand>) {
+    fn do_the_rest(mut self, shared: &Arc<OnDemand>) {
         let work = AssertUnwindSafe(|| {
             shared.wait_for_beginning()?;
             self.load_and_replay(shared)?;
@@ -434,7 +434,8 @@ impl Restart {
             Ok(report) => shared.complete(report),
             Err(error) => {
                 if error.sqlstate() != sqlstate::ADMIN_SHUTDOWN && shared.is_open() {
-                    // The next start reads all of the logs, and refuses damage before it lets anybody in.
+                    // The next start reads all of the logs, and refuses damage before it lets transactions
+                    // in.
                     digest::remove_all(&self.config);
                 }
                 shared.fail(&error);
@@ -443,12 +444,12 @@ impl Restart {
     }
 }
 
-/// All that counts of an incarnation that has ended.
+/// Everything that counts of an incarnation that has ended.
 fn whole_scope(incarnation: &Incarnation) -> Scope {
     Scope::whole(&incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs)))
 }
 
-/// Makes the catalog of the last checkpoint, if there is one, in an empty one.
+/// Creates the catalog of the last checkpoint, if there is one, in an empty catalog.
 fn begin_checkpoint(
     config: &Config,
     manifest: &Manifest,
@@ -500,7 +501,7 @@ fn log_bytes(from: &LsnVector, end: &LsnVector) -> u64 {
     (0..from.len()).map(|log| end.get(log).0.saturating_sub(from.get(log).0)).sum()
 }
 
-/// What replays the log records of the incarnation, when the earlier ones of the report have been replayed.
+/// The replay of the incarnation's log records, after the earlier ones of the report have been replayed.
 fn installer(
     config: &Config,
     compiler: Option<&Arc<dyn RoutineCompiler>>,
@@ -528,8 +529,8 @@ fn installer(
     }
 }
 
-/// Computes the ELV of every incarnation that has none yet: the one that was running when the crash came.
-/// With a catalog it is noted what the logs say of its tables.
+/// Computes the ELV of every incarnation that has none yet: the one that was running at the crash. With a
+/// catalog, also notes what the logs say of its tables.
 fn freeze_ends(
     config: &Config,
     manifest: &mut Manifest,
@@ -549,7 +550,8 @@ fn freeze_ends(
             _ => Vec::new(),
         };
         let (end, found, summaries) = cut::find_end(config, manifest, place, workers, summaries)?;
-        // What has been given up is read once more, as what had ended before.
+        // If a summary was given up, the logs are read once more, like those of incarnations that had ended
+        // before.
         let concluded: Option<Vec<Last>> =
             summaries.into_iter().map(|summary| summary.conclude(&end)).collect();
         said.extend(concluded.filter(|_| catalog.is_some()).map(|said| (incarnation.number, said)));
@@ -565,7 +567,7 @@ struct ToReplay<'a> {
     incarnation: &'a Incarnation,
     scope: Arc<Scope>,
     workers: usize,
-    /// What stands behind the ends of the logs may be damaged, and is not looked at.
+    /// What comes after the ends of the logs may be damaged, and is not read.
     is_salvage: bool,
 }
 

@@ -1,10 +1,10 @@
 //! Transactions: what every concurrency control offers, and nothing of how it does it.
 //!
-//! [`Access`], [`Transaction`] and [`Control`] are the seam. A procedure reads and writes through the first;
-//! the worker (`db`) drives the second from `begin` to the end; the third makes them. Whatever must wait for
-//! another transaction returns [`Interrupt::Wait`]; the caller repeats the same call once the ticket fires,
-//! and the call then happens wholly. Two-phase locking (`two_phase_locking`, over `lock_table`), with
-//! snapshots for those who want to see less of others ([`Isolation`]), is the first control; nothing outside
+//! [`Access`], [`Transaction`] and [`Control`] are the seam. A procedure reads and writes through the first,
+//! the worker (`db`) drives the second from `begin` to the end, and the third makes them. A call that must
+//! wait for another transaction returns [`Interrupt::Wait`]. The caller repeats the same call once the ticket
+//! fires, and the call then runs as a whole. Two-phase locking (`two_phase_locking`, over `lock_table`), with
+//! snapshots for transactions that need less isolation ([`Isolation`]), is the first control. Nothing outside
 //! this folder knows which one runs.
 //!
 //! Life of a transaction (docs/glossary.md has the words):
@@ -42,7 +42,7 @@ pub(crate) mod replay_access;
 mod row_changes;
 pub mod two_phase_locking;
 
-/// Why a row is read: decides which version of it is read, and its lock.
+/// Why a row is read. Decides which version of it is read, and how it is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Intent {
     pub strength: Strength,
@@ -54,45 +54,46 @@ pub struct Intent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Strength {
-    /// Only to know whether it is there; nothing else of it is looked at. A child asks so for its parent.
+    /// Only to know whether it is there; nothing else of it is looked at. A foreign key locks its parent row
+    /// like this.
     KeyRead,
     Read,
-    /// It will be updated, but not its primary key; or is SELECTed FOR NO KEY UPDATE.
+    /// It will be updated, but not its primary key, or it is SELECTed FOR NO KEY UPDATE.
     NoKeyWrite,
-    /// It will be deleted, or its key changed; or is SELECTed FOR UPDATE.
+    /// It will be deleted, or its key changed, or it is SELECTed FOR UPDATE.
     Write,
 }
 
-/// What becomes of a read that would have to wait for a row.
+/// What happens with a read that would have to wait for a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Impatience {
-    /// It goes on as if the row were not there. Nothing says that it will not be there at the end of the
-    /// transaction: who reads so is not serializable, and never logged as a command.
+    /// It goes on as if the row were not there. Nothing says that the row will not be there at the end of the
+    /// transaction: a transaction that reads like this is not serializable, and never logged as a command.
     SkipLocked,
     /// It fails (55P03).
     NoWait,
 }
 
-/// Which version of a row is read. What holds for snapshots holds for transactions that read at one
-/// ([`Isolation::reads_at_snapshot`]); all others read and lock the newest version.
+/// Which version of a row is read. What holds for snapshots applies to transactions that read at one
+/// ([`Isolation::reads_at_snapshot`]). All others read and lock the newest version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
-    /// That of the snapshot, without a lock.
+    /// The version of the snapshot, without a lock.
     Snapshot,
-    /// The same, and if the row is chosen [`Access::lock_row`] follows.
+    /// The same, and if the row is chosen, [`Access::lock_row`] follows.
     Chosen,
-    /// If the snapshot sees one, the newest, locked at once: it is wanted whatever it holds.
+    /// The newest version, locked at once, if the snapshot sees the row: it is wanted whatever it holds.
     Decided,
-    /// The newest, locked at once.
+    /// The newest version, locked at once.
     Newest,
 }
 
 impl Intent {
-    /// To look at it.
+    /// To read the row.
     pub const READ: Intent = Intent { strength: Strength::Read, impatience: None, sight: Sight::Snapshot };
 
-    /// How strong its lock is if the row is locked in order to be read: whoever looks at more than the key
-    /// must keep the rest from changing.
+    /// How strong the lock is if the row is locked in order to be read: a reader of more than the key must
+    /// keep the rest from changing.
     #[inline(always)]
     pub fn read_strength(self) -> Strength {
         match (self.strength, self.sight) {
@@ -106,7 +107,7 @@ impl Intent {
         Intent { strength, impatience: None, sight: Sight::Newest }
     }
 
-    /// To find out whether it is one of those to lock.
+    /// To find out whether the row is one of those to lock.
     pub const fn chosen(strength: Strength, impatience: Option<Impatience>) -> Intent {
         Intent { strength, impatience, sight: Sight::Chosen }
     }
@@ -117,7 +118,7 @@ impl Intent {
         Intent { sight: Sight::Decided, ..self }
     }
 
-    /// The same, of the newest version.
+    /// The same, for the newest version.
     #[must_use]
     pub const fn at_once(self) -> Intent {
         Intent { sight: Sight::Newest, ..self }
@@ -139,12 +140,14 @@ impl Default for Intent {
 /// stronger ones (docs/sql.md). PostgreSQL has no weaker one than READ COMMITTED either.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isolation {
-    /// Each statement reads at a snapshot of its own. A row that it writes is the newest, locked; if somebody
-    /// has changed it since the snapshot, the statement looks at it once more.
+    /// Each statement reads at a snapshot of its own. Of a row that it writes it takes the newest version,
+    /// locked. If another transaction has changed the row since the snapshot, the statement checks it once
+    /// more.
     ReadCommitted,
-    /// All statements read at one snapshot. Writing a row that somebody has changed since then fails (40001).
+    /// All statements read at one snapshot. Writing a row that another transaction has changed since then
+    /// fails (40001).
     RepeatableRead,
-    /// As if transactions ran one after the other: what is read is locked, what is not there included.
+    /// As if transactions ran one after another: everything that is read is locked, including absent rows.
     #[default]
     Serializable,
 }
@@ -164,7 +167,7 @@ pub enum Direction {
     Backward,
 }
 
-/// Why a call came back before it was done.
+/// Why a call returned before it was done.
 pub enum Interrupt {
     /// Await the ticket, then make the same call again.
     Wait(Ticket),
@@ -184,9 +187,9 @@ pub type Flow<T> = Result<T, Interrupt>;
 /// A position in a transaction to which it can be rolled back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Savepoint {
-    /// Changes before it,
+    /// The number of changes before it.
     pub(crate) changes: usize,
-    /// and locks.
+    /// The number of locks before it.
     pub(crate) locks: usize,
 }
 
@@ -208,14 +211,14 @@ impl KeyRange {
     }
 }
 
-/// Where a scan stands. It outlives waits; the concurrency control keeps what it needs in it.
+/// The position of a scan. It outlives waits; the concurrency control keeps what it needs in it.
 #[derive(Default)]
 pub struct Cursor {
     pub(crate) index: IndexNumber,
     pub(crate) range: KeyRange,
     pub(crate) direction: Direction,
     pub(crate) intent: Intent,
-    /// The index's key of the row handed out last, if `has_position` and it is none of the batch any more
+    /// The index's key of the row returned last, if `has_position` and it is no longer in the batch
     /// ([`Cursor::last_key`]),
     pub(crate) position: Vec<u8>,
     /// and where the row's own key begins in it.
@@ -224,11 +227,12 @@ pub struct Cursor {
     pub(crate) entry: Vec<u8>,
     pub(crate) has_position: bool,
     pub(crate) is_finished: bool,
-    /// Rows are covered by a lock on the whole table.
+    /// Whether rows are covered by a lock on the whole table.
     pub(crate) is_table_locked: bool,
-    /// The far end of a backward scan is protected.
+    /// Whether the far end of a backward scan is protected.
     pub(crate) is_end_protected: bool,
-    /// It looks for the only row with some values in a unique index, which are locked instead of gaps.
+    /// Whether it looks for the only row with some values in a unique index. These are then locked instead of
+    /// gaps.
     pub(crate) is_value_locked: bool,
     pub(crate) is_fetched: bool,
     /// Keys that the last batch might have.
@@ -236,7 +240,7 @@ pub struct Cursor {
     pub(crate) batch: ScanBatch,
     /// The next entry of the batch.
     pub(crate) next: usize,
-    /// The lock of the row handed out last, if the scan skips locked rows and took it for that.
+    /// The lock of the row returned last, if the scan skips locked rows and took the lock for that.
     pub(crate) unkept: Option<lock_table::Resource>,
 }
 
@@ -265,14 +269,14 @@ impl Cursor {
         self.unkept = None;
     }
 
-    /// The index's key of the row handed out last. It stays in its batch as long as that is there: few keys
-    /// are asked for.
+    /// The index's key of the row returned last. It stays in its batch as long as the batch is there, because
+    /// keys are rarely asked for.
     #[inline]
     pub(crate) fn last_key(&self) -> &[u8] {
         self.next.checked_sub(1).map_or(&self.position, |last| self.batch.key(last))
     }
 
-    /// The key of the row handed out last.
+    /// The key of the row returned last.
     #[inline]
     pub(crate) fn row_key(&self) -> &[u8] {
         &self.last_key()[self.row_key_start..]
@@ -284,7 +288,7 @@ impl Cursor {
     }
 }
 
-/// A row where it stands in its table.
+/// A row at its place in its table.
 #[derive(Clone, Copy)]
 pub struct RowInPlace<'g> {
     pub bytes: &'g [u8],
@@ -310,7 +314,7 @@ pub struct FoundAhead<'g> {
 }
 
 impl<'g> FoundAhead<'g> {
-    /// Looks for the key's record and asks for its memory; the key may be of any row or none.
+    /// Looks for the key's record and prefetches its memory; the key may be of any row or none.
     pub(crate) fn of(table: &Table, key: &[u8], guard: &'g Guard) -> Option<FoundAhead<'g>> {
         let state = table.state(guard);
         let record = state.index().get(key, guard)?;
@@ -328,10 +332,10 @@ impl<'g> FoundAhead<'g> {
 #[derive(Clone, Copy)]
 pub enum Found<'g> {
     Nothing,
-    /// The newest version, locked, or kept from changing by other means. Without any bytes where only the key
-    /// is asked for ([`Strength::KeyRead`]).
+    /// The newest version, locked, or kept from changing by other means. It has no bytes if only the key is
+    /// asked for ([`Strength::KeyRead`]).
     InPlace(RowInPlace<'g>),
-    /// The version of a snapshot, in the buffer that the reader gave.
+    /// The version of a snapshot, in the reader's buffer.
     Copied,
 }
 
@@ -341,45 +345,45 @@ impl<'g> From<Option<RowInPlace<'g>>> for Found<'g> {
     }
 }
 
-/// What has become of a row that was read at a snapshot and is now locked.
+/// What has happened to a row that was read at a snapshot and is now locked.
 #[derive(Clone, Copy)]
 pub enum Chosen<'g> {
-    /// It is as it was read; in place, if its bytes may be looked at.
+    /// It is as it was read. In place, if its bytes may be looked at.
     Unchanged(Option<RowInPlace<'g>>),
-    /// Somebody has changed it: look again whether it is one of those that are wanted.
+    /// Another transaction has changed it: check again whether it is one of the wanted rows.
     Changed(RowInPlace<'g>),
-    /// It is not there any more, or skipped.
+    /// It is no longer there, or it is skipped.
     Gone,
 }
 
-/// What became of an insert.
+/// The outcome of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insertion {
     Done,
-    /// Another row stands in the way; nothing was changed.
+    /// Another row is in the way; nothing was changed.
     Duplicate(Duplicate),
 }
 
-/// Why a row cannot be what it was to be: another one has the same key.
+/// Why a row cannot be as requested: another one has the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Duplicate {
-    /// The index that both would stand in.
+    /// The index in which both would have the same key.
     pub index: IndexNumber,
     /// Whether the transaction's snapshot sees that row, if it has one.
     pub is_seen: bool,
 }
 
-/// An index of a table: `None` for that of the primary key, else the place among the definition's `indexes`.
+/// An index of a table: `None` for the primary key's, else the place in the definition's `indexes`.
 pub type IndexNumber = Option<u16>;
 
-/// A row that is to be inserted.
+/// A row to be inserted.
 #[derive(Clone, Copy)]
 pub struct NewRow<'r> {
     pub key: &'r [u8],
     pub row: &'r [u8],
-    /// The key that the row had until now, and which is deleted next: an update that changes its key.
+    /// The row's previous key, which is deleted next: an update that changes the key.
     pub moved_from: Option<&'r [u8]>,
-    /// The unique index that is asked first whether another row stands in the way.
+    /// The unique index that is checked first for another row that is in the way.
     pub arbiter: IndexNumber,
 }
 
@@ -388,14 +392,14 @@ impl<'r> NewRow<'r> {
         NewRow { key, row, moved_from: None, arbiter: None }
     }
 
-    /// Whether a row under this key is the row itself as it was. While the arbiter is asked there is none: a
-    /// row under the same key stands in the way there, too.
+    /// Whether a row under this key is the row itself as it was. While the arbiter is checked there is none:
+    /// a row under the same key is in the way there, too.
     pub fn was_under(&self, key: &[u8]) -> bool {
         self.arbiter.is_none() && key == self.key || Some(key) == self.moved_from
     }
 }
 
-/// What a procedure may do to data: the interpreter needs nothing else. A transaction offers it, and so does
+/// What a procedure may do to data: the interpreter needs nothing else. Implemented by transactions and by
 /// replay, which runs procedures again without locks and logs.
 pub trait Access: Send {
     /// Enters a table before its rows are touched: fails with `StalePlan` unless its definition still has
@@ -404,7 +408,7 @@ pub trait Access: Send {
 
     /// The row under `key`, if there is one. Unless it is read at a snapshot, it is locked, present or
     /// absent, until this transaction ends. A row that is skipped counts as absent. `ahead` is what was found
-    /// under the same key before; `buffer` takes the version of a snapshot.
+    /// under the same key earlier; `buffer` takes the version of a snapshot.
     fn read_point<'g>(
         &mut self,
         table: &Arc<Table>,
@@ -415,7 +419,7 @@ pub trait Access: Send {
         guard: &'g Guard,
     ) -> Flow<Found<'g>>;
 
-    /// Asks for the memory of the lock that [`Access::read_point`] will take.
+    /// Prefetches the memory of the lock that [`Access::read_point`] will take.
     fn prefetch_lock(&self, _table: &Table, _key: &[u8]) {}
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()>;
@@ -430,8 +434,8 @@ pub trait Access: Send {
         guard: &'g Guard,
     ) -> Flow<Found<'g>>;
 
-    /// The row that the scan handed out last has been chosen: a scan that skips locked rows gives the others
-    /// up.
+    /// The row that the scan returned last has been chosen. A scan that skips locked rows gives up the locks
+    /// of the others.
     fn keep_row(&mut self, cursor: &mut Cursor) {
         cursor.unkept = None;
     }
@@ -442,7 +446,7 @@ pub trait Access: Send {
         false
     }
 
-    /// Locks a row of a table that was entered, and that was read with [`Sight::Chosen`] as `seen`.
+    /// Locks a row of an entered table that was read with [`Sight::Chosen`] as `seen`.
     fn lock_row<'g>(
         &mut self,
         _table: &Arc<Table>,
@@ -455,7 +459,7 @@ pub trait Access: Send {
     }
 
     /// A statement of a routine begins: under READ COMMITTED it reads at a snapshot of its own. `is_inner`:
-    /// the routine was called by another, or by a statement, which will go on.
+    /// the routine was called by another routine or by a statement, which will go on.
     fn begin_statement(&mut self, _is_inner: bool) {}
 
     /// The time of the snapshot that is read at, if there is one.
@@ -469,28 +473,28 @@ pub trait Access: Send {
     fn insert(&mut self, table: &Arc<Table>, new: NewRow<'_>) -> Flow<Insertion>;
 
     /// The row under `key`, which was read with intent to write, is about to become this one by
-    /// [`Access::update`]: readies its places in the secondary indexes, or tells what stands in the way.
-    /// Needed where columns of such indexes change. Nothing stands in the way in one that is checked later.
+    /// [`Access::update`]. Prepares its places in the secondary indexes, or returns what is in the way.
+    /// Needed where columns of such indexes change. In an index that is checked later, nothing is in the way.
     fn index_row(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Option<Duplicate>>;
 
     /// Whether another row may have the values of this one, which the transaction has written, in a unique
-    /// index whose constraint is checked later. Waits for nobody, so yes is not certain.
+    /// index whose constraint is checked later. Does not wait, so `true` is not certain.
     fn may_have_twin(&mut self, table: &Arc<Table>, index: u16, row: NewRow<'_>) -> bool;
 
-    /// The same for good: nobody else can make it untrue, or true, until this transaction ends.
+    /// The same with a final result: no other transaction can make it untrue, or true, until this one ends.
     fn find_twin(&mut self, table: &Arc<Table>, index: u16, row: NewRow<'_>) -> Flow<Option<Duplicate>>;
 
     /// Replaces the row under `key`, which was read with intent to write and locked in this transaction.
-    /// `change` says what the update did: the patch if the length stays, else the new row. It goes into the
-    /// write-set hash, and whether rows are read in place does not.
+    /// `change` says what the update did: the patch if the length stays, else the new row. The write-set hash
+    /// covers it; that rows may be read in place makes no difference to the hash.
     fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8], change: &[u8]);
 
-    /// Updates the row under `key`, which stands in `record` and was read with intent to write in this
-    /// transaction, by exchanging pieces of it, none of them in a secondary index; `patch` is that of a
+    /// Updates the row under `key`, which is in `record` and was read with intent to write in this
+    /// transaction, by replacing pieces of it, none of them in a secondary index. `patch` is that of a
     /// [`crate::storage::row::RowPatch`] made for it.
     ///
     /// # Safety
-    /// The bytes of the row that reads have handed out to this transaction are not in use any more.
+    /// The bytes of the row that reads have returned to this transaction are no longer in use.
     #[allow(unsafe_code)] // The row is read in place; see `storage::record`.
     unsafe fn patch(&mut self, table: &Arc<Table>, key: &[u8], record: &Record, patch: &[u8], guard: &Guard);
 
@@ -500,18 +504,18 @@ pub trait Access: Send {
     /// The key of a new row in a table without a primary key.
     fn new_row_number(&mut self, table: &Arc<Table>) -> Flow<u64>;
 
-    /// What the run does from here on depends on what no log knows: it must be logged as data.
+    /// From here on, the run depends on something that no log knows: it must be logged as data.
     fn cannot_be_repeated(&mut self);
 
     fn savepoint(&mut self) -> Savepoint;
 
     /// Undoes everything since the savepoint; a serializable transaction keeps its locks. Also withdraws a
-    /// pending wait. The bytes of rows that reads have handed out to this transaction are not in use any
-    /// more: what was written in place goes back in place.
+    /// pending wait. The bytes of rows that reads have returned to this transaction must no longer be in use:
+    /// what was written in place is undone in place.
     fn rollback_to(&mut self, savepoint: Savepoint);
 }
 
-/// The modes of LOCK TABLE, by PostgreSQL's names.
+/// The modes of LOCK TABLE, with PostgreSQL's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableLock {
     AccessShare,
@@ -537,34 +541,34 @@ pub trait Control<P: Protocol>: Send + Sync + Sized + 'static {
     /// For the one thread that cleans up.
     fn caretaker(self: &Arc<Self>) -> Self::Caretaker;
 
-    /// Keys whose row is gone and that have not left their index yet.
+    /// Number of keys whose row is gone and that have not left their index yet.
     fn tombstones(&self) -> usize;
 
-    /// What is kept of rows as they were.
+    /// Bytes that are kept for older versions of rows.
     fn version_bytes(&self) -> u64;
 
-    /// Ends a phase, without keeping anybody from anything for longer than a commit takes. Calls `before`
-    /// when nobody commits in the next one yet, and `after` when nobody does in this one any more.
+    /// Ends a phase, without holding up any transaction for longer than a commit takes. Calls `before` when
+    /// no transaction commits in the next phase yet, and `after` when none commits in this one any more.
     fn capture(&self, before: &mut dyn FnMut(), after: &mut dyn FnMut()) -> Captured;
 }
 
-/// What is committed in a phase and before it; readable as long as this lives, unless that keeps too many
+/// What is committed in a phase and before it. Readable as long as this lives, unless that keeps too many
 /// versions ([`PhaseSnapshot::check`]).
 pub struct Captured {
     pub(crate) histories: Arc<Histories>,
     pub(crate) at: PhaseSnapshot,
-    /// Where the histories had come with transactions that had ended before the phase did.
+    /// How far the histories had come with transactions that had ended before the phase did.
     pub(crate) ended: Vec<u64>,
     pub(crate) catalog: Catalog,
     /// With the states that were committed.
     pub(crate) tables: Vec<(Arc<Table>, Arc<TableState>)>,
-    /// Whose place the snapshot has; it goes after that.
+    /// The writer whose place the snapshot takes; it is dropped after the snapshot.
     pub(crate) _own: HistoryWriter,
 }
 
 /// Cleans up after transactions: versions, tombstones, what tables have left behind.
 pub trait Caretaker: Send {
-    /// Does some of what there is to do.
+    /// Does some of the pending work.
     fn tend(&mut self) -> Rest;
 }
 
@@ -573,9 +577,9 @@ pub trait Caretaker: Send {
 pub enum Rest {
     /// At once: there is more to do.
     None,
-    /// Soon: something was done, or will be when others have come further.
+    /// Soon: something was done, or can be done when other transactions have come further.
     Short,
-    /// There is nothing to do that could be done now.
+    /// There is nothing that could be done now.
     Long,
 }
 
@@ -583,14 +587,14 @@ pub enum Rest {
 pub trait Transaction<P: Protocol>: Access + CatalogView {
     fn begin(&mut self);
 
-    /// How much it sees of others, before it has read or written anything.
+    /// Sets how much it sees of others, before it has read or written anything.
     fn isolate(&mut self, isolation: Isolation);
 
-    /// A statement begins, or goes on after a wait: the first one takes the snapshot of a transaction that
-    /// has one for all.
+    /// A statement begins, or goes on after a wait. The first one takes the snapshot of a transaction that
+    /// has one snapshot for all statements.
     fn resume_statement(&mut self);
 
-    /// A statement is over. One that waits is not.
+    /// A statement is over. A waiting statement is not.
     fn end_statement(&mut self);
 
     /// Declares that the transaction will be one run of this procedure, compiled from this routine, and is to
@@ -604,19 +608,19 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
         head: &[u8],
     ) -> Result<(), &'static str>;
 
-    /// Takes that back: something else happens in the transaction. Does nothing to one that is logged as
-    /// data.
+    /// Takes that back, because something else happens in the transaction. Does nothing to one that is logged
+    /// as data.
     fn log_as_data(&mut self);
 
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;
 
-    /// The same; while it waits, others may come to the table.
+    /// The same, but others may enter the table while it waits.
     fn lock_table_patiently(&mut self, table: &Arc<Table>) -> Flow<()>;
 
-    /// LOCK TABLE; unless it `waits`, it fails (55P03) where it would have to.
+    /// LOCK TABLE. Unless it `waits`, it fails (55P03) where it would have to.
     fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()>;
 
-    /// Keeps everybody from making, moving and dropping anything in a schema.
+    /// Keeps other transactions from making, moving and dropping anything in a schema.
     fn lock_schema(&mut self, name: &str) -> Flow<()>;
 
     /// Keeps others from changing roles and rights.
@@ -626,8 +630,8 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
 
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()>;
 
-    /// Builds an index while others write the table; its definition must still be the one that the caller
-    /// has looked at. Nothing else may have happened in the transaction, which is to commit.
+    /// Builds an index while others write the table. The definition must still be the one that the caller has
+    /// looked at. Nothing else may have happened in the transaction, which is to commit.
     fn build_index(
         &mut self,
         table: &Arc<Table>,
@@ -650,7 +654,7 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
     /// The session has temporary relations from now on, in this schema.
     fn set_temporary_schema(&mut self, schema: &str);
 
-    /// Drops all of them. No transaction is open.
+    /// Drops all temporary relations. No transaction is open.
     fn forget_temporaries(&mut self);
 
     fn new_routine_id(&self) -> RoutineId;
@@ -660,29 +664,29 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
     /// All sequences as this transaction sees them.
     fn sequences(&self) -> Vec<Arc<Sequence>>;
 
-    /// The number of a type, never used before, and that of the type of its arrays.
+    /// A type number that was never used before, and one for the type of its arrays.
     fn new_type_ids(&self) -> (u32, u32);
 
     /// All types as this transaction sees them.
     fn types(&self) -> Vec<Arc<StoredType>>;
 
-    /// What this transaction has changed of the sequences, and of the names they share; usually nothing.
+    /// What this transaction has changed in sequences, and in the names they share; usually nothing.
     fn own_sequences(&self) -> Vec<OwnSequence>;
 
-    /// Numbers were drawn for it: its log record is to tell so, even if it tells nothing else.
+    /// Notes that numbers were drawn for it: its log record must say so, even if it says nothing else.
     fn note_draws(&mut self, draws: Vec<Draw>);
 
     /// Whether there is only little to log and to release.
     fn commits_soon(&self) -> bool;
 
     /// The log payload of a transaction that wrote, with its dependencies; `None` if it wrote nothing. From
-    /// here on it is in a phase, and has to go on, without waiting for anything, until
+    /// here on the transaction is in a phase, and must go on, without waiting for anything, until
     /// [`Transaction::precommit`] or [`Transaction::give_up_commit`].
     fn commit_payload(&mut self) -> Option<(crate::protocol::CommitPayload<'_>, &mut P::Dependencies)>;
 
     fn dependencies(&self) -> &P::Dependencies;
 
-    /// It was not appended, or not yet.
+    /// The payload was not appended, or not yet.
     fn give_up_commit(&mut self);
 
     /// Leaves the traces of `token` and releases everything.

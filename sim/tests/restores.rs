@@ -131,7 +131,7 @@ fn damages(disk: &SimulatedDisk) -> [Damage; 9] {
             manifest.clone(),
             whole.clone(),
             before_place(place(0, 8)),
-            "begins behind transaction 1/0/8",
+            "begins after transaction 1/0/8",
         ),
     ]
 }

@@ -1,17 +1,17 @@
-//! What of a backup is restored: up to where each log counts, and which checkpoint replay begins with.
+//! Chooses what of a backup is restored: how far each log counts, and which checkpoint replay begins with.
 //!
 //! | point | each log counts up to |
 //! |---|---|
 //! | the end | the end of the backup |
-//! | a time | what stands in blocks that were written by then |
+//! | a time | the blocks that were written by then |
 //! | a phase | what its checkpoint holds, and nothing else: replay finds nothing to do |
-//! | a transaction X | in its own log up to X, inclusive or exclusive; of the others what stands in blocks that were written when that of X was, and what X depends on |
+//! | a transaction X | in its own log everything up to X, inclusive or exclusive; in the others the blocks that were written by the time X's block was, and what X depends on |
 //!
-//! In every case those transactions count whose LSN vectors these ends cover, so what is restored is closed
-//! under dependencies. Exclusive means that nothing counts which depends on X either: it names a position of
-//! X's log behind the end.
+//! In every case, the transactions that count are those whose LSN vectors these ends cover, so what is
+//! restored is closed under dependencies. Exclusive means that no transaction that depends on X counts
+//! either: its vector names a position of X's log beyond the end.
 //!
-//! Choosing only reads.
+//! Nothing is written here.
 
 use hyades_types::error::{Error, Result, sqlstate};
 
@@ -28,10 +28,10 @@ use crate::protocol::list::replay_order;
 
 /// What is restored.
 pub(super) struct Choice {
-    /// In order, the last one with an end that may be earlier than the backup's.
+    /// In order. The end of the last one may be earlier than in the backup.
     pub(super) incarnations: Vec<Incarnation>,
     pub(super) checkpoint: Option<Checkpoint>,
-    /// When the last that counts was written, in microseconds since 1970; 0 if that is not known.
+    /// When the last block that counts was written, in microseconds since 1970; 0 if that is not known.
     pub(super) to_us: u64,
 }
 
@@ -47,7 +47,7 @@ struct Found {
     start: Lsn,
     /// What it comes after.
     vector: LsnVector,
-    /// When the block was written in which it ends.
+    /// When the block in which it ends was written.
     time_us: u64,
 }
 
@@ -67,8 +67,8 @@ impl Chooser<'_> {
         Ok(Choice { incarnations, checkpoint, to_us })
     }
 
-    /// The incarnations before `before` that had begun by then, the last one with an end that may be earlier;
-    /// and when the last of it was written.
+    /// The incarnations before `before` that had begun by then, and when the last of their blocks was
+    /// written. The end of the last incarnation may be earlier than in the backup.
     fn incarnations_until(&self, until_us: u64, before: u64) -> Result<(Vec<Incarnation>, u64)> {
         let (mut chosen, mut to_us) = (Vec::new(), 0);
         let wanted = |one: &&Incarnation| one.logs > 0 && one.number < before;
@@ -101,7 +101,8 @@ impl Chooser<'_> {
         (0..incarnation.logs).map(one).collect()
     }
 
-    /// The last checkpoint that these incarnations hold whole; none if all their logs begin at the beginning.
+    /// The last checkpoint that these incarnations hold completely; none if all their logs start at the
+    /// beginning.
     fn last_checkpoint(&self, incarnations: &[Incarnation], until_us: u64) -> Result<Option<Checkpoint>> {
         let mut first_us = None;
         for checkpoint in self.backup.checkpoints.iter().rev() {
@@ -131,7 +132,7 @@ impl Chooser<'_> {
         Contents::load(self.source.disk.as_ref(), &contents::directory(self.source.directory), checkpoint)
     }
 
-    /// Whether the parts of a checkpoint are there, so that a copy that lacks one is not begun.
+    /// Checks that the parts of a checkpoint are there, so that no copy is begun that lacks one.
     fn check_parts(&self, checkpoint: &Checkpoint, contents: &Contents) -> Result<()> {
         let directory = contents::directory(self.source.directory);
         for file in &contents.files {
@@ -163,8 +164,8 @@ impl Chooser<'_> {
             let message = format!("the backup is damaged: logs of incarnation {number} are missing");
             return Err(Error::corrupt(message));
         };
-        // What was of this phase and came behind `raised` is in the checkpoint; what else is there is of the
-        // next one.
+        // What belongs to this phase and comes after `raised` is in the checkpoint. Everything else there
+        // belongs to the next phase.
         let positions = checkpoint.raised.clone();
         let mut first_segments = Vec::new();
         for (log, position) in positions.iter().enumerate() {
@@ -214,14 +215,14 @@ impl Chooser<'_> {
         Ok(Choice { incarnations, checkpoint, to_us: found.time_us })
     }
 
-    /// Reads a log up to a transaction of it.
+    /// Reads a log up to one of its transactions.
     fn find(&self, incarnation: &Incarnation, place: TransactionPlace) -> Result<Found> {
         let frozen = incarnation.frozen_end().unwrap_or_default();
         if place.end > frozen.get(place.log) {
             return Err(unusable(format!("the backup ends before transaction {place}")));
         }
         if place.end <= incarnation.start(place.log) {
-            return Err(unusable(format!("the backup begins behind transaction {place}")));
+            return Err(unusable(format!("the backup begins after transaction {place}")));
         }
         let files = self.backup.log_files(self.source.directory, incarnation, place.log);
         let mut reader = LogReader::open(self.source.disk, &files)?;
@@ -249,7 +250,8 @@ impl Chooser<'_> {
     }
 }
 
-/// Looks for the transaction among these records; where its last one begins, and what it comes after.
+/// Looks for the transaction among these records. Returns where its last record begins, and what it comes
+/// after.
 fn find_in_chunk(
     chunk: &Chunk,
     order: &mut dyn ReplayOrder,
@@ -292,7 +294,7 @@ fn check_found(found: Found, frozen: &LsnVector, place: TransactionPlace) -> Res
     }
     if found.time_us == 0 {
         return Err(unusable(format!(
-            "the log of transaction {place} was written by a program that did not note when, so what had come \
+            "the log of transaction {place} was written by a program that did not note times, so what had come \
              before it is not known"
         )));
     }
@@ -307,10 +309,10 @@ fn unusable(message: String) -> Error {
     Error::input(sqlstate::INVALID_PARAMETER_VALUE, message)
 }
 
-/// Whether the incarnations behind a checkpoint are all there, from their beginnings.
+/// Checks that the incarnations after a checkpoint are all there, from their beginnings.
 fn check_rest(checkpoint: &Checkpoint, incarnations: &[Incarnation]) -> Result<()> {
-    let behind = incarnations.iter().filter(|incarnation| incarnation.number > checkpoint.incarnation);
-    for (number, incarnation) in (checkpoint.incarnation + 1..).zip(behind) {
+    let later = incarnations.iter().filter(|incarnation| incarnation.number > checkpoint.incarnation);
+    for (number, incarnation) in (checkpoint.incarnation + 1..).zip(later) {
         if incarnation.number != number || !incarnation.starts.is_empty() {
             return Err(Error::corrupt(format!(
                 "the backup is damaged: logs of incarnation {number} are missing"

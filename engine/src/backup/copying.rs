@@ -12,9 +12,9 @@ use crate::lsn::{Lsn, LsnVector};
 /// A backup that is being made.
 pub(super) struct Copying<'c> {
     files: Files<'c>,
-    /// What the database's manifest says,
+    /// The manifest of the database.
     pub(super) database: Manifest,
-    /// and what that of the target did.
+    /// The manifest that the target had before.
     before: Option<Manifest>,
     _lock: Box<dyn Send + Sync>,
 }
@@ -51,7 +51,7 @@ impl<'c> Copying<'c> {
         let mut report = BackupReport::default();
         let mut backup = self.kept(&mut report);
         if self.before.is_none() {
-            // A first one that is cut short can be begun again.
+            // A first backup that is cut short can be started again.
             let mut nothing = backup.clone();
             nothing.backup = Some(BackupNote { unfinished: None });
             self.store(&nothing)?;
@@ -60,7 +60,7 @@ impl<'c> Copying<'c> {
         if let Some(checkpoint) = &last {
             report.checkpoint = Some(checkpoint.number);
             if !backup.checkpoints.contains(checkpoint) {
-                // What lies where no manifest was may be somebody else's.
+                // Files in a directory without a manifest may be someone else's.
                 self.files.copy_checkpoint(checkpoint, self.before.is_some())?;
             }
         }
@@ -94,7 +94,7 @@ impl<'c> Copying<'c> {
         Ok(report)
     }
 
-    /// What is there already, as far as what comes now goes on from it.
+    /// What is already there, as far as the new copy continues it.
     fn kept(&self, report: &mut BackupReport) -> Manifest {
         let Some(before) = &self.before else { return self.database.emptied() };
         let Some(known) = before.incarnations.last() else { return self.database.emptied() };
@@ -112,13 +112,13 @@ impl<'c> Copying<'c> {
             return before.clone();
         }
         report.lost = Some(
-            "logs have been given up since the backup before, so only points in time from this one on can be restored"
+            "logs have been given up since the previous backup, so only points in time from this one on can be restored"
                 .to_owned(),
         );
         self.database.emptied()
     }
 
-    /// The incarnations whose logs may have something that the backup does not have.
+    /// The incarnations whose logs may hold something that the backup lacks.
     fn to_copy(&self, backup: &Manifest) -> Vec<Incarnation> {
         let logged = self.database.incarnations.iter().filter(|incarnation| incarnation.logs > 0);
         match backup.incarnations.last() {
@@ -127,7 +127,7 @@ impl<'c> Copying<'c> {
         }
     }
 
-    /// Whether nothing was given up, before it was copied, that the copies need.
+    /// Checks that nothing that the copies need was given up before it was copied.
     fn check_continuity(
         &self,
         copied: &[Incarnation],
@@ -150,13 +150,13 @@ impl<'c> Copying<'c> {
         match copied.iter().find(|one| !was_there(one)) {
             None => Ok(()),
             Some(one) => {
-                Err(refused(format!("logs of incarnation {} went while they were copied", one.number)))
+                Err(refused(format!("logs of incarnation {} vanished while they were copied", one.number)))
             }
         }
     }
 
-    /// Copies what is new of the logs of an incarnation; returns it as the backup knows it, and when the last
-    /// of it was written. It ends where the database says, or where the copies do.
+    /// Copies what is new in the logs of an incarnation. Returns the incarnation as the backup knows it, and
+    /// when its last block was written. It ends where the database says, or where the copies do.
     fn copy_incarnation(
         &mut self,
         incarnation: &Incarnation,
@@ -185,7 +185,7 @@ impl<'c> Copying<'c> {
             let news = news(self.files.source.disk, &files, from)?;
             let first = self.segments_with(incarnation, log, from)?;
             self.files.count_known(incarnation, log, &first)?;
-            // All that stands behind the last whole record is the beginning of one.
+            // Everything after the last whole record is the beginning of another one.
             if known_end.is_none() || news.end > from {
                 self.files.copy_log(incarnation, log, &first, Some(&news.until))?;
             } else {
@@ -206,7 +206,7 @@ impl<'c> Copying<'c> {
         Ok((copied, time_us))
     }
 
-    /// The segment of each stripe of a log that this position lies in, or an earlier one.
+    /// For each stripe of a log, the segment that holds this position, or an earlier one.
     fn segments_with(&self, incarnation: &Incarnation, log: usize, position: Lsn) -> Result<Vec<u64>> {
         let Place { disk, directory } = self.files.source;
         let files = self.database.log_files(directory, incarnation, log);
@@ -223,7 +223,7 @@ impl<'c> Copying<'c> {
     }
 }
 
-/// Whether a backup has the logs up to what a checkpoint holds.
+/// Checks that a backup has the logs up to what a checkpoint holds.
 fn check_is_whole(checkpoint: &Checkpoint, backup: &Manifest) -> Result<()> {
     let of = |incarnation: &&Incarnation| incarnation.number == checkpoint.incarnation;
     let end = backup.incarnations.iter().find(of).and_then(Incarnation::frozen_end).unwrap_or_default();

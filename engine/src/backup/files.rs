@@ -14,12 +14,12 @@ use crate::log::set::LogSource;
 use crate::log::store::{LogFiles, LogReader, segment_path, segments_from};
 use crate::lsn::Lsn;
 
-/// Bytes that are copied at once.
+/// Bytes that are copied at a time.
 const COPY_BYTES: u64 = 1 << 20;
-/// How often a log is read until it makes sense.
+/// How often a log is read at most until it is consistent.
 const READ_ATTEMPTS: usize = 5;
 
-/// From where to where, and what it took.
+/// The source and the target, and what was copied.
 pub(super) struct Files<'f> {
     pub(super) source: Place<'f>,
     pub(super) target: Place<'f>,
@@ -28,27 +28,27 @@ pub(super) struct Files<'f> {
     pub(super) known_files: usize,
 }
 
-/// What of a file is copied.
+/// Which part of a file is copied.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// All of a file that nobody changes.
+    /// All of a file that does not change any more.
     Whole,
     /// A whole segment.
     Segment,
-    /// Not the zeroes at its end: a segment, whose blocks are no longer than a piece.
+    /// A segment without the zeroes at its end. Its blocks are no longer than a piece.
     Content,
     /// The first bytes of a segment.
     First(u64),
 }
 
-/// What one log of an incarnation has, in blocks up to some time.
+/// How much one log of an incarnation has in blocks written up to some time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LogExtent {
     /// The end of the last whole record.
     pub(super) end: Lsn,
     /// When the last of those blocks was written.
     pub(super) time_us: u64,
-    /// There are later ones.
+    /// Whether there are later blocks.
     pub(super) is_cut: bool,
 }
 
@@ -75,8 +75,8 @@ impl<'f> Files<'f> {
         restrict(disk, path)
     }
 
-    /// Copies a file; not if it `may_be_known` and the target has one as long. A copy that is cut short
-    /// leaves what was there.
+    /// Copies a file, unless it `may_be_known` and the target has one of the same length. If the copy is cut
+    /// short, the old file stays.
     fn copy(&mut self, from: &Path, to: &Path, extent: Extent, may_be_known: bool) -> Result<()> {
         let failed = |error: &io::Error| {
             Error::io(format!("could not copy \"{}\" to \"{}\"", from.display(), to.display()), error)
@@ -100,7 +100,7 @@ impl<'f> Files<'f> {
                 if read == 0 {
                     break;
                 }
-                // Prepared space behind the last block of a log stays away; a block may reach into the next
+                // Space prepared after the last block of a log is not copied. A block may reach into the next
                 // piece with zeroes.
                 let has_content = buffer[..read].iter().any(|byte| *byte != 0);
                 if has_content || had_content || extent != Extent::Content {
@@ -109,14 +109,14 @@ impl<'f> Files<'f> {
                 had_content = has_content;
                 done += read as u64;
             }
-            // A segment that is given up while it is copied may be overwritten: then it has another name.
+            // A segment that is given up while it is copied may be overwritten. It then has another name.
             if extent != Extent::Whole && !self.source.disk.exists(from) {
-                return Err(io::Error::new(io::ErrorKind::NotFound, "it is not needed any more"));
+                return Err(io::Error::new(io::ErrorKind::NotFound, "it is no longer needed"));
             }
             Ok(())
         });
         match stored.map_err(|error| failed(&error))? {
-            // A store that puts only what is new had all of it.
+            // A store that writes only what is new already had all of it.
             0 if length > 0 => self.known_files += 1,
             bytes => {
                 self.copied_bytes += bytes;
@@ -132,7 +132,7 @@ impl<'f> Files<'f> {
         })
     }
 
-    /// Copies what a checkpoint is made of. `may_be_known`: what the target has of it is of this database.
+    /// Copies the files of a checkpoint. `may_be_known`: what the target has of it belongs to this database.
     pub(super) fn copy_checkpoint(&mut self, checkpoint: &Checkpoint, may_be_known: bool) -> Result<()> {
         let from = contents::directory(self.source.directory);
         let to = self.target.directory.join(CHECKPOINT_DIRECTORY);
@@ -149,8 +149,8 @@ impl<'f> Files<'f> {
         self.sync(&to)
     }
 
-    /// Copies the segments of one log, from these on of each of its stripes; up to these places in them, or
-    /// all that is there.
+    /// Copies the segments of one log, from the given one of each stripe on, up to the given places in them
+    /// or to their ends.
     pub(super) fn copy_log(
         &mut self,
         incarnation: &Incarnation,
@@ -181,7 +181,7 @@ impl<'f> Files<'f> {
         Ok(())
     }
 
-    /// Counts the segments of one log before these, which the target has.
+    /// Counts the segments of one log before these. The target has them.
     pub(super) fn count_known(
         &mut self,
         incarnation: &Incarnation,
@@ -197,7 +197,7 @@ impl<'f> Files<'f> {
     }
 }
 
-/// How far a log in this directory goes, in blocks up to this time.
+/// How far a log in this directory goes, in blocks written up to this time.
 pub(super) fn extent(
     Place { disk, directory }: Place<'_>,
     manifest: &Manifest,
@@ -208,7 +208,7 @@ pub(super) fn extent(
     let files = manifest.log_files(directory, incarnation, log);
     let mut reader = LogReader::open(disk, &files)?;
     let mut extent = LogExtent { end: files.start, ..LogExtent::default() };
-    // Of the block in which the first record begins, the rest has been read.
+    // The rest of the block in which the first record begins has been read.
     let mut has_block = reader.has_read() || reader.next_block()?;
     while has_block {
         if reader.block_time_us() > until_us {
@@ -222,13 +222,13 @@ pub(super) fn extent(
     Ok(extent)
 }
 
-/// What there is of a log behind what was copied before.
+/// What a log holds beyond what was copied before.
 pub(super) struct News {
     /// The end of the last whole record.
     pub(super) end: Lsn,
     /// When the last block was written; 0 if there is none, or it does not say.
     pub(super) time_us: u64,
-    /// For each stripe the segment and the place in it up to which whole blocks stand.
+    /// For each stripe, the segment and the place in it up to which it has whole blocks.
     pub(super) until: Vec<(u64, u64)>,
 }
 
@@ -237,8 +237,8 @@ pub(super) fn news(disk: &Arc<dyn Disk>, files: &LogFiles, from: Lsn) -> Result<
     let mut attempts = 1;
     loop {
         match read_news(disk, files, from) {
-            // Two blocks may have been written while the place of the first was looked at: then nothing seems
-            // to stand before the second. Of a log that is not written any more it is so every time.
+            // Two blocks may have been written while the place of the first was read. Then there seems to be
+            // nothing before the second. In a log that is no longer written, this happens every time.
             Err(error) if attempts < READ_ATTEMPTS => {
                 tracing::debug!(%error, "a log is read again");
                 attempts += 1;
@@ -252,7 +252,7 @@ fn read_news(disk: &Arc<dyn Disk>, files: &LogFiles, from: Lsn) -> Result<News> 
     let mut reader = LogReader::open_at(disk, files, from)?;
     let mut news = News { end: from.max(files.start), time_us: reader.block_time_us(), until: Vec::new() };
     loop {
-        // Who finds no block looks around for later ones, and is elsewhere afterwards.
+        // A reader that finds no block looks for later ones, and is in another place afterwards.
         news.until = reader.places();
         if !reader.next_block()? {
             break;

@@ -1,4 +1,4 @@
-//! Making a database of a backup, as it was at some point in time.
+//! Makes a database from a backup, as it was at some point in time.
 
 use hyades_types::error::{Error, Result, sqlstate};
 
@@ -14,16 +14,16 @@ pub struct Restored {
     pub checkpoint: Option<u64>,
     pub copied_files: usize,
     pub copied_bytes: u64,
-    /// When the last that counts was written, in microseconds since 1970; 0 if that is not known.
+    /// When the last block that counts was written, in microseconds since 1970; 0 if that is not known.
     pub to_us: u64,
 }
 
-/// Makes a database in `target`, which is new or empty, of a backup, as it was at this point. If it is
+/// Makes a database in `target`, which is new or empty, from a backup, as it was at this point. If this is
 /// refused, the target stays as it was.
 ///
 /// # Errors
 /// No backup, a target that holds something, a point that the backup does not have, files that are missing or
-/// damaged, whatever the disk refuses.
+/// damaged, any error of the disk.
 pub fn restore(source: Place<'_>, target: Place<'_>, point: PointInTime) -> Result<Restored> {
     let name = source.directory.display();
     let backup =
@@ -42,10 +42,10 @@ pub fn restore(source: Place<'_>, target: Place<'_>, point: PointInTime) -> Resu
     let _lock = lock_data_directory(disk, directory)?;
     check_is_free(target)?;
     restrict(disk.as_ref(), directory)?;
-    // From here on whoever opens the target is told that not everything is there.
+    // From here on, opening the target reports that not everything is there.
     backup.emptied().store(disk.as_ref(), directory)?;
     let mut restored = backup.emptied();
-    // It goes its own way.
+    // The restored database has its own history from here on.
     restored.begin_timeline();
     let mut files = Files::new(source, target);
     if let Some(checkpoint) = &checkpoint {

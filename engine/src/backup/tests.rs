@@ -1,5 +1,5 @@
-//! What a second reader found: backups beside checkpoints that give logs up, restarts between backups,
-//! databases that were restored and go their own way.
+//! Cases found in review: backups beside checkpoints that give logs up, restarts between backups, restored
+//! databases that go their own way.
 
 use std::io;
 use std::path::Path;
@@ -55,7 +55,7 @@ fn make(engine: &dyn Engine, name: &str) {
     change(engine, CatalogChange::CreateSchema { id, name: name.to_owned() });
 }
 
-/// Some segments of log.
+/// Fills some segments of the log.
 fn fill(engine: &dyn Engine) {
     for number in 0..12 {
         let on = CommentTarget { object: 2200, part: Default::default() };

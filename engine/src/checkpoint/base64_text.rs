@@ -1,4 +1,4 @@
-//! Bytes as base64, in files that people can read: for serde.
+//! Bytes as base64 in files that people can read, for serde.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

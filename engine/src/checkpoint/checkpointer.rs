@@ -1,4 +1,4 @@
-//! The thread that takes checkpoints, those who ask for one, and what they can see of it.
+//! The thread that takes checkpoints, requests for a checkpoint, and the status that others see.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use crate::storage::catalog::Catalog;
 use crate::sync::{Condvar, JoinHandle};
 use crate::ticket::{Signal, Ticket, ticket};
 
-/// How often it is looked whether one is due.
+/// How often the thread checks whether a checkpoint is due.
 const LOOK: Duration = Duration::from_millis(200);
-/// After one that failed the next that nobody has asked for is tried after this.
+/// After a failure, the next checkpoint that was not requested is tried after this time.
 const AFTER_FAILURE: Duration = Duration::from_secs(30);
-/// A checkpoint that nobody asked for is taken at leisure until the logs take so many times as much of the
-/// disk as made it due,
+/// A checkpoint that was not requested is taken at leisure until the logs take this many times the disk space
+/// that made it due,
 const URGENT_LOG: f64 = 1.5;
-/// or there is so many times as much to replay. A recovery target leaves room for twice as much
+/// or there is this many times as much to replay. A recovery target leaves room for twice as much
 /// ([`Bounds`]), but from then on the walk still takes its time.
 const URGENT_REPLAY: f64 = 1.1;
 
@@ -36,13 +36,13 @@ pub struct CheckpointStatus {
     pub number: u64,
     /// Microseconds since 1970 when its phase ended.
     pub taken_at_us: u64,
-    /// What it took.
+    /// How long it took.
     pub seconds: f64,
     pub rows: u64,
-    /// Of all that it is made of, and of what was written for it.
+    /// Bytes of everything that it is made of, and of what was written for it.
     pub bytes: u64,
     pub written_bytes: u64,
-    /// One is being taken.
+    /// Whether one is being taken.
     pub is_running: bool,
     /// Since the start of the process.
     pub taken: u64,
@@ -73,7 +73,7 @@ impl CheckpointRequest {
     }
 }
 
-/// Somebody who waits for the next one that begins.
+/// A request that waits for the next checkpoint that begins.
 struct Waiting {
     outcome: Arc<Mutex<Option<Result<()>>>>,
     signal: Signal,
@@ -93,20 +93,20 @@ struct Shared {
     counted: Mutex<Counted>,
 }
 
-/// What of the logs' blocks counts for the next checkpoint.
+/// Which of the logs' blocks count for the next checkpoint.
 #[derive(Clone, Copy, Default)]
 struct Counted {
     /// Bytes of the files of ended logs that the last one does not hold.
     ended: u64,
-    /// Bytes of blocks that had been written since the start when the last one began.
+    /// Bytes of blocks that had been written since the start when the last checkpoint began.
     before: u64,
 }
 
-/// When a checkpoint is taken that nobody asked for.
+/// When a checkpoint is taken that was not requested.
 struct Bounds {
-    /// The logs since the last one take so much of the disk.
+    /// When the logs since the last one take this much of the disk.
     log_bytes: Option<u64>,
-    /// A restart would have to replay so many bytes of log records.
+    /// When a restart would have to replay this many bytes of log records.
     bytes_to_replay: Option<u64>,
 }
 
@@ -118,9 +118,9 @@ pub(crate) struct Checkpointer {
 }
 
 impl Checkpointer {
-    /// `loaded`: what the database was recovered from. `replay_rate`: bytes of log in a second, as the last
-    /// recovery did, or as one may be expected to; asked when the catalog says that the restart is complete,
-    /// before which no checkpoint is taken.
+    /// `loaded`: what the database was recovered from. `replay_rate`: bytes of log per second, as measured in
+    /// the last recovery or as may be expected. It is asked for when the catalog says that the restart is
+    /// complete. No checkpoint is taken before that.
     pub(crate) fn start(
         config: &Config,
         logs: &Arc<Logs>,
@@ -197,11 +197,11 @@ impl Drop for Checkpointer {
 }
 
 impl Bounds {
-    /// `replay_rate`: bytes of log records in a second.
+    /// `replay_rate`: bytes of log records per second.
     fn new(config: &Config, replay_rate: f64) -> Bounds {
         let log_bytes = Some(config.checkpoint_log_bytes).filter(|bytes| *bytes > 0);
         let bytes_to_replay = config.recovery_target.map(|target| {
-            // While the checkpoint is taken, the log grows.
+            // The log grows while the checkpoint is taken.
             (target.as_secs_f64() * replay_rate / 2.0) as u64
         });
         Bounds { log_bytes, bytes_to_replay }
@@ -215,7 +215,7 @@ impl Bounds {
         self.are_reached_by([URGENT_LOG, URGENT_REPLAY], shared)
     }
 
-    /// Whether there is so many times as much.
+    /// Whether this many times as much has been reached.
     fn are_reached_by(&self, [log, replay]: [f64; 2], shared: &Shared) -> bool {
         let reaches = |bytes: u64, most: u64, factor: f64| bytes as f64 >= most.max(1) as f64 * factor;
         self.log_bytes.is_some_and(|most| reaches(shared.log_bytes(), most, log))
@@ -231,8 +231,8 @@ impl Waiting {
 }
 
 impl Shared {
-    /// Waits until the restart is complete; false if it never will be, or the database is closed. Whoever
-    /// asks for a checkpoint meanwhile waits with it.
+    /// Waits until the restart is complete; false if it never will be, or the database is closed. Requests
+    /// for a checkpoint wait meanwhile.
     fn wait_for_restart(&self, catalog: &Catalog) -> bool {
         loop {
             let outcome = catalog.changes().look();
@@ -261,7 +261,7 @@ impl Shared {
         ended + self.stored_bytes().saturating_sub(before)
     }
 
-    /// Logs that have ended take space, too: a process that ends again and again must not fill the disk.
+    /// Logs that have ended take space, too: a process that restarts again and again must not fill the disk.
     fn count_ended(&self) {
         match self.logs.ended_bytes() {
             Ok(bytes) => self.counted.lock().ended = bytes,
@@ -269,7 +269,7 @@ impl Shared {
         }
     }
 
-    /// Whether somebody waits for the next checkpoint, or for the end of this one.
+    /// Whether a request waits for the next checkpoint, or for the end of this one.
     fn is_waited_for(&self) -> bool {
         let requests = self.requests.lock();
         requests.is_stopping || !requests.waiting.is_empty()
@@ -298,7 +298,8 @@ impl Shared {
             let is_urgent = || bounds.are_urgent(self) || self.is_waited_for();
             let urgency: Urgency<'_> = if asked.is_empty() { Some(&is_urgent) } else { None };
             let taken = AssertUnwindSafe(|| taker.take(urgency));
-            // Whoever waits learns it, and the next one is tried: what is loaded does not depend on it.
+            // Waiting requests get this error, and the next checkpoint is tried: what is loaded does not
+            // depend on it.
             let outcome = catch_unwind(taken).unwrap_or_else(|_| {
                 Err(Error::input(sqlstate::INTERNAL_ERROR, "the checkpoint broke off unexpectedly"))
             });
@@ -333,7 +334,7 @@ impl Shared {
                 status.failed += 1;
                 status.failure = Some(error.to_string());
                 let directory = contents::directory(&config.data_directory);
-                tracing::error!(%error, "a checkpoint in \"{}\" failed; the one before counts", directory.display());
+                tracing::error!(%error, "a checkpoint in \"{}\" failed; the previous one counts", directory.display());
             }
         }
     }

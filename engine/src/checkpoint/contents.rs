@@ -1,8 +1,9 @@
 //! What is in a checkpoint: the file `<number>.contents`, JSON so that people can read it.
 //!
-//! A table is cut into ranges of keys. Each has a base section and changes to it, in whatever part files they
-//! were written to: only ranges that have changed since the checkpoint before are written again. The manifest
-//! has the checksum of the whole file, so that one of another checkpoint or database is never taken for it.
+//! A table is cut into ranges of keys. Each has a base section and changes to it, in whichever part files
+//! they were written to: only ranges that have changed since the previous checkpoint are written again. The
+//! manifest has the checksum of the whole file, so that the file of another checkpoint or database is never
+//! mistaken for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -30,17 +31,17 @@ pub(crate) struct Contents {
     pub(crate) number: u64,
     /// Microseconds since 1970 when its phase ended.
     pub(crate) taken_at_us: u64,
-    /// Ids below this one have been given out.
+    /// Ids below this one have been assigned.
     pub(crate) next_id: u32,
-    /// The operations that make the catalog (`schema`).
+    /// The operations that create the catalog (`schema`).
     #[serde(with = "base64_text")]
     pub(crate) schema: Box<[u8]>,
     pub(crate) tables: Vec<TableContents>,
-    /// The part files that it uses, and how long they are.
+    /// The part files that it uses, and their lengths.
     pub(crate) files: Vec<PartFile>,
 }
 
-/// A part file, and how long it is.
+/// A part file and its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PartFile {
     pub(crate) number: PartNumber,
@@ -51,18 +52,18 @@ pub(crate) struct PartFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TableContents {
     pub(crate) id: TableId,
-    /// In the order of their keys; the first begins before all.
+    /// In key order; the first range begins before all keys.
     pub(crate) ranges: Vec<KeyRange>,
 }
 
 /// The rows of a range of keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KeyRange {
-    /// Its smallest key, or less.
+    /// Its smallest key, or a smaller one.
     #[serde(with = "base64_text")]
     pub(crate) from: Box<[u8]>,
     pub(crate) rows: u64,
-    /// A base, and the changes to it in their order. None for no rows.
+    /// A base and the changes to it, in order. Empty if there are no rows.
     pub(crate) sections: Vec<Section>,
 }
 
@@ -120,7 +121,7 @@ impl Contents {
         used
     }
 
-    /// Notes which files it uses, of those whose length is known.
+    /// Records which files it uses, among those whose length is known.
     pub(crate) fn set_files(&mut self, lengths: &BTreeMap<PartNumber, u64>) {
         let used: BTreeSet<PartNumber> = self.sections().map(|section| section.file).collect();
         let lengths = lengths.iter().filter(|(file, _)| used.contains(file));
@@ -149,10 +150,10 @@ impl Contents {
         Ok(crc32c::crc32c(&bytes))
     }
 
-    /// Reads what is in a checkpoint of the manifest.
+    /// Reads the contents of a checkpoint that the manifest names.
     ///
     /// # Errors
-    /// A file that is missing, damaged, of another checkpoint, or of a later version of the program.
+    /// A file that is missing or damaged, or belongs to another checkpoint or a later version of the program.
     pub(crate) fn load(disk: &dyn Disk, directory: &Path, checkpoint: &Checkpoint) -> Result<Contents> {
         let path = contents_path(directory, checkpoint.number);
         let damaged = |reason: &str| {
@@ -200,30 +201,30 @@ pub(crate) fn contents_path(directory: &Path, number: u64) -> PathBuf {
     directory.join(format!("{number:08}.contents"))
 }
 
-/// The checkpoint whose contents a file of this name has.
+/// The number of the checkpoint, from the name of a contents file.
 fn contents_number(name: &str) -> Option<u64> {
     name.strip_suffix(".contents")?.parse().ok()
 }
 
-/// Removes the files of an attempt that came to nothing: their space may be what others need.
+/// Removes the files of a failed attempt: others may need their space.
 pub(crate) fn remove_attempt(disk: &Arc<dyn Disk>, directory: &Path, number: u64) {
     let is_of_it = |name: &&String| {
         contents_number(name) == Some(number)
             || PartNumber::of_name(name).is_some_and(|part| part.checkpoint == number)
     };
     for name in disk.list(directory).unwrap_or_default().iter().filter(is_of_it) {
-        // What stays goes with the next one that counts.
+        // What stays is removed after the next one that counts.
         let _ = disk.remove(&directory.join(name));
     }
 }
 
-/// Removes the files that belong to none of these checkpoints. What cannot be removed is tried again after
-/// the next one.
+/// Removes the files that belong to none of these checkpoints. If that fails, it is tried again after the
+/// next checkpoint.
 pub(crate) fn remove_others(disk: &Arc<dyn Disk>, directory: &Path, kept: &[&Contents]) {
     let is_needed = |name: &str| match (contents_number(name), PartNumber::of_name(name)) {
         (Some(number), _) => kept.iter().any(|contents| contents.number == number),
         (_, Some(part)) => kept.iter().any(|contents| contents.files.iter().any(|file| file.number == part)),
-        // Not ours.
+        // Not one of our files.
         _ => true,
     };
     let remove = || -> std::io::Result<()> {

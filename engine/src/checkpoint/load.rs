@@ -1,9 +1,10 @@
-//! Loading a checkpoint into an empty catalog: ranges in parallel, indexes built on the way. What is in it is
-//! known at once ([`begin`]); the rows come behind that ([`Loading::run`]), those first that somebody waits
-//! for. A restart may pause that, to replay the logs for what has been loaded (`recovery::passes`).
+//! Loads a checkpoint into an empty catalog: ranges in parallel, indexes built on the way. What it contains
+//! is known at once ([`begin`]). The rows come afterwards ([`Loading::run`]), first those that a session
+//! waits for. A restart may pause the loading to replay the logs for what has been loaded
+//! (`recovery::passes`).
 //!
-//! Every chunk is checked, and so is the number of rows of each range: a part that is missing, short, flipped
-//! or of another database is refused by name. Nothing is written.
+//! Every chunk is checked, and so is the number of rows of each range: a part that is missing, too short,
+//! corrupted or from another database is refused by name. Nothing is written.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -27,17 +28,17 @@ use crate::storage::range_notes::RangeNotes;
 use crate::storage::table::Table;
 use crate::sync::{Condvar, JoinHandle};
 
-/// What a row takes in memory beside its bytes: its record and its place in the primary index.
+/// What a row takes in memory besides its bytes: its record and its place in the primary index.
 const RECORD_BYTES: u64 = 64;
 /// What it takes in each other index.
 const ENTRY_BYTES: u64 = 72;
 
-/// A checkpoint that was loaded: what the next one builds on.
+/// A loaded checkpoint: what the next one builds on.
 #[derive(Clone)]
 pub(crate) struct Loaded {
     pub(super) contents: Contents,
-    /// The index of each table of the contents, before anything was replayed, and what leaves it from then
-    /// on.
+    /// The index of each table of the contents, before anything was replayed, and notes of what leaves it
+    /// from then on.
     pub(super) indexes: Vec<(u64, Arc<RangeNotes>)>,
 }
 
@@ -51,12 +52,12 @@ impl Loaded {
     }
 }
 
-/// A checkpoint whose catalog has been made, and whose rows are still to come.
+/// A checkpoint whose catalog has been created, and whose rows are still to come.
 pub(crate) struct Loading {
     pub(crate) loaded: Loaded,
     reader: PartReader,
     tables: Mutex<Vec<LoadingTable>>,
-    /// There are more jobs, or there will be none any more.
+    /// Signals that there are more jobs, or that there will be none any more.
     has_more: Condvar,
     /// See [`Watching::pauses`].
     is_paused: AtomicBool,
@@ -67,10 +68,10 @@ pub(crate) struct Loading {
     expected: Expected,
 }
 
-/// A table, what of it nobody has taken, and how much of that is not done.
+/// A table, the jobs of it that no thread has taken, and how many are not done.
 struct LoadingTable {
     table: Arc<Table>,
-    /// Until it is done.
+    /// `None` when it is done.
     load: Option<Arc<TableLoad>>,
     jobs: VecDeque<Job>,
     left: usize,
@@ -81,11 +82,11 @@ struct LoadingTable {
 enum Job {
     /// The range at this place.
     Range(usize, KeyRange),
-    /// When all ranges have been loaded: entries of a secondary index.
+    /// Entries of a secondary index, when all ranges have been loaded.
     Entries(EntryPiece),
 }
 
-/// A job, and of which table it is.
+/// A job and the table to which it belongs.
 struct Taken {
     place: usize,
     table: Arc<Table>,
@@ -93,22 +94,22 @@ struct Taken {
     job: Job,
 }
 
-/// Who wants to know how far it is.
+/// Follows the progress of the loading, and may pause or end it.
 pub(crate) trait Watching: Send + Sync {
-    /// The rows of this table are there.
+    /// Called when the rows of this table are there.
     fn is_loaded(&self, table: &Arc<Table>);
 
-    /// Whether nothing of it is wanted any more.
+    /// Whether the result is not wanted any more.
     fn is_given_up(&self) -> bool;
 
-    /// Whether something else is to be done first. [`Loading::run`] then comes back, and goes on when it is
+    /// Whether something else is to be done first. [`Loading::run`] then returns, and goes on when it is
     /// called again.
     fn pauses(&self) -> bool {
         false
     }
 }
 
-/// Nobody does.
+/// A [`Watching`] that does nothing.
 pub(crate) struct Nobody;
 
 impl Watching for Nobody {
@@ -119,7 +120,7 @@ impl Watching for Nobody {
     }
 }
 
-/// Makes the catalog of a checkpoint of this manifest in an empty one.
+/// Creates the catalog of a checkpoint of this manifest in an empty catalog.
 ///
 /// # Errors
 /// A file that is missing, damaged, or of another database or version.
@@ -173,7 +174,7 @@ pub(crate) fn begin(
     })
 }
 
-/// Bytes of memory that the rows of a range take with their records and index entries, about.
+/// Bytes of memory, approximately, that the rows of a range take with their records and index entries.
 fn memory_of(range: &KeyRange, table: &Table) -> u64 {
     let indexes = table.definition().indexes.len() as u64;
     range.bytes() + range.rows * (RECORD_BYTES + indexes * ENTRY_BYTES)
@@ -207,13 +208,14 @@ impl Loading {
         tables.map(|one| (one.id, one.ranges.iter().map(|range| range.bytes()).sum())).collect()
     }
 
-    /// These tables come before all that nobody waits for. To be called before anything is loaded.
+    /// Loads these tables before all others that no session waits for. To be called before anything is
+    /// loaded.
     pub(crate) fn load_first(&self, first: &HashSet<TableId>) {
         self.tables.lock().sort_by_key(|one| !first.contains(&one.table.id()));
     }
 
-    /// Loads all rows, by so many threads; those of tables that somebody waits for before others. Comes back
-    /// before that if it is to pause.
+    /// Loads all rows with this many threads, first those of tables that a session waits for. Returns early
+    /// if it is to pause.
     ///
     /// # Errors
     /// Parts that are missing or damaged; rows that do not fit their tables.
@@ -233,7 +235,7 @@ impl Loading {
         let joined: Vec<_> = threads.into_iter().map(JoinHandle::join).collect();
         let has_panicked = joined.iter().any(std::result::Result::is_err);
         if !self.is_paused.load(Ordering::Relaxed) {
-            // It was an estimate.
+            // The expected memory was an estimate.
             self.expected.arrived(u64::MAX);
         }
         let error = self.error.lock().take();
@@ -274,7 +276,7 @@ impl Loading {
         }
     }
 
-    /// Nothing is loaded any more.
+    /// Ends the loading for good.
     fn give_up(&self) {
         for table in self.tables.lock().iter_mut() {
             table.jobs.clear();
@@ -284,7 +286,7 @@ impl Loading {
         self.has_more.notify_all();
     }
 
-    /// Those who take jobs, or wait for some, take none.
+    /// Makes the threads that take jobs, or wait for some, take no more.
     fn pause(&self) {
         let tables = self.tables.lock();
         self.is_paused.store(true, Ordering::Relaxed);
@@ -292,8 +294,8 @@ impl Loading {
         self.has_more.notify_all();
     }
 
-    /// A job of a table that somebody waits for, else of the first that has one. Waits for one as long as
-    /// others may make some; `None` if there will be none any more, or not before this has paused.
+    /// A job of a table that a session waits for, else of the first table that has one. Waits for a job as
+    /// long as other threads may make some; `None` if there will be none any more, or if the loading pauses.
     fn take(&self, watching: &dyn Watching) -> Option<Taken> {
         let mut tables = self.tables.lock();
         loop {
@@ -320,7 +322,7 @@ impl Loading {
         }
     }
 
-    /// Does a job, and what follows from it; the table, if that is loaded now.
+    /// Does a job and what follows from it. Returns the table if it is loaded now.
     fn do_job(&self, taken: Taken, spares: &mut Spares) -> Result<Option<Arc<Table>>> {
         let Taken { place, table, load, job } = taken;
         let is_range = matches!(job, Job::Range(..));

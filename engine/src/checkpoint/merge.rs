@@ -1,4 +1,4 @@
-//! A base section and the changes to it, as the rows that they come to.
+//! A base section and the changes to it, merged into the resulting rows.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::part::{PartReader, SectionBytes};
 /// The sections of a range, read and checked.
 pub(crate) struct Sections(Vec<SectionBytes>);
 
-/// Memory for sections, so that the next ones need none of their own.
+/// Memory for sections, kept for reuse.
 pub(crate) type Spares = Vec<Vec<u8>>;
 
 impl Sections {
@@ -19,13 +19,13 @@ impl Sections {
         range.sections.iter().map(&mut read).collect::<Result<_>>().map(Sections)
     }
 
-    /// Gives the memory back.
+    /// Gives the memory back for reuse.
     pub(crate) fn leave(self, spares: &mut Spares) {
         spares.extend(self.0.into_iter().map(SectionBytes::into_memory));
     }
 
-    /// Hands each key with a row, and that, to `see`, in the order of the sections, which is the same for all
-    /// if there are several.
+    /// Passes each key that has a row to `see`, with the row, in the order of the sections. If there are
+    /// several sections, they all have the same order.
     pub(crate) fn for_each(&self, mut see: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
         let Some((base, changes)) = self.0.split_first() else { return Ok(()) };
         let mut changed: BTreeMap<&[u8], Option<&[u8]>> = BTreeMap::new();
@@ -72,7 +72,7 @@ mod tests {
 
     type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
-    /// A base of so many rows and so many changes, and what they come to.
+    /// A base of this many rows with this many changes, and the resulting rows.
     fn range(disk: &Arc<dyn Disk>, number: u32, rows: u32, changes: usize) -> (KeyRange, Rows) {
         let mut random = StdRng::seed_from_u64(u64::from(number));
         let file = PartNumber { checkpoint: 1, writer: number };

@@ -1,20 +1,21 @@
-//! How fast a checkpoint is taken that nobody waits for.
+//! The pace of a checkpoint that nobody waits for.
 //!
-//! Whatever its priority, a walk through the rows takes processors, caches and the disk from transactions. So
+//! At any priority, a walk through the rows takes processors, caches and the disk away from transactions. So
 //! each walker rests after every piece of work, nine times as long as the piece took: the checkpoint takes
-//! ten times as long, and costs a tenth at any moment. It does not rest when somebody waits for it, or the
-//! logs have grown too long meanwhile, or versions are kept that take too much memory ([`Urgency`]); its
-//! priority stays lowered. PostgreSQL spreads its checkpoints, too (`checkpoint_completion_target`).
+//! ten times as long, and costs a tenth at any moment. It does not rest when a client waits for the
+//! checkpoint, when the logs have grown too long meanwhile, or when the versions kept for it take too much
+//! memory ([`Urgency`]). Its priority stays lowered. PostgreSQL spreads its checkpoints, too
+//! (`checkpoint_completion_target`).
 
 use std::time::{Duration, Instant};
 
 /// The least length of a piece of work.
 const PIECE: Duration = Duration::from_millis(1);
-/// A piece that took longer than this has waited for others, who had the processors.
+/// A piece that took longer than this has waited for other threads, which had the processors.
 const LONGEST_PIECE: Duration = Duration::from_millis(2);
 const RESTS_PER_PIECE: u32 = 9;
 
-/// Tells whether there is no time to rest. Without it there never is.
+/// Tells whether there is no time to rest. If it is `None`, there never is.
 pub(super) type Urgency<'u> = Option<&'u (dyn Fn() -> bool + Sync)>;
 
 /// The pace of one walker.
@@ -28,7 +29,7 @@ impl<'u> Pace<'u> {
         Pace { urgency, piece_begun: crate::sync::now() }
     }
 
-    /// Rests if a piece of work is done. The caller keeps nothing that others wait for.
+    /// Rests if a piece of work is done. The caller holds nothing that others wait for.
     pub(super) fn rest(&mut self) {
         let Some(is_urgent) = self.urgency else { return };
         let worked = crate::sync::now().duration_since(self.piece_begun);
@@ -70,7 +71,7 @@ mod tests {
         a_piece_ago(&mut pace);
         pace.rest();
         assert_eq!(asked.load(Ordering::Relaxed), 1);
-        // Not urgent any more: it rests, and the next piece begins after that.
+        // No longer urgent: it rests, and the next piece begins afterwards.
         a_piece_ago(&mut pace);
         let before = crate::sync::now();
         pace.rest();

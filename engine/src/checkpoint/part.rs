@@ -7,10 +7,10 @@
 //!               | key bytes | key | 0 |                        no row any more
 //! ```
 //!
-//! A *section* is some chunks in a row: a *base*, with all rows of a range, or a *change*, with those that
-//! have changed since the section before, and the keys that are gone. Numbers in headers are little-endian,
-//! those of entries varints. The checksum begins with the database, the number of the checkpoint and of the
-//! file, and the place in it, so that no chunk is taken for another one.
+//! A *section* is a run of chunks: a *base*, with all rows of a range, or a *change*, with the rows that have
+//! changed since the previous section and the keys that are gone. Numbers in headers are little-endian, those
+//! in entries are varints. The checksum begins with the database, the numbers of the checkpoint and of the
+//! file, and the place in it, so that no chunk is mistaken for another.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,15 +22,15 @@ use uuid::Uuid;
 use crate::disk::{AlignedBuffer, Disk, File, SECTOR_BYTES};
 use crate::log::record::varint::{read_varint, write_varint};
 
-/// A chunk is closed when it has this many bytes.
+/// A chunk is closed when it has at least this many bytes.
 const CHUNK_BYTES: usize = 256 << 10;
-/// A longer one is none.
+/// Anything longer is not a chunk.
 const MAX_CHUNK_BYTES: usize = u32::MAX as usize;
 const HEADER_BYTES: usize = 12;
-/// Bytes that are written at once.
+/// Bytes that are written at a time.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// Which file, of all checkpoints of a database.
+/// Identifies a file among those of all checkpoints of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct PartNumber {
     pub(crate) checkpoint: u64,
@@ -42,20 +42,20 @@ impl PartNumber {
         directory.join(format!("{:08}-{}.part", self.checkpoint, self.writer))
     }
 
-    /// The file of this name, if it is one.
+    /// The file with this name, if it is a part file.
     pub(crate) fn of_name(name: &str) -> Option<PartNumber> {
         let (checkpoint, writer) = name.strip_suffix(".part")?.split_once('-')?;
         Some(PartNumber { checkpoint: checkpoint.parse().ok()?, writer: writer.parse().ok()? })
     }
 }
 
-/// Where some rows of a range stand.
+/// Where some rows of a range are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Section {
     pub(crate) file: PartNumber,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
-    /// Rows, and keys that are gone.
+    /// Number of rows, and of keys that are gone.
     pub(crate) entries: u64,
 }
 
@@ -81,25 +81,25 @@ pub(crate) fn write_entry(entries: &mut Vec<u8>, key: &[u8], row: Option<&[u8]>)
     }
 }
 
-/// Writes the sections of one file, each after the other.
+/// Writes the sections of one file, one after another.
 pub(crate) struct PartWriter {
     database: Uuid,
     number: PartNumber,
     path: PathBuf,
     file: Box<dyn File>,
     buffer: AlignedBuffer,
-    /// Bytes of the buffer that are used; it is written at `written`.
+    /// Number of bytes in use in the buffer, which is written at `written`.
     used: usize,
     written: u64,
-    /// The open section,
+    /// The open section.
     section: Option<Section>,
-    /// and its open chunk.
+    /// The open chunk in it.
     chunk: Vec<u8>,
     chunk_entries: u32,
 }
 
 impl PartWriter {
-    /// Begins a file. One of an attempt that failed may be there.
+    /// Creates a file. One from a failed attempt may be there.
     pub(crate) fn create(
         disk: &Arc<dyn Disk>,
         directory: &Path,
@@ -133,7 +133,7 @@ impl PartWriter {
         self.written + self.used as u64
     }
 
-    /// Adds an entry to the section at hand, which begins with its first one.
+    /// Adds an entry to the current section, which begins with its first entry.
     pub(crate) fn add(&mut self, key: &[u8], row: Option<&[u8]>) -> Result<()> {
         let (file, offset) = (self.number, self.position());
         let section = self.section.get_or_insert(Section { file, offset, bytes: 0, entries: 0 });
@@ -143,13 +143,13 @@ impl PartWriter {
         if self.chunk.len() >= CHUNK_BYTES { self.close_chunk() } else { Ok(()) }
     }
 
-    /// Bytes of the section at hand so far.
+    /// Bytes of the current section so far.
     pub(crate) fn section_bytes(&self) -> u64 {
         let begin = self.section.map_or(self.position(), |section| section.offset);
         self.position() - begin + self.chunk.len() as u64
     }
 
-    /// Ends the section at hand, if it has any entries.
+    /// Ends the current section, if it has any entries.
     pub(crate) fn end_section(&mut self) -> Result<Option<Section>> {
         if self.section.is_none() {
             return Ok(None);
@@ -204,7 +204,7 @@ impl PartWriter {
         Ok(())
     }
 
-    /// Makes all of it durable; returns the bytes of the file, of which there are none if nothing was added.
+    /// Makes the file durable. Returns its length in bytes, 0 if nothing was added.
     pub(crate) fn finish(mut self) -> Result<u64> {
         debug_assert!(self.section.is_none(), "sections end before their file");
         if self.used > 0 {
@@ -226,7 +226,7 @@ pub(crate) struct PartReader {
     pub(crate) database: Uuid,
 }
 
-/// The bytes of a section, with whole chunks of known content.
+/// The bytes of a section: whole chunks whose content has been checked.
 pub(crate) struct SectionBytes {
     bytes: Vec<u8>,
     /// Where in `bytes` the entries of each chunk are.
@@ -293,12 +293,12 @@ fn header(bytes: &[u8]) -> Option<(usize, u32, u32)> {
 }
 
 impl SectionBytes {
-    /// The memory, for another one.
+    /// The memory, for reuse.
     pub(crate) fn into_memory(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// Hands keys and rows to `see`, in the order in which they were added.
+    /// Passes keys and rows to `see`, in the order in which they were added.
     pub(crate) fn for_each<'s>(
         &'s self,
         mut see: impl FnMut(&'s [u8], Option<&'s [u8]>) -> Result<()>,
@@ -319,7 +319,7 @@ impl SectionBytes {
     }
 }
 
-/// The entry at `offset`, which is then behind it; at the end of the bytes if they are none.
+/// Reads the entry at `offset` and moves `offset` past it, or to the end of the bytes if they are malformed.
 fn read_entry<'b>(bytes: &'b [u8], offset: &mut usize) -> Option<(&'b [u8], Option<&'b [u8]>)> {
     let mut place = std::mem::replace(offset, bytes.len());
     let key_bytes = read_varint(bytes, &mut place).ok()?;

@@ -1,4 +1,4 @@
-//! The catalog as operations that make it: what checkpoints and copies begin with.
+//! The catalog as the operations that create it, with which checkpoints and copies begin.
 
 use crossbeam_epoch as epoch;
 use hyades_types::access::{Rights, Role};
@@ -8,7 +8,8 @@ use hyades_types::error::{Error, Result};
 use crate::log::record::{Operation, Operations, OperationsWriter};
 use crate::storage::catalog::{Catalog, CatalogView};
 
-/// Adds what makes this catalog of an empty one, in which these tables have these definitions and no rows.
+/// Adds the operations that turn an empty catalog into this one, in which these tables have these definitions
+/// and no rows.
 pub(crate) fn write(
     catalog: &Catalog,
     tables: impl Iterator<Item = (TableId, TableDefinition)>,
@@ -47,7 +48,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Makes it again.
+/// Recreates the catalog from these operations.
 pub(super) fn apply(operations: &[u8], catalog: &Catalog) -> Result<()> {
     let guard = epoch::pin();
     for operation in Operations::new(operations) {

@@ -27,25 +27,25 @@ use crate::storage::range_notes::RangeNotes;
 use crate::sync::Priority;
 use crate::txn::Captured;
 
-/// A part file is sparse when less than one of so many bytes is used,
+/// A part file is sparse when less than 1/`SPARSE_SHARE` of its bytes are used,
 const SPARSE_SHARE: u64 = 4;
-/// and it has at least so many.
+/// and it has at least this many bytes.
 const SPARSE_BYTES: u64 = 16 << 20;
-/// A walk does not rest while versions take more than one of so many bytes that they may take: the snapshot
-/// that keeps them would be given up.
+/// A walk does not rest while versions take more than 1/`VERSIONS_SHARE` of the bytes that they may
+/// take: otherwise the snapshot that keeps them would be given up.
 const VERSIONS_SHARE: u64 = 2;
-/// How often it is looked whether the logs are durable, beside being woken.
+/// How often it is checked whether the logs are durable, besides being woken.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Ends a phase: [`crate::txn::Control::capture`].
 pub(crate) type Capture = Box<dyn Fn(&mut dyn FnMut(), &mut dyn FnMut()) -> Captured + Send + Sync>;
 
-/// There will be no checkpoint.
+/// The error if a shutdown prevents the checkpoint.
 pub(super) fn is_shut_down() -> Error {
     Error::input(sqlstate::ADMIN_SHUTDOWN, "the database is being shut down")
 }
 
-/// What has come of it.
+/// The outcome of a checkpoint.
 #[derive(Clone, Debug)]
 pub(super) struct Taken {
     pub(super) number: u64,
@@ -60,17 +60,17 @@ pub(super) struct Taken {
 struct Base {
     contents: Contents,
     tables: HashMap<TableId, Known>,
-    /// Where the histories had come when its phase ended.
+    /// How far the histories had come when its phase ended.
     ended: Vec<u64>,
 }
 
-/// Takes one after the other.
+/// Takes one checkpoint after another.
 pub(super) struct Taker {
     config: Config,
     logs: Arc<Logs>,
     capture: Capture,
     base: Option<Base>,
-    /// Of the last attempt: a number is used once, whatever has become of it.
+    /// Number of the last attempt. A number is used once, whether or not the attempt succeeds.
     last_number: u64,
     directory: PathBuf,
     is_stopping: Arc<AtomicBool>,
@@ -106,7 +106,7 @@ impl Taker {
     pub(super) fn take(&mut self, urgency: Urgency<'_>) -> Result<Taken> {
         let _priority = Priority::lowered(urgency.is_some());
         match self.attempt(urgency) {
-            // Versions were given up that it needed: now as fast as it can.
+            // Versions that it needed were given up: it is taken again, now at full speed.
             Err(error) if error.sqlstate() == sqlstate::SNAPSHOT_TOO_OLD => {
                 let _priority = Priority::lowered(false);
                 self.attempt(None)
@@ -127,7 +127,7 @@ impl Taker {
             remove_attempt(&self.config.disk, &self.directory, number);
         }
         let (contents, written_bytes, checkpoint) = written?;
-        // If this fails its files stay: perhaps the manifest names them.
+        // If this fails, the files stay: the manifest may name them.
         self.logs.publish(checkpoint)?;
         self.count(contents, captured, written_bytes, begun)
     }
@@ -160,7 +160,7 @@ impl Taker {
         Ok((contents, written_bytes, checkpoint))
     }
 
-    /// The checkpoint counts: what comes after builds on it.
+    /// The checkpoint counts: later ones build on it.
     fn count(
         &mut self,
         contents: Contents,
@@ -170,8 +170,8 @@ impl Taker {
     ) -> Result<Taken> {
         let previous = self.base.take().map(|base| base.contents);
         let mut base = Base::of_taken(contents, &captured);
-        // What leaves the indexes from here on is noted. If the snapshot was given up meanwhile, something
-        // may have left them before, and the next checkpoint is written whole.
+        // From here on, keys that leave the indexes are noted. If the snapshot was given up meanwhile, some
+        // keys may have left them before, and the next checkpoint is written whole.
         if captured.at.check().is_err() {
             base.tables.clear();
         }
@@ -229,7 +229,7 @@ impl Taker {
         Ok(Contents::new(database, number, captured.catalog.next_id(), operations.as_bytes()))
     }
 
-    /// Walks through the tables, several at a time; returns how long the files are that were written.
+    /// Walks through the tables, several at a time. Returns the lengths of the files that were written.
     fn write_parts(
         &self,
         number: u64,
@@ -269,7 +269,7 @@ impl Taker {
                 let part = PartNumber { checkpoint: number, writer };
                 let run = move || self.walk(work, walk, part);
                 let name = format!("hyades-checkpoint-{writer}");
-                // One that cannot be started leaves its share to the others.
+                // A walker that cannot be started leaves its share to the others.
                 drop(std::thread::Builder::new().name(name).spawn_scoped(scope, run));
             }
             self.walk(&work, &walk, PartNumber { checkpoint: number, writer: 0 });
@@ -277,14 +277,14 @@ impl Taker {
         if let Some(error) = work.error.into_inner() {
             return Err(error);
         }
-        // What was passed over as unchanged was not looked at.
+        // What was skipped as unchanged was not read, so the snapshot is checked once more.
         captured.at.check()?;
         contents.tables = work.done.into_inner();
         contents.tables.sort_unstable_by_key(|table| table.id);
         Ok(work.lengths.into_inner())
     }
 
-    /// One walker: takes table after table.
+    /// One walker: takes one table after another.
     fn walk(&self, work: &Work, walk: &Walk<'_>, part: PartNumber) {
         if let Err(error) = self.walk_all(work, walk, part) {
             work.tables.lock().clear();
@@ -310,7 +310,7 @@ impl Taker {
         Ok(())
     }
 
-    /// Files of which so little is used that what is in them is written anew.
+    /// Files of which so little is used that their content is rewritten.
     fn sparse_files(&self) -> BTreeSet<PartNumber> {
         let Some(base) = &self.base else { return BTreeSet::new() };
         let used = base.contents.used_bytes();
@@ -345,9 +345,9 @@ impl Taker {
     }
 }
 
-/// What walkers take from and give to.
+/// What the walkers take from and add to.
 struct Work {
-    /// Places in the list of captured tables.
+    /// Indexes into the list of captured tables.
     tables: Mutex<VecDeque<usize>>,
     done: Mutex<Vec<TableContents>>,
     lengths: Mutex<BTreeMap<PartNumber, u64>>,
@@ -355,7 +355,7 @@ struct Work {
 }
 
 impl Base {
-    /// The records that were loaded say so themselves, and no transaction had ended.
+    /// The records themselves show that they were loaded, and no transaction had ended.
     fn of_loaded(Loaded { contents, indexes }: Loaded) -> Base {
         let tables = contents.tables.iter().zip(indexes);
         let known = |(table, (index, notes)): (&TableContents, _)| {

@@ -1,21 +1,21 @@
-//! Walking through the tables while others write: what goes into the next checkpoint.
+//! Walks through the tables while others write, to find what goes into the next checkpoint.
 //!
-//! A walker is a reader of the phase (`storage::history::phase`). It goes through the ranges of keys that the
-//! checkpoint before has, and finds what has changed since by the handles in the records:
+//! A walker is a reader of the phase (`storage::history::phase`). It goes through the ranges of keys of the
+//! previous checkpoint, and finds what has changed since by the handles in the records:
 //!
-//! | a record | since the checkpoint before |
+//! | a record | since the previous checkpoint |
 //! |---|---|
-//! | its handle is of a transaction that had ended then, or it was loaded from there | unchanged |
+//! | its handle belongs to a transaction that had ended by then, or it was loaded from there | unchanged |
 //! | another handle | perhaps changed: its row in the phase is read |
-//! | none any more, the key has left the index | a note says so for the range (`storage::range_notes`) |
+//! | the key has left the index | a note says so for the range (`storage::range_notes`) |
 //!
-//! So whoever writes pays nothing for it. A range without changes keeps its sections; one with few gets
-//! another section; one with many, or with many sections, is written anew, in pieces if it has grown.
+//! So writers pay nothing for it. A range without changes keeps its sections. One with few changes gets
+//! another section. One with many changes, or with many sections, is rewritten, in pieces if it has grown.
 //!
 //! Invariants:
-//! 1. What is passed over as unchanged is as it was in the phase of the checkpoint before: its writer had
-//!    ended before that phase did.
-//! 2. Notes are read after the range was walked through, and made before a key goes.
+//! 1. What is skipped as unchanged is as it was in the phase of the previous checkpoint: its writer had ended
+//!    before that phase did.
+//! 2. Notes are read after the range has been walked through, and made before a key leaves its index.
 //! 3. A key with a row in the phase does not leave its index while the snapshot lives.
 
 use std::collections::BTreeSet;
@@ -39,13 +39,14 @@ use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 use crate::storage::table::TableState;
 use crate::txn::Captured;
 
-/// A range is closed when its base has this many bytes.
+/// A range is closed when its base has at least this many bytes.
 pub(super) const RANGE_BYTES: u64 = 4 << 20;
-/// A base with more changes than this, sections or bytes (of so many of the base), is written anew.
+/// A base is rewritten when it has more changes than this, in sections or in bytes (as a fraction of the
+/// base).
 const MOST_SECTIONS: usize = 16;
 const BASE_BYTES_PER_CHANGE_BYTE: u64 = 2;
 
-/// The rows of a table as the checkpoint before has them.
+/// The rows of a table as the previous checkpoint has them.
 #[derive(Clone)]
 pub(super) struct Known {
     pub(super) index: u64,
@@ -56,18 +57,18 @@ pub(super) struct Known {
 /// What all walkers of a checkpoint share.
 pub(super) struct Walk<'w> {
     pub(super) captured: &'w Captured,
-    /// Where the histories had come with transactions that had ended before the phase of the checkpoint
-    /// before did.
+    /// How far the histories had come with transactions that had ended before the phase of the previous
+    /// checkpoint did.
     pub(super) ended_before: &'w [u64],
     pub(super) reader: &'w PartReader,
-    /// Files of which so little is used that what is in them is written anew.
+    /// Files of which so little is used that their content is rewritten.
     pub(super) sparse: &'w BTreeSet<PartNumber>,
     pub(super) is_stopping: &'w AtomicBool,
     pub(super) range_bytes: u64,
     pub(super) urgency: Urgency<'w>,
 }
 
-/// A walker, with the file that it writes.
+/// A walker with the file that it writes.
 pub(super) struct Walker<'w> {
     walk: &'w Walk<'w>,
     writer: PartWriter,
@@ -81,7 +82,7 @@ struct Pages<'w> {
     pace: Pace<'w>,
 }
 
-/// A key and its row; `None` if it has none any more.
+/// A key and its row; `None` if it no longer has one.
 type Change = (Box<[u8]>, Option<Box<[u8]>>);
 
 /// What has changed in a range.
@@ -94,7 +95,7 @@ struct Changes {
     rows: u64,
 }
 
-/// From a key, included, to another.
+/// From a key (inclusive) to another.
 #[derive(Clone, Copy)]
 struct Interval<'k> {
     from: &'k [u8],
@@ -111,7 +112,7 @@ impl<'w> Walker<'w> {
         self.writer.finish()
     }
 
-    /// Walks through one table, of which the checkpoint before has this.
+    /// Walks through one table, of which the previous checkpoint has `known`.
     pub(super) fn table(
         &mut self,
         id: TableId,
@@ -119,7 +120,7 @@ impl<'w> Walker<'w> {
         known: Option<&Known>,
     ) -> Result<TableContents> {
         let index = state.index();
-        // Another index has all its rows written anew.
+        // A table with another index has all its rows rewritten.
         let known = known.filter(|known| known.index == index.id());
         let Some(known) = known else {
             let ranges = self.write_base(index, &[], None)?;
@@ -136,7 +137,7 @@ impl<'w> Walker<'w> {
         Ok(TableContents { id, ranges })
     }
 
-    /// Adds what has become of a range to `ranges`.
+    /// Adds the new state of a range to `ranges`.
     fn range(
         &mut self,
         index: &PrimaryIndex,
@@ -161,7 +162,7 @@ impl<'w> Walker<'w> {
             Some(changes) if changes.entries.is_empty() && changes.rows == range.rows => {
                 ranges.push(range.clone());
             }
-            // What a hash index scans has no order that changes could be put into.
+            // A scan of a hash index has no order into which changes could be put.
             Some(changes)
                 if has_room
                     && !changes.entries.is_empty()
@@ -178,14 +179,14 @@ impl<'w> Walker<'w> {
             _ => {
                 let pieces = self.write_base(index, interval.from, interval.until)?;
                 let is_first = ranges.is_empty();
-                // What is empty belongs to the range before.
+                // An empty piece belongs to the range before it.
                 ranges.extend(pieces.into_iter().filter(|piece| is_first || piece.rows > 0));
             }
         }
         Ok(())
     }
 
-    /// What has changed in an interval; `None` if that is more than so many bytes.
+    /// The changes in an interval; `None` if they take more than this many bytes.
     fn changes(
         &mut self,
         index: &PrimaryIndex,
@@ -218,7 +219,7 @@ impl<'w> Walker<'w> {
         Ok(Some(changes).filter(|changes| changes.bytes <= most_bytes))
     }
 
-    /// Adds the keys that the range had and the index has no more.
+    /// Adds the keys that the range had and that have left the index.
     fn add_removed(
         &mut self,
         index: &PrimaryIndex,
@@ -234,7 +235,7 @@ impl<'w> Walker<'w> {
         let Walker { walk, pages, row, .. } = self;
         let Captured { histories, at, .. } = walk.captured;
         for_each_record(walk, pages, index, interval, |key, record, guard| {
-            // A record that came later may stand where the one that is missing stood.
+            // A later record may have taken the place of the missing one.
             let is_known = unchanged(record, walk.ended_before).is_some()
                 || histories.read_at_phase(record, at, row, guard)? != AtPhase::NotYet;
             if is_known {
@@ -249,7 +250,7 @@ impl<'w> Walker<'w> {
         Ok(())
     }
 
-    /// Writes all rows of an interval; returns the ranges that they make, at least one.
+    /// Writes all rows of an interval. Returns the resulting ranges, at least one.
     fn write_base(
         &mut self,
         index: &PrimaryIndex,
@@ -278,14 +279,15 @@ impl<'w> Walker<'w> {
     }
 }
 
-/// Whether a record that has not been written since has a row; `None` if it has been, perhaps just now.
+/// Whether a record that has not been written since has a row; `None` if it has been written, perhaps just
+/// now.
 fn unchanged(record: &Record, ended_before: &[u64]) -> Option<bool> {
     let writer = record.writer();
     let has_row = record.has_row();
     (writer.is_before(ended_before) && record.is_of(writer)).then_some(has_row)
 }
 
-/// What was written belongs to the last range.
+/// Adds what was written to the last range.
 fn end_range(writer: &mut PartWriter, ranges: &mut [KeyRange]) -> Result<()> {
     if let Some(range) = ranges.last_mut() {
         range.sections.extend(writer.end_section()?);
@@ -293,7 +295,7 @@ fn end_range(writer: &mut PartWriter, ranges: &mut [KeyRange]) -> Result<()> {
     Ok(())
 }
 
-/// Hands every record of an interval to `see`, in the order of the index.
+/// Passes every record of an interval to `see`, in the order of the index.
 fn for_each_record(
     walk: &Walk<'_>,
     Pages { batch, pace }: &mut Pages<'_>,
@@ -312,7 +314,7 @@ fn for_each_record(
             None if from.is_empty() => Bound::Unbounded,
             None => Bound::Included(from),
         };
-        // Nothing is held back for longer than a page takes.
+        // The epoch is pinned for no longer than one page takes.
         let guard = epoch::pin();
         let page = index.scan(bound, ScanDirection::Forward, usize::MAX, batch, &guard);
         let reaches_beyond = page.len().checked_sub(1).is_some_and(|last| is_beyond(page.key(last)));

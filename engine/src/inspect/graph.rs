@@ -1,4 +1,4 @@
-//! The dependency graph of logged transactions: how parallel can a replay be, however many workers it has?
+//! The dependency graph of logged transactions: how parallel a replay can be, however many workers it has.
 //!
 //! *Work* is the sum of the costs of all transactions, *span* the cost of the longest chain of transactions
 //! that must follow each other, and work / span bounds the speed-up of any replay. Three orders are compared
@@ -10,10 +10,10 @@
 //! | LV | everything below its LSN vector, in every log: what Taurus's replay waits for |
 //! | conflict | the last transaction before it that wrote one of its keys: what the data themselves demand |
 //!
-//! The LV of a log record that was compressed reads as the anchor's where the anchor covers it, so the LV
-//! order includes what a replay waits for without need. The conflict order knows what the log tells: of a
+//! The LV of a compressed log record reads as the anchor's where the anchor covers it, so the LV order
+//! includes the waits that a replay has without need. The conflict order knows what the log says: of a
 //! data-logged transaction the keys it wrote, and data logging needs no reads to be replayed in order. Of a
-//! command-logged one it knows no keys: it follows, and is followed by, what LSN vectors say. A barrier
+//! command-logged transaction it knows no keys: it precedes and follows what LSN vectors say. A barrier
 //! follows everything before it, and everything after it follows it.
 //!
 //! Positions before the first transaction of the graph count as replayed.
@@ -28,7 +28,7 @@ use super::TransactionEntry;
 use crate::log::record::Operation;
 use crate::lsn::{Lsn, LsnVector};
 
-/// What a transaction costs to replay, in which unit.
+/// What a transaction costs to replay, and in which unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
     /// Each the same.
@@ -39,7 +39,7 @@ pub enum Weight {
     Bytes,
 }
 
-/// Which transaction: its log and its place among the graph's transactions of that log.
+/// Identifies a transaction: its log and its place among the graph's transactions of that log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     pub log: usize,
@@ -57,7 +57,7 @@ pub struct Node {
     pub is_barrier: bool,
     /// Whether its log record says which keys it writes.
     pub knows_keys: bool,
-    /// What a command-logged transaction called.
+    /// The routine that a command-logged transaction called.
     pub routine: Option<RoutineId>,
     keys: Vec<u64>,
 }
@@ -90,7 +90,7 @@ pub struct Orders {
     pub conflicts: Bounds,
 }
 
-/// An edge that is drawn.
+/// An edge to be drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     pub from: Place,
@@ -165,10 +165,10 @@ impl Graph {
         self.logs[log].partition_point(|node| node.end <= position)
     }
 
-    /// All transactions, each behind everything its vector names.
+    /// All transactions, each after everything its vector names.
     ///
     /// # Errors
-    /// Vectors that name each other: no run writes such logs.
+    /// Vectors that name each other. No run writes such logs.
     pub fn order(&self) -> Result<Vec<Place>> {
         let mut next = vec![0; self.logs.len()];
         let mut order = Vec::with_capacity(self.len());
@@ -219,7 +219,7 @@ impl Graph {
         reach.largest()
     }
 
-    /// The largest finish of what the vector names.
+    /// The latest finish among what the vector names.
     fn latest_below(&self, reach: &Prefixes, node: &Node) -> u64 {
         let covered = (0..self.logs.len()).map(|log| (log, self.covered(log, node.vector.get(log))));
         covered.map(|(log, count)| reach.at(log, count)).max().unwrap_or(0)
@@ -235,7 +235,7 @@ impl Graph {
             if node.knows_keys {
                 let conflicts = node.keys.iter().filter_map(|key| last_writes.get(key));
                 before = before.max(conflicts.copied().max().unwrap_or(0));
-                // Whoever does not name his keys may have written any of these.
+                // A transaction without known keys may have written any of these.
                 before = before.max(self.latest_below(&opaque, node));
             } else if node.is_barrier {
                 before = reach.largest();
@@ -285,7 +285,7 @@ impl Graph {
     }
 }
 
-/// For each log, the running maximum of what its transactions finish at.
+/// For each log, the running maximum of the finishes of its transactions.
 struct Prefixes(Vec<Vec<u64>>);
 
 impl Prefixes {
@@ -341,7 +341,7 @@ mod tests {
         let orders = small().orders().expect("no circle");
         assert_eq!(orders.serial, Bounds { work: 4, span: 4 });
         assert_eq!(orders.vectors, Bounds { work: 4, span: 3 });
-        // d shares no key with anybody.
+        // d shares no key with any other transaction.
         assert_eq!(orders.conflicts, Bounds { work: 4, span: 2 });
         assert_eq!(orders.conflicts.parallelism(), 2.0);
     }

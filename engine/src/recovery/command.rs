@@ -1,16 +1,17 @@
-//! Replaying a logged call: its routine's procedure runs again, through the same interpreter, on the rows as
-//! they stand.
+//! Replays a logged call: its routine's procedure runs again, through the same interpreter, on the rows as
+//! they are.
 //!
 //! The routine is the one that the record names by id. Schema changes are barriers and are ordered with every
-//! logged call, so when the record's turn comes the catalog is as it was when the call ran, and its source
-//! compiles to the same procedure. What the call saw of its surroundings comes from the record (pitfall 26).
+//! logged call. So when it is the record's turn, the catalog is as it was when the call ran, and the
+//! routine's source compiles to the same procedure. What the call saw of its surroundings comes from the
+//! record (pitfall 26).
 //!
-//! A replay that fails, must wait, or writes anything else than the call did has *diverged*: the state would
+//! A replay that fails, must wait, or writes anything other than the call did has *diverged*: the state would
 //! be wrong from here on, so recovery stops and names routine, log and position.
 //!
-//! A worker keeps the routines it has met with their procedures and frames. They hold for one version of the
-//! catalog: no schema change is replayed at the same time as a call. So a usual call looks nothing up, and
-//! allocates only what its own expressions do.
+//! A worker keeps the routines it has met, with their procedures and frames. They are valid for one version
+//! of the catalog: no schema change is replayed at the same time as a call. So a typical call looks nothing
+//! up, and allocates only what its own expressions need.
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ use crate::txn::replay_access::ReplayAccess;
 pub(super) struct CommandReplay {
     access: ReplayAccess,
     environment: Environment,
-    /// Most recent first, more or less.
+    /// Roughly most recent first.
     known: Vec<Known>,
 }
 
@@ -48,12 +49,12 @@ struct Known {
     id: RoutineId,
     routine: Arc<Routine>,
     procedure: Arc<Procedure>,
-    /// Under which all this was found.
+    /// The version of the catalog for which all this was found.
     catalog_version: u64,
     frame: Frame,
 }
 
-/// Beyond this many, those that are not used go.
+/// Beyond this many, unused ones are dropped.
 const KNOWN_ROUTINES: usize = 32;
 
 /// What calls are replayed with.
@@ -64,7 +65,7 @@ pub(super) struct Program<'p> {
     pub(super) written_with: &'p Foundations,
 }
 
-/// Where a record stands, for messages.
+/// The place of a record, for messages.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) log: usize,
@@ -96,7 +97,7 @@ impl CommandReplay {
         replayed
     }
 
-    /// The called routine, out of the list.
+    /// Takes the called routine out of the list.
     fn take_known(
         &mut self,
         catalog: &Catalog,

@@ -1,14 +1,14 @@
-//! The cut: up to where each log of the incarnation that crashed counts (the paper's ELV).
+//! The cut: how far each log of the crashed incarnation counts (the paper's ELV).
 //!
 //! | found | verdict |
 //! |---|---|
 //! | the log ends in zeroes, a torn block or a torn record, not before what any anchor calls durable | ELV = end of the last whole record |
 //! | the same, but before a position that an anchor of any log, or the digest, calls durable | corruption: acknowledged bytes are gone |
-//! | an invalid block with valid ones behind it | corruption: blocks are written in order (`log::store::reader` knows how many stripes may be under way) |
+//! | an invalid block with valid ones after it | corruption: blocks are written in order (`log::store::reader` knows how many stripes may be under way) |
 //! | a segment that is missing, blank or too short, although others show that it was used | corruption (`log::store::reader`) |
 //!
-//! The logs are synced before they are read (pitfall 16): after the death of a mere process the page cache
-//! still shows bytes that a later power cut would remove, and they must not be counted, answered from, and
+//! The logs are synced before they are read (pitfall 16). After the death of a mere process, the page cache
+//! still shows bytes that a later power cut would remove. They must not be counted, used for answers, and
 //! then lost.
 //!
 //! A durable position may lie inside a record that continues in the next block, so an anchor may exceed the
@@ -30,17 +30,17 @@ use crate::log::set::{LogEnd, LogSet, Tail};
 use crate::lsn::LsnVector;
 use crate::mutant::{self, Mutant};
 
-/// What stands in one log.
+/// What was found in one log.
 struct Scanned {
     end: LogEnd,
     /// The largest positions that its anchors, or its digest, call durable.
     durable: LsnVector,
-    /// Of all its records, if it was asked for.
+    /// Covers all its records, if it was asked for.
     summary: Option<LogSummary>,
 }
 
-/// The ELV of the manifest's incarnation at `place`, and how each of its logs ends. The summaries take all
-/// records, if there are any: one for each log.
+/// The ELV of the manifest's incarnation at `place`, and how each of its logs ends. There is one summary for
+/// each log, which takes all its records, or none at all.
 pub(super) fn find_end(
     config: &Config,
     manifest: &Manifest,
@@ -59,7 +59,7 @@ pub(super) fn find_end(
         scan(set.as_ref(), log, &from, summary)
     };
     let scanned = for_each_log(incarnation.logs, workers, scan)?;
-    // A checkpoint counts only when the logs are durable up to what it holds.
+    // A checkpoint counts only once the logs are durable up to what it holds.
     let mut durable = match manifest.checkpoint_of(incarnation) {
         Some(checkpoint) => LsnVector::from_slice(&checkpoint.settled),
         None => LsnVector::zero(incarnation.logs),
@@ -78,7 +78,7 @@ pub(super) fn find_end(
     Ok((end, tails, summaries))
 }
 
-/// How one log of an incarnation ends that was not closed.
+/// How a log ends that was not closed.
 #[derive(Clone, Debug)]
 pub struct LogTail {
     pub incarnation: u64,
@@ -87,8 +87,7 @@ pub struct LogTail {
 }
 
 impl LogTail {
-    /// Whether something was being written when it ended. A block of which nothing has arrived leaves no
-    /// trace.
+    /// Whether something was being written when it ended. A block of which nothing arrived leaves no trace.
     pub fn is_torn(&self) -> bool {
         matches!(self.end.tail, Tail::Torn(_)) || self.end.unfinished_bytes() > 0
     }
@@ -102,7 +101,7 @@ impl fmt::Display for LogTail {
         if let Tail::Torn(reason) = end.tail {
             write!(f, " with a torn block ({reason})")?;
             if end.torn_bytes > 0 {
-                write!(f, ": {} bytes behind that place are not used", end.torn_bytes)?;
+                write!(f, ": {} bytes after that place are not used", end.torn_bytes)?;
             }
         }
         if end.unfinished_bytes() > 0 {
@@ -119,7 +118,7 @@ fn scan(set: &dyn LogSet, log: usize, from: &LsnVector, mut summary: Option<LogS
         set.sync(log)?;
     }
     let (start, mut durable) = match &summary {
-        // What a digest tells need not be read once more.
+        // What a digest says need not be read again.
         Some(summary) => (summary.position(), summary.durable().clone()),
         None => (from.get(log), LsnVector::zero(logs)),
     };

@@ -16,23 +16,23 @@
 //! Numbers are varints; positions and the version hash are encoded as in log records. A state is
 //! `epoch * 2 + whether the number was drawn`, then the number in zigzag.
 //!
-//! For each log, the digest says where the last record between `from` and `position` ends that concerns a
+//! For each log, the digest says where the last record ends, between `from` and `position`, that concerns a
 //! table, a call, the catalog or a sequence. What the checkpoint holds is left out. All transactions in it
-//! that change the catalog or draw from a sequence count, however the logs end: when the digest was written,
+//! that change the catalog or draw from a sequence count, wherever the logs end: when the digest was written,
 //! the logs were `durable` up to all positions that these transactions name. `durable` also bounds the ends
 //! of the logs from below, as anchors do (pitfall 14).
 //!
-//! Nobody needs the digest. It is not used if it is missing, damaged, of another database or version, of a
-//! later checkpoint than the one that the restart begins with, or if the logs do not match it. Then the logs
-//! are read from where their replay begins. An old digest is as true as a new one, because the part of the
-//! logs that it describes does not change any more.
+//! A restart works without the digest. It is not used if it is missing, damaged, of another database or
+//! version, of a later checkpoint than the one that the restart begins with, or if the logs do not match it.
+//! Then the logs are read from where their replay begins. An old digest is as true as a new one, because the
+//! part of the logs that it describes does not change any more.
 //!
 //! Invariants:
 //! 1. `position` is the end of a log record. Every large transaction that is complete only after it begins at
 //!    or after it.
 //! 2. The file is replaced as a whole.
 //! 3. When an incarnation begins, there is no digest of it: a file of that name would belong to another
-//!    history of the database, whose other files somebody has replaced by older ones. It is removed first.
+//!    history of the database, after the other files were replaced by older ones. It is removed first.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -55,12 +55,12 @@ const MAGIC: [u8; 8] = *b"HYDIGEST";
 /// Where the checksummed bytes begin.
 const CHECKED_FROM: usize = MAGIC.len() + 4;
 const FORMAT_VERSION: u64 = 1;
-/// A longer file is none.
+/// Anything longer is not a digest.
 const MAX_BYTES: u64 = 256 << 20;
 /// In the data directory.
 const DIRECTORY: &str = "digests";
 
-/// See the file head.
+/// See the module head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Digest {
     pub(super) database: Uuid,
@@ -128,7 +128,7 @@ fn remove_where(config: &Config, goes: impl Fn(u64) -> bool) {
     };
     if let Err(error) = remove() {
         let name = directory.display();
-        tracing::warn!(%error, "digests that should go stay in \"{name}\": remove that directory before the next start");
+        tracing::warn!(%error, "digests that should be removed are still in \"{name}\": remove that directory before the next start");
     }
 }
 
@@ -146,12 +146,12 @@ fn write_text(into: &mut Vec<u8>, text: &str) {
     into.extend_from_slice(text.as_bytes());
 }
 
-/// The incarnation in the name of a digest, or of one that is being written.
+/// The incarnation in the name of a digest, or of a digest that is being written.
 fn parse_name(name: &str) -> Option<u64> {
     name.strip_suffix(".digest").or_else(|| name.strip_suffix(".new"))?.parse().ok()
 }
 
-/// Whether there was any.
+/// Returns whether there was any.
 fn remove_digests(disk: &dyn Disk, directory: &Path, goes: impl Fn(u64) -> bool) -> io::Result<bool> {
     let names = match disk.list(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -177,7 +177,8 @@ fn read(disk: &dyn Disk, path: &Path) -> std::result::Result<Digest, Unusable> {
 }
 
 impl Digest {
-    /// Replaces the one of its incarnation, durably, and removes those of others that are not `needed`.
+    /// Replaces the digest of its incarnation, durably, and removes those of other incarnations unless
+    /// `is_needed`.
     pub(super) fn store(&self, config: &Config, is_needed: impl Fn(u64) -> bool) -> Result<()> {
         let path = path(&config.data_directory, self.incarnation);
         let directory = config.data_directory.join(DIRECTORY);
@@ -201,7 +202,7 @@ impl Digest {
         write().map_err(|error| failed(&error))
     }
 
-    /// Refuses a digest that is not of this incarnation, or not true of its logs.
+    /// Refuses a digest that is not of this incarnation, or does not fit its logs.
     fn check(&self, manifest: &Manifest, incarnation: &Incarnation) -> std::result::Result<(), Unusable> {
         let logs = incarnation.logs;
         let is_of_it = self.database == manifest.database()
@@ -229,8 +230,8 @@ impl Digest {
         Ok(())
     }
 
-    /// The digest without what the last checkpoint holds. `None` if that leaves nothing, or if a segment is
-    /// missing or cut that would not be read because of the digest.
+    /// The digest without what the last checkpoint holds. `None` if that leaves nothing, or if a segment that
+    /// would not be read because of the digest is missing or cut.
     fn cut_to_use(
         mut self,
         config: &Config,
@@ -249,7 +250,7 @@ impl Digest {
                 one.last.forget(checkpoint.raised[log]);
                 one.draws.retain(|_, drawn| drawn.end > checkpoint.raised[log]);
             }
-            // Reading the whole log says what is wrong with it.
+            // Reading the whole log reports what is wrong with it.
             if !set.has_segments(log, from.get(log), Lsn(one.position)).unwrap_or(false) {
                 tracing::warn!(
                     "the digest of the logs is not used: log {log} lacks a segment before its end"
@@ -295,7 +296,7 @@ impl Digest {
     }
 }
 
-/// What a map holds, by key: equal digests have equal bytes.
+/// The entries of a map, by key: equal digests have equal bytes.
 fn in_order<K: Ord, V>(map: &HashMap<K, V>) -> BTreeMap<&K, &V> {
     map.iter().collect()
 }
@@ -363,7 +364,7 @@ impl<'a> Reader<'a> {
         self.bytes(LENGTH)?.try_into().ok()
     }
 
-    /// A number of things, each followed by what `read` makes of it.
+    /// A number of things, each made by `read` from what follows.
     fn each<T, C: FromIterator<T>>(&mut self, read: impl Fn(&mut Self) -> Option<T>) -> Option<C> {
         let count = self.number()?;
         (0..count).map(|_| read(self)).collect()
@@ -456,7 +457,7 @@ mod tests {
         }
         let longer = [bytes.as_slice(), &[0]].concat();
         assert!(Digest::decode(&longer).is_err());
-        // Whatever stands after a right checksum, nothing panics, and little memory is taken.
+        // Whatever follows a right checksum, nothing panics, and little memory is taken.
         for place in 12..bytes.len() {
             let mut changed = bytes.clone();
             changed[place] = 0xff;

@@ -7,8 +7,8 @@
 //!                         a checkpoint counts: forget what it holds
 //! ```
 //!
-//! **What is read.** Segments that are full. The one that is being written is left alone: reading would bring
-//! pages of it into the system's cache, which the logger writes past. So nothing is concluded from how a log
+//! **What is read.** Segments that are full. The one that is being written is left alone: reading it would
+//! bring its pages into the system's cache, which the logger bypasses. So nothing is concluded from how a log
 //! ends. Striped logs, which write several segments at a time, have no digest.
 //!
 //! **Large transactions.** A restart that begins at a position needs all pieces of the transactions that are
@@ -20,7 +20,7 @@
 //! that it names are durable. As long as that is not known of each of them, the old file stays.
 //!
 //! **Segments that are given up.** A reading begins where the replay would begin, or later, and a checkpoint
-//! gives up only segments that the checkpoint before it does not need. But two checkpoints may be taken while
+//! gives up only segments that the previous checkpoint does not need. But two checkpoints may be taken while
 //! a log is read. Then a file is missing, or has become another segment, in which no block of the wanted
 //! position is found. This error, like any other, does no harm: what was read is forgotten, and the logs are
 //! read again later from where a replay would begin.
@@ -49,7 +49,7 @@ use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 use crate::sync::{Condvar, JoinHandle, Priority};
 
-/// So long after a failure the next attempt is made.
+/// How long after a failure the next attempt is made.
 const AFTER_FAILURE: Duration = Duration::from_secs(30);
 
 #[derive(Default)]
@@ -58,7 +58,7 @@ struct Shared {
     bell: Condvar,
 }
 
-/// The thread; ends when this is dropped.
+/// The thread. It ends when this is dropped.
 pub(crate) struct Digester {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle>>,
@@ -260,7 +260,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Replaces the file, unless it is not known yet whether all transactions in it count.
+    /// Replaces the file, unless it is not yet known whether all transactions in it count.
     fn store(&mut self, config: &Config, manifest: &Manifest, durable: &LsnVector) -> Result<()> {
         self.summaries.iter_mut().for_each(|summary| summary.judge_by_durable(durable));
         let digests = self.summaries.iter().enumerate();

@@ -1,4 +1,4 @@
-//! The same work on each log, on several at a time.
+//! Does the same work on each log, on several at a time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::Mutex;
 
-/// Logs that are read at the same time, however few the workers are: each may be on a device of its own, and
-/// waits for that.
+/// Logs that are read at the same time, even with fewer workers: each log may be on a device of its own and
+/// wait for it.
 const LOGS_AT_ONCE: usize = 32;
 
-/// What the work makes of each log, in their order, or the error of the first that has one.
+/// The result of the work for each log, in their order, or the error of the first log that has one.
 pub(super) fn for_each_log<T: Send + 'static>(
     logs: usize,
     workers: usize,

@@ -1,9 +1,8 @@
-//! Loading the checkpoint while the cut is still being found: one waits for the disk where the other
-//! computes.
+//! Loads the checkpoint while the cut is still being found: one waits for the disk while the other computes.
 //!
-//! Nothing of what is loaded is looked at before the cut is known: replay, and whoever is let in, come after
-//! both. If the logs turn out to be damaged, what was loaded so far is given up, and the start is refused as
-//! if nothing had been loaded.
+//! Nothing that is loaded is used before the cut is known: replay and new transactions come after both. If
+//! the logs turn out to be damaged, what was loaded so far is given up, and the start is refused as if
+//! nothing had been loaded.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +14,7 @@ use crate::checkpoint::load::{Loading, Watching};
 use crate::storage::table::Table;
 use crate::sync::{JoinHandle, seconds_since};
 
-/// A checkpoint that is being loaded; given up when this is dropped.
+/// A checkpoint that is being loaded. It is given up when this is dropped.
 pub(super) struct EarlyLoad {
     thread: Option<JoinHandle>,
     shared: Arc<Shared>,
@@ -51,7 +50,7 @@ impl EarlyLoad {
         Ok(EarlyLoad { thread: Some(thread), shared })
     }
 
-    /// Waits for its end: the seconds that it took.
+    /// Waits for its end. Returns the seconds that it took.
     ///
     /// # Errors
     /// As [`Loading::run`].

@@ -1,5 +1,5 @@
-//! What one log says of each table, each call and each sequence: where the last log record ends that concerns
-//! it.
+//! What one log says of each table, each call and each sequence: where the last log record that concerns it
+//! ends.
 //!
 //! A summary collects it while the log is read (`log_summary`). A running server keeps it in a file for the
 //! next restart (`digest`).
@@ -12,14 +12,14 @@ use hyades_types::definition::{RoutineId, SequenceId, SequenceState, TableId};
 /// What a call names: its routine, and the version of it that ran.
 pub(super) type Called = (RoutineId, u32);
 
-/// Where the last log record ends of each.
+/// Where the last log record that concerns each of these ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Last {
     pub(super) tables: HashMap<TableId, u64>,
     pub(super) calls: HashMap<Called, u64>,
-    /// Of those that change the catalog.
+    /// Of the log records that change the catalog.
     pub(super) catalog: u64,
-    /// Of those that draw from sequences.
+    /// Of the log records that draw from sequences.
     pub(super) sequences: u64,
 }
 
@@ -27,11 +27,11 @@ pub(super) struct Last {
 pub(super) type Draws = HashMap<SequenceId, Drawn>;
 
 /// The latest states of one sequence in a log. Which of two numbers is the later one depends on the sign of
-/// the sequence's increment, which a log record does not tell. The sign stays the same during an epoch, so
+/// the sequence's increment, which log records do not contain. The sign stays the same during an epoch, so
 /// the latest state is the one with the least or the one with the greatest number of the last epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Drawn {
-    /// Where the last log record ends that has a state of it.
+    /// Where the last log record that has a state of it ends.
     pub(super) end: u64,
     /// Of the highest epoch: the state with the least number, and the one with the greatest.
     pub(super) least: SequenceState,

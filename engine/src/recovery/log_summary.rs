@@ -1,14 +1,15 @@
 //! What one log says of each table, collected while it is read.
 //!
-//! Where the ends of the logs are still looked for, it is not known yet which transactions count. For tables
-//! and calls that does not matter: the end of the last record is kept, and whoever waits until the replay has
-//! passed a zombie waits a moment longer. Sequences are raised here, and only by what counts; so only what
-//! counts changes the catalog, too, for which everybody would wait.
+//! While the ends of the logs are still being looked for, it is not known which transactions count. For
+//! tables and calls that does not matter: the end of the last record is kept, and a session that waits until
+//! the replay has passed a zombie waits a moment longer. Sequences are raised here, and only by transactions
+//! that count. A change of the catalog is noted only if it counts, too, because all sessions would wait for
+//! it.
 //!
-//! A transaction counts if the positions that it names are covered by the ends of the logs. How far the
-//! others have been read tells that of nearly all of them at once, and the rest are judged when the ends are
-//! known. If those are too many, because one log is read long before another, the summary is given up, and
-//! the log is read once more.
+//! A transaction counts if the positions that it names are covered by the ends of the logs. How far the other
+//! logs have been read settles that for nearly all transactions at once. The rest are judged when the ends
+//! are known. If there are too many of them, because one log is read long before another, the summary is
+//! given up, and the log is read once more.
 //!
 //! A running server reads its own logs in the same way, and keeps what they say for the next restart
 //! (`digester`). There, a transaction counts when the positions that it names are durable, and the states of
@@ -33,20 +34,20 @@ use crate::protocol::ReplayOrder;
 use crate::protocol::list::replay_order;
 use crate::storage::catalog::Catalog;
 
-/// So many transactions may wait for their judgement before it is asked again how far the logs are.
+/// When this many transactions wait to be judged, it is checked again how far the logs have been read.
 const JUDGED_TOGETHER: usize = 4096;
-/// So many may wait at all: some hundred bytes each.
+/// At most this many may wait: some hundred bytes each.
 const MOST_UNJUDGED: usize = 1 << 20;
-/// So many bytes of unfinished transactions may be kept in a running server.
+/// At most this many bytes of unfinished transactions are kept in a running server.
 const MOST_KEPT_BYTES: usize = 64 << 20;
 
-/// Up to where the logs count.
+/// How far the logs count.
 enum Bound {
-    /// Nobody knows yet; they have been read so far.
+    /// Not known yet. The logs have been read this far.
     Read(Arc<[AtomicU64]>),
-    /// Nobody knows yet; they are durable up to here, and go on.
+    /// Not known yet. The logs are durable up to here, and grow.
     Durable(LsnVector),
-    /// They end here.
+    /// The logs end here.
     Known(LsnVector),
 }
 
@@ -62,14 +63,14 @@ impl Bound {
     }
 }
 
-/// What becomes of the states of sequences that count.
+/// What happens with the states of sequences that count.
 enum Sequences {
     /// The catalog's sequences are raised.
     Raised(Arc<Catalog>),
     Noted(Draws),
 }
 
-/// What a transaction does that is kept only if it counts.
+/// The effects of a transaction, which are kept only if it counts.
 struct Unjudged {
     /// Where its last record ends.
     end: u64,
@@ -91,13 +92,13 @@ pub(super) struct LogSummary {
     bound: Bound,
     last: Last,
     sequences: Sequences,
-    /// Most records are of the table of the one before.
+    /// Most records are of the same table as the record before.
     recent: Option<(TableId, u64)>,
     named: LsnVector,
     /// The first pieces of large transactions.
     pieces: HashMap<u64, Pieces>,
     unjudged: Vec<Unjudged>,
-    /// So many of them are judged.
+    /// When there are this many of them, they are judged.
     judge_at: usize,
     is_given_up: bool,
 }
@@ -165,7 +166,7 @@ impl LogSummary {
         })
     }
 
-    /// Begins where the digest of the log ends, if that is further than the summary is.
+    /// Begins where the digest of the log ends, if that is beyond the position of the summary.
     fn begin_with(&mut self, known: &LogDigest, durable: &LsnVector) {
         self.durable.clone_from(durable);
         if known.position <= self.position.0 {
@@ -197,13 +198,13 @@ impl LogSummary {
         self.is_given_up
     }
 
-    /// Forgets what this checkpoint holds, which is later than the one before.
+    /// Forgets what this checkpoint holds, which is later than the previous one.
     pub(super) fn follow(&mut self, checkpoint: &Arc<Checkpoint>) {
         let (from, raised) = (checkpoint.from[self.log], checkpoint.raised[self.log]);
         self.position = self.position.max(Lsn(from));
         self.note_recent();
         self.last.forget(raised);
-        // What began before `from` and is not complete yet never will be.
+        // Pieces that began before `from` and are not complete yet never will be.
         self.pieces.retain(|_, pieces| pieces.start().0 >= from);
         self.unjudged.retain(|transaction| transaction.end > raised);
         if let Sequences::Noted(draws) = &mut self.sequences {
@@ -212,8 +213,8 @@ impl LogSummary {
         self.checkpoint = Some(Arc::clone(checkpoint));
     }
 
-    /// The logs of the running incarnation are durable up to these ends of log records: judges the
-    /// transactions that are not judged yet.
+    /// Judges the remaining transactions: the logs of the running incarnation are durable up to these ends of
+    /// log records.
     pub(super) fn judge_by_durable(&mut self, durable: &LsnVector) {
         self.bound = Bound::Durable(durable.clone());
         self.judge();
@@ -230,7 +231,7 @@ impl LogSummary {
         if let Some((table, end)) = self.recent {
             last.raise_table(table, end);
         }
-        // Whoever continues there needs all pieces of the transactions that are not complete.
+        // A reader that continues there needs all pieces of the transactions that are not complete.
         let position = self.pieces.values().map(Pieces::start).fold(self.position, Lsn::min);
         Some(LogDigest { from: from.0, position: position.0, last, draws: draws.clone() })
     }
@@ -241,7 +242,7 @@ impl LogSummary {
             return Ok(());
         }
         if record.start > self.position {
-            return Err(self.damaged(record, "it begins behind the position from which it is needed"));
+            return Err(self.damaged(record, "it begins after the position from which it is needed"));
         }
         self.position = record.end;
         match record.body {
@@ -293,7 +294,7 @@ impl LogSummary {
         }
     }
 
-    /// The ends of all logs are known: so is which transactions count. `None` if it has been given up.
+    /// Judges the remaining transactions by the ends of all logs. `None` if the summary has been given up.
     pub(super) fn conclude(mut self, end: &LsnVector) -> Option<Last> {
         self.bound = Bound::Known(end.clone());
         self.judge();
@@ -301,7 +302,7 @@ impl LogSummary {
         (!self.is_given_up).then_some(self.last)
     }
 
-    /// As [`Checkpoint::holds`] has it: the replay passes the transaction.
+    /// Whether the checkpoint holds the transaction (see [`Checkpoint::holds`]), so that the replay skips it.
     fn is_checkpointed(&self, end: Lsn, commit: Commit) -> bool {
         let holds = |checkpoint: &Arc<Checkpoint>| checkpoint.holds(self.log, end, commit.is_phase_odd);
         self.checkpoint.as_ref().is_some_and(holds)
@@ -314,7 +315,7 @@ impl LogSummary {
         Ok(content.split_at(length))
     }
 
-    /// Sets `named` to what the transaction names; false if that is nothing.
+    /// Sets `named` to the positions that the transaction names; false if there are none.
     fn read_named(&mut self, record: &Record<'_>, field: &[u8]) -> Result<bool> {
         let named = self.order.read_field(record.start, field, &mut self.named);
         let names_any = named.map_err(|malformed| self.malformed(record, &malformed))?;
@@ -488,7 +489,7 @@ mod tests {
         summaries.try_into().unwrap_or_else(|_| panic!("there are two logs"))
     }
 
-    /// A transaction has set the sequence.
+    /// A transaction that has set the sequence.
     fn set(value: i64, named: &[u64]) -> Unjudged {
         let state = SequenceState { epoch: value.unsigned_abs(), value, is_called: true };
         Unjudged { end: 8, named: named.into(), states: [(SEQUENCE, state)].into(), changes_catalog: false }
@@ -514,7 +515,7 @@ mod tests {
         read_to(&mut other, 64);
         one.judge();
         assert_eq!((value(&catalog), one.unjudged.len()), (20, 2));
-        // The other log ends at 128: who names a later position is a zombie.
+        // The other log ends at 128: a transaction that names a later position is a zombie.
         assert!(one.conclude(&LsnVector::from_slice(&[256, 128])).is_some());
         assert_eq!(value(&catalog), 30);
     }
@@ -523,7 +524,7 @@ mod tests {
     fn what_is_read_of_an_ended_log_makes_nothing_count() {
         let catalog = catalog();
         let [mut one, mut other] = summaries(&catalog, Some(&[256, 64]));
-        // Whole records may stand behind the end.
+        // There may be whole records after the end.
         read_to(&mut other, 128);
         one.judge_or_keep(set(20, &[0, 128]));
         one.judge_or_keep(set(10, &[0, 64]));

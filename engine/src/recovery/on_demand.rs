@@ -1,36 +1,38 @@
-//! A restart that goes on behind those who work already (docs/decisions/2026-11-25-restart-on-demand.md).
+//! A restart that continues in the background while transactions run
+//! (docs/decisions/2026-11-25-restart-on-demand.md).
 //!
 //! ```text
 //!   manifest, cut, catalog of the checkpoint --> tail: what each table needs --> tables closed --> transactions let in
 //!                                                                                     |
-//!      behind:  load ranges, of wanted tables first --> replay the logs --> complete  |  changes of the catalog,
+//!      thread:  load ranges, of wanted tables first --> replay the logs --> complete  |  changes of the catalog,
 //!                 ^                            |        (the last pass)               |  checkpoints: when complete
 //!                 +-- replay them for what is <+                                      |
 //!                     wanted (an early pass)                                          |
 //!                   a table opens when it is loaded and its need is passed <----------+
 //! ```
 //!
-//! What an early pass is, and when it is worth it, is told in `passes`.
+//! `passes` describes early passes, and when they are worth it.
 //!
-//! **Why nobody sees what is not yet.** All that a transaction touches it touches through a table that it has
-//! entered, and it waits there until the table is open (`storage::opening`). An open table is as it was:
-//! loaded and checked, and every record that concerns it has been replayed, with all that those depend on.
+//! **Why no transaction sees an unfinished state.** A transaction reaches data only through a table that it
+//! has entered, and it waits there until the table is open (`storage::opening`). An open table is
+//! *recovered*: it has been loaded and checked, and every record that concerns it has been replayed, with
+//! everything that those records depend on.
 //!
-//! **Why nobody disturbs the replay.** No pass looks at a table that an earlier one has opened. A call is run
-//! again on the rows that it ran on. It looks at no row of a table that its procedure does not name, and
-//! those stay closed until the last call of it has been replayed. It is compiled from the catalog as it was:
-//! nobody changes that before the restart is complete.
+//! **Why no transaction disturbs the replay.** No pass looks at a table that an earlier one has opened. A
+//! call is replayed on the rows on which it ran. It looks at no row of a table that its procedure does not
+//! name, and the tables that it names stay closed until the last such call has been replayed. It is compiled
+//! from the catalog as it was then: the catalog is not changed before the restart is complete.
 //!
 //! **Why a second crash loses nothing.** New log records go to a new incarnation, after the manifest with the
-//! frozen ends is durable (pitfall 15). The next restart replays the old incarnations wholly, and then the
-//! new one: what a new transaction has seen was the state behind all that concerned it in the old ones. No
-//! checkpoint is taken before the restart is complete, so nothing goes that it needs.
+//! frozen ends is durable (pitfall 15). The next restart replays the old incarnations completely, and then
+//! the new one: what a new transaction saw was the state after everything in the old ones that concerned it.
+//! No checkpoint is taken before the restart is complete, so nothing that the next restart needs is removed.
 //!
-//! If the tail changes the catalog itself, transactions are let in when that has been replayed. So it is with
-//! calls that the replay may refuse, because another program made them: then the start is refused as a
-//! complete one would be, and no file has been touched.
+//! If the tail changes the catalog itself, transactions are let in once that has been replayed. The same
+//! holds for calls that the replay may refuse, because another program wrote them: then the start is refused
+//! as a complete one would be, and no file has been touched.
 //!
-//! What is found to be damaged poisons the database. Answers given so far stand: they depended on what had
+//! Damage that is found later poisons the database. Answers given so far stand: they depended on what had
 //! been checked.
 
 use std::collections::{HashMap, HashSet};
@@ -55,29 +57,30 @@ use crate::storage::table::Table;
 use crate::sync::JoinHandle;
 use crate::ticket::Ticket;
 
-/// How far a restart is.
+/// The progress of a restart.
 #[derive(Clone, Debug, Default)]
 pub struct RestartStatus {
     pub is_complete: bool,
-    /// Since it began, or that it took.
+    /// Since it began, or how long it took.
     pub seconds: f64,
     /// When transactions were let in; `None` before.
     pub open_seconds: Option<f64>,
-    /// When the first one had committed that was let in before the restart was complete.
+    /// When the first transaction had committed that was let in before the restart was complete.
     pub first_commit_seconds: Option<f64>,
-    /// Tables, and those of them that nobody can enter yet.
+    /// The number of tables, and of those that cannot be entered yet.
     pub tables: usize,
     pub closed_tables: usize,
     /// Of the checkpoint.
     pub loaded_bytes: u64,
     pub bytes_to_load: u64,
-    /// Of log records: those that the last pass over the logs reads, and each earlier one that has begun.
+    /// Of log records: those that the last pass over the logs reads, and those of each early pass that has
+    /// begun.
     pub replayed_bytes: u64,
     pub bytes_to_replay: u64,
 }
 
 impl RestartStatus {
-    /// What has been done of all there is to do. Falls when an early pass begins, which is more to do.
+    /// How much of the work is done. Falls when an early pass begins, because that adds work.
     pub fn percent(&self) -> f64 {
         let done = self.loaded_bytes + self.replayed_bytes;
         let all = self.bytes_to_load + self.bytes_to_replay;
@@ -85,7 +88,7 @@ impl RestartStatus {
     }
 }
 
-/// A table that nobody can enter yet.
+/// A table that cannot be entered yet.
 struct Closed {
     table: Arc<Table>,
     is_loaded: bool,
@@ -93,24 +96,24 @@ struct Closed {
 }
 
 struct Reached {
-    /// The place of the incarnation that is being replayed, and how far its logs were when somebody looked.
+    /// The place of the incarnation that is being replayed, and how far its logs were at the last look.
     incarnation: usize,
     positions: Vec<u64>,
-    /// What is being replayed, or is next.
+    /// The selection that is being replayed, or is next.
     selection: Arc<Selection>,
-    /// If the logs may be replayed in several passes.
+    /// Set if the logs may be replayed in several passes.
     passes: Option<Passes>,
-    /// What is wanted has been loaded: an early pass is due.
+    /// The early pass that is due, because what it needs has been loaded.
     due: Option<Arc<Selection>>,
     closed: Vec<Closed>,
-    /// What must be replayed before anybody is let in, and who waits for it.
+    /// What must be replayed before transactions are let in, and the opening that waits for it.
     first: Option<(Need, Arc<Opening>)>,
-    /// Why it will never be complete.
+    /// Why the restart will never be complete.
     failure: Option<Error>,
 }
 
 impl Reached {
-    /// Whether a table is as it was.
+    /// Whether a table is recovered.
     fn opens(&self, one: &Closed) -> bool {
         let is_passed = |need| self.covers(need) && self.selection.takes_table(one.table.id());
         one.is_loaded && one.need.as_ref().is_none_or(is_passed)
@@ -120,34 +123,34 @@ impl Reached {
         if need.incarnation != self.incarnation || mutant::is_active(Mutant::OpenedTooEarly) {
             return need.incarnation <= self.incarnation;
         }
-        // Before the replay begins nothing has been passed.
+        // Nothing has been passed before the replay begins.
         let is_passed =
             |(log, needed): (usize, &u64)| self.positions.get(log).copied().unwrap_or(0) >= *needed;
         need.positions.iter().enumerate().all(is_passed)
     }
 }
 
-/// What both sides of a restart share that goes on behind.
+/// The state that both sides of a restart in the background share.
 pub(super) struct OnDemand {
     pub(super) catalog: Arc<Catalog>,
     loading: Option<Arc<Loading>>,
     started: Instant,
-    /// What the last pass reads, and each early one that has begun.
+    /// What the last pass reads, and each early pass that has begun.
     bytes_to_replay: AtomicU64,
     /// What the passes before this one have read.
     replayed_before: AtomicU64,
     /// What all of them have read.
     replayed_bytes: AtomicU64,
     is_given_up: AtomicBool,
-    /// Nobody has committed yet.
+    /// Whether no transaction has committed yet.
     awaits_commit: AtomicBool,
-    /// For each log, a position that somebody needs and that nobody has seen passed.
+    /// For each log, a position that is needed and has not been seen passed.
     next: Box<[AtomicU64]>,
     reached: Mutex<Reached>,
     outcome: RwLock<Outcome>,
-    /// Opens when all is as it was.
+    /// Opens when everything is recovered.
     completion: Opening,
-    /// The thread that goes on does nothing before.
+    /// The thread of the restart does nothing before this opens.
     beginning: Opening,
 }
 
@@ -159,10 +162,10 @@ struct Outcome {
     first_commit_seconds: Option<f64>,
     failure: Option<Error>,
     on_failure: Option<OnFailure>,
-    /// What is to be done when transactions are let in, and before anything goes on behind.
+    /// To be called when transactions are let in, before the restart continues in the background.
     before: Option<Box<dyn FnOnce() + Send + Sync>>,
-    /// What is to be done when it is complete and transactions have been let in: the space of logs that have
-    /// ended is given back when nobody reads them any more, and the manifest says where they end.
+    /// To be called when the restart is complete and transactions have been let in: the space of ended logs
+    /// is given back once nothing reads them any more, and the manifest says where they end.
     finally: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
 
@@ -178,7 +181,7 @@ impl OnDemand {
     ) -> OnDemand {
         let completion = Opening::default();
         completion.close();
-        // Before anything of it is done: it may be complete before anybody is let in.
+        // Closed before any work is done: the restart may be complete before transactions are let in.
         catalog.changes().close();
         OnDemand {
             catalog: Arc::clone(catalog),
@@ -206,7 +209,7 @@ impl OnDemand {
         }
     }
 
-    /// Nothing goes on before transactions have been let in and this has been done.
+    /// Nothing continues before transactions have been let in and `before` has been called.
     pub(super) fn begin_with(&self, before: Box<dyn FnOnce() + Send + Sync>) {
         self.outcome.write().before = Some(before);
         self.beginning.close();
@@ -219,7 +222,7 @@ impl OnDemand {
         self.check_wanted()
     }
 
-    /// The opening opens when this is replayed.
+    /// An opening that opens when this has been replayed.
     ///
     /// # Errors
     /// The restart has failed.
@@ -235,11 +238,11 @@ impl OnDemand {
         Ok(opening)
     }
 
-    /// Closes what is not as it was. Nobody has been let in yet, and the catalog is what it will be. All may
-    /// have been replayed meanwhile: then everything opens at once.
+    /// Closes the tables that are not recovered. No transaction has been let in yet, and the catalog is in
+    /// its final state. Everything may have been replayed meanwhile: then everything opens at once.
     ///
     /// # Errors
-    /// The restart has failed: nobody would open what is closed now.
+    /// The restart has failed, so nothing would open what is closed now.
     pub(super) fn close_tables(&self, mut needs: HashMap<TableId, Need>) -> Result<()> {
         let mut reached = self.reached.lock();
         if let Some(failure) = &reached.failure {
@@ -261,7 +264,7 @@ impl OnDemand {
         Ok(())
     }
 
-    /// The logs may be replayed in several passes. Nothing has been loaded yet, and the tables are closed.
+    /// Allows several passes over the logs. Nothing has been loaded yet, and the tables are closed.
     pub(super) fn plan_passes(&self, calls: &[(Called, Vec<TableId>)]) {
         let Some(loading) = &self.loading else { return };
         let mut reached = self.reached.lock();
@@ -275,8 +278,8 @@ impl OnDemand {
         reached.passes = Some(passes);
     }
 
-    /// Whether a table that somebody waits for is ready to be replayed first, and that is worth it. What must
-    /// be loaded for that is wanted too from now on.
+    /// Whether a table that a session waits for is ready to be replayed first, and an early pass is worth it.
+    /// What must be loaded for that is wanted, too, from now on.
     fn is_early_pass_due(&self) -> bool {
         let Some(loading) = &self.loading else { return false };
         let mut reached = self.reached.lock();
@@ -315,7 +318,7 @@ impl OnDemand {
         next
     }
 
-    /// Opens what is as it was, and notes what else is waited for.
+    /// Opens what is recovered, and notes what else is waited for.
     fn look(&self, reached: &mut Reached) {
         let all = std::mem::take(&mut reached.closed);
         let (open, closed): (Vec<Closed>, Vec<Closed>) = all.into_iter().partition(|one| reached.opens(one));
@@ -341,8 +344,8 @@ impl OnDemand {
         }
     }
 
-    /// The replay of the incarnation at this place begins, at these positions; all before it has been
-    /// replayed.
+    /// The replay of the incarnation at this place begins, at these positions. All incarnations before it
+    /// have been replayed.
     pub(super) fn begin_incarnation(&self, incarnation: usize, from: &[u64]) {
         let mut reached = self.reached.lock();
         reached.incarnation = incarnation;
@@ -376,7 +379,7 @@ impl OnDemand {
         self.outcome.read().open_seconds.is_some()
     }
 
-    /// All is as it was.
+    /// Everything is recovered.
     pub(super) fn complete(&self, report: RecoveryReport) {
         {
             let mut outcome = self.outcome.write();
@@ -404,7 +407,8 @@ impl OnDemand {
         }
     }
 
-    /// It has ended without being complete: whoever waits learns why, after the database was poisoned.
+    /// The restart has ended without being complete. Sessions that wait learn why, after the database was
+    /// poisoned.
     pub(super) fn fail(&self, error: &Error) {
         let on_failure = {
             let mut outcome = self.outcome.write();
@@ -457,13 +461,13 @@ pub(crate) struct Restarted {
 }
 
 impl Restarted {
-    /// One that was complete before anybody was let in.
+    /// A restart that was complete before transactions were let in.
     pub(super) fn complete(shared: OnDemand, report: RecoveryReport) -> Restarted {
         shared.complete(report);
         Restarted { shared: Arc::new(shared), thread: Mutex::new(None) }
     }
 
-    /// One of a catalog that a recovery has filled before.
+    /// The restart of a catalog that an earlier recovery has filled.
     pub(crate) fn already(catalog: &Arc<Catalog>) -> Restarted {
         let shared = OnDemand::new(catalog, None, crate::sync::now(), (0, 0), None);
         Restarted::complete(shared, RecoveryReport::default())
@@ -473,7 +477,7 @@ impl Restarted {
         Restarted { shared: Arc::clone(shared), thread: Mutex::new(Some(thread)) }
     }
 
-    /// Transactions are let in. The function is called, by some thread, when the restart fails after all.
+    /// Lets transactions in. `on_failure` is called, by some thread, if the restart fails after all.
     ///
     /// # Errors
     /// It has failed already.
@@ -514,12 +518,12 @@ impl Restarted {
         }
     }
 
-    /// What was found so far; whole when it is complete.
+    /// What has been found so far; everything once the restart is complete.
     pub(crate) fn report(&self) -> RecoveryReport {
         self.shared.outcome.read().report.clone()
     }
 
-    /// Nothing if it is complete, else a ticket that fires when it is, or has failed.
+    /// `None` if the restart is complete, else a ticket that fires when it is complete or has failed.
     ///
     /// # Errors
     /// It has failed.
@@ -536,7 +540,7 @@ impl Restarted {
         let outcome = shared.outcome.read();
         RestartStatus {
             is_complete: outcome.is_complete,
-            // Not before anybody was let in.
+            // Not before transactions were let in.
             seconds: match outcome.is_complete {
                 true => outcome.report.seconds.max(outcome.open_seconds.unwrap_or(0.0)),
                 false => now(),
@@ -552,7 +556,7 @@ impl Restarted {
         }
     }
 
-    /// Gives up what is not done yet. Nothing is lost: the next restart begins anew.
+    /// Gives up what is not done yet. Nothing is lost: the next restart starts over.
     pub(crate) fn stop(&self) {
         self.shared.is_given_up.store(true, Ordering::Relaxed);
         self.shared.beginning.open();

@@ -1,29 +1,30 @@
 //! What a restart on demand replays first: the *passes* of the replay over the logs.
 //!
-//! A database may have much more to load than what its logs change, and whoever waits for a table that they
+//! A database may have much more to load than its logs change, and a session that waits for a table that they
 //! change need not wait until everything else has been loaded. So the logs may be replayed several times,
-//! each time for other tables: an early pass for those that somebody waits for, and a last one for all that
-//! no early one has replayed.
+//! each time for other tables: early passes for tables that sessions wait for, and a last pass for everything
+//! that no early pass has replayed.
 //!
 //! **What belongs together.** Data records are after-images, so those of one table mean the same without
-//! those of another. A call is replayed on all tables that its procedure names. Tables that the calls of the
-//! logs connect, directly or through others, are therefore one *group*: a pass replays all of it or nothing,
-//! and every call belongs to one group.
+//! those of another. A call is replayed on all tables that its procedure names. Tables that calls in the logs
+//! connect, directly or through others, are therefore one *group*: a pass replays all of it or nothing, and
+//! every call belongs to one group.
 //!
-//! **What an early pass takes.** It begins when a group that somebody waits for has been loaded, and takes
-//! all groups that have been: each is replayed once anyway. Transactions touch several tables, one after the
-//! other, and each could become a pass of its own. So the smallest groups that the logs change, as far as
-//! they have together no more bytes than the logs, are its *companions*: they are loaded before it begins.
+//! **What an early pass takes.** It begins when a group that a session waits for has been loaded, and takes
+//! all groups that have been loaded: each is replayed only once anyway. Transactions touch several tables,
+//! one after another, and each table could become a pass of its own. So the smallest groups that the logs
+//! change, as long as they have no more bytes together than the logs, are its *companions*: they are loaded
+//! before it begins.
 //!
 //! **When it is worth it.** An early pass reads the logs once more. It begins only while at least as much
-//! remains to be loaded, and only if the early passes read no more of the logs, all together, than the
-//! checkpoint has bytes. Nothing is loaded while it runs: whoever waits for a table that only has to be
-//! loaded waits for the end of the pass.
+//! remains to be loaded, and only if all early passes together read no more of the logs than the checkpoint
+//! has bytes. Nothing is loaded while it runs: a session that waits for a table that only has to be loaded
+//! waits for the end of the pass.
 //!
 //! Invariants:
 //! 1. Each change of a table, and each call, is replayed by exactly one pass.
-//! 2. An early pass begins when all that it takes has been loaded, the last one when everything has.
-//! 3. If the logs change the catalog, or a call of them may be refused, there is the last pass only.
+//! 2. An early pass begins when everything that it takes has been loaded, the last one when everything has.
+//! 3. If the logs change the catalog, or if a call in them may be refused, there is only the last pass.
 
 use std::collections::{HashMap, HashSet};
 
@@ -35,9 +36,9 @@ use crate::mutant::{self, Mutant};
 /// What a pass replays.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selection {
-    /// What earlier ones have replayed.
+    /// What earlier passes have replayed.
     done: Part,
-    /// Of the rest, this alone; all of it if there is none.
+    /// Of the rest, only this. If it is `None`, all of the rest.
     only: Option<Part>,
 }
 
@@ -52,7 +53,7 @@ impl Selection {
         self.done.tables.is_empty() && self.only.is_none()
     }
 
-    /// Whether others follow it.
+    /// Whether other passes follow it.
     pub(super) fn is_early(&self) -> bool {
         self.only.is_some()
     }
@@ -83,9 +84,9 @@ struct Group {
     tables: Vec<TableId>,
     calls: Vec<Called>,
     bytes_to_load: u64,
-    /// It is loaded before an early pass begins.
+    /// Whether it is loaded before an early pass begins.
     is_companion: bool,
-    /// A pass over it has been begun.
+    /// Whether a pass over it has begun.
     is_done: bool,
 }
 
@@ -94,9 +95,9 @@ struct Group {
 pub(super) struct Passes {
     groups: Vec<Group>,
     group_of: HashMap<TableId, usize>,
-    /// That a pass reads.
+    /// Bytes of the logs that a pass reads.
     log_bytes: u64,
-    /// Early passes that have been begun, and what they take.
+    /// Early passes that have begun, and what they take.
     early: u64,
     done: Part,
 }
@@ -120,7 +121,7 @@ impl Passes {
             passes.groups[place].bytes_to_load += bytes_to_load;
         }
         for (called, tables) in calls {
-            // One without tables is left to the last pass.
+            // A call without tables is left to the last pass.
             let place = tables.first().and_then(|first| passes.group_of.get(first));
             if let Some(place) = place {
                 passes.groups[*place].calls.push(*called);
@@ -150,7 +151,7 @@ impl Passes {
         companions.flat_map(|group| group.tables.iter().copied()).collect()
     }
 
-    /// The tables that must be loaded before an early pass for these, and have not been replayed.
+    /// The tables that must be loaded before an early pass for these, and that have not been replayed.
     pub(super) fn needed_for(&self, waited_for: &[TableId]) -> Vec<TableId> {
         let mut groups = self.groups_left_of(waited_for);
         if !groups.is_empty() {
@@ -159,13 +160,13 @@ impl Passes {
         groups.into_iter().flat_map(|place| self.groups[place].tables.iter().copied()).collect()
     }
 
-    /// Whether another early pass is worth it while so much of a checkpoint remains to be loaded.
+    /// Whether another early pass is worth it while this much of a checkpoint remains to be loaded.
     pub(super) fn is_worth(&self, bytes_left: u64, checkpoint_bytes: u64) -> bool {
         let early = (self.early + 1).saturating_mul(self.log_bytes);
         bytes_left > 0 && bytes_left >= self.log_bytes && early <= checkpoint_bytes
     }
 
-    /// An early pass, if one of the tables that somebody waits for is ready for it.
+    /// Begins an early pass, if one of the tables that sessions wait for is ready for it.
     pub(super) fn begin_early(
         &mut self,
         waited_for: &[TableId],
@@ -200,7 +201,7 @@ impl Passes {
         Selection { done: self.done.clone(), only: None }
     }
 
-    /// The groups of these tables that no pass has been begun for.
+    /// The groups of these tables for which no pass has begun.
     fn groups_left_of(&self, tables: &[TableId]) -> HashSet<usize> {
         let places = tables.iter().filter_map(|table| self.group_of.get(table).copied());
         places.filter(|place| !self.groups[*place].is_done).collect()
@@ -211,7 +212,7 @@ impl Passes {
     }
 }
 
-/// Which tables are connected, each to the first of those it is connected with.
+/// Which tables are connected: each leads to the first of those with which it is connected.
 #[derive(Default)]
 struct Connected(HashMap<TableId, TableId>);
 
@@ -244,7 +245,7 @@ mod tests {
     const CALL: Called = (RoutineId(1), 7);
     const OTHER_CALL: Called = (RoutineId(2), 7);
 
-    /// Tables 1, 2, 3 ... of so many bytes.
+    /// Tables 1, 2, 3 ... of these sizes in bytes.
     fn passes(bytes: &[u64], calls: &[(Called, &[u32])], log_bytes: u64) -> Passes {
         let changed =
             bytes.iter().zip(1..).map(|(bytes, id)| Changed { table: TableId(id), bytes_to_load: *bytes });
@@ -257,7 +258,7 @@ mod tests {
         ids.iter().copied().map(TableId).collect()
     }
 
-    /// The tables that the pass takes of the first four.
+    /// Which of the first four tables the pass takes.
     fn taken(selection: &Selection) -> HashSet<TableId> {
         (1..=4).map(TableId).filter(|table| selection.takes_table(*table)).collect()
     }

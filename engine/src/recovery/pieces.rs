@@ -1,12 +1,12 @@
-//! The operations of a large transaction, read piece by piece as its log records come (pitfall 11).
+//! The operations of a large transaction, read piece by piece as its log records arrive (pitfall 11).
 //!
-//! What they concern is noted. Of their bytes, only the beginning of the operation is kept at which a piece
-//! ends, because a running server reads its own logs, too (`digester`), and a transaction may be as large as
-//! memory allows. If a row is cut off, not even its bytes are kept, only how many of them are missing.
+//! What they concern is noted. Of their bytes, only the beginning of an operation that a piece cuts off is
+//! kept, because a running server reads its own logs, too (`digester`), and a transaction may be as large as
+//! memory allows. If a row is cut off, not even its bytes are kept, only the number of the missing ones.
 //!
 //! Whether the operations make sense is checked when the last piece is there, as if they had come in one log
-//! record. Before that, what cannot be decoded may just be cut off; and a transaction without a last piece
-//! does not matter.
+//! record. Before that, what cannot be decoded may just be cut off. A transaction without a last piece does
+//! not matter.
 
 use std::collections::BTreeSet;
 
@@ -31,12 +31,12 @@ pub(super) struct Pieces {
     /// Where the first one begins.
     start: Lsn,
     concerned: Concerned,
-    /// The beginning of an operation that goes on in the next piece.
+    /// The beginning of an operation that continues in the next piece.
     rest: Vec<u8>,
     /// Bytes of a row that come before the next operation.
     missing: u64,
     is_begun: bool,
-    /// The transaction is one call: all that is needed of it is known, or it makes no sense.
+    /// Set if the transaction is one call: all that is needed of it is known, or it makes no sense.
     call: Option<Result<(), Malformed>>,
 }
 
@@ -88,7 +88,7 @@ impl Pieces {
         };
     }
 
-    /// Takes the last piece: what all of them concern.
+    /// Takes the last piece. Returns what all pieces concern.
     ///
     /// # Errors
     /// The operations make no sense.
@@ -97,7 +97,7 @@ impl Pieces {
         if let Some(call) = self.call {
             return call.map(|()| self.concerned);
         }
-        // Decoding what is left tells what is wrong with it.
+        // Decoding what is left shows what is wrong with it.
         if let Some(Err(malformed)) = Operations::new(&self.rest).next() {
             return Err(malformed);
         }
@@ -107,7 +107,7 @@ impl Pieces {
         Ok(self.concerned)
     }
 
-    /// Reads whole operations. Returns where the bytes begin that must be kept, because the rest of their
+    /// Reads whole operations. Returns where the bytes begin that must be kept because the rest of their
     /// operation is still to come.
     fn read(&mut self, bytes: &[u8]) -> usize {
         let mut operations = Operations::new(bytes);
@@ -133,7 +133,7 @@ impl Pieces {
         }
     }
 
-    /// The operation that begins there is not whole. Returns where the bytes begin that must be kept.
+    /// The operation that begins at `start` is not whole. Returns where the bytes begin that must be kept.
     fn cut_off(&mut self, bytes: &[u8], start: usize) -> usize {
         match Operations::row_cut_off(&bytes[start..]) {
             Some((table, missing)) => {
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(ends, 7, "it ends only where an operation does");
         let mut pieces = Pieces::begin(Lsn(8));
         pieces.take(&[1, 1, 7]);
-        // A key as long as nothing is.
+        // No key is this long.
         assert!(pieces.finish(&[255; 40]).is_err());
     }
 

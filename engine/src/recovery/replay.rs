@@ -1,9 +1,9 @@
-//! Replaying a transaction: its after-images are installed, its schema changes applied, sequences raised to
-//! where it left them, its call run again (`command`).
+//! Replays a transaction: its after-images are installed, its schema changes applied, sequences raised to
+//! where it left them, and its call is run again (`command`).
 //!
-//! The order is the schedule's business. Rows go through [`Table::install`], schema changes through
-//! [`Catalog::apply`], the same for every protocol. No locks and no undo: nothing else runs, and conflicting
-//! transactions never replay at the same time.
+//! The schedule decides on the order. Rows go through [`Table::install`], schema changes through
+//! [`Catalog::apply`], the same for every protocol. There are no locks and no undo: nothing else runs, and
+//! conflicting transactions never replay at the same time.
 
 use std::hash::BuildHasher;
 use std::iter;
@@ -32,19 +32,19 @@ pub(super) struct Installer {
     pub(super) compiler: Option<Arc<dyn RoutineCompiler>>,
     /// What the calls of the incarnation ran with.
     pub(super) foundations: Foundations,
-    /// Calls are not run where their after-images are there.
+    /// Whether calls with after-images are not run, but replayed from those.
     pub(super) replays_images: bool,
     pub(super) on_progress: Option<OnRecoveryProgress>,
     pub(super) started: Instant,
     /// What earlier incarnations have contributed.
     pub(super) before: RecoveryProgress,
-    /// Who waits for it, if transactions have been let in, or will be.
+    /// What waits for the replay, if transactions have been let in, or will be.
     pub(super) on_demand: Option<Arc<OnDemand>>,
-    /// What is replayed, if that is not everything.
+    /// What is replayed, if not everything.
     pub(super) selection: Option<Arc<Selection>>,
 }
 
-/// The tables a worker has met, most recent first: few, and looked up for every row.
+/// The tables that a worker has met, most recent first. They are few, and looked up for every row.
 #[derive(Default)]
 pub(super) struct RecentTables(Vec<Arc<Table>>);
 
@@ -54,7 +54,7 @@ const RECENT_TABLES: usize = 16;
 impl RecentTables {
     fn find(&mut self, catalog: &Catalog, id: TableId) -> Option<&Table> {
         let mut place = match self.0.iter().position(|table| table.id() == id) {
-            // Nothing may change a table behind its drop: the catalog will say that it does not exist.
+            // Nothing may change a table after its drop: the catalog will say that it does not exist.
             Some(place) if self.0[place].is_dropped() => {
                 self.0[place] = catalog.by_id(id)?;
                 place
@@ -81,15 +81,15 @@ pub(super) struct Scratch {
     commands: CommandReplay,
 }
 
-/// Rows of one table that follow each other in a record, so that none waits alone for memory.
+/// Consecutive rows of one table in a record, taken together so that none waits alone for memory.
 struct Group<'r, 'g> {
     table: TableId,
     rows: SmallVec<[(&'r [u8], &'r [u8]); GROUP_ROWS]>,
-    /// Where the rows before went, if they were of this table.
+    /// Where the previous rows went, if they were of this table.
     target: Option<(&'g TableState, Nearby<'g>)>,
 }
 
-/// As many as the processor fetches at the same time, about.
+/// About as many as the processor fetches at the same time.
 const GROUP_ROWS: usize = 16;
 
 impl Default for Group<'_, '_> {
@@ -124,7 +124,7 @@ impl Installer {
         self.on_demand.as_ref().map_or(Ok(()), |on_demand| on_demand.check_wanted())
     }
 
-    /// Replays changes, of one transaction and in their order.
+    /// Replays changes of one transaction, in their order.
     fn replay_changes<'r>(
         &self,
         scratch: &mut Scratch,
@@ -163,7 +163,7 @@ impl Installer {
         self.install(&mut group, &mut scratch.tables, place, &guard)
     }
 
-    /// Replays what puts no row.
+    /// Replays an operation that puts no row.
     fn replay_other(
         &self,
         operation: Operation<'_>,
@@ -185,7 +185,7 @@ impl Installer {
         Ok(())
     }
 
-    /// Puts the rows of a group into their table; it is empty then.
+    /// Puts the rows of a group into their table, and empties the group.
     #[allow(unsafe_code)] // As declared.
     fn install<'g>(
         &self,
@@ -211,21 +211,21 @@ impl Installer {
             record.inspect(|record| record.prefetch());
             records.push(record);
             if number == 1 && !was_near {
-                // They come in no order.
+                // They come in no particular order.
                 group.rows[2..].iter().for_each(|(key, _)| index.prefetch(key, guard));
             }
         }
         for (record, (key, row)) in records.into_iter().zip(group.rows.drain(..)) {
-            // SAFETY: who conflicts with this transaction is replayed before it or behind it, and nobody is
-            // let into the table before all of them have been (`on_demand`).
+            // SAFETY: a transaction that conflicts with this one is replayed before or after it, and no
+            // transaction is let into the table before all of them have been (`on_demand`).
             unsafe { state.install_over(record, key, row, guard) }?;
         }
         Ok(())
     }
 }
 
-/// Divides the changes of a transaction into pieces of about so many bytes, none of which has a key that
-/// another one has. None if it does anything but put and delete rows.
+/// Divides the changes of a transaction into pieces of about this many bytes, no two of which have a key in
+/// common. Empty if the transaction does anything other than put and delete rows.
 fn divide(operations: &[u8], piece_bytes: usize) -> Vec<Piece> {
     let mut ascending: Vec<Piece> = Vec::new();
     let mut last: Option<(TableId, &[u8])> = None;
@@ -249,7 +249,7 @@ fn divide(operations: &[u8], piece_bytes: usize) -> Vec<Piece> {
     ascending
 }
 
-/// The same for keys that come in any order, and perhaps several times.
+/// The same for keys in any order, some of which may come several times.
 fn divide_by_key(operations: &[u8], count: usize) -> Vec<Piece> {
     let hashes = foldhash::fast::FixedState::default();
     let mut pieces: Vec<Piece> = vec![Piece::new(); count.max(1)];
@@ -319,7 +319,7 @@ impl Replay for Installer {
             on_demand.note_progress(&progress);
             has_opened = on_demand.is_open();
         }
-        // It is told otherwise once transactions have been let in.
+        // Progress is reported in another way once transactions have been let in.
         if let Some(on_progress) = self.on_progress.as_ref().filter(|_| !has_opened) {
             on_progress(&progress);
         }

@@ -1,13 +1,13 @@
 //! One log as the schedule sees it: batches of transactions that count, with the positions they come after.
 //!
-//! Those are the protocol's business ([`ReplayOrder`]). Judged here, record by record (pitfall 8): a
-//! transaction is recovered if its end and its positions are covered by the ELV; all others are zombies,
-//! counted and passed. A salvage drops more (`Scope`). Fragments are put together until the last one, which
-//! carries the protocol's field (pitfall 11).
+//! The positions are up to the protocol ([`ReplayOrder`]). Transactions are judged here, record by record
+//! (pitfall 8): a transaction is recovered if its end and its positions are covered by the ELV. All others
+//! are zombies, which are counted and skipped. A salvage drops more (`Scope`). Fragments are put together
+//! until the last one, which carries the protocol's field (pitfall 11).
 //!
 //! Chunks are handed out in small batches, so that several workers find work near the front of one log. An
-//! anchor begins a batch: most records behind it wait for what it names and for nothing else, so the batch
-//! can wait as a whole.
+//! anchor begins a batch: most records after it wait for what it names and for nothing else, so the batch can
+//! wait as a whole.
 //!
 //! Memory: the chunks that batches still point into, and the unfinished large transactions.
 
@@ -38,7 +38,7 @@ pub(super) struct SourceOptions {
     pub(super) start: Lsn,
     /// The checkpoint that was loaded before, if it was taken in this incarnation.
     pub(super) checkpoint: Option<Arc<Checkpoint>>,
-    /// An earlier recovery has judged this incarnation.
+    /// Whether an earlier recovery has judged this incarnation.
     pub(super) was_judged: bool,
 }
 
@@ -57,18 +57,18 @@ pub(super) struct ReplaySource {
     reader: Box<dyn LogSource>,
     order: Box<dyn ReplayOrder>,
     options: SourceOptions,
-    /// The chunk at hand and the position of its next record.
+    /// The current chunk and the position of its next record.
     chunk: Option<SharedChunk>,
     position: Lsn,
     /// What the order says for all transactions, lowered to the ELV.
     base: LsnVector,
     /// Whether a transaction that names nothing itself is kept.
     is_base_kept: bool,
-    /// Where in the batch's vectors the base stands, once a record needed it.
+    /// Where in the batch's vectors the base is, once a record needed it.
     base_place: Option<usize>,
     vector: LsnVector,
     fragments: HashMap<u64, Vec<u8>>,
-    /// Only with a mutant: a zombie was seen.
+    /// Only with a mutant: whether a zombie was seen.
     is_cut_off: bool,
 }
 
@@ -93,12 +93,12 @@ impl ReplaySource {
         }
     }
 
-    /// Takes over the next records of the chunk, up to the ELV.
+    /// Takes the next records of the chunk, up to the ELV.
     fn take_records(&mut self, chunk: &SharedChunk, batch: &mut Batch) -> Result<()> {
         let limit = self.options.scope.end.get(self.options.log);
         let first = self.position;
         let Some(offset) = first.0.checked_sub(chunk.start.0) else {
-            let reason = "it begins behind the position from which it is needed";
+            let reason = "it begins after the position from which it is needed";
             return Err(self.damaged(first, &Malformed { offset: 0, reason }));
         };
         let offset = offset as usize;
@@ -111,8 +111,8 @@ impl ReplaySource {
                 return Err(self.damaged(record.start, &Malformed { offset: 0, reason }));
             }
             if matches!(record.body, RecordBody::Anchor(_)) && record.start > first {
-                // What follows waits for more than what stands before, perhaps for that itself: it is held
-                // alone.
+                // What follows waits for more than what comes before it, perhaps for that itself. It is held
+                // separately.
                 break;
             }
             self.position = record.end;
@@ -154,7 +154,7 @@ impl ReplaySource {
         }
         batch.floor.extend_from_slice(self.base.entries());
         if !self.is_base_kept {
-            // Nothing is kept of what stands here, and nothing is to wait for.
+            // None of these records is kept, so there is nothing to wait for.
             batch.floor.fill(0);
         }
         batch.end = self.position.0;
@@ -162,7 +162,7 @@ impl ReplaySource {
         Ok(())
     }
 
-    /// Whether the checkpoint holds the transaction whose (last) log record ends here: it is passed.
+    /// Whether the checkpoint holds the transaction whose (last) log record ends here, so that it is skipped.
     fn is_checkpointed(&self, end: Lsn, commit: Commit) -> bool {
         let SourceOptions { log, checkpoint, .. } = &self.options;
         checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.holds(*log, end, commit.is_phase_odd))
@@ -232,7 +232,7 @@ impl ReplaySource {
         !self.options.scope.condemned.is_empty()
     }
 
-    /// What becomes of the transaction whose vector is at hand.
+    /// The verdict on the transaction whose vector has just been read.
     fn judge(&mut self, end: Lsn) -> Verdict {
         let verdict = self.options.scope.judge(self.options.log, end, self.vector.entries());
         if verdict == Verdict::Zombie && mutant::is_active(Mutant::CommitInLogOrder) {
@@ -241,7 +241,7 @@ impl ReplaySource {
         verdict
     }
 
-    /// The bug of pitfall 15: as if what was appended after the first recovery had made every log long
+    /// The bug of pitfall 15: as if the records appended after the first recovery had made every log long
     /// enough.
     fn revive_zombies(&mut self) {
         if self.options.was_judged && mutant::is_active(Mutant::ZombiesRevived) {

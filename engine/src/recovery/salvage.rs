@@ -1,9 +1,9 @@
 //! Salvage: what can be kept of logs that recovery refuses.
 //!
-//! Recovery opens a database whole or not at all. A salvage drops what is damaged and every transaction that
-//! may depend on it, and keeps the rest. What may depend on it is what the LSN vectors say (Taurus, section
-//! 3.1): an LV covers whatever its transaction has read or overwritten, directly or through others. A log
-//! without vectors can only be cut.
+//! Recovery opens a database completely or not at all. A salvage drops what is damaged and every transaction
+//! that may depend on it, and keeps the rest. The LSN vectors say what may depend on it (Taurus, section
+//! 3.1): an LV covers everything that its transaction has read or overwritten, directly or through others. A
+//! log without vectors can only be cut.
 //!
 //! ```text
 //!   each incarnation:  look through its logs  ->  limits: below all that was lost  ->  replay what names nothing above them
@@ -11,23 +11,25 @@
 //!                                                    +---- a record cannot be replayed -----+   (from the beginning, without it)
 //! ```
 //!
-//! * A damaged log is lost from the end of its last whole record before the damage on. What stands behind it
-//!   could not be kept anyway: the next anchor names the damage, or what went with it, and everything later
-//!   in that log is compressed against it.
-//! * A record that stands there whole and cannot be replayed (a call that diverges, operations or an LV that
-//!   make no sense) is *condemned*; its log goes on. A log in which many are condemned is lost from the next
-//!   one on: each costs a replay, and behind the next anchor all would be dropped anyway. So is one whose
-//!   records wait for others that wait for them: one of their LVs is wrong, and nobody knows which.
+//! * A damaged log is lost from the end of its last whole record before the damage on. What comes after it
+//!   could not be kept anyway: the next anchor names the damage, or what was lost with it, and everything
+//!   later in that log is compressed against that anchor.
+//! * A record that is whole but cannot be replayed (a call that diverges, operations or an LV that make no
+//!   sense) is *condemned*; its log goes on. A log in which many records are condemned is lost from the next
+//!   one on: each costs a replay, and after the next anchor all would be dropped anyway. A log is also lost
+//!   if its records wait for others that wait for them: one of their LVs is wrong, and there is no telling
+//!   which.
 //! * Dropping is transitive (`Scope::tightened`).
 //! * Vectors do not reach into another incarnation: everything after one that has lost something is dropped.
 //!
-//! Precision: an LV that was compressed reads as the anchor before it, so in each log the loss begins at most
-//! one anchor, that is about one block, before the first transaction that really depends on the damage; after
-//! it nearly everything may. What is kept is close to the state at the moment of the damage. That is what the
-//! vectors can prove: who reads a row later, when its own LV has long been forgotten (pitfall 19), reads the
-//! floor, which covers the damage.
+//! Precision: a compressed LV reads as the anchor before it, so in each log the loss begins at most one
+//! anchor, that is about one block, before the first transaction that really depends on the damage. After
+//! that one, nearly every transaction may depend on it. What is kept is close to the state at the moment of
+//! the damage. The vectors cannot prove more: a transaction that reads a row later, when the row's own LV has
+//! long been forgotten (pitfall 19), reads the floor, which covers the damage.
 //!
-//! Nothing is written here; [`create_copy`](crate::db::create_copy) makes another database of what was kept.
+//! Nothing is written here; [`create_copy`](crate::db::create_copy) makes another database from what was
+//! kept.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -60,7 +62,7 @@ pub use super::scope::Verdict;
 pub struct Damage {
     pub incarnation: u64,
     pub log: usize,
-    /// Of a log: its whole records up to here are read. Of a record: its end.
+    /// For a log: its whole records up to here are read. For a record: its end.
     pub position: Lsn,
     pub is_record: bool,
     pub reason: String,
@@ -76,20 +78,20 @@ impl fmt::Display for Damage {
             ),
             false => write!(
                 f,
-                "log {log} of incarnation {incarnation}: everything behind position {position} is lost: {reason}"
+                "log {log} of incarnation {incarnation}: everything after position {position} is lost: {reason}"
             ),
         }
     }
 }
 
-/// So many records are condemned in one log, one after the other.
+/// When this many records of one log are condemned, one after another, the log itself is lost.
 const MOST_CONDEMNED: usize = 8;
 
 /// What became of one incarnation.
 #[derive(Debug)]
 pub struct SalvagedIncarnation {
     pub number: u64,
-    /// `None` if an earlier one has lost something: nothing of this one is kept.
+    /// `None` if an earlier incarnation has lost something: nothing of this one is kept.
     scope: Option<Arc<Scope>>,
 }
 
@@ -98,7 +100,7 @@ impl SalvagedIncarnation {
         self.scope.is_none()
     }
 
-    /// Up to where a log was read.
+    /// How far a log was read.
     pub fn end(&self, log: usize) -> Lsn {
         self.scope.as_ref().map_or(Lsn::ZERO, |scope| scope.end.get(log))
     }
@@ -118,7 +120,7 @@ impl SalvagedIncarnation {
 /// The outcome of [`salvage`].
 #[derive(Debug)]
 pub struct Salvage {
-    /// The damaged database's; as it was.
+    /// The manifest of the damaged database, unchanged.
     pub manifest: Manifest,
     pub report: RecoveryReport,
     pub damages: Vec<Damage>,
@@ -129,7 +131,7 @@ pub struct Salvage {
 ///
 /// # Errors
 /// No manifest or a damaged one, logs of another version, calls that another version of the program would
-/// replay: nothing is dropped that somebody else could still read.
+/// replay: nothing is dropped that another program could still read.
 pub fn salvage(
     config: &Config,
     compiler: Option<Arc<dyn RoutineCompiler>>,
@@ -148,7 +150,7 @@ pub fn salvage(
                     one.is_record && (one.incarnation, one.log) == (damage.incarnation, damage.log)
                 };
                 if damage.is_record && found.iter().filter(are_here).count() >= MOST_CONDEMNED {
-                    // It is the first that is not kept.
+                    // It is the first position that is not kept.
                     damage.position = Lsn(damage.position.0 - Lsn::ALIGNMENT);
                     damage.is_record = false;
                 }
@@ -160,11 +162,11 @@ pub fn salvage(
 
 enum Attempt {
     Done(Arc<Catalog>, Box<Salvage>),
-    /// This log record cannot be replayed, or its log not beyond this position.
+    /// This log record cannot be replayed, or its log cannot be replayed beyond this position.
     Failed(Damage),
 }
 
-/// `found`: what earlier attempts have failed at.
+/// `found`: where earlier attempts have failed.
 fn attempt(
     config: &Config,
     compiler: Option<&Arc<dyn RoutineCompiler>>,
@@ -228,7 +230,7 @@ fn attempt(
     Ok(Attempt::Done(catalog, Box::new(salvage)))
 }
 
-/// Replays as recovery does, and remembers which log record could not be.
+/// Replays as recovery does, and remembers which log record could not be replayed.
 struct Watched {
     installer: Installer,
     failed: Mutex<Option<Damage>>,
@@ -245,8 +247,8 @@ impl Replay for Watched {
     type Scratch = Scratch;
 
     fn replay(&self, scratch: &mut Scratch, log: usize, end: u64, operations: &[u8]) -> Result<()> {
-        // Values that no call was ever given, under a right checksum, lead the interpreter where it has never
-        // been. The scratch is not used again: this attempt is over.
+        // Values with which no call ever ran, under a right checksum, may take the interpreter where it has
+        // never been. The scratch is not used again: this attempt is over.
         let replay = AssertUnwindSafe(|| self.installer.replay(scratch, log, end, operations));
         let replayed = catch_unwind(replay).unwrap_or_else(|_| {
             let place = format!("(in the record that ends at position {end})");
@@ -270,14 +272,14 @@ impl Replay for Watched {
     }
 }
 
-/// What stands in one log that may be damaged.
+/// What was found in one log that may be damaged.
 struct Examined {
     /// The end of the last whole record before any damage.
     whole: Lsn,
     damage: Option<String>,
     /// The largest positions that its anchors call durable.
     durable: LsnVector,
-    /// The ends of records that stand there whole and whose LV makes no sense, with the reason.
+    /// The ends of whole records whose LV makes no sense, with the reason.
     senseless: Vec<(Lsn, &'static str)>,
 }
 
@@ -286,7 +288,7 @@ impl Examined {
         Examined { whole: start, damage: None, durable: LsnVector::zero(logs), senseless: Vec::new() }
     }
 
-    /// Takes notice of one record.
+    /// Takes note of one record.
     fn see(&mut self, record: &Record<'_>, place: &mut LogPlace) -> std::result::Result<(), Malformed> {
         match &record.body {
             RecordBody::Transaction { content, .. }
@@ -326,7 +328,7 @@ struct LogPlace {
     named: LsnVector,
 }
 
-/// Up to where each log can be read, and why not further.
+/// How far each log can be read, and why not further.
 fn look_through(
     config: &Config,
     manifest: &Manifest,
@@ -347,7 +349,7 @@ fn look_through(
         let (whole, mut reason) = (one.whole, one.damage);
         let frozen = incarnation.frozen_end().map(|end| end.get(log));
         if let Some(frozen) = frozen {
-            // What was said about bytes behind the frozen end does not matter.
+            // Damage after the frozen end does not matter.
             reason = reason.filter(|_| whole < frozen);
             if whole < frozen && reason.is_none() {
                 reason = Some(format!("the log ends at position {whole}, but it counted up to {frozen}"));
@@ -368,14 +370,14 @@ fn look_through(
     Ok((Scope::new(end, known, condemned), damages))
 }
 
-/// The lowest position that an earlier attempt could not get beyond in this log, and why.
+/// The lowest position beyond which an earlier attempt could not get in this log, and why.
 fn cut(found: &[Damage], incarnation: u64, log: usize) -> Option<&Damage> {
     let here = found.iter().filter(|one| !one.is_record && (one.incarnation, one.log) == (incarnation, log));
     here.min_by_key(|one| one.position)
 }
 
-/// Whether a log that ends below a durable position ends inside a record that was durable in part: that is no
-/// damage.
+/// Whether a log that ends below a durable position ends inside a record of which a part was durable, which
+/// is not damage.
 fn check_unfinished(
     config: &Config,
     manifest: &Manifest,
@@ -389,8 +391,8 @@ fn check_unfinished(
     Ok(reader.end().and_then(|end| end.check(durable).err()).map(|error| error.to_string()))
 }
 
-/// Reads a log until it ends, is damaged, or has been read up to where it counts or an earlier attempt has
-/// come.
+/// Reads a log until it ends, is damaged, or has been read up to where it counts or where an earlier attempt
+/// failed.
 fn examine(
     config: &Config,
     manifest: &Manifest,
@@ -432,12 +434,12 @@ fn examine(
             }
             Err(error) => {
                 examined.damage = Some(damage(error)?);
-                // Hand out what was read before it.
+                // Return what was read before the damage.
                 reader.stop_at(reader.whole_records());
             }
         }
     }
-    // Only corruption, no end that a crash explains; whether it is long enough is not known yet.
+    // Only corruption, not an end that a crash explains. Whether the log is long enough is not known yet.
     if let Some(end) = reader.end()
         && let Err(error) = end.check(Lsn::ZERO)
     {
@@ -446,7 +448,7 @@ fn examine(
     Ok(examined)
 }
 
-/// The reason, if the error speaks of damage; not of what another program could read.
+/// The reason, if the error reports damage. Otherwise another program may be able to read the data.
 fn damage(error: Error) -> Result<String> {
     match error.sqlstate() {
         sqlstate::DATA_CORRUPTED | sqlstate::UNDEFINED_FILE | sqlstate::IO_ERROR => Ok(error.to_string()),

@@ -9,11 +9,11 @@
 //!              watermark passes the position: look at the other logs; covered? replay | not: wait at the next one
 //! ```
 //!
-//! A worker takes the next batch of the log that is furthest behind and that nobody works on, and passes
-//! through it in log order. A record whose pre-append LV is covered by the watermarks is replayed at once;
-//! the others are copied out and parked. Every [`PUBLISH_RECORDS`] records the worker publishes its progress,
-//! and then replays whatever that set free. Decoding a batch holds the log's source, replaying it does not,
-//! so that several workers can serve one log.
+//! A worker takes the next batch of the log that is furthest behind and that no other worker serves, and
+//! passes through it in log order. A record whose pre-append LV is covered by the watermarks is replayed at
+//! once; the others are copied out and parked. Every [`PUBLISH_RECORDS`] records the worker publishes its
+//! progress, and then replays whatever became ready by that. Decoding a batch holds the log's source,
+//! replaying it does not, so that several workers can serve one log.
 //!
 //! Most waiting is for anchors: a vector whose entries were left out reads as the last anchor, so nothing in
 //! a log can be replayed before the other logs have come as far as its anchor says. A batch whose *floor*
@@ -28,9 +28,9 @@
 //!
 //! Invariants:
 //! 1. A record is replayed once, and only when every entry of its pre-append LV is at most that log's
-//!    watermark (or, for its own log, lies in the finished beginning of the batch at hand).
+//!    watermark (or, for its own log, lies in the finished beginning of the current batch).
 //! 2. A watermark never stands beyond an unfinished record of its log.
-//! 3. A worker sleeps only with empty hands: what it has taken from a wait list it replays or hands on first.
+//! 3. A worker sleeps only with empty hands: it first replays or hands on what it has taken from a wait list.
 //!
 //! Reference: Taurus (VLDB 2020), section 3.3, algorithms 3 and 4; its pools are replaced by wait lists.
 
@@ -61,17 +61,17 @@ use self::window::{OpenSlot, SlotNumber, Window};
 use crate::config::RecoveryMode;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, LongLock, Ordering};
 
-/// A worker publishes its progress after so many records: often enough for others to go on, seldom enough to
-/// cost nothing.
+/// A worker publishes its progress after this many records: often enough for others to continue, rarely
+/// enough to cost nothing.
 const PUBLISH_RECORDS: usize = 16;
-/// A log with so many blocked records, or bytes of them, hands out no more until half of them are finished.
-/// Few, because looking further ahead costs more (copies, wait lists that leave the processor's caches) than
-/// it finds.
+/// A log with this many blocked records, or this many bytes of them, hands out no more until half of them are
+/// finished. The limits are low, because looking further ahead costs more (copies, wait lists that leave the
+/// processor's caches) than it finds.
 const WINDOW_RECORDS: usize = 1024;
 const WINDOW_BYTES: usize = 16 << 20;
 /// Woken records beyond this many are handed to sleeping workers.
 const SHARED_FROM: usize = 32;
-/// Progress is reported at most so often.
+/// Progress is reported at most this often.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// One transaction in a [`Batch`].
@@ -80,7 +80,7 @@ pub(crate) struct BatchEntry {
     /// Where its (last) log record begins and ends.
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// Where in the batch's `vectors` its pre-append LV begins.
+    /// Where its pre-append LV begins in the batch's `vectors`.
     pub(crate) vector: usize,
     pub(crate) operations: BatchBytes,
 }
@@ -94,8 +94,8 @@ pub(crate) enum BatchBytes {
     Assembled(Arc<Vec<u8>>),
 }
 
-/// Consecutive records of one log. What is not to be replayed (zombies, anchors, fillers, unfinished
-/// fragments) has no entry and is passed.
+/// Consecutive records of one log. Those that are not to be replayed (zombies, anchors, fillers, unfinished
+/// fragments) have no entry and are skipped.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) end: u64,
@@ -121,7 +121,7 @@ impl<S: Source> Source for Option<S> {
     }
 }
 
-/// What replaying means.
+/// How transactions are replayed.
 pub(crate) trait Replay: Send + Sync + 'static {
     /// What one worker keeps between records.
     type Scratch: Default;
@@ -129,8 +129,9 @@ pub(crate) trait Replay: Send + Sync + 'static {
     /// Installs the transaction whose record ends at this position of this log.
     fn replay(&self, scratch: &mut Self::Scratch, log: usize, end: u64, operations: &[u8]) -> Result<()>;
 
-    /// Divides the operations of a large transaction into pieces of about so many bytes that several workers
-    /// may replay at the same time, in any order; none if it is to be replayed as a whole.
+    /// Divides the operations of a large transaction into pieces of about this many bytes that several
+    /// workers may replay at the same time, in any order. Empty if the transaction is to be replayed as a
+    /// whole.
     fn divide(&self, operations: &[u8], piece_bytes: usize) -> Vec<Piece> {
         let _ = (operations, piece_bytes);
         Vec::new()
@@ -153,8 +154,8 @@ pub(crate) trait Replay: Send + Sync + 'static {
         let _ = (log, position, error);
     }
 
-    /// Everything before this position of the log has been replayed. Called when that has grown, by whoever
-    /// made it so.
+    /// Everything before this position of the log has been replayed. Called when the position has grown, by
+    /// the worker that has raised it.
     fn on_watermark(&self, log: usize, position: u64) {
         let _ = (log, position);
     }
@@ -170,7 +171,7 @@ pub(crate) trait Replay: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Replayed {
     pub(crate) transactions: u64,
-    /// By one worker, from the beginning or from where the contention was found to be high.
+    /// Whether one worker did it, from the beginning or from where the contention was found to be high.
     pub(crate) was_serial: bool,
 }
 
@@ -179,7 +180,7 @@ pub(crate) struct Replayed {
 pub(crate) struct ScheduleOptions {
     pub(crate) workers: usize,
     pub(crate) mode: RecoveryMode,
-    /// Each record depends on all before it in its log: more than one worker is in vain.
+    /// Whether each record depends on all before it in its log: then more than one worker is of no use.
     pub(crate) is_total: bool,
 }
 
@@ -193,7 +194,7 @@ struct Parked {
     operations: RecordBytes,
 }
 
-/// Who waits at a watermark.
+/// What waits at a watermark.
 enum Waiter {
     Record(Box<Parked>),
     /// The held batch of this log.
@@ -211,7 +212,7 @@ struct HeldBatch {
 
 struct Log<S> {
     source: LongLock<S>,
-    /// From where to where the log is replayed, for choosing the one that is furthest behind.
+    /// The range of positions that is replayed, for choosing the log that is furthest behind.
     positions: Range<u64>,
     handed_out: AtomicU64,
     in_flight: AtomicUsize,
@@ -219,9 +220,9 @@ struct Log<S> {
     window: CachePadded<Mutex<Window>>,
     is_full: AtomicBool,
     held: Mutex<Option<HeldBatch>>,
-    /// A batch is held: nothing may be handed out before it.
+    /// Whether a batch is held: nothing may be handed out before it.
     is_held: AtomicBool,
-    /// The held batch may be taken.
+    /// Whether the held batch may be taken.
     is_released: AtomicBool,
     watermark: CachePadded<Watermark<Waiter>>,
 }
@@ -229,7 +230,7 @@ struct Log<S> {
 struct Schedule<S, R> {
     logs: Vec<Log<S>>,
     replay: Arc<R>,
-    /// Records that can be replayed by anybody.
+    /// Records that any worker can replay.
     ready: Mutex<Vec<ReadyRecord>>,
     ready_count: AtomicUsize,
     in_pieces: InPieces,
@@ -244,11 +245,11 @@ struct Schedule<S, R> {
 /// What one worker owns.
 struct Worker<R: Replay> {
     scratch: R::Scratch,
-    /// Watermarks as last seen: covered by these is covered.
+    /// Watermarks as last seen: what these cover is covered.
     seen: Vec<u64>,
     /// Records taken from wait lists, covered, to be replayed before anything else.
     ready: Vec<ReadyRecord>,
-    /// Records of the batch at hand that are blocked and not yet parked: entry and blocking log.
+    /// Records of the current batch that are blocked and not yet parked: entry and blocking log.
     blocked: Vec<(usize, usize)>,
     woken: Vec<Waiter>,
     transactions: u64,
@@ -272,10 +273,10 @@ struct Pass<'a> {
     log: usize,
     slot: SlotNumber,
     batch: &'a Batch,
-    /// Everything before was finished or set aside.
+    /// Everything before it was finished or set aside.
     position: u64,
-    /// Whether everything in the log before `position` is finished: then it covers dependencies on the own
-    /// log.
+    /// Whether everything in the log before `position` is finished: then it covers dependencies on the
+    /// record's own log.
     is_contiguous: bool,
 }
 
@@ -350,7 +351,8 @@ impl<S: Source> Log<S> {
 }
 
 impl<S: Source, R: Replay> Schedule<S, R> {
-    /// True if that was all; false if the contention was found to be high, and the rest is one worker's.
+    /// Returns true if that was all, and false if the contention was found to be high, so that one worker
+    /// replays the rest.
     fn replay_in_parallel(self: &Arc<Self>, workers: usize, worker: &mut Worker<R>) -> Result<bool> {
         let mut threads = Vec::new();
         for number in 1..workers {
@@ -370,7 +372,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         Ok(!self.contention.is_high())
     }
 
-    /// One worker's life, until all is done, something fails, or the contention is found to be high.
+    /// Runs one worker until all is done, something fails, or the contention is found to be high.
     fn work(&self, worker: &mut Worker<R>) {
         // If this worker panics, the others must not wait for it.
         struct StopOnPanic<'a>(&'a Idle, &'a AtomicBool);
@@ -446,7 +448,8 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         !log.is_exhausted.load(Ordering::Relaxed) && !log.is_full.load(Ordering::Relaxed)
     }
 
-    /// Takes the next batch of the log that is furthest behind, of one that nobody works on if possible.
+    /// Takes the next batch of the log that is furthest behind, if possible of one that no other worker
+    /// serves.
     fn take_batch(&self, worker: &mut Worker<R>, batch: &mut Batch) -> Result<Option<(usize, OpenSlot)>> {
         let mut candidates: SmallVec<[(f64, usize); 8]> = SmallVec::new();
         for (number, log) in self.logs.iter().enumerate().filter(|(_, log)| self.is_open(log)) {
@@ -458,7 +461,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             for (_, number) in &candidates {
                 let log = &self.logs[*number];
                 let source = match may_share {
-                    // Whoever holds the source is about to hand out a batch: waiting for it is short.
+                    // The worker that holds the source is about to hand out a batch: waiting for it is short.
                     true => Some(log.source.lock()),
                     false => log.source.try_lock().filter(|_| log.in_flight.load(Ordering::Relaxed) == 0),
                 };
@@ -501,7 +504,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         Ok(None)
     }
 
-    /// Waits at one log after the other until one keeps the batch waiting, or releases it.
+    /// Waits at one log after another until one keeps the batch waiting, or releases it.
     fn wait_for_floor(&self, worker: &mut Worker<R>, blocking: usize, log: usize, floor: &[u64]) {
         let mut blocking = blocking;
         while self.logs[blocking].watermark.park(floor[blocking], Waiter::HeldBatch(log)).is_some() {
@@ -515,7 +518,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         }
     }
 
-    /// One watermark has passed the floor of a held batch.
+    /// Called when one watermark has passed the floor of a held batch.
     fn examine_held(&self, worker: &mut Worker<R>, log: usize) {
         let floor = self.logs[log].held.lock().as_ref().map(|held| held.batch.floor.clone());
         let Some(floor) = floor else { return };
@@ -536,7 +539,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         let mut blocked = 0;
         for (number, entry) in batch.entries.iter().enumerate() {
             let vector = &batch.vectors[entry.vector..entry.vector + logs];
-            // What has no entry needs no replay.
+            // Records without an entry need no replay.
             pass.position = entry.start;
             match self.blocking_log(worker, vector, Some(&pass)) {
                 None => {
@@ -586,7 +589,8 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         None
     }
 
-    /// Tells the window how far the pass has come, parks what is blocked, replays what that sets free.
+    /// Tells the window how far the pass has come, parks what is blocked, and replays what became ready by
+    /// that.
     fn publish(&self, worker: &mut Worker<R>, pass: &mut Pass<'_>) -> Result<()> {
         let log = &self.logs[pass.log];
         let watermark = {
@@ -628,7 +632,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         })
     }
 
-    /// Parks the record at one log after the other until one keeps it, or makes it ready.
+    /// Parks the record at one log after another until one keeps it, or makes it ready.
     fn wait_at(&self, worker: &mut Worker<R>, blocking: usize, parked: Box<Parked>) {
         let mut blocking = blocking;
         let mut parked = parked;
@@ -645,7 +649,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         }
     }
 
-    /// Looks at the other logs of those whom one watermark has set free.
+    /// Checks the other logs for the records that one watermark has woken.
     fn examine_woken(&self, worker: &mut Worker<R>) {
         while let Some(waiter) = worker.woken.pop() {
             match waiter {
@@ -658,7 +662,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         }
     }
 
-    /// Replays the ready records, and those that they set free in turn.
+    /// Replays the ready records, and those that become ready in turn.
     fn run_ready(&self, worker: &mut Worker<R>) -> Result<()> {
         while let Some(ReadyRecord(parked)) = worker.ready.pop() {
             if worker.ready.len() >= SHARED_FROM && self.idle.has_sleepers() {
@@ -688,7 +692,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         Ok(())
     }
 
-    /// Hands half of the ready records to whoever sleeps.
+    /// Hands half of the ready records to sleeping workers.
     fn share(&self, worker: &mut Worker<R>) {
         let mut ready = self.ready.lock();
         ready.extend(worker.ready.drain(..worker.ready.len() / 2));
@@ -722,7 +726,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         self.replay.on_progress(bytes_done, transactions);
     }
 
-    /// The result, when all workers have gone.
+    /// The result, once all workers have finished.
     fn conclude(&self) -> Result<u64> {
         if let Some(error) = self.error.lock().take() {
             return Err(error);

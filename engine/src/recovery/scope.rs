@@ -1,8 +1,8 @@
 //! Which log records of an incarnation count.
 //!
 //! Recovery knows one bound, the ELV: a transaction whose LV it does not cover never became durable. A
-//! salvage (`salvage`) adds what was lost of the logs and what depends on that, so it has three bounds for
-//! each log, which are the same position where nothing is damaged:
+//! salvage (`salvage`) adds what was lost of the logs and what depends on that, so there are three bounds for
+//! each log. Where nothing is damaged, they are the same position:
 //!
 //! ```text
 //!      records that are read          | damaged, or unknown             |
@@ -18,36 +18,36 @@ use crate::lsn::{Lsn, LsnVector};
 /// See the module head.
 #[derive(Debug)]
 pub(super) struct Scope {
-    /// Up to where each log is read.
+    /// How far each log is read.
     pub(super) end: LsnVector,
     /// The ELV; beyond every position for a log whose end is not known because of damage.
     pub(super) known: LsnVector,
-    /// The highest position of each log that the LV of a transaction may name which is kept.
+    /// The highest position of each log that the LV of a kept transaction may name.
     pub(super) limit: LsnVector,
     /// The ends of log records that must not be replayed, with their logs.
     pub(super) condemned: BTreeSet<(usize, u64)>,
     /// Transactions that had not become durable with all they depend on.
     pub(super) zombies: AtomicU64,
-    /// For each log where the first transaction ends that may depend on what was lost, or is condemned.
+    /// For each log, where the first transaction ends that is condemned or may depend on what was lost.
     first_dropped: Vec<AtomicU64>,
 }
 
-/// What becomes of a transaction.
+/// The verdict on a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Kept,
-    /// It had not become durable with all it depends on: no recovery would have it.
+    /// It had not become durable with everything it depends on: no recovery would keep it.
     Zombie,
     /// Its own log record cannot be replayed.
     Condemned,
-    /// Its LV names a position of this log behind which something was lost or dropped.
+    /// Its LV names a position of this log beyond the beginning of a loss.
     MayDepend {
         on_log: usize,
     },
 }
 
 impl Scope {
-    /// That of an ordinary recovery.
+    /// The scope of an ordinary recovery.
     pub(super) fn whole(end: &LsnVector) -> Scope {
         Scope::new(end.clone(), end.clone(), BTreeSet::new())
     }
@@ -58,14 +58,14 @@ impl Scope {
         Scope { end, known, limit, condemned, zombies: AtomicU64::new(0), first_dropped }
     }
 
-    /// Of the transaction of this log whose (last) log record ends here.
+    /// The verdict on the transaction of this log whose (last) log record ends here.
     pub(super) fn judge(&self, log: usize, end: Lsn, vector: &[u64]) -> Verdict {
         let first_above =
             |bound: &LsnVector| vector.iter().enumerate().position(|(log, entry)| *entry > bound.get(log).0);
         if self.is_condemned(log, end) {
             return Verdict::Condemned;
         }
-        // The limit is nowhere above what is known.
+        // The limit is never above what is known.
         let Some(on_log) = first_above(&self.limit) else { return Verdict::Kept };
         if first_above(&self.known).is_some() { Verdict::Zombie } else { Verdict::MayDepend { on_log } }
     }
@@ -87,13 +87,13 @@ impl Scope {
         }
     }
 
-    /// The same with nothing counted, and limits below what was dropped while this one counted; `None` if
-    /// they are below it.
+    /// The same with nothing counted, and with limits below what was dropped while this one counted; `None`
+    /// if the limits are below that already.
     ///
     /// A zombie lowers nothing: an LV that covers its position need not depend on it, and one that does is
-    /// above `known` itself. That does not hold of what a salvage drops: it may be dropped for the anchor
-    /// that its LV was compressed against, and who depends on it may have been compressed against an older
-    /// one.
+    /// above `known` itself. That does not hold for what a salvage drops: a transaction may be dropped
+    /// because of the anchor that its LV was compressed against, and one that depends on it may have been
+    /// compressed against an older anchor.
     pub(super) fn tightened(&self) -> Option<Scope> {
         // The highest position that does not cover the record's end.
         let below = self.first_dropped.iter().map(|first| first.load(Ordering::Relaxed) - Lsn::ALIGNMENT);

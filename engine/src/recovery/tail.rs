@@ -1,17 +1,17 @@
-//! What the logs have to say of each table, before any of it is replayed: how far they must have been
-//! replayed until a table is as it was.
+//! What the logs say of each table, before any of it is replayed: how far they must have been replayed until
+//! a table is recovered.
 //!
 //! A data record names its tables. A call names its routine, and the compiled procedure all tables that it
-//! may look at or write; so whoever opens a table behind the last call that may use it disturbs no replay of
-//! a call. The logs of the incarnation that crashed are read once for this and for the cut (`cut`,
-//! `log_summary`); those of earlier ones are read here.
+//! may look at or write. So opening a table after the last call that may use it disturbs no replay of a call.
+//! The logs of the incarnation that crashed are read once for this and for the cut (`cut`, `log_summary`);
+//! those of earlier ones are read here.
 //!
 //! A *need* is a position for each log of one incarnation. Everything that concerns a table has been replayed
-//! when the watermarks of the replay have passed it: they pass a record only after it, and it only after all
-//! that it depends on. What stood in earlier incarnations has been replayed before.
+//! when the watermarks of the replay have passed its need: they pass a record only after it was replayed,
+//! which happens only after everything that it depends on. Earlier incarnations have been replayed before.
 //!
 //! A call that the replay may refuse, because its routine is not there as it ran, must be replayed before
-//! anybody is let in: behind that a start must not be refused any more.
+//! transactions are let in: after that, a start must not be refused any more.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -34,17 +34,17 @@ use crate::lsn::{Lsn, LsnVector};
 use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::storage::catalog::{Catalog, CatalogView};
 
-/// Up to where an incarnation must have been replayed.
+/// How far an incarnation must have been replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Need {
-    /// Its place among those that are replayed.
+    /// Its place among the incarnations that are replayed.
     pub(super) incarnation: usize,
     /// For each of its logs.
     pub(super) positions: Vec<u64>,
 }
 
 impl Need {
-    /// Makes it both.
+    /// Extends it to cover the other need, too.
     fn join(&mut self, other: &Need) {
         if other.incarnation > self.incarnation {
             self.clone_from(other);
@@ -66,7 +66,7 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Adds what the logs say of the incarnation at this place, which follows those that were added before.
+    /// Adds what the logs of the incarnation at this place say. It follows those that were added before.
     pub(super) fn add(&mut self, incarnation: usize, said: Vec<Last>) {
         let logs = said.len();
         for (log, last) in said.into_iter().enumerate() {
@@ -86,8 +86,9 @@ impl Tail {
         }
     }
 
-    /// What must be replayed before the catalog is as it was, and no sequence gives out a number once more;
-    /// `None` if the catalog was not changed: the sequences that were drawn from are as far as they were.
+    /// What must be replayed before the catalog is recovered and no sequence hands out a number twice; `None`
+    /// if the catalog was not changed: then the sequences that were drawn from are already as far as they
+    /// were.
     pub(super) fn need_of_catalog(&self) -> Option<Need> {
         let mut need = self.catalog.clone()?;
         if let Some(sequences) = &self.sequences {
@@ -96,7 +97,7 @@ impl Tail {
         Some(need)
     }
 
-    /// The calls that may not be replayed as they ran with the catalog as it is.
+    /// The calls that may not be replayed as they ran, given the catalog as it is.
     pub(super) fn doubtful_calls(
         &self,
         catalog: &Catalog,
@@ -106,7 +107,7 @@ impl Tail {
         called.filter(|called| !is_there(*called, catalog, compiler)).collect()
     }
 
-    /// What must be replayed before these calls have been.
+    /// What must be replayed until these calls have been.
     pub(super) fn need_of_calls(&self, calls: &[Called]) -> Option<Need> {
         let mut needs = calls.iter().filter_map(|called| self.calls.get(called));
         let mut need = needs.next()?.clone();
@@ -114,7 +115,7 @@ impl Tail {
         Some(need)
     }
 
-    /// The calls, and the tables that each of them may look at or write, when the catalog is as it was.
+    /// The calls, and the tables that each of them may look at or write, once the catalog is recovered.
     pub(super) fn calls(
         &self,
         catalog: &Catalog,
@@ -124,7 +125,7 @@ impl Tail {
         let tables_of = |(id, _): Called| {
             let routine = catalog.routine(id);
             let procedure = routine.and_then(|routine| routine.procedure(compiler, catalog).ok());
-            // What cannot be compiled any more, or is gone, may use anything.
+            // A routine that cannot be compiled any more, or is gone, may use any table.
             let is_used =
                 |table: &&TableId| procedure.as_ref().is_none_or(|procedure| procedure.uses_table(**table));
             tables.iter().filter(is_used).copied().collect()
@@ -132,7 +133,7 @@ impl Tail {
         self.calls.keys().map(|called| (*called, tables_of(*called))).collect()
     }
 
-    /// What must be replayed before each table is as it was.
+    /// What must be replayed before each table is recovered.
     pub(super) fn needs_of_tables(&self, calls: &[(Called, Vec<TableId>)]) -> HashMap<TableId, Need> {
         let mut needs = self.tables.clone();
         for (called, tables) in calls {
@@ -161,7 +162,7 @@ fn raise<K: Eq + Hash>(needs: &mut HashMap<K, Need>, key: K, need: Need) {
     }
 }
 
-/// What the logs say of an incarnation that has ended; raises the sequences that are there.
+/// What the logs of an incarnation that has ended say. Raises the sequences that are there.
 pub(super) fn read_ended(
     config: &Config,
     manifest: &Manifest,

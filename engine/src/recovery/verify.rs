@@ -1,8 +1,8 @@
-//! Comparing states: one number for all that a database holds.
+//! Compares states: one number for everything that a database holds.
 //!
 //! Two recoveries of the same logs must give the same number, whatever the protocol and the number of workers
-//! (design, invariant 6). Rows are added up, so that the order of their visit does not matter; table
-//! definitions count too.
+//! (design, invariant 6). Rows are added up, so that the order in which they are visited does not matter.
+//! Table definitions count, too.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Bound;
@@ -85,7 +85,7 @@ pub fn check_indexes(catalog: &Catalog) -> Result<CheckedIndexes> {
     Ok(checked)
 }
 
-/// As [`state_hash`], of these tables only.
+/// Like [`state_hash`], of these tables only.
 pub fn tables_hash(tables: &[Arc<Table>]) -> Result<u64> {
     tables.iter().try_fold(0_u64, |sum, table| Ok(sum.wrapping_add(table_hash(table)?)))
 }

@@ -1,6 +1,7 @@
-//! How a [`Cursor`] steps through an index: batches of keys, fetched anew when a key has come or gone.
+//! How a [`Cursor`] steps through an index: batches of keys, fetched again when a key has appeared or
+//! disappeared.
 //!
-//! Whether a key may be passed is the business of whoever scans; see `two_phase_locking::scan` and
+//! The code that scans decides whether a key may be passed; see `two_phase_locking::scan` and
 //! `replay_access`.
 
 use std::ops::Bound;
@@ -19,7 +20,7 @@ use crate::txn::{Cursor, Direction, IndexNumber, Intent, RowInPlace, Strength};
 
 /// Keys in the first batch of a scan: many scans want one row, or a few.
 const FIRST_AHEAD: usize = 4;
-/// Each further batch has so many times more,
+/// Each further batch is this many times larger,
 const MORE_AHEAD: usize = 4;
 /// up to this.
 const MOST_AHEAD: usize = 64;
@@ -42,7 +43,7 @@ pub(super) fn show<'g>(record: &'g Record, intent: Intent, guard: &'g Guard) -> 
     }
 }
 
-/// Fetches the next batch behind the cursor's position.
+/// Fetches the next batch after the cursor's position.
 fn fetch(table: &Table, cursor: &mut Cursor) {
     let (from, direction) = match cursor.direction {
         Direction::Forward => {
@@ -94,7 +95,7 @@ impl Cursor {
         secondary(table.state(guard), self.index).map_or(table.id(), |index| index.definition().id)
     }
 
-    /// Whether the row of the key handed out last, as somebody sees it, is to be found under that key.
+    /// Whether the row of the key returned last, as some reader sees it, is to be found under that key.
     pub(super) fn finds(&mut self, table: &Table, row: &[u8], guard: &Guard) -> bool {
         if self.index.is_none() || mutant::is_active(Mutant::EntryNotRechecked) {
             return true;
@@ -107,7 +108,7 @@ impl Cursor {
         is_found
     }
 
-    /// The unique index and all its values that it looks for, if it looks for just one row.
+    /// The unique index and the whole value it looks for, if it looks for just one row.
     pub(super) fn sought_value(&self, table: &Table, guard: &Guard) -> Option<(TableId, &[u8])> {
         let index = secondary(table.state(guard), self.index)?;
         let (lower, upper) = (self.range.lower.as_deref()?, self.range.upper.as_deref()?);
@@ -115,13 +116,13 @@ impl Cursor {
         if !is_one_value {
             return None;
         }
-        let mut behind = lower.to_vec();
-        let is_sought = key::successor(&mut behind) && behind == upper;
+        let mut after = lower.to_vec();
+        let is_sought = key::successor(&mut after) && after == upper;
         is_sought.then_some((index.definition().id, lower))
     }
 
-    /// Makes sure that the next key in scan order, beyond the range perhaps, stands at `next` of the batch;
-    /// false at the end of the index.
+    /// Makes sure that the next key in scan order, perhaps beyond the range, is at `next` of the batch; false
+    /// at the end of the index.
     pub(super) fn has_next(&mut self, table: &Table) -> bool {
         if !self.is_fetched || (self.next >= self.batch.len() && !self.batch.reaches_end()) {
             fetch(table, self);
@@ -159,7 +160,7 @@ impl Cursor {
         }
     }
 
-    /// Whether the keys of the batch are still all there are. If not, the batch is forgotten.
+    /// Whether the batch still has all keys of its interval. If not, the batch is forgotten.
     pub(super) fn is_still_valid(&mut self, table: &Table, guard: &Guard) -> bool {
         self.is_fetched = self.keys(table.state(guard)).validate(&self.batch, guard);
         self.is_fetched
@@ -185,9 +186,9 @@ pub(super) fn first_key_from(table: &Table, cursor: &Cursor, key: &[u8]) -> Opti
 
 /// The next record of a scan, with or without a row.
 ///
-/// In an ordered index keys that have come ahead of the scan since the batch was fetched are met: those of
-/// the transaction's own rows too, as under row locks. A run and its replay must see the same, wherever the
-/// batches happen to end.
+/// In an ordered index, the scan meets keys that have appeared ahead of it since the batch was fetched,
+/// including those of the transaction's own rows, as under row locks. A run and its replay must see the same,
+/// wherever the batches happen to end.
 pub(super) fn next_record<'g>(table: &Table, cursor: &mut Cursor, guard: &'g Guard) -> Option<&'g Record> {
     if cursor.is_finished {
         return None;
@@ -211,7 +212,8 @@ pub(super) fn next_record<'g>(table: &Table, cursor: &mut Cursor, guard: &'g Gua
     None
 }
 
-/// The next row of a scan that nobody else can disturb: its table is locked as a whole, or it is replayed.
+/// The next row of a scan that no other transaction can disturb: the whole table is locked, or this is a
+/// replay.
 pub(super) fn next_undisturbed<'g>(
     table: &Table,
     cursor: &mut Cursor,

@@ -1,4 +1,4 @@
-//! The modes of locks: which go together, and which cover which.
+//! The modes of locks: which are compatible, and which cover which.
 
 /// The strength of a lock. Two accesses conflict, and therefore order each other, unless their modes are
 /// [compatible](LockMode::is_compatible).
@@ -12,12 +12,12 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub(crate) enum LockMode {
-    /// Looks at the key of the row, or at its absence, and at nothing else: a child's check of its parent.
+    /// Reads the key of the row, or its absence, and nothing else: a foreign key's check of its parent.
     KeyRead,
     IntentRead,
     IntentWrite,
     Read,
-    /// Writes the row and leaves its key: there is a row before and a row after.
+    /// Writes the row but not its key: there is a row before and a row after.
     NoKeyWrite,
     /// Anything, insert and delete included.
     Write,
@@ -51,7 +51,7 @@ impl LockMode {
         CONFLICTS[self as usize] & others == 0
     }
 
-    /// The weakest mode at least as strong as both: each is stronger than those before it, but for
+    /// The weakest mode at least as strong as both: each is stronger than those before it, except for
     /// IntentWrite and Read.
     #[must_use]
     #[inline]

@@ -1,4 +1,4 @@
-//! The lock table: who holds which resource in which mode, who waits, and what was left there (`traces`).
+//! The lock table: which transactions hold or await which resource, and what was left there (`traces`).
 //!
 //! A resource is a 64-bit hash of what it stands for (a row's key, the gap before a key, a stripe of a table;
 //! see [`Resource`]). Two things that hash alike share a lock: an unnecessary conflict, never a missed one.
@@ -6,15 +6,15 @@
 //! LVs only for active tuples" (Taurus, section 4.1) is the lifetime of these entries.
 //!
 //! **Granting.** Modes are those of multi-granularity locking ([`LockMode`]). A request is granted at once
-//! when it is compatible with every other holder and with all who wait; an upgrade passes the queue.
-//! Otherwise it joins a FIFO queue and its caller gets a ticket. Whoever releases grants from the head of the
-//! queue, and behind it what hinders nobody ahead, so a resumed caller finds its lock held. Who does not want
-//! to wait waits all the same for *brief* transactions, those of the janitor: they wait for nobody, are over
-//! in a moment, and nobody would know of them. Who waits only until others are gone ([`LockTable::outlast`])
-//! is passed by everybody.
+//! when it is compatible with every other holder and with all waiters; an upgrade passes the queue. Otherwise
+//! it joins a FIFO queue and its caller gets a ticket. A transaction that releases a lock grants from the
+//! head of the queue, and after that whatever hinders no waiter ahead of it, so a resumed caller finds its
+//! lock held. A request that does not want to wait still waits for *brief* transactions, those of the
+//! janitor: they wait for nothing, are over in a moment, and users should not notice them. An onlooker, which
+//! waits only until others are gone ([`LockTable::outlast`]), is passed by every request.
 //!
-//! **Deadlock.** Whoever is about to wait looks for a cycle of the waits-for graph (`waits`); the request
-//! that would close one is refused (40P01). If it is granted while that is found out, it stays granted.
+//! **Deadlock.** A transaction that is about to wait looks for a cycle in the waits-for graph (`waits`). The
+//! request that would close one is refused (40P01). If it is granted while the search runs, it stays granted.
 //!
 //! **Invariants.**
 //! 1. Two grants of one entry by different transactions are compatible.
@@ -22,9 +22,9 @@
 //!    3).
 //! 3. An entry is dropped only without holders and waiters, and when its traces are forgettable (pitfall 19).
 //! 4. Latch order: the mutex of victims, then one shard of `waits` or one bucket; never two of these.
-//! 5. A grant that its transaction has not seen counts for nothing of its own: given up, it goes back to what
-//!    was seen, and the trace left is that of what was seen. For only seeing a grant collects the traces that
-//!    a stronger mode replaces.
+//! 5. A grant that its transaction has not seen gives it nothing. When it is given up, it goes back to the
+//!    mode that was seen, and the trace left is that of this mode: only seeing a grant collects the traces
+//!    that a stronger mode replaces.
 
 mod bucket;
 mod identity;
@@ -47,7 +47,7 @@ use crate::txn::lock_mode::LockMode;
 pub(crate) use self::identity::{Resource, TransactionId};
 pub(crate) use self::traces::{Leaver, Trace, Trail};
 
-/// What became of a request.
+/// The outcome of a request.
 pub(crate) enum Acquired {
     /// Held, and it was not held before: release it later.
     New(LockMode),
@@ -81,7 +81,7 @@ impl<T: Trail> LockTable<T> {
         self.buckets[(resource.0 >> 20) as usize & mask].lock()
     }
 
-    /// Asks for the memory of the bucket, ahead of a call that needs it.
+    /// Prefetches the memory of the bucket, ahead of a call that needs it.
     #[inline]
     pub(crate) fn prefetch(&self, resource: Resource) {
         let mask = self.buckets.len() - 1;
@@ -96,8 +96,8 @@ impl<T: Trail> LockTable<T> {
 
     /// Asks for `resource` in `mode`. After `Wait`, ask again with the same arguments once the ticket fires.
     ///
-    /// What most requests need, from here to [`Entry`], becomes one function: the answer never travels
-    /// through memory.
+    /// What most requests need, from here to [`Entry`], becomes one function, so that the result never
+    /// travels through memory.
     #[inline(always)]
     pub(crate) fn acquire(
         &self,
@@ -202,13 +202,13 @@ impl<T: Trail> LockTable<T> {
         self.look_round(trail, dependencies, transaction, resource, mode, answer)
     }
 
-    /// Who holds a resource, in which mode.
+    /// The transactions that hold a resource, with their modes.
     pub(crate) fn holders(&self, resource: Resource) -> Vec<(TransactionId, LockMode)> {
         self.bucket(resource).get(resource).map(|entry| entry.line().holders).unwrap_or_default()
     }
 
-    /// Waits until none of these holds the resource, whoever else does, and stands in nobody's way meanwhile.
-    /// `None` if none does. After `Wait`, ask again once the ticket fires.
+    /// Waits until none of these holds the resource, whichever others do, and stands in no other request's
+    /// way meanwhile. `None` if none does. After `Wait`, ask again once the ticket fires.
     pub(crate) fn outlast(
         &self,
         transaction: TransactionId,
@@ -246,7 +246,7 @@ impl<T: Trail> LockTable<T> {
         answer
     }
 
-    /// Whoever has joined a queue looks for a cycle.
+    /// Looks for a cycle after a transaction has joined a queue.
     fn look_round(
         &self,
         trail: &T,
@@ -269,7 +269,7 @@ impl<T: Trail> LockTable<T> {
         let mut bucket = self.bucket(resource);
         let entry = Self::entry(&mut bucket, resource, trail);
         if !entry.leave_queue(transaction) {
-            // Somebody else has given up: it is granted.
+            // Another transaction has given up: the lock is granted.
             let granted = Self::try_grant(entry, trail, dependencies, transaction, mode);
             return granted.unwrap_or(Acquired::Deadlock);
         }
@@ -287,7 +287,7 @@ impl<T: Trail> LockTable<T> {
         })
     }
 
-    /// Gives up a wait, or a grant that arrived while nobody looked.
+    /// Gives up a wait, or a grant that arrived unseen.
     pub(crate) fn withdraw(&self, transaction: TransactionId, resource: Resource) {
         let mut fired = SmallVec::new();
         let mut bucket = self.bucket(resource);
@@ -349,7 +349,7 @@ impl<T: Trail> LockTable<T> {
         }
     }
 
-    /// Gives up a resource that its transaction has asked for once only, and leaves no trace; false if it
+    /// Gives up a resource that its transaction has requested only once, and leaves no trace; false if it
     /// stays held, because something else relies on it.
     pub(crate) fn release_unused(&self, trail: &T, transaction: TransactionId, resource: Resource) -> bool {
         let is_used_again = {
@@ -364,7 +364,7 @@ impl<T: Trail> LockTable<T> {
         true
     }
 
-    /// Gives a resource to those who wait for it.
+    /// Gives a resource to its waiters.
     #[cold]
     #[inline(never)]
     fn hand_over(mut bucket: MutexGuard<'_, Bucket>, resource: Resource) {
@@ -377,7 +377,7 @@ impl<T: Trail> LockTable<T> {
     }
 
     /// Gives `parts` the traces of the gap `whole`, which is about to be divided. The caller holds `whole` in
-    /// a mode that keeps readers away, so none is missed; the parts are not to be found yet.
+    /// a mode that keeps readers away, so none is missed. The parts cannot be found yet.
     pub(crate) fn divide(&self, trail: &T, whole: Resource, parts: [Resource; 2]) {
         let traces = {
             let bucket = self.bucket(whole);
@@ -389,13 +389,13 @@ impl<T: Trail> LockTable<T> {
         }
     }
 
-    /// Whether nothing has been left at the resource that somebody must follow.
+    /// Whether the resource has no trace that a later transaction must follow.
     pub(crate) fn is_forgettable(&self, trail: &T, resource: Resource) -> bool {
         let bucket = self.bucket(resource);
         bucket.get(resource).is_none_or(|entry| entry.traces.are_forgettable(trail))
     }
 
-    /// A transaction that has waited has ended.
+    /// Called when a transaction that has waited has ended.
     pub(crate) fn forget_waits(&self, transaction: TransactionId) {
         self.waits.forget(transaction);
     }

@@ -3,7 +3,7 @@
 //!
 //! Replay runs a call when everything it depends on is there and nothing that conflicts with it runs, so
 //! nothing needs to be locked and nothing ever waits. Rows go into their tables as those of data records do.
-//! What was written is hashed as it was when the call ran; keys of rows without a primary key are those that
+//! What was written is hashed as it was when the call ran. Keys of rows without a primary key are those that
 //! were drawn then.
 //!
 //! Only what follows a savepoint can be rolled back: a call that fails as a whole was never logged.
@@ -25,7 +25,7 @@ use crate::storage::table::{Table, TableState};
 #[derive(Default)]
 pub(crate) struct ReplayAccess {
     write_set: WriteSetHash,
-    /// Drawn when the call ran; those from `next_row_number` on are still to come.
+    /// Those drawn when the call ran; those from `next_row_number` on are still to come.
     pub(crate) row_numbers: Vec<u64>,
     next_row_number: usize,
     keeps_undo: bool,
@@ -40,7 +40,7 @@ struct Undo {
 }
 
 impl ReplayAccess {
-    /// Forgets the call before; the row numbers of the next are the caller's to set.
+    /// Forgets the previous call. The caller sets the row numbers of the next one.
     pub(crate) fn begin(&mut self) {
         self.write_set = WriteSetHash::default();
         self.next_row_number = 0;
@@ -48,7 +48,7 @@ impl ReplayAccess {
         self.undo.clear();
     }
 
-    /// Of what has been written since [`ReplayAccess::begin`].
+    /// The hash of everything written since [`ReplayAccess::begin`].
     pub(crate) fn write_set(&self) -> WriteSetHash {
         self.write_set
     }
@@ -58,7 +58,7 @@ impl ReplayAccess {
         self.next_row_number == self.row_numbers.len()
     }
 
-    /// Call before the write that it notes.
+    /// To be called before the write that it notes.
     fn note_write(&mut self, table: &Arc<Table>, key: &[u8], change: Option<&[u8]>, guard: &Guard) {
         if self.keeps_undo {
             let old = find_row(table, key, guard).map(|row| row.bytes.to_vec());
@@ -73,13 +73,13 @@ impl ReplayAccess {
     }
 }
 
-/// The first index in which another row stands in the way of a new one.
+/// The first index in which another row is in the way of a new one.
 fn find_any_duplicate(state: &TableState, new: NewRow<'_>, guard: &Guard) -> Option<Duplicate> {
     let strict = (0u16..).zip(state.indexes()).filter(|(_, index)| index.definition().is_always_unique());
     strict.map(|(number, _)| number).find_map(|number| find_duplicate(state, Some(number), new, guard))
 }
 
-/// Whether another row stands in the way of a new one in this index: every entry has its row.
+/// Whether another row is in the way of a new one in this index: every entry has its row.
 fn find_duplicate(
     state: &TableState,
     number: IndexNumber,
@@ -196,8 +196,8 @@ impl Access for ReplayAccess {
             self.keep_undo(table, key, record.row(guard).map(<[u8]>::to_vec));
         }
         self.write_set.add(table.id(), key, Some(patch));
-        // SAFETY: nothing that conflicts with this call runs beside it (module head), and who reads only keys
-        // touches no bytes; the rest is this function's contract.
+        // SAFETY: nothing that conflicts with this call runs beside it (module head), and a reader of keys
+        // alone touches no bytes; the rest is this function's contract.
         unsafe { record.replay_patch(patch, guard) };
     }
 

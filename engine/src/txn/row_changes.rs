@@ -7,7 +7,7 @@ use crate::storage::history::{Handle, HistoryWriter};
 use crate::storage::table::Table;
 
 /// Writes the row under `key`, which the caller has read under its lock, and keeps the table's count. Returns
-/// the version that takes it back; nothing happens where there is no record.
+/// the version that undoes the write. Nothing happens if there is no record.
 pub(super) fn write_row(
     table: &Table,
     key: &[u8],
@@ -26,8 +26,8 @@ pub(super) fn write_row(
     Some(version)
 }
 
-/// Takes back the latest write of the row under `key`; returns whether there is a row now. For a transaction
-/// that still has the row locked, and no procedure of it under way.
+/// Undoes the latest write of the row under `key`. Returns whether there is a row now. For a transaction that
+/// still has the row locked, while none of its procedures is running.
 pub(super) fn take_back(
     table: &Table,
     key: &[u8],
@@ -38,8 +38,8 @@ pub(super) fn take_back(
     let state = table.state(guard);
     let Some(record) = state.index().get(key, guard) else { return false };
     let had_row = record.has_row();
-    // SAFETY: the write lock is held until the end of the transaction; whoever rolls back has given up what
-    // it read in place (`Access::rollback_to`).
+    // SAFETY: the write lock is held until the end of the transaction, and a transaction that rolls back no
+    // longer uses what it read in place (`Access::rollback_to`).
     let has_row = unsafe { record.take_back(version, history, guard) };
     match (had_row, has_row) {
         (false, true) => state.count_added(1),

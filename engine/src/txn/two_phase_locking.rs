@@ -1,5 +1,5 @@
-//! Strict two-phase locking for what is written, and for all that a serializable transaction reads; snapshots
-//! for what the others read.
+//! Strict two-phase locking for everything written, and for everything that a serializable transaction reads;
+//! snapshots for what the others read.
 //!
 //! **What is locked.** A serializable transaction takes an intent lock on every table it enters and a row
 //! lock on every key it reads or writes, present or absent. Range scans also lock the *gap before* each key
@@ -7,17 +7,17 @@
 //! in a range that was read; inserts ask for the gap they land in. Scans without bounds, and scans of tables
 //! that have no order, lock the table instead. All locks are held until the log record has been appended
 //! (early lock release: not until it is durable). A transaction that has locked thousands of rows of a table
-//! locks the table instead, if nobody else is in it (`escalation`).
+//! locks the table instead, if no other transaction is in it (`escalation`).
 //!
 //! ```text
 //! resource          modes                      taken by
 //! row (table, key)  KeyRead, Read,             checks of parents; point reads, scans;
 //!                   NoKeyWrite, Write          updates; deletes, inserts, updates of the key (`row_lock`)
 //! gap (table, key)  Read, IntentWrite          scans; inserts below `key`
-//! gap (table, end)  Read, IntentWrite          scans that reach the end; inserts behind the last key
-//! value (index,     Read, Write                searches for all columns of a unique index; whoever gives a
-//!        columns)                              row these (`index_entries`)
-//! table stripe      KeyRead, IntentRead,       everybody, on the stripe of its worker
+//! gap (table, end)  Read, IntentWrite          scans that reach the end; inserts after the last key
+//! value (index,     Read, Write                searches for all columns of a unique index; writers that give
+//!        columns)                              a row these (`index_entries`)
+//! table stripe      KeyRead, IntentRead,       all transactions, on the stripe of their worker
 //!                   IntentWrite
 //!                   Read, NoKeyWrite, Write    whole-table scans, bulk loads, DDL: on all stripes
 //! name              Write                      CREATE and DROP of tables and routines
@@ -33,18 +33,18 @@
 //! `lock_modes.own.sql`, `schema_changes.sql` and `names.own.sql` in the same folder.
 //!
 //! READ COMMITTED and REPEATABLE READ read at snapshots without locks (`snapshot`), and lock what they write,
-//! gaps they insert into included, so that serializable transactions beside them stay what they are.
+//! including the gaps they insert into, so that serializable transactions beside them keep their guarantees.
 //!
-//! **Writes are installed at once**, what was there before kept as a version (`storage::history`), which is
-//! also what takes the write back; locks and versions hide them. Where the length of a row stays as it is,
-//! only the bytes that differ are written, in place. A delete leaves a record without a row (a tombstone), so
-//! its key still separates gaps and leads to older versions; `purge` removes it later.
+//! **Writes are installed at once**, and what was there before is kept as a version (`storage::history`),
+//! which is also used to undo the write; locks and versions hide them. Where a row keeps its length, only the
+//! bytes that differ are written, in place. A delete leaves a record without a row (a tombstone), so its key
+//! still separates gaps and leads to older versions; `purge` removes it later.
 //!
 //! **Invariants.**
 //! 1. Nothing is written, and nothing read or found absent by a serializable transaction, without a lock that
 //!    lasts to the end of the transaction.
-//! 2. A record leaves its index only through `purge`, when nobody holds or awaits its row and gap and no
-//!    snapshot sees a row there.
+//! 2. A record leaves its index only through `purge`, when its row and gap are neither held nor awaited and
+//!    no snapshot sees a row there.
 //! 3. A call that returns `Wait` has changed nothing that another transaction could see.
 //!
 //! Reference: Gray and Reuter, "Transaction Processing" (1993), 7.8 and 8; Mohan, "ARIES/KVL" (1990).
@@ -137,7 +137,7 @@ const REMEMBERED_TABLES: usize = 64;
 /// Tables whose ids are the same modulo this are looked for.
 const PLACE_NOTES: usize = 32;
 
-/// What it takes to put a row back, and to give a lock back, as work of a guest.
+/// The cost of restoring a row, and of releasing a lock, as work of a guest.
 const UNITS_PER_UNDONE_ROW: u32 = 30;
 const UNITS_PER_LOCK: u32 = 10;
 /// Locks and changes of a transaction that commits within some ten microseconds, and bytes of its log record.
@@ -156,9 +156,9 @@ pub struct TwoPhaseLocking<P: Protocol> {
     unlocked: UnlockedChanges,
     histories: Arc<Histories>,
     next_worker: AtomicU64,
-    /// A call was logged as a command: gaps may have traces of readers. Never taken back.
+    /// Whether a call was logged as a command: gaps may have traces of readers. Never taken back.
     has_commands: AtomicBool,
-    /// Calls are logged with their after-images (`Config::command_images`).
+    /// Whether calls are logged with their after-images (`Config::command_images`).
     logs_images: bool,
     /// Of one table, in one transaction (`Config::row_locks_before_table`).
     row_locks_before_table: u32,
@@ -175,7 +175,7 @@ impl<P: Protocol> TwoPhaseLocking<P> {
     }
 }
 
-/// One thing to take back, with the lengths that the transaction's lists had before it.
+/// One change to undo, with the lengths that the transaction's lists had before it.
 struct Undo {
     payload_bytes: usize,
     write_set: WriteSetHash,
@@ -185,7 +185,7 @@ struct Undo {
 }
 
 enum UndoAction {
-    /// Take back the write of this version under the key that starts at `key_bytes` and ends at `key_end`.
+    /// Undo the write of this version under the key that starts at `key_bytes` and ends at `key_end`.
     Row { table: usize, key_end: usize, version: Handle },
     /// Put the table's former definition and rows back.
     State { table: Arc<Table>, old: Arc<TableState> },
@@ -195,7 +195,7 @@ enum UndoAction {
     Name,
 }
 
-/// What became of a lock that was not to be waited for.
+/// The outcome of a lock request that does not wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AtOnce {
     New,
@@ -203,13 +203,13 @@ enum AtOnce {
     Refused,
 }
 
-/// The transaction's payload begins with so many bytes of a call.
+/// The transaction's payload begins with this many bytes of a call.
 struct CommandHead {
     bytes: usize,
 }
 
-/// One transaction under two-phase locking and snapshots: what it holds, what it has written, what it is
-/// logged as.
+/// One transaction under two-phase locking and snapshots: what it holds, what it has written, and as what it
+/// is logged.
 pub struct LockingTransaction<P: Protocol> {
     shared: Arc<TwoPhaseLocking<P>>,
     worker: u64,
@@ -231,35 +231,35 @@ pub struct LockingTransaction<P: Protocol> {
     /// What was there before its writes.
     history: HistoryWriter,
     isolation: Isolation,
-    /// Of the statement, or of the transaction, once something was read at it.
+    /// Of the statement, or of the transaction, once something has been read at it.
     snapshot: Option<Snapshot>,
     undo: Vec<Undo>,
-    /// Keys of the undo list, one behind the other.
+    /// Keys of the undo list, one after another.
     keys: Vec<u8>,
     payload: OperationsWriter,
     /// What it is logged as; see `logged_call`.
     command: Option<CommandHead>,
-    /// Of everything written, while it is to be logged as a command.
+    /// Covers everything written, while it is to be logged as a command.
     write_set: WriteSetHash,
     /// Row numbers drawn, as above.
     row_numbers: Vec<u64>,
-    /// That of an insert which has not come to its end.
+    /// The number of an insert that is not complete.
     number_in_hand: Option<(TableId, u64)>,
     changes_catalog: bool,
-    /// Not only temporary relations.
+    /// Whether more than temporary relations change.
     changes_shared_catalog: bool,
-    /// What it is building beside writers,
+    /// The index that it is building beside writers,
     build: Option<Box<IndexBuild>>,
     /// and whether that is to be committed; see `unlocked_change`.
     is_unlocked_change: bool,
     has_closed_commits: bool,
-    /// How long it has waited for a table to be left by everybody.
+    /// How long it has waited for all others to leave a table.
     patience: Patience,
     /// See [`CatalogView::temporary_schema`].
     temporary_schema: Option<Box<str>>,
     /// Tables, sequences and routines created and dropped by this transaction, the latest last.
     names: Vec<NameChange>,
-    /// Of each sequence that it has drawn from, the last draw,
+    /// The last draw of each sequence that it has drawn from,
     draws: Vec<Draw>,
     /// and where they stand in the payload.
     draws_in_payload: Range<usize>,
@@ -271,8 +271,8 @@ pub struct LockingTransaction<P: Protocol> {
 }
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// The number of the next transaction. Numbers are never shared: a worker that has used up its own goes
-    /// on as a new one.
+    /// The number of the next transaction. Numbers are never shared: a worker that has used up its own
+    /// continues as a new worker.
     fn next_id(&mut self) {
         if self.id.0 as u32 == u32::MAX {
             self.worker = self.shared.new_worker();
@@ -281,7 +281,7 @@ impl<P: Protocol> LockingTransaction<P> {
         self.id.0 += 1;
     }
 
-    /// Adds a write to the write-set hash of a call; returns the hash before.
+    /// Adds a write to the write-set hash of a call; returns the previous hash.
     fn hash_write(&mut self, table: &Table, key: &[u8], change: Option<&[u8]>) -> WriteSetHash {
         let before = self.write_set;
         if self.command.is_some() {
@@ -290,8 +290,8 @@ impl<P: Protocol> LockingTransaction<P> {
         before
     }
 
-    /// Notes what to take back under `key` and, unless it is a call, what to write to the log, after the row
-    /// was written. `write_set` is the hash before.
+    /// Notes what to undo under `key` and, unless it is a call, what to write to the log, after the row was
+    /// written. `write_set` is the previous hash.
     fn note_write(
         &mut self,
         table: &Arc<Table>,
@@ -337,7 +337,7 @@ impl<P: Protocol> LockingTransaction<P> {
             self.payload.truncate(undo.payload_bytes);
             self.write_set = undo.write_set;
             self.keys.truncate(undo.key_bytes);
-            // Cached plans may still refer to what has never come to be.
+            // Cached plans may still refer to names that were never published.
             self.names.drain(undo.names..).for_each(|change| change.forget(&self.shared.purge));
         }
         if self.payload.len() < self.draws_in_payload.end {
@@ -427,8 +427,8 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         let resource = Resource::row(table.id(), key);
         let state = table.state(guard);
         let early = ahead.and_then(|found| found.in_state(state)).or_else(|| {
-            // The lock's bucket comes from memory while the index is searched, and the row while the lock is
-            // taken.
+            // The lock's bucket is fetched from memory while the index is searched, and the row while the
+            // lock is taken.
             self.shared.locks.prefetch(resource);
             state.index().get(key, guard).inspect(|record| record.prefetch())
         });
@@ -550,7 +550,7 @@ impl<P: Protocol> Access for LockingTransaction<P> {
     }
 
     fn new_row_number(&mut self, table: &Arc<Table>) -> Flow<u64> {
-        // One that waits and is begun again has its number.
+        // An insert that waits and is started again has its number.
         if let Some((_, number)) = self.number_in_hand.filter(|(id, _)| *id == table.id()) {
             return Ok(number);
         }
@@ -783,7 +783,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         let protocol = &self.shared.protocol;
         self.history.commit(|mark| protocol.write_mark(token, mark));
         self.give_up_old_states();
-        // After the rows that stood in tables which now go.
+        // After the rows in tables that are dropped now.
         self.publish_names(token);
         self.leave_unlocked_change(token);
         self.history.leave_commit();

@@ -101,7 +101,7 @@ fn a_damaged_database_is_refused_with_the_way_out_and_salvaged() {
 
     let output = recover(directory.path(), &copy, &["--salvage"]);
     let text = printed(&output);
-    assert!(text.contains("log 0 of incarnation 1: everything behind position"), "{text}");
+    assert!(text.contains("log 0 of incarnation 1: everything after position"), "{text}");
     let kept = rows(&copy);
     let whole: Vec<Vec<Value>> =
         (1..=kept.len() as i32).map(|id| vec![Value::Integer(id), Value::BigInt(i64::from(id))]).collect();

@@ -26,7 +26,7 @@ use crate::storage::catalog::Catalog;
 
 const LOGS: usize = 2;
 
-/// Logs of which nobody keeps a digest but the test.
+/// Logs whose digest only the test keeps.
 struct Subject {
     disk: ControlledDisk,
     config: Config,
@@ -89,7 +89,7 @@ impl Subject {
         }
     }
 
-    /// Transactions of all sorts.
+    /// Transactions of all kinds.
     fn append_some(&mut self, count: usize) {
         for _ in 0..count {
             let log = self.random.random_range(0..LOGS);
@@ -327,7 +327,7 @@ fn digest_ends_where_a_large_transaction_begins_that_is_not_complete() {
     let (_, said) = subject.read(&subject.manifest());
     subject.remove_digests();
     assert_eq!(said, subject.read(&subject.manifest()).1);
-    // No transaction that goes on has pieces before the checkpoint.
+    // No unfinished transaction has pieces before the checkpoint.
     subject.running.publish(subject.checkpoint(1)).expect("nothing fails");
     subject.append_some(20);
     subject.look();

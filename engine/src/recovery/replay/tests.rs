@@ -1,4 +1,4 @@
-//! Changes that are replayed in groups and pieces are as if they had come one by one.
+//! Changes that are replayed in groups and pieces give the same result as one by one.
 
 use std::sync::Arc;
 
@@ -142,7 +142,7 @@ fn a_row_that_keeps_its_length_stays_where_it_is() {
     let first = place();
     replay("one");
     assert_eq!(place(), first);
-    // Its entries are others.
+    // Now the row has other index entries.
     replay("two");
     assert_ne!(place(), first);
     check_indexes(&installer.catalog).expect("nothing is wrong");

@@ -1,22 +1,22 @@
-//! Whether replay in parallel is worth it: when it falls back to one worker (Taurus, section 3.5).
+//! Whether parallel replay is worth it: when to fall back to one worker (Taurus, section 3.5).
 //!
 //! When nearly every record depends on one in another log that is not replayed yet, there is less parallelism
-//! than there are workers. What they do then is copy records out, park them, wake each other, and fetch each
-//! other's cache lines; a single worker that goes from log to log (`serial`) does none of that. The order is
+//! than there are workers. The workers then copy records out, park them, wake each other, and fetch each
+//! other's cache lines. A single worker that goes from log to log (`serial`) does none of that. The order is
 //! the same.
 //!
-//! **When.** Blocked records among all records passed are counted in windows of [`WINDOW`]; a window with
-//! [`HIGH_PERCENT`] per cent of them or more is high contention, and the rest of the incarnation is replayed
-//! serially. One log ahead of the others is no contention: its records wait behind an anchor, in a held
-//! batch, and are not counted. It is decided once, because the workers that have left would have to be
-//! fetched back for a guess.
+//! **When.** Blocked records among all records passed are counted in windows of [`WINDOW`]. A window with
+//! [`HIGH_PERCENT`] per cent of them or more means high contention, and the rest of the incarnation is
+//! replayed serially. One log ahead of the others is not contention: its records wait for an anchor, in a
+//! held batch, and are not counted. The decision is made once, because the workers that have left would have
+//! to be brought back on a guess.
 //!
 //! [`RecoveryMode`] chooses: as counted, never, or always.
 
 use crate::config::RecoveryMode;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
-/// Records between two looks: enough that a burst of conflicts does not decide.
+/// Records between two checks: enough that a burst of conflicts does not decide.
 const WINDOW: u64 = 32 << 10;
 /// From here on one worker is not slower than two (`cargo run --release -p hyades-engine --example
 /// replay_speed`).
@@ -44,8 +44,8 @@ impl Contention {
         self.is_high.load(Ordering::Relaxed)
     }
 
-    /// A worker has passed so many records, and so many of them were blocked. True if that made the
-    /// contention high.
+    /// Counts the records that a worker has passed, and those of them that were blocked. True if that made
+    /// the contention high.
     pub(super) fn count(&self, passed: usize, blocked: usize) -> bool {
         if self.mode != RecoveryMode::Auto {
             return false;

@@ -1,13 +1,13 @@
 //! Where replay workers sleep when there is nothing to do, without a wake-up ever being lost.
 //!
-//! A worker that found nothing registers as a sleeper, looks once more, and only then sleeps. Whoever makes
-//! work available does so first and looks for sleepers afterwards; a sequentially consistent fence stands
-//! between both on either side, so that one of the two sees the other (checked under loom). When nobody
-//! sleeps, announcing work costs a fence and a load.
+//! A worker that found nothing registers as a sleeper, looks once more, and only then sleeps. A worker that
+//! makes work available does so first and looks for sleepers afterwards. A sequentially consistent fence
+//! stands between the two steps on either side, so that one of the two workers sees the other (checked under
+//! loom). When no worker sleeps, announcing work costs a fence and a load.
 //!
-//! The last worker to register knows that nobody works any more. If nothing is left to be found then, nothing
-//! ever will be: either all is done, or the records wait for each other in a circle, which only damaged logs
-//! do.
+//! The last worker to register knows that no other works any more. If there is nothing left to find then,
+//! there never will be: either all is done, or the records wait for each other in a circle, which happens
+//! only in damaged logs.
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, Thread, current, fence, park};
 
@@ -49,12 +49,12 @@ impl Idle {
         Idle { workers, sleepers: AtomicUsize::new(0), state: Mutex::new(State::default()) }
     }
 
-    /// Whether somebody would be glad to get work.
+    /// Whether a worker waits for work.
     pub(crate) fn has_sleepers(&self) -> bool {
         self.sleepers.load(Ordering::Relaxed) > 0
     }
 
-    /// Call after work was made available.
+    /// To be called after work was made available.
     pub(crate) fn announce(&self) {
         fence(Ordering::SeqCst);
         if self.has_sleepers() {
@@ -79,7 +79,7 @@ impl Idle {
             if state.is_over {
                 return Woken::Over;
             }
-            // Registered for the others to see before the last look.
+            // Registered before the last look, so that the others see it.
             self.sleepers.store(state.sleepers.len() + 1, Ordering::Relaxed);
             fence(Ordering::SeqCst);
             if has_work() {
@@ -87,7 +87,7 @@ impl Idle {
                 return Woken::Again;
             }
             if state.sleepers.len() + 1 == self.workers {
-                // Nobody is left who could announce anything.
+                // No worker is left that could announce anything.
                 state.is_over = true;
                 self.sleepers.store(0, Ordering::Relaxed);
                 state.wake_all();
@@ -135,7 +135,7 @@ mod loom_tests {
     #[test]
     fn loom_no_announcement_is_slept_through() {
         loom::model(|| {
-            // Three workers, of whom the third is busy all the time: nobody may conclude that it is over.
+            // Three workers, of which the third is busy all the time: no worker may conclude that it is over.
             let idle = Arc::new(Idle::new(3));
             let work = Arc::new(AtomicBool::new(false));
             let announcer = loom::thread::spawn({

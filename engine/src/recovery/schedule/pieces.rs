@@ -1,12 +1,13 @@
-//! Large transactions in pieces: what one worker would replay alone while all others wait for it.
+//! Large transactions in pieces, so that no worker replays one alone while all others wait for it.
 //!
-//! A transaction of many rows has one record, and most that stands behind it in its log depends on it, by the
-//! next anchor if by nothing else. So whoever replays it divides it ([`Replay::divide`]) and lays it out;
-//! workers that find nothing else to do take pieces of it. The record counts as replayed when all pieces are,
-//! so nobody sees a part of it: watermarks, tables on demand and those who depend on it wait as ever.
+//! A transaction of many rows has one record, and most records after it in its log depend on it, by the next
+//! anchor if by nothing else. So the worker that replays it divides it ([`Replay::divide`]) and lays the
+//! pieces out. Workers that find nothing else to do take some of them. The record counts as replayed when all
+//! pieces are, so that a part of it is never seen: watermarks, tables on demand and dependent records wait as
+//! ever.
 //!
-//! Whoever has laid a transaction out takes pieces himself until none is left, and then waits for those that
-//! others have taken. They wait for nothing, so that is short.
+//! The worker that has laid a transaction out takes pieces itself until none is left, and then waits for
+//! those that others have taken. Those wait for nothing, so this wait is short.
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -18,27 +19,27 @@ use smallvec::SmallVec;
 use super::{Batch, BatchEntry, Parked, Replay, Schedule, Source, Worker};
 use crate::sync::{AtomicBool, AtomicUsize, Condvar, Ordering};
 
-/// Less is replayed as a whole.
+/// A smaller transaction is replayed as a whole.
 const LARGE_BYTES: usize = 256 << 10;
-/// So many pieces for each worker, if they are not too small: none waits long for the last one.
+/// This many pieces for each worker, unless they become too small: no worker waits long for the last one.
 const PIECES_PER_WORKER: usize = 8;
 const LEAST_PIECE_BYTES: usize = 32 << 10;
-/// Operations that are set aside are copied unless they are more: memory that they share is that of a whole
-/// chunk.
+/// Operations that are set aside are copied unless they are larger than this: shared memory is that of a
+/// whole chunk.
 const COPIED_BYTES: usize = 64 << 10;
 
-/// Which of a transaction's operations: of one row never in two pieces, and in their order.
+/// Which of a transaction's operations. Those of one row are never in two pieces, and keep their order.
 pub(crate) type Piece = SmallVec<[Range<usize>; 1]>;
 
 /// The operations of a record.
 pub(super) enum RecordBytes {
-    /// In memory that others use, too.
+    /// In memory that is also used by others.
     Shared(Arc<Vec<u8>>, Range<usize>),
     Copied(Box<[u8]>),
 }
 
 impl RecordBytes {
-    /// The same, for long.
+    /// The same, to be kept for long.
     pub(super) fn kept(self) -> RecordBytes {
         match self {
             RecordBytes::Shared(bytes, range) if range.len() < COPIED_BYTES && range.len() < bytes.len() => {
@@ -66,7 +67,7 @@ struct Divided {
     end: u64,
     operations: RecordBytes,
     pieces: Vec<Piece>,
-    /// The first piece that nobody has taken.
+    /// The first piece that no worker has taken.
     next: AtomicUsize,
     unfinished: Mutex<usize>,
     is_finished: Condvar,
@@ -98,7 +99,7 @@ impl InPieces {
         InPieces { workers, divided: Mutex::new(Vec::new()), count: AtomicUsize::new(0) }
     }
 
-    /// Whether there is a piece that nobody has taken.
+    /// Whether there is a piece that no worker has taken.
     pub(super) fn has_some(&self) -> bool {
         self.count.load(Ordering::Relaxed) > 0 && self.divided.lock().iter().any(|one| one.has_some())
     }
@@ -140,7 +141,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         self.replay.replay(&mut worker.scratch, log, entry.end, operations)
     }
 
-    /// As [`Schedule::replay_entry`], for a record that was set aside.
+    /// Like [`Schedule::replay_entry`], for a record that was set aside.
     pub(super) fn replay_parked(&self, worker: &mut Worker<R>, parked: Parked) -> Result<()> {
         let Parked { log, end, operations, .. } = parked;
         let pieces = self.divide(&operations);
@@ -199,9 +200,9 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         Ok(true)
     }
 
-    /// Takes pieces as long as there are some. After an error the rest is nobody's work any more.
+    /// Takes pieces as long as there are some. After an error the rest is not replayed.
     fn take_pieces(&self, worker: &mut Worker<R>, divided: &Divided) -> Result<()> {
-        /// A piece is finished however that ends: somebody waits for it.
+        /// A piece is finished however its replay ends: a worker waits for it.
         struct Taken<'d>(&'d Divided, &'d AtomicBool);
         impl Drop for Taken<'_> {
             fn drop(&mut self) {

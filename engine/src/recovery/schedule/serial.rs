@@ -1,7 +1,7 @@
 //! One worker that replays all logs, or what the others have left (Taurus, section 3.5).
 //!
-//! It goes through one log until its next record depends on another log, goes on with that one, and so on: a
-//! merge. Nothing is copied out, parked or woken, and a record is replayed right behind the one it waited
+//! It goes through one log until its next record depends on another log, continues with that one, and so on:
+//! a merge. Nothing is copied out, parked or woken, and a record is replayed right after the one it waited
 //! for. What workers had parked before they left is replayed when the watermarks pass it, as ever.
 //!
 //! It cannot get stuck: among the next records of all logs and the parked ones, the one that was reserved
@@ -19,7 +19,7 @@ struct Head {
     slot: OpenSlot,
     /// The next entry of the batch.
     next: usize,
-    /// Everything before is finished.
+    /// Everything before it is finished.
     position: u64,
 }
 
@@ -29,7 +29,7 @@ impl Head {
     }
 }
 
-/// The next batch of the log, in the memory of another one.
+/// Reads the next batch of the log, into the memory of an earlier one.
 fn read_on<S: Source>(log: &Log<S>, mut batch: Batch) -> Result<Option<Head>> {
     if log.is_exhausted.load(Ordering::Relaxed) {
         return Ok(None);
@@ -39,7 +39,7 @@ fn read_on<S: Source>(log: &Log<S>, mut batch: Batch) -> Result<Option<Head>> {
 }
 
 impl<S: Source, R: Replay> Schedule<S, R> {
-    /// Nobody else works any more.
+    /// Replays the rest when no other worker is left.
     pub(super) fn replay_serially(&self, worker: &mut Worker<R>) {
         if let Err(error) = self.merge(worker) {
             self.fail(error);
@@ -58,15 +58,15 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         while in_vain < self.logs.len() && !self.has_failed.load(Ordering::Acquire) {
             let (is_further, blocking) = self.go_on(worker, log, &mut heads[log])?;
             in_vain = if is_further { 0 } else { in_vain + 1 };
-            // One after the other, once the one that blocks does not help.
+            // One log after another, once the blocking one does not help.
             let next = (log + 1) % self.logs.len();
             log = if is_further { blocking.unwrap_or(next) } else { next };
         }
         Ok(())
     }
 
-    /// Replays one log up to a record that depends on something else; whether it came further, and which log
-    /// blocks it.
+    /// Replays one log up to a record that depends on something else. Returns whether it came further, and
+    /// which log blocks it.
     fn go_on(
         &self,
         worker: &mut Worker<R>,
@@ -91,7 +91,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         }
     }
 
-    /// Replays the batch up to its end or up to a record that is blocked, and says by which log.
+    /// Replays the batch up to its end or up to a record that is blocked. Returns the log that blocks it.
     fn replay_ready(&self, worker: &mut Worker<R>, log: usize, head: &mut Head) -> Result<Option<usize>> {
         let (batch, logs) = (&head.batch, self.logs.len());
         let is_contiguous = self.logs[log].watermark.position() >= head.position;

@@ -135,7 +135,8 @@ fn every_record_is_replayed_once_and_after_what_it_depends_on() {
     }
 }
 
-/// Whatever the workers have parked, held or not yet read when they leave is replayed, in order and once.
+/// Everything that the workers have parked, held or not yet read when they leave is replayed, in order and
+/// once.
 #[test]
 fn high_contention_leaves_the_rest_to_one_worker() {
     let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Auto, is_total: false };
@@ -144,7 +145,7 @@ fn high_contention_leaves_the_rest_to_one_worker() {
         assert_eq!(result.unwrap(), Replayed { transactions: 100_000, was_serial: true });
         assert_eq!(checker.done.lock().len(), 100_000);
     }
-    // Nothing depends on anything.
+    // No record depends on another.
     let alone = (1..=100_000).map(|number| SyntheticRecord { end: number * RECORD, vector: vec![0, 0] });
     let alone: Vec<SyntheticRecord> = alone.collect();
     let (result, _) = run_logs(vec![alone.clone(), alone], 100, options);

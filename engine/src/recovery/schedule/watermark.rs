@@ -1,25 +1,27 @@
-//! How far one log's replay has come (one entry of the paper's RLV), and who waits for it.
+//! How far one log's replay has come (one entry of the paper's RLV), and what waits for it.
 //!
 //! A log record whose pre-append LV is not covered is parked here, on *one* of the dimensions that block it,
-//! keyed by the position it needs. When the watermark passes the position, whoever raised it takes the record
-//! out and looks at the other dimensions. So a blocked record costs a push and a pop for each dimension that
-//! ever blocked it, and nobody scans a pool (the paper, section 3.3, leaves this data structure to future
-//! work).
+//! keyed by the position it needs. When the watermark passes the position, the worker that raised it takes
+//! the record out and looks at the other dimensions. So a blocked record costs a push and a pop for each
+//! dimension that ever blocked it, and no pool is scanned (the paper, section 3.3, leaves this data structure
+//! to future work).
 //!
 //! Invariants:
 //! 1. The watermark only rises.
 //! 2. Every record that is parked is returned exactly once: by [`Watermark::park`] if the watermark has
 //!    passed meanwhile, else by the [`Watermark::raise`] that passes its position. No wake-up is lost: the
 //!    parker announces its position, then reads the watermark; the raiser raises the watermark, then reads
-//!    the announcement; a sequentially consistent fence stands between both (checked under loom).
-//! 3. What was installed before the raise is visible to whoever sees the raised watermark (release, acquire).
+//!    the announcement. A sequentially consistent fence stands between the two steps on either side (checked
+//!    under loom).
+//! 3. What was installed before the raise is visible to a worker that sees the raised watermark (release,
+//!    acquire).
 
 use std::cmp::Ordering as Order;
 use std::collections::BinaryHeap;
 
 use crate::sync::{AtomicU64, Mutex, Ordering, fence};
 
-/// Nobody waits.
+/// Nothing waits.
 const NOBODY: u64 = u64::MAX;
 
 struct Waiting<T> {
@@ -50,7 +52,7 @@ impl<T> Eq for Waiting<T> {}
 
 pub(crate) struct Watermark<T> {
     position: AtomicU64,
-    /// The smallest position that somebody waits for.
+    /// The smallest position that is waited for.
     first_waiting: AtomicU64,
     waiting: Mutex<BinaryHeap<Waiting<T>>>,
 }
@@ -68,7 +70,7 @@ impl<T> Watermark<T> {
         self.position.load(Ordering::Acquire)
     }
 
-    /// Keeps the item until the watermark reaches `until`; gives it back if that has happened already.
+    /// Keeps the item until the watermark reaches `until`; returns it if that has happened already.
     pub(crate) fn park(&self, until: u64, item: T) -> Option<T> {
         let mut waiting = self.waiting.lock();
         if until < self.first_waiting.load(Ordering::Relaxed) {
@@ -84,7 +86,8 @@ impl<T> Watermark<T> {
         Some(item)
     }
 
-    /// Raises the watermark (never lowers it) and adds to `woken` whoever waited for no more than that.
+    /// Raises the watermark (never lowers it) and adds to `woken` all items that waited for no more than
+    /// that.
     pub(crate) fn raise(&self, to: u64, woken: &mut Vec<T>) {
         let before = self.position.fetch_max(to, Ordering::AcqRel);
         if before >= to {

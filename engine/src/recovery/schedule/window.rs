@@ -7,9 +7,9 @@
 //! ```
 //!
 //! A *slot* is a batch of consecutive log records that one worker passes through in order. A record that is
-//! blocked is left behind as *parked* and finished later, by anybody. The log's watermark (RLV) stands at the
-//! start of the first record that is not finished: the first parked one, or where the pass of the first open
-//! slot has come to.
+//! blocked is left behind as *parked* and finished later, by any worker. The log's watermark (RLV) stands at
+//! the start of the first record that is not finished: the first parked one, or the position that the pass of
+//! the first open slot has reached.
 //!
 //! Each log has its own window (pitfall 21): one pool for all would fill up with the blocked records of one
 //! log and keep out the very records they wait for. A log whose window is full hands out no more batches;

@@ -1,7 +1,7 @@
 //! One bucket of the lock table, and the entries in it.
 //!
-//! Most buckets hold one entry at most, most entries one holder and no waiter. So the first entry lies in the
-//! bucket itself, and whatever is rare stands behind a pointer: a lock costs one cache miss, and all buckets
+//! Most buckets hold one entry at most, most entries one holder and no waiter. So the first entry is in the
+//! bucket itself, and everything rare is behind a pointer: a lock costs one cache miss, and all buckets
 //! together (8 MiB) stay small enough for a processor's last-level cache.
 
 use smallvec::SmallVec;
@@ -13,18 +13,18 @@ use crate::mutant::{self, Mutant};
 use crate::ticket::{Signal, Ticket, ticket};
 use crate::txn::lock_mode::LockMode;
 
-/// A lock that is held. Others take it for what `mode` says; its holder has collected what it must follow
-/// only for `seen_mode`.
+/// A lock that is held. For others it counts as `mode`; its holder has collected what it must follow only for
+/// `seen_mode`.
 ///
-/// The two differ after a grant to one who waited, until he comes back and looks. If he never does, only what
-/// he has seen may count: he gives the rest up as if it had not been granted, and what he leaves in the end
-/// replaces no trace that he does not follow.
+/// The two differ after a grant to a waiter, until the waiter comes back and sees it. If it never does, only
+/// what it has seen may count: it gives up the rest as if that had not been granted, and what it leaves in
+/// the end replaces no trace that it does not follow.
 pub(super) struct Grant {
     pub(super) transaction: TransactionId,
     pub(super) mode: LockMode,
-    /// `None`: it did not hold the resource before.
+    /// `None`: the transaction did not hold the resource before.
     pub(super) seen_mode: Option<LockMode>,
-    /// Its transaction has asked for the resource again since.
+    /// Whether its transaction has requested the resource again since.
     pub(super) is_used_again: bool,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Waiter {
     pub(super) signal: Signal,
 }
 
-/// One who waits until others have given the resource up, and does not want it.
+/// A transaction that waits until others have given up the resource, and does not want it.
 struct Onlooker {
     transaction: TransactionId,
     others: Vec<TransactionId>,
@@ -53,7 +53,7 @@ struct Onlooker {
 #[derive(Default)]
 struct Queue {
     waiters: Vec<Waiter>,
-    /// In nobody's way.
+    /// They stand in no other request's way.
     onlookers: Vec<Onlooker>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Entry {
     resource: Resource,
     pub(super) traces: Traces,
     pub(super) granted: SmallVec<[Grant; 1]>,
-    /// Made by the first who waits.
+    /// Created by the first waiter.
     waiting: Option<Box<Queue>>,
 }
 
@@ -88,7 +88,7 @@ impl Entry {
         self.waiting.as_ref().map(|queue| queue.waiters.as_slice()).filter(|waiting| !waiting.is_empty())
     }
 
-    /// Upgrades stand before all others.
+    /// Upgrades go before all others.
     pub(super) fn enqueue(&mut self, waiter: Waiter) {
         let waiting = &mut self.waiting.get_or_insert_default().waiters;
         let place = if waiter.is_upgrade {
@@ -99,7 +99,7 @@ impl Entry {
         waiting.insert(place, waiter);
     }
 
-    /// Has the transaction wait until none of the others holds the resource; `None` if none does.
+    /// Makes the transaction wait until none of the others holds the resource; `None` if none does.
     pub(super) fn look_on(&mut self, transaction: TransactionId, others: &[TransactionId]) -> Option<Ticket> {
         let is_left = |other: &&TransactionId| self.granted.iter().any(|grant| grant.transaction == **other);
         let others: Vec<TransactionId> = others.iter().filter(is_left).copied().collect();
@@ -113,7 +113,7 @@ impl Entry {
         Some(answer)
     }
 
-    /// Takes the transaction out of the queue; false if it does not stand there.
+    /// Takes the transaction out of the queue; false if it is not in it.
     pub(super) fn leave_queue(&mut self, transaction: TransactionId) -> bool {
         let Some(queue) = &mut self.waiting else { return false };
         queue.onlookers.retain(|onlooker| onlooker.transaction != transaction);
@@ -122,7 +122,7 @@ impl Entry {
         queue.waiters.len() < length
     }
 
-    /// Takes the transaction's wait away, or as much of its grant as it has not seen.
+    /// Takes away the transaction's wait, or as much of its grant as it has not seen.
     pub(super) fn withdraw(&mut self, transaction: TransactionId) {
         self.leave_queue(transaction);
         let Some(place) = self.granted.iter().position(|grant| grant.transaction == transaction) else {
@@ -143,14 +143,15 @@ impl Entry {
         self.granted.iter().all(|grant| grant.transaction == transaction || grant.mode.is_compatible(mode))
     }
 
-    /// Whether a request in this mode hinders nobody who waits.
+    /// Whether a request in this mode hinders no waiter.
     #[inline]
     pub(super) fn is_beside_waiters(&self, mode: LockMode) -> bool {
         let waiting = self.queue().unwrap_or_default();
         waiting.iter().all(|waiter| waiter.mode.is_compatible(mode))
     }
 
-    /// Whether only those hinder the request who wait for nobody and will be gone in a moment.
+    /// Whether only brief transactions hinder the request, which wait for nothing and will be gone in a
+    /// moment.
     pub(super) fn is_hindered_briefly(&self, transaction: TransactionId, mode: LockMode) -> bool {
         let own = self.granted.iter().find(|grant| grant.transaction == transaction);
         let wanted = own.map_or(mode, |grant| grant.mode.join(mode));
@@ -162,10 +163,10 @@ impl Entry {
             })
     }
 
-    /// Grants from the head of the queue as far as possible, and behind that what goes together with all who
-    /// wait ahead; the signals are fired after the latch is dropped.
+    /// Grants from the head of the queue as far as possible, and after that whatever is compatible with all
+    /// waiters ahead. The signals are fired after the latch is dropped.
     pub(super) fn grant_waiters(&mut self, fired: &mut SmallVec<[Signal; 2]>) {
-        // How many stay ahead, and what they want, one bit for each mode.
+        // How many waiters stay ahead, and their modes, one bit for each.
         let (mut at, mut ahead) = (0, 0);
         while let Some(waiter) = self.queue().and_then(|waiting| waiting.get(at)) {
             let is_next = waiter.mode.is_compatible_with_all(ahead);
@@ -204,7 +205,7 @@ impl Entry {
         }
     }
 
-    /// Who holds the resource and who waits for it, in order.
+    /// The holders of the resource and its waiters, in order.
     pub(super) fn line(&self) -> Line {
         let waiting = self.queue().unwrap_or_default();
         let onlookers = self.waiting.as_ref().map(|queue| queue.onlookers.as_slice()).unwrap_or_default();
@@ -219,7 +220,7 @@ impl Entry {
     }
 }
 
-/// So many entries beside the first are looked through at a time.
+/// Besides the first entry, this many are searched at a time.
 const SHORT: usize = 8;
 
 /// The entries whose resources hash alike.
@@ -248,8 +249,8 @@ impl Bucket {
         }
     }
 
-    /// The entry of the resource. A new one takes the place of one that is idle and whose traces are
-    /// forgettable, if one stands there.
+    /// The entry of the resource. A new one takes the place of an idle one whose traces are forgettable, if
+    /// there is one.
     #[inline(always)]
     pub(super) fn find_or_insert<T: Trail>(&mut self, resource: Resource, trail: &T) -> &mut Entry {
         let place = match &self.first {
@@ -269,9 +270,9 @@ impl Bucket {
         }
     }
 
-    /// Returns its place among the others. What is redundant goes first: looking through a long bucket
-    /// costs more. Of very many others a few are looked at, by chance: if they are in use, looking at all of
-    /// them each time would cost too much.
+    /// Returns its place among the others. Redundant entries are removed first, because searching a long
+    /// bucket costs more. Of very many others only a few are checked, chosen by chance: if they are in use,
+    /// checking all of them each time would cost too much.
     #[inline(never)]
     fn insert<T: Trail>(&mut self, entry: Entry, trail: &T) -> Option<usize> {
         let is_redundant = |entry: &Entry| entry.is_idle() && entry.traces.are_forgettable(trail);
@@ -311,7 +312,7 @@ impl Bucket {
         self.give_memory_back();
     }
 
-    /// After a transaction with very many locks the buckets become small again.
+    /// Makes the buckets small again after a transaction with very many locks.
     #[inline]
     fn give_memory_back(&mut self) {
         if self.others.capacity() > 2 * SHORT && self.others.len() < self.others.capacity() / 4 {

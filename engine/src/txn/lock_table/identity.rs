@@ -5,10 +5,10 @@
 pub(crate) struct Resource(pub(crate) u64);
 
 impl Resource {
-    /// Set in the names of rows and gaps.
+    /// Set in the hashes of rows and gaps.
     pub(crate) const OF_RECORDS: u64 = 1;
 
-    /// Whether whoever changes what it stands for changes records, which name their writers.
+    /// Whether changes of what it stands for change records, which name their writers.
     #[inline]
     pub(super) fn is_of_records(self) -> bool {
         self.0 & Self::OF_RECORDS != 0
@@ -20,7 +20,7 @@ impl Resource {
 pub(crate) struct TransactionId(pub(crate) u64);
 
 impl TransactionId {
-    /// Marks the numbers of those who wait for nobody and are over in a moment.
+    /// Marks the numbers of transactions that wait for nothing and are over in a moment.
     pub(crate) const BRIEF: u64 = 1 << 63;
 
     pub(crate) fn is_brief(self) -> bool {

@@ -1,10 +1,10 @@
-//! The traces in the lock table, in every interleaving: whoever gets a tuple after somebody in whose
-//! way he is follows him.
+//! The traces in the lock table, in every interleaving: a transaction that gets a tuple after a conflicting
+//! one follows it.
 //!
-//! The logs are those of `model`, with a logger that raises the floor at any time. What each transaction
-//! did is kept in plain cells behind the locks. Some transactions give up where they are refused a lock;
-//! others wait, and are granted it, cancel, claim it while they want another one already, or are the victim
-//! of a deadlock.
+//! The logs are those of `model`, with a logger that raises the floor at any time. What each transaction did
+//! is kept in plain cells behind the locks. Some transactions give up where they are refused a lock. Others
+//! wait, and are granted it, cancel, claim it while they already want another one, or are the victim of a
+//! deadlock.
 //!
 //! Checked of every record: its LV covers the ends of those that it must follow (pitfalls 3, 19, 22, 23), and
 //! nothing that had not been reserved before it (pitfall 2).
@@ -15,7 +15,7 @@ use crate::lsn::LsnVector;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering};
 use crate::txn::lock_mode::LockMode;
 
-/// What stands behind the lock of a row or a gap: the ends of the records of those who touched it, by log.
+/// What the lock of a row or a gap protects: the ends of the records of those that touched it, by log.
 #[derive(Default)]
 struct Touched {
     /// Whether the row is there.
@@ -61,7 +61,7 @@ struct Model {
 }
 
 const ROW: Resource = Resource(1 << 20);
-/// The gap behind all keys, and what becomes of its lower part and the new key.
+/// The gap after all keys, and what becomes of its lower part and the new key.
 const GAP: Resource = Resource(2 << 20);
 const PART: Resource = Resource(3 << 20);
 const KEY: Resource = Resource(4 << 20);
@@ -136,8 +136,8 @@ impl Model {
         self.finish(log, mode, vector);
     }
 
-    /// A transaction that has `ROW` in one mode and asks for a stronger one. If it would have to wait, it
-    /// cancels that, and goes on with what it has.
+    /// A transaction that has `ROW` in one mode and requests a stronger one. If it would have to wait, it
+    /// cancels that request, and goes on with what it has.
     fn upgrade_or_cancel(&self, log: usize, from: LockMode, to: LockMode) {
         let mut vector = LsnVector::zero(LOGS);
         if !self.lock(log, ROW, from, &mut vector) {
@@ -156,7 +156,7 @@ impl Model {
         self.finish(log, mode, vector);
     }
 
-    /// A transaction that waits for `ROW` and then wants `KEY` first: what it has got meanwhile it keeps.
+    /// A transaction that waits for `ROW` and then wants `KEY` first: it keeps what it was granted meanwhile.
     fn wait_and_claim(&self, log: usize, mode: LockMode) {
         let mut vector = LsnVector::zero(LOGS);
         let transaction = TransactionId(log as u64);
@@ -172,7 +172,7 @@ impl Model {
         }
     }
 
-    /// Two locks, one after the other; true if the second would have been a deadlock.
+    /// Two locks, one after another; true if the second would have been a deadlock.
     fn take_both(&self, log: usize, first: (Resource, LockMode), second: (Resource, LockMode)) -> bool {
         let mut vector = LsnVector::zero(LOGS);
         assert!(self.lock_waiting(log, first.0, first.1, &mut vector), "it holds nothing");
@@ -184,7 +184,7 @@ impl Model {
         is_victim
     }
 
-    /// An insert that divides the gap and is rolled back or not.
+    /// An insert that divides the gap, and is rolled back or not.
     fn insert(&self, log: usize, is_kept: bool) {
         let mut vector = LsnVector::zero(LOGS);
         let is_free = self.lock(log, KEY, LockMode::Write, &mut vector)
@@ -205,7 +205,7 @@ impl Model {
         }
     }
 
-    /// A scan of the whole gap: of its parts, too, where it finds it divided.
+    /// A scan of the whole gap, and of its parts if it finds the gap divided.
     fn scan(&self, log: usize) {
         let mut vector = LsnVector::zero(LOGS);
         let mut is_free = self.lock(log, GAP, LockMode::Read, &mut vector);
@@ -273,7 +273,7 @@ fn loom_both_parts_of_a_divided_gap_follow_its_readers() {
             model.scan(0);
             inserter.join().expect("it ends");
             logger.join().expect("it ends");
-            // Later inserts lock only the part that they land in.
+            // Later inserts lock only the part into which they go.
             let parts = if model.is_divided.load(Ordering::Acquire) { vec![PART, KEY] } else { vec![GAP] };
             for part in parts {
                 let mut vector = LsnVector::zero(LOGS);
@@ -302,7 +302,7 @@ fn loom_whoever_waits_follows_whom_it_has_waited_for() {
     }
 }
 
-/// Pitfall 22 beside a writer: whoever deletes the row follows the call that has found it.
+/// Pitfall 22 beside a writer: a transaction that deletes the row follows the call that has found it.
 #[test]
 fn loom_a_deleter_follows_key_readers_beside_writers() {
     use LockMode::{KeyRead, NoKeyWrite, Write};
@@ -321,8 +321,8 @@ fn loom_a_deleter_follows_key_readers_beside_writers() {
     });
 }
 
-/// The cancel may come before the grant, with it, or after it: the traces of those who held the row meanwhile
-/// are kept.
+/// The cancel may come before the grant, with it, or after it: the traces of those that held the row
+/// meanwhile are kept.
 #[test]
 fn loom_a_cancelled_upgrade_loses_no_trace() {
     use LockMode::{KeyRead, NoKeyWrite, Read, Write};
@@ -348,7 +348,7 @@ fn loom_a_claim_keeps_a_grant_or_gives_up_the_wait() {
     });
 }
 
-/// Of two that close a circle at once one goes on, and nobody is a victim without a circle.
+/// Of two that close a circle at once, one goes on, and there is no victim without a circle.
 #[test]
 fn loom_a_deadlock_has_one_victim() {
     use LockMode::{Read, Write};

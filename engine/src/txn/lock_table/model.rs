@@ -2,8 +2,8 @@
 //!
 //! A place is reserved by one atomic add and counts as filled and durable at once; [`ModelLogs::raise_floor`]
 //! is a logger that raises the floor to what is durable. So entries of the lock table are evicted and
-//! defaulted wherever that may happen. A record that depends on what had not been reserved before it is
-//! refused (pitfall 2).
+//! defaulted wherever that may happen. A record that depends on something that had not been reserved before
+//! it is refused (pitfall 2).
 //!
 //! A handle is the vector itself: there are few logs, and they are short.
 
@@ -16,10 +16,10 @@ use crate::sync::{AtomicU64, Ordering};
 
 pub(super) const LOGS: usize = 3;
 const RECORD: u64 = 8;
-/// What one entry of a vector takes in a handle.
+/// Bits of a handle that one entry of a vector takes.
 const ENTRY_BITS: usize = 16;
 
-/// Only what the lock table asks for.
+/// Only what the lock table needs.
 #[derive(Default)]
 pub(super) struct ModelLogs {
     reserved: [AtomicU64; LOGS],
@@ -34,7 +34,7 @@ impl ModelLogs {
         }
     }
 
-    /// Appends a record to `log`; returns what it leaves.
+    /// Appends a record to `log`. Returns what it leaves.
     pub(super) fn commit(&self, log: usize, vector: &mut LsnVector) -> LsnVector {
         for (of, floor) in self.floor.iter().enumerate() {
             vector.raise_entry(of, Lsn(floor.load(Ordering::Acquire)));

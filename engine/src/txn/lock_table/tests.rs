@@ -35,7 +35,7 @@ impl Trail for Counting {
     }
 }
 
-/// No row, so that data leaves traces.
+/// Not a row, so that data leaves traces.
 fn named(number: u64) -> Resource {
     Resource(number << 1)
 }
@@ -66,7 +66,7 @@ impl Fixture {
 
 impl Fixture {
     /// Whether a wait of the transaction for the resource would close a cycle: by the definition of waiting,
-    /// one pair after the other.
+    /// one pair after another.
     fn edges(&self, transaction: u64, resource: u64, mode: LockMode) -> bool {
         let start = TransactionId(transaction);
         let mut lines: Vec<(u64, Line)> = (0..3)
@@ -219,7 +219,7 @@ fn who_hinders_nobody_passes_the_queue() {
     assert!(matches!(fixture.acquire(3, 7, KeyRead), Acquired::New(KeyRead)));
     let delete = must_wait(fixture.acquire(4, 7, Write));
     let key_reader = must_wait(fixture.acquire(5, 7, KeyRead));
-    // The delete gives up, and the key reader goes together with all others.
+    // The delete gives up, and the key reader is compatible with all others.
     fixture.table.withdraw(TransactionId(4), named(7));
     assert!(key_reader.is_ready() && delete.is_ready() && !update.is_ready());
     fixture.release(1, 7, 1);
@@ -235,14 +235,14 @@ fn a_cycle_through_the_queue_is_a_deadlock() {
     let mut fixture = Fixture::new();
     fixture.acquire(1, 7, LockMode::Read);
     fixture.acquire(2, 8, LockMode::Write);
-    // 2 waits for 1; 3 waits only because 2 stands before it; 1 waits for 3's resource: no cycle yet.
+    // 2 waits for 1; 3 waits only because 2 is before it; 1 waits for 3's resource: no cycle yet.
     must_wait(fixture.acquire(2, 7, LockMode::Write));
     fixture.acquire(3, 9, LockMode::Write);
     must_wait(fixture.acquire(3, 7, LockMode::Read));
     assert!(matches!(fixture.acquire(1, 9, LockMode::Write), Acquired::Deadlock));
 }
 
-/// Each waits for all before it; what a search looks at grows with the queue, not with its square.
+/// Each waits for all before it. The work of a search grows with the queue, not with its square.
 #[test]
 fn a_search_looks_at_each_waiter_once() {
     for waiters in [50, 500] {
@@ -256,7 +256,7 @@ fn a_search_looks_at_each_waiter_once() {
     }
 }
 
-/// As many readers as writers that wait for them, each of the readers in the same queue again by way of
+/// As many readers as writers that wait for them. Each of the readers is in the same queue again by way of
 /// another resource.
 #[test]
 fn a_search_looks_at_each_holder_once() {
@@ -274,7 +274,7 @@ fn a_search_looks_at_each_holder_once() {
     }
     let (is_cycle, steps) = fixture.table.search(TransactionId(2000 + MANY - 1));
     assert!(!is_cycle && steps <= 4 * MANY as usize, "{steps} steps");
-    // Whom all of them wait for in the end.
+    // The one for which all of them wait in the end.
     assert!(matches!(fixture.acquire(1000, 7, LockMode::Write), Acquired::Deadlock));
 }
 
@@ -302,7 +302,7 @@ fn an_upgrade_that_is_put_ahead_closes_a_cycle_through_the_queue() {
     assert!(matches!(fixture.acquire(1, 7, LockMode::Write), Acquired::Deadlock));
 }
 
-/// Five transactions, three resources, at random: a search finds what one finds that goes from pair to pair.
+/// Five transactions, three resources, at random: the search finds the same as a search from pair to pair.
 #[test]
 fn searches_agree_with_the_whole_graph() {
     use rand::{RngExt, SeedableRng};
@@ -352,7 +352,7 @@ fn an_onlooker_is_passed_by_everybody_and_outlasts_those_it_has_named() {
     assert!(ticket.is_ready());
     assert!(fixture.table.outlast(TransactionId(9), named(7), &others).is_none());
     assert!(matches!(fixture.acquire(5, 7, LockMode::IntentWrite), Acquired::New(_)));
-    // One that gives up is told nothing any more.
+    // One that gives up is no longer signalled.
     let Some(Acquired::Wait(_)) = fixture.table.outlast(TransactionId(9), named(7), &[TransactionId(4)])
     else {
         panic!("it holds it");

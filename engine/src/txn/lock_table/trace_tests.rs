@@ -1,5 +1,4 @@
-//! The traces that are left in the lock table, step by step: whatever becomes of a request, nobody's trace is
-//! lost.
+//! The traces that are left in the lock table, step by step: whatever becomes of a request, no trace is lost.
 //!
 //! Transaction number `n` appends to log `n`.
 
@@ -66,8 +65,8 @@ impl Fixture {
     }
 }
 
-/// A transaction that has read a row wants to write it, waits, is granted, and gives up without having
-/// looked.
+/// A transaction that has read a row wants to write it, waits, is granted the lock, and gives up without
+/// having looked.
 #[test]
 fn a_writer_follows_the_reader_before_an_upgrade_that_was_never_seen() {
     let mut fixture = Fixture::new();
@@ -79,11 +78,11 @@ fn a_writer_follows_the_reader_before_an_upgrade_that_was_never_seen() {
     fixture.withdraw(1, ROW);
     fixture.commit(1, &[ROW], Trace::Data);
     fixture.lock(2, ROW, LockMode::Write);
-    fixture.assert_follows(2, &reader, "whoever overwrites a row follows the call that read it");
+    fixture.assert_follows(2, &reader, "an overwrite of a row follows the call that read it");
 }
 
-/// The same with a stripe of a table: writer of a row, then somebody who wants the whole table, then a reader
-/// of the whole table.
+/// The same with a stripe of a table: a writer of a row, then a transaction that wants the whole table, then
+/// a reader of the whole table.
 #[test]
 fn a_reader_of_a_table_follows_the_writer_before_an_upgrade_that_was_never_seen() {
     let mut fixture = Fixture::new();
@@ -117,7 +116,7 @@ fn others_get_what_an_upgrade_that_was_never_seen_gives_back() {
     fixture.lock(1, ROW, LockMode::Write);
 }
 
-/// While it waits for one lock it is granted the upgrade, and asks for something else first: a claim keeps
+/// While it waits for one lock it is granted the upgrade, and requests something else first: a claim keeps
 /// what was held.
 #[test]
 fn a_claim_of_another_lock_leaves_an_unseen_upgrade_as_it_was() {
@@ -132,10 +131,11 @@ fn a_claim_of_another_lock_leaves_an_unseen_upgrade_as_it_was() {
     fixture.lock(1, OTHER, LockMode::Write);
     fixture.commit(1, &[ROW, OTHER], Trace::Data);
     fixture.lock(2, ROW, LockMode::Write);
-    fixture.assert_follows(2, &reader, "whoever overwrites a row follows the call that read it");
+    fixture.assert_follows(2, &reader, "an overwrite of a row follows the call that read it");
 }
 
-/// A call has read the key of a row while it was being changed, and the one who changed it goes last.
+/// A call has read the key of a row while the row was being changed, and the transaction that changed it ends
+/// last.
 #[test]
 fn a_deletion_follows_the_key_reader_beside_a_writer_of_other_columns() {
     let mut fixture = Fixture::new();
@@ -176,7 +176,7 @@ fn a_writer_of_other_columns_follows_whoever_has_read_them() {
     fixture.assert_follows(2, &writer, "what has been read must not be lost");
 }
 
-/// What two transactions hold one after the other and cannot hold together orders them, whatever else the row
+/// What two transactions hold one after another and cannot hold together orders them, whatever else the row
 /// has seen.
 #[test]
 fn whoever_cannot_share_a_row_follows_the_last_holder() {
@@ -198,7 +198,7 @@ fn whoever_cannot_share_a_row_follows_the_last_holder() {
     }
 }
 
-/// What is below the floor is forgotten, and whoever comes later starts from the floor.
+/// What is below the floor is forgotten, and later transactions start from the floor.
 #[test]
 fn a_forgotten_key_reader_is_followed_by_way_of_the_floor() {
     let mut fixture = Fixture::new();
@@ -212,7 +212,7 @@ fn a_forgotten_key_reader_is_followed_by_way_of_the_floor() {
     assert!(reader.is_covered_by(deleter.entries()));
 }
 
-/// What is not compatible is ordered; of those who only read data nobody needs to know.
+/// Incompatible accesses are ordered. Those that only read data need not be known to others.
 #[test]
 fn conflicting_accesses_order_each_other_and_others_do_not() {
     use LockMode::{IntentRead, IntentWrite, Read, Write};
@@ -227,7 +227,8 @@ fn conflicting_accesses_order_each_other_and_others_do_not() {
                 let is_followed = token.is_covered_by(fixture.vectors[1].entries());
                 let is_known = trace == Trace::Command || !matches!(earlier, Read | IntentRead);
                 let is_expected = is_known && !earlier.is_compatible(later);
-                // A command's read of a row leaves an intent at its table, which is not told from a writer's.
+                // A command's read of a row leaves an intent at its table, which cannot be told from a
+                // writer's.
                 let is_more = trace == Trace::Command && earlier == IntentRead && later == Read;
                 assert_eq!(is_followed, is_expected || is_more, "{trace:?}: {earlier:?} then {later:?}");
             }
@@ -235,7 +236,7 @@ fn conflicting_accesses_order_each_other_and_others_do_not() {
     }
 }
 
-/// Of rows and gaps only commands leave something: records name those who have written them.
+/// At rows and gaps only commands leave something: records name those that have written them.
 #[test]
 fn data_leaves_nothing_at_records() {
     let row = Resource(ROW.0 | Resource::OF_RECORDS);

@@ -1,33 +1,33 @@
-//! What those who have given a resource up have left there for those who come later and conflict with them.
+//! Traces: what those that gave up a resource have left there for later transactions that conflict with them.
 //!
 //! Algorithm 1 of Taurus (VLDB 2020), lines 3 to 5 and 13 to 16, keeps an LSN vector for each tuple. Here it
 //! is a [`Handle`]: it leads to the transaction in the history of its worker, and to the *mark* that the
-//! transaction has left there once for all it has touched (`storage::history`). What a mark means is the
-//! protocol's business.
+//! transaction has left there once for everything it has touched (`storage::history`). The protocol defines
+//! what a mark means.
 //!
 //! **A row that was written names its writer itself** (`storage::record`), so a transaction that is logged as
-//! data leaves nothing at rows and gaps: whoever comes later finds the record, with a row or without, and
-//! follows its writer. Without a record there is nothing to follow: it goes only when everybody follows who
-//! emptied it. Traces are needed for what no record says:
+//! data leaves nothing at rows and gaps: a later transaction finds the record, with a row or without, and
+//! follows its writer. Without a record there is nothing to follow: a record disappears only when all
+//! transactions follow the one that emptied it. Traces are needed for what no record says:
 //!
 //! ```text
 //! trace of     left by                                                    followed by
-//! Write        Write, NoKeyWrite: of tables; of rows, gaps by a command   everybody
+//! Write        Write, NoKeyWrite: of tables; of rows, gaps by a command   all
 //! Read         Read by a command                                          IntentWrite, NoKeyWrite, Write
 //! Intent       IntentWrite: of tables; IntentRead by a command            Read, NoKeyWrite, Write
 //! Key          KeyRead by a command                                       Write
 //!
-//! given up     traces that its own takes the place of
-//! Write        all: it has followed them, and nobody could leave one while it was held
-//! NoKeyWrite   all but Key: who leaves that may hold the row at the same time, so the writer has not followed it, and a later Write must
+//! given up     traces that its own replaces
+//! Write        all: it has followed them, and none could be left while it was held
+//! NoKeyWrite   all but Key: those that leave it may hold the row at the same time, so the writer has not followed it, and a later Write must
 //! others       none
 //! ```
 //!
 //! A command's Write of a row says that it has read the row, or found none: it may have written nothing. A
-//! KeyRead need not follow a NoKeyWrite, which changes nothing that it looks at; it does, because it must
-//! follow the Write before, and one trace is kept for both.
+//! KeyRead need not follow a NoKeyWrite, which changes nothing that it reads. It does follow it, because it
+//! must follow the Write before, and one trace is kept for both.
 //!
-//! One trace is a handle. Where there are several they are joined into one mark for each kind.
+//! One trace is a handle. Several are joined into one mark for each kind.
 
 use std::sync::atomic::AtomicU64;
 
@@ -36,42 +36,42 @@ use crate::mutant::{self, Mutant};
 use crate::storage::history::{Forgettable, Handle};
 use crate::txn::lock_mode::LockMode;
 
-/// What handles lead to, and what is made of it.
+/// What handles lead to, and how it is used.
 pub(crate) trait Trail: Forgettable {
     /// What a running transaction has collected.
     type Dependencies;
-    /// Nobody leaves anything.
+    /// Whether nothing is ever left.
     const IS_EMPTY: bool;
 
-    /// Shows the mark behind a handle; `None` if everybody follows it anyway.
+    /// Calls `show` with the mark of a handle; `None` if all transactions follow the mark anyway.
     fn mark<R>(&self, handle: Handle, show: impl FnOnce(&[AtomicU64]) -> R) -> Option<R>;
 
     /// Collects a mark.
     fn follow(&self, mark: &[AtomicU64], dependencies: &mut Self::Dependencies);
 
-    /// Whoever follows `into` from now on follows `mark`, too. Marks of zeroes follow nothing.
+    /// A transaction that follows `into` from now on follows `mark`, too. Marks of zeroes follow nothing.
     fn join(&self, mark: &[AtomicU64], into: &[AtomicU64]);
 }
 
-/// What a transaction that gives up its locks has left in a log: decides which traces it leaves.
+/// What a transaction that gives up its locks has left in a log. Decides which traces it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trace {
-    /// Nothing: it only read, or was rolled back. Nobody needs to follow it, for it cannot be lost.
+    /// Nothing: it only read, or was rolled back. No other needs to follow it, because it cannot be lost.
     None,
     /// What it wrote. What it read does not matter to replay.
     Data,
-    /// The call that it was: replay reads again what it read, so whoever overwrites that must follow (pitfall
-    /// 22).
+    /// The call that it was: replay reads again what it read, so a transaction that overwrites that must
+    /// follow (pitfall 22).
     Command,
 }
 
-/// Who gives a resource up.
+/// A transaction that gives up a resource.
 #[derive(Clone, Copy)]
 pub(crate) struct Leaver<'m> {
     pub(crate) trace: Trace,
-    /// Where its mark is found,
+    /// Where its mark is found.
     pub(crate) handle: Handle,
-    /// and the mark.
+    /// The mark.
     pub(crate) mark: &'m [AtomicU64],
 }
 
@@ -105,10 +105,10 @@ impl Kind {
     }
 }
 
-/// Empty where nothing was joined.
+/// Empty if nothing was joined.
 type Joined = Box<[AtomicU64]>;
 
-/// See the module head. Nearly all have one trace at most.
+/// See the module head. Nearly all resources have one trace at most.
 #[derive(Debug, Default)]
 pub(crate) struct Traces {
     first: Option<Handle>,
@@ -128,7 +128,7 @@ impl Traces {
             && self.joined.as_ref().is_none_or(|joined| joined.iter().all(|mark| trail.is_forgettable(mark)))
     }
 
-    /// Follows all that an access in this mode conflicts with.
+    /// Follows everything with which an access in this mode conflicts.
     #[inline]
     pub(super) fn collect<T: Trail>(&self, mode: LockMode, trail: &T, dependencies: &mut T::Dependencies) {
         if T::IS_EMPTY {
@@ -160,7 +160,7 @@ impl Traces {
             return false;
         }
         let reads_again = leaver.trace == Trace::Command && !mutant::is_active(Mutant::NoReadLv);
-        // Of a row or a gap, what was written tells who wrote it.
+        // A row or a gap that was written names its writer.
         let tells = !resource.is_of_records() || reads_again;
         match mode {
             LockMode::IntentRead if reads_again => self.add(Kind::Intent, leaver, trail),
@@ -191,7 +191,7 @@ impl Traces {
                 return;
             }
         }
-        // What comes more than once will come again: everything is joined from here on.
+        // What comes more than once will come again: from here on, everything is joined.
         if let Some(first) = self.first.take() {
             let kind = self.first_kind;
             trail.mark(first, |mark| self.join(kind, mark, trail));
@@ -207,7 +207,7 @@ impl Traces {
         trail.join(mark, joined);
     }
 
-    /// The trace of those who have read the key, unless there is none.
+    /// The trace of those that have read the key, unless there is none.
     #[inline]
     fn take_key<T: Trail>(&mut self, trail: &T) -> Option<Joined> {
         if self.first_kind == Kind::Key
@@ -219,7 +219,7 @@ impl Traces {
         (!key.is_empty()).then_some(key)
     }
 
-    /// Leaves the trace of a writer, who has followed all others.
+    /// Leaves the trace of a writer, which has followed all others.
     #[inline]
     fn replace(&mut self, handle: Handle) {
         self.first = Some(handle);
@@ -228,7 +228,7 @@ impl Traces {
     }
 
     /// What both parts of a divided gap need: readers of the whole relied on both being empty, and so did a
-    /// writer of the gap, who has read it and inserted. `None` if there is nothing that a new gap would not
+    /// writer of the gap, which has read it and inserted. `None` if there is nothing that a new gap would not
     /// have.
     pub(super) fn divided<T: Trail>(&self, trail: &T) -> Option<Traces> {
         let mut part = Traces::default();

@@ -1,17 +1,18 @@
-//! Who waits for which resource, and whether the waiting goes round in a circle.
+//! Which transaction waits for which resource, and whether there is a cycle.
 //!
-//! A transaction waits for one resource at a time: for the holders in whose way it is, and for everybody
-//! ahead of it in the queue. It first joins the queue, then enters itself here, then looks whether those it
-//! waits for wait for it. Of the transactions in a circle the last one to enter itself sees all the others,
-//! so no circle is missed, and waits that are in no circle meet in no common latch. Only who has found a
-//! circle looks again under one mutex: of two who close the same circle at once, one goes on.
+//! A transaction waits for one resource at a time: for the holders with which it conflicts, and for all
+//! waiters ahead of it in the queue. It first joins the queue, then enters itself here, then checks whether
+//! those it waits for wait for it. Of the transactions in a cycle, the last one to enter itself sees all the
+//! others, so no cycle is missed, and waits that are in no cycle share no latch. Only a transaction that has
+//! found a cycle looks again, under one mutex: of two that close the same cycle at once, one goes on.
 //!
-//! **The search is linear.** The queue of a resource is looked at once, and from its head on only as far as a
-//! transaction stands that is reached: whoever stands ahead of it is reached, too. Holders are compared once
+//! **The search is linear.** The queue of a resource is looked at once, and from its head only as far as
+//! there is a transaction that is reached: all those ahead of it are reached, too. Holders are compared once
 //! with each mode that is waited for, not with each waiter.
 //!
-//! What is read of one queue may be old when the next one is read. A circle does not dissolve by itself, so
-//! none is missed; one that was seen and is none was dissolved meanwhile by somebody who gave up.
+//! What is read of one queue may be old when the next one is read. A cycle does not dissolve by itself, so
+//! none is missed. If a cycle was seen that does not exist, a transaction that gave up has dissolved it
+//! meanwhile.
 
 use crossbeam_utils::CachePadded;
 use foldhash::fast::FixedState;
@@ -22,7 +23,7 @@ use crate::txn::lock_mode::LockMode;
 
 type HashMap<K, V> = std::collections::HashMap<K, V, FixedState>;
 
-/// Transactions are spread over so many maps.
+/// The number of maps over which transactions are spread.
 const SHARDS: usize = if cfg!(loom) { 2 } else { 16 };
 
 /// What each waiting transaction waits for; entries may be stale, the queues decide.
@@ -47,7 +48,7 @@ impl Default for Waits {
 pub(super) struct Line {
     pub(super) holders: Vec<(TransactionId, LockMode)>,
     pub(super) waiters: Vec<(TransactionId, LockMode)>,
-    /// Those who wait for some of the holders, and for nothing else.
+    /// Transactions that wait for some of the holders, and for nothing else.
     pub(super) onlookers: Vec<(TransactionId, Vec<TransactionId>)>,
 }
 
@@ -55,11 +56,11 @@ pub(super) struct Line {
 struct Visited {
     line: Line,
     places: HashMap<TransactionId, usize>,
-    /// What the transaction that the search began with has here.
+    /// The mode in which the start of the search holds the resource.
     held: Option<LockMode>,
-    /// So many from the head of the queue have been reached.
+    /// This many waiters from the head of the queue have been reached.
     reached: usize,
-    /// The modes that those want, one bit for each.
+    /// Their modes, one bit for each.
     modes: u8,
     is_holder_reached: Vec<bool>,
 }
@@ -87,13 +88,13 @@ impl Waits {
         self.shard(transaction).remove(&transaction);
     }
 
-    /// Held by whoever decides whether a wait ends as a deadlock.
+    /// Held while it is decided whether a wait ends as a deadlock.
     pub(super) fn one_victim(&self) -> MutexGuard<'_, ()> {
         self.victims.lock()
     }
 
-    /// Whether somebody that `start` waits for waits for `start`, and how many waiters and holders were
-    /// looked at to know that. `line` looks at a resource.
+    /// Whether a transaction that `start` waits for waits for `start`, and how many waiters and holders were
+    /// looked at to find out. `line` reads a resource.
     pub(super) fn search(&self, start: TransactionId, line: impl Fn(Resource) -> Line) -> (bool, usize) {
         let mut visited: HashMap<Resource, Visited> = HashMap::default();
         let mut stack = vec![start];
@@ -110,8 +111,8 @@ impl Waits {
     }
 }
 
-/// Follows the waiting of `transaction` at the resource where it waits: puts the holders in whose way it or
-/// somebody ahead of it is on the stack. True if `start` is one of those that are reached.
+/// Follows the wait of `transaction` at its resource: puts on the stack the holders with which it or a
+/// waiter ahead of it conflicts. True if `start` is one of those that are reached.
 fn reach(
     visit: &mut Visited,
     transaction: TransactionId,
@@ -124,9 +125,9 @@ fn reach(
         stack.extend(others);
         return others.contains(&start);
     }
-    // Not there: it has been granted meanwhile.
+    // Not there: its lock has been granted meanwhile.
     let Some(&place) = visit.places.get(&transaction) else { return false };
-    // Whoever stands behind `start` in its queue waits for it.
+    // A transaction after `start` in its queue waits for it.
     if transaction != start && visit.places.get(&start).is_some_and(|&own| own < place) {
         return true;
     }

@@ -1,9 +1,9 @@
 //! Roles and rights that a transaction changes.
 //!
-//! Whoever changes roles, or rights of what is there, locks all of them by `Write` before he looks at them,
-//! to the end of the transaction, so that nothing is granted to a role that is being dropped, and no two
-//! write an access list that each has read. Who makes an object with an owner locks them by `IntentWrite`:
-//! the object is nobody else's yet, and its owner stays.
+//! A transaction that changes roles, or rights on existing objects, locks all of them by `Write` before it
+//! looks at them, to the end of the transaction. So nothing is granted to a role that is being dropped, and
+//! no two transactions write an access list that each has read. A transaction that makes an object with an
+//! owner locks them by `IntentWrite`: the object is not visible to others yet, and its owner stays.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::txn::Flow;
 use crate::txn::lock_mode::LockMode;
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// Keeps away all who change roles or rights.
+    /// Keeps away all transactions that change roles or rights.
     pub(super) fn lock_access_alone(&mut self) -> Flow<()> {
         self.lock(Resource::access(), LockMode::Write).map(|_| ())
     }

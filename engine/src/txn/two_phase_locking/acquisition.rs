@@ -1,4 +1,4 @@
-//! How a transaction comes to a lock: it waits, or it does not; and what becomes of a wait that is over.
+//! How a transaction gets a lock, with or without waiting, and what becomes of a wait that is over.
 
 use hyades_types::error::{Abort, Error};
 
@@ -36,8 +36,8 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// Locks a resource unless that means to wait for others; returns whether it is held, and if it was not
-    /// before.
+    /// Locks a resource unless that means waiting for others. Returns whether it is held, and whether it was
+    /// not held before.
     pub(super) fn lock_at_once(&mut self, resource: Resource, mode: LockMode) -> Flow<AtOnce> {
         self.settle_wait(resource);
         let shared = &*self.shared;
@@ -61,7 +61,7 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// Waits until none of these others holds the resource, and stands in nobody's way meanwhile.
+    /// Waits until none of these others holds the resource, and stands in no other request's way meanwhile.
     pub(super) fn outlast(&mut self, resource: Resource, others: &[TransactionId]) -> Flow<()> {
         self.settle_wait(resource);
         match self.shared.locks.outlast(self.id, resource, others) {
@@ -81,7 +81,7 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// What it has waited for may not be what comes next.
+    /// Settles an earlier wait if something else comes next.
     #[inline(always)]
     pub(super) fn settle_wait(&mut self, next: Resource) {
         if let Some(other) = self.pending.take_if(|pending| *pending != next) {
@@ -89,14 +89,14 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// What it has waited for, and was granted perhaps, is not wanted any more.
+    /// Withdraws a wait, or a grant that followed it, that is no longer wanted.
     pub(super) fn withdraw_wait(&mut self) {
         if let Some(resource) = self.pending.take() {
             self.shared.locks.withdraw(self.id, resource);
         }
     }
 
-    /// The index changed while this transaction waited, and now something else comes next.
+    /// The index changed while this transaction waited, and now it needs another lock.
     #[cold]
     #[inline(never)]
     fn settle_other_wait(&mut self, other: Resource) {

@@ -1,8 +1,8 @@
-//! ALTER TABLE inside a transaction: the table's state is replaced at once, as by other changes of a table
-//! that is there (`catalog_change`).
+//! ALTER TABLE inside a transaction: the table's state is replaced at once, as by other changes of an
+//! existing table (`catalog_change`).
 //!
-//! Whoever alters a table has locked it before it looked at its definition, and says what it is to be as a
-//! whole. A table that has another name keeps it to the transaction until that commits, as with a new one.
+//! The caller has locked the table before it looked at its definition, and passes the complete new
+//! definition. A new name stays private to the transaction until it commits, as with a new table.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ impl<P: Protocol> LockingTransaction<P> {
         self.replace_state(table, state, change)
     }
 
-    /// Another name, and perhaps another schema, to which the table's indexes go along.
+    /// Gives the table another name, and perhaps another schema, to which its indexes move along.
     pub(super) fn rename_table(
         &mut self,
         id: TableId,

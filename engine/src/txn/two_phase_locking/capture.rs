@@ -2,13 +2,13 @@
 //!
 //! Rows have versions, definitions have none, and TRUNCATE and ALTER TABLE exchange a table's whole state
 //! while their transaction is still open. So the states that have been replaced and not yet been given up are
-//! kept here, and transactions that change the catalog do not begin to commit in the moment of a capture:
+//! kept here, and transactions that change the catalog do not begin to commit at the moment of a capture:
 //!
-//! 1. *capturing* is set, then the phase is raised. Who commits a change of the catalog announces himself,
-//!    reads the phase, and looks for *capturing*: if it is set he takes his announcement back and tries again
-//!    later. So whoever is in the old phase is waited for, and nobody is in the new one yet.
-//! 2. When the stragglers are gone, the committed catalog is that of the phase that has ended. Of a table
-//!    whose state an open transaction has replaced, the first of the replaced ones counts.
+//! 1. *capturing* is set, then the phase is raised. A transaction that commits a change of the catalog
+//!    announces itself, reads the phase, and checks *capturing*: if it is set, it withdraws the announcement
+//!    and tries again later. So transactions in the old phase are waited for, and none is in the new one yet.
+//! 2. When the stragglers are gone, the committed catalog is that of the phase that has ended. For a table
+//!    whose state an open transaction has replaced, the first of the replaced states counts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,11 +26,11 @@ use crate::storage::history::HistoryWriter;
 use crate::storage::table::{Table, TableState};
 use crate::txn::Captured;
 
-/// What schema changes that have not ended have put in the place of something.
+/// What schema changes that have not ended have replaced.
 pub(super) struct Replaced {
     catalog: Arc<Catalog>,
     is_capturing: AtomicBool,
-    /// What is committed, of the tables whose state is not.
+    /// The committed states of the tables whose current state is not committed.
     states: Mutex<HashMap<TableId, Arc<TableState>>>,
 }
 
@@ -39,7 +39,7 @@ impl Replaced {
         Replaced { catalog, is_capturing: AtomicBool::new(false), states: Mutex::default() }
     }
 
-    /// Exchanges the state of a table, which nobody else uses.
+    /// Exchanges the state of a table, which no other transaction uses.
     pub(super) fn replace(&self, table: &Table, new: Arc<TableState>) -> Arc<TableState> {
         let mut states = self.states.lock();
         let old = self.catalog.exchange(table, new, &epoch::pin());
@@ -47,7 +47,7 @@ impl Replaced {
         old
     }
 
-    /// Puts a state back that was there before; returns the one that was there.
+    /// Restores a previous state; returns the one that it replaces.
     pub(super) fn put_back(&self, table: &Table, old: Arc<TableState>) -> Arc<TableState> {
         let mut states = self.states.lock();
         if states.get(&table.id()).is_some_and(|committed| Arc::ptr_eq(committed, &old)) {
@@ -56,14 +56,14 @@ impl Replaced {
         self.catalog.exchange(table, old, &epoch::pin())
     }
 
-    /// What this table has now is committed.
+    /// The current state of this table is committed.
     pub(super) fn give_up(&self, table: &Table) {
         self.states.lock().remove(&table.id());
     }
 }
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// Takes the phase over that the transaction commits in (`storage::history::phase`).
+    /// Enters the phase in which the transaction commits (`storage::history::phase`).
     pub(super) fn begin_commit(&mut self) -> Commit {
         let is_barrier = self.changes_shared_catalog;
         loop {
@@ -84,8 +84,8 @@ impl<P: Protocol> LockingTransaction<P> {
 }
 
 impl<P: Protocol> TwoPhaseLocking<P> {
-    /// Ends a phase (module head). Calls `before` when nobody is in the next one, `after` when nobody is in
-    /// this one.
+    /// Ends a phase (module head). Calls `before` when no transaction is in the next one, `after` when none
+    /// is in this one.
     pub(super) fn capture_phase(&self, before: &mut dyn FnMut(), after: &mut dyn FnMut()) -> Captured {
         let own = HistoryWriter::new(&self.histories);
         let ended = self.histories.ended();

@@ -107,7 +107,7 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 
     /// Keeps away the transactions that are logged as commands: what the source of a routine means must be
-    /// the same when they run and when they replay. Schema changes do not keep each other away.
+    /// the same when they run and when they are replayed. Schema changes do not keep each other away.
     pub(super) fn lock_catalog(&mut self) -> Flow<()> {
         if mutant::is_active(Mutant::NoBarrier) {
             return Ok(());
@@ -147,7 +147,8 @@ impl<P: Protocol> LockingTransaction<P> {
             (None, None) => {}
             (Some(existing), Some(replaced)) if existing.id == replaced => {}
             (Some(_), None) => return Err(duplicate_routine(definition).into()),
-            // What the caller wanted to replace is no longer there, or no longer the same: it looks again.
+            // What the caller wanted to replace is no longer there, or no longer the same. It must look
+            // again.
             (_, Some(_)) => return Err(Error::Abort(Abort::StalePlan).into()),
         }
         self.note_change(UndoAction::Name, change)?;
@@ -189,7 +190,7 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    /// What a view uses stays until it is there.
+    /// Locks what a view uses, so that it stays until the view is there.
     fn lock_used(&mut self, definition: &TableDefinition) -> Flow<()> {
         let Some(view) = definition.view() else { return Ok(()) };
         for used in &view.tables {
@@ -238,7 +239,7 @@ impl<P: Protocol> LockingTransaction<P> {
         }
         let definition = table.definition();
         if !definition.foreign_keys.is_empty() || !definition.referenced_by.is_empty() || self.is_viewed(id) {
-            // The caller drops foreign keys and views first; this one has come since it looked.
+            // The caller drops foreign keys and views first; this one was created after it looked.
             return Err(Error::Abort(Abort::StalePlan).into());
         }
         self.note_change(UndoAction::Name, change)?;
@@ -246,7 +247,8 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    /// Whether this very transaction has dropped the table; to all others it says so when it has committed.
+    /// Whether this very transaction has dropped the table. For all others, the table says so once that has
+    /// committed.
     #[inline]
     pub(super) fn has_dropped(&self, table: &Arc<Table>) -> bool {
         !self.names.is_empty() && self.is_latest_dropped(table)
@@ -280,7 +282,7 @@ impl<P: Protocol> LockingTransaction<P> {
         self.note_change(UndoAction::State { table, old }, change)
     }
 
-    /// A table's definition is another one because of this transaction.
+    /// Notes that this transaction has changed a table's definition.
     pub(super) fn note_own_change(&mut self, table: &Arc<Table>) {
         let place = self.table_place(table);
         self.tables[place].note_own_change();
@@ -305,8 +307,8 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    /// Makes the transaction's new and dropped tables, sequences and routines everybody's. Its locks are
-    /// still held, those on the names included, so nobody can have taken a name in between.
+    /// Publishes the transaction's new and dropped tables, sequences and routines. Its locks are still held,
+    /// including those on the names, so no other transaction can have taken a name in between.
     pub(super) fn publish_names(&mut self, token: &P::CommitToken) {
         if !self.changes_catalog {
             return;
@@ -370,8 +372,8 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// Takes the session's temporary relations out of the catalog. No transaction is open, and nobody else
-    /// can see them.
+    /// Takes the session's temporary relations out of the catalog. No transaction is open, and no other
+    /// session can see them.
     pub(super) fn forget_temporaries(&mut self) {
         let Some(schema) = self.temporary_schema.take() else { return };
         let catalog = Arc::clone(&self.shared.catalog);
@@ -405,7 +407,7 @@ impl<P: Protocol> LockingTransaction<P> {
         self.with_own_routines(self.shared.catalog.routines())
     }
 
-    /// What this transaction has made of these routines, and all that it has created.
+    /// These routines as this transaction has changed them, and all that it has created.
     fn with_own_routines(&self, mut routines: Vec<Arc<Routine>>) -> Vec<Arc<Routine>> {
         for change in &self.names {
             match change {

@@ -1,5 +1,5 @@
-//! What changes of a table that keep nobody out are in the middle of: an index that is being built
-//! (`index_build`), a lock that is waited for (`patient_lock`), commits that are closed (`unlocked_change`).
+//! The state of changes that do not lock others out of a table: an index that is being built (`index_build`),
+//! a lock that is waited for (`patient_lock`), commits that are closed (`unlocked_change`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,13 +16,13 @@ pub(super) struct IndexBuild {
     pub(super) table: Arc<Table>,
     /// The table's state, with the index.
     pub(super) state: Arc<TableState>,
-    /// Who must have given what up before it goes on.
+    /// The transactions that must have given up a resource before it goes on.
     pub(super) awaited: Vec<(Resource, Vec<TransactionId>)>,
     /// Columns that several rows may have.
     pub(super) doubtful: Vec<Box<[u8]>>,
-    /// How often somebody else had the last of them, or one of its rows.
+    /// How often another transaction held the last of them, or one of its rows.
     pub(super) tries: u32,
-    /// Rows that it has asked for because somebody had one in each of so many tries.
+    /// Rows that it has requested because another transaction held one in each of many tries.
     pub(super) rows: Vec<Resource>,
     pub(super) stage: Stage,
     pub(super) batch: ScanBatch,
@@ -30,26 +30,26 @@ pub(super) struct IndexBuild {
 
 /// How far a build has come.
 pub(super) enum Stage {
-    /// Through the records behind this key.
+    /// The walk has passed the records up to this key.
     Walk {
-        behind: Option<Vec<u8>>,
+        after: Option<Vec<u8>>,
     },
-    /// Through the entries behind this one.
+    /// The check has passed the entries up to this one.
     Check {
-        behind: Option<Vec<u8>>,
+        after: Option<Vec<u8>>,
     },
     Finish,
 }
 
-/// How far a transaction has come that waits for a table (`patient_lock`).
+/// How far a transaction that waits for a table has come (`patient_lock`).
 #[derive(Default)]
 pub(super) struct Patience {
     pub(super) tries: u32,
-    /// Who must have given what up before the next try.
+    /// The transactions that must have given up a resource before the next try.
     pub(super) awaited: Vec<(Resource, Vec<TransactionId>)>,
 }
 
-/// What all who commit look at (`unlocked_change`).
+/// State that every commit checks (`unlocked_change`).
 #[derive(Default)]
 pub(super) struct UnlockedChanges {
     pub(super) is_closed: AtomicBool,
@@ -58,7 +58,7 @@ pub(super) struct UnlockedChanges {
 }
 
 impl UnlockedChanges {
-    /// Whether somebody else keeps commits away.
+    /// Whether another transaction keeps commits away.
     #[inline]
     pub(super) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::SeqCst)

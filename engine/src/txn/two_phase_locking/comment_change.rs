@@ -12,7 +12,7 @@ use crate::txn::Flow;
 use crate::txn::lock_mode::LockMode;
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// Two who comment on one object come one after the other, in the log too.
+    /// Two transactions that comment on one object are ordered, in the log too.
     pub(super) fn comment(
         &mut self,
         on: &CommentTarget,

@@ -1,43 +1,43 @@
 //! From many row locks to one lock on the table.
 //!
 //! A transaction that has locked thousands of rows of a table would fill the lock table with entries, and
-//! every further row costs a look at them. So after so many (`Config::row_locks_before_table`) it tries to
-//! lock the whole table, and then needs no locks on rows and gaps any more. It tries and never waits: it gets
-//! the table only while nobody else is in it, so nobody is kept from what he had, and nothing can be part of
-//! a deadlock that was none before. Otherwise it goes on row by row, and tries again after as many more.
+//! every further row costs a look at them. So after this many row locks (`Config::row_locks_before_table`) it
+//! tries to lock the whole table, and then needs no more locks on rows and gaps. It tries and never waits: it
+//! gets the table only while no other transaction is in it, so no other loses anything it had, and no new
+//! deadlock can arise. Otherwise it goes on row by row, and tries again after as many more.
 //!
-//! Who inserts and deletes takes the table in `Write`, who changes other columns than the key in
-//! `NoKeyWrite`. Who only reads takes it in `Read`, and [`READERS_PATIENCE`] times later: two readers that
-//! hold `Read` and then want to write a row each stand in each other's way, as row locks do not. Who only
-//! looks at keys never does.
+//! A transaction that inserts and deletes takes the table in `Write`, one that changes other columns than the
+//! key in `NoKeyWrite`. One that only reads takes it in `Read`, after [`READERS_PATIENCE`] times as many row
+//! locks: two readers that hold `Read` and then want to write a row each block each other, which they do not
+//! with row locks. One that only looks at keys never takes the table.
 //!
 //! **The attempt.** The stripes of the other workers come first, the transaction's own last. Those are new,
 //! and can be given back without a trace if one of them is not free: nothing has been read or written under
-//! them, so giving them back before the end of the transaction does not break two-phase locking. The own one
-//! is an upgrade, which either happens or changes nothing; when it happens, all are held. (From `NoKeyWrite`
-//! to `Write` all are upgrades. Those that have happened stay.)
+//! them, so giving them back before the end of the transaction does not break two-phase locking. Its own
+//! stripe is an upgrade, which either happens or changes nothing; when it happens, all are held. (From
+//! `NoKeyWrite` to `Write` all are upgrades. Those that have happened stay.)
 //!
 //! **Why no dependency is lost** (pitfalls 3, 19, 22, 23). Let T hold the table from here on.
-//! 1. *What T follows.* Whoever has touched a row, a gap or an absent key of the table has held an intent on
-//!    the stripe of his worker, and left his trace there, before he gave it up: data writers an intent's
-//!    (`IntentWrite`), command-logged readers too (`IntentRead`, `KeyRead`), those who had the whole table a
-//!    writer's or a reader's. `Write` follows all of them, on every stripe. `NoKeyWrite` follows all but
-//!    those who have only looked at keys, and T leaves the keys alone: what it inserts or deletes it still
-//!    locks row by row. `Read` follows writers and intents, and needs no more, for a reader follows no
-//!    reader. So T.LV covers all that the traces on single rows and gaps could tell, though T does not look
-//!    at them any more.
-//! 2. *Who follows T.* Whoever comes later enters by some stripe. There stands T's trace in the mode that T
-//!    holds at its end: a writer's is followed by everybody (and keeps that of readers of keys, who may have
+//! 1. *What T follows.* A transaction that has touched a row, a gap or an absent key of the table has held an
+//!    intent on the stripe of its worker, and left its trace there, before it gave it up: a data writer that
+//!    of an intent (`IntentWrite`), a command-logged reader too (`IntentRead`, `KeyRead`), one that had the
+//!    whole table that of a writer or reader. `Write` follows all of them, on every stripe. `NoKeyWrite`
+//!    follows all but those that have only looked at keys, and T leaves the keys alone: what it inserts or
+//!    deletes it still locks row by row. `Read` follows writers and intents, and needs no more, because a
+//!    reader follows no reader. So T.LV covers everything that the traces on single rows and gaps could say,
+//!    although T no longer looks at them.
+//! 2. *What follows T.* A later transaction enters by some stripe. There it finds T's trace in the mode that
+//!    T holds at its end: a writer's is followed by all (and keeps that of readers of keys, which may have
 //!    been there beside `NoKeyWrite`), a command-logged reader's by every writer. Traces that T leaves on the
 //!    rows it had locked before are the same token again; rows that it touched afterwards need none.
-//! 3. *What is forgotten.* A stripe's trace is dropped as all others are, when the floor covers it; then the
+//! 3. *What is forgotten.* A stripe's trace is dropped like all others, when the floor covers it. Then the
 //!    floor stands for it. `purge` may find a key that T has emptied without a trace of its own: it enters by
-//!    a stripe as well, so T is over, and whoever puts a row there later follows T by his stripe.
-//! 4. *Gaps.* T's inserts divide gaps still (`divide_gap`): those who come later must find the readers of the
+//!    a stripe as well, so T is over, and a transaction that puts a row there later follows T by its stripe.
+//! 4. *Gaps.* T's inserts still divide gaps (`divide_gap`): later transactions must find the readers of the
 //!    whole in both parts.
 //!
-//! This is what a lock on the whole table at the beginning of a transaction has always relied on; that T
-//! holds single rows as well changes nothing in it.
+//! This is what a lock on the whole table at the beginning of a transaction has always relied on. That T
+//! holds single rows as well changes nothing.
 
 use std::sync::Arc;
 
@@ -50,11 +50,12 @@ use crate::storage::table::Table;
 use crate::txn::Intent;
 use crate::txn::lock_mode::LockMode;
 
-/// A reader asks for the table after so many times more row locks than a writer.
+/// A reader asks for the table after this many times more row locks than a writer.
 const READERS_PATIENCE: u32 = 10;
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// Whether a row of the table, or a gap, needs a lock of its own: asked before each, and counted.
+    /// Whether a row of the table, or a gap, needs a lock of its own. To be called before each lock; counts
+    /// the calls.
     #[inline(always)]
     pub(super) fn locks_rows(&mut self, table: &Arc<Table>, intent: Intent) -> bool {
         let place = self.table_place(table);

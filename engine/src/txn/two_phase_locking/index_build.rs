@@ -1,37 +1,39 @@
-//! CREATE INDEX beside those who read and write the table.
+//! CREATE INDEX beside transactions that read and write the table.
 //!
 //! ```text
-//! attach   the table gets a state in which the index stands behind the others: writers keep it, nobody
-//!          finds rows by it, no definition and no log tells of it
-//! wait     for all who were in the table then: their plans do not know the index
-//! walk     through all records, and put entries there for every version that somebody may still see
-//! check    (unique ones) writers look for duplicates from now on; wait for those who have written without
-//!          that; look at all values that several entries have
-//! finish   log the change of the catalog; when it is committed, the definition tells of the index
+//! attach   the table gets a state in which the index comes after the others: writers keep it, no reader
+//!          finds rows by it, it is in no definition and in no log
+//! wait     for all that were in the table then: their plans do not know the index
+//! walk     through all records, and add entries for every version that may still be seen
+//! check    (unique ones) writers look for duplicates from now on; wait for those that have written without
+//!          that; check all values that several entries have
+//! finish   log the change of the catalog; when it is committed, the definition has the index
 //! ```
 //!
-//! Nobody waits for any of that. The builder holds a lock that says that the definition stays, as readers at
-//! snapshots do, so other changes of the table wait for it, and before that another that keeps a second
-//! builder away, who waits for it without anything of the table that somebody would wait for in turn. For
-//! those who were there before it waits without standing in a queue (`LockTable::outlast`), so that others
-//! pass. Whatever ends the transaction otherwise takes the index away again, and nothing is left.
+//! No other transaction waits for any of that. The builder holds a lock that says that the definition stays,
+//! as readers at snapshots do, so other changes of the table wait for it. Before that it takes another lock
+//! that keeps a second builder away, which waits for it without holding anything of the table that others
+//! would wait for in turn. For transactions that were there before, it waits without standing in a queue
+//! (`LockTable::outlast`), so that others pass. If the transaction ends in any other way, the index is
+//! removed again, and nothing is left.
 //!
-//! **Entries.** The walk meets each record once, whatever others do to it. It reads the versions, puts their
-//! entries there, and looks whether the newest is still the same: if not, its writer may have given its entry
-//! up before it was there, so the walk gives it up as well, as it does with those of older versions. `purge`
-//! knows which are needed. Nobody has read a gap of the index yet, so the walk locks none.
+//! **Entries.** The walk meets each record once, whatever others do to it. It reads the versions, adds their
+//! entries, and checks whether the newest version is still the same. If not, its writer may have given up its
+//! entry before the entry was there, so the walk gives it up as well, as it does with those of older
+//! versions. `purge` knows which are needed. No reader has used a gap of the index yet, so the walk locks
+//! none.
 //!
-//! **Plans.** Who was in the table when the index was attached goes on with the plans that he has: he is
-//! waited for (`LockingTransaction::is_as_planned`). Everybody else compiles anew.
+//! **Plans.** A transaction that was in the table when the index was attached continues with its plans, and
+//! is waited for (`LockingTransaction::is_as_planned`). All others compile again.
 //!
-//! **Duplicates** that writers meet before the index is finished are no errors of theirs, for the index may
-//! not come to be: `storage::unfinished_index`. The builder locks a value that several entries have before it
-//! looks at their rows, so that nobody else gets it meanwhile, and waits for nobody while it has that lock:
-//! it gives it up, waits for whoever is changing a row, and looks again. If others come to the value or its
-//! rows all the time, it asks for these locks as everybody does, in queues, and keeps what it has got until
-//! it has looked: a circle is found, and ends as any other.
+//! **Duplicates** that writers meet before the index is finished are not their errors, because the index may
+//! never be finished: `storage::unfinished_index`. The builder locks a value that several entries have before
+//! it looks at their rows, so that no other transaction gets it meanwhile, and waits for nothing while it has
+//! that lock: it gives it up, waits for the transaction that is changing a row, and looks again. If others
+//! use the value or its rows all the time, it requests these locks like any other transaction, in queues, and
+//! keeps what it has got until it has looked. A deadlock is then found, and ends as any other.
 //!
-//! **Replay** makes the index when it comes to the change, among all others: `unlocked_change`.
+//! **Replay** makes the index when it comes to the change, in order with all others: `unlocked_change`.
 //!
 //! Reference: PostgreSQL's CREATE INDEX CONCURRENTLY (indexcmds.c), which needs a third wait, for snapshots
 //! from before: here their versions have entries, too; Mohan, Narang: "Algorithms for Creating Indexes for
@@ -62,7 +64,7 @@ use crate::txn::Flow;
 use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::TransactionId;
 
-/// What it takes to make the entries of a record, or to look at an entry, as work of a guest.
+/// The cost of making the entries of a record, or of checking an entry, as work of a guest.
 const UNITS_PER_ENTRY: usize = 4;
 
 impl<P: Protocol> LockingTransaction<P> {
@@ -77,7 +79,8 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    /// One step of it, through so many records or entries at most; true: the index can be committed.
+    /// One step of the build, through at most this many records or entries; true if the index can be
+    /// committed.
     pub(super) fn build_step(
         &mut self,
         table: &Arc<Table>,
@@ -125,12 +128,12 @@ impl<P: Protocol> LockingTransaction<P> {
             doubtful: Vec::new(),
             tries: 0,
             rows: Vec::new(),
-            stage: Stage::Walk { behind: None },
+            stage: Stage::Walk { after: None },
             batch: ScanBatch::new(),
         }))
     }
 
-    /// Exchanges the state of a table beside those who use it. Plans that are compiled from here on are of
+    /// Exchanges the state of a table beside transactions that use it. Plans compiled from here on are for
     /// the new one.
     fn exchange_unlocked(&self, table: &Table, state: Arc<TableState>) {
         let old = self.shared.catalog.exchange(table, state, &epoch::pin());
@@ -138,7 +141,7 @@ impl<P: Protocol> LockingTransaction<P> {
         self.shared.catalog.count_change();
     }
 
-    /// The table has no such index after all.
+    /// Removes the index again, which is not finished.
     pub(super) fn detach_index(&mut self, table: &Table) {
         self.build = None;
         let state = {
@@ -149,7 +152,7 @@ impl<P: Protocol> LockingTransaction<P> {
         self.exchange_unlocked(table, Arc::new(state));
     }
 
-    /// It is committed: the definition tells of it.
+    /// The index is committed: the table's definition gets it.
     pub(super) fn publish_index(&self, table: &Table) {
         let state = {
             let guard = epoch::pin();
@@ -162,16 +165,16 @@ impl<P: Protocol> LockingTransaction<P> {
         self.exchange_unlocked(table, Arc::new(state));
     }
 
-    /// Rows keep to an index that is about to be shown. Snapshots from before may see some that do not.
+    /// Rows keep to an index that is about to be published. Older snapshots may see some that do not.
     pub(super) fn note_new_key(&self, state: &mut TableState, index: &IndexDefinition) {
         if index.is_unique {
             state.note_unique_since(index.id, self.shared.histories.note_new_key());
         }
     }
 
-    /// The others who have locked the table, or its definition in order to use it, in one of these modes. Who
-    /// wants to change the definition is none of them: he waits for this transaction, and compiles anew if
-    /// the table has changed by then (`TableUse::give_up_plans`).
+    /// The other transactions that have locked the table, or its definition in order to use it, in one of
+    /// these modes. Those that want to change the definition are not included: they wait for this
+    /// transaction, and compile again if the table has changed by then (`TableUse::give_up_plans`).
     pub(super) fn users_of(
         &self,
         table: &Table,
@@ -226,24 +229,24 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(false)
     }
 
-    /// Puts entries there for some records; true: that was all.
+    /// Adds entries for some records; true if those were the last.
     fn walk(&mut self, build: &mut IndexBuild, most: usize) -> Result<bool> {
         let IndexBuild { table, state, stage, batch, .. } = build;
         let Some(index) = state.unfinished_index() else { return Ok(true) };
-        let Stage::Walk { behind } = stage else { return Ok(true) };
+        let Stage::Walk { after } = stage else { return Ok(true) };
         let guard = epoch::pin();
-        let from = behind.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let from = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let page = state.index().scan(from, ScanDirection::Forward, most, batch, &guard);
         for (key, record) in page.iter() {
             guest::spend_for(UNITS_PER_ENTRY)?;
             self.add_versions(table, (state, index), (key, record), &guard)?;
         }
         self.shared.purge.push_all(&mut self.purgeable);
-        *behind = batch.last_key().map(<[u8]>::to_vec).or(behind.take());
+        *after = batch.last_key().map(<[u8]>::to_vec).or(after.take());
         Ok(batch.reaches_end())
     }
 
-    /// Puts entries of all versions of a record there; see the module head.
+    /// Adds entries for all versions of a record; see the module head.
     fn add_versions(
         &mut self,
         table: &Arc<Table>,
@@ -270,7 +273,8 @@ impl<P: Protocol> LockingTransaction<P> {
                 }
                 Ok(())
             })?;
-            // Whoever announces himself as the next writer from here on gives it up when it is there.
+            // A transaction that announces itself as the next writer from here on finds the entry, and gives
+            // it up.
             fence(Ordering::SeqCst);
             match (writer, newest) {
                 (Some(writer), _) if record.is_of(writer) => return Ok(()),
@@ -294,17 +298,17 @@ impl<P: Protocol> LockingTransaction<P> {
         unfinished.begin_checks();
         let writes = |mode| matches!(mode, LockMode::IntentWrite | LockMode::NoKeyWrite | LockMode::Write);
         build.awaited = self.users_of(&build.table, writes);
-        Stage::Check { behind: None }
+        Stage::Check { after: None }
     }
 
-    /// Whether these columns are those of one row at most; false if it must look again, when somebody has
+    /// Whether at most one row has these columns; false if it must look again, once another transaction has
     /// ended.
     ///
     /// Fails with 23505 if two rows have them.
     fn check_value(&mut self, build: &mut IndexBuild, columns: &[u8]) -> Flow<bool> {
         let Some(index) = build.state.unfinished_index() else { return Ok(true) };
         let (table, value) = (build.table.id(), Resource::value(index.definition().id, columns));
-        // Who has the whole table locks no rows and values.
+        // A transaction that has the whole table locks no rows and values.
         let stripe = Resource::table_stripe(table, self.worker);
         let stands_in_queues = build.tries >= TRIES;
         if stands_in_queues {
@@ -335,8 +339,8 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(false)
     }
 
-    /// Fails if two rows have these columns, which are locked. What is answered is the lock of a row that
-    /// somebody is changing.
+    /// Fails if two rows have these columns, which are locked. Returns the lock of a row that another
+    /// transaction is changing.
     fn find_two(
         &mut self,
         build: &IndexBuild,
@@ -374,7 +378,7 @@ impl<P: Protocol> LockingTransaction<P> {
                 return Ok(false);
             }
             Doubtful::Everything => {
-                build.stage = Stage::Check { behind: None };
+                build.stage = Stage::Check { after: None };
                 return Ok(false);
             }
         }
@@ -386,16 +390,16 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 }
 
-/// Looks through some entries for values that several have; true: that was all.
+/// Checks some entries for values that several have; true if those were the last.
 fn collect_doubtful(build: &mut IndexBuild, most: usize) -> Result<bool> {
     let IndexBuild { state, stage, batch, doubtful, .. } = build;
     let Some(index) = state.unfinished_index() else { return Ok(true) };
-    let Stage::Check { behind } = stage else { return Ok(true) };
+    let Stage::Check { after } = stage else { return Ok(true) };
     let guard = epoch::pin();
-    let from = behind.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+    let from = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
     let page = index.entries().scan(from, ScanDirection::Forward, most, batch, &guard);
     let columns_of = |entry: &[u8]| entry[..index.key_start(entry)].to_vec();
-    let mut last = behind.as_deref().map(columns_of).unwrap_or_default();
+    let mut last = after.as_deref().map(columns_of).unwrap_or_default();
     for (entry, _) in page.iter() {
         guest::spend_for(UNITS_PER_ENTRY)?;
         let columns = &entry[..index.key_start(entry)];
@@ -408,6 +412,6 @@ fn collect_doubtful(build: &mut IndexBuild, most: usize) -> Result<bool> {
             doubtful.push(columns.into());
         }
     }
-    *behind = batch.last_key().map(<[u8]>::to_vec).or(behind.take());
+    *after = batch.last_key().map(<[u8]>::to_vec).or(after.take());
     Ok(batch.reaches_end())
 }

@@ -1,5 +1,5 @@
-//! An index that is built while others write: each of its steps beside each thing that a writer does, who
-//! waits for whom, duplicates that come and go, and threads.
+//! An index that is built while others write: each of its steps beside each thing that a writer does, which
+//! transaction waits for which, duplicates that come and go, and threads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn filled(shared: &Arc<TwoPhaseLocking<NoLog>>, indexes: Vec<IndexDefinition>) -
     table
 }
 
-/// A builder, and what it builds.
+/// A builder and the index that it builds.
 struct Builder {
     worker: Worker,
     table: Arc<Table>,
@@ -52,7 +52,7 @@ impl Builder {
         Builder { worker, table: Arc::clone(table), planned: table.definition(), index }
     }
 
-    /// The smallest step; true: it can be committed.
+    /// The smallest step; true if the index can be committed.
     fn step(&mut self) -> Flow<bool> {
         self.worker.build_step(&self.table, &self.planned, &self.index, 1)
     }
@@ -90,7 +90,7 @@ fn update_unaware(worker: &mut Worker, table: &Arc<Table>, version: u64, number:
     Ok(())
 }
 
-/// Gives the row another key, as an update does it.
+/// Gives the row another key, as an update does.
 fn rename(worker: &mut Worker, table: &Arc<Table>, from: i64, to: i64, a: i64) -> Flow<bool> {
     let guard = epoch::pin();
     let intent = Intent::newest(Strength::Write);
@@ -134,9 +134,8 @@ fn write(worker: &mut Worker, table: &Arc<Table>, what: usize) {
 
 const WRITES: usize = 7;
 
-/// Each write, before each step and over one or three of them, committed and rolled back; the entries that
-/// have no use any more are taken out in between, and a snapshot from the beginning sees by the index what it
-/// sees without.
+/// Each write, before each step and over one or three of them, committed and rolled back. Useless entries are
+/// removed in between, and a snapshot from the beginning sees the same by the index as without it.
 #[test]
 fn every_write_beside_every_step() {
     for is_unique in [false, true] {
@@ -152,7 +151,7 @@ fn every_write_beside_every_step() {
     }
 }
 
-/// False: the builder has fewer steps.
+/// Returns false if the builder has fewer steps.
 fn beside_step(is_unique: bool, what: usize, (at, stays): (usize, usize), commits: bool) -> bool {
     let shared = shared();
     let table = filled(&shared, Vec::new());
@@ -172,7 +171,7 @@ fn beside_step(is_unique: bool, what: usize, (at, stays): (usize, usize), commit
     writer.begin();
     write(&mut writer, &table, what);
     for _ in 0..stays {
-        // When writers look for duplicates, the builder waits for those who have not.
+        // When writers look for duplicates, the builder waits for those that have not.
         if waits(builder.step()) {
             assert!(is_unique);
         }
@@ -183,7 +182,7 @@ fn beside_step(is_unique: bool, what: usize, (at, stays): (usize, usize), commit
         writer.rollback(&())
     }
     purge(&shared);
-    // It may have come to its end beside the writer.
+    // It may have been completed beside the writer.
     if builder.worker.is_unlocked_change {
         builder.worker.precommit(&());
     } else {
@@ -196,7 +195,7 @@ fn beside_step(is_unique: bool, what: usize, (at, stays): (usize, usize), commit
     true
 }
 
-/// Who was in the table before goes on with the plans that he has; others do not wait for him.
+/// A transaction that was in the table before continues with its plans; others do not wait for it.
 #[test]
 fn the_builder_waits_for_those_who_do_not_know_the_index() {
     for isolation in [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable] {
@@ -229,7 +228,7 @@ fn the_builder_waits_for_those_who_do_not_know_the_index() {
     }
 }
 
-/// A reader that is there keeps the builder waiting as well; he may write later.
+/// A reader in the table keeps the builder waiting as well, because it may write later.
 #[test]
 fn a_transaction_that_has_only_read_may_write_by_its_old_plan() {
     let shared = shared();
@@ -279,7 +278,7 @@ fn other_changes_of_the_table_wait_for_the_builder() {
     check(&shared, &table);
 }
 
-/// Who queues for another builder's end is no user of the table: nobody waits for him.
+/// A transaction that queues for another builder's end is no user of the table: no other waits for it.
 #[test]
 fn three_builders_come_one_after_the_other() {
     for kinds in 0..8 {
@@ -319,7 +318,7 @@ fn three_builders_come_one_after_the_other() {
     }
 }
 
-/// Who only reads has nothing that is to be checked.
+/// A transaction that only reads has nothing to be checked.
 #[test]
 fn readers_who_know_the_index_are_not_waited_for() {
     let shared = shared();
@@ -335,8 +334,8 @@ fn readers_who_know_the_index_are_not_waited_for() {
     check(&shared, &table);
 }
 
-/// A reader who waits to have the table alone is not waited for, and does not come back to what he has
-/// planned before.
+/// A reader that waits to have the table alone is not waited for, and does not come back to its earlier
+/// plans.
 #[test]
 fn who_waits_for_the_whole_table_does_not_write_by_his_old_plan() {
     for gives_up in [false, true] {
@@ -377,7 +376,7 @@ fn begun(shared: &Arc<TwoPhaseLocking<NoLog>>) -> Worker {
     worker
 }
 
-/// A builder who has met two entries of a value, 30, because a reader may still see the row 100 that had it
+/// A builder that has met two entries of a value, 30, because a reader may still see the row 100 that had it
 /// beside the row 3.
 fn in_doubt(shared: &Arc<TwoPhaseLocking<NoLog>>) -> (Arc<Table>, Builder, Worker) {
     let table = filled(shared, Vec::new());
@@ -397,7 +396,7 @@ fn in_doubt(shared: &Arc<TwoPhaseLocking<NoLog>>) -> (Arc<Table>, Builder, Worke
     (table, builder, reader)
 }
 
-/// Two take turns with a value that two entries have; the builder gets it in the end.
+/// Two transactions take turns with a value that two entries have; the builder gets it in the end.
 #[test]
 fn a_value_that_somebody_always_wants_is_queued_for() {
     let shared = shared();
@@ -426,7 +425,8 @@ fn a_value_that_somebody_always_wants_is_queued_for() {
     check(&shared, &table);
 }
 
-/// A row with a value that two entries have is changed by two in turns, who leave the value as it is.
+/// A row with a value that two entries have is changed by two transactions in turn, which leave the value as
+/// it is.
 #[test]
 fn a_row_that_somebody_always_changes_is_queued_for() {
     let shared = shared();
@@ -442,7 +442,7 @@ fn a_row_that_somebody_always_changes_is_queued_for() {
         first.begin();
         match update(&mut second, &table, 3, Some(30)) {
             Ok(is_there) => assert!(is_there),
-            // Behind the builder.
+            // It waits for the builder.
             outcome => {
                 assert!(waits(outcome));
                 break;
@@ -461,7 +461,7 @@ fn a_row_that_somebody_always_changes_is_queued_for() {
     check(&shared, &table);
 }
 
-/// The builder waits for somebody who then wants to change the table, and so waits for the builder.
+/// The builder waits for a transaction that then wants to change the table, and so waits for the builder.
 #[test]
 fn who_closes_a_circle_with_the_builder_learns_it() {
     let shared = shared();
@@ -477,7 +477,7 @@ fn who_closes_a_circle_with_the_builder_learns_it() {
     assert!(matches!(circle, Err(Interrupt::Failed(Error::Abort(Abort::Deadlock)))));
     old.rollback(&());
     builder.finish();
-    // The other way round: he waits already.
+    // The other way round: that transaction waits already.
     old.begin();
     done(update(&mut old, &table, 1, Some(15)).map(drop));
     let mut builder = Builder::new(&shared, &table, index(901, false));
@@ -547,8 +547,8 @@ fn values_that_are_there_twice_are_found() {
     check(&shared, &table);
 }
 
-/// A writer takes a value that is there, before each step. He is not refused: whether it is a duplicate
-/// depends on what becomes of him, and the builder waits to know that.
+/// A writer takes an existing value, before each step. It is not refused: whether the value is a duplicate
+/// depends on the outcome of the writer, and the builder waits for that.
 #[test]
 fn duplicates_of_those_who_have_not_ended_are_waited_for() {
     let (mut refused, mut steps) = (0, 0);
@@ -593,7 +593,7 @@ fn duplicates_of_those_who_have_not_ended_are_waited_for() {
     assert!(refused > ROWS && steps == 2 * refused);
 }
 
-/// A value that one row gives up for another is not there twice.
+/// A value that one row gives up for another is not a duplicate.
 #[test]
 fn values_may_move_while_they_are_looked_at() {
     for at in 1.. {
@@ -620,7 +620,7 @@ fn values_may_move_while_they_are_looked_at() {
     }
 }
 
-/// Whatever ends a transaction, others commit.
+/// However a transaction ends, others commit.
 #[test]
 fn commits_are_open_when_whoever_has_closed_them_has_ended() {
     let shared = shared();
@@ -632,7 +632,7 @@ fn commits_are_open_when_whoever_has_closed_them_has_ended() {
     assert!(!shared.unlocked.is_closed());
 }
 
-/// When the builder has made sure that no value is there twice, and is about to commit, writers wait for it.
+/// When the builder has made sure that there are no duplicates, and is about to commit, writers wait for it.
 #[test]
 fn a_duplicate_at_the_very_end_waits_for_the_builder() {
     for commits in [true, false] {
@@ -655,7 +655,7 @@ fn a_duplicate_at_the_very_end_waits_for_the_builder() {
     }
 }
 
-/// Threads write while one index after the other is built, unique ones among them, found by, and dropped.
+/// Threads write while one index after another is built, some of them unique, used for searches, and dropped.
 #[test]
 fn threads_write_while_indexes_are_built() {
     const THREADS: i64 = 3;
@@ -696,8 +696,8 @@ fn threads_write_while_indexes_are_built() {
     check(&shared, &table);
 }
 
-/// Goes ahead of the builds by some transactions only: a busy machine may leave the builder standing, and
-/// versions that its snapshot needs are given up when there are too many.
+/// Precedes the builds by only some transactions: a busy machine may leave the builder waiting, and versions
+/// that its snapshot needs are given up when there are too many.
 fn write_randomly(
     shared: &Arc<TwoPhaseLocking<NoLog>>,
     table: &Arc<Table>,
@@ -741,7 +741,7 @@ fn write_randomly(
     }
 }
 
-/// Builds an index, compares what is found by it with the rows, and drops it; false if it could not be.
+/// Builds an index, compares what it finds with the rows, and drops it; false if it could not be built.
 fn build_and_look(shared: &Arc<TwoPhaseLocking<NoLog>>, table: &Arc<Table>, index: IndexDefinition) -> bool {
     let mut builder = Builder::new(shared, table, index);
     let is_built = loop {

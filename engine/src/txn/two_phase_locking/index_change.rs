@@ -1,7 +1,7 @@
-//! Secondary indexes that come, go and are renamed inside a transaction: the table's state is replaced at
-//! once, as by other changes of a table that is there (`catalog_change`).
+//! Secondary indexes that are created, dropped and renamed inside a transaction: the table's state is
+//! replaced at once, as by other changes of an existing table (`catalog_change`).
 //!
-//! Names of indexes are locked as those of tables are, since they share them.
+//! Names of indexes are locked like those of tables, because they share a namespace.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn stale() -> Interrupt {
 }
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// Locks the name of a relation that is to be; 42P07 if there is one.
+    /// Locks the name of a relation that is to be created; 42P07 if there is one.
     pub(super) fn lock_new_name(&mut self, name: &TableName) -> Flow<()> {
         self.lock_schema_for(&name.schema)?;
         self.lock(Resource::name(name), LockMode::Write)?;
@@ -60,8 +60,8 @@ impl<P: Protocol> LockingTransaction<P> {
         let name = definition.index(index).ok_or_else(stale)?.name.clone();
         self.lock(Resource::name(&TableName { name, ..definition.name.clone() }), LockMode::Write)?;
         let definition = definition.without_index(index);
-        // The caller drops foreign keys first; this one has come since it looked. It cannot while the table
-        // is locked.
+        // The caller drops foreign keys first; this one was created after it looked. That is impossible while
+        // the table is locked.
         let is_missed = |child: &TableId| {
             let child = self.table_by_id(*child).ok();
             let keys = child.map(|child| child.definition().foreign_keys.clone()).unwrap_or_default();
@@ -93,7 +93,7 @@ impl<P: Protocol> LockingTransaction<P> {
         self.replace_definition(&table, definition.with_renamed_index(index, name), change)
     }
 
-    /// Locks a table whose definition is to change; what the caller knows of it may be old.
+    /// Locks a table whose definition is to change. What the caller knows of it may be outdated.
     pub(super) fn changing_table(&mut self, id: TableId) -> Flow<Arc<Table>> {
         let table = self.table_by_id(id)?;
         self.lock_everybody_out(&table)?;

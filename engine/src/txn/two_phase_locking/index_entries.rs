@@ -1,35 +1,37 @@
 //! Places of rows in secondary indexes, and values that only one row may have.
 //!
-//! **Entries.** Whoever is about to give a row new values holds its lock, puts the entries of these values
-//! into the indexes, and then writes the row. An entry whose row has other values, or is not there, means
-//! nothing (`storage::secondary_index`), so one that comes too early, or is left behind when the transaction
-//! ends otherwise, does no harm; `purge` takes it out when no snapshot sees a row there that needs it.
-//! Nothing of it is logged. The gap that a new entry divides is locked as for keys of the primary index
-//! (`locked_insert`).
+//! **Entries.** A transaction that is about to give a row new values holds the row's lock, puts the entries
+//! of these values into the indexes, and then writes the row. An entry whose row has other values, or is not
+//! there, means nothing (`storage::secondary_index`). So an entry that comes too early, or is left behind
+//! when the transaction ends otherwise, does no harm; `purge` removes it when no snapshot sees a row there
+//! that needs it. None of this is logged. The gap that a new entry divides is locked as for keys of the
+//! primary index (`locked_insert`).
 //!
-//! **Unique values.** Whoever gives a row values of a unique index locks these values first, until he ends:
-//! of two who want the same the second waits, and nobody else brings them back meanwhile. Then he looks where
-//! the index leads to. A row that has the values is a duplicate. If somebody has taken them from a row and
-//! may still take that back, he holds the row's write lock, and is waited for there.
+//! **Unique values.** A transaction that gives a row values of a unique index locks these values first, until
+//! it ends: of two that want the same values the second waits, and no other brings them back meanwhile. Then
+//! it checks where the index leads. A row that has the values is a duplicate. If another transaction has
+//! taken them from a row and may still undo that, it holds the row's write lock, and is waited for there.
 //!
 //! | row under another key | seen by a transaction at a snapshot | by a serializable one |
 //! |---|---|---|
 //! | committed or own, with the values | duplicate | locked as by a reader of keys, then a duplicate |
-//! | committed or own, without them | goes on: who would bring them back has to lock them | the same |
+//! | committed or own, without them | not a duplicate: a transaction that would bring them back has to lock them | the same |
 //! | being changed | locked as by a reader of keys, and looked at again | the same |
 //!
 //! A duplicate in an index that is being built is no error (`storage::unfinished_index`).
 //!
-//! Whoever changes values of a unique index therefore needs the row's strongest lock, as for its key.
+//! A transaction that changes values of a unique index therefore needs the row's strongest lock, as for its
+//! key.
 //!
 //! *Constraints that are checked later.* The values are locked when the row gets them, as always, so of two
-//! transactions that want the same the second waits; only the search comes later, when the statement or the
-//! transaction is done, and is the same. It can be left out where no entry leads to another row that may have
-//! the values: others cannot give them to one, and whatever this transaction does is asked about by itself.
+//! transactions that want the same values the second waits. Only the search comes later, when the statement
+//! or the transaction is done, and is the same. It can be left out if no entry leads to another row that may
+//! have the values: other transactions cannot give them to one, and each change of this transaction is
+//! checked by itself.
 //!
-//! *Dependencies.* A search that finds nothing follows whoever has written the rows that it passes, and the
-//! rest is below the floor: an entry is taken out only when everybody who touched its row and its gap is. The
-//! traces of those who have looked for values, and are logged as commands, stand at the locked values.
+//! *Dependencies.* A search that finds nothing follows the writers of the rows that it passes, and the rest
+//! is below the floor: an entry is removed only when all that touched its row and its gap are below it. The
+//! traces of searches for values, in transactions that are logged as commands, are at the locked values.
 
 use std::sync::Arc;
 
@@ -51,7 +53,7 @@ use crate::txn::cursor::{find_record, secondary};
 use crate::txn::lock_mode::LockMode;
 use crate::txn::{Duplicate, Flow, IndexNumber, Intent, Isolation, NewRow, Strength};
 
-/// Entries that the running transaction has made, one behind the other.
+/// Entries that the running transaction has made, one after another.
 #[derive(Default)]
 pub(super) struct NewEntries {
     bytes: Vec<u8>,
@@ -65,7 +67,7 @@ impl NewEntries {
         self.entries.push((table, index, self.bytes.len()));
     }
 
-    /// They are needed.
+    /// Forgets the entries, because they are needed.
     pub(super) fn clear(&mut self) {
         if self.bytes.capacity() > KEPT_BYTES {
             *self = NewEntries::default();
@@ -75,19 +77,19 @@ impl NewEntries {
     }
 }
 
-/// Memory for the entries of a row, which the next row uses again.
+/// Memory for the entries of a row, which is reused for the next row.
 #[derive(Default)]
 pub(super) struct EntryBuffers {
     entry: Vec<u8>,
     scratch: Vec<u8>,
-    /// Entries that are to be added, one behind the other,
+    /// Entries that are to be added, one after another,
     added: Vec<u8>,
     /// with the numbers of their indexes and where they end.
     ends: Vec<(u16, usize)>,
 }
 
 impl EntryBuffers {
-    /// Entries of long texts are long.
+    /// Frees the memory of very long entries, as long texts have.
     fn put_away(&mut self) {
         if self.entry.capacity() + self.scratch.capacity() + self.added.capacity() > KEPT_BYTES {
             *self = EntryBuffers::default();
@@ -111,8 +113,8 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(None)
     }
 
-    /// Puts entries for a row that is about to be written, and is locked, into all indexes, unless another
-    /// row stands in the way.
+    /// Puts entries for a locked row that is about to be written into all indexes, unless another row is in
+    /// the way.
     pub(super) fn add_entries(
         &mut self,
         table: &Arc<Table>,
@@ -144,7 +146,7 @@ impl<P: Protocol> LockingTransaction<P> {
             if is_same {
                 continue;
             }
-            // Those who want what the row has now wait for this lock.
+            // Transactions that want what the row has now wait for this lock.
             if index.definition().is_unique
                 && current.is_some()
                 && self.locks_rows(table, Intent::newest(Strength::Write))
@@ -168,7 +170,7 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(None)
     }
 
-    /// Locks the values that a row is to have in a unique index, and looks whether another row has them.
+    /// Locks the values that a row is to have in a unique index, and checks whether another row has them.
     pub(super) fn find_duplicate(
         &mut self,
         table: &Arc<Table>,
@@ -176,7 +178,7 @@ impl<P: Protocol> LockingTransaction<P> {
         new: NewRow<'_>,
         guard: &Guard,
     ) -> Flow<Option<Duplicate>> {
-        // One that was being built may be gone since the caller looked.
+        // An index that was being built may have gone since the caller looked.
         let indexes = table.state(guard).indexes();
         let Some(index) = number.and_then(|number| indexes.get(usize::from(number))) else { return Ok(None) };
         if !index.unfinished().is_none_or(UnfinishedIndex::is_checked) {
@@ -192,7 +194,7 @@ impl<P: Protocol> LockingTransaction<P> {
                     if unfinished.note_doubt(&columns) {
                         return Ok(None);
                     }
-                    // Only its commit is missing.
+                    // Only the commit of the index is missing.
                     self.lock(Resource::index_build(table.id()), LockMode::Read)?;
                 }
                 let is_seen = self.isolation != Isolation::RepeatableRead || self.sees(record, guard)?;
@@ -202,7 +204,7 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(None)
     }
 
-    /// Locks the values that a row is to have in a unique index; answers them, unless other rows may have
+    /// Locks the values that a row is to have in a unique index; returns them, unless other rows may have
     /// them too.
     fn lock_values(
         &mut self,
@@ -254,7 +256,7 @@ impl<P: Protocol> LockingTransaction<P> {
         false
     }
 
-    /// The record under `key`, if its row has these columns for good, as far as this transaction is
+    /// The record under `key`, if its row has these columns for certain, as far as this transaction is
     /// concerned. See the module head.
     fn find_holder<'g>(
         &mut self,
@@ -276,14 +278,15 @@ impl<P: Protocol> LockingTransaction<P> {
         if self.locks_rows(table, Intent::newest(Strength::KeyRead)) {
             self.lock(Resource::row(table.id(), key), LockMode::KeyRead)?;
         }
-        // Another record may have taken its place.
+        // Another record may have replaced it.
         let Some(record) = find_record(table, key, guard) else { return Ok(None) };
         self.follow_writer(record, guard);
         let (_, is_there) = record.copy_newest(&mut row, guard);
         Ok((is_there && has_columns(&row)).then_some(record))
     }
 
-    /// Whether a row is in the record as far as nobody else is changing it, and which; follows its writer.
+    /// Whether a row is in the record, and which, unless another transaction is changing it; follows its
+    /// writer.
     fn read_settled(&mut self, record: &Record, row: &mut Vec<u8>, guard: &Guard) -> Option<bool> {
         let Self { history, shared, dependencies, .. } = self;
         let follow = |mark: &[_]| shared.protocol.follow(mark, dependencies);
@@ -320,7 +323,7 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    /// The row under `key` is about to lose the entries that it does not need as `new`.
+    /// Gives up those entries of the row under `key` that it does not need as `new`.
     pub(super) fn give_up_entries(
         &mut self,
         table: &Arc<Table>,
@@ -336,7 +339,7 @@ impl<P: Protocol> LockingTransaction<P> {
         self.let_entries_go(table, state, key, row, new);
     }
 
-    /// Entries of `row` may go one day, except those that `new` needs too.
+    /// Entries of `row` may be removed one day, except those that `new` needs, too.
     fn let_entries_go(
         &mut self,
         table: &Arc<Table>,
@@ -362,7 +365,7 @@ impl<P: Protocol> LockingTransaction<P> {
         self.entry_buffers.put_away();
     }
 
-    /// What the entries were made for has been taken back, or will be: those that nobody needs may go.
+    /// What the entries were made for has been undone, or will be: those that are not needed may be removed.
     pub(super) fn give_up_new_entries(&mut self) {
         let mut start = 0;
         for (table, index, end) in self.new_entries.entries.drain(..) {
@@ -374,8 +377,8 @@ impl<P: Protocol> LockingTransaction<P> {
         self.new_entries.bytes.clear();
     }
 
-    /// Gives an index that was made just now the entries of older versions, which snapshots may see. The
-    /// caller has the table locked against everybody.
+    /// Adds the entries of older versions, which snapshots may see, to an index that was made just now. The
+    /// caller has locked the table against all others.
     pub(super) fn add_older_entries(&mut self, table: &Arc<Table>, index: &SecondaryIndex, guard: &Guard) {
         let shared = Arc::clone(&self.shared);
         let state = table.state(guard);

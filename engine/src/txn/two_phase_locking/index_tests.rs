@@ -1,4 +1,4 @@
-//! Secondary indexes inside transactions: who finds which row, who waits for whom, what is left behind.
+//! Secondary indexes inside transactions: which rows are found, which transaction waits, what is left behind.
 //!
 //! One table `(key bigint primary key, a bigint)` with a unique index and one that is not, both on `a`.
 
@@ -118,7 +118,7 @@ pub(super) fn insert(
     worker.insert(table, NewRow::new(&key(number), &row(table, number, a)))
 }
 
-/// Gives a row that is there another `a`; false if another row has it.
+/// Gives an existing row another `a`; false if another row has it.
 pub(super) fn update(worker: &mut Worker, table: &Arc<Table>, number: i64, a: Option<i64>) -> Flow<bool> {
     let guard = epoch::pin();
     let intent = Intent::newest(Strength::Write);
@@ -249,7 +249,7 @@ fn an_older_snapshot_finds_the_row_where_it_was() {
     check(&shared, &table);
 }
 
-/// A snapshot from before CREATE INDEX comes to older versions by the new index, too.
+/// An older snapshot than CREATE INDEX finds older versions by the new index, too.
 #[test]
 fn a_new_index_leads_older_snapshots_to_what_they_see() {
     let shared = shared();
@@ -438,7 +438,7 @@ fn a_schema_change_that_is_rolled_back_leaves_the_indexes_as_they_were() {
     check(&shared, &table);
 }
 
-/// What it has put into indexes before it had to wait would otherwise be of another row.
+/// The entries it has put into indexes before it had to wait would otherwise belong to another row.
 #[test]
 fn an_insert_that_is_begun_again_has_its_row_number() {
     let shared = shared();

@@ -1,14 +1,13 @@
 //! Inserts under two-phase locking.
 //!
 //! An insert locates its key, locks its row and the gap before the next key, and then puts its record there,
-//! row and all. The index refuses that if the next key may not be the next any more; then the key is located
-//! again. A scanner that comes later meets the key and waits for its row; one that came earlier holds the
-//! gap.
+//! row included. The index refuses that if the next key may no longer be the next. Then the key is located
+//! again. A later scan meets the key and waits for its row; an earlier one holds the gap.
 //!
-//! The gap is locked before the key appears, so that a transaction that must wait leaves nothing behind which
-//! the one it waits for could run into. Entries of secondary indexes come before the row, too, and mean
-//! nothing while it is not there (`index_entries`). No gaps are locked where the whole table is, or where
-//! nobody scans by key: in hash indexes and under hidden keys.
+//! The gap is locked before the key appears, so that a transaction that must wait leaves nothing behind that
+//! the transaction it waits for could run into. Entries of secondary indexes come before the row, too, and
+//! mean nothing while it is not there (`index_entries`). No gaps are locked if the whole table is, or where
+//! no scan goes by key: in hash indexes and under hidden keys.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -39,11 +38,11 @@ impl<P: Protocol> LockingTransaction<P> {
         let guard = epoch::pin();
         let state = table.state(&guard);
         let index = state.index();
-        // Under a hidden key nobody comes to a row that is new but by a secondary index.
+        // Under a hidden key, a new row can be found only by a secondary index.
         let is_found = !state.has_hidden_key() || !state.indexes().is_empty();
         let locks_rows = is_found && self.locks_rows(table, Intent::newest(Strength::Write));
         let has_gaps = !state.has_hidden_key() && index.is_ordered();
-        // The buckets of both locks come from memory while something else is done.
+        // The buckets of both locks are fetched from memory while something else is done.
         let row_resource = Resource::row(table.id(), key);
         self.shared.locks.prefetch(row_resource);
         if arbiter.is_some()
@@ -139,8 +138,7 @@ impl<P: Protocol> LockingTransaction<P> {
 
     /// Locks the gap before the next key, which a new key is about to divide.
     pub(super) fn lock_divided_gap(&mut self, relation: TableId, gap: Resource, key: &[u8]) -> Flow<()> {
-        // Keys that come in ascending order divide the same gap. A wait for another one was settled when the
-        // row was locked.
+        // Ascending keys divide the same gap. A wait for another one was settled when the row was locked.
         if self.divided_gap == Some(gap) {
             return Ok(());
         }
@@ -154,8 +152,8 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    /// A new key is about to divide a gap: those who found it empty must be followed in both parts, and at
-    /// the key itself, whose record stays behind if the insert is rolled back (pitfall 23).
+    /// A new key is about to divide a gap: transactions that found it empty must be followed in both parts,
+    /// and at the key itself, whose record stays if the insert is rolled back (pitfall 23).
     pub(super) fn divide_gap(&self, gap: Resource, parts: [Resource; 2]) {
         let shared = &*self.shared;
         if shared.has_commands.load(Ordering::Relaxed) && !mutant::is_active(Mutant::NoGapLv) {

@@ -1,5 +1,4 @@
-//! Makes the transactions of a database, and who tidies up behind them; and what histories and locks ask
-//! about marks.
+//! Makes the transactions of a database and their caretaker, and tells histories and locks about marks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};

@@ -2,8 +2,8 @@
 //!
 //! While it runs, no after-images are collected: each row written goes into a hash (the replay of the call
 //! must come to the same) and, as ever, into the undo list. If anything else happens in the transaction, it
-//! is to be logged as data after all: the after-images are then made from the undo list, which knows what was
-//! written, in order, and what stood there before each write.
+//! is to be logged as data after all. The after-images are then made from the undo list, which knows what was
+//! written, in order, and what was there before each write.
 //!
 //! The call holds a lock on the catalog, so that schema changes are ordered with it (pitfall 29): names in
 //! its source mean the same when it is replayed. It never waits for that lock: while a schema change is under
@@ -46,7 +46,7 @@ impl<P: Protocol> LockingTransaction<P> {
         if !is_compiled_under(self.shared.catalog.version()) {
             return Err("the schema has changed since the routine was compiled");
         }
-        // Not stored again for each call: everybody reads this cache line.
+        // Not stored again for each call, because all workers read this cache line.
         if !self.shared.has_commands.load(Ordering::Relaxed) {
             self.shared.has_commands.store(true, Ordering::Relaxed);
         }
@@ -68,7 +68,7 @@ impl<P: Protocol> LockingTransaction<P> {
         self.payload = payload;
     }
 
-    /// Puts the after-images of a completed call behind it.
+    /// Appends the after-images of a completed call to it.
     pub(super) fn append_images(&mut self) {
         let mut payload = std::mem::take(&mut self.payload);
         payload.announce_images();
@@ -104,8 +104,8 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// For each entry of the undo list, the row that its write left. Backwards: what a write left is what the
-    /// next write of the same row found, or what stands there now.
+    /// For each entry of the undo list, the row that its write left. Computed backwards: what a write left is
+    /// what the next write of the same row found, or what is there now.
     fn images(&self) -> Vec<Option<Vec<u8>>> {
         let guard = epoch::pin();
         let mut found = HashMap::new();

@@ -1,4 +1,4 @@
-//! From what a reader intends to the modes of its locks.
+//! The modes of a reader's locks, from what it intends.
 //!
 //! ```text
 //! strength    row         its table      instead of both, for a scan without bounds
@@ -8,8 +8,8 @@
 //! Write       Write       IntentWrite    Write
 //! ```
 //!
-//! Beside a KeyRead others may change the row, in place too. So it learns only whether there is a row, and
-//! nobody touches its bytes.
+//! Beside a KeyRead others may change the row, even in place. So a reader learns only whether there is a row,
+//! and does not touch its bytes.
 
 use crate::txn::Intent;
 use crate::txn::lock_mode::LockMode;
@@ -20,7 +20,7 @@ pub(super) fn row_mode(intent: Intent) -> LockMode {
     MODES[intent.read_strength() as usize]
 }
 
-/// What the table is entered in.
+/// The mode in which the table is entered.
 #[inline(always)]
 pub(super) fn table_mode(intent: Intent) -> LockMode {
     const MODES: [LockMode; 4] =

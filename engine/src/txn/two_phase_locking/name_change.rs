@@ -1,5 +1,5 @@
-//! What a transaction has done to names: a list that its own look-ups read from the end, that a savepoint
-//! cuts off, and that a commit makes everybody's, in order.
+//! What a transaction has done to names: a list that its own look-ups read from the end, that a rollback to a
+//! savepoint cuts off, and that a commit publishes, in order.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
 
-/// What a transaction has done to the names that all see, published when it commits.
+/// A change of names that others see once the transaction commits.
 pub(super) enum NameChange {
     CreatedTable(TableName, Arc<Table>),
     DroppedTable(TableName),
@@ -44,7 +44,7 @@ pub(super) enum NameChange {
 }
 
 impl NameChange {
-    /// What has become of the table of this name: `Some(None)` if it was dropped.
+    /// What has happened to the table of this name: `Some(None)` if it was dropped.
     pub(super) fn of_table(&self, name: &TableName) -> Option<Option<&Arc<Table>>> {
         match self {
             NameChange::CreatedTable(created, table) if created == name => Some(Some(table)),
@@ -55,7 +55,7 @@ impl NameChange {
         }
     }
 
-    /// It was rolled back.
+    /// Called when the change was rolled back.
     pub(super) fn forget(self, purge: &Queue) {
         match self {
             NameChange::CreatedTable(_, table) => {

@@ -1,10 +1,11 @@
-//! Locking a table against everybody without keeping anybody waiting for longer than need be: DROP INDEX
+//! Locking a table against all others without keeping them waiting for longer than necessary: DROP INDEX
 //! CONCURRENTLY.
 //!
-//! Whoever asks for all stripes of a table stands in a queue until the last one there has ended, and all who
-//! come meanwhile wait behind him. Here he first waits for those who are there without standing in a queue
-//! (`LockTable::outlast`), as often as others have come in the meantime, and takes the locks when he gets all
-//! of them at once. Only where somebody is in the table all the time does he ask for them after all.
+//! A transaction that requests all stripes of a table stands in a queue until the last other one has ended,
+//! and all that come meanwhile wait after it. Here it first waits for the transactions in the table without
+//! standing in a queue (`LockTable::outlast`), as often as others have come in the meantime, and takes the
+//! locks when it gets all of them at once. Only if the table is in use all the time does it request them in
+//! the queue after all.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::storage::table::Table;
 use crate::txn::Flow;
 use crate::txn::lock_mode::LockMode;
 
-/// So often all who are there are waited for.
+/// How often all transactions in the table are waited for.
 pub(super) const TRIES: u32 = 16;
 
 impl<P: Protocol> LockingTransaction<P> {

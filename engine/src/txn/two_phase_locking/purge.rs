@@ -1,19 +1,19 @@
 //! Purge: removes records without a row (deleted, or inserted and rolled back) from their indexes.
 //!
 //! A tombstone keeps its key in the index because the key separates gaps and its lock entry carries what
-//! readers of the absence depend on; its record leads to the versions that older snapshots see. It may go
-//! when nobody holds or awaits its row or its gap, when nobody must follow what was left at both (so that
-//! whoever looks later starts from a floor at least as high; pitfalls 19 and 23), and when no snapshot sees a
-//! row there. Purge checks that as a small transaction of its own which never waits: it takes the table, the
-//! row and the gap, or tries again later. It is a *brief* one: those who do not want to wait for others
-//! (NOWAIT, SKIP LOCKED) are not told of it.
+//! readers of the absence depend on; its record leads to the versions that older snapshots see. It may be
+//! removed when its row and its gap are neither held nor awaited, when no transaction must follow the traces
+//! left at both (so that later readers start from a floor at least as high; pitfalls 19 and 23), and when no
+//! snapshot sees a row there. Purge checks that as a small transaction of its own which never waits: it takes
+//! the table, the row and the gap, or tries again later. It is a *brief* one: requests that do not want to
+//! wait for others (NOWAIT, SKIP LOCKED) do not notice it.
 //!
-//! Entries of secondary indexes whose rows have other values by now, or are gone, leave in the same way:
-//! under the lock of the row and of their gap.
+//! Entries of secondary indexes whose rows have other values by now, or are gone, are removed in the same
+//! way: under the lock of the row and of their gap.
 //!
-//! The same thread frees what TRUNCATE, DROP and new primary keys leave behind, a few leaves at a time: a
-//! table's former state with all its rows would otherwise be freed by whoever is the last to let go of it,
-//! inside a transaction that has nothing to do with it.
+//! The same thread frees what TRUNCATE, DROP and new primary keys leave behind, a few leaves at a time.
+//! Otherwise a table's former state with all its rows would be freed by the last transaction that releases
+//! it, which may have nothing to do with it.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ use crate::txn::lock_table::Trace;
 use crate::txn::lock_table::{Acquired, TransactionId};
 use crate::txn::{Caretaker, Control, Rest, Transaction};
 
-/// Keys that are tried in one go.
+/// Keys that are tried at a time.
 const BATCH: usize = 1024;
 
 /// Works off the queue of one database; a thread of `db` calls it now and then.
@@ -49,7 +49,7 @@ impl<P: Protocol> Purger<P> {
         Purger { transaction, state: None }
     }
 
-    /// Frees a little of what tables have left behind; whether there is more to do at once.
+    /// Frees a little of what tables have left behind. Returns whether there is more to do at once.
     pub(crate) fn free_some(&mut self) -> bool {
         if self.state.is_none() {
             self.state = self.next_state();
@@ -61,13 +61,13 @@ impl<P: Protocol> Purger<P> {
         true
     }
 
-    /// A state that nobody else uses.
+    /// A state that is no longer used elsewhere.
     fn next_state(&self) -> Option<TableState> {
         let mut states = self.transaction.shared.purge.states.lock();
         if states.is_empty() {
             return None;
         }
-        // The tables' own references go when the epoch does.
+        // The tables' own references are dropped with the epoch.
         epoch::pin().flush();
         let unused = states.iter().position(|state| Arc::strong_count(state) == 1)?;
         match Arc::try_unwrap(states.swap_remove(unused)) {
@@ -79,8 +79,8 @@ impl<P: Protocol> Purger<P> {
         }
     }
 
-    /// Forgets versions that nobody can see any more; whether there are others. If there are too many, the
-    /// oldest snapshot is given up.
+    /// Forgets versions that can no longer be seen. Returns whether there are others. If there are too many,
+    /// the oldest snapshot is given up.
     pub(crate) fn forget(&mut self) -> bool {
         let shared = &*self.transaction.shared;
         let left = shared.histories.forget_all(shared);
@@ -95,7 +95,7 @@ impl<P: Protocol> Purger<P> {
         left.bytes > 0
     }
 
-    /// Tries up to `most` keys; returns how many it removed for good.
+    /// Tries up to `most` keys. Returns how many it removed for good.
     pub(crate) fn run(&mut self, most: usize) -> usize {
         let entries = self.transaction.shared.purge.take(most);
         let total = entries.len();
@@ -123,8 +123,8 @@ impl<P: Protocol> Caretaker for Purger<P> {
 }
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// Removes the record if it is empty and nobody cares for it, or the entry if nobody needs it; false if
-    /// it must be tried again.
+    /// Removes the record if it is empty and nothing depends on it, or the entry if it is not needed; false
+    /// if it must be tried again.
     fn purge(&mut self, purgeable: &Purgeable) -> bool {
         let Purgeable { table, index, key } = purgeable;
         if table.is_dropped() {
@@ -152,7 +152,7 @@ impl<P: Protocol> LockingTransaction<P> {
         let is_free = wanted.into_iter().all(|(resource, mode)| self.lock_without_waiting(resource, mode));
         let shared = &*self.shared;
         let is_done = is_free
-            // Locked by now; it may have been exchanged before.
+            // Locked by now. It may have been exchanged before.
             && std::ptr::eq(table.state(&guard), state)
             && shared.locks.is_forgettable(shared, row)
             && shared.locks.is_forgettable(shared, gap)

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use crate::storage::table::{Table, TableState};
 
-/// A key that may have a record without a row, or an entry of a secondary index that may have no use.
+/// A key that may have a record without a row, or an entry of a secondary index that may be useless.
 pub(super) struct Purgeable {
     pub(super) table: Arc<Table>,
     /// `None`: the primary index.
@@ -28,15 +28,15 @@ impl Purgeable {
 #[derive(Default)]
 pub(super) struct Queue {
     keys: Mutex<Keys>,
-    /// States that tables had.
+    /// Former states of tables.
     pub(super) states: Mutex<Vec<Arc<TableState>>>,
 }
 
-/// Keys that may go.
+/// Keys that may be removed.
 #[derive(Default)]
 struct Keys {
     waiting: VecDeque<Purgeable>,
-    /// Being tried.
+    /// How many are being tried.
     in_hand: usize,
 }
 
@@ -47,14 +47,14 @@ impl Queue {
         }
     }
 
-    /// A table has this state no more. It is freed when nobody uses it any longer.
+    /// A table no longer has this state. It is freed when it is no longer used.
     pub(super) fn discard(&self, state: Arc<TableState>) {
         self.states.lock().push(state);
         // The table's own reference waits in this thread's garbage.
         epoch::pin().flush();
     }
 
-    /// The table is gone, and whoever still refers to it (a cached plan) needs no rows. The caller holds its
+    /// The table is gone, and what still refers to it (a cached plan) needs no rows. The caller holds its
     /// write lock.
     pub(super) fn discard_rows(&self, table: &Table) {
         let guard = epoch::pin();

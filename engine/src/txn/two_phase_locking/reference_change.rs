@@ -1,6 +1,6 @@
-//! Foreign keys that come, go or are validated inside a transaction.
+//! Foreign keys that are added, dropped or validated inside a transaction.
 //!
-//! Both tables are locked against everybody. Their definitions are replaced at once, which the locks hide;
+//! Both tables are locked against all others. Their definitions are replaced at once, which the locks hide;
 //! the former states wait in the undo list.
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn stale() -> Interrupt {
 }
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// What the caller found out about the tables may have changed until they were locked: then it must look
+    /// What the caller found out about the tables may have changed before they were locked. Then it must look
     /// again.
     pub(super) fn add_foreign_key(
         &mut self,
@@ -90,13 +90,13 @@ impl<P: Protocol> LockingTransaction<P> {
         self.replace_definition(&child, definition.with_valid_foreign_key(name), change)
     }
 
-    /// The table at the other end changes with the one whose change was noted, or not at all.
+    /// The table at the other end changes together with the one whose change was noted, or not at all.
     fn follow_definition(&mut self, table: Arc<Table>, definition: TableDefinition) {
         let state = table.state(&epoch::pin()).with_definition(definition);
         self.follow_state(table, state);
     }
 
-    /// Replaces the state of a table by what another change, which is logged, makes of it.
+    /// Replaces the state of a table because of another change, which is logged.
     pub(super) fn follow_state(&mut self, table: Arc<Table>, state: TableState) {
         let old = self.shared.replaced.replace(&table, Arc::new(state));
         self.note_own_change(&table);

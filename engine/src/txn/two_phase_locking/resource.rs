@@ -8,7 +8,7 @@ use hyades_types::definition::{TableId, TableName};
 pub(super) use crate::txn::lock_table::Resource;
 
 /// A table's lock is split into this many stripes, so that workers that only announce their intent do not
-/// meet.
+/// contend.
 pub(super) const TABLE_STRIPES: u64 = 16;
 
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ impl Resource {
         hash(Kind::Row, table, key)
     }
 
-    /// The gap before `key`, or behind the last key, of a table's primary index or of a secondary one.
+    /// The gap before `key`, or after the last key, of a table's primary index or of a secondary one.
     pub(super) fn gap(relation: TableId, key: Option<&[u8]>) -> Resource {
         match key {
             Some(key) => hash(Kind::Gap, relation, key),
@@ -56,7 +56,7 @@ impl Resource {
         }
     }
 
-    /// All columns of a unique index, whatever row has them.
+    /// All columns of a unique index, whichever row has them.
     pub(super) fn value(index: TableId, columns: &[u8]) -> Resource {
         hash(Kind::Value, index, columns)
     }
@@ -65,32 +65,32 @@ impl Resource {
         hash(Kind::Table, table, &[(worker % TABLE_STRIPES) as u8])
     }
 
-    /// Held by those who read the table at snapshots, and by those who change its definition.
+    /// Held by transactions that read the table at snapshots, and by those that change its definition.
     pub(super) fn definition_stripe(table: TableId, worker: u64) -> Resource {
         hash(Kind::Definition, table, &[(worker % TABLE_STRIPES) as u8])
     }
 
-    /// Held by those who rely on what names mean, and by those who change it.
+    /// Held by transactions that rely on what names mean, and by those that change it.
     pub(super) fn catalog_stripe(worker: u64) -> Resource {
         hash(Kind::Catalog, TableId(0), &[(worker % TABLE_STRIPES) as u8])
     }
 
-    /// Held by those who make something in a schema, and by those who drop or rename it.
+    /// Held by transactions that make something in a schema, and by those that drop or rename it.
     pub(super) fn schema(name: &str) -> Resource {
         hash(Kind::Schema, TableId(0), name.as_bytes())
     }
 
-    /// Held by those who comment on the object of this id, or on a part of it.
+    /// Held by transactions that comment on the object of this id, or on a part of it.
     pub(super) fn comments(object: u32) -> Resource {
         hash(Kind::Comments, TableId(object), &[])
     }
 
-    /// Held by those who make something that belongs to a role, and by those who change roles and rights.
+    /// Held by transactions that make something owned by a role, and by those that change roles and rights.
     pub(super) fn access() -> Resource {
         hash(Kind::Access, TableId(0), &[])
     }
 
-    /// Held by whoever builds an index of a table beside writers.
+    /// Held by the transaction that builds an index of a table beside writers.
     pub(super) fn index_build(table: TableId) -> Resource {
         hash(Kind::IndexBuild, table, &[])
     }
@@ -103,7 +103,7 @@ impl Resource {
         named(Kind::TypeName, name)
     }
 
-    /// Held by those who make something of this type, and by those who change it.
+    /// Held by transactions that make something of this type, and by those that change it.
     pub(super) fn type_itself(id: u32) -> Resource {
         hash(Kind::Type, TableId(id), &[])
     }

@@ -1,18 +1,18 @@
 //! Snapshots that are older than the rows of a table.
 //!
-//! TRUNCATE, ADD PRIMARY KEY and whatever gives the rows of a table other columns (ALTER TABLE, indexes on
-//! expressions or with WHERE) exchange all rows at once, and the new ones have no versions: a snapshot from
-//! before would see the newest rows, or none. So a table remembers when that was committed
-//! ([`Table::rewritten_at`]), and whoever comes to it with an older snapshot
-//! * has not read anything at it, if the table is the first of a REPEATABLE READ transaction, and takes
-//!   another;
+//! TRUNCATE, ADD PRIMARY KEY and every change that gives the rows of a table other columns (ALTER TABLE,
+//! indexes on expressions or with WHERE) exchange all rows at once, and the new ones have no versions: an
+//! older snapshot would see the newest rows, or none. So a table remembers when that was committed
+//! ([`Table::rewritten_at`]), and a transaction that enters it with an older snapshot
+//! * takes another snapshot, if the table is the first of a REPEATABLE READ transaction, which has not read
+//!   anything at the old one;
 //! * gets 40001 under REPEATABLE READ;
 //! * begins the statement again, at a new snapshot, under READ COMMITTED.
 //!
-//! Who is in a table at a snapshot has its definition locked, so nothing is rewritten under a reader; and
-//! after a restart there are no older snapshots. A transaction that rewrites a table itself has written each
-//! of its rows: REPEATABLE READ refuses that if somebody has changed one since its snapshot, as it does for
-//! updates.
+//! A transaction that is in a table at a snapshot has locked its definition, so nothing is rewritten under a
+//! reader; and after a restart there are no older snapshots. A transaction that rewrites a table itself has
+//! written each of its rows: REPEATABLE READ refuses that if another transaction has changed one since its
+//! snapshot, as it does for updates.
 //!
 //! Differs from PostgreSQL, where the table is empty for older snapshots after some of these changes, and the
 //! others keep the versions.
@@ -31,7 +31,7 @@ use crate::storage::history::Snapshot;
 use crate::storage::table::Table;
 use crate::txn::{Flow, Isolation};
 
-/// What it takes to look at the version of a row, as work of a guest.
+/// The cost of reading the version of a row, as work of a guest.
 const UNITS_PER_RECORD: usize = 1;
 
 impl<P: Protocol> LockingTransaction<P> {
@@ -54,7 +54,7 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    /// The rows of a table are about to be written anew, each as its newest version is. The table is locked.
+    /// The rows of a table are about to be rewritten, each from its newest version. The table is locked.
     pub(super) fn check_before_rewriting(&mut self, table: &Arc<Table>) -> Flow<()> {
         if self.isolation != Isolation::RepeatableRead || self.snapshot.is_none() {
             return Ok(());
@@ -73,8 +73,8 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    /// What the transaction has put in the place of states of tables is committed, and so are the rows that
-    /// it has written; its locks are still held.
+    /// The table states with which the transaction has replaced others are committed, and so are the rows
+    /// that it has written; its locks are still held.
     pub(super) fn give_up_old_states(&mut self) {
         let Self { undo, shared, .. } = self;
         for undo in undo.drain(..) {
@@ -91,7 +91,7 @@ impl<P: Protocol> LockingTransaction<P> {
 fn older_than_rows(table: &Table) -> Error {
     let message = "could not serialize access due to concurrent update";
     let detail = format!(
-        "The rows of table \"{}\" were written anew, or removed, by TRUNCATE or a change of its definition after \
+        "The rows of table \"{}\" were rewritten, or removed, by TRUNCATE or a change of its definition after \
          the snapshot of this transaction was taken.",
         table.definition().name.name
     );

@@ -1,11 +1,11 @@
 //! The locks of rows, and of tables, for readers that do not wait.
 //!
-//! **Impatient readers** take each lock at once or not at all. A table that somebody else has locked as a
-//! whole counts as one whose rows are all locked. Who skips locked rows gets no promise about what he has not
-//! seen: gaps stay unlocked, absent rows too, and a scan gives up the lock of each row that its procedure did
-//! not [keep](crate::txn::Access::keep_row), unless the transaction has asked for it again meanwhile. So
-//! consumers of one queue leave its other rows, and those who put new ones in, alone. A call with such a
-//! reader is logged as data.
+//! **Impatient readers** take each lock at once or not at all. A table that another transaction has locked as
+//! a whole counts as one whose rows are all locked. A reader that skips locked rows gets no promise about
+//! what it has not seen: gaps stay unlocked, absent rows too, and a scan gives up the lock of each row that
+//! its procedure did not [keep](crate::txn::Access::keep_row), unless the transaction has requested it again
+//! meanwhile. So consumers of one queue do not disturb its other rows, nor the producers of new ones. A call
+//! with such a reader is logged as data.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::Leaver;
 use crate::txn::{Cursor, Flow, Impatience, Intent};
 
-/// PostgreSQL's words.
+/// Worded as in PostgreSQL.
 pub(super) fn not_available(table: &Table) -> Error {
     let name = &table.definition().name.name;
     Error::input(sqlstate::LOCK_NOT_AVAILABLE, format!("could not obtain lock on row in relation \"{name}\""))
@@ -38,8 +38,8 @@ impl<P: Protocol> LockingTransaction<P> {
         intent.impatience.is_none() && held.is_some_and(|held| held.covers(table_mode(intent)))
     }
 
-    /// Locks the table in at least this mode; false if rows behind it are to be skipped because somebody else
-    /// has it.
+    /// Locks the table in at least this mode; false if its rows are to be skipped because another transaction
+    /// has locked it.
     pub(super) fn lock_table_for(
         &mut self,
         table: &Arc<Table>,
@@ -77,7 +77,7 @@ impl<P: Protocol> LockingTransaction<P> {
         refuse(impatience, table)
     }
 
-    /// Locks the row; false if it is to be skipped. The resource is answered where the lock is a new one.
+    /// Locks the row; false if it is to be skipped. Returns the resource if the lock is a new one.
     pub(super) fn lock_row_at_once(
         &mut self,
         table: &Table,
@@ -121,8 +121,8 @@ impl<P: Protocol> LockingTransaction<P> {
         self.shared.locks.release(&*self.shared, self.id, resource, &Leaver::NOTHING);
     }
 
-    /// The row that a scan handed out last was not kept. Meanwhile a function in the condition may have
-    /// changed it, or another scan of the same statement kept it: then its lock stays.
+    /// The row that a scan returned last was not kept. A function in the condition may have changed it
+    /// meanwhile, or another scan of the same statement may have kept it. Then its lock stays.
     pub(super) fn let_go_of_last(&mut self, cursor: &mut Cursor) {
         let Some(resource) = cursor.unkept.take() else { return };
         let shared = &*self.shared;

@@ -1,21 +1,21 @@
 //! Scans under two-phase locking: whole tables under one lock, ranges key by key.
 //!
 //! A range scan steps from its position to the next key, locks the key's row and the gap before it, and then
-//! looks again: if the same key still comes next, nothing slipped in between before the gap was locked, and
-//! nothing can any more. The first key beyond the range has only its gap locked; behind the last key that gap
-//! is the end of the table. A backward scan locks the gap at its upper end first.
+//! looks again: if the same key still comes next, nothing slipped in before the gap was locked, and nothing
+//! can any more. The first key beyond the range has only its gap locked; after the last key that gap is the
+//! end of the table. A backward scan locks the gap at its upper end first.
 //!
-//! Looking again is cheap: the batch of keys that the index handed out knows whether a key has come or gone
-//! since in the interval it covers. If so, the batch is fetched anew from the position.
+//! Looking again is cheap: the batch of keys that the index returned knows whether a key has appeared or
+//! disappeared since in the interval it covers. If so, the batch is fetched again from the position.
 //!
 //! A scan that has gone far enough gets the whole table if it is free (`escalation`), and goes on without
 //! locks.
 //!
 //! **Secondary indexes.** A scan goes from entry to entry in the same way, with the gaps of that index and
-//! the locks of the rows that the entries lead to, and goes on where the row, once it is locked, has another
-//! entry. Whoever gives a row its place in the index either puts an entry into a gap or finds one there, and
-//! then writes a row that a scan which has passed the entry has locked. A search for all values of a unique
-//! index locks these (`index_entries`) instead of gaps: writers of neighbouring values go on.
+//! the locks of the rows to which the entries lead, and skips a row that has another entry once it is locked.
+//! A transaction that gives a row its place in the index either puts an entry into a gap or finds one there,
+//! and then writes a row that a scan which has passed the entry has locked. A search for all values of a
+//! unique index locks these (`index_entries`) instead of gaps: writers of neighbouring values go on.
 
 use std::sync::Arc;
 
@@ -45,10 +45,10 @@ impl<P: Protocol> LockingTransaction<P> {
             self.give_up_command();
         }
         if !has_bounds {
-            // The keys come in no order, so no bound ends the scan; the procedure filters.
+            // The keys come in no particular order, so no bound ends the scan; the procedure filters.
             cursor.range = KeyRange::default();
         }
-        // Who skips locked rows needs their own locks, wherever they have any.
+        // A scan that skips locked rows needs the rows' own locks, wherever there are any.
         let is_by_row = has_bounds && cursor.intent.impatience == Some(Impatience::SkipLocked);
         if cursor.range.is_whole()
             && !is_by_row
@@ -108,7 +108,7 @@ impl<P: Protocol> LockingTransaction<P> {
             let key = cursor.has_next(table).then(|| cursor.next_key());
             let in_range = key.filter(|key| !cursor.is_beyond(key));
             let row = in_range.map(|_| Resource::row(table.id(), cursor.next_row_key(table, guard)));
-            // Its bucket comes from memory while the gap is locked.
+            // Its bucket is fetched from memory while the gap is locked.
             row.inspect(|&row| self.shared.locks.prefetch(row));
             if cursor.direction == Direction::Forward || in_range.is_some() {
                 let gap = Resource::gap(cursor.relation(table, guard), key);
@@ -137,7 +137,7 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// The row of the record that the key handed out last has led to, which is locked, unless it has another
+    /// The row of the record to which the key returned last has led, which is locked, unless it has another
     /// place in the index.
     fn find_sought<'g>(
         &mut self,
@@ -159,7 +159,7 @@ impl<P: Protocol> LockingTransaction<P> {
         is_found.then_some(row)
     }
 
-    /// The next row that is not locked by somebody else. No gaps are locked: see `row_lock`.
+    /// The next row that no other transaction has locked. No gaps are locked: see `row_lock`.
     fn next_unlocked<'g>(
         &mut self,
         table: &Arc<Table>,

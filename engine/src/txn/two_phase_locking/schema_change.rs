@@ -1,9 +1,10 @@
-//! Schemas that come, go and are renamed inside a transaction: names that it keeps to itself until it
+//! Schemas that are created, dropped and renamed inside a transaction: names that stay private to it until it
 //! commits.
 //!
-//! Whoever makes, moves or drops something in a schema locks it by `IntentWrite` until the end of the
-//! transaction, and looks whether it is there; whoever drops or renames it locks it by `Write` before he
-//! looks what is in it, and again whether it is empty. So nothing is ever left in a schema that is gone.
+//! A transaction that makes, moves or drops something in a schema locks the schema by `IntentWrite` until the
+//! end of the transaction, and checks that it is there. A transaction that drops or renames a schema locks it
+//! by `Write` before it checks what is in it, and then checks again that it is empty. So nothing is ever left
+//! in a dropped schema.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ fn stale() -> Interrupt {
 }
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// Locks the schema that something leaves. It may be its name no more, to this transaction.
+    /// Locks the schema that something leaves. This transaction may already have renamed it.
     pub(super) fn lock_schema_of(&mut self, name: &str) -> Flow<()> {
         match search_path::is_temporary(name) {
             true => Ok(()),
@@ -31,14 +32,14 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// Locks the schema that something is made in, which must be there.
+    /// Locks the schema in which something is made. It must be there.
     pub(super) fn lock_schema_for(&mut self, name: &str) -> Flow<()> {
         self.lock_schema_of(name)?;
         let is_there = search_path::is_temporary(name) || self.visible_schemas().get(name).is_some();
         if is_there { Ok(()) } else { Err(stale()) }
     }
 
-    /// Keeps all of those away.
+    /// Keeps all of those transactions away.
     pub(super) fn lock_schema_alone(&mut self, name: &str) -> Flow<()> {
         self.lock(Resource::schema(name), LockMode::Write).map(|_| ())
     }
@@ -57,7 +58,7 @@ impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn drop_schema(&mut self, id: SchemaId, change: &CatalogChange) -> Flow<()> {
         let name = self.lock_old_schema(id)?;
         if self.has_anything_in(&name) {
-            // The caller drops that first; this has come since it looked.
+            // The caller drops that first; this was created after it looked.
             return Err(stale());
         }
         self.note_change(UndoAction::Name, change)?;
@@ -79,7 +80,7 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// Locks a schema that is to go, or to have another name, and returns its name.
+    /// Locks a schema that is to be dropped or renamed, and returns its name.
     fn lock_old_schema(&mut self, id: SchemaId) -> Flow<String> {
         let name = self.visible_schemas().name(id).ok_or_else(stale)?.to_owned();
         self.lock_schema_alone(&name)?;

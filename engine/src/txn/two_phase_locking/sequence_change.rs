@@ -1,11 +1,11 @@
 //! Sequences in a transaction: what it has drawn, and what it has changed.
 //!
-//! A draw locks nothing. It follows whoever made the sequence what it is, by the mark that the sequence
-//! carries, so that it is never replayed, nor kept, without that. When the transaction commits, its log
-//! record tells for each sequence how far it had come with the transaction's last draw. A transaction that is
-//! rolled back tells nothing: what it drew is drawn again only after a crash (`db::unlogged_draws`).
+//! A draw locks nothing. It follows the transaction that made the sequence what it is, by the mark that the
+//! sequence carries, so that it is never replayed, nor kept, without that one. When the transaction commits,
+//! its log record says for each sequence how far it had come with the transaction's last draw. A transaction
+//! that is rolled back logs nothing: what it drew is drawn again only after a crash (`db::unlogged_draws`).
 //!
-//! What was drawn from private counters (`hyades_types::sequence`) is told behind the change that made them,
+//! What was drawn from private counters (`hyades_types::sequence`) is logged after the change that made them,
 //! if that is still there at the end.
 
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// Puts the draws behind everything else in the payload; again, if they are there already.
+    /// Puts the draws after everything else in the payload; again, if they are there already.
     pub(super) fn append_draws(&mut self) {
         if !P::WRITES_LOG {
             return;
@@ -60,14 +60,14 @@ impl<P: Protocol> LockingTransaction<P> {
         self.draws_in_payload = from..self.payload.len();
     }
 
-    /// The record that tells of the draws has been appended.
+    /// The record that has the draws has been appended.
     pub(super) fn note_draws_logged(&mut self) {
         for Draw { sequence, state } in self.draws.drain(..) {
             sequence.note_logged(state);
         }
     }
 
-    /// What the transaction has done to sequences and names, for its own functions to see.
+    /// What the transaction has done to sequences and names, for its own functions.
     pub(super) fn own_sequences(&self) -> Vec<OwnSequence> {
         let mut own = Vec::new();
         for change in &self.names {
@@ -184,7 +184,7 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    /// Makes a sequence that the transaction of this token has changed everybody's.
+    /// Publishes a sequence that the transaction of this token has changed.
     pub(super) fn publish_sequence(&self, sequence: &Sequence, token: &P::CommitToken) -> Result<(), Error> {
         let protocol = &self.shared.protocol;
         let mark = protocol.new_mark();

@@ -1,19 +1,19 @@
 //! Reading at snapshots: READ COMMITTED and REPEATABLE READ.
 //!
-//! A read takes no lock on rows or gaps and waits for nobody. It finds the record by key and goes back to the
-//! version that its snapshot sees (`storage::history`). What it depends on it learns from that version's
-//! mark. Of a table only the definition is locked: against schema changes, which have no versions.
+//! A read takes no lock on rows or gaps and waits for nothing. It finds the record by key and goes back to
+//! the version that its snapshot sees (`storage::history`). That version's mark says what it depends on. Of a
+//! table only the definition is locked: against schema changes, which have no versions.
 //!
 //! **Writing.** A row that is to be written, or that SELECT locks, is chosen by its version at the snapshot
-//! and then locked ([`Access::lock_row`](crate::txn::Access::lock_row)), and from there on it is the newest
-//! version that counts. If somebody has changed it meanwhile,
-//! * READ COMMITTED looks again whether it is one of those that are wanted: PostgreSQL's EvalPlanQual;
+//! and then locked ([`Access::lock_row`](crate::txn::Access::lock_row)). From there on the newest version
+//! counts. If another transaction has changed the row meanwhile,
+//! * READ COMMITTED checks again whether it is one of the wanted rows: PostgreSQL's EvalPlanQual;
 //! * REPEATABLE READ fails (40001): the first of two writers wins.
 //!
-//! Whether it has changed is judged by its bytes: what looks the same needs no second look.
+//! Whether it has changed is judged by its bytes: a row that looks the same needs no second check.
 //!
 //! Differs from PostgreSQL: an UPDATE that changes a primary key is a delete and an insert, so READ COMMITTED
-//! takes a row that was moved so for one that was deleted.
+//! treats a row that was moved like this as deleted.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -35,13 +35,13 @@ use crate::txn::lock_table::Leaver;
 use crate::txn::{Chosen, Cursor, Flow, Found, Intent, Isolation, RowInPlace, Sight, Strength};
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// Whether a read with this intent is one at the snapshot.
+    /// Whether a read with this intent reads at the snapshot.
     #[inline(always)]
     pub(super) fn reads_snapshot(&self, intent: Intent) -> bool {
         self.isolation.reads_at_snapshot() && matches!(intent.sight, Sight::Snapshot | Sight::Chosen)
     }
 
-    /// Another statement may see more. The snapshot of a statement that is over holds nothing back.
+    /// Another statement may see more. The snapshot of a finished statement holds nothing back.
     #[inline]
     pub(super) fn renew_snapshot(&mut self) {
         if self.isolation == Isolation::ReadCommitted {
@@ -54,9 +54,10 @@ impl<P: Protocol> LockingTransaction<P> {
         self.snapshot.get_or_insert_with(|| self.history.snapshot())
     }
 
-    /// Locks the definition of a table, unless that is done. Those who read at snapshots do so before
-    /// anything else of the table, also in order to write: so whoever changes the definition waits for them
-    /// and holds nothing yet that they might want. Returns where the table stands among `tables`.
+    /// Locks the definition of a table, unless that is done. Transactions that read at snapshots do so before
+    /// they touch anything else of the table, also in order to write. So a transaction that changes the
+    /// definition waits for them and holds nothing yet that they might want. Returns the place of the table
+    /// among `tables`.
     #[inline]
     pub(super) fn lock_definition(&mut self, table: &Arc<Table>) -> Flow<usize> {
         let place = self.table_place(table);
@@ -75,8 +76,8 @@ impl<P: Protocol> LockingTransaction<P> {
         if self.tables[place].rewritten_at > 0 { self.check_rewritten(place) } else { Ok(()) }
     }
 
-    /// The same with this intent, which does not read at the snapshot. A child that looks for its parent's
-    /// key does not ask what was there before.
+    /// The same with this intent, which does not read at the snapshot. A foreign key that looks for its
+    /// parent's key does not need to know what was there before.
     #[inline]
     pub(super) fn define(&mut self, table: &Arc<Table>, intent: Intent) -> Flow<()> {
         match (intent.sight, intent.strength) {
@@ -92,7 +93,7 @@ impl<P: Protocol> LockingTransaction<P> {
         if self.is_as_planned(table, version) { Ok(true) } else { Err(Error::Abort(Abort::StalePlan).into()) }
     }
 
-    /// Locks a table against everybody: for changes that have no versions.
+    /// Locks a table against all others, for changes that have no versions.
     pub(super) fn lock_everybody_out(&mut self, table: &Arc<Table>) -> Flow<()> {
         let place = self.table_place(table);
         self.tables[place].give_up_plans();
@@ -112,7 +113,7 @@ impl<P: Protocol> LockingTransaction<P> {
         buffer: &mut Vec<u8>,
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
-        // Before it looks into the index: what is put there later is not to be seen.
+        // Taken before the index is searched: what is inserted later must not be seen.
         self.snapshot();
         let record = early.filter(|record| !record.is_removed());
         let Some(record) = record.or_else(|| table.state(guard).index().get(key, guard)) else {
@@ -147,7 +148,7 @@ impl<P: Protocol> LockingTransaction<P> {
         if !cursor.is_fetched && !cursor.is_finished {
             let state = table.state(guard);
             if !cursor.has_bounds(state) {
-                // The keys come in no order, so no bound ends the scan; the procedure filters.
+                // The keys come in no particular order, so no bound ends the scan; the procedure filters.
                 cursor.range = Default::default();
             }
         }
@@ -188,7 +189,7 @@ impl<P: Protocol> LockingTransaction<P> {
         seen: &[u8],
         guard: &'g Guard,
     ) -> Flow<Chosen<'g>> {
-        // What was looked at is a copy, so a lock on the key is enough where no more is asked for.
+        // The condition has seen a copy, so a lock on the key is enough where no more is requested.
         let intent = intent.at_once();
         if self.locks_rows(table, intent) {
             let resource = Resource::row(table.id(), key);
@@ -211,7 +212,7 @@ impl<P: Protocol> LockingTransaction<P> {
             Some(row) if row.bytes == seen => Chosen::Unchanged(Some(row)),
             // The condition itself has changed it, and would do so again.
             Some(row) if self.history.is_written(row.record.writer()) => Chosen::Unchanged(Some(row)),
-            // A row that has come in the place of the one that was chosen.
+            // A row that has replaced the one that was chosen.
             Some(row) if self.was_deleted(row.record, guard) => Chosen::Gone,
             Some(row) => Chosen::Changed(row),
         })
@@ -223,16 +224,16 @@ impl<P: Protocol> LockingTransaction<P> {
         shared.histories.was_deleted(record, snapshot, guard)
     }
 
-    /// Whether a record has a row that is there for good, as far as anybody knows: an insert need not wait to
-    /// find its key taken, whoever has the row locked.
+    /// Whether a record certainly has a row, as far as can be seen: an insert need not wait to find its key
+    /// taken, whichever transaction has locked the row.
     pub(super) fn is_taken(&mut self, record: &Record, guard: &Guard) -> bool {
         let Self { history, shared, dependencies, .. } = self;
         let follow = |mark: &[_]| shared.protocol.follow(mark, dependencies);
         self.isolation.reads_at_snapshot() && shared.histories.has_settled_row(record, history, follow, guard)
     }
 
-    /// Gives up the locks of rows and gaps that it has got since it had so many: what was done under them has
-    /// been taken back. Those of tables stay. (A serializable transaction has learned something under them.)
+    /// Gives up the locks of rows and gaps that it has got since it had this many: what was done under them
+    /// has been undone. Those of tables stay. (A serializable transaction has learned something under them.)
     pub(super) fn release_since(&mut self, locks: usize) {
         if self.held.len() <= locks {
             return;
@@ -260,7 +261,7 @@ impl<P: Protocol> LockingTransaction<P> {
         self.divided_gap = None;
     }
 
-    /// REPEATABLE READ writes no row that somebody has changed since its snapshot.
+    /// REPEATABLE READ writes no row that another transaction has changed since its snapshot.
     fn check_seen(&mut self, table: &Table, key: &[u8], intent: Intent, guard: &Guard) -> Result<()> {
         if self.isolation != Isolation::RepeatableRead {
             return Ok(());
@@ -271,7 +272,7 @@ impl<P: Protocol> LockingTransaction<P> {
         if self.sees(record, guard)? { Ok(()) } else { Err(self.changed_since(record, intent, guard)) }
     }
 
-    /// PostgreSQL's words. Where the row was only to be locked it calls a deletion an update.
+    /// Worded as in PostgreSQL. If the row was only to be locked, PostgreSQL calls a deletion an update.
     #[cold]
     fn changed_since(&mut self, record: &Record, intent: Intent, guard: &Guard) -> Error {
         let was_deleted = intent.writes() && self.was_deleted(record, guard);
@@ -287,7 +288,7 @@ impl<P: Protocol> LockingTransaction<P> {
         shared.histories.is_seen(record.writer(), snapshot, history, guard)
     }
 
-    /// The row of a record whose key is locked, and this transaction comes after whoever has written it or
+    /// The row of a record whose key is locked. This transaction comes after the one that has written or
     /// removed it.
     #[inline(always)]
     pub(super) fn find_newest<'g>(
@@ -300,7 +301,7 @@ impl<P: Protocol> LockingTransaction<P> {
         show(record, intent, guard)
     }
 
-    /// This transaction comes after whoever has written a record whose key it has locked.
+    /// This transaction comes after the one that has written a record whose key it has locked.
     #[inline]
     pub(super) fn follow_writer(&mut self, record: &Record, guard: &Guard) {
         if !P::LEAVES_MARKS || mutant::is_active(Mutant::NoVersionMark) {

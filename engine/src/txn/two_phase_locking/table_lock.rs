@@ -28,7 +28,7 @@ use crate::txn::lock_mode::LockMode;
 use crate::txn::{Flow, Intent, Interrupt, TableLock};
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// Where a table stands among `tables`, and where to note that.
+    /// The place of a table among `tables`, and where to note that.
     #[inline]
     pub(super) fn noted_place(&self, table: &Arc<Table>) -> (usize, Option<usize>) {
         let note = table.id().0 as usize % PLACE_NOTES;
@@ -152,9 +152,8 @@ impl<P: Protocol> LockingTransaction<P> {
             && !self.has_dropped(table)
     }
 
-    /// Whether a plan is as old as what the transaction found when it came to the table. Then all that has
-    /// changed since are indexes that are built beside it, and whoever does that waits for it
-    /// (`index_build`).
+    /// Whether a plan is as old as what the transaction found when it entered the table. Then all that has
+    /// changed since are indexes that are built beside it, and their builders wait for it (`index_build`).
     #[cold]
     fn is_waited_for(&self, table: &Arc<Table>, version: u64) -> bool {
         let found = self.tables.iter().find(|used| Arc::ptr_eq(&used.table, table));

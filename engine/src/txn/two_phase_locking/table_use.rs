@@ -5,15 +5,15 @@ use std::sync::Arc;
 use crate::storage::table::Table;
 use crate::txn::lock_mode::LockMode;
 
-/// A table this worker has met; `mode` is what the running transaction holds of it.
+/// A table that this worker has met; `mode` is what the running transaction holds of it.
 pub(super) struct TableUse {
     pub(super) table: Arc<Table>,
     pub(super) mode: Option<LockMode>,
-    /// Its definition is locked for reading at snapshots.
+    /// Whether its definition is locked for reading at snapshots.
     pub(super) is_defined: bool,
-    /// The version of the definition that the running transaction has found first.
+    /// The version of the definition that the running transaction found first.
     pub(super) entered: u64,
-    /// What `Table::rewritten_at` said then.
+    /// The value of `Table::rewritten_at` at that time.
     pub(super) rewritten_at: u64,
     pub(super) countdown: Countdown,
 }
@@ -33,7 +33,7 @@ impl TableUse {
         }
     }
 
-    /// The transaction has ended.
+    /// Called when the transaction has ended.
     pub(super) fn leave(&mut self, row_locks: u32) {
         self.mode = None;
         self.is_defined = false;
@@ -42,7 +42,7 @@ impl TableUse {
         self.countdown = Countdown::new(row_locks);
     }
 
-    /// It has got its first lock of the table, or another one.
+    /// Called when it has got its first lock of the table, or another one.
     #[inline]
     pub(super) fn note_entered(&mut self) {
         if self.entered == NOT_ENTERED {
@@ -51,18 +51,18 @@ impl TableUse {
         }
     }
 
-    /// Whether the running transaction has a lock of it.
+    /// Whether the running transaction has a lock on it.
     pub(super) fn is_entered(&self) -> bool {
         self.entered != NOT_ENTERED
     }
 
-    /// It is about to lock the definition against others, who do not wait for it from then on. Until it has
-    /// done so, a plan must be as new as the table.
+    /// The transaction is about to lock the definition against others, which do not wait for it from then on.
+    /// Until it has done so, a plan must be as new as the table.
     pub(super) fn give_up_plans(&mut self) {
         self.entered = NOT_ENTERED;
     }
 
-    /// The transaction itself has changed the definition: what was planned before does not fit it.
+    /// The transaction itself has changed the definition: earlier plans do not fit it.
     pub(super) fn note_own_change(&mut self) {
         self.entered = self.table.version();
     }
@@ -72,7 +72,7 @@ impl TableUse {
 pub(super) struct Countdown {
     /// Accesses until then.
     pub(super) left: u32,
-    /// How often it has come to that.
+    /// How often the count has run out.
     pub(super) rounds: u32,
 }
 

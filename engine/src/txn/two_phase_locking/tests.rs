@@ -1,4 +1,4 @@
-//! Tests of what only shows inside: the numbers of transactions, and when a table is locked as a whole.
+//! Tests of what shows only inside: the numbers of transactions, and when a table is locked as a whole.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -118,7 +118,7 @@ fn is_there(found: Found<'_>) -> bool {
     !matches!(found, Found::Nothing)
 }
 
-/// The row of one bigint column, as the table's layout has it.
+/// The row of one bigint column, in the table's layout.
 fn row(table: &Table, number: u64) -> Vec<u8> {
     let guard = crossbeam_epoch::pin();
     let mut row = Vec::new();
@@ -180,14 +180,14 @@ fn a_table_that_somebody_is_in_is_not_taken_from_him() {
     assert!(!done(reads(&mut other, &table, 5000)));
     bulk.begin();
     insert(&mut bulk, &table, 0..1000);
-    // He goes on, and somebody new comes, on whatever stripe.
+    // `other` goes on, and a new transaction comes, on whatever stripe.
     assert!(!done(reads(&mut other, &table, 5001)));
     third.begin();
     assert!(!done(reads(&mut third, &table, 5002)));
     assert!(waits(reads(&mut third, &table, 500)), "a row was not locked");
     third.rollback(&());
     other.precommit(&());
-    // Now he has gone, and the next attempts succeed.
+    // Now `other` has ended, and the next attempts succeed.
     let before = entries(&shared);
     insert(&mut bulk, &table, 1000..2000);
     assert!(entries(&shared) < before + 100);
@@ -319,7 +319,7 @@ fn who_does_not_want_to_wait_waits_for_the_janitor_and_for_nobody_else() {
         worker.begin();
         done(worker.enter(&table, table.version(), intent));
         assert!(waits(worker.read_point(&table, &key(1), intent, None, &mut Vec::new(), &guard)));
-        // It is as good as the worker's.
+        // To another transaction it looks like a lock of the worker's.
         other.begin();
         done(other.enter(&table, table.version(), intent));
         let found = other.read_point(&table, &key(1), intent, None, &mut Vec::new(), &guard);
@@ -331,7 +331,7 @@ fn who_does_not_want_to_wait_waits_for_the_janitor_and_for_nobody_else() {
         worker.rollback(&());
         other.rollback(&());
 
-        // The whole table; while the worker waits it has no part of it.
+        // The whole table. While the worker waits it has no part of it.
         let mut janitor = brief(&shared);
         let stripe = Resource::table_stripe(table.id(), janitor.worker);
         assert!(janitor.lock_without_waiting(stripe, LockMode::IntentWrite));
@@ -352,12 +352,12 @@ fn who_does_not_want_to_wait_waits_for_the_janitor_and_for_nobody_else() {
     assert_eq!(entries(&shared), 0);
 }
 
-/// Works off what is left to the janitor, but for so many states; returns in how many goes.
+/// Works off what is left to the janitor, except for this many states. Returns the number of calls.
 fn freed(purger: &mut Purger<NoLog>, shared: &TwoPhaseLocking<NoLog>, left: usize) -> usize {
     let end = Instant::now() + Duration::from_secs(60);
     let mut goes = 0;
     loop {
-        // The epoch moves on when nobody is pinned, other tests included.
+        // The epoch advances when no thread is pinned, including those of other tests.
         match purger.free_some() {
             true => goes += 1,
             false if shared.purge.states() == left => return goes,
@@ -408,7 +408,7 @@ fn what_a_table_leaves_behind_is_freed_by_the_janitor_a_little_at_a_time() {
         assert_eq!((table.row_count(), discarded()), (50_000, 1));
         assert!(freed(&mut purger, &shared, 0) > 5);
 
-        // DROP, though somebody still knows the table.
+        // DROP, although the table is still referred to.
         transaction.begin();
         change(&mut transaction, CatalogChange::DropTable { id: table.id() });
         transaction.precommit(&());
@@ -463,7 +463,7 @@ fn a_snapshot_that_was_given_up_misses_no_rows_silently() {
     reader.rollback(&());
 }
 
-/// At a snapshot it learns without the lock that its key is taken, and then it is over.
+/// At a snapshot it learns without the lock that its key is taken, and then ends.
 #[test]
 fn an_insert_that_waits_and_then_finds_a_duplicate_leaves_no_lock() {
     let shared = shared();

@@ -1,9 +1,9 @@
-//! Types that come, change and go inside a transaction.
+//! Types that are created, changed and dropped inside a transaction.
 //!
-//! Whoever makes something that uses a type locks the type, so that it stays until that is there, and is what
-//! it was when the statement was compiled. ALTER TYPE and DROP TYPE lock it against them. ALTER TYPE changes
-//! every table that has columns of the type, which it locks against everybody, and every routine that has
-//! parameters of it.
+//! A transaction that makes something that uses a type locks the type, so that it stays until that is there,
+//! and is as it was when the statement was compiled. ALTER TYPE and DROP TYPE lock it against them. ALTER
+//! TYPE changes every table that has columns of the type, which it locks against all others, and every
+//! routine that has parameters of it.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl<P: Protocol> LockingTransaction<P> {
         for routine in self.visible_routines() {
             if routine.definition.uses_type(enum_type) {
                 self.lock(Resource::routine_name(&routine.definition.name), LockMode::Write)?;
-                // It may have gone while the lock was waited for.
+                // It may have been dropped while the lock was waited for.
                 routines.extend(CatalogView::routine(self, routine.id));
             }
         }
@@ -77,7 +77,7 @@ impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn drop_type(&mut self, id: u32, change: &CatalogChange) -> Flow<()> {
         let stored = self.lock_changed_type(id)?;
         if self.is_type_used(stored.enum_type) {
-            // The caller drops what uses it first; this has come since it looked.
+            // The caller drops what uses it first; this was created after it looked.
             return Err(stale());
         }
         self.note_change(UndoAction::Name, change)?;
@@ -94,7 +94,7 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    /// The type as it is under a lock that nobody else has.
+    /// The type, under a lock that no other transaction has.
     fn lock_changed_type(&mut self, id: u32) -> Flow<Arc<StoredType>> {
         let name = self.type_by_id(id).ok_or_else(stale)?.name();
         self.lock_schema_of(&name.schema)?;
@@ -103,8 +103,8 @@ impl<P: Protocol> LockingTransaction<P> {
         self.type_by_id(id).filter(|stored| stored.name() == name).ok_or_else(stale)
     }
 
-    /// The types of a new definition's columns are what they were when it was made, and stay until it is
-    /// there.
+    /// Locks the types of a new definition's columns, which are as they were when it was made, and stay until
+    /// it is there.
     pub(super) fn lock_types(&mut self, definition: &TableDefinition) -> Flow<()> {
         for enum_type in definition.types() {
             self.lock_type(enum_type)?;

@@ -1,18 +1,18 @@
-//! Committing a change of a table that nobody was locked out for.
+//! Commits a change of a table from which no transaction was locked out.
 //!
-//! Replay takes a change of the catalog for a barrier: all that was appended before comes first. What is
-//! appended later follows it because it follows the change's lock on the table. Who was in the table all the
-//! while has no such lock to follow, and replay must not put his rows there while it makes the index. So all
-//! who commit later follow such a change, whatever they have written:
+//! Replay treats a change of the catalog as a barrier: everything appended before comes first. What is
+//! appended later follows it because it follows the change's lock on the table. A transaction that was in the
+//! table all the while has no such lock to follow, and replay must not add its rows while it makes the index.
+//! So all transactions that commit later follow such a change, whatever they have written:
 //!
-//! 1. Commits are *closed*. Who commits announces himself (`storage::history::phase`) and then looks: if they
-//!    are closed he takes that back and tries again later.
-//! 2. Whoever had announced himself before is waited for, some microseconds. Now nobody stands between his
-//!    dependencies and his place in a log.
-//! 3. The change is appended. Its mark is left here, commits are opened, and who finds the mark follows it,
-//!    until it is forgettable.
+//! 1. Commits are *closed*. A committing transaction announces itself (`storage::history::phase`) and then
+//!    checks: if they are closed, it withdraws the announcement and tries again later.
+//! 2. Transactions that had announced themselves before are waited for, some microseconds. Now no transaction
+//!    is between its dependencies and its place in a log.
+//! 3. The change is appended. Its mark is left here, commits are opened, and a transaction that finds the
+//!    mark follows it, until the mark is forgettable.
 //!
-//! A log of a total order needs nothing of this.
+//! A log with a total order needs none of this.
 
 use std::sync::atomic::Ordering;
 
@@ -20,7 +20,7 @@ use super::LockingTransaction;
 use crate::protocol::Protocol;
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// Keeps others from committing if this transaction must be alone with that; false if others do the same.
+    /// Keeps others from committing if this transaction must commit alone; false if others do the same.
     pub(super) fn close_commits(&mut self) -> bool {
         if self.is_unlocked_change && P::LEAVES_MARKS && !self.has_closed_commits {
             self.has_closed_commits = !self.shared.unlocked.is_closed.swap(true, Ordering::SeqCst);
@@ -29,7 +29,7 @@ impl<P: Protocol> LockingTransaction<P> {
         true
     }
 
-    /// It has announced that it commits, and goes on.
+    /// Called when it has announced that it commits, and goes on.
     #[inline]
     pub(super) fn order_commit(&mut self) {
         if self.has_closed_commits {
@@ -55,14 +55,14 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// It does not commit, or not yet.
+    /// Called when it does not commit, or not yet.
     pub(super) fn open_commits(&mut self) {
         if std::mem::take(&mut self.has_closed_commits) {
             self.shared.unlocked.open();
         }
     }
 
-    /// Its log record has its place.
+    /// Called when its log record has its place.
     pub(super) fn leave_unlocked_change(&mut self, token: &P::CommitToken) {
         if !self.has_closed_commits {
             return;
