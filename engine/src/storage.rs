@@ -1,15 +1,16 @@
 //! Storage: rows, records, tables and their indexes.
 //!
 //! * `row`: the bytes of a row; `heap_bytes`: byte strings on the heap;
-//! * `record`: the stable place of a row, found by key through an index; `history`: what was there before,
-//!   and snapshots; `phase_snapshot`: the points in time that checkpoints are of;
-//! * `ordered_index`, `hash_index`: the two structures; `primary_index`: either of them behind key bytes;
-//!   `scan_batch`: what a scan carries from step to step; `prefetch`: a hint to the processor; `range_notes`:
-//!   where keys have left it since a checkpoint;
-//! * `secondary_index`: from other columns to the keys of rows; `unfinished_index`: one that is being built;
+//! * `record`: the stable place of a row, found by key through an index; `history`: earlier versions and
+//!   snapshots; `phase_snapshot`: the points in time at which checkpoints are taken;
+//! * `ordered_index`, `hash_index`: the two structures; `primary_index`: either of them, addressed by key
+//!   bytes; `scan_batch`: what a scan carries from step to step; `prefetch`: a hint to the processor;
+//!   `range_notes`: the ranges from which keys were removed since a checkpoint;
+//! * `secondary_index`: from other columns to the keys of rows; `unfinished_index`: an index that is being
+//!   built;
 //! * `table`: a table and its exchangeable state; `stored_routine`: a stored procedure or function;
-//!   `catalog`: the set of all of them, and schema changes; `opening`: who waits for a restart; `bulk_load`:
-//!   all rows of a table at once.
+//!   `catalog`: the set of all of them, and schema changes; `opening`: access that a running restart holds
+//!   back; `bulk_load`: loads all rows of a table at once.
 
 pub(crate) mod bulk_load;
 pub mod catalog;

@@ -1,19 +1,19 @@
-//! Who may do what: roles, owners and access lists, as PostgreSQL has them.
+//! Roles, owners and access lists, as PostgreSQL has them.
 //!
 //! ```text
 //! roles:   number -> name, attributes, verifier of the password, the roles that it is a member of
-//! rights:  object -> owner, access list: (grantee, grantor, privileges, which of them may be passed on)
+//! rights:  object -> owner, access list: (grantee, grantor, privileges, which of them are grantable)
 //! ```
-//! Objects are known by their ids, which come from one counter for all kinds. What is not in the list belongs
-//! to [`RoleId::OWNER`] and has the usual rights of its kind ([`ObjectKind::usual`]), so a database in which
-//! nobody ever made a role has nothing here.
+//! Objects are identified by their ids, which come from one counter for all kinds. An object that is not in
+//! the list belongs to [`RoleId::OWNER`] and has the usual rights of its kind ([`ObjectKind::usual`]), so a
+//! database in which no role was ever created has no entries here.
 //!
-//! Pure data and its logic: who asks and when is the front end's business, what is logged is each new
-//! definition as a whole.
+//! Pure data and its logic: when which caller is checked is decided by the front end. Each new definition is
+//! logged as a whole.
 //!
 //! Invariants:
-//! 1. A superuser may do everything; an owner, and whoever inherits from it, has all privileges unless the
-//!    list was changed to say otherwise, and always the right to pass them on.
+//! 1. A superuser may do everything. An owner, and every role that inherits from it, has all privileges
+//!    unless the list was changed, and always the right to grant them.
 //! 2. Memberships have no circles.
 //! 3. An access list never names a role that is gone.
 //!
@@ -41,14 +41,14 @@ use crate::definition::relation::SchemaId;
 /// The object that stands for the database.
 pub const DATABASE_OBJECT: u32 = 5;
 
-/// What somebody has been granted, and by whom.
+/// Privileges that a role has been granted, and the role that granted them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessItem {
-    /// [`RoleId::PUBLIC`]: everybody.
+    /// [`RoleId::PUBLIC`]: every role.
     pub grantee: RoleId,
     pub grantor: RoleId,
     pub privileges: Privileges,
-    /// Those of them that the grantee may pass on.
+    /// The privileges that the grantee may grant to others.
     #[serde(default, skip_serializing_if = "Privileges::is_empty")]
     pub grantable: Privileges,
 }
@@ -57,13 +57,13 @@ pub struct AccessItem {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rights {
     pub owner: RoleId,
-    /// `None`: the usual ones.
+    /// `None`: the usual list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<Vec<AccessItem>>,
 }
 
 impl Rights {
-    /// The usual rights of what this role has made.
+    /// The usual rights of an object that this role has created.
     pub fn of(owner: RoleId) -> Rights {
         Rights { owner, items: None }
     }
@@ -87,7 +87,7 @@ impl Access {
         self.roles.iter().map(|(id, role)| (*id, role))
     }
 
-    /// The rights that are not the usual ones of the first owner.
+    /// The rights of all objects that differ from the first owner's usual ones.
     pub fn objects(&self) -> impl Iterator<Item = (u32, &Arc<Rights>)> {
         self.objects.iter().map(|(object, rights)| (*object, rights))
     }
@@ -104,12 +104,12 @@ impl Access {
         self.roles().find(|(_, role)| role.name == name)
     }
 
-    /// Adds a role, or puts another definition in its place.
+    /// Adds a role, or replaces its definition.
     pub fn put_role(&mut self, id: RoleId, role: Arc<Role>) {
         self.roles.insert(id, role);
     }
 
-    /// A role is gone, and with it the memberships in it.
+    /// Removes a dropped role and the memberships in it.
     pub fn remove_role(&mut self, id: RoleId) {
         self.roles.remove(&id);
         for role in self.roles.values_mut() {
@@ -136,12 +136,12 @@ impl Access {
         }
     }
 
-    /// Puts rights in the place of the old ones.
+    /// Replaces the rights of an object.
     pub fn put_rights(&mut self, object: u32, rights: Arc<Rights>) {
         self.objects.insert(object, rights);
     }
 
-    /// The object is gone.
+    /// The object was dropped.
     pub fn forget(&mut self, object: u32) {
         self.objects.remove(&object);
     }
@@ -162,7 +162,7 @@ impl Access {
         role == RoleId::OWNER || self.role(role).is_some_and(|role| role.is_superuser)
     }
 
-    /// The role and all that it is a member of; those that it inherits from only, if so wanted.
+    /// The role and all roles that it is a member of, or only those that it inherits from.
     fn roles_of(&self, role: RoleId, inherited_only: bool) -> BTreeSet<RoleId> {
         let (mut found, mut open) = (BTreeSet::from([role]), vec![role]);
         while let Some(next) = open.pop() {
@@ -182,7 +182,7 @@ impl Access {
         found
     }
 
-    /// Whether a role has what another one may do without becoming it.
+    /// Whether a role has the privileges of another one without SET ROLE.
     pub fn has_privileges_of(&self, role: RoleId, other: RoleId) -> bool {
         role == other || self.is_superuser(role) || self.roles_of(role, true).contains(&other)
     }
@@ -192,12 +192,12 @@ impl Access {
         role == other || self.is_superuser(role) || self.is_listed_member(role, other)
     }
 
-    /// The same for whom superusers are no exception.
+    /// As [`Access::is_member`], but without the exception for superusers.
     pub fn is_listed_member(&self, role: RoleId, other: RoleId) -> bool {
         role == other || self.roles_of(role, false).contains(&other)
     }
 
-    /// Whether a role may make others members of another one.
+    /// Whether a role may add members to another one.
     pub fn is_admin(&self, role: RoleId, other: RoleId) -> bool {
         let is_admin_of = |own: &RoleId| {
             let memberships = self.role(*own).map_or(&[][..], |role| role.member_of.as_slice());
@@ -210,7 +210,7 @@ impl Access {
         self.has_privileges_of(role, self.owner(object))
     }
 
-    /// What a role may do with an object.
+    /// The privileges of a role on an object.
     pub fn privileges(&self, role: RoleId, object: u32, kind: ObjectKind) -> Privileges {
         if self.is_superuser(role) {
             return kind.all();
@@ -218,7 +218,7 @@ impl Access {
         self.allowed(role, &self.rights(object), kind, |item| item.privileges)
     }
 
-    /// What a role may pass on of that.
+    /// The privileges on an object that a role may grant.
     pub fn grantable(&self, role: RoleId, object: u32, kind: ObjectKind) -> Privileges {
         let rights = self.rights(object);
         if self.has_privileges_of(role, rights.owner) {
@@ -243,7 +243,7 @@ impl Access {
         list.iter().filter(is_own).fold(Privileges::NONE, |all, item| all | of(item))
     }
 
-    /// The name of a role; `first` is what the first owner is called.
+    /// The name of a role; `first` is the name of the first owner.
     pub fn role_name<'a>(&'a self, id: RoleId, first: &'a str) -> Option<&'a str> {
         match id {
             RoleId::OWNER => Some(first),
@@ -253,7 +253,7 @@ impl Access {
     }
 }
 
-/// As PostgreSQL begins with.
+/// The rights of the schema `public` with which PostgreSQL begins.
 fn rights_of_public() -> Rights {
     let item = |grantee, privileges| AccessItem {
         grantee,

@@ -1,11 +1,11 @@
-//! Advisory locks as functions see them: locks on numbers, which mean what their users agree on.
+//! Advisory locks as functions see them: locks on numbers whose meaning is up to the application.
 //!
-//! Whoever must wait is told so by [`Abort::MustWait`](crate::error::Abort::MustWait): the instruction that
-//! asked runs again when the lock has been granted.
+//! A function that must wait fails with [`Abort::MustWait`](crate::error::Abort::MustWait), and its
+//! instruction runs again when the lock has been granted.
 
 use crate::error::Result;
 
-/// What is locked: one number of 64 bits, or two of 32.
+/// The key of a lock: one number of 64 bits, or two of 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AdvisoryKey {
     /// The first number, or the upper half.
@@ -15,32 +15,32 @@ pub struct AdvisoryKey {
     pub is_pair: bool,
 }
 
-/// A lock that somebody wants.
+/// A requested lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdvisoryRequest {
     pub key: AdvisoryKey,
     pub is_shared: bool,
-    /// Until it is given up or the session ends; otherwise until the transaction ends.
+    /// Held until it is released or the session ends; otherwise until the transaction ends.
     pub is_of_session: bool,
 }
 
-/// The advisory locks of a database, as one session has them.
+/// The advisory locks of a database, for one session.
 pub trait AdvisoryLocks: Send + Sync + std::fmt::Debug {
-    /// Takes a lock once more; false if it is not to be had and `waits` is not set.
+    /// Takes a lock once more; false if it is not available and `waits` is not set.
     ///
     /// # Errors
-    /// [`Abort::MustWait`](crate::error::Abort::MustWait) if it waits; 40P01 if that would be for itself.
+    /// [`Abort::MustWait`](crate::error::Abort::MustWait) if it waits; 40P01 if it would wait for itself.
     fn acquire(&self, request: AdvisoryRequest, waits: bool) -> Result<bool>;
-    /// Gives up a lock of the session once; false if it has none.
+    /// Releases a lock of the session once; false if the session does not hold it.
     fn release(&self, key: AdvisoryKey, is_shared: bool) -> bool;
-    /// Gives up all locks of the session; those of the transaction stay.
+    /// Releases all locks of the session; those of the transaction stay.
     fn release_all(&self);
-    /// Calls this when the lock that is waited for has been granted, or at once if it was.
+    /// Calls `wake` when the lock that is waited for has been granted, or at once if it already was.
     fn when_granted(&self, wake: Box<dyn FnOnce() + Send>);
-    /// How many locks the transaction has taken.
+    /// The number of locks that the transaction has taken.
     fn mark(&self) -> usize;
-    /// Gives up those that it has taken since, and stops waiting.
+    /// Releases those taken since the mark, and stops waiting.
     fn go_back(&self, mark: usize);
-    /// Gives up everything: the session ends.
+    /// Releases everything at the end of the session.
     fn end(&self);
 }

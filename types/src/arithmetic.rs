@@ -2,8 +2,8 @@
 //!
 //! Both operands have one type (the compiler inserted casts), except where PostgreSQL has an operator over
 //! two: `date + integer`, `integer + date`, `date - integer`, timestamps and intervals, intervals and
-//! factors, and the shift count, which is an `integer`. What needs a time zone is a function
-//! ([`Function::AddInterval`](super::function::Function::AddInterval)) and no operator. A NULL operand makes
+//! factors, and the shift count, which is an `integer`. An operation that needs a time zone is a function
+//! ([`Function::AddInterval`](super::function::Function::AddInterval)), not an operator. A NULL operand makes
 //! the result NULL. Integers that leave their type, and floats that overflow from finite operands, are errors
 //! 22003; division by zero is 22012, for floats too.
 //!
@@ -18,7 +18,7 @@ use crate::operator::{BinaryOperator, UnaryOperator};
 use crate::value::{SqlType, Value};
 use crate::{datetime, float, numeric};
 
-/// `integer out of range` and its like.
+/// `integer out of range` and similar errors.
 pub(crate) fn out_of_range(sql_type: SqlType) -> Error {
     Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, format!("{} out of range", sql_type.base_name()))
 }
@@ -50,7 +50,7 @@ macro_rules! integer_operation {
             BinaryOperator::Divide if b == 0 => return Err(division_by_zero()),
             BinaryOperator::Divide => a.checked_div(b),
             BinaryOperator::Modulo if b == 0 => return Err(division_by_zero()),
-            // The smallest number modulo -1 is 0 and no overflow.
+            // The smallest number modulo -1 is 0, not an overflow.
             BinaryOperator::Modulo => Some(a.wrapping_rem(b)),
             BinaryOperator::BitAnd => Some(a & b),
             BinaryOperator::BitOr => Some(a | b),
@@ -61,7 +61,7 @@ macro_rules! integer_operation {
     }};
 }
 
-/// The result of an operator that is no comparison.
+/// The result of an operator other than a comparison.
 #[inline]
 pub fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value> {
     match (left, right) {
@@ -75,7 +75,7 @@ pub fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Result<V
 #[inline]
 pub(crate) fn integer(operator: BinaryOperator, a: i32, b: i32) -> Result<Value> {
     match operator {
-        // The count is taken modulo the width, as x86 does and PostgreSQL therefore shows.
+        // The count is taken modulo the width, as on x86 and therefore in PostgreSQL.
         BinaryOperator::ShiftLeft => Ok(Value::Integer(a.wrapping_shl(b as u32))),
         BinaryOperator::ShiftRight => Ok(Value::Integer(a.wrapping_shr(b as u32))),
         operator => integer_operation!(operator, a, b, Integer, SqlType::Integer),

@@ -1,13 +1,13 @@
 //! Text and binary forms of arrays.
 //!
-//! The text form is PostgreSQL's `{1,2,NULL}`, elements in double quotes where they need them, braces in
-//! braces for several dimensions, and `[0:2]=` in front where a dimension does not count from 1. The binary
-//! form is its `array_send`: number of dimensions, a flag for NULLs, the element's oid, length and lower
-//! bound of each dimension, then each element with its length. An empty array has no dimension, so its length
-//! is NULL.
+//! The text form is PostgreSQL's `{1,2,NULL}`, with elements in double quotes if they need them, braces
+//! within braces for several dimensions, and `[0:2]=` in front if a dimension does not count from 1. The
+//! binary form is its `array_send`: number of dimensions, a flag for NULLs, the element's oid, length and
+//! lower bound of each dimension, then each element with its length. An empty array has no dimension, so its
+//! length is NULL.
 //!
-//! Reference: `ArrayCount`, `ReadArrayStr` and `array_recv` of PostgreSQL 15, whose details of errors these
-//! are.
+//! Reference: `ArrayCount`, `ReadArrayStr` and `array_recv` of PostgreSQL 15, including the details of their
+//! errors.
 
 use crate::array_value::{Dimension, MOST_DIMENSIONS, MOST_ELEMENTS};
 use crate::binary::bytes;
@@ -17,7 +17,7 @@ use crate::memory;
 use crate::text::pieces::is_blank;
 use crate::value::{ArrayElement, ArrayValue, Value};
 
-/// PostgreSQL's first object number that does not mean the same everywhere.
+/// PostgreSQL's first oid whose meaning differs between databases.
 const FIRST_OWN_OID: u32 = 10_000;
 
 fn malformed(literal: &str, detail: &str) -> Error {
@@ -29,7 +29,7 @@ fn limit(message: String) -> Error {
     Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, message)
 }
 
-/// 54000: more dimensions than there may be.
+/// 54000: more dimensions than allowed.
 pub(crate) fn too_many_dimensions(count: usize) -> Error {
     limit(format!("number of array dimensions ({count}) exceeds the maximum allowed ({MOST_DIMENSIONS})"))
 }
@@ -37,11 +37,11 @@ pub(crate) fn too_many_dimensions(count: usize) -> Error {
 /// The number of elements that these dimensions hold.
 ///
 /// # Errors
-/// 54000 for more than an array may have, and for subscripts that are no `integer`.
+/// 54000 for more elements than an array may have, and for subscripts that are not an `integer`.
 pub(crate) fn element_count(dimensions: &[Dimension]) -> Result<usize> {
     let mut count = usize::from(!dimensions.is_empty());
     for dimension in dimensions {
-        // A length below zero is one that has overflowed.
+        // A length below zero has overflowed.
         let length = usize::try_from(dimension.length).unwrap_or(usize::MAX);
         count = count.saturating_mul(length);
         if count > MOST_ELEMENTS || length > MOST_ELEMENTS {
@@ -56,7 +56,7 @@ pub(crate) fn element_count(dimensions: &[Dimension]) -> Result<usize> {
     Ok(count)
 }
 
-/// An array from its text form; `parse_item` reads an element from its own.
+/// Reads an array from its text form; `parse_item` reads an element from its own.
 ///
 /// # Errors
 /// 22P02, 2202E, 54000, and those of the elements.
@@ -109,28 +109,28 @@ pub(super) fn parse(
     Ok(Value::shaped_array(element, &dimensions, values))
 }
 
-/// The dimensions in front of the contents, if there are any, and what follows them.
+/// The dimensions in front of the contents, if there are any, and the rest of the text.
 fn written_dimensions(literal: &str) -> Result<(Option<Vec<Dimension>>, &str)> {
     let mut rest = literal.trim_start_matches(is_blank);
     let mut dimensions = Vec::new();
-    while let Some(behind) = rest.strip_prefix('[') {
+    while let Some(after) = rest.strip_prefix('[') {
         if dimensions.len() == MOST_DIMENSIONS {
             return Err(too_many_dimensions(MOST_DIMENSIONS + 1));
         }
-        let (first, behind) = bound(behind);
+        let (first, after) = bound(after);
         let Some(first) = first else {
             let detail = "\"[\" must introduce explicitly-specified array dimensions.";
             return Err(malformed(literal, detail));
         };
-        let (lower, upper, behind) = match behind.strip_prefix(':') {
-            None => (1, first, behind),
-            Some(behind) => match bound(behind) {
-                (Some(upper), behind) => (first, upper, behind),
+        let (lower, upper, after) = match after.strip_prefix(':') {
+            None => (1, first, after),
+            Some(after) => match bound(after) {
+                (Some(upper), after) => (first, upper, after),
                 (None, _) => return Err(malformed(literal, "Missing array dimension value.")),
             },
         };
         let missing = || malformed(literal, "Missing \"]\" after array dimensions.");
-        rest = behind.strip_prefix(']').ok_or_else(missing)?.trim_start_matches(is_blank);
+        rest = after.strip_prefix(']').ok_or_else(missing)?.trim_start_matches(is_blank);
         if upper < lower {
             let message = "upper bound cannot be less than lower bound";
             return Err(Error::input(sqlstate::ARRAY_SUBSCRIPT_ERROR, message));
@@ -143,7 +143,7 @@ fn written_dimensions(literal: &str) -> Result<(Option<Vec<Dimension>>, &str)> {
     Ok(((!dimensions.is_empty()).then_some(dimensions), rest))
 }
 
-/// A number and what follows it.
+/// A number and the rest of the text.
 fn bound(text: &str) -> (Option<i32>, &str) {
     let sign = usize::from(text.starts_with(['-', '+']));
     let digits = text[sign..].bytes().take_while(u8::is_ascii_digit).count();
@@ -151,7 +151,7 @@ fn bound(text: &str) -> (Option<i32>, &str) {
     (number.parse().ok(), rest)
 }
 
-/// What was read last.
+/// The kind of the item that was read last.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Nothing,
@@ -168,17 +168,17 @@ enum State {
 struct Reader<'l> {
     literal: &'l str,
     state: State,
-    /// Braces that are open.
+    /// The number of open braces.
     level: usize,
-    /// The most there were.
+    /// The highest `level` so far.
     deepest: usize,
-    /// Of each level: parts seen since it began, and what its last list had.
+    /// For each level: parts seen since it began, and the count of its last list.
     counts: [i32; MOST_DIMENSIONS],
     last_counts: [i32; MOST_DIMENSIONS],
-    /// Parts of each level, as they are counted at the deepest one.
+    /// Parts of each level, as counted at the deepest one.
     totals: [i32; MOST_DIMENSIONS],
     is_empty: bool,
-    /// The text of the item being read, how much of it is not trailing blanks, and whether it has quotes.
+    /// The text of the item being read, its length without trailing blanks, and whether it is quoted.
     item: String,
     kept: usize,
     is_quoted: bool,
@@ -203,7 +203,7 @@ impl<'l> Reader<'l> {
         }
     }
 
-    /// The lengths of the dimensions; none of an empty array.
+    /// The lengths of the dimensions; none for an empty array.
     fn lengths(&self) -> Vec<i32> {
         if self.is_empty { Vec::new() } else { self.totals[..self.deepest].to_vec() }
     }
@@ -253,8 +253,8 @@ impl<'l> Reader<'l> {
                 '{' => self.open()?,
                 '}' => {
                     if self.close()? {
-                        let behind = &contents[at + 1..];
-                        return match behind.trim_start_matches(is_blank) {
+                        let after = &contents[at + 1..];
+                        return match after.trim_start_matches(is_blank) {
                             "" => Ok(()),
                             _ => self.wrong("Junk after closing right brace."),
                         };
@@ -311,7 +311,7 @@ impl<'l> Reader<'l> {
         Ok(())
     }
 
-    /// Closes a level; whether it was the outermost.
+    /// Closes a level; returns whether it was the outermost.
     fn close(&mut self) -> Result<bool> {
         let may_close = match self.state {
             State::ItemStarted | State::QuotedCompleted | State::LevelCompleted => true,
@@ -366,7 +366,7 @@ pub(super) fn write(array: &ArrayValue, out: &mut Vec<u8>, write_item: impl Fn(&
         }
         out.push(b'=');
     }
-    // How many elements a pair of braces holds, of each level.
+    // The number of elements in a pair of braces, for each level.
     let mut widths: Vec<usize> = Vec::with_capacity(dimensions.len());
     for dimension in dimensions.iter().rev() {
         widths.push(widths.last().unwrap_or(&1) * dimension.length as usize);
@@ -438,7 +438,7 @@ pub(super) fn read_binary(
         return Err(wrong("invalid array flags"));
     }
     let (oid, wanted) = (take(rest)?, element.sql_type());
-    // Types of one's own have other numbers elsewhere.
+    // User-defined types have other numbers in other databases.
     let is_built_in = |oid: u32| oid < FIRST_OWN_OID;
     if oid.cast_unsigned() != wanted.oid() && is_built_in(oid.cast_unsigned()) && is_built_in(wanted.oid()) {
         let found = u32::try_from(oid).ok().and_then(|oid| crate::value::SqlType::from_oid(oid, -1));
@@ -463,7 +463,7 @@ pub(super) fn read_binary(
             continue;
         }
         let parts = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
-        let Some((mut item, behind)) = parts else {
+        let Some((mut item, after)) = parts else {
             return Err(wrong("insufficient data left in message"));
         };
         values.push(read_item(&mut item)?);
@@ -471,7 +471,7 @@ pub(super) fn read_binary(
             return Err(wrong(format!("improper binary format in array element {number}")));
         }
         memory::check(0)?;
-        *rest = behind;
+        *rest = after;
     }
     Ok(Value::shaped_array(element, &dimensions, values))
 }

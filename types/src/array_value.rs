@@ -1,9 +1,8 @@
-//! What an array is: its elements' type, its dimensions, its elements.
+//! Arrays: the type of their elements, their dimensions, and the elements.
 //!
-//! Elements stand one after the other whatever the dimensions are, the last subscript running fastest. Nearly
-//! all arrays have one dimension that counts from 1, so that form is kept without saying so: the shape is
-//! `None`, and an array of that form, or without elements, is never given another. Equal arrays are thereby
-//! equal field by field.
+//! Elements are stored in row-major order: the last subscript varies fastest. Nearly all arrays have one
+//! dimension that counts from 1, so that form is implicit: the shape is `None`, and an array of that form, or
+//! without elements, never has another shape. So equal arrays are equal field by field.
 //!
 //! Reference: PostgreSQL's `array.h`: at most six dimensions; an empty array has none.
 
@@ -22,7 +21,7 @@ pub const MOST_DIMENSIONS: usize = 6;
 /// Most elements of an array.
 pub const MOST_ELEMENTS: usize = 0x07ff_ffff;
 
-/// The type of an array's elements: a [`SqlType`] that is no array, without modifiers but in
+/// The type of an array's elements: a [`SqlType`] that is not an array, without modifiers except in
 /// [`ArrayElement::Fitted`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ArrayElement {
@@ -47,7 +46,7 @@ pub enum ArrayElement {
     Json,
     Jsonb,
     Enum(EnumType),
-    /// Of columns and variables; the arrays themselves know the type without its modifiers.
+    /// Used for columns and variables. The arrays themselves know the type without its modifiers.
     Fitted(FittedElement),
 }
 
@@ -63,7 +62,7 @@ pub enum FittedElement {
     Interval(IntervalModifier),
 }
 
-/// One dimension: its first subscript and how many there are.
+/// One dimension: its first subscript and its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dimension {
     pub lower: i32,
@@ -86,8 +85,8 @@ pub struct ArrayValue {
     pub values: Vec<Value>,
 }
 
-/// The dimensions of an array, read as a slice. Of one that counts from 1 they are made when they are asked
-/// for, without a place on the heap.
+/// The dimensions of an array, as a slice. Those of an array that counts from 1 are made on demand, without
+/// an allocation.
 pub enum Dimensions<'a> {
     Stored(&'a [Dimension]),
     Plain([Dimension; 1]),
@@ -105,12 +104,12 @@ impl Deref for Dimensions<'_> {
 }
 
 impl ArrayValue {
-    /// Of one dimension that counts from 1.
+    /// An array of one dimension that counts from 1.
     pub fn new(element: ArrayElement, values: Vec<Value>) -> ArrayValue {
         ArrayValue { element: element.without_modifier(), shape: None, values }
     }
 
-    /// Of these dimensions, whose lengths make up the number of values.
+    /// An array of these dimensions, whose lengths multiply to the number of values.
     pub fn shaped(element: ArrayElement, dimensions: &[Dimension], values: Vec<Value>) -> ArrayValue {
         debug_assert!(
             values.is_empty()
@@ -140,7 +139,8 @@ impl ArrayValue {
         }
     }
 
-    /// Where the element of one subscript stands; `None` outside, and where one subscript does not suffice.
+    /// The position of the element with this subscript; `None` outside the bounds, or if one subscript is not
+    /// enough.
     #[inline]
     pub fn place(&self, subscript: i64) -> Option<usize> {
         let lower = match self.shape.as_deref() {
@@ -170,7 +170,7 @@ impl ArrayValue {
 }
 
 impl ArrayElement {
-    /// Without modifiers; none for types of which there are no arrays here.
+    /// The element type without modifiers; `None` for types that have no arrays here.
     pub fn of(sql_type: SqlType) -> Option<ArrayElement> {
         Some(match sql_type {
             SqlType::Boolean => ArrayElement::Boolean,
@@ -304,7 +304,7 @@ impl ArrayElement {
     }
 }
 
-/// All but those of the catalog, those with modifiers, and enums.
+/// All except those of the catalog, those with modifiers, and enums.
 pub const PLAIN: [ArrayElement; 19] = [
     ArrayElement::Boolean,
     ArrayElement::SmallInt,

@@ -1,5 +1,6 @@
 //! PostgreSQL's binary wire forms of values (format code 1 of Bind and RowDescription, and binary COPY).
-//! What is too short for its type and what is too long are different errors, as they are there.
+//! Values that are too short for their type and values that are too long give different errors, as in
+//! PostgreSQL.
 //!
 //! Integers, floats, dates and timestamps are big-endian; text and bytea are their bytes; uuid its 16
 //! bytes; json its text, jsonb a byte 1 (the version) and its text; boolean one byte; interval its
@@ -35,20 +36,20 @@ const NUMERIC_NEGATIVE: u16 = 0x4000;
 const NUMERIC_NAN: u16 = 0xc000;
 const NUMERIC_INFINITY: u16 = 0xd000;
 const NUMERIC_MINUS_INFINITY: u16 = 0xf000;
-/// What PostgreSQL writes as the scale of an infinity.
+/// The scale that PostgreSQL writes for an infinity.
 const INFINITE_SCALE: u16 = 0x20;
 const GROUP_DIGITS: usize = 4;
 const JSONB_VERSION: u8 = 1;
 
-/// A value of this type from its binary form; never from NULL, which has none. Modifiers apply as in
-/// [`text::parse`](super::text::parse).
+/// Reads a value of this type from its binary form; not called for NULL, which has none. Modifiers apply as
+/// in [`text::parse`](super::text::parse).
 pub fn read(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
     let mut rest = bytes;
     let value = read_from(&mut rest, sql_type)?;
     if rest.is_empty() { Ok(value) } else { Err(wrong("incorrect binary data format")) }
 }
 
-/// Reads a value off the front of what is all its own. Only types of fixed size leave anything.
+/// Reads a value off the front of a slice that belongs to it. Only types of fixed size leave a rest.
 fn read_from(rest: &mut &[u8], sql_type: SqlType) -> Result<Value> {
     Ok(match sql_type {
         SqlType::Boolean => Value::Boolean(take_byte(rest)? != 0),
@@ -112,7 +113,7 @@ fn take_byte(rest: &mut &[u8]) -> Result<u8> {
     take(rest).map(|[byte]| byte).map_err(none_left)
 }
 
-/// All the rest.
+/// The whole rest.
 fn plain_text<'a>(rest: &mut &'a [u8]) -> Result<&'a str> {
     let bytes = std::mem::take(rest);
     let text = std::str::from_utf8(bytes).map_err(|error| invalid_utf8(bytes, error))?;
@@ -121,7 +122,7 @@ fn plain_text<'a>(rest: &mut &'a [u8]) -> Result<&'a str> {
 }
 
 fn read_interval(rest: &mut &[u8]) -> Result<Interval> {
-    // One number: the parts are written from the highest byte on.
+    // One number: its parts are written from the highest byte on.
     let all = u128::from_be_bytes(take(rest)?);
     Ok(Interval { months: all as i32, days: (all >> 32) as i32, microseconds: (all >> 64) as i64 })
 }
@@ -156,7 +157,7 @@ fn read_timestamp(rest: &mut &[u8]) -> Result<i64> {
     Ok(microseconds)
 }
 
-/// PostgreSQL's words for bytes that are no UTF-8: it shows the bytes of the character that fails.
+/// PostgreSQL's error for bytes that are not UTF-8, which shows the bytes of the first invalid character.
 pub fn invalid_utf8(bytes: &[u8], error: std::str::Utf8Error) -> Error {
     let rest = &bytes[error.valid_up_to()..];
     let expected = match rest.first() {
@@ -199,7 +200,7 @@ fn read_numeric(rest: &mut &[u8]) -> Result<Numeric> {
         NUMERIC_MINUS_INFINITY => return Ok(Numeric::MinusInfinity),
         _ => {}
     }
-    // The digits end at this place after the point.
+    // The digits end at this decimal place.
     let places = (count as i64 - 1 - i64::from(weight)) * GROUP_DIGITS as i64;
     if places > scale {
         let excess = usize::try_from(places - scale).unwrap_or(usize::MAX);
@@ -213,7 +214,7 @@ fn read_numeric(rest: &mut &[u8]) -> Result<Numeric> {
     Ok(Numeric::Finite(finite::with_scale(&number, scale)))
 }
 
-/// Appends the binary form (without a length before it). NULL, which has none, appends nothing. `sql_type` is
+/// Appends the binary form (without a preceding length). NULL, which has none, appends nothing. `sql_type` is
 /// the column's type.
 pub fn write(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
     match value {

@@ -21,7 +21,7 @@ use crate::text::{Reading, fit_text};
 use crate::value::{ArrayElement, Numeric, Precision, SqlType, Value};
 use crate::{arithmetic, datetime, json, numeric, text};
 
-/// When a cast may be applied; a later one includes the earlier.
+/// When a cast may be applied. A later one includes the earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CastContext {
     Implicit,
@@ -29,7 +29,7 @@ pub enum CastContext {
     Explicit,
 }
 
-/// From when on a cast between these types is allowed, modifiers aside; None if there is none.
+/// The context from which on a cast between these types is allowed, modifiers aside; None if there is none.
 pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
     use CastContext::{Assignment, Explicit, Implicit};
     if from.is_same_base(to) || (from.is_text() && to.is_text()) {
@@ -79,7 +79,7 @@ pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
     }
 }
 
-/// The same for a type of the catalog; `None` leaves it to the rules for all types.
+/// The same for a type of the catalog; `None` leaves the decision to the rules for all types.
 fn allowed_to_system(from: SqlType, to: SystemType) -> Option<CastContext> {
     let is_routine = |one: SystemType| matches!(one, SystemType::RegProc | SystemType::RegProcedure);
     let is_allowed = match from {
@@ -92,8 +92,8 @@ fn allowed_to_system(from: SqlType, to: SystemType) -> Option<CastContext> {
     (is_name || (is_allowed && SqlType::System(to).is_oid())).then_some(CastContext::Implicit)
 }
 
-/// Converts a value to a type, modifiers included. `explicit`: over-long strings are cut. Fails if there is
-/// no such cast.
+/// Converts a value to a type, including its modifiers. `explicit`: over-long strings are cut. Fails if there
+/// is no such cast.
 pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Reading<'a>>) -> Result<Value> {
     let reading = reading.into();
     let tz = reading.time_zone;
@@ -161,7 +161,7 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
     }
 }
 
-/// The number of an object; an `integer` below zero stands for what is as much below 2^32.
+/// The number of an object; a negative `integer` stands for its sum with 2^32.
 fn oid_of(number: &Value) -> Result<u32> {
     let out_of_range = || Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "OID out of range");
     match number {
@@ -171,7 +171,7 @@ fn oid_of(number: &Value) -> Result<u32> {
     }
 }
 
-/// Casts an object's number, with its name or without.
+/// Casts an object's number, with or without its name.
 fn from_object(value: &Value, to: SqlType, reading: Reading<'_>) -> Result<Value> {
     let oid = match value {
         Value::Oid(oid) => *oid,
@@ -209,7 +209,7 @@ fn from_integer(number: i64, to: SqlType) -> Result<Value> {
     })
 }
 
-/// A scalar that stands alone.
+/// The value of a top-level scalar.
 fn from_jsonb(value: &json::Jsonb, to: SqlType) -> Result<Value> {
     let kind = match value.root().node() {
         json::Node::Boolean(truth) if to == SqlType::Boolean => return Ok(Value::Boolean(truth)),
@@ -230,7 +230,7 @@ fn from_jsonb(value: &json::Jsonb, to: SqlType) -> Result<Value> {
 /// Rounds half to even, as the processor does.
 fn from_double(number: f64, to: SqlType) -> Result<Value> {
     let rounded = number.round_ties_even();
-    // The upper limits are exclusive because 2^63 - 1 is no double. NaN is in no range.
+    // The upper limits are exclusive because 2^63 - 1 is not a double. NaN is in no range.
     let fits = |limit: f64| rounded >= -limit && rounded < limit;
     let out_of_range = || Err(arithmetic::out_of_range(to));
     Ok(match to {
@@ -339,7 +339,7 @@ fn datetime_cast(value: &Value, to: SqlType, tz: &TimeZone) -> Result<Value> {
     })
 }
 
-/// Of a type of times.
+/// The precision of a time type.
 fn precision_of(sql_type: SqlType) -> Precision {
     match sql_type {
         SqlType::Time(precision) | SqlType::Timestamp(precision) | SqlType::TimestampTz(precision) => {

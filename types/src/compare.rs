@@ -1,21 +1,21 @@
 //! Comparison of values of one type.
 //!
 //! [`total`] is the order of ORDER BY, indexes, min and max: floating-point NaN equals itself and is greater
-//! than all else, text compares by its bytes (PostgreSQL's "C" collation, whatever the locale). [`equal`] and
-//! [`order`] add SQL's third value. All have PostgreSQL's operators as their source: `float8_cmp_internal`
-//! for NaN, `bpcharcmp` for blanks.
+//! than all other numbers, and text compares by its bytes (PostgreSQL's "C" collation, whatever the locale).
+//! [`equal`] and [`order`] add SQL's third truth value. All follow PostgreSQL's operators:
+//! `float8_cmp_internal` for NaN, `bpcharcmp` for blanks.
 //!
-//! A value does not know whether it is `char(n)`, whose trailing blanks do not count: use [`char_order`] for
-//! those, or compare what [`Function::CharToText`](super::function::Function::CharToText) makes of them.
+//! A value does not know whether it is a `char(n)`, whose trailing blanks do not count: use [`char_order`]
+//! for those, or compare the results of [`Function::CharToText`](super::function::Function::CharToText).
 
 use std::cmp::Ordering;
 
 use crate::value::{ArrayElement, ArrayValue, Dimension, SqlType, Value};
 use crate::{json, numeric};
 
-/// The order of two values of one type; NULLs are equal and greater than all else (callers that sort decide
-/// NULLS FIRST before they ask). Values of different types are in no useful order, but in the same one every
-/// time.
+/// The order of two values of one type. NULLs are equal and greater than all other values (callers that sort
+/// decide about NULLS FIRST before they ask). Values of different types are in no useful order, but always in
+/// the same one.
 pub fn total(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Integer(a), Value::Integer(b)) | (Value::Date(a), Value::Date(b)) => a.cmp(b),
@@ -37,7 +37,7 @@ pub fn total(left: &Value, right: &Value) -> Ordering {
         (Value::Reference(a), Value::Reference(b)) => a.oid.cmp(&b.oid),
         (Value::Jsonb(a), Value::Jsonb(b)) => json::compare(a.root(), b.root()),
         (Value::Enum(a), Value::Enum(b)) => a.position.cmp(&b.position),
-        // The type has no order; its texts have.
+        // The type has no order, but its texts have one.
         (Value::Json(a), Value::Json(b)) => a.cmp(b),
         (a, b) => rank(a).cmp(&rank(b)),
     }

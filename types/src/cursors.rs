@@ -1,14 +1,14 @@
-//! Cursors as routines see them: results of queries that stay with the session when the routine is done.
+//! Cursors as routines see them: results of queries that remain in the session after the routine has ended.
 //!
-//! A routine opens one on rows that it has read already, and knows it by its name, which is the value of a
-//! variable of type `refcursor`. The client, or another routine of the same transaction, fetches from it.
+//! A routine opens one on rows that it has already read, and refers to it by its name, which is the value of
+//! a variable of type `refcursor`. The client, or another routine of the same transaction, fetches from it.
 
 use compact_str::CompactString;
 
 use crate::error::Result;
 use crate::value::{SqlType, Value};
 
-/// Where FETCH goes; `None` is ALL.
+/// The direction of FETCH; `None` is ALL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FetchDirection {
     Forward(Option<i64>),
@@ -20,18 +20,18 @@ pub enum FetchDirection {
 /// A cursor to be opened.
 #[derive(Debug)]
 pub struct NewCursor {
-    /// One is made up where none is given.
+    /// If there is none, a name is generated.
     pub name: Option<CompactString>,
     pub columns: Vec<(String, SqlType)>,
     pub rows: Vec<Box<[Value]>>,
     pub is_scrollable: bool,
     /// The text of its query.
     pub text: String,
-    /// When the statement began that opens it.
+    /// When the statement that opens it began.
     pub created: i64,
 }
 
-/// What FETCH finds.
+/// The result of FETCH.
 #[derive(Debug)]
 pub struct FetchedRows {
     pub columns: Vec<(String, SqlType)>,
@@ -41,15 +41,15 @@ pub struct FetchedRows {
 /// The cursors of a session.
 pub trait SessionCursors: Send + Sync + std::fmt::Debug {
     fn is_open(&self, name: &str) -> bool;
-    /// Gives the cursor's name.
+    /// Returns the cursor's name.
     ///
     /// # Errors
-    /// 42P03 if there is one of this name, 53200 if there is no memory for its rows.
+    /// 42P03 if a cursor of this name exists, 53200 if there is no memory for its rows.
     fn open(&self, cursor: NewCursor) -> Result<CompactString>;
     /// # Errors
-    /// 34000 if there is no such cursor, 55000 if it cannot go there.
+    /// 34000 if there is no such cursor, 55000 if it cannot move in that direction.
     fn fetch(&self, name: &str, direction: FetchDirection) -> Result<FetchedRows>;
-    /// The same without its rows: how many there are.
+    /// The same without returning rows: only their number.
     ///
     /// # Errors
     /// As those of [`SessionCursors::fetch`].
@@ -57,8 +57,8 @@ pub trait SessionCursors: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// 34000 if there is no such cursor.
     fn close(&self, name: &str) -> Result<()>;
-    /// How many routines have opened in this transaction.
+    /// The number of cursors that routines have opened in this transaction.
     fn mark(&self) -> usize;
-    /// Closes those that they have opened since.
+    /// Closes those opened since the mark.
     fn go_back(&self, mark: usize);
 }

@@ -1,13 +1,12 @@
 //! The calendar: days and microseconds since 2000-01-01, years, months, days, and time zones.
 //!
 //! PostgreSQL's dates reach from 4713 BC to 5874897 AD and its timestamps to 294276 AD, in the proleptic
-//! Gregorian calendar, which is beyond what calendar libraries cover; the conversion of days is therefore
-//! done here, by counting 400-year cycles (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
-//! Time zones are the library's; after the years it knows its rules repeat, before them its first offset
-//! holds.
+//! Gregorian calendar. That is beyond the range of calendar libraries, so days are converted here, by
+//! counting 400-year cycles (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"). Time zones come
+//! from the library. After the years that it covers the rules repeat, before them its first offset holds.
 //!
-//! A local time that does not exist (spring) counts with the offset before the change, one that exists twice
-//! (autumn) with the offset after it, as in PostgreSQL.
+//! A local time that does not exist (spring) is interpreted with the offset before the change, one that
+//! exists twice (autumn) with the offset after it, as in PostgreSQL.
 
 mod abbreviations;
 mod decode;
@@ -82,17 +81,17 @@ pub fn is_valid_timestamp(microseconds: i64) -> bool {
     (FIRST_TIMESTAMP..END_TIMESTAMP).contains(&microseconds)
 }
 
-/// Whether it is a time of day; the end of the day is one.
+/// Whether it is a time of day, including the end of the day.
 pub fn is_valid_time(microseconds: i64) -> bool {
     (0..=MICROSECONDS_PER_DAY).contains(&microseconds)
 }
 
-/// A time of day with so many digits of its second.
+/// A time of day rounded to this many digits of its second.
 pub fn round_time(microseconds: i64, precision: Precision) -> i64 {
     precision.map_or(microseconds, |precision| round_microseconds(microseconds, precision))
 }
 
-/// A timestamp with so many digits of its second; an infinite one stays.
+/// A timestamp rounded to this many digits of its second; an infinite one is unchanged.
 pub fn round_timestamp(microseconds: i64, precision: Precision) -> Result<i64> {
     if is_infinite_timestamp(microseconds) {
         return Ok(microseconds);
@@ -101,7 +100,7 @@ pub fn round_timestamp(microseconds: i64, precision: Precision) -> Result<i64> {
     if is_valid_timestamp(rounded) { Ok(rounded) } else { Err(timestamp_out_of_range()) }
 }
 
-/// The time of day of a timestamp; None of an infinite one.
+/// The time of day of a timestamp; None for an infinite one.
 pub fn time_of_day(local: i64) -> Option<i64> {
     (!is_infinite_timestamp(local)).then(|| local.rem_euclid(MICROSECONDS_PER_DAY))
 }
@@ -124,7 +123,7 @@ pub struct CivilTime {
     pub microsecond: u32,
 }
 
-/// Days since 2000-01-01. The month must be 1 to 12; a day beyond the month's end runs into the next.
+/// Days since 2000-01-01. The month must be 1 to 12. A day beyond the month's end counts into the next month.
 pub fn days_from_civil(year: i64, month: u8, day: u8) -> i64 {
     // Years that start in March have the leap day at their end.
     let year = year - i64::from(month <= 2);
@@ -198,8 +197,9 @@ pub fn timestamp_to_date(microseconds: i64) -> i32 {
     }
 }
 
-/// A time with the same weekday, date and time of day in a year that the library knows: rules of time zones
-/// repeat with the 400-year cycle. Times before its first year stay; they have the zone's first offset.
+/// A time with the same weekday, date and time of day in a year that the library covers: rules of time zones
+/// repeat with the 400-year cycle. Times before its first year are unchanged; they get the zone's first
+/// offset.
 fn known_time(microseconds: i64) -> i64 {
     const CYCLE: i64 = DAYS_PER_CYCLE * MICROSECONDS_PER_DAY;
     // The year 9600.
@@ -207,7 +207,7 @@ fn known_time(microseconds: i64) -> i64 {
     if microseconds < LIMIT { microseconds } else { LIMIT - CYCLE + (microseconds - LIMIT).rem_euclid(CYCLE) }
 }
 
-/// Whole seconds since 1970, within what the library knows.
+/// Whole seconds since 1970, within the range of the library.
 fn seconds_since_1970(microseconds: i64) -> i64 {
     let since_1970 = known_time(microseconds).saturating_add(MICROSECONDS_1970_TO_2000);
     since_1970
@@ -222,7 +222,7 @@ pub fn offset_seconds(microseconds: i64, tz: &TimeZone) -> i32 {
     Timestamp::from_microsecond(known).map_or(0, |instant| tz.to_offset(instant).seconds())
 }
 
-/// What a zone calls its time at an instant: `CEST`, or `+03` where it has no name.
+/// A zone's abbreviation at an instant: `CEST`, or `+03` if it has none.
 pub fn abbreviation(microseconds: i64, tz: &TimeZone) -> String {
     let seconds = seconds_since_1970(microseconds);
     let instant = Timestamp::from_second(seconds).unwrap_or(Timestamp::MIN);
@@ -297,7 +297,7 @@ fn write_era(date: CivilDate, out: &mut Vec<u8>) {
     }
 }
 
-/// `YYYY-MM-DD`, ` BC` behind it where due.
+/// `YYYY-MM-DD`, followed by ` BC` if needed.
 pub fn write_date(days: i32, out: &mut Vec<u8>) {
     match days {
         DATE_INFINITY => out.extend_from_slice(b"infinity"),

@@ -1,22 +1,22 @@
-//! Checks of constraints that wait for the end of a transaction, and what SET CONSTRAINTS has said.
+//! Constraint checks that are deferred to the end of a transaction, and the settings of SET CONSTRAINTS.
 //!
-//! A check is a constraint, what it is to look at, and nothing else: whoever makes it later finds out what
-//! has become of the rows. It is kept by the session, since a statement that fails takes back only what it
-//! added itself: see [`DeferredChecks::mark`].
+//! A check consists only of a constraint and the key or values to look at. When it is made, the current state
+//! of the rows is read. The session keeps the checks, since a statement that fails discards only those that
+//! it added itself: see [`DeferredChecks::mark`].
 
 use crate::definition::TableId;
 use crate::value::Value;
 
-/// What a deferred check is about.
+/// The subject of a deferred check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckKind {
     /// A referencing row, by the key under which it is stored, and the values of its columns.
     Missing,
-    /// A key that is gone.
+    /// A key that was removed.
     Removed,
-    /// A key that is another one now: the old one, then the new one.
+    /// A key that was changed: the old one, then the new one.
     Moved,
-    /// A row, by the key under which it is stored, whose values another row may have in a unique index.
+    /// A row, by the key under which it is stored, whose values another row may also have in a unique index.
     Twin,
 }
 
@@ -30,7 +30,7 @@ pub struct DeferrableCheck {
     pub is_initially_deferred: bool,
 }
 
-/// A check that waits.
+/// A deferred check.
 #[derive(Clone, Debug)]
 pub struct DeferredCheck {
     pub check: DeferrableCheck,
@@ -38,7 +38,7 @@ pub struct DeferredCheck {
     is_done: bool,
 }
 
-/// What SET CONSTRAINTS has said in this transaction, the latest last: of one constraint, or of all.
+/// The settings of SET CONSTRAINTS in this transaction, the latest last, for one constraint or for all.
 type Modes = Vec<(Option<(TableId, String)>, bool)>;
 
 /// The state of a transaction's constraints.
@@ -58,7 +58,7 @@ pub struct DeferredMark {
 }
 
 impl DeferredChecks {
-    /// Whether this check is to wait.
+    /// Whether this check is deferred.
     pub fn is_deferred(&self, check: &DeferrableCheck) -> bool {
         let said = self.modes.iter().rev().find(|(constraint, _)| match constraint {
             Some((table, name)) => *table == check.table && *name == check.constraint,
@@ -67,7 +67,7 @@ impl DeferredChecks {
         said.map_or(check.is_initially_deferred, |(_, is_deferred)| *is_deferred)
     }
 
-    /// SET CONSTRAINTS: of one that can be deferred, or (`None`) of all.
+    /// SET CONSTRAINTS, for one deferrable constraint, or (`None`) for all.
     pub fn set(&mut self, constraint: Option<(TableId, String)>, is_deferred: bool) {
         match &constraint {
             None => self.modes.clear(),
@@ -80,24 +80,24 @@ impl DeferredChecks {
         self.checks.push(DeferredCheck { check, values, is_done: false });
     }
 
-    /// Whether a check waits for the end.
+    /// Whether a deferred check is waiting.
     pub fn is_pending(&self) -> bool {
         self.next(true).is_some()
     }
 
-    /// The checks that wait.
+    /// The waiting checks.
     pub fn waiting(&self) -> impl Iterator<Item = &DeferrableCheck> {
         self.checks[self.first..].iter().filter(|check| !check.is_done).map(|check| &check.check)
     }
 
-    /// The first check that waits, with its number; of those only that may not wait any longer, if it is not
-    /// the end.
+    /// The first waiting check, with its number. Before the end of the transaction, only checks that are no
+    /// longer deferred are considered.
     pub fn next(&self, is_end: bool) -> Option<(usize, &DeferredCheck)> {
         let mut waiting = self.checks.iter().enumerate().skip(self.first).filter(|(_, check)| !check.is_done);
         waiting.find(|(_, check)| is_end || !self.is_deferred(&check.check))
     }
 
-    /// The check of this number has been made.
+    /// The check with this number has been made.
     pub fn finish(&mut self, number: usize) {
         if let Some(check) = self.checks.get_mut(number) {
             check.is_done = true;
@@ -110,7 +110,7 @@ impl DeferredChecks {
         DeferredMark { modes: self.modes.clone(), checks: self.checks.len() }
     }
 
-    /// Forgets what has been added since; what has been looked at since is looked at once more.
+    /// Discards the checks added since the mark. Those that were made since are made once more.
     pub fn go_back(&mut self, mark: &DeferredMark) {
         self.checks.truncate(mark.checks);
         self.checks.iter_mut().for_each(|check| check.is_done = false);

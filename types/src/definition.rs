@@ -1,7 +1,7 @@
 //! Definitions of tables, sequences and routines, and changes to them.
 //!
-//! A [`CatalogChange`] is what DDL compiles to, what the log carries (as JSON, so that a log explains itself)
-//! and what replay applies: one path for all three.
+//! A [`CatalogChange`] is what DDL compiles to, what the log carries (as JSON, so that a log is
+//! self-describing) and what replay applies: one path for all three.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +37,8 @@ pub struct ColumnDefinition {
     pub name: String,
     pub sql_type: SqlType,
     pub is_nullable: bool,
-    /// The DEFAULT expression as SQL text; the SQL front end compiles it. That of an identity column draws
-    /// from its sequence.
+    /// The DEFAULT expression as SQL text, which the SQL front end compiles. The default of an identity
+    /// column draws from its sequence.
     pub default: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Identity>,
@@ -47,18 +47,18 @@ pub struct ColumnDefinition {
 }
 
 impl ColumnDefinition {
-    /// What the index is on that this column is for.
+    /// What the index computes in this column, if the column exists for an index.
     pub fn indexed(&self) -> Option<&Indexed> {
         self.generation.as_ref().and_then(|generation| generation.indexed.as_ref())
     }
 }
 
-/// Who may say what stands in an identity column.
+/// What determines the values of an identity column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Identity {
-    /// Its sequence, unless a statement insists.
+    /// Its sequence, unless a statement overrides it.
     Always,
-    /// Its sequence, where a statement says nothing.
+    /// Its sequence, if a statement gives no value.
     ByDefault,
 }
 
@@ -75,32 +75,31 @@ pub struct PrimaryKey {
 pub struct TableDefinition {
     pub name: TableName,
     pub columns: Vec<ColumnDefinition>,
-    /// Without one, rows are kept under a hidden 64-bit row number. One that is DEFERRABLE is among the
-    /// indexes.
+    /// Without one, rows are kept under a hidden 64-bit row number. A DEFERRABLE one is among the indexes.
     pub primary_key: Option<PrimaryKey>,
-    /// Those besides the primary key's, in the order in which they were created.
+    /// Those other than the primary key's, in the order in which they were created.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indexes: Vec<IndexDefinition>,
     /// Changed only through [`CatalogChange::AddForeignKey`] and [`CatalogChange::DropForeignKey`], as is
     /// `referenced_by`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub foreign_keys: Vec<ForeignKey>,
-    /// Tables with a foreign key to this one, once for each such key. It stands here so that statements on
-    /// this table become stale when they must begin to look for referencing rows.
+    /// Tables with a foreign key to this one, once for each such key. They are listed here so that statements
+    /// on this table become stale when they must begin to look for referencing rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub referenced_by: Vec<TableId>,
-    /// It is a view.
+    /// Set if it is a view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<Box<ViewDefinition>>,
     /// In the order in which they were created.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckConstraint>,
-    /// Numbers of columns that were dropped, as the catalog counts them from 1: they are never given again.
+    /// Catalog numbers, from 1, of columns that were dropped: they are never reused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<u16>,
 }
 
-/// Every row whose columns are not NULL names a row of the parent table.
+/// Every row whose columns are not NULL references a row of the parent table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignKey {
     /// Constraint name, unique among those of its table.
@@ -109,11 +108,11 @@ pub struct ForeignKey {
     pub columns: Vec<u16>,
     /// The table whose primary key is referenced, or a unique index of it. It may be the same table.
     pub parent: TableId,
-    /// The column of the parent that each of `columns` names: the columns of such a key in any order.
+    /// The column of the parent that each of `columns` references: the columns of such a key in any order.
     pub parent_columns: Vec<u16>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub on_delete: KeyAction,
-    /// The columns that ON DELETE SET NULL or SET DEFAULT sets; empty: all.
+    /// The columns that ON DELETE SET NULL or SET DEFAULT sets; all if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delete_columns: Vec<u16>,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -123,7 +122,7 @@ pub struct ForeignKey {
     pub is_full: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     pub deferral: Deferral,
-    /// NOT VALID: rows that were there before it may break it.
+    /// NOT VALID: rows from before it may violate it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub is_not_valid: bool,
 }
@@ -132,17 +131,17 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// What a foreign key references.
+/// The key that a foreign key references.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParentKey {
-    /// `None`: the parent's primary key; else the place of a unique index among those of the parent.
+    /// `None`: the parent's primary key; else the position of a unique index among those of the parent.
     pub index: Option<u16>,
     /// The referencing columns, in the order of that key.
     pub columns: Vec<u16>,
 }
 
 impl ForeignKey {
-    /// The key of the parent that is referenced; `None` if the columns are no key.
+    /// The key of the parent that is referenced; `None` if the columns are not a key.
     pub fn parent_key(&self, parent: &TableDefinition) -> Option<ParentKey> {
         let (index, key) = parent.key_on(&self.parent_columns)?;
         let place = |wanted: &u16| self.parent_columns.iter().position(|column| column == wanted);
@@ -173,17 +172,17 @@ pub enum CatalogChange {
         id: TableId,
         foreign_key: ForeignKey,
     },
-    /// Names the constraint.
+    /// The name is that of the constraint.
     DropForeignKey {
         id: TableId,
         name: String,
     },
-    /// VALIDATE CONSTRAINT: all rows fulfil the foreign key of this name.
+    /// VALIDATE CONSTRAINT: all rows satisfy the foreign key of this name.
     ValidateForeignKey {
         id: TableId,
         name: String,
     },
-    /// CREATE INDEX, or a UNIQUE constraint of a table that is there.
+    /// CREATE INDEX, or a UNIQUE constraint of an existing table.
     CreateIndex {
         table: TableId,
         index: IndexDefinition,
@@ -192,7 +191,7 @@ pub enum CatalogChange {
         table: TableId,
         index: TableId,
     },
-    /// `None`: that of the primary key.
+    /// `None`: the index of the primary key.
     RenameIndex {
         table: TableId,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -219,7 +218,7 @@ pub enum CatalogChange {
         id: SequenceId,
         definition: SequenceDefinition,
     },
-    /// The whole new definition. `restart`: where it goes on, if not where it is.
+    /// The whole new definition. `restart`: where it continues, if not at its current number.
     AlterSequence {
         id: SequenceId,
         definition: SequenceDefinition,
@@ -229,20 +228,20 @@ pub enum CatalogChange {
     DropSequence {
         id: SequenceId,
     },
-    /// The DEFAULT of a column is gone.
+    /// The DEFAULT of a column is dropped.
     DropDefault {
         id: TableId,
         column: u16,
     },
-    /// ALTER TABLE: the whole new definition. `columns` says where the values of its columns come from;
-    /// `None` if columns and primary key are what they were.
+    /// ALTER TABLE: the whole new definition. `columns` gives the source of each column's values; `None` if
+    /// columns and primary key are unchanged.
     AlterTable {
         id: TableId,
         definition: Box<TableDefinition>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         columns: Option<Vec<ColumnSource>>,
     },
-    /// `schema`: where it goes, if it does not stay in its own.
+    /// `schema`: its new schema, if it changes.
     RenameTable {
         id: TableId,
         name: String,
@@ -253,16 +252,16 @@ pub enum CatalogChange {
         id: SchemaId,
         name: String,
     },
-    /// Nothing is left in it.
+    /// The schema is empty.
     DropSchema {
         id: SchemaId,
     },
-    /// What is in it is moved by changes of its own.
+    /// Its objects are moved by changes of their own.
     RenameSchema {
         id: SchemaId,
         name: String,
     },
-    /// `None`: there is no comment any more.
+    /// `None`: the comment is removed.
     Comment {
         on: CommentTarget,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -271,7 +270,7 @@ pub enum CatalogChange {
     CreateType {
         definition: EnumDefinition,
     },
-    /// The whole new definition, which every table with columns of the type gets.
+    /// The whole new definition, which goes into every table with columns of the type.
     AlterType {
         definition: EnumDefinition,
     },
@@ -283,29 +282,29 @@ pub enum CatalogChange {
         id: RoleId,
         role: Role,
     },
-    /// Nothing belongs to it, and no access list names it.
+    /// It owns nothing, and no access list names it.
     DropRole {
         id: RoleId,
     },
-    /// Owner and access list of an object, as a whole.
+    /// Owner and access list of an object, complete.
     PutRights {
         object: u32,
         rights: Rights,
     },
 }
 
-/// What a column of an altered table has in the rows that were there before.
+/// The source of a column's values in the rows of an altered table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ColumnSource {
     /// The values of the column that had this number.
     Old(u16),
     Null,
-    /// The same everywhere, as text.
+    /// The same value in all rows, as text.
     Constant(String),
 }
 
 impl CatalogChange {
-    /// Whether it is about what is a session's own: no log tells of it.
+    /// Whether it concerns objects that are private to a session, which are not logged.
     pub fn is_temporary(&self) -> bool {
         match self {
             CatalogChange::CreateTable { id, .. } => id.is_temporary(),
@@ -318,7 +317,7 @@ impl CatalogChange {
         }
     }
 
-    /// The tables that are there and that it changes; those with columns of a type that it changes left out.
+    /// The existing tables that it changes, except those with columns of a type that it changes.
     pub fn changed_tables(&self) -> Vec<TableId> {
         match self {
             CatalogChange::DropTable { id }
@@ -355,7 +354,7 @@ impl CatalogChange {
 }
 
 impl TableDefinition {
-    /// The same without the DEFAULT of this column.
+    /// The same definition without the DEFAULT of this column.
     #[must_use]
     pub fn without_default(&self, column: u16) -> TableDefinition {
         let mut definition = self.clone();
@@ -365,7 +364,7 @@ impl TableDefinition {
         definition
     }
 
-    /// The same under another name, and perhaps in another schema.
+    /// The same definition under another name, and perhaps in another schema.
     #[must_use]
     pub fn with_name(&self, name: &str, schema: Option<&str>) -> TableDefinition {
         let schema = schema.unwrap_or(&self.name.schema).to_owned();
@@ -383,7 +382,7 @@ impl TableDefinition {
         self.types().any(|own| own == enum_type) || self.view().is_some_and(is_in_query)
     }
 
-    /// The same with what the type is now.
+    /// The same definition with the current version of the type.
     #[must_use]
     pub fn with_type(&self, enum_type: EnumType) -> TableDefinition {
         let mut definition = self.clone();
@@ -393,14 +392,14 @@ impl TableDefinition {
         definition
     }
 
-    /// The number of a column in the catalog: from 1, those of dropped columns left out.
+    /// The number of a column in the catalog: from 1, skipping dropped columns.
     pub fn column_number(&self, column: usize) -> u16 {
         let mut numbers = (1..u16::MAX).filter(|number| !self.dropped.contains(number));
         numbers.nth(column).unwrap_or(u16::MAX)
     }
 
-    /// The generated columns that read, or are, one of these. What an index computes may read another
-    /// generated column, which stands before it.
+    /// The generated columns that read one of these, or are one of them. The expression of an index may read
+    /// another generated column, which comes before it.
     pub fn generated_from(&self, columns: &[u16]) -> Vec<u16> {
         let (mut changed, mut generated) = (columns.to_vec(), Vec::new());
         for (at, column) in (0u16..).zip(&self.columns) {
@@ -425,19 +424,19 @@ impl TableDefinition {
             || self.index_named(name).is_some_and(|index| index.is_constraint)
     }
 
-    /// The number of the column that statements call by this name.
+    /// The number of the column that statements refer to by this name.
     pub fn column_index(&self, name: &str) -> Option<usize> {
         self.visible_columns().iter().position(|column| column.name == name)
     }
 
-    /// The columns that statements see: all but those at the end that only indexes are on.
+    /// The columns that statements see: all except those at the end that exist only for indexes.
     pub fn visible_columns(&self) -> &[ColumnDefinition] {
         let is_visible = |column: &ColumnDefinition| column.indexed().is_none();
         let end = self.columns.iter().position(|column| !is_visible(column));
         &self.columns[..end.unwrap_or(self.columns.len())]
     }
 
-    /// The column that an index is on as it stands; `None` for an expression.
+    /// The plain column that an index is on; `None` for an expression.
     pub fn indexed_column(&self, key: u16) -> Option<u16> {
         match self.columns.get(usize::from(key))?.indexed() {
             None => Some(key),
@@ -446,13 +445,13 @@ impl TableDefinition {
         }
     }
 
-    /// The columns that are there for this index only.
+    /// The columns that exist only for this index.
     pub fn computed_for(&self, index: &IndexDefinition) -> Vec<u16> {
         let is_hidden = |key: &u16| usize::from(*key) >= self.visible_columns().len();
         index.key_columns().filter(is_hidden).collect()
     }
 
-    /// Whether an index is on this column, or on something that is computed from it.
+    /// Whether an index is on this column, or on an expression that reads it.
     pub fn is_read_by(&self, index: &IndexDefinition, column: u16) -> bool {
         let computes = |key: &u16| {
             let generation = self.columns.get(usize::from(*key)).and_then(|key| key.generation.as_ref());
@@ -463,7 +462,7 @@ impl TableDefinition {
         is_condition || index.key_columns().any(is_key) || index.included.contains(&column)
     }
 
-    /// What a key is on, as messages call it.
+    /// The name that messages use for an element of a key.
     pub fn key_name(&self, key: u16) -> &str {
         match self.indexed_column(key) {
             Some(column) => &self.columns[usize::from(column)].name,
@@ -479,7 +478,7 @@ impl TableDefinition {
         self.indexes.iter().find(|index| index.name == name)
     }
 
-    /// The same with one more index.
+    /// The same definition with one more index.
     #[must_use]
     pub fn with_index(&self, index: &IndexDefinition) -> TableDefinition {
         let mut definition = self.clone();
@@ -487,7 +486,7 @@ impl TableDefinition {
         definition
     }
 
-    /// The same without the index of this number.
+    /// The same definition without the index of this number.
     #[must_use]
     pub fn without_index(&self, id: TableId) -> TableDefinition {
         let mut definition = self.clone();
@@ -495,8 +494,8 @@ impl TableDefinition {
         definition
     }
 
-    /// The same with another name for the index of this number, or for the primary key's if it is none of
-    /// them.
+    /// The same definition with another name for the index of this number, or for the primary key's if it is
+    /// none of them.
     #[must_use]
     pub fn with_renamed_index(&self, id: Option<TableId>, name: &str) -> TableDefinition {
         let mut definition = self.clone();
@@ -512,7 +511,7 @@ impl TableDefinition {
         definition
     }
 
-    /// What a view uses, if this is one.
+    /// The query and dependencies of a view, if this is one.
     pub fn view(&self) -> Option<&ViewDefinition> {
         self.view.as_deref()
     }
@@ -524,8 +523,8 @@ impl TableDefinition {
             || self.index_named(name).is_some()
     }
 
-    /// The key that has just these columns, in whatever order: the primary key (`None`) or the first unique
-    /// index, with its columns. One that is checked later is none: rows may have the same values there.
+    /// The key on exactly these columns, in any order: the primary key (`None`) or the first unique index,
+    /// with its columns. A deferrable index does not count, because rows may have the same values there.
     pub fn key_on(&self, columns: &[u16]) -> Option<(Option<u16>, Vec<u16>)> {
         let is_key =
             |key: &[u16]| key.len() == columns.len() && columns.iter().all(|column| key.contains(column));
@@ -538,7 +537,7 @@ impl TableDefinition {
             .find(|(_, key)| is_key(key))
     }
 
-    /// The columns of the primary key (`None`), or of the index with this place.
+    /// The columns of the primary key (`None`), or of the index at this position.
     pub fn key_columns(&self, index: Option<u16>) -> Vec<u16> {
         match index {
             None => self.primary_key.as_ref().map_or_else(Vec::new, |key| key.columns.clone()),
@@ -549,8 +548,8 @@ impl TableDefinition {
         }
     }
 
-    /// Whether this column is in the primary key or in a unique index: who changes it changes what others
-    /// may name the row by.
+    /// Whether this column is in the primary key or in a unique index: a change of it may change the values
+    /// by which other rows reference the row.
     pub fn is_key_column(&self, column: u16) -> bool {
         let is_in_primary_key = self.primary_key.as_ref().is_some_and(|key| key.columns.contains(&column));
         is_in_primary_key || self.indexes.iter().any(|index| index.is_unique && index.has_column(column))
@@ -568,7 +567,8 @@ impl TableDefinition {
         children
     }
 
-    /// This table, of this number, once it has the foreign key; if that references itself, as parent too.
+    /// The definition of this table, with this id, after the foreign key is added; if that references the
+    /// table itself, as parent too.
     #[must_use]
     pub fn with_foreign_key(&self, id: TableId, foreign_key: &ForeignKey) -> TableDefinition {
         let mut child = self.clone();
@@ -576,7 +576,7 @@ impl TableDefinition {
         if foreign_key.parent == id { child.with_child(id) } else { child }
     }
 
-    /// The same once a foreign key of this table references it.
+    /// The same definition after a foreign key of this table references it.
     #[must_use]
     pub fn with_child(&self, child: TableId) -> TableDefinition {
         let mut parent = self.clone();
@@ -584,7 +584,7 @@ impl TableDefinition {
         parent
     }
 
-    /// This table, of this number, without the foreign key of this name.
+    /// The definition of this table, with this id, without the foreign key of this name.
     #[must_use]
     pub fn without_foreign_key(&self, id: TableId, name: &str) -> TableDefinition {
         let mut child = self.clone();
@@ -593,7 +593,8 @@ impl TableDefinition {
         if referenced { child.without_child(id, self.number_among(id, name)) } else { child }
     }
 
-    /// The same once the foreign key of this table with this number among those that reference it is gone.
+    /// The same definition without the foreign key of this table that has this number among those that
+    /// reference it.
     #[must_use]
     pub fn without_child(&self, child: TableId, number: usize) -> TableDefinition {
         let mut parent = self.clone();
@@ -604,13 +605,13 @@ impl TableDefinition {
         parent
     }
 
-    /// How many foreign keys to this parent were created before the one of this name.
+    /// The number of foreign keys to this parent that were created before the one of this name.
     pub fn number_among(&self, parent: TableId, name: &str) -> usize {
         let before = self.foreign_keys.iter().take_while(|foreign_key| foreign_key.name != name);
         before.filter(|foreign_key| foreign_key.parent == parent).count()
     }
 
-    /// The same with the foreign key of this name valid.
+    /// The same definition with the foreign key of this name valid.
     #[must_use]
     pub fn with_valid_foreign_key(&self, name: &str) -> TableDefinition {
         let mut definition = self.clone();

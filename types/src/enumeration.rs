@@ -1,13 +1,13 @@
-//! Enum types: a list of labels in an order of their creator's.
+//! Enum types: a list of labels in the order that their creator chose.
 //!
-//! A type is a handle on its definition, which is never changed and never freed: [`EnumType`] is copied like
+//! A type is a handle to its definition, which is never changed and never freed: [`EnumType`] is copied like
 //! any other type, and a value knows its label without asking a catalog. ALTER TYPE makes another definition
-//! of the same number. Definitions that are equal are kept once in the process, so what a program leaks is
-//! bounded by the types it creates.
+//! with the same number. Equal definitions are stored once in the process, so the memory that is leaked is
+//! bounded by the types that are created.
 //!
-//! A label is identified by its *position*, a number that it keeps for ever: rows and keys hold positions,
-//! which are in the order of the labels. Positions are far apart, and a label that comes between two others
-//! takes the middle. PostgreSQL uses floating-point numbers in the same way and renumbers when there is no
+//! A label is identified by its *position*, a number that never changes: rows and keys hold positions, which
+//! are in the order of the labels. Positions are far apart, and a label that is inserted between two others
+//! gets the middle. PostgreSQL uses floating-point numbers in the same way and renumbers when there is no
 //! room (AddEnumLabel in pg_enum.c).
 
 use std::collections::HashMap;
@@ -22,17 +22,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::error::{Error, Result, sqlstate};
 use crate::identifier::quoted_identifier;
 
-/// Most bytes of a label, as of any name.
+/// The maximum length of a label, as of any name.
 const LONGEST_LABEL: usize = 63;
-/// Between the positions of labels that are created one after the other.
+/// The distance between the positions of labels that are created one after the other.
 const STRIDE: u64 = 1 << 32;
 /// The first label's position: there is as much room before it as after it.
 const FIRST: u64 = 1 << 63;
 
-/// What CREATE TYPE ... AS ENUM says.
+/// The definition that CREATE TYPE ... AS ENUM gives.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct EnumDefinition {
-    /// `pg_type.oid`; never given to another type.
+    /// `pg_type.oid`; never reused.
     pub id: u32,
     /// `pg_type.oid` of the type of its arrays.
     pub array_id: u32,
@@ -41,10 +41,10 @@ pub struct EnumDefinition {
     /// In order; their positions ascend.
     pub labels: Vec<EnumLabel>,
     /// Drawn anew with every change, so that no two definitions are the same, not even one that was rolled
-    /// back and one that took its place.
+    /// back and one that replaced it.
     pub version: u64,
-    /// The version that it was made of: who alters a type is refused if somebody else has altered it
-    /// meanwhile.
+    /// The version that it was made from: a transaction that alters a type is refused if another has altered
+    /// it meanwhile.
     #[serde(default)]
     pub previous: u64,
 }
@@ -63,7 +63,7 @@ pub enum LabelPlace {
     After(String),
 }
 
-/// An enum type. Two are the same if they have the same number.
+/// An enum type. Two are equal if they have the same number.
 #[derive(Clone, Copy)]
 pub struct EnumType(&'static Interned);
 
@@ -86,8 +86,7 @@ pub struct EnumValue {
 static INTERNED: LazyLock<Mutex<HashMap<EnumDefinition, EnumType>>> = LazyLock::new(Mutex::default);
 
 impl EnumDefinition {
-    /// Checks and numbers the labels of a new type. 22023 for one that is too long, 42710 for one that is
-    /// given twice.
+    /// Checks and numbers the labels of a new type. 22023 for one that is too long, 42710 for a duplicate.
     pub fn numbered(labels: &[String]) -> Result<Vec<EnumLabel>> {
         let mut numbered: Vec<EnumLabel> = Vec::with_capacity(labels.len());
         let mut position = FIRST;
@@ -103,7 +102,7 @@ impl EnumDefinition {
         Ok(numbered)
     }
 
-    /// Adds a label. 42710 if it is there already, 22023 if the label that it is to stand beside is not.
+    /// Adds a label. 42710 if it exists already, 22023 if its neighbour does not.
     pub fn add_label(&mut self, label: &str, place: &LabelPlace) -> Result<()> {
         check_label(label)?;
         if self.has_label(label) {
@@ -133,7 +132,7 @@ impl EnumDefinition {
         Ok(())
     }
 
-    /// Gives a label another name. 22023 if it is not there, 42710 if the other one is.
+    /// Renames a label. 22023 if it does not exist, 42710 if the new one does.
     pub fn rename_label(&mut self, from: &str, to: &str) -> Result<()> {
         check_label(to)?;
         let at = self.label_index(from)?;
@@ -150,7 +149,7 @@ impl EnumDefinition {
         rand::random()
     }
 
-    /// The next definition is made of this one.
+    /// Begins a new definition that is derived from this one.
     pub fn begin_change(&mut self) {
         self.previous = std::mem::replace(&mut self.version, EnumDefinition::new_version());
     }
@@ -200,7 +199,7 @@ impl EnumType {
         enum_type
     }
 
-    /// The definition was rolled back: its values are no longer to be stored.
+    /// The definition was rolled back: its values must no longer be stored.
     pub fn mark_void(self) {
         self.0.is_void.store(true, Ordering::Release);
     }
@@ -218,12 +217,12 @@ impl EnumType {
         &self.0.shown
     }
 
-    /// Of the array type: how it is shown, its `pg_type.typname`, and its oid.
+    /// The array type as it is shown, its `pg_type.typname`, and its oid.
     pub fn array_names(self) -> (&'static str, &'static str, u32) {
         (&self.0.shown_array, &self.0.array_name, self.0.definition.array_id)
     }
 
-    /// The value that a text means. 22P02 if there is no such label.
+    /// The value with this label. 22P02 if there is no such label.
     pub fn parse(self, text: &str) -> Result<EnumValue> {
         let labels = &self.definition().labels;
         let found = labels.iter().find(|label| label.label == text);
@@ -242,7 +241,7 @@ impl EnumType {
 }
 
 impl EnumValue {
-    /// Empty where the type has no label at this position, which values never have.
+    /// Empty if the type has no label at this position, which never happens for values.
     pub fn label(self) -> &'static str {
         self.place().map_or("", |at| self.enum_type.definition().labels[at].label.as_str())
     }

@@ -1,4 +1,4 @@
-//! What expressions may ask about their surroundings.
+//! What expressions may read of their surroundings.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::sequence::SessionSequences;
 use crate::system_catalog::SystemCatalog;
 use crate::text::{Reading, TextForm};
 
-/// What expressions may ask about their surroundings; captured once per transaction or statement, so that
+/// What expressions may read of their surroundings; captured once per transaction or statement, so that a
 /// replay can be given the same.
 #[derive(Clone, Debug)]
 pub struct Environment {
@@ -24,36 +24,38 @@ pub struct Environment {
     /// `statement_timestamp()`.
     pub statement_time: i64,
     pub time_zone: jiff::tz::TimeZone,
-    /// `extra_float_digits`, for floats that become texts.
+    /// `extra_float_digits`, for the conversion of floats to texts.
     pub float_digits: i8,
-    /// Messages below this are not told.
+    /// Messages below this severity are not sent.
     pub least_message: Severity,
     /// `current_user`
     pub user: String,
-    /// `session_user`: who logged in.
+    /// `session_user`: the user that logged in.
     pub session_user: String,
-    /// Who must have rights on sequences. `None`: nobody asks; so it is for superusers, and in a replay.
+    /// The caller that must have rights on sequences. `None`: rights are not checked, as for superusers and
+    /// in a replay.
     pub caller: Option<Arc<Caller>>,
     pub database: String,
-    /// From another thread: whether the run shall fail; looked at every few instructions.
+    /// Set from another thread to make the run fail; looked at every few instructions.
     pub stop: Arc<StopRequest>,
     /// For `pg_cancel_backend` and `pg_terminate_backend`.
     pub sessions: Option<Arc<dyn Sessions>>,
     /// State of `random()` and `gen_random_uuid()`; in a cell, because expressions see the environment only
     /// shared.
     pub random: RefCell<Random>,
-    /// For `nextval` and its like.
+    /// For `nextval` and similar functions.
     pub sequences: RefCell<SessionSequences>,
-    /// For statements that look at it.
+    /// For statements that look at the catalog.
     pub catalog: Option<Arc<dyn SystemCatalog>>,
     /// Checks of constraints that wait for the end of the transaction.
     pub deferred: DeferredChecks,
-    /// What others will be notified of when the transaction commits.
+    /// What other sessions will be notified of when the transaction commits.
     pub notifications: RefCell<Notifications>,
     pub advisory_locks: Option<Arc<dyn AdvisoryLocks>>,
     /// For routines that open cursors.
     pub cursors: Option<Arc<dyn SessionCursors>>,
-    /// Whether procedures may commit and roll back: the statement is a CALL that is all of its transaction.
+    /// Whether procedures may commit and roll back: the statement is a CALL and the only one of its
+    /// transaction.
     pub may_end_transactions: bool,
     pub work_memory: WorkMemory,
 }
@@ -61,11 +63,11 @@ pub struct Environment {
 /// What a sort or a grouping holds in memory, and where the rest goes.
 #[derive(Clone, Debug)]
 pub struct WorkMemory {
-    /// For each sort and each grouping (`work_mem`). It is an estimate that they keep to.
+    /// For each sort and each grouping (`work_mem`). They keep to it by estimates.
     pub bytes: usize,
-    /// Most bytes of one temporary file (`temp_file_limit`).
+    /// The most bytes of one temporary file (`temp_file_limit`).
     pub file_bytes: Option<u64>,
-    /// Where temporary files are; `None`: where the system has them.
+    /// Where temporary files are; `None`: in the system's directory.
     pub directory: Option<Arc<Path>>,
 }
 
@@ -76,7 +78,7 @@ impl Default for WorkMemory {
     }
 }
 
-/// A point to go back to: what a transaction has gathered outside of its rows.
+/// A point to go back to: what a transaction has gathered apart from its rows.
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
     deferred: DeferredMark,
@@ -86,7 +88,7 @@ pub struct Gathered {
 }
 
 impl Default for Environment {
-    /// Nobody, at the epoch, in UTC, with a fixed random seed.
+    /// No user, at the epoch, in UTC, with a fixed random seed.
     fn default() -> Environment {
         Environment {
             transaction_time: 0,
@@ -124,7 +126,7 @@ impl Environment {
         }
     }
 
-    /// Gives up what it has gathered since.
+    /// Discards what it has gathered since.
     pub fn go_back(&mut self, mark: &Gathered) {
         self.deferred.go_back(&mark.deferred);
         self.notifications.get_mut().go_back(mark.notifications);
@@ -136,12 +138,12 @@ impl Environment {
         }
     }
 
-    /// How values become texts.
+    /// The settings by which values become texts.
     pub fn text_form(&self) -> TextForm<'_> {
         TextForm { time_zone: &self.time_zone, float_digits: self.float_digits }
     }
 
-    /// What texts are read with.
+    /// The settings by which texts are read.
     pub fn reading(&self) -> Reading<'_> {
         Reading {
             time_zone: &self.time_zone,
@@ -150,13 +152,13 @@ impl Environment {
         }
     }
 
-    /// Whether messages of this severity are told.
+    /// Whether messages of this severity are sent.
     pub fn wants(&self, severity: Severity) -> bool {
         severity == Severity::Info || severity >= self.least_message
     }
 }
 
-/// How loud a message is.
+/// The severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     Debug,

@@ -1,6 +1,6 @@
 //! Errors, classified by what the caller can do about them.
 //!
-//! * [`Error::Abort`]: the transaction met a conflict; running it again may succeed.
+//! * [`Error::Abort`]: the transaction ran into a conflict; running it again may succeed.
 //! * [`Error::Input`]: the user's fault (bad value, missing table, broken constraint); carries a SQLSTATE.
 //! * [`Error::Fatal`]: I/O failure or corruption. The database is poisoned; nothing is acknowledged any more.
 //!
@@ -25,10 +25,10 @@ impl SqlState {
         text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
     }
 
-    /// The code that RAISE makes of a text: the text, if it is one.
+    /// The code that RAISE uses for a text: the text itself, if it is a code.
     pub fn named(text: &str) -> SqlState {
-        /// Codes that programs have made up. A code is five letters or digits, so there are at most 60
-        /// million, and few in one program.
+        /// Codes invented by programs. A code is five letters or digits, so there are at most 60 million, and
+        /// few in one program.
         static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
         if !SqlState::is_code(text) {
             return sqlstate::RAISE_EXCEPTION;
@@ -184,17 +184,17 @@ pub enum Abort {
     Deadlock,
     /// The optimistic check of another concurrency control failed (40001).
     Serialization,
-    /// Somebody else has an advisory lock that the instruction wants: it runs again when that is granted.
-    /// Never leaves the interpreter.
+    /// Another session has an advisory lock that the instruction wants. It runs again when the lock is
+    /// granted. Never leaves the interpreter.
     MustWait,
-    /// The session is asked to do something before the run goes on. Never leaves the session.
+    /// The session must do something before the run goes on. Never leaves the session.
     Suspended,
     /// A table changed between compilation and execution: compile the statement again, then run it. Never
     /// reaches a client.
     StalePlan,
 }
 
-/// A mistake in what the user asked for; every field is what PostgreSQL would put in its ErrorResponse.
+/// A mistake in the user's request. Every field is what PostgreSQL would put in its ErrorResponse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputError {
     pub state: SqlState,
@@ -208,10 +208,10 @@ pub struct InputError {
     pub constraint: Option<String>,
     pub schema: Option<String>,
     pub data_type: Option<String>,
-    /// Where in which routine, innermost first, a line each; or where in the data of COPY.
+    /// The position within a routine, innermost first, one line each, or the position in the data of COPY.
     pub context: Option<String>,
-    /// No handler of a routine may catch it: it depends on what else runs, and a replay could not repeat what
-    /// came of it.
+    /// No handler of a routine may catch it: it depends on what else runs, and a replay could not repeat the
+    /// consequences.
     pub is_uncatchable: bool,
 }
 
@@ -234,7 +234,7 @@ impl InputError {
     }
 }
 
-/// What ended the database's ability to acknowledge anything.
+/// The cause that ended the database's ability to acknowledge anything.
 #[derive(Clone, Debug)]
 pub struct FatalError {
     pub state: SqlState,
@@ -302,7 +302,7 @@ impl Error {
         self.edit(|input| input.position = Some(position))
     }
 
-    /// The text that it points into is not the client's.
+    /// The text that the position refers to is not the client's.
     #[must_use]
     pub fn without_position(self) -> Error {
         self.edit(|input| input.position = None)

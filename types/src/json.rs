@@ -1,7 +1,7 @@
-//! The types json and jsonb: what their values are, how they are read, printed and compared.
+//! The types json and jsonb: the form of their values, and how they are read, printed and compared.
 //!
 //! A `json` keeps its text, which has passed [`validate`]. A `jsonb` is a [`Jsonb`]: bytes in a form of its
-//! own, which rows and log records carry as they are:
+//! own, which rows and log records contain unchanged:
 //!
 //! ```text
 //!   node:   tag, then
@@ -12,13 +12,13 @@
 //! ```
 //! * A number is the text of a finite numeric as PostgreSQL prints it, which keeps its scale.
 //! * The members of an object are in the order of their keys, by length and then by bytes, each key once.
-//! * Numbers are little-endian. The form is canonical, so equal bytes are what PostgreSQL prints alike.
+//! * Numbers are little-endian. The form is canonical: values with equal bytes print equally in PostgreSQL.
 //! * Nothing nests deeper than 10,000 arrays and objects (`depth`).
 //!
 //! Why not a crate: PostgreSQL's messages, its order and the scale of its numerics are part of the types, and
-//! no parser of JSON keeps them; a flat form is copied out of a row and searched without being built up.
+//! no JSON parser preserves them. A flat form can be copied out of a row and searched without being built up.
 //!
-//! Whoever walks through a value does it without recursion, because its depth is up to whoever sent it.
+//! Traversals of a value are not recursive, because its depth is chosen by the client.
 //!
 //! Reference: `jsonapi.c`, `jsonb.c` and `jsonb_util.c` of PostgreSQL 15.
 
@@ -41,7 +41,7 @@ pub use stored::Jsonb;
 pub(crate) use tape::{ItemKind, Tape};
 
 impl Jsonb {
-    /// From a JSON text.
+    /// Reads a JSON text.
     ///
     /// # Errors
     /// 22P02, 22P05 for U+0000, 22003 for a number out of the range of numeric, 54001.
@@ -53,7 +53,8 @@ impl Jsonb {
     }
 }
 
-/// Checks that a text is JSON, as the type json does: escapes are looked at, and not what they stand for.
+/// Checks that a text is JSON, as the type json does: escapes are checked for their form, but not for their
+/// meaning.
 ///
 /// # Errors
 /// 22P02, 54001.

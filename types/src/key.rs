@@ -18,7 +18,8 @@
 //!
 //! Every encoding is prefix-free, so concatenation orders composite keys column by column. Equal numbers of
 //! different scale (1.0, 1.00) encode equally, and so do equal intervals (1 month, 30 days). NULL has no
-//! encoding: primary keys have none, and a scan bound with a NULL is empty; callers must look first.
+//! encoding: primary keys contain none, and a scan bound with a NULL is empty. Callers must check for NULL
+//! first.
 //!
 //! References: the "memcomparable format" of MyRocks; SQLite4's key encoding for the numbers.
 
@@ -37,7 +38,7 @@ const NUMERIC_NEGATIVE: u8 = 0;
 const NUMERIC_ZERO: u8 = 1;
 const NUMERIC_POSITIVE: u8 = 2;
 const NUMERIC_NAN: u8 = 3;
-/// Greater than every finite number's.
+/// Greater than the exponent of every finite number.
 const NUMERIC_INFINITE_EXPONENT: [u8; 3] = [0xff; 3];
 /// Added to the exponent to base 100, which lies within -8192..=65536.
 const NUMERIC_EXPONENT_BIAS: i32 = 1 << 16;
@@ -109,12 +110,13 @@ pub fn encode(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         Value::Array(array) => encode_array(array, out),
         Value::Jsonb(value) => json::encode_key(value.root(), out),
         Value::Enum(value) => out.extend_from_slice(&value.position.to_be_bytes()),
-        // Not of an index, but of a group: equal texts are equal.
+        // Used for groups, not for indexes: equal texts are equal.
         Value::Json(text) => encode_bytes(text.as_bytes(), out),
     }
 }
 
-/// Appends what tells a value from all others that SQL calls distinct from it. NULLs are not distinct.
+/// Appends an encoding that distinguishes a value from all others that SQL calls distinct from it. NULLs are
+/// not distinct.
 pub fn encode_distinct(value: &Value, out: &mut Vec<u8>) {
     match value.sql_type() {
         None => out.push(0),
@@ -125,21 +127,21 @@ pub fn encode_distinct(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-/// The same of a scalar.
+/// The same for a scalar.
 #[inline]
 pub fn encode_distinct_scalar(scalar: Scalar, out: &mut Vec<u8>) {
     out.push(u8::from(!scalar.is_null()));
     encode_scalar(scalar, out);
 }
 
-/// The same of a text, which is of no type `char(n)`.
+/// The same for a text that is not of type `char(n)`.
 #[inline]
 pub fn encode_distinct_text(text: Option<&[u8]>, out: &mut Vec<u8>) {
     out.push(u8::from(text.is_some()));
     text.into_iter().for_each(|text| encode_bytes(text, out));
 }
 
-/// The elements, then what tells arrays with the same elements apart.
+/// The elements, then the dimensions, which distinguish arrays with the same elements.
 fn encode_array(array: &ArrayValue, out: &mut Vec<u8>) {
     for value in &array.values {
         out.push(1 + u8::from(value.is_null()));
@@ -153,7 +155,7 @@ fn encode_array(array: &ArrayValue, out: &mut Vec<u8>) {
     dimensions.iter().for_each(|dimension| encode_i32(dimension.lower, out));
 }
 
-/// The same of a scalar.
+/// The same for a scalar.
 #[inline(always)]
 pub fn encode_scalar(scalar: Scalar, out: &mut Vec<u8>) {
     match scalar.kind {
@@ -174,8 +176,8 @@ fn encode_other_scalar(scalar: Scalar, out: &mut Vec<u8>) {
     }
 }
 
-/// Where the encoding of a value of this type ends that begins at the start of these bytes; `None` if they
-/// are too few. `mask`: what each byte was combined with by exclusive or.
+/// The end of the encoding of a value of this type at the start of these bytes; `None` if they are too few.
+/// `mask`: the value with which each byte was combined by exclusive or.
 pub fn encoded_length(sql_type: SqlType, bytes: &[u8], mask: u8) -> Option<usize> {
     if let Some(length) = sql_type.stored_bytes() {
         return (length <= bytes.len()).then_some(length);
@@ -210,12 +212,13 @@ pub fn encoded_length(sql_type: SqlType, bytes: &[u8], mask: u8) -> Option<usize
         NUMERIC_NEGATIVE => 0xff,
         _ => 0,
     };
-    // Behind the sign and the exponent.
+    // After the sign and the exponent.
     (4..bytes.len()).find(|at| byte(*at) == Some(end)).map(|at| at + 1)
 }
 
-/// Makes of the encoding of a key or of a prefix of its columns the smallest byte string greater than
-/// everything that starts with it. False, with nothing changed, if there is none (all bytes FF, or no bytes).
+/// Turns the encoding of a key, or of a prefix of its columns, into the smallest byte string that is greater
+/// than everything that starts with it. False, with nothing changed, if there is none (all bytes FF, or no
+/// bytes).
 pub fn successor(key: &mut Vec<u8>) -> bool {
     let Some(last) = key.iter().rposition(|byte| *byte != 0xff) else { return false };
     key.truncate(last + 1);
@@ -244,8 +247,9 @@ pub fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, 0]);
 }
 
-/// The value is 0.d1 d2 d3 ... times 100 to the exponent, d1 not 0 and the last digit not 0: a canonical form
-/// whatever the scale. A digit is written plus one, so that the end (00) sorts before every further digit.
+/// The value is 0.d1 d2 d3 ... times 100 to the exponent, where neither d1 nor the last digit is 0: a
+/// canonical form for every scale. One is added to each digit, so that the end (00) sorts before every
+/// further digit.
 pub(crate) fn encode_numeric(number: &Numeric, out: &mut Vec<u8>) {
     let number = match number {
         Numeric::Finite(number) => number,

@@ -1,23 +1,25 @@
-//! What SQL means in Hyades, without a database: values and their types, what functions and operators make of
-//! them, text and binary forms, keys, definitions of tables and routines, errors with their SQLSTATEs.
+//! The meaning of SQL in Hyades, without a database: values and their types, the results of functions and
+//! operators, text and binary forms, keys, definitions of tables and routines, errors with their SQLSTATEs.
 //!
 //! Reading order:
 //! * `value`: types and values; `error`: errors and SQLSTATEs;
 //! * `text`: PostgreSQL's text form, in and out; `binary`: its binary wire form;
-//! * `operator`, `arithmetic`, `compare`, `cast`, `function`, `like`: what expressions do, with PostgreSQL's
-//!   results and errors;
-//! * `numeric`, `datetime`, `interval`: the decimal numbers, the calendar and the spans of time that those
-//!   share; `array_value`, `array`: arrays and their forms;
+//! * `operator`, `arithmetic`, `compare`, `cast`, `function`, `like`: the operations of expressions, with
+//!   PostgreSQL's results and errors;
+//! * `numeric`, `datetime`, `interval`: decimal numbers, the calendar and time spans, which those share;
+//!   `array_value`, `array`: arrays and their forms;
 //! * `json`: the types json and jsonb; `enumeration`: enum types;
-//! * `float`: elementary functions; `random`: random numbers; both the same on every machine, and
-//!   `foundations` says of which version;
+//! * `float`: elementary functions; `random`: random numbers; both the same on every machine; `foundations`:
+//!   the versions on which results depend;
 //! * `identifier`: names as SQL writes them;
-//! * `environment`: what a computation may look at; `guest`, `memory`: how much it may take;
+//! * `environment`: what a computation may read of its surroundings; `guest`, `memory`: how much time and
+//!   memory it may take;
 //! * `scalar`: the values that fit a machine word, for the interpreter; `key`: order-preserving bytes for
 //!   indexes;
-//! * `definition`: tables and routines; `search_path`: where their names lead;
+//! * `definition`: tables and routines; `search_path`: how their names are resolved;
 //! * `access`: roles, owners and access lists;
-//! * `system_type`, `system_catalog`: types of PostgreSQL's catalog, and what computations see of ours.
+//! * `system_type`, `system_catalog`: types of PostgreSQL's catalog, and the view that computations have of
+//!   ours.
 
 pub mod access;
 pub mod advisory;

@@ -1,27 +1,27 @@
 //! The LIKE matcher.
 //!
-//! `%` matches any string, `_` any one character, a backslash makes the next character plain; ESCAPE with
-//! another character is a rewrite of the pattern ([`escape`]), as in PostgreSQL. Matching is greedy with one
-//! point of return, the last `%`: when a mismatch occurs, an earlier `%` can never help where the last one
-//! cannot. So the time is at most pattern times text, and nothing recurses.
+//! `%` matches any string, `_` any one character, and a backslash makes the next character literal; ESCAPE
+//! with another character is a rewrite of the pattern ([`escape`]), as in PostgreSQL. Matching is greedy with
+//! a single backtracking point, the last `%`: after a mismatch, an earlier `%` can never help if the last one
+//! cannot. So the time is at most proportional to pattern times text, and there is no recursion.
 
 use compact_str::CompactString;
 
 use crate::error::{Error, Result, SqlState};
 use crate::guest;
 
-/// Not among the engine's general codes: only LIKE has it.
+/// Local to this module, because only LIKE reports it.
 const INVALID_ESCAPE_SEQUENCE: SqlState = SqlState("22025");
 
-/// Steps of the matcher between two words to [`guest`].
+/// Steps of the matcher between two calls of [`guest`].
 const STEPS_PER_SPENDING: u32 = 1024;
 
 /// Whether the text matches the pattern. A pattern that ends in a lone backslash is an error if the match
-/// gets there.
+/// gets that far.
 pub fn matches(text: &str, pattern: &str) -> Result<bool> {
     let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
     let (mut t, mut p) = (0, 0);
-    // Where to go on after a mismatch: behind the last '%', one character of text further.
+    // Where to continue after a mismatch: after the last '%', with one more character of text skipped.
     let mut retry: Option<(usize, usize)> = None;
     let mut steps = 0_u32;
     loop {
@@ -59,10 +59,10 @@ pub fn matches(text: &str, pattern: &str) -> Result<bool> {
             continue;
         }
         match retry {
-            Some((from, behind)) if from < text.len() => {
+            Some((from, after)) if from < text.len() => {
                 let from = from + character_bytes(text[from]);
-                retry = Some((from, behind));
-                (t, p) = (from, behind);
+                retry = Some((from, after));
+                (t, p) = (from, after);
             }
             _ => return Ok(false),
         }
@@ -76,11 +76,11 @@ pub fn matches_ignoring_case(text: &str, pattern: &str) -> Result<bool> {
 
 /// Lower case, character by character (no character becomes two, as in PostgreSQL's libc locales).
 pub(crate) fn lower(text: &str) -> CompactString {
-    // The one character that becomes two, I with a dot, loses its dot.
+    // The one character that would become two, I with a dot, loses its dot.
     text.chars().map(|character| character.to_lowercase().next().unwrap_or(character)).collect()
 }
 
-/// The only character of a case mapping; the original where there are several.
+/// The only character of a case mapping; the original if there are several.
 pub(crate) fn single(mut mapped: impl Iterator<Item = char>, original: char) -> char {
     match (mapped.next(), mapped.next()) {
         (Some(only), None) => only,

@@ -1,43 +1,43 @@
-//! Memory belongs to somebody: who uses how much, and who is told "out of memory" (53200) before the process
-//! is.
+//! Memory accounting: each session has an account, and a session that exceeds a limit gets "out of memory"
+//! (53200) before the process runs out of it.
 //!
 //! **Counting.** The program's allocator ([`Counted`]) adds up what each thread allocates and frees, so
-//! nothing is forgotten: rows and indexes, results, sorts, parse trees, arrays, undo lists, whatever a
-//! library keeps. Each thread counts for itself in one word, `left`, which falls with what is allocated and
-//! rises with what is freed. Every 64 KiB ([`STEP`]) the thread tells the process's total.
+//! nothing is missed: rows and indexes, results, sorts, parse trees, arrays, undo lists, and whatever a
+//! library keeps. Each thread counts for itself in one word, `left`, which falls with allocations and rises
+//! with frees. Every 64 KiB ([`STEP`]) the thread updates the process's total.
 //!
 //! ```text
 //!             Account::enter                   allocations, frees                Account::leave
-//!   outside ---------------------> floor = left - allowance ------> left falls ------------> account.used += what is gone
+//!   outside ---------------------> floor = left - allowance ------> left falls ------------> account.used += spent()
 //!                                              \-- in_database(): `floor` falls and rises with `left`, so that rows
 //!                                                  and index entries are the server's, not the account's
 //! ```
-//! **Who pays.** While a session computes, its thread counts for the session's [`Account`]. What goes into
+//! **Charging.** While a session computes, its thread counts for the session's [`Account`]. What goes into
 //! tables, and what the epoch frees, is counted apart ([`in_database`]). At the end of a transaction the
-//! account is set back to what it is known to keep ([`Account::settle`]), so that what it freed for others,
-//! and others for it, does not add up.
+//! account is reset to what it is known to keep ([`Account::settle`]), so that memory which it freed for
+//! others, or others for it, does not add up.
 //!
-//! **Asking.** An allocation cannot fail in an orderly way, so code asks: [`check`] before it takes much at
-//! once, and after each row, message or instruction that keeps something; [`admit_row`] before a row goes
-//! into a table. Asking costs a comparison of `left` with `floor`. Only when the allowance is used up the
-//! account is looked at, then the server's total, and the allowance grows by a [`BATCH`].
+//! **Checking.** An allocation cannot fail in an orderly way, so code checks: [`check`] before a large
+//! allocation, and after each row, message or instruction that keeps something; [`admit_row`] before a row
+//! goes into a table. A check costs a comparison of `left` with `floor`. Only when the allowance is used up
+//! are the account and then the server's total examined, and the allowance grows by a [`BATCH`].
 //!
-//! | limit | what is compared | who gets 53200 |
+//! | limit | what is compared | what fails with 53200 |
 //! |---|---|---|
 //! | [`Limits::connection_bytes`] | the account | its statement |
 //! | [`Limits::server_bytes`] | the process | the statement that wants more than the first [`FREE`] bytes of its account |
 //! | 15/16 of that | the process | the statement that adds a row: deletes and rollbacks get the rest |
 //!
 //! Invariants:
-//! 1. `left` of a thread changes only by what it allocates and frees, whoever pays; the total never counts
-//!    anything twice.
+//! 1. `left` of a thread changes only by what it allocates and frees, whichever account is charged. The total
+//!    never counts anything twice.
 //! 2. Outside of an account nothing is ever refused: recovery, replay, loggers and rollbacks take what they
 //!    need.
-//! 3. What a restart has yet to load is compared as if it had been allocated ([`Expected`]).
+//! 3. Memory that a restart has yet to load counts as if it had been allocated ([`Expected`]).
 //! 4. A refusal depends on what else runs, so no handler of a routine may catch it (`procedure::control`):
 //!    replay could not repeat that.
 //!
-//! Programs without [`Counted`] have no limits but those of single values.
+//! Programs without [`Counted`] have no limits except those of single values.
 
 mod allocator;
 mod expected;
@@ -54,38 +54,40 @@ pub use expected::Expected;
 use crate::error::{Error, Result, sqlstate};
 use expected::expected_bytes;
 
-/// A thread tells the process's total when it is off by so much.
+/// A thread updates the process's total when it is off by this much.
 const STEP: isize = 64 << 10;
-/// By so much an allowance grows, and so many bytes of rows go into tables between two looks at the total.
+/// The amount by which an allowance grows, and the bytes of rows that go into tables between two looks at the
+/// total.
 const BATCH: isize = 256 << 10;
-/// So much every account has whatever the others use: reads and short transactions go on in a server that is
-/// full.
+/// The amount that every account may use whatever the others use: reads and short transactions go on in a
+/// full server.
 pub const FREE: isize = 1 << 20;
-/// What a row costs beside its bytes: its record and its place in the index.
+/// The cost of a row in addition to its bytes: its record and its place in the index.
 const ROW_OVERHEAD: isize = 48;
-/// The allowance where nobody is asked: far from both ends, so that nothing wraps.
+/// The allowance outside of accounts: far from both ends, so that nothing wraps.
 const OUTSIDE: isize = isize::MAX / 2;
 /// PostgreSQL's largest value: `MaxAllocSize`.
 pub const LARGEST_VALUE: usize = 0x3fff_ffff;
 
-/// What the process has allocated, as far as its threads have said.
+/// What the process has allocated, as far as its threads have reported.
 static TOTAL: CachePadded<AtomicIsize> = CachePadded::new(AtomicIsize::new(0));
 
-/// What one thread knows.
+/// The numbers of one thread.
 struct Book {
     /// See the module head.
     left: Cell<isize>,
-    /// The total is told when `left` leaves the range from `low` to `high`; in its middle nothing is untold.
+    /// The total is updated when `left` leaves the range from `low` to `high`. In the middle of the range
+    /// everything has been reported.
     low: Cell<isize>,
     high: Cell<isize>,
-    /// Where `left` stands when the allowance is used up.
+    /// The value of `left` at which the allowance is used up.
     floor: Cell<isize>,
     /// The allowance.
     granted: Cell<isize>,
-    /// How far it may grow.
+    /// The most that it may grow to.
     room: Cell<isize>,
     limits: Cell<Limits>,
-    /// Whose allowance it is; only compared.
+    /// The account whose allowance it is; only compared.
     owner: Cell<*const Account>,
     /// Bytes of rows until the next look at the total.
     rows: Cell<isize>,
@@ -107,7 +109,7 @@ thread_local! {
     };
 }
 
-/// How much memory there is.
+/// The limits on memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// For the process.
@@ -155,7 +157,7 @@ impl Book {
         self.high.set(left + STEP);
     }
 
-    /// What is left of the allowance.
+    /// The rest of the allowance.
     #[inline(always)]
     fn rest(&self) -> isize {
         self.left.get() - self.floor.get()
@@ -197,7 +199,7 @@ impl Book {
     }
 }
 
-/// Numbers of the thread without a destructor are always there.
+/// Thread-local numbers without a destructor are always accessible.
 #[inline(always)]
 fn with_book<T>(work: impl FnOnce(&Book) -> T) -> T {
     BOOK.try_with(work).unwrap_or_else(|_| unreachable!("the thread's numbers are never dropped"))
@@ -214,7 +216,7 @@ fn beyond(limit: usize, whose: &str, option: &str) -> Error {
         .uncatchable()
 }
 
-/// Fails with 53200 if the session that computes must not take so many bytes more.
+/// Fails with 53200 if the computing session must not take this many more bytes.
 ///
 /// # Errors
 /// 53200.
@@ -223,7 +225,7 @@ pub fn check(more: usize) -> Result<()> {
     with_book(|book| if book.rest() < signed(more) { book.ask(more) } else { Ok(()) })
 }
 
-/// [`check`] for what a function is about to return: refuses what PostgreSQL could not hold, too.
+/// [`check`] for a function's result: also refuses values that PostgreSQL could not hold.
 ///
 /// # Errors
 /// 53200; 54000 above 1 GiB.
@@ -236,8 +238,8 @@ pub fn check_value(bytes: usize) -> Result<()> {
     check(bytes)
 }
 
-/// [`check`] before a vector of `T` with room for `capacity` elements gets `length` of them: it doubles then,
-/// at least, and what it held is there twice until it has moved.
+/// [`check`] before a vector of `T` with room for `capacity` elements grows to `length`: it at least doubles,
+/// and its content exists twice until it has moved.
 ///
 /// # Errors
 /// 53200.
@@ -249,7 +251,7 @@ pub fn check_growth<T>(capacity: usize, length: usize) -> Result<()> {
     Ok(())
 }
 
-/// Asks for room in the tables for a row of so many bytes.
+/// Requests room in the tables for a row of this many bytes.
 ///
 /// # Errors
 /// 53200.
@@ -261,12 +263,12 @@ pub fn admit_row(bytes: usize) -> Result<()> {
         if rows < 0 {
             book.ask_for_rows()?;
         }
-        // The log record takes them as well.
+        // The log record needs room for them as well.
         if book.rest() < signed(bytes) { book.ask(bytes) } else { Ok(()) }
     })
 }
 
-/// What `work` allocates and frees is the server's, whoever computes.
+/// Charges what `work` allocates and frees to the server, whichever session computes.
 #[inline]
 pub fn in_database<T>(work: impl FnOnce() -> T) -> T {
     let before = with_book(|book| book.left.get());
@@ -275,12 +277,12 @@ pub fn in_database<T>(work: impl FnOnce() -> T) -> T {
     value
 }
 
-/// Tells the total what this thread has not told yet: for threads that come and go.
+/// Reports to the total what this thread has not reported yet: for threads that come and go.
 pub fn tell_total() {
     BOOK.with(|book| book.tell(book.left.get()));
 }
 
-/// What the process has allocated, and what a restart has yet to load.
+/// What the process has allocated, plus what a restart has yet to load.
 fn total_with_expected() -> isize {
     TOTAL.load(Ordering::Relaxed).saturating_add(expected_bytes())
 }
@@ -290,17 +292,17 @@ pub fn total_bytes() -> usize {
     usize::try_from(TOTAL.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
-/// What one session uses. Only one thread at a time may enter it.
+/// The memory use of one session. Only one thread at a time may enter it.
 #[derive(Debug)]
 pub struct Account {
     limits: Limits,
-    /// When it was left.
+    /// The use when it was last left.
     used: AtomicIsize,
-    /// What outlives transactions.
+    /// The part that outlives transactions.
     kept: Arc<AtomicIsize>,
 }
 
-/// Part of what an account keeps for longer than a transaction; given back when dropped, wherever that is.
+/// A part of an account's use that outlives a transaction; given back when dropped, in any thread.
 #[derive(Debug)]
 pub struct Charge {
     bytes: isize,
@@ -313,14 +315,15 @@ impl Drop for Charge {
     }
 }
 
-/// The thread counts for an account, until [`Account::leave`]. Dropped by a panic, it only ends that.
+/// While it lives the thread counts for an account, until [`Account::leave`]. Dropped by a panic, it only
+/// ends that.
 #[must_use]
 pub struct Entered {
-    /// `None`: the thread counted for nobody.
+    /// `None`: the thread counted for no account.
     outer: Option<Outer>,
 }
 
-/// For whom the thread counted before.
+/// The account for which the thread counted before.
 struct Outer {
     left: isize,
     floor: isize,
@@ -344,7 +347,7 @@ impl Outer {
         }
     }
 
-    /// It pays nothing of what was allocated meanwhile.
+    /// The outer account is not charged for what was allocated meanwhile.
     #[cold]
     #[inline(never)]
     fn put_back(self, book: &Book) {
@@ -396,7 +399,7 @@ impl Account {
         with_book(|book| std::ptr::eq(book.owner.get(), self))
     }
 
-    /// Gives the thread the allowance of an account that uses what this one does.
+    /// Gives the thread the allowance of an account with this account's use.
     #[inline]
     fn allow(&self, book: &Book) {
         let used = self.used.load(Ordering::Relaxed).max(0);
@@ -414,7 +417,7 @@ impl Account {
         drop(entered);
     }
 
-    /// The end of a transaction: what is left is what was charged for longer, and `more`.
+    /// The end of a transaction: what remains is the longer-lived charges, plus `more`.
     #[inline]
     pub fn settle(&self, more: usize) {
         self.used.store(self.kept.load(Ordering::Relaxed) + signed(more), Ordering::Relaxed);
@@ -430,13 +433,13 @@ impl Account {
         Charge { bytes, kept: Arc::clone(&self.kept) }
     }
 
-    /// Bytes used when the account was left.
+    /// Bytes in use when the account was last left.
     pub fn used_bytes(&self) -> usize {
         usize::try_from(self.used.load(Ordering::Relaxed)).unwrap_or(0)
     }
 }
 
-/// What the session that computes has taken since it was entered, less what it has freed.
+/// What the computing session has allocated since it was entered, less what it has freed.
 #[inline]
 pub fn spent() -> isize {
     with_book(|book| book.granted.get() - book.rest())

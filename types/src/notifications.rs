@@ -1,15 +1,15 @@
-//! What a transaction will notify others of when it commits.
+//! The notifications that a transaction will send when it commits.
 
 use std::collections::HashSet;
 
-/// NOTIFY: to those that listen on the channel.
+/// NOTIFY, for the sessions that listen on the channel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Notification {
     pub channel: String,
     pub payload: String,
 }
 
-/// In the order in which they were asked for, each once.
+/// In the order of the requests, each once.
 #[derive(Clone, Debug, Default)]
 pub struct Notifications {
     waiting: Vec<Notification>,
@@ -24,12 +24,12 @@ impl Notifications {
         }
     }
 
-    /// How many there are.
+    /// Their number.
     pub fn mark(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Forgets those that came since.
+    /// Discards those added since the mark.
     pub fn go_back(&mut self, mark: usize) {
         for notification in self.waiting.drain(mark.min(self.waiting.len())..) {
             self.known.remove(&notification);

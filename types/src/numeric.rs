@@ -1,10 +1,10 @@
 //! `numeric`: exact decimal numbers, the infinities, and NaN.
 //!
-//! Finite numbers are computed in `finite`; here stands what PostgreSQL makes of the other three. They follow
-//! the rules of floating point, with two exceptions: NaN equals itself and is the greatest number, so that
-//! there is an order for sorting and for keys, and what PostgreSQL refuses for a finite argument (division by
-//! zero, the logarithm of a negative number) it refuses beside an infinity too. None of the three has a
-//! scale.
+//! Finite numbers are computed in `finite`. This module adds PostgreSQL's rules for the other three. They
+//! follow floating point, with two exceptions: NaN equals itself and is the greatest number, so that there is
+//! an order for sorting and for keys, and operations that PostgreSQL refuses for a finite argument (division
+//! by zero, the logarithm of a negative number) are also refused in combination with an infinity. None of the
+//! three has a scale.
 //!
 //! Reference: PostgreSQL 15's `numeric.c`, where each function begins with its case of "NaN and infinities";
 //! for powers POSIX's `pow`.
@@ -21,8 +21,8 @@ use crate::error::{Error, Result, sqlstate};
 
 pub use finite::{MAXIMUM_SCALE, overflow};
 
-/// A value of type `numeric`. Two are equal if nothing tells them apart: 1.0 and 1.00 are not ([`compare`]
-/// has SQL's view).
+/// A value of type `numeric`. Two are equal if they are identical: 1.0 and 1.00 are not ([`compare`] has
+/// SQL's equality).
 #[derive(Clone, Debug)]
 pub enum Numeric {
     Finite(BigDecimal),
@@ -50,7 +50,7 @@ impl From<BigDecimal> for Numeric {
 }
 
 impl Numeric {
-    /// The number, if it is one.
+    /// The number, if it is finite.
     pub fn finite(&self) -> Option<&BigDecimal> {
         match self {
             Finite(number) => Some(number),
@@ -58,7 +58,7 @@ impl Numeric {
         }
     }
 
-    /// -1, 0 or 1; None of NaN.
+    /// -1, 0 or 1; None for NaN.
     fn signum(&self) -> Option<i32> {
         match self {
             Finite(number) => Some(match number.sign() {
@@ -76,7 +76,7 @@ impl Numeric {
         matches!(self, NaN)
     }
 
-    /// The infinity of this sign, NaN without one.
+    /// The infinity of this sign, or NaN for 0.
     fn infinite(sign: i32) -> Numeric {
         match sign {
             0 => NaN,
@@ -127,12 +127,12 @@ fn special_of(number: f64) -> Option<Numeric> {
     }
 }
 
-/// What PostgreSQL could store.
+/// Whether PostgreSQL could store the number.
 pub fn is_within_limits(number: &Numeric) -> bool {
     number.finite().is_none_or(finite::is_within_limits)
 }
 
-/// PostgreSQL's text form; blanks around it are allowed.
+/// Reads PostgreSQL's text form, with optional blanks around it.
 pub fn parse(text: &str) -> Result<Numeric> {
     let plain = text.trim_matches(finite::is_blank);
     let (is_negative, unsigned) = match plain.as_bytes() {
@@ -173,7 +173,7 @@ pub fn compare(left: &Numeric, right: &Numeric) -> Ordering {
     }
 }
 
-/// What a function does that leaves infinities and NaN as they are.
+/// Applies a function that leaves infinities and NaN as they are.
 fn of_finite(number: &Numeric, compute: impl FnOnce(&BigDecimal) -> Result<BigDecimal>) -> Result<Numeric> {
     match number {
         Finite(number) => compute(number).map(Finite),
@@ -201,7 +201,7 @@ pub fn trim_scale(number: &Numeric) -> Result<Numeric> {
     of_finite(number, finite::trim_scale)
 }
 
-/// Rounds to `numeric(precision, scale)`, which no infinity fits and NaN does.
+/// Rounds to `numeric(precision, scale)`, which NaN fits but no infinity.
 pub fn apply_modifier(number: &Numeric, precision: u16, scale: i16) -> Result<Numeric> {
     if matches!(number, Infinity | MinusInfinity) {
         let detail =
@@ -262,7 +262,7 @@ pub fn multiply(left: &Numeric, right: &Numeric) -> Result<Numeric> {
     }
 }
 
-/// Of division when not both are finite.
+/// Division if at least one operand is not finite.
 fn divide_special(left: &Numeric, right: &Numeric) -> Result<Numeric> {
     match (left, right) {
         (NaN, _) | (_, NaN) => Ok(NaN),
@@ -398,7 +398,7 @@ pub fn least_common_multiple(left: &Numeric, right: &Numeric) -> Result<Numeric>
     }
 }
 
-/// What is wrong with the arguments of `width_bucket`, or the bucket.
+/// The bucket of `width_bucket`, or the error for its arguments.
 pub fn bucket(
     number: &Numeric,
     first: &Numeric,
@@ -421,7 +421,7 @@ pub fn bucket(
     }
 }
 
-/// Rounded to an integer; None if it does not fit, or there is none.
+/// Rounded to an integer; None if it does not fit, or is not finite.
 pub fn to_i64(number: &Numeric) -> Option<i64> {
     finite::to_i64(number.finite()?)
 }

@@ -1,7 +1,7 @@
-//! The operators of expressions. What they compute is in `arithmetic` and `compare`; which one a symbol
-//! means, the binder decides.
+//! The operators of expressions. They are computed in `arithmetic` and `compare`. The binder decides which
+//! one a symbol means.
 
-/// Between two values.
+/// An operator between two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BinaryOperator {
     Add,
@@ -50,7 +50,7 @@ impl BinaryOperator {
         }
     }
 
-    /// Whether it gives a truth value.
+    /// Whether the result is a truth value.
     #[inline]
     pub fn is_comparison(self) -> bool {
         use BinaryOperator::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
@@ -58,7 +58,7 @@ impl BinaryOperator {
     }
 }
 
-/// Before one value.
+/// An operator before one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnaryOperator {
     Negate,

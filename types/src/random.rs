@@ -1,8 +1,8 @@
-//! The generator behind `random()` and `gen_random_uuid()`.
+//! The generator used by `random()` and `gen_random_uuid()`.
 //!
-//! A logged call holds only its seed, so the same seed must give the same numbers in every version of this
-//! program, on every machine: the generator has a name (xoshiro256++, seeded through SplitMix64), and what is
-//! made of its numbers is said here and nowhere else.
+//! A logged call contains only its seed, so the same seed must give the same numbers in every version of this
+//! program, on every machine: the generator is a named one (xoshiro256++, seeded through SplitMix64), and all
+//! conversions of its numbers are in this file.
 //!
 //! Reference: D. Blackman, S. Vigna, "Scrambled linear pseudorandom number generators" (2021);
 //! <https://prng.di.unimi.it>.
@@ -15,12 +15,12 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 pub struct Random(Xoshiro256PlusPlus);
 
 impl Random {
-    /// The numbers that belong to this seed.
+    /// The generator with this seed.
     pub fn seeded(seed: u64) -> Random {
         Random(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// Numbers that nobody can know before.
+    /// A generator with an unpredictable seed.
     pub fn unpredictable() -> Random {
         Random(Xoshiro256PlusPlus::from_seed(rand::random()))
     }
@@ -29,7 +29,7 @@ impl Random {
         self.0.next_u64()
     }
 
-    /// One of the multiples of 2^-53 in [0, 1), all alike.
+    /// A multiple of 2^-53 in [0, 1), uniformly distributed.
     pub fn fraction(&mut self) -> f64 {
         (self.number() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
@@ -47,7 +47,7 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// Seeds stand in logs: these numbers may never change. (The first line is that of the generator's
+    /// Logs contain seeds, so these numbers may never change. (The first line is that of the generator's
     /// authors.)
     #[test]
     fn a_seed_gives_the_same_numbers_for_ever() {

@@ -1,15 +1,15 @@
-//! Values that fit a machine word: what most expressions of a transaction are over.
+//! Values that fit a machine word: the operands of most expressions in a transaction.
 //!
-//! A [`Value`] is three words with something to drop, so it travels through memory. A [`Scalar`] is a kind
-//! and a number, travels in two machine registers, and owns nothing: reading a column, adding to it and
-//! comparing it build no `Value`.
+//! A [`Value`] is three words with a destructor, so it travels through memory. A [`Scalar`] is a kind and a
+//! number, travels in two machine registers, and owns nothing: reading a column, adding to it and comparing
+//! it build no `Value`.
 //!
-//! There are scalars of NULL, boolean, the integers, dates and timestamps. Every operation answers `None`
-//! where the result is no scalar, *or is an error*: whoever asks then takes the way of values
-//! ([`arithmetic`](super::arithmetic), [`compare`](super::compare)), which says what is wrong. Operations
+//! There are scalars of NULL, boolean, the integers, dates and timestamps. Every operation returns `None` if
+//! the result is not a scalar, *or is an error*: the caller then takes the path of values
+//! ([`arithmetic`](super::arithmetic), [`compare`](super::compare)), which reports what is wrong. Operations
 //! have no effects, so nothing is lost by computing again.
 //!
-//! Invariant: the number lies in the range of its kind, so that one width of arithmetic serves all, and
+//! Invariant: the number lies in the range of its kind, so that one width of arithmetic serves all kinds, and
 //! results are only checked against the range.
 
 use std::cmp::Ordering;
@@ -25,7 +25,7 @@ pub enum ScalarKind {
     SmallInt,
     Integer,
     BigInt,
-    // From here on not every number is one: see `Scalar::is_fit`.
+    // From here on not every number is valid: see `Scalar::is_fit`.
     Date,
     Timestamp,
     TimestampTz,
@@ -39,7 +39,7 @@ pub struct Scalar {
 }
 
 impl ScalarKind {
-    /// The kind of the values of a type.
+    /// The kind of a type's values.
     pub fn of(sql_type: SqlType) -> Option<ScalarKind> {
         Some(match sql_type {
             SqlType::Boolean => ScalarKind::Boolean,
@@ -72,7 +72,7 @@ impl ScalarKind {
 }
 
 impl Value {
-    /// Replaces the value by a scalar, at no cost where there was nothing to free.
+    /// Replaces the value by a scalar, at no cost if there was nothing to free.
     #[inline(always)]
     pub fn put_scalar(&mut self, scalar: Scalar) {
         match scalar.kind {
@@ -159,7 +159,7 @@ impl Scalar {
         self.kind == ScalarKind::Null
     }
 
-    /// What it is as a condition, where NULL is `Some(None)`; `None` if it is none.
+    /// Its value as a condition, where NULL is `Some(None)`; `None` if it is no condition.
     #[inline]
     pub fn truth(self) -> Option<Option<bool>> {
         match self.kind {
@@ -225,7 +225,7 @@ impl Scalar {
     }
 }
 
-/// What a comparison makes of an order.
+/// The result of a comparison, given the order of its operands.
 #[inline]
 pub fn decide(operator: BinaryOperator, order: Ordering) -> bool {
     match operator {
@@ -293,7 +293,7 @@ mod tests {
         }
     }
 
-    /// A scalar's result is that of the values; an error is never a result.
+    /// A scalar's result is the same as that of values; an error is never a result.
     #[test]
     fn results_are_those_of_values() {
         let mut agreed = 0;
@@ -314,7 +314,7 @@ mod tests {
             }
         }
         assert!(agreed > 5_000, "{agreed}");
-        // What must be a scalar's work, or there is no use in them.
+        // Operations that scalars must handle, or they would be useless.
         let add = |a: i32, b: i32| {
             Scalar::binary(
                 BinaryOperator::Add,

@@ -1,30 +1,30 @@
-//! Where names without a schema lead to, and what the schema of a name means.
+//! Resolves names without a schema, and the schema part of other names.
 //!
 //! A session's temporary relations have a schema of their own, `pg_temp_` and a number, which is searched
-//! before all others unless the path names it at another place. It is called `pg_temp` by its session, and
-//! does not exist for the others.
+//! before all others unless the path puts it elsewhere. Its own session calls it `pg_temp`; to other sessions
+//! it does not exist.
 //!
 //! Reference: RangeVarGetRelidExtended and RangeVarGetCreationNamespace of PostgreSQL's namespace.c.
 
 use crate::definition::TableName;
 
-/// What a session calls the schema of its own temporary relations.
+/// A session's name for the schema of its own temporary relations.
 pub const TEMPORARY: &str = "pg_temp";
 
-/// The schema where tables are made unless something else is said.
+/// The schema in which tables are created by default.
 pub const PUBLIC: &str = "public";
 
-/// Whether a schema is one of those that hold the catalog, which are always there.
+/// Whether a schema is one of those that hold the catalog, which always exist.
 pub fn is_system(schema: &str) -> bool {
     matches!(schema, "pg_catalog" | "information_schema" | "pg_toast")
 }
 
-/// The schemas that names are looked up in.
+/// The schemas in which names are looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchPath {
     /// The schema of the session's temporary relations; `None` if it has had none.
     temporary: Option<String>,
-    /// The schemas of the path that are there, in order. [`TEMPORARY`] stands for itself.
+    /// The existing schemas of the path, in order. [`TEMPORARY`] stands for itself.
     schemas: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ impl Default for SearchPath {
 }
 
 impl SearchPath {
-    /// The path of these schemas, which exist, or are [`TEMPORARY`].
+    /// The path of these schemas, each of which exists or is [`TEMPORARY`].
     pub fn new(schemas: Vec<String>, temporary: Option<String>) -> SearchPath {
         SearchPath { temporary, schemas }
     }
@@ -45,34 +45,34 @@ impl SearchPath {
         self.temporary.as_deref()
     }
 
-    /// The schemas as the path has them, those that are always searched left out.
+    /// The schemas as the path has them, without those that are always searched.
     pub fn named(&self) -> impl Iterator<Item = &str> {
         self.schemas.iter().filter_map(|schema| self.own(schema))
     }
 
-    /// A schema of the path by its real name; `None` for that of temporary relations where there are none.
+    /// A schema of the path by its real name; `None` for that of temporary relations if there are none.
     fn own<'p>(&'p self, schema: &'p str) -> Option<&'p str> {
         if schema == TEMPORARY { self.temporary() } else { Some(schema) }
     }
 
-    /// Whether a name without a schema can lead to one schema only.
+    /// Whether a name without a schema can be in one schema only.
     pub fn is_plain(&self) -> bool {
         self.temporary.is_none() && self.schemas.iter().filter(|schema| *schema != "pg_catalog").count() <= 1
     }
 
-    /// The schemas in which relations are looked up, in order; without the catalog.
+    /// The schemas in which relations are looked up, in order, without the catalog.
     pub fn searched(&self) -> impl Iterator<Item = &str> {
         let is_named = self.schemas.iter().any(|schema| schema == TEMPORARY);
         let first = self.temporary().filter(|_| !is_named);
         first.into_iter().chain(self.named()).filter(|schema| *schema != "pg_catalog")
     }
 
-    /// The schemas in which routines are looked up: never that of temporary relations.
+    /// The schemas in which routines are looked up, which never include that of temporary relations.
     pub fn searched_for_routines(&self) -> impl Iterator<Item = &str> {
         self.named().filter(|schema| *schema != "pg_catalog" && Some(*schema) != self.temporary())
     }
 
-    /// The same with this schema before all others.
+    /// The same path with this schema before all others.
     #[must_use]
     pub fn with_first(&self, schema: &str) -> SearchPath {
         let mut schemas = vec![schema.to_owned()];
@@ -80,13 +80,13 @@ impl SearchPath {
         SearchPath { temporary: self.temporary.clone(), schemas }
     }
 
-    /// Where something new goes whose name has no schema. It may be [`TEMPORARY`].
+    /// The schema in which an object is created whose name has no schema. It may be [`TEMPORARY`].
     pub fn created_in(&self) -> Option<&str> {
         self.schemas.first().map(String::as_str)
     }
 
-    /// The schema that this one, as written, means for the session; an empty one, which has nothing, if it is
-    /// not the session's.
+    /// The schema that the session means by this name; an empty one, which contains nothing, for another
+    /// session's temporary schema.
     pub fn schema<'p>(&'p self, written: &'p str) -> &'p str {
         if written == TEMPORARY {
             return self.temporary().unwrap_or_default();
@@ -95,8 +95,8 @@ impl SearchPath {
         if is_of_another { "" } else { written }
     }
 
-    /// The name that these parts mean: the first that `is_there` along the path. If none is, it is the one
-    /// that messages are about.
+    /// The full name for these parts: the first along the path for which `is_there` holds. If there is none,
+    /// it is the name that messages should mention.
     pub fn find(
         &self,
         schema: Option<&str>,
@@ -124,7 +124,7 @@ impl SearchPath {
     }
 }
 
-/// Whether a schema is one of temporary relations, of whatever session.
+/// Whether a schema is one for temporary relations, of any session.
 pub fn is_temporary(schema: &str) -> bool {
     schema.strip_prefix("pg_temp_").is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }

@@ -1,25 +1,25 @@
 //! Sequences: numbers that are given out once.
 //!
 //! A [`Sequence`] is a definition and a counter. Drawing takes the counter's mutex for a few instructions and
-//! nothing else: no lock of a transaction, no snapshot. So a number is gone when it is drawn, whatever
-//! becomes of the transaction, and nobody waits for anybody.
+//! nothing else: no transactional lock, no snapshot. So a number is used up when it is drawn, whether or not
+//! the transaction commits, and no transaction waits for another.
 //!
-//! What a log must know is only how far the counter has come at least: [`SequenceState`]s are ordered, and
-//! replay takes the latest of each sequence, in whatever order it meets them. Whatever makes numbers come
-//! again (setval, RESTART, a turn of the direction, a new cycle) begins a new *epoch*, given out once, so
-//! that a draw from before it is behind it wherever it was logged.
+//! A log need only hold a lower bound for the counter: [`SequenceState`]s are ordered, and replay takes the
+//! latest of each sequence, in whatever order it meets them. An operation that makes numbers recur (setval,
+//! RESTART, a turn of the direction, a new cycle) begins a new *epoch*, whose number is given out once, so
+//! that earlier draws are ordered before it, wherever they were logged.
 //!
-//! A transaction that restarts a sequence draws from a *private* counter until it commits; then the counter
-//! that all use is raised to it. Its draws belong to the change and are not told one by one.
+//! A transaction that restarts a sequence draws from a *private* counter until it commits; then the public
+//! counter is raised to it. Its draws belong to the change and are not logged one by one.
 //!
-//! [`SessionSequences`] is what a session's functions see: where names lead to, what was drawn since the log
-//! was last told, and what `currval` and `lastval` answer. A statement that is begun again unseen, after a
-//! conflict, draws once more what it drew before: nobody has been told of it.
+//! [`SessionSequences`] is what a session's functions see: the sequences that names refer to, the draws since
+//! the last log record, and the results of `currval` and `lastval`. A statement that starts over after a
+//! conflict, with no result seen by the client, draws the same numbers again.
 //!
 //! Invariants:
 //! 1. In one epoch no number is given out twice.
-//! 2. What [`SessionSequences::take_draws`] gives is at least as late as every number drawn from a counter
-//!    that is not private.
+//! 2. The states that [`SessionSequences::take_draws`] returns are at least as late as every number drawn
+//!    from a counter that is not private.
 //!
 //! Reference: PostgreSQL's sequence.c.
 
@@ -46,7 +46,7 @@ struct Counter {
 #[derive(Clone, Copy, Debug)]
 struct States {
     now: SequenceState,
-    /// The latest that a log record holds.
+    /// The latest state in a log record.
     logged: SequenceState,
 }
 
@@ -72,7 +72,7 @@ impl Counter {
     }
 }
 
-/// A sequence as the catalog, or a transaction that has changed it, has it. See the module head.
+/// A sequence as seen by the catalog, or by a transaction that has changed it. See the module head.
 pub struct Sequence {
     pub id: SequenceId,
     pub definition: SequenceDefinition,
@@ -80,24 +80,24 @@ pub struct Sequence {
     /// The counter that this one's private counter will raise.
     public: Option<Arc<Counter>>,
     is_private: bool,
-    /// For the engine: what whoever draws depends on. Empty if that is nothing.
+    /// For the engine: the dependencies that a draw takes over. Empty if there are none.
     pub mark: Box<[AtomicU64]>,
 }
 
 impl Sequence {
-    /// A new one, of which nothing was drawn.
+    /// A new sequence, from which nothing was drawn.
     pub fn new(id: SequenceId, definition: SequenceDefinition) -> Sequence {
         let counter = Counter::at(SequenceState::first(definition.start), Arc::default());
         Sequence { id, definition, counter, public: None, is_private: false, mark: Box::default() }
     }
 
-    /// The same for the transaction that creates it.
+    /// The same sequence for the transaction that creates it.
     #[must_use]
     pub fn into_private(self) -> Sequence {
         Sequence { is_private: true, ..self }
     }
 
-    /// What ALTER makes of it for its transaction.
+    /// The altered sequence, for the transaction that alters it.
     #[must_use]
     pub fn altered(&self, definition: SequenceDefinition, restart: Option<SequenceState>) -> Sequence {
         let (counter, public, is_private) = match restart {
@@ -115,7 +115,8 @@ impl Sequence {
         Sequence { id: self.id, definition, counter, public, is_private, mark: Box::default() }
     }
 
-    /// What becomes of it when the transaction that has made it commits; `mark` is what draws depend on.
+    /// The sequence after the commit of the transaction that has created or altered it; `mark` holds the
+    /// dependencies of draws.
     #[must_use]
     pub fn published(&self, mark: Box<[AtomicU64]>) -> Sequence {
         let counter = match &self.public {
@@ -129,22 +130,22 @@ impl Sequence {
         Sequence { id, definition, counter, public: None, is_private: false, mark }
     }
 
-    /// Whether nobody but the transaction that has made it sees its counter.
+    /// Whether its counter is visible only to the transaction that has created or altered it.
     pub fn is_private(&self) -> bool {
         self.is_private
     }
 
-    /// How far it has come.
+    /// Its current state.
     pub fn state(&self) -> SequenceState {
         self.counter.states.lock().now
     }
 
-    /// Where it goes on from `value`, ahead of everything drawn so far.
+    /// The state from which it continues at `value`, later than everything drawn so far.
     pub fn restarted(&self, value: i64, is_called: bool) -> SequenceState {
         SequenceState { epoch: self.counter.new_epoch(), value, is_called }
     }
 
-    /// It has come at least so far: a log record says so.
+    /// A log record says that it has reached at least this state.
     pub fn raise(&self, state: SequenceState) {
         self.counter.raise(state, self.definition.increment);
     }
@@ -157,7 +158,7 @@ impl Sequence {
         }
     }
 
-    /// The state that no log record holds, if it has come further than they say.
+    /// The current state, if it is later than every logged one.
     pub fn unlogged(&self) -> Option<SequenceState> {
         let States { now, logged } = *self.counter.states.lock();
         (now != logged).then_some(now)
@@ -166,7 +167,7 @@ impl Sequence {
     /// Draws the next number.
     ///
     /// # Errors
-    /// 2200H behind the last one.
+    /// 2200H after the last number.
     pub fn draw(&self) -> Result<SequenceState> {
         let SequenceDefinition { increment, least, greatest, cycles, .. } = self.definition;
         let mut states = self.counter.states.lock();
@@ -174,7 +175,7 @@ impl Sequence {
         if states.now.is_called {
             match next.value.checked_add(increment) {
                 Some(value) if (least..=greatest).contains(&value) => next.value = value,
-                // ALTER may have left it outside of its range, on the side that it comes from.
+                // ALTER may have left it outside of its range, on the side from which it approaches.
                 Some(value) if (increment > 0 && value < least) || (increment < 0 && value > greatest) => {
                     next.value = value;
                 }
@@ -196,10 +197,10 @@ impl Sequence {
         Error::input(sqlstate::SEQUENCE_GENERATOR_LIMIT_EXCEEDED, message)
     }
 
-    /// Goes on from this number.
+    /// Continues from this number.
     ///
     /// # Errors
-    /// 22003 outside of the range.
+    /// 22003 outside the range.
     pub fn set(&self, value: i64, is_called: bool) -> Result<SequenceState> {
         let SequenceDefinition { least, greatest, ref name, .. } = self.definition;
         if !(least..=greatest).contains(&value) {
@@ -210,7 +211,7 @@ impl Sequence {
             return Err(Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message));
         }
         let mut states = self.counter.states.lock();
-        // Under the mutex: epochs must follow each other as the counter's states do.
+        // Under the mutex: epochs must be in the same order as the counter's states.
         states.now = self.restarted(value, is_called);
         Ok(states.now)
     }
@@ -226,28 +227,28 @@ impl fmt::Debug for Sequence {
     }
 }
 
-/// What a name may lead a function of sequences to.
+/// The object that a name given to a sequence function refers to.
 #[derive(Clone, Debug)]
 pub enum Relation {
     Sequence(Arc<Sequence>),
     Table,
 }
 
-/// Where sequences are found: the committed catalog.
+/// The source of sequences: the committed catalog.
 pub trait SequenceCatalog: Send + Sync + fmt::Debug {
     fn sequence(&self, id: SequenceId) -> Option<Arc<Sequence>>;
     fn relation(&self, name: &TableName) -> Option<Relation>;
     fn has_schema(&self, name: &str) -> bool;
 }
 
-/// A sequence that was drawn from, and how far it has come at least.
+/// A sequence that was drawn from, and a lower bound for its state.
 #[derive(Clone, Debug)]
 pub struct Draw {
     pub sequence: Arc<Sequence>,
     pub state: SequenceState,
 }
 
-/// Adds a draw to others, of which there is one for each sequence.
+/// Adds a draw to others, of which there is at most one per sequence.
 pub fn note_draw(draws: &mut Vec<Draw>, draw: Draw) {
     match draws.iter_mut().find(|known| known.sequence.id == draw.sequence.id) {
         Some(known) if draw.state.is_behind(known.state, draw.sequence.definition.increment) => *known = draw,
@@ -256,18 +257,18 @@ pub fn note_draw(draws: &mut Vec<Draw>, draw: Draw) {
     }
 }
 
-/// What a transaction has done to a sequence, for itself.
+/// A change that a transaction has made to sequences, private to it.
 #[derive(Clone, Debug)]
 pub enum OwnSequence {
     Changed(Arc<Sequence>),
     Dropped(SequenceId, TableName),
-    /// A table has come, or gone, under this name.
+    /// A table has been created or dropped under this name.
     Table(TableName, bool),
-    /// There is a schema of this name.
+    /// A schema of this name exists.
     Schema(String),
 }
 
-/// Numbers that one statement drew one after the other.
+/// Consecutive numbers that one statement drew.
 #[derive(Clone, Debug)]
 struct Run {
     sequence: Arc<Sequence>,
@@ -275,11 +276,11 @@ struct Run {
     count: i64,
 }
 
-/// Of a statement more runs are not remembered: should it be begun again, they are lost.
+/// A statement remembers at most this many runs: if it starts over, further ones are lost.
 const MOST_RUNS: usize = 1024;
 
 impl Run {
-    /// The state that was drawn when `place` others had been.
+    /// The state that was drawn after `place` others.
     fn at(&self, place: i64) -> Option<SequenceState> {
         let value = place.checked_mul(self.sequence.definition.increment)?.checked_add(self.first.value)?;
         Some(SequenceState { value, ..self.first })
@@ -292,33 +293,33 @@ impl Run {
     }
 }
 
-/// What a session's functions see of sequences, and what they have drawn.
+/// A session's view of sequences, and its draws.
 #[derive(Clone, Debug, Default)]
 pub struct SessionSequences {
-    /// The committed ones.
+    /// The committed sequences.
     pub catalog: Option<Arc<dyn SequenceCatalog>>,
-    /// What the open transaction has made of them, the latest last.
+    /// What the open transaction has changed, the latest last.
     pub own: Vec<OwnSequence>,
-    /// Where names lead.
+    /// Where names are looked up.
     pub path: Arc<SearchPath>,
-    /// The transaction may draw and set nothing.
+    /// The transaction must not draw or set anything.
     is_read_only: bool,
     draws: Vec<Draw>,
-    /// What the statement has drawn,
+    /// The draws of the statement.
     drawn: Vec<Run>,
-    /// and what it drew before it was begun again, to be drawn first.
+    /// The draws of its previous attempt, which are repeated first.
     again: Vec<Run>,
-    /// What `currval` answers.
+    /// The results of `currval`.
     current: HashMap<SequenceId, i64>,
     /// The sequence that was drawn from last.
     last: Option<SequenceId>,
-    /// What both were before the statement, where it has changed them.
+    /// The values of both before the statement, where it has changed them.
     current_before: Vec<(SequenceId, Option<i64>)>,
     last_before: Option<SequenceId>,
 }
 
 impl SessionSequences {
-    /// What was drawn and set since the last call, for the log.
+    /// The results of `nextval` and `setval` since the last call, for the log.
     pub fn take_draws(&mut self) -> Vec<Draw> {
         std::mem::take(&mut self.draws)
     }
@@ -336,7 +337,7 @@ impl SessionSequences {
         self.last_before = self.last;
     }
 
-    /// The statement is undone, and begins again.
+    /// The statement is undone, and starts over.
     pub fn repeat_statement(&mut self) {
         let drawn = std::mem::take(&mut self.drawn);
         self.again.splice(0..0, drawn);
@@ -349,7 +350,7 @@ impl SessionSequences {
         self.last = self.last_before;
     }
 
-    /// The next number of a sequence that the statement drew before it was begun again.
+    /// The next number of a sequence that the previous attempt of the statement drew.
     fn drawn_before(&mut self, sequence: &Sequence) -> Option<SequenceState> {
         let is_same = |run: &Run| Arc::ptr_eq(&run.sequence.counter, &sequence.counter);
         let at = self.again.iter().position(is_same)?;
@@ -380,14 +381,14 @@ impl SessionSequences {
         }
     }
 
-    /// Forgets what `currval` and `lastval` answer.
+    /// Forgets the results of `currval` and `lastval`.
     pub fn forget(&mut self) {
         self.current.clear();
         self.current_before.clear();
         (self.last, self.last_before) = (None, None);
     }
 
-    /// The sequence with this number; that there is none is news to who has compiled the statement.
+    /// The sequence with this number. If it does not exist, the statement was compiled with an older catalog.
     ///
     /// # Errors
     /// A stale plan.
@@ -406,7 +407,7 @@ impl SessionSequences {
         self.catalog.as_ref()?.sequence(id)
     }
 
-    /// The sequence of this name, as a text has it.
+    /// The sequence whose name is in this text.
     ///
     /// # Errors
     /// 42602, 42P01, 42809.
@@ -522,7 +523,7 @@ pub fn not_a_sequence(name: &str) -> Error {
     Error::input(sqlstate::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a sequence"))
 }
 
-/// `relation "t" does not exist`, of a name as a text has it; or its schema does not.
+/// `relation "t" does not exist`, for a name in a text, or the same of its schema.
 pub fn no_relation(text: &str, has_schema: impl Fn(&str) -> bool) -> Error {
     let parts = name_parts(text).unwrap_or_else(|_| vec![text.to_owned()]);
     if let [schema, _] = parts.as_slice()
@@ -535,11 +536,11 @@ pub fn no_relation(text: &str, has_schema: impl Fn(&str) -> bool) -> Error {
     Error::input(sqlstate::UNDEFINED_TABLE, format!("relation \"{shown}\" does not exist"))
 }
 
-/// The relation that a text names: `name`, `schema.name`, `"Name"`. Without a schema, the first that
-/// `is_there` along the path.
+/// The relation that a text names: `name`, `schema.name`, `"Name"`. Without a schema, the first along the
+/// path for which `is_there` holds.
 ///
 /// # Errors
-/// 42602 for what is no name, 0A000 for one of another database.
+/// 42602 if it is not a name, 0A000 for a name in another database.
 pub fn relation_name(
     text: &str,
     path: &SearchPath,
@@ -549,7 +550,7 @@ pub fn relation_name(
     Ok(path.find(parts.0.as_deref(), &parts.1, is_there))
 }
 
-/// The schema, if one is named, and the name in a text.
+/// The schema, if there is one, and the name in a text.
 ///
 /// # Errors
 /// As [`relation_name`].
@@ -569,7 +570,7 @@ pub fn written_name(text: &str) -> Result<(Option<String>, String)> {
     }
 }
 
-/// The same of a text that may say the database too, which must be this one.
+/// The same for a text that may also contain the database, which must be this one.
 ///
 /// # Errors
 /// As [`relation_name`].
@@ -580,7 +581,7 @@ pub fn written_name_in(text: &str, database: &str) -> Result<(Option<String>, St
     }
 }
 
-/// As PostgreSQL's `SplitIdentifierString`, with dots between.
+/// As PostgreSQL's `SplitIdentifierString`, with dots as separators.
 fn name_parts(text: &str) -> Result<Vec<String>> {
     let invalid = || Error::input(sqlstate::INVALID_NAME, "invalid name syntax");
     let mut rest = text.trim();
@@ -590,15 +591,15 @@ fn name_parts(text: &str) -> Result<Vec<String>> {
         if let Some(mut quoted) = rest.strip_prefix('"') {
             let mut name = String::new();
             loop {
-                let (before, behind) = quoted.split_once('"').ok_or_else(invalid)?;
+                let (before, after) = quoted.split_once('"').ok_or_else(invalid)?;
                 name.push_str(before);
-                match behind.strip_prefix('"') {
+                match after.strip_prefix('"') {
                     Some(more) => {
                         name.push('"');
                         quoted = more;
                     }
                     None => {
-                        rest = behind.trim_start();
+                        rest = after.trim_start();
                         break;
                     }
                 }

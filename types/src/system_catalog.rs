@@ -1,5 +1,5 @@
-//! What computations see of the catalog: tables, types, routines and everything else that has a name, as the
-//! statement's transaction sees them.
+//! The catalog as computations see it: tables, types, routines and everything else that has a name, as
+//! visible to the statement's transaction.
 
 use std::fmt::Debug;
 
@@ -9,47 +9,47 @@ use crate::error::Result;
 use crate::system_type::SystemType;
 use crate::value::Value;
 
-/// The catalog of a statement. The front end has one made when a statement begins that looks at it.
+/// The catalog of a statement. The front end has it made when a statement that looks at it begins.
 pub trait SystemCatalog: Debug + Send + Sync {
     /// The rows of the catalog relation of this number.
     ///
     /// # Errors
-    /// No memory, or a cancel.
+    /// Out of memory, or a cancel.
     fn rows(&self, relation: u32) -> Result<Vec<Vec<Value>>>;
 
-    /// The name of an object, as a value of this type shows it.
+    /// The name of an object, as a value of this type is shown.
     fn shown(&self, system_type: SystemType, oid: u32) -> CompactString;
 
-    /// The object that a text names, as a value of this type reads it.
+    /// The object that a text names, as a value of this type is read.
     ///
     /// # Errors
-    /// There is none.
+    /// The object does not exist.
     fn find(&self, system_type: SystemType, text: &str) -> Result<u32>;
 
-    /// Whether somebody has a right: the role where it is given, the object, and words for the right.
+    /// Whether a role has a right. Arguments: the role if it is given, the object, and words for the right.
     ///
     /// # Errors
-    /// 42704 and 22023 for what is not there.
+    /// 42704 and 22023 if one of them does not exist.
     fn has_privilege(&self, of: Privileged, arguments: &[Value]) -> Result<Value>;
 
-    /// The bytes of a relation, or of the database where no relation is given.
+    /// The bytes of a relation, or of the database if no relation is given.
     fn size(&self, size: Size, relation: Option<u32>) -> Value;
 
-    /// What a function of the catalog gives: NULL, as PostgreSQL's, for an object that does not exist.
+    /// The result of a catalog function: NULL, as in PostgreSQL, for an object that does not exist.
     fn answer(&self, question: Question, arguments: &[Value]) -> Value;
 }
 
-/// Which bytes of a relation.
+/// The part of a relation whose bytes are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// Its own.
+    /// The relation itself.
     Own,
-    /// Of its secondary indexes.
+    /// Its secondary indexes.
     Indexes,
     Whole,
 }
 
-/// What rights are asked about.
+/// The kinds of objects that rights are asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privileged {
     Relation,
@@ -62,7 +62,7 @@ pub enum Privileged {
     Role,
 }
 
-/// What SQL's functions ask the catalog; the first argument is the number of an object.
+/// The questions of SQL's functions to the catalog. The first argument is the id of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// The name of a type with this modifier, which may be NULL.
@@ -72,22 +72,22 @@ pub enum Question {
     TypeIsVisible,
     RoutineIsVisible,
     CollationIsVisible,
-    /// The whole, or that of a column; pretty or not.
+    /// The whole definition, or that of a column; pretty or not.
     IndexDefinition,
     ConstraintDefinition,
     /// Pretty or not.
     ViewDefinition,
     RoutineSource,
     RoutineResult,
-    /// With their defaults.
+    /// With default values.
     RoutineArguments,
-    /// Without.
+    /// Without default values.
     RoutineIdentity,
-    /// The default of the input of this number, from 1.
+    /// The default of the input with this number, from 1.
     RoutineDefault,
     IsPublishable,
     /// The value of the session's setting of this name.
     Setting,
-    /// The comment on an object: of the catalog of this name, or on the column of this number.
+    /// The comment on an object in the catalog of this name, or on the column with this number.
     Description,
 }

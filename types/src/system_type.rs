@@ -1,14 +1,14 @@
-//! Types that only PostgreSQL's catalog has columns of: object identifiers, names, and what reads and prints
-//! an identifier as the name of its object.
+//! Types that only columns of PostgreSQL's catalog have: object identifiers, names, and types that read and
+//! print an identifier as the name of its object.
 //!
-//! Nobody stores them: CREATE TABLE refuses them. What a client sees of them (number, name, text and binary
-//! form) is PostgreSQL's; inside, a name is a text and a vector is an array.
+//! They are not stored: CREATE TABLE refuses them. Their form for clients (number, name, text and binary
+//! form) is PostgreSQL's. Internally, a name is a text and a vector is an array.
 //!
 //! | type | value |
 //! |---|---|
 //! | oid, xid | [`Value::Oid`](crate::value::Value::Oid) |
 //! | name, "char", pg_node_tree, aclitem, refcursor | [`Value::Text`](crate::value::Value::Text) |
-//! | regclass and its like | [`Value::Reference`](crate::value::Value::Reference) |
+//! | regclass and similar | [`Value::Reference`](crate::value::Value::Reference) |
 //! | int2vector, oidvector | [`Value::Array`](crate::value::Value::Array) |
 
 use compact_str::CompactString;
@@ -37,8 +37,8 @@ pub enum SystemType {
     RefCursor,
 }
 
-/// What PostgreSQL calls a type: `format_type`'s name, `pg_type.typname` and `pg_type.oid`, and the same of
-/// its array type; `pg_type.typlen`.
+/// PostgreSQL's names for a type: that of `format_type`, `pg_type.typname` and `pg_type.oid`, and the same
+/// for its array type; `pg_type.typlen`.
 struct Naming {
     shown: &'static str,
     name: &'static str,
@@ -68,7 +68,7 @@ pub const ALL: [SystemType; 15] = [
     SystemType::RefCursor,
 ];
 
-/// An object's number, and the name under which the session that asked knows it.
+/// An object's number, and the name by which the requesting session knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     pub system_type: SystemType,
@@ -97,7 +97,7 @@ impl SystemType {
             SystemType::Xid => of("xid", "xid", 28, "xid[]", "_xid", 1011, 4),
             SystemType::Name => of("name", "name", 19, "name[]", "_name", 1003, 64),
             SystemType::Char => of("\"char\"", "char", 18, "\"char\"[]", "_char", 1002, 1),
-            // There is no array of it.
+            // It has no array type.
             SystemType::NodeTree => of("pg_node_tree", "pg_node_tree", 194, "-", "-", 0, -1),
             SystemType::AclItem => of("aclitem", "aclitem", 1033, "aclitem[]", "_aclitem", 1034, 12),
             SystemType::RegClass => of("regclass", "regclass", 2205, "regclass[]", "_regclass", 2210, 4),
@@ -140,7 +140,7 @@ impl SystemType {
         self.naming().length
     }
 
-    /// Of the array type: how it is shown, its `pg_type.typname`, and its oid.
+    /// The array type as it is shown, its `pg_type.typname`, and its oid.
     pub fn array_names(self) -> (&'static str, &'static str, u32) {
         let naming = self.naming();
         (naming.shown_array, naming.array_name, naming.array_oid)
@@ -168,7 +168,7 @@ impl SystemType {
         !self.is_text() && !self.is_number() && self.element().is_none()
     }
 
-    /// What a vector consists of.
+    /// The type of a vector's elements.
     pub fn element(self) -> Option<ArrayElement> {
         match self {
             SystemType::Int2Vector => Some(ArrayElement::SmallInt),
@@ -177,7 +177,7 @@ impl SystemType {
         }
     }
 
-    /// The type that cast and comparison errors call by this name, or a client by this number.
+    /// The type with this `pg_type.oid`.
     pub fn from_oid(oid: u32) -> Option<SystemType> {
         ALL.into_iter().find(|system_type| system_type.oid() == oid)
     }
@@ -187,7 +187,7 @@ impl SystemType {
         ALL.into_iter().find(|system_type| system_type.catalog_name() == name)
     }
 
-    /// The object of this number under this name.
+    /// The object with this number, shown by this name.
     pub fn reference(self, oid: u32, shown: impl Into<CompactString>) -> Value {
         Value::Reference(Box::new(Reference { system_type: self, oid, shown: shown.into() }))
     }

@@ -1,9 +1,9 @@
 //! PostgreSQL's text forms of values, in ([`parse`]) and out ([`write`]).
 //!
-//! What `parse` accepts and `write` prints is what a PostgreSQL 15 server with `DateStyle = ISO, MDY`,
-//! `IntervalStyle = postgres`, `extra_float_digits = 1` and `bytea_output = hex` does.
-//! `parse(write(v)) == v` for every value. Dates and times are in
-//! `datetime`, numbers of type numeric in `numeric`, floating-point numbers in `float`.
+//! `parse` accepts and `write` prints the same forms as a PostgreSQL 15 server with `DateStyle = ISO, MDY`,
+//! `IntervalStyle = postgres`, `extra_float_digits = 1` and `bytea_output = hex`. `parse(write(v)) == v` for
+//! every value. Dates and times are in `datetime`, numbers of type numeric in `numeric`, floating-point
+//! numbers in `float`.
 
 mod conventions;
 mod fit;
@@ -36,8 +36,8 @@ fn out_of_range(sql_type: SqlType, text: &str) -> Error {
     )
 }
 
-/// A value of this type from its text form. Modifiers apply as on assignment: over-long strings are errors
-/// unless only blanks are lost.
+/// Reads a value of this type from its text form. Modifiers apply as on assignment: over-long strings are
+/// errors unless only blanks are lost.
 pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>) -> Result<Value> {
     let reading = reading.into();
     match sql_type {
@@ -90,8 +90,8 @@ pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>)
     }
 }
 
-/// `[blanks][+-]digits[blanks]`, of a type whose least number is this. Digits that leave the type are out of
-/// range, whatever follows them.
+/// `[blanks][+-]digits[blanks]`, for a type with this least value. Digits that leave the type's range are out
+/// of range, whatever follows them.
 fn integer(text: &str, sql_type: SqlType, least: i64) -> Result<i64> {
     let bytes = text.as_bytes();
     let blanks = |from: usize| bytes[from..].iter().take_while(|byte| is_blank(char::from(**byte))).count();
@@ -119,7 +119,7 @@ fn integer(text: &str, sql_type: SqlType, least: i64) -> Result<i64> {
     }
 }
 
-/// Any unambiguous beginning of true, false, yes, no, on, off; or 1, 0.
+/// Any unambiguous prefix of true, false, yes, no, on, off; or 1, 0.
 fn parse_boolean(text: &str) -> Result<Value> {
     let word = text.trim_matches(is_blank).to_ascii_lowercase();
     let begins = |whole: &str, shortest: usize| word.len() >= shortest && whole.starts_with(&word);
@@ -140,13 +140,13 @@ fn parse_bytea(text: &str) -> Result<Vec<u8>> {
     }
 }
 
-/// Bytes with `\\` and `\ooo` among them.
+/// Bytes with embedded `\\` and `\ooo`.
 pub(crate) fn parse_escaped(text: &str) -> Result<Vec<u8>> {
     let wrong = || Error::input(sqlstate::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type bytea");
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
-    while let Some((&first, behind)) = rest.split_first() {
-        rest = behind;
+    while let Some((&first, after)) = rest.split_first() {
+        rest = after;
         if first != b'\\' {
             bytes.push(first);
             continue;
@@ -166,7 +166,7 @@ pub(crate) fn parse_escaped(text: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Pairs of digits; blanks may stand between pairs.
+/// Pairs of digits, with optional blanks between pairs.
 pub(crate) fn parse_hexadecimal(digits: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(digits.len() / 2);
     let mut characters = digits.chars();
@@ -200,10 +200,10 @@ fn parse_uuid(text: &str) -> Result<Value> {
     let mut bytes = [0_u8; 16];
     let mut rest = inner.as_bytes();
     for (number, byte) in bytes.iter_mut().enumerate() {
-        let [high, low, behind @ ..] = rest else { return Err(wrong()) };
+        let [high, low, after @ ..] = rest else { return Err(wrong()) };
         let digit = |byte: u8| char::from(byte).to_digit(16).ok_or_else(wrong);
         *byte = (digit(*high)? << 4 | digit(*low)?) as u8;
-        rest = behind;
+        rest = after;
         if number % 2 == 1 && number < 15 && rest.first() == Some(&b'-') {
             rest = &rest[1..];
         }
@@ -211,7 +211,7 @@ fn parse_uuid(text: &str) -> Result<Value> {
     if rest.is_empty() { Ok(Value::Uuid(bytes)) } else { Err(wrong()) }
 }
 
-/// Appends the text form under these settings; see [`write`].
+/// Appends the text form with these settings; see [`write`].
 pub fn write_as(value: &Value, sql_type: SqlType, form: TextForm<'_>, out: &mut Vec<u8>) {
     match value {
         Value::Real(number) if form.float_digits < 1 => {
@@ -228,7 +228,7 @@ pub fn write_as(value: &Value, sql_type: SqlType, form: TextForm<'_>, out: &mut 
 /// Appends the text form. NULL, which has none, appends nothing. `sql_type` is the column's type; times with
 /// time zone are shown in `tz`.
 pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>) {
-    debug_assert!(value.fits(sql_type), "{value:?} is no {}", sql_type.base_name());
+    debug_assert!(value.fits(sql_type), "{value:?} is not a {}", sql_type.base_name());
     match value {
         Value::Null => {}
         Value::Boolean(truth) => out.push(if *truth { b't' } else { b'f' }),
@@ -274,7 +274,7 @@ fn write_array(array: &ArrayValue, sql_type: SqlType, form: TextForm<'_>, out: &
     array::write(array, out, |value, out| write_as(value, array.element.sql_type(), form, out));
 }
 
-/// The text form under these settings as a string.
+/// The text form with these settings as a string.
 pub fn format_as(value: &Value, form: TextForm<'_>) -> CompactString {
     if form.float_digits >= 1 || matches!(value, Value::Text(_)) {
         return format(value, form.time_zone);

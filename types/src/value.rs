@@ -1,6 +1,6 @@
 //! SQL types and values.
 //!
-//! [`SqlType`] is a column's or expression's type with its modifiers, [`Value`] one value of it.
+//! [`SqlType`] is the type of a column or expression with its modifiers, [`Value`] one value of such a type.
 //!
 //! Invariants every producer of values keeps:
 //! 1. a finite `Numeric` has a scale of 0 to 16383 (PostgreSQL's display scale) and at most 131072 digits
@@ -26,7 +26,7 @@ pub use bigdecimal::BigDecimal;
 
 pub use crate::numeric::Numeric;
 
-/// Digits of a second behind the point, 6 at most; none means 6.
+/// Digits of a second after the point, at most 6; none means 6.
 pub type Precision = Option<u8>;
 
 /// A type with its modifiers.
@@ -45,8 +45,8 @@ pub enum SqlType {
     /// `varchar` or `varchar(n)`, n in characters.
     Varchar(Option<u32>),
     /// `char(n)`, n in characters, blank-padded. `Char(0)` is PostgreSQL's `bpchar` without a length: of any
-    /// length, never padded or cut; it stands for "char of whatever length" in function signatures and
-    /// parameter types.
+    /// length, never padded or cut. It stands for "char of any length" in function signatures and parameter
+    /// types.
     Char(u32),
     Bytea,
     Date,
@@ -55,9 +55,9 @@ pub enum SqlType {
     Uuid,
     Array(ArrayElement),
     Interval(IntervalModifier),
-    /// Of the catalog; not of columns that are stored.
+    /// A type of the catalog; not for columns that are stored.
     System(SystemType),
-    /// Of day, without time zone.
+    /// The time of day, without time zone.
     Time(Precision),
     Json,
     Jsonb,
@@ -94,8 +94,8 @@ impl<'de> Deserialize<'de> for SqlType {
 
 /// One SQL value. Text of `char(n)` is held padded.
 ///
-/// Two are equal if nothing tells them apart: 0 and -0 are not, nor 1.0 and 1.00. What SQL takes for equal is
-/// in `compare`.
+/// Two are equal if they are indistinguishable: 0 and -0 are not, nor are 1.0 and 1.00. SQL's equality is in
+/// `compare`.
 #[derive(Debug, Default)]
 pub enum Value {
     #[default]
@@ -106,7 +106,7 @@ pub enum Value {
     BigInt(i64),
     Real(f32),
     Double(f64),
-    /// Boxed: the rarest of the numbers must not make every value larger.
+    /// Boxed: the rarest of the numbers should not make every value larger.
     Numeric(Box<Numeric>),
     /// `text`, `varchar` and `char`.
     Text(CompactString),
@@ -125,9 +125,9 @@ pub enum Value {
     Array(Arc<ArrayValue>),
     /// `oid` and `xid`.
     Oid(u32),
-    /// `regclass` and its like.
+    /// `regclass` and similar types.
     Reference(Box<Reference>),
-    /// As it was written.
+    /// The text as it was written.
     Json(Arc<str>),
     Jsonb(Jsonb),
     Enum(EnumValue),
@@ -136,7 +136,7 @@ pub enum Value {
 const _: () = assert!(size_of::<Value>() <= 32);
 
 impl Clone for Value {
-    /// Inlined for what needs no memory: the interpreter copies integers all the time.
+    /// Inlined for values that need no memory: the interpreter copies integers all the time.
     #[inline]
     fn clone(&self) -> Value {
         match self {
@@ -183,7 +183,7 @@ impl Value {
         Value::Array(Arc::new(ArrayValue::new(element, values)))
     }
 
-    /// Of these dimensions, whose lengths make up the number of values.
+    /// An array of these dimensions, whose lengths multiply to the number of values.
     pub fn shaped_array(element: ArrayElement, dimensions: &[Dimension], values: Vec<Value>) -> Value {
         Value::Array(Arc::new(ArrayValue::shaped(element, dimensions, values)))
     }
@@ -215,7 +215,7 @@ impl Value {
         }
     }
 
-    /// Memory that a copy would take beside the value itself. Numbers are short.
+    /// Memory that a copy would take in addition to the value itself. Numbers count as short.
     pub fn heap_bytes(&self) -> usize {
         match self {
             Value::Text(text) => text.len(),
@@ -227,7 +227,7 @@ impl Value {
         }
     }
 
-    /// Drops the value, at no cost where there is nothing to free.
+    /// Drops the value, at no cost if there is nothing to free.
     #[inline]
     pub fn discard(self) {
         match self {
@@ -242,7 +242,7 @@ impl Value {
         }
     }
 
-    /// Replaces the value, at no cost where there was nothing to free.
+    /// Replaces the value, at no cost if there was nothing to free.
     #[inline(always)]
     pub fn put(&mut self, value: Value) {
         match self {
@@ -348,7 +348,7 @@ impl SqlType {
         }
     }
 
-    /// `pg_type.oid`, fixed by PostgreSQL for ever.
+    /// `pg_type.oid`, fixed by PostgreSQL forever.
     pub fn oid(self) -> u32 {
         match self {
             SqlType::Boolean => 16,
@@ -401,8 +401,8 @@ impl SqlType {
         }
     }
 
-    /// Bytes of each value where it is stored, in rows and keys; `None` if it depends on the value. A name is
-    /// as long as it is, whatever the catalog says.
+    /// Bytes of each value where it is stored, in rows and keys; `None` if it depends on the value. A name
+    /// takes its actual length, whatever the catalog says.
     pub fn stored_bytes(self) -> Option<usize> {
         match self {
             // Its position among the labels.
@@ -516,12 +516,12 @@ impl SqlType {
         }
     }
 
-    /// An object's number, shown as such or by the object's name.
+    /// Whether it is an object's number, shown as such or by the object's name.
     pub fn is_oid(self) -> bool {
         matches!(self, SqlType::System(own) if own.is_number() || own.is_reference())
     }
 
-    /// The enum type that it is, or that its elements are of.
+    /// The enum type that this is, or the one of its elements.
     pub fn enum_type(self) -> Option<EnumType> {
         match self {
             SqlType::Enum(enum_type) | SqlType::Array(ArrayElement::Enum(enum_type)) => Some(enum_type),
@@ -541,7 +541,7 @@ impl SqlType {
         }
     }
 
-    /// What an array or a vector consists of.
+    /// The type of the elements of an array or a vector.
     pub fn element(self) -> Option<ArrayElement> {
         match self {
             SqlType::Array(element) => Some(element),
@@ -566,7 +566,7 @@ impl Value {
         Value::Text(text.into())
     }
 
-    /// A `numeric` value; see the module head for what it must keep.
+    /// A `numeric` value; the module head says which invariants it must keep.
     pub fn numeric(number: impl Into<Numeric>) -> Value {
         Value::Numeric(Box::new(number.into()))
     }
@@ -599,8 +599,8 @@ impl Value {
         })
     }
 
-    /// Whether a column or parameter of this type can hold the value as it is (modifiers are not looked at).
-    /// NULL fits all.
+    /// Whether a column or parameter of this type can hold the value as it is (modifiers are ignored). NULL
+    /// fits all.
     pub fn fits(&self, sql_type: SqlType) -> bool {
         match self.sql_type() {
             None => true,
@@ -615,7 +615,7 @@ impl Value {
         }
     }
 
-    /// The same of an enum as its type, this one, is now.
+    /// The same value; an enum, or an array of enums, gets the current definition of its type, this one.
     #[must_use]
     pub fn with_current_enum(self, sql_type: SqlType) -> Value {
         match (self, sql_type) {

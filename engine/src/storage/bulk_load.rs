@@ -1,4 +1,4 @@
-//! Loading all rows of a table at once, on several threads, before anybody uses it.
+//! Loading all rows of a table at once, on several threads, before the table is in use.
 //!
 //! ```text
 //!   rows of a range, in the order of the index --> RangeLoad: a run of the primary index; entries of the others, sorted
@@ -7,9 +7,9 @@
 //! ```
 //!
 //! So no row costs a descent in any index, and no two threads meet in one. A hash index has room for all rows
-//! from the beginning, and gets each as it comes: it has no order to build from.
+//! from the beginning and gets each as it comes, because it has no order to build from.
 //!
-//! The table's ordered indexes are empty until [`TableLoad::conclude`], and whole after it.
+//! The table's ordered indexes are empty until [`TableLoad::conclude`], and complete after it.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use super::primary_index::{KeyRun, UnsortedKeys};
 use super::record::OwnedRecord;
 use super::table::TableState;
 
-/// Entries of a secondary index that one piece has, about.
+/// The approximate number of entries of a secondary index in one piece.
 const PIECE_ENTRIES: usize = 256 << 10;
 
 /// A table that is being loaded; see the module head.
@@ -31,13 +31,13 @@ pub(crate) struct TableLoad {
     parts: Mutex<Parts>,
 }
 
-/// What has been made so far.
+/// The parts made so far.
 struct Parts {
-    /// By range; none of a hash index.
+    /// By range; `None` for a hash index.
     rows: Vec<Option<KeyRun>>,
-    /// Of each secondary index, the entries of all ranges.
+    /// For each secondary index, the entries of all ranges.
     entries: Vec<Vec<UnsortedKeys>>,
-    /// Of each secondary index, by piece.
+    /// For each secondary index, by piece.
     pieces: Vec<Vec<Option<KeyRun>>>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct RangeLoad<'t> {
     rows: u64,
 }
 
-/// Some entries of a secondary index, still to be put in order.
+/// Some entries of a secondary index, still to be sorted.
 pub(crate) struct EntryPiece {
     index: usize,
     place: usize,
@@ -59,7 +59,7 @@ pub(crate) struct EntryPiece {
 }
 
 impl TableLoad {
-    /// Of a table without rows, which come in so many ranges.
+    /// For a table without rows, which are going to come in this many ranges.
     pub(crate) fn new(state: Arc<TableState>, ranges: usize, rows: u64) -> TableLoad {
         state.index().reserve(rows as usize);
         let parts = Parts {
@@ -70,7 +70,7 @@ impl TableLoad {
         TableLoad { state, parts: Mutex::new(parts) }
     }
 
-    /// Begins the range at this place, of about so many rows.
+    /// Begins the range at this position, of about this many rows.
     pub(crate) fn range(&self, place: usize, rows: usize) -> RangeLoad<'_> {
         let entries = self.state.indexes().iter().filter_map(|index| index.entries().new_unsorted(rows));
         RangeLoad {
@@ -101,7 +101,7 @@ impl TableLoad {
         divided
     }
 
-    /// Puts the entries of a piece in order.
+    /// Sorts the entries of a piece.
     pub(crate) fn build(&self, piece: EntryPiece) -> Result<()> {
         let EntryPiece { index, place, keys } = piece;
         let run = UnsortedKeys::into_run(keys).ok_or_else(|| self.damaged("has a row twice"))?;
@@ -109,7 +109,7 @@ impl TableLoad {
         Ok(())
     }
 
-    /// Gives every index what was made for it, when all of that is there.
+    /// Hands every index its parts, when all of them are complete.
     pub(crate) fn conclude(&self, guard: &Guard) -> Result<()> {
         let mut parts = self.parts.lock();
         let rows: Vec<KeyRun> = std::mem::take(&mut parts.rows).into_iter().flatten().collect();
@@ -151,7 +151,7 @@ impl RangeLoad<'_> {
         Ok(())
     }
 
-    /// All rows of the range are there; how many.
+    /// Ends the range, all rows of which have been added; returns their number.
     pub(crate) fn finish(mut self) -> u64 {
         self.entries.iter_mut().for_each(UnsortedKeys::sort);
         self.load.state.count_added(self.rows);

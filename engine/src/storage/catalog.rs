@@ -1,8 +1,8 @@
 //! The catalog: which schemas, tables, sequences and routines exist, and the schema changes.
 //!
 //! [`Catalog`] holds the *committed* tables as an immutable snapshot that a change copies and exchanges:
-//! looking a table up costs a reference count, and schema changes are rare. What a running transaction has
-//! changed is its own business until it commits; the pieces it needs stand apart:
+//! looking a table up costs a reference count, and schema changes are rare. The changes of a running
+//! transaction are private to it until it commits. These are the pieces it needs:
 //!
 //! | change | inside the transaction (table write-locked) | undo | commit |
 //! |---|---|---|---|
@@ -30,15 +30,15 @@
 //! | Put, DropRole, PutRights | a list | forget that | [`Catalog::change_access`] |
 //! | DropSchema | its name is gone, for itself | forget that | [`Catalog::remove_schema`] |
 //!
-//! Replay does all of it at once by [`Catalog::apply`], through the same functions.
+//! Replay does all of it in one step by [`Catalog::apply`], through the same functions.
 //!
 //! Invariants:
 //! 1. A table, index, sequence or routine id is given out once, also across restarts (every id that replay
 //!    meets raises the counter).
-//! 2. Names are unique, of tables, indexes and sequences together, of routines with the types of their
-//!    inputs.
-//! 3. `version` grows with every committed change that can alter what source text means to all: not with
-//!    TRUNCATE, nor with those of temporary relations.
+//! 2. Names are unique: those of tables, indexes and sequences together, and those of routines together with
+//!    the types of their inputs.
+//! 3. `version` grows with every committed change that can alter the meaning of source text for all
+//!    sessions: not with TRUNCATE, nor with changes of temporary relations.
 
 use std::collections::HashMap;
 use std::ops::{Bound, Deref, DerefMut};
@@ -82,13 +82,13 @@ pub use routines::duplicate_routine;
 pub use schemas::{Schemas, duplicate_schema};
 pub use types::duplicate_type;
 
-/// Ids below this one are left to system tables and functions.
+/// Ids below this one are reserved for system tables and functions.
 const FIRST_ID: u32 = 16_384;
 
-/// The committed tables, sequences and routines of one database, by name and by number.
+/// The committed tables, sequences and routines of one database, by name and by id.
 pub struct Catalog {
     tables: RwLock<Arc<Snapshot>>,
-    /// Of everything, so that ids tell what is older.
+    /// Shared by all kinds of objects, so that ids tell which object is older.
     next_id: AtomicU32,
     next_temporary: AtomicU32,
     version: AtomicU64,
@@ -98,7 +98,7 @@ pub struct Catalog {
     compilations: Compilations,
 }
 
-/// Somebody changes the committed names; nobody compiles meanwhile.
+/// A change of the committed names; no compilation runs meanwhile.
 struct NamesChange<'a> {
     snapshot: RwLockWriteGuard<'a, Arc<Snapshot>>,
     _alone: RwLockWriteGuard<'a, ()>,
@@ -118,8 +118,8 @@ impl DerefMut for NamesChange<'_> {
     }
 }
 
-/// Tables and routines as somebody sees them: everybody ([`Catalog`]), a running transaction with its own
-/// changes, or replay.
+/// Tables and routines as seen by everyone ([`Catalog`]), by a running transaction with its own changes, or
+/// by replay.
 pub trait CatalogView {
     /// The table of this name.
     fn table(&self, name: &TableName) -> Option<Arc<Table>>;
@@ -135,11 +135,11 @@ pub trait CatalogView {
     fn comments(&self) -> Arc<Comments>;
     /// Roles and rights.
     fn access(&self) -> Arc<Access>;
-    /// Which version of the committed catalog this is; `None` if the transaction has changed something
-    /// itself, or reads at an old snapshot. Temporary relations do not count.
+    /// The version of the committed catalog; `None` if the transaction has changed something itself, or reads
+    /// at an old snapshot. Temporary relations do not count.
     fn catalog_version(&self) -> Option<u64>;
-    /// The time of the snapshot that is read at, if there is one and some unique index is newer: it may see
-    /// several rows with the same values there (`Table::is_unique_at`).
+    /// The time of the snapshot that is read at, if there is one and some unique index is newer. The snapshot
+    /// may see several rows with the same values there (`Table::is_unique_at`).
     fn old_snapshot(&self) -> Option<u64> {
         None
     }
@@ -147,7 +147,7 @@ pub trait CatalogView {
     fn temporary_schema(&self) -> Option<&str> {
         None
     }
-    /// What whoever compiles holds meanwhile.
+    /// Held by a compilation while it runs.
     fn compilations(&self) -> &Compilations;
 }
 
@@ -207,7 +207,7 @@ struct Snapshot {
     by_name: HashMap<TableName, Arc<Table>>,
     routines: HashMap<RoutineId, Arc<Routine>>,
     routines_by_name: HashMap<TableName, Vec<Arc<Routine>>>,
-    /// What routines that are gone were called, for messages.
+    /// The names of routines that were dropped, for messages.
     former_routines: HashMap<RoutineId, String>,
     sequences: HashMap<SequenceId, Arc<Sequence>>,
     sequences_by_name: HashMap<TableName, Arc<Sequence>>,
@@ -239,7 +239,7 @@ impl Catalog {
         }
     }
 
-    /// Ids below this one have been given out.
+    /// All ids below this one have been given out.
     pub(crate) fn next_id(&self) -> u32 {
         self.next_id.load(Ordering::Relaxed)
     }
@@ -249,7 +249,8 @@ impl Catalog {
         self.next_id.fetch_max(id, Ordering::Relaxed);
     }
 
-    /// What stands in it now, for whoever wants to look at it later. Tables and sequences go on changing.
+    /// A copy of the current content, for a reader that looks at it later. Tables and sequences themselves go
+    /// on changing.
     pub(crate) fn frozen(&self) -> Catalog {
         Catalog {
             tables: RwLock::new(self.snapshot()),
@@ -258,8 +259,8 @@ impl Catalog {
         }
     }
 
-    /// Closed to whoever wants to change it while a restart goes on: logged calls are still run again, with
-    /// the routines and tables as they are.
+    /// Closed to schema changes while a restart goes on: logged calls are still being run again, with the
+    /// routines and tables as they are.
     pub(crate) fn changes(&self) -> &Opening {
         &self.changes
     }
@@ -269,12 +270,12 @@ impl Catalog {
         self.version.load(Ordering::Acquire)
     }
 
-    /// A change is published; whoever publishes still holds its locks.
+    /// A change is published; the transaction that publishes it still holds its locks.
     pub fn count_change(&self) {
         self.version.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The same, unless nobody but one session can see what has changed.
+    /// The same, unless the change is visible to one session only.
     fn count_shared_change(&self, is_temporary: bool) {
         if !is_temporary {
             self.count_change();
@@ -317,8 +318,8 @@ impl Catalog {
         NamesChange { snapshot: self.tables.write(), _alone: alone }
     }
 
-    /// Exchanges the state of a table while nobody compiles; returns the old one. The caller holds the
-    /// table's write lock, or exchanges one that others may go on using.
+    /// Exchanges the state of a table while no compilation runs; returns the old one. The caller holds the
+    /// table's write lock, or exchanges a state that others may go on using.
     pub(crate) fn exchange(&self, table: &Table, state: Arc<TableState>, guard: &Guard) -> Arc<TableState> {
         let _alone = self.compilations.exclude();
         table.replace_state(state, guard)
@@ -365,8 +366,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Takes a table out and marks it dropped. Its rows go when the last plan and transaction have let go of
-    /// it; a transaction that commits a DROP takes them out before (`txn::two_phase_locking`).
+    /// Takes a table out and marks it dropped. Its rows go when the last plan and transaction have released
+    /// it. A transaction that commits a DROP frees them earlier (`txn::two_phase_locking`).
     pub fn remove(&self, id: TableId) -> Option<Arc<Table>> {
         let mut tables = self.change_names();
         let table = tables.by_id.get(&id).map(Arc::clone)?;
@@ -387,7 +388,7 @@ impl Catalog {
             return Err(duplicate_table(&to));
         }
         let snapshot = Arc::make_mut(&mut tables);
-        // Somebody else may have taken the name that has become free.
+        // Another transaction may have taken the name that has become free.
         if snapshot.by_name.get(from).is_some_and(|named| Arc::ptr_eq(named, table)) {
             snapshot.by_name.remove(from);
         }
@@ -397,9 +398,9 @@ impl Catalog {
     }
 
     /// Applies a committed change: what replay does. Schema changes are barriers: everything appended before
-    /// this one has been replayed. Later records that follow none of what it changes may be replayed at the
-    /// same time, so the catalog is changed under its lock, and a table by one exchange of its state; those
-    /// that use what it changes follow it by the locks that it held.
+    /// this one has been replayed. Later records that do not depend on what it changes may be replayed at the
+    /// same time, so the catalog is changed under its lock, and a table by one exchange of its state. Records
+    /// that do depend on it follow it because of the locks that it held.
     ///
     /// Any failure means that the log and the state it is replayed on do not belong together.
     pub fn apply(&self, change: &CatalogChange, guard: &Guard) -> Result<()> {
@@ -479,7 +480,7 @@ impl Catalog {
     }
 }
 
-/// A user error cannot happen while replaying what was once committed.
+/// A user error is impossible when replaying a change that was once committed.
 fn corrupt(error: Error) -> Error {
     match error {
         Error::Input(input) => Error::corrupt(format!("a logged schema change fails: {}", input.message)),
@@ -595,7 +596,7 @@ impl TableState {
     }
 }
 
-/// Hands every key and record of an index to `see`, in order. The caller keeps writers away.
+/// Passes every key and record of an index to `see`, in order. The caller keeps writers away.
 pub(crate) fn for_each_record(
     index: &PrimaryIndex,
     guard: &Guard,

@@ -1,23 +1,24 @@
 //! Keeps compilations and changes of the catalog apart.
 //!
-//! Whoever compiles asks for a table's definition many times, and for those of other tables, routines and
-//! types; numbers of columns and indexes of one definition mean something else, or nothing, in another.
-//! Definitions are exchanged at once, in the middle of a transaction as well (`storage::catalog`), and
-//! whoever compiles holds no lock of a table. So all compilations share a lock that whoever puts something
-//! else into the catalog has alone for that moment: a compilation sees one state of the catalog. Whether that
-//! is still the state when the procedure runs is judged then, by the versions that the procedure notes
+//! A compilation asks for a table's definition many times, and for those of other tables, routines and types.
+//! The column and index numbers of one definition mean something else, or nothing, in another. Definitions
+//! are exchanged at once, even in the middle of a transaction (`storage::catalog`), and a compilation holds
+//! no table locks. So all compilations share a lock, which a change of the catalog takes exclusively for a
+//! moment: a compilation sees one state of the catalog. Whether that is still the current state when the
+//! procedure runs is checked then, by the versions that the procedure notes
 //! (`procedure::ir::TableReference`).
 //!
-//! Compiling a large statement takes seconds. So compilations do not queue for whoever waits for the lock
-//! alone, until he has waited for [`PATIENCE`]: one large statement and one change of the catalog would keep
-//! all others waiting. Whoever waits lets the other sessions of his thread go on (`hyades_types::guest`).
+//! Compiling a large statement takes seconds. So compilations do not queue for a thread that waits for the
+//! exclusive lock until it has waited for [`PATIENCE`]: otherwise one large statement and one change of the
+//! catalog would keep all others waiting. A thread that waits lets its other sessions go on
+//! (`hyades_types::guest`).
 //!
 //! Invariants:
-//! 1. Whoever compiles waits for no transaction and changes nothing in the catalog.
-//! 2. Whoever has the lock alone takes no other but that of the snapshot of names, so no circle can come of
-//!    it.
-//! 3. A compilation within another one, as a routine's within a statement's, never queues: whoever waits for
-//!    the lock alone waits for the outer one.
+//! 1. A compilation waits for no transaction and changes nothing in the catalog.
+//! 2. The holder of the exclusive lock takes no other lock but that of the snapshot of names, so there is no
+//!    deadlock.
+//! 3. A nested compilation, such as a routine's within a statement's, never queues: a thread that waits for
+//!    the exclusive lock waits for the outer one.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,11 +27,11 @@ use std::time::Duration;
 use hyades_types::guest;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// So long compilations go ahead of whoever wants the lock alone.
+/// For this long compilations go ahead of a thread that wants the exclusive lock.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 thread_local! {
-    /// Compilations that this thread is in the middle of.
+    /// The compilations that this thread is in.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -38,11 +39,11 @@ thread_local! {
 #[derive(Debug, Default)]
 pub struct Compilations {
     lock: RwLock<()>,
-    /// How many want the lock alone and have lost their patience.
+    /// The number of threads that want the exclusive lock and have lost their patience.
     impatient: AtomicUsize,
 }
 
-/// While it lives, the catalog stays as it is. Belongs to the thread that compiles.
+/// While it lives, the catalog does not change. Belongs to the thread that compiles.
 #[must_use]
 #[derive(Debug)]
 pub struct Compilation<'a> {
@@ -50,7 +51,7 @@ pub struct Compilation<'a> {
 }
 
 impl Compilations {
-    /// Waits for whoever is changing the catalog.
+    /// Waits for a change of the catalog that is going on.
     pub fn begin(&self) -> Compilation<'_> {
         let queues = || DEPTH.get() == 0 && self.impatient.load(Ordering::Relaxed) > 0;
         let shared = loop {
@@ -67,10 +68,9 @@ impl Compilations {
         Compilation { _shared: shared }
     }
 
-    /// Waits for those who compile. For whoever puts something else into the catalog, for as long as that
-    /// takes.
+    /// Waits for running compilations. Held by a change of the catalog for as long as the change takes.
     pub(super) fn exclude(&self) -> RwLockWriteGuard<'_, ()> {
-        debug_assert_eq!(DEPTH.get(), 0, "who compiles changes nothing");
+        debug_assert_eq!(DEPTH.get(), 0, "a compilation changes nothing");
         for _ in 0..PATIENCE.as_millis() / guest::QUANTUM.as_millis() {
             if let Some(alone) = self.lock.try_write_for(guest::QUANTUM) {
                 return alone;
@@ -106,22 +106,22 @@ mod tests {
                 let _alone = compilations.exclude();
                 is_changed.store(true, Ordering::SeqCst);
             });
-            // Others go ahead of him as long as he is patient.
+            // Others go ahead of it as long as it is patient.
             let other = scope.spawn(|| drop(compilations.begin()));
             other.join().expect("it need not wait");
             while compilations.impatient.load(Ordering::Relaxed) == 0 {
                 std::thread::yield_now();
             }
-            // Then only those within others do.
+            // Then only nested ones do.
             drop(compilations.begin());
             let other = scope.spawn(|| {
                 let _compilation = compilations.begin();
                 assert!(is_changed.load(Ordering::SeqCst), "it queues");
             });
             std::thread::sleep(Duration::from_millis(20));
-            assert!(!is_changed.load(Ordering::SeqCst), "he waits for the outer one");
+            assert!(!is_changed.load(Ordering::SeqCst), "the change waits for the outer one");
             drop(outer);
-            other.join().expect("it goes on after him");
+            other.join().expect("it goes on after the change");
         });
         assert!(is_changed.load(Ordering::SeqCst));
         assert_eq!(compilations.impatient.load(Ordering::Relaxed), 0);

@@ -3,10 +3,10 @@
 //! 256 shards, each a hash table under a reader-writer lock held for the length of one probe. Records are
 //! reclaimed through the epoch, so a reference found under the lock outlives it.
 //!
-//! Iteration has an order of its own, (hash, key): it does not depend on the history of the tables, so a scan
-//! that goes on "behind key k" sees every key that was present throughout exactly once, whatever else comes
-//! and goes. A step copies the rest of one shard under the read lock (at a million rows about 4,000 keys) and
-//! sorts it after letting go.
+//! Iteration has an order of its own, (hash, key). It does not depend on the history of the tables, so a scan
+//! that continues "after key k" sees every key that was present throughout exactly once, whatever other keys
+//! come and go. A step copies the rest of one shard under the read lock (at a million rows about 4,000 keys)
+//! and sorts it after releasing the lock.
 //!
 //! The hash has a fixed seed: iteration order must be the same in every run of the simulator and in every
 //! replay.
@@ -36,11 +36,11 @@ use super::scan_batch::{ScanBatch, new_index_id};
 
 const SHARDS: usize = 256;
 
-/// How a key of one kind is kept in a hash table.
+/// How a key of one kind is stored in a hash table.
 pub(super) trait HashKey: Send + Sync + 'static {
     fn new(bytes: &[u8]) -> Self;
     fn compare(&self, bytes: &[u8]) -> Order;
-    /// Shows the key's bytes.
+    /// Passes the key's bytes to `see`.
     fn visit<T>(&self, width: usize, see: impl FnOnce(&[u8]) -> T) -> T;
 }
 
@@ -95,7 +95,7 @@ struct Shard<K> {
     changes: VersionLock,
 }
 
-/// See the module head. Keys of a packed kind must all have `width` bytes; the caller sees to that.
+/// See the module head. Keys of a packed kind must all have `width` bytes, which the caller ensures.
 pub(super) struct HashIndex<K> {
     shards: Box<[CachePadded<Shard<K>>]>,
     width: usize,
@@ -109,13 +109,13 @@ fn hash(key: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// The shard comes from the top of the hash, so that shards follow each other in the order of iteration.
+/// The shard comes from the top of the hash, so that shards follow each other in iteration order.
 fn shard_number(hash: u64) -> usize {
     (hash >> 56) as usize
 }
 
-/// The tables take their bucket from the bottom bits and their tag from the top ones: neither may be the
-/// shard's.
+/// The tables take their bucket from the bottom bits and their tag from the top ones. Neither may be the bits
+/// that select the shard.
 fn table_hash(hash: u64) -> u64 {
     hash.rotate_left(32)
 }
@@ -147,7 +147,7 @@ impl<K: HashKey> HashIndex<K> {
         Some(unsafe { entry.record.as_ref() })
     }
 
-    /// The record under a key, and whether it was made by this call.
+    /// The record under a key, and whether this call made it.
     pub(super) fn get_or_insert<'g>(
         &'g self,
         key: &[u8],
@@ -184,9 +184,9 @@ impl<K: HashKey> HashIndex<K> {
         Some(unsafe { record.as_ref() })
     }
 
-    /// Makes room for so many keys more, which may be the only ones.
+    /// Makes room for this many more keys, which may be the only ones.
     pub(super) fn reserve(&self, keys: usize) {
-        // Shards differ by a few times the root of what they hold.
+        // Shard sizes differ by a few times the square root of their mean.
         let each = keys / SHARDS;
         let each = each + 3 * each.isqrt();
         for shard in &self.shards {
@@ -198,7 +198,7 @@ impl<K: HashKey> HashIndex<K> {
         table_hash(entry.key.visit(self.width, hash))
     }
 
-    /// Removes a key and closes its record, unless the record has a row. Whether it did.
+    /// Removes a key and closes its record, unless the record has a row; returns whether it did.
     pub(super) fn remove(&self, key: &[u8], guard: &Guard) -> bool {
         let hash = hash(key);
         let shard = &self.shards[shard_number(hash)];

@@ -1,4 +1,4 @@
-//! Byte strings of fixed length on the heap behind one thin pointer.
+//! Byte strings of fixed length on the heap, reached through one thin pointer.
 //!
 //! Rows and long index keys are read through racing atomic pointers, so they must be one word wide: the
 //! length lives in the allocation, not in the pointer (a `Box<[u8]>` is two words).
@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Invariants: between [`HeapBytes::new`] and [`HeapBytes::free`] the bytes change only through
-//! [`HeapBytes::overwrite`], whose caller sees to it that nobody uses [`HeapBytes::bytes`]; so any number of
-//! threads may read them otherwise. [`HeapBytes::copy_into`] may race with a change: it is made of words,
-//! each of which is old or new, and its caller finds out whether to throw the copy away. Whoever unlinks a
+//! [`HeapBytes::overwrite`], whose caller ensures that no thread uses [`HeapBytes::bytes`]. Otherwise any
+//! number of threads may read them. [`HeapBytes::copy_into`] may race with a change: it copies words, each of
+//! which is old or new, and its caller finds out whether to discard the copy. The thread that unlinks a
 //! pointer from shared memory owns it, frees it once, and not before every thread that could have loaded it
 //! has left its epoch.
 #![allow(unsafe_code)] // A thin pointer to an unsized allocation cannot be expressed safely.
@@ -25,7 +25,7 @@ use hyades_types::memory::in_database;
 
 const WORD_BYTES: usize = size_of::<u32>();
 
-/// A handle, as copyable and as dangerous as the pointer it is; see the module head for who may free it.
+/// A handle, as copyable and as dangerous as a raw pointer. The module head says when it may be freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HeapBytes(NonNull<u32>);
 
@@ -41,13 +41,13 @@ impl HeapBytes {
         unsafe { HeapBytes::write(pointer, bytes) }
     }
 
-    /// Writes length and bytes into memory of which somebody else takes care.
+    /// Writes length and bytes into memory that the caller manages.
     ///
     /// # Safety
-    /// There is room as [`HeapBytes::layout`] says, and nobody else uses it.
+    /// There is room as [`HeapBytes::layout`] says, and no other thread uses it.
     pub(super) unsafe fn write(pointer: NonNull<u32>, bytes: &[u8]) -> HeapBytes {
         let length = u32::try_from(bytes.len()).expect("a stored byte string is shorter than 4 GiB");
-        // SAFETY: as promised; the last word lies behind the header, if nowhere else.
+        // SAFETY: as promised; the last word lies within that room.
         unsafe {
             pointer.add(bytes.len().div_ceil(WORD_BYTES)).write(0);
             pointer.write(length);
@@ -69,8 +69,8 @@ impl HeapBytes {
     }
 
     /// # Safety
-    /// Nobody frees these bytes during `'a`: the caller owns the handle, or has pinned the epoch since before
-    /// the handle was unlinked.
+    /// These bytes are not freed during `'a`: the caller owns the handle, or has pinned the epoch since
+    /// before the handle was unlinked.
     pub(super) unsafe fn bytes<'a>(self) -> &'a [u8] {
         // SAFETY: alive by the caller's promise and initialised by `new`.
         unsafe {
@@ -79,7 +79,7 @@ impl HeapBytes {
         }
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     ///
     /// # Safety
     /// As for [`HeapBytes::bytes`].
@@ -88,20 +88,20 @@ impl HeapBytes {
         unsafe { self.0.read() as usize }
     }
 
-    /// The words of the bytes; the last one may have zeros behind them.
+    /// The words of the bytes; the last one may be padded with zeros.
     ///
     /// # Safety
     /// As for [`HeapBytes::bytes`].
     unsafe fn words<'a>(self) -> &'a [AtomicU32] {
-        // SAFETY: alive by the caller's promise, initialised by `write`, aligned to words, which atomics
-        // share their layout with.
+        // SAFETY: alive by the caller's promise, initialised by `write`, aligned to words, whose layout
+        // atomics share.
         unsafe {
             let words = self.length().div_ceil(WORD_BYTES);
             std::slice::from_raw_parts(self.0.add(1).cast::<AtomicU32>().as_ptr(), words)
         }
     }
 
-    /// Copies the bytes, which somebody may be changing: see the module head.
+    /// Copies the bytes, which a writer may be changing: see the module head.
     ///
     /// # Safety
     /// As for [`HeapBytes::bytes`].
@@ -116,14 +116,14 @@ impl HeapBytes {
             // SAFETY: there is room for all words. Writing them into zeros would cost as much again.
             unsafe { copied.add(at).write_unaligned(word.load(Ordering::Relaxed)) };
         }
-        // SAFETY: so many bytes have been written; the words may have some more.
+        // SAFETY: at least this many bytes have been written, since they were written in whole words.
         unsafe { out.set_len(length) };
     }
 
     /// Puts bytes in the place of those at `offset`, word by word.
     ///
     /// # Safety
-    /// As for [`HeapBytes::bytes`]; nobody else changes them, and nobody uses a slice of them.
+    /// As for [`HeapBytes::bytes`]; no other thread changes them, and no thread uses a slice of them.
     #[inline]
     pub(super) unsafe fn overwrite(self, offset: usize, bytes: &[u8]) {
         // SAFETY: as promised.
@@ -170,20 +170,20 @@ impl HeapBytes {
         }
     }
 
-    /// Frees the bytes once every thread pinned now has moved on.
+    /// Frees the bytes once every thread pinned now has unpinned.
     ///
     /// # Safety
     /// The caller owns the handle and has unlinked it from everything shared.
     pub(super) unsafe fn retire(self, guard: &Guard) {
-        // The address travels as an integer-free closure of one word, which the epoch's bag stores without
-        // allocating.
+        // The address travels as a closure of one word without conversion to an integer, which the epoch's
+        // bag stores without allocating.
         let bytes = Owned(self);
-        // SAFETY: unlinked, so only threads pinned now can still read it; they are waited for.
+        // SAFETY: unlinked, so only threads pinned now can still read it; the epoch waits for them.
         unsafe { guard.defer_unchecked(move || in_database(|| bytes.free())) };
     }
 }
 
-/// Puts the bytes of a number, of at most 8, where they begin in some word.
+/// Writes the bytes of a number, at most 8, at an offset within a word.
 #[inline]
 fn overwrite_number<const BYTES: usize>(words: &[AtomicU32], offset: usize, bytes: &[u8; BYTES]) {
     let (first, within) = (offset / WORD_BYTES, offset % WORD_BYTES);
@@ -198,14 +198,14 @@ fn overwrite_number<const BYTES: usize>(words: &[AtomicU32], offset: usize, byte
     }
 }
 
-/// Puts bytes into a part of a word.
+/// Overwrites a part of a word.
 fn overwrite_in(word: &AtomicU32, offset: usize, bytes: &[u8]) {
     let mut whole = word.load(Ordering::Relaxed).to_ne_bytes();
     whole[offset..offset + bytes.len()].copy_from_slice(bytes);
     word.store(u32::from_ne_bytes(whole), Ordering::Relaxed);
 }
 
-/// Lets the handle cross to whichever thread runs the deferred free.
+/// Lets the handle move to the thread that runs the deferred free.
 struct Owned(HeapBytes);
 
 // SAFETY: a plain allocation may be freed on any thread.

@@ -1,49 +1,49 @@
-//! Histories: what was there before, and who wrote what is there now.
+//! Histories: earlier versions of rows, and the transactions that wrote the current ones.
 //!
-//! The newest version of a row stands in its record, changed in place. What a write replaced goes into the
+//! The newest version of a row is in its record and is changed in place. What a write replaced goes into the
 //! *history* of the worker that wrote it, and the record keeps one word, a [`Handle`], which leads there:
 //!
 //! ```text
 //! Record { writer, row } --writer--> | transaction ... | version | version | transaction ... |  history of a worker
 //!                                      ^                |  \-- before: the row it replaced
-//!                                      |                \----- previous: the handle of who wrote that
+//!                                      |                \----- previous: the handle of its writer
 //!                                      \-- state: running, committed at time t; mark: what a reader must follow
 //! ```
 //!
-//! So from one word follow the time at which the row was committed, what whoever reads it depends on (the
-//! *mark*: for Taurus an LSN vector, kept once for each transaction), and every older version together with
-//! the same of its writer. A [`Snapshot`] is a time: whoever reads at it takes the newest version committed
-//! until then (`storage::versions`). It takes no lock, writes nothing that others read, and keeps nobody from
-//! writing.
+//! So one word leads to the time at which the row was committed, to the dependencies that a reader of the row
+//! takes over (the *mark*: for Taurus an LSN vector, kept once for each transaction), and to every older
+//! version with the same information about its writer. A [`Snapshot`] is a time: a reader at that time takes
+//! the newest version committed by then (`storage::versions`). It takes no locks, writes nothing that other
+//! threads read, and blocks no writer.
 //!
 //! **Forgetting.** A handle is a history and a position. Positions of a worker only grow, and what lies below
 //! [`History::forgotten`] is *old*: committed before every snapshot in use and, as its protocol says,
-//! followed by everybody without being named. Transactions are forgotten in their order, by raising that one
-//! number; no record is touched again. Positions are never used twice, so an old handle never means something
+//! implicitly followed by every transaction. Transactions are forgotten in their order, by raising that one
+//! number. No record is touched again. Positions are never reused, so an old handle never means something
 //! else.
 //!
-//! **Memory.** A history is a list of chunks in a directory by position. It begins with nothing, grows with
-//! what is written, and gives chunks back as they are forgotten. It outlives its worker until all of it is
-//! forgotten, and then serves the next.
+//! **Memory.** A history is a list of chunks in a directory by position. It starts empty, grows with what is
+//! written, and gives chunks back as they are forgotten. It outlives its worker until all of it is forgotten,
+//! and then serves the next worker.
 //!
 //! Invariants:
-//! 1. A record names its new writer before its row changes: whoever finds the same writer before and after
-//!    copying the row has a whole one (`storage::record`). What versions keep does not change, but for rows
-//!    that go back into their records; such a version says so first.
+//! 1. A record names its new writer before its row changes: a reader that finds the same writer before and
+//!    after copying the row has a consistent copy (`storage::record`). The content of a version does not
+//!    change, except that its row may go back into the record. Such a version is marked first.
 //! 2. A commit time is drawn after the transaction is marked as committing and while it holds all its locks.
-//!    Who finds it running has a snapshot from before that; who finds it committing waits those few
-//!    instructions.
-//! 3. Whoever takes a write back leaves a handle of its own, never the one from before: a reader that was
-//!    interrupted must see that something happened. That version changes nothing and leads to the one before.
-//!    A rolled back transaction gets a time and a mark as a committed one does, so it is not forgotten before
-//!    what it had replaced.
+//!    A reader that finds it running has a snapshot from before that. A reader that finds it committing waits
+//!    those few instructions.
+//! 3. Taking a write back leaves a new handle, never the one from before: a reader that was interrupted must
+//!    see that something happened. That version changes nothing and leads to the one before. A rolled back
+//!    transaction gets a time and a mark as a committed one does, so it is not forgotten before the versions
+//!    that it had replaced.
 //! 4. The number `forgotten` is raised before a row or a chunk is retired, and readers are pinned and look at
-//!    it after they have taken the chunk's address. The worker uses a place of the directory again only
-//!    when its chunk has been given back, so whoever forgets finds the right one.
-//! 5. A row that a version keeps is freed when its transaction is forgotten, unless it went back into its
-//!    record.
-//! 6. Whoever reads at a snapshot asks whether it is still served after each answer, that there is no row
-//!    included ([`Snapshot::check`]).
+//!    it after they have read the chunk's address. The worker uses a slot of the directory again only when
+//!    its chunk has been given back, so the thread that forgets finds the right chunk.
+//! 5. A row that a version keeps is freed when its transaction is forgotten, unless the row went back into
+//!    its record.
+//! 6. After each read, also one that found no row, a reader at a snapshot asks whether the snapshot is still
+//!    served ([`Snapshot::check`]).
 //!
 //! **Phases** are the other points in time (`storage::phase_snapshot`): those at which a checkpoint cuts.
 //!
@@ -77,24 +77,25 @@ pub(crate) use self::snapshots::Snapshot;
 pub(crate) use self::writer::HistoryWriter;
 pub(super) use self::writer::{Before, Kept};
 
-/// Histories at once, in pages: 2^20 of them, those included that are still needed and have no worker.
+/// The most histories at once, in pages: 2^20, including those that are still needed and have no worker.
 const PAGES: usize = 1 << 10;
 const PAGE_SLOTS: usize = 1 << (64 - POSITION_BITS) >> 10;
 const WORD_BYTES: usize = size_of::<AtomicU64>();
 
-/// What the last writer of a record has left: a history and a position in it.
+/// What the last writer of a record left: a history and a position in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handle(pub(crate) u64);
 
 impl Handle {
-    /// Of rows that recovery has put there, and of records without any: older than everything.
+    /// For rows that recovery has put there, and for records that no transaction has written: older than
+    /// everything.
     pub(crate) const NONE: Handle = Handle(0);
 
-    /// Of rows that are as the checkpoint has them that they were loaded from: as old as the others.
+    /// For rows that are still as in the checkpoint they were loaded from: as old as [`Handle::NONE`].
     pub(crate) const CHECKPOINTED: Handle = Handle(1);
 
-    /// Whether what has this handle was written by a transaction that had ended when the histories had come
-    /// so far ([`Histories::ended`]), or was loaded from a checkpoint.
+    /// Whether it was written by a transaction that had ended when the histories had reached these positions
+    /// ([`Histories::ended`]), or was loaded from a checkpoint.
     pub(crate) fn is_before(self, ended: &[u64]) -> bool {
         self == Handle::CHECKPOINTED || ended.get(self.slot()).is_some_and(|ended| self.position() < *ended)
     }
@@ -112,16 +113,16 @@ impl Handle {
     }
 }
 
-/// The words of a transaction in its history: its state,
+/// The words of a transaction in its history: its state.
 const STATE: usize = 0;
-/// the position behind its last version, and in the upper bits its phase,
+/// The position after its last version, and in the upper bits its phase.
 const END: usize = 1;
-/// the bytes of rows that its versions keep,
+/// The bytes of rows that its versions keep.
 const KEPT: usize = 2;
-/// and its mark.
+/// Its mark.
 const MARK: usize = 3;
 
-/// The states of a transaction; those with a time have it in the upper bits.
+/// The states of a transaction. Those with a time have it in the upper bits.
 const RUNNING: u64 = 0;
 const COMMITTING: u64 = 1;
 const COMMITTED: u64 = 2;
@@ -130,35 +131,35 @@ const TIME_SHIFT: u32 = 2;
 /// Later than every commit.
 pub(super) const LATEST: u64 = u64::MAX;
 
-/// The words of a version: what there was before, and how many bytes of it if it is a patch,
+/// The words of a version: the kind of its predecessor, and its length in bytes if it is a patch.
 const KIND: usize = 0;
-/// the handle that its record had before,
+/// The handle that its record had before.
 const PREVIOUS: usize = 1;
-/// the position of its transaction,
+/// The position of its transaction.
 const TRANSACTION: usize = 2;
-/// and the row or the patch.
+/// The row or the patch.
 const VALUE: usize = 3;
 
 /// There was no row.
 const NO_ROW: u64 = 0;
 /// A row that the version owns.
 const OWN_ROW: u64 = 1;
-/// A row that stands behind its record and goes with it.
-const ROW_BEHIND_RECORD: u64 = 2;
+/// A row in the allocation of its record, freed with it.
+const INLINE_ROW: u64 = 2;
 /// Pieces of the row, in the version itself.
 const PATCH: u64 = 3;
 /// Pieces of the row, on the heap.
 const LARGE_PATCH: u64 = 4;
-/// What there is: a write was taken back.
+/// The row is unchanged: a write was taken back.
 const UNCHANGED: u64 = 5;
 /// A row that went back into its record, because the write was taken back.
 const GIVEN_BACK: u64 = 6;
 const KIND_BITS: u32 = 3;
 
-/// Fills what is left of a chunk.
+/// Fills the rest of a chunk.
 const PADDING: u64 = u64::MAX;
 
-/// The history of one worker, as others see it.
+/// The history of one worker, as other threads see it.
 pub(crate) struct History {
     chunks: Chunks,
     /// Everything below is old.
@@ -169,7 +170,7 @@ pub(crate) struct History {
     pub(super) ended: AtomicU64,
     /// Bytes of rows that versions keep.
     kept_bytes: AtomicU64,
-    /// Held by whoever raises `forgotten`.
+    /// Held by the thread that raises `forgotten`.
     forgetting: Mutex<()>,
     mark_words: usize,
     snapshot: CachePadded<snapshots::Slot>,
@@ -188,24 +189,24 @@ pub(crate) struct Histories {
     clock: CachePadded<AtomicU64>,
     /// No snapshot before this time is in use, or will be.
     horizon: CachePadded<AtomicU64>,
-    /// Since when rows keep to the newest unique index.
+    /// The time since which all rows comply with the newest unique index.
     newest_key: AtomicU64,
-    /// The phase of those who begin to commit now.
+    /// The phase of transactions that begin to commit now.
     pub(super) phase: CachePadded<AtomicU64>,
     /// Words of a mark.
     mark_words: usize,
 }
 
-/// Who has which slot.
+/// The slots and the workers that use them.
 #[derive(Default)]
 struct Workers {
-    /// Slots whose history nobody needs any more.
+    /// Slots whose history is not needed any more.
     free: Vec<u32>,
-    /// Slots of workers that have gone and left something.
+    /// Slots of workers that have gone and left versions behind.
     left: Vec<u32>,
 }
 
-/// What may be forgotten, as its protocol says: whether everybody follows this mark anyway.
+/// Says, for its protocol, what may be forgotten: whether every transaction follows this mark anyway.
 pub(crate) trait Forgettable {
     fn is_forgettable(&self, mark: &[AtomicU64]) -> bool;
 }
@@ -215,7 +216,7 @@ pub(super) struct Version<'g> {
     words: &'g [AtomicU64],
 }
 
-/// What a reader makes of a handle.
+/// The result of judging a handle for a reader.
 pub(super) enum Verdict<'g> {
     Old,
     Seen { mark: &'g [AtomicU64] },
@@ -270,12 +271,12 @@ impl Histories {
         unsafe { place.load(Ordering::Acquire).as_ref() }
     }
 
-    /// All that have been used.
+    /// All histories that have been used.
     pub(super) fn all(&self) -> impl Iterator<Item = &History> {
         (0..self.used.load(Ordering::SeqCst)).filter_map(|slot| self.history(slot))
     }
 
-    /// Whether a record with this handle looks the same to everybody, now and later.
+    /// Whether a record with this handle looks the same to every reader, now and later.
     pub(crate) fn is_old(&self, handle: Handle) -> bool {
         handle == Handle::NONE
             || self
@@ -290,14 +291,14 @@ impl Histories {
         Some(&words[MARK..MARK + self.mark_words])
     }
 
-    /// Whether a reader at this time sees what the write of this handle has left.
+    /// Whether a reader at this time sees the result of the write with this handle.
     #[inline]
     pub(super) fn judge<'g>(&'g self, handle: Handle, time: u64, guard: &'g Guard) -> Verdict<'g> {
         self.judge_by(handle, |committed, _| committed <= time, guard)
     }
 
-    /// Whether a reader who sees transactions by their commit time and phase sees what the write of this
-    /// handle has left.
+    /// Whether a reader that selects transactions by commit time and phase sees the result of the write with
+    /// this handle.
     #[inline]
     pub(super) fn judge_by<'g>(
         &'g self,
@@ -372,7 +373,7 @@ impl History {
         Some(unsafe { chunks::words(chunk, position) })
     }
 
-    /// What it holds in memory.
+    /// Bytes of memory that it holds.
     fn bytes(&self) -> u64 {
         let ended = self.ended.load(Ordering::Relaxed).saturating_sub(self.forgotten.load(Ordering::Relaxed));
         ended * size_of::<AtomicU64>() as u64 + self.kept_bytes.load(Ordering::Relaxed)
@@ -384,7 +385,7 @@ impl Version<'_> {
         self.words[KIND].load(Ordering::Relaxed) == UNCHANGED
     }
 
-    /// Whether there was a row before the write, behind which there `is` one or not.
+    /// Whether there was a row before the write; `is_there` says whether there is one after it.
     pub(super) fn was_there(&self, is_there: bool) -> bool {
         match self.words[KIND].load(Ordering::Relaxed) {
             NO_ROW => false,
@@ -397,8 +398,8 @@ impl Version<'_> {
         Handle(self.words[PREVIOUS].load(Ordering::Relaxed))
     }
 
-    /// Makes of the row that the write left the row before it; returns whether there was one. `None`: the
-    /// write has been taken back meanwhile, and what it had replaced may be changing.
+    /// Turns the row that the write left into the row before it; returns whether there was one. `None`: the
+    /// write has been taken back meanwhile, and the row that it had replaced may be changing.
     pub(super) fn apply(&self, row: &mut Vec<u8>, is_there: bool) -> Option<bool> {
         let kind = self.words[KIND].load(Ordering::Acquire);
         match kind & ((1 << KIND_BITS) - 1) {
@@ -407,10 +408,10 @@ impl Version<'_> {
                 Some(false)
             }
             UNCHANGED => Some(is_there),
-            OWN_ROW | ROW_BEHIND_RECORD => {
+            OWN_ROW | INLINE_ROW => {
                 // SAFETY: kept by the version until it is forgotten, or by its record; readers are pinned.
                 unsafe { writer::kept_row(&self.words[VALUE]).copy_into(row) };
-                // Whoever has read a word that was changed later now finds that it was given back before.
+                // A reader of a word that was changed later now finds that the row was given back before.
                 fence(Ordering::Acquire);
                 (self.words[KIND].load(Ordering::Relaxed) == kind).then_some(true)
             }

@@ -1,12 +1,13 @@
-//! Who has to wait because a restart still goes on: an [`Opening`] is open, or closed until somebody opens
-//! it.
+//! Holds transactions back while a restart is still running: an [`Opening`] is either open, or closed until
+//! the restart opens it.
 //!
 //! A table has one for its rows, the catalog one for its changes. Both are open in a database whose restart
-//! is complete. While one goes on behind those who work already (`recovery::on_demand`), a table stays closed
-//! until its rows are what they were, and the catalog until all are.
+//! is complete. While a restart on demand runs in the background (`recovery::on_demand`), a table stays
+//! closed until its rows are restored, and the catalog until all rows are.
 //!
-//! Opening happens once and for good, so whoever has passed need not look again. What was done before it is
-//! seen by everybody who passes. A failure closes for good, and tells why.
+//! An opening opens once and stays open, so a thread that has passed it need not check again. Everything done
+//! before the opening is visible to every thread that passes. A failure closes it for good and keeps the
+//! error.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,25 +37,25 @@ impl Opening {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Whether somebody has come to it while it was closed.
+    /// Whether a caller has found it closed and waits.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.is_waited_for.load(Ordering::Relaxed)
     }
 
-    /// Whether it is to open before those that nobody wants.
+    /// Whether it should open before those for which no caller has asked.
     pub(crate) fn is_wanted(&self) -> bool {
         self.is_waited_for() || self.is_wanted.load(Ordering::Relaxed)
     }
 
-    /// Somebody waits for another one that opens together with this one.
+    /// A caller waits for another opening that opens together with this one.
     pub(crate) fn want(&self) {
         self.is_wanted.store(true, Ordering::Relaxed);
     }
 
-    /// Nothing if it is open, else a ticket that fires when it opens or fails: then ask again.
+    /// `None` if it is open, else a ticket that fires when it opens or fails. The caller then asks again.
     ///
     /// # Errors
-    /// Why it will never open.
+    /// The error because of which it will never open.
     pub(crate) fn wait(&self) -> Result<Option<Ticket>> {
         if !self.is_closed() {
             return Ok(None);
@@ -75,7 +76,7 @@ impl Opening {
     /// Whether it is open.
     ///
     /// # Errors
-    /// Why it will never open.
+    /// The error because of which it will never open.
     pub(crate) fn look(&self) -> Result<bool> {
         if !self.is_closed() {
             return Ok(true);
@@ -83,7 +84,7 @@ impl Opening {
         self.waiting.lock().failure.clone().map_or(Ok(false), Err)
     }
 
-    /// Nobody else knows of it yet.
+    /// To be called before any other thread knows of it.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
     }
@@ -99,7 +100,7 @@ impl Opening {
         drop(signals);
     }
 
-    /// It will never open, if it is closed.
+    /// Marks it as never to open, if it is closed.
     pub(crate) fn fail(&self, error: &Error) {
         let mut waiting = self.waiting.lock();
         if !self.is_closed() {
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn those_who_wait_go_on_when_it_opens_and_others_pass() {
         let opening = Opening::default();
-        assert!(opening.wait().unwrap().is_none(), "it is open if nobody has closed it");
+        assert!(opening.wait().unwrap().is_none(), "it is open unless it was closed");
         opening.close();
         let ticket = opening.wait().unwrap().unwrap();
         assert!(!ticket.is_ready() && opening.is_waited_for() && opening.is_wanted());

@@ -1,7 +1,7 @@
 //! The ordered index: a B+-tree from keys to records, synchronised by optimistic lock coupling.
 //!
-//! Why an own tree: serializable range scans need to know whether keys have come or gone in what they read,
-//! so scans hand out the versions of the leaves they saw ([`ScanBatch`]); no published crate exposes them.
+//! Why our own tree: serializable range scans need to know whether keys have come or gone in what they read,
+//! so scans hand out the versions of the leaves they saw ([`ScanBatch`]). No published crate exposes them.
 //!
 //! Algorithm. Every node carries a [`VersionLock`]. A descent writes nothing: at each node it notes the
 //! version, finds the child, notes the child's version, and checks its own once more; when a check fails it
@@ -12,17 +12,16 @@
 //! * remove: the leaf; when its last key goes, also the chain of only children above it, which is unlinked as
 //!   a whole.
 //!
-//! Locks are taken from the root downwards and never waited for while holding another (taking one is a try),
-//! so there is no deadlock. Nodes have no sibling pointers: the neighbour of a leaf hangs beside the last
+//! Locks are taken from the root downwards, and never waited for while holding another (taking one is a try),
+//! so there is no deadlock. Nodes have no sibling pointers: the neighbour of a leaf is reached from the last
 //! turn of the way down to it.
-//!
 //! Invariants:
 //! 1. The keys below child i of an inner node are in [s_i, s_i+1); every key is in exactly one leaf.
-//! 2. Only the leaf of an empty tree is empty, so queue-like use (insert right, delete left) leaves nothing
-//!    behind. Leaves are not merged otherwise.
+//! 2. Only the leaf of an empty tree is empty, so queue-like use (insert right, delete left) leaves no empty
+//!    leaves behind. Otherwise leaves are not merged.
 //! 3. Keys and nodes are freed through the epoch, and a pointer is followed only after a check that it was
 //!    linked while this thread has been pinned.
-//! 4. `removals` grows before a record or leaf is unlinked: while it stands still, every record and leaf
+//! 4. `removals` grows before a record or leaf is unlinked: while it does not change, every record and leaf
 //!    found earlier is alive.
 //!
 //! Memory: a leaf entry takes a key slot (8, 16 or 16 bytes) and a pointer (8); a leaf holds 63 entries and
@@ -67,7 +66,7 @@ pub(super) struct OrderedIndex<K: IndexKey, const CAPACITY: usize = NODE_CAPACIT
     /// Guards `root` as a node's lock guards its pointers.
     root_lock: VersionLock,
     root: AtomicPtr<Node<K, CAPACITY>>,
-    /// Of inner nodes, above every leaf. Changed under `root_lock`; a hint for whoever does not hold it.
+    /// Levels of inner nodes above every leaf. Changed under `root_lock`; without the lock it is a hint.
     levels: AtomicUsize,
     /// Bytes of a packed key.
     width: usize,
@@ -90,7 +89,7 @@ impl<K: IndexKey, const CAPACITY: usize> Clone for Place<'_, K, CAPACITY> {
 impl<K: IndexKey, const CAPACITY: usize> Copy for Place<'_, K, CAPACITY> {}
 
 /// The lowest node on a way down that has a child beyond the one taken, in the direction of interest, and
-/// that child's position: what comes next hangs there.
+/// that child's position: the next leaf is below it.
 struct Turn<'g, K: IndexKey, const CAPACITY: usize> {
     place: Place<'g, K, CAPACITY>,
     index: usize,
@@ -139,7 +138,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         self.try_find(probe, guard).map(|(_, _, record)| record)
     }
 
-    /// The leaf where a key stands or would stand, its place there, and its record.
+    /// The leaf that holds a key or would hold it, its position there, and its record.
     #[inline]
     fn try_find<'g>(
         &'g self,
@@ -164,9 +163,9 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         }
     }
 
-    /// Asks for the memory of the leaf where a key stands or would stand, and does not wait for it.
+    /// Prefetches the leaf that holds a key or would hold it, without waiting for it.
     pub(super) fn prefetch_leaf(&self, probe: K::Probe<'_>, guard: &Guard) {
-        // One attempt: a hint that comes late is no use.
+        // One attempt: a late hint is useless.
         let _ = self.try_prefetch_leaf(probe, guard);
     }
 
@@ -188,19 +187,19 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         Ok(())
     }
 
-    /// Where every descent begins, with the version of the root pointer.
+    /// The root, where every descent begins, with the version of the root pointer.
     #[inline]
     fn root_place<'g>(&'g self, _guard: &'g Guard) -> Result<(Place<'g, K, CAPACITY>, u64), Restart> {
         let root_version = self.root_lock.read()?;
         let root = self.root.load(Ordering::Relaxed);
-        // SAFETY: never null. As for children: followed after the check that it was linked while the guard
-        // has been pinned.
+        // SAFETY: never null. As for children: followed only after the check that it was linked while the
+        // guard has been pinned.
         let node = unsafe {
             self.root_lock.check(root_version)?;
             &*root
         };
         let version = node.lock.read()?;
-        // As in `child_place`: had the root been split in between, it would now be only the left half.
+        // As in `child_place`: if the root had been split in between, it would now be only the left half.
         self.root_lock.check(root_version)?;
         Ok((Place { node, version }, root_version))
     }
@@ -217,14 +216,14 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         let node = unsafe { parent.node.child(index, parent.version) }?;
         node.prefetch();
         let version = node.lock.read()?;
-        // Only now is it sure that the child had not been split between its being found and its version being
-        // noted.
+        // Only now is it certain that the child was not split between the moment it was found and the moment
+        // its version was noted.
         parent.node.lock.check(parent.version)?;
         Ok(Place { node, version })
     }
 
     /// The leaf next to the one whose descent took the turn.
-    fn leaf_behind<'g>(
+    fn next_leaf<'g>(
         &'g self,
         turn: Turn<'g, K, CAPACITY>,
         direction: ScanDirection,
@@ -273,8 +272,8 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
 
 impl<K: IndexKey, const CAPACITY: usize> Drop for OrderedIndex<K, CAPACITY> {
     fn drop(&mut self) {
-        // SAFETY: `&mut self`, and references to records borrow the index, so nobody reads the tree; what has
-        // been unlinked from it belongs to the epoch and is not reachable from the root.
+        // SAFETY: `&mut self`, and references to records borrow the index, so no thread reads the tree.
+        // Unlinked parts of it belong to the epoch and are not reachable from the root.
         in_database(|| unsafe { Node::free_tree(*self.root.get_mut()) });
     }
 }

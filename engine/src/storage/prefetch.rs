@@ -3,7 +3,7 @@
 
 const CACHE_LINE_BYTES: usize = 64;
 
-/// Asks for so many bytes from an address on; does nothing else, wherever it points.
+/// Prefetches this many bytes from an address on; does nothing else, wherever it points.
 #[inline]
 pub(crate) fn prefetch<T>(address: *const T, bytes: usize) {
     for offset in (0..bytes).step_by(CACHE_LINE_BYTES) {

@@ -1,5 +1,5 @@
-//! A table's primary index, and what holds the entries of secondary ones: memcomparable key bytes in and out,
-//! whatever structure and key packing is inside.
+//! A table's primary index, and the container for the entries of secondary ones: memcomparable key bytes in
+//! and out, for every structure and key packing.
 //!
 //! Keys of a fixed width up to 8 or 16 bytes are packed into numbers, the others are kept as byte strings.
 //! Bounds of scans may be byte strings of any length (a prefix of the key's columns, say), compared byte by
@@ -36,7 +36,7 @@ use super::scan_batch::{ScanBatch, ScanDirection, ScanPage};
 pub(super) use self::bulk::{KeyRun, UnsortedKeys};
 pub use super::ordered_index::key::KeyBytes;
 
-/// Leaves that are freed in one go: some thousands of records, some hundred microseconds.
+/// Leaves that are freed in one step: some thousands of records, some hundred microseconds.
 const FREED_LEAVES: usize = 64;
 
 /// The primary index of a table, ordered or hashed: from the bytes of a key to the record of its row.
@@ -44,7 +44,7 @@ pub struct PrimaryIndex {
     kind: Kind,
     /// Length of every key, where all have the same.
     fixed_width: Option<usize>,
-    /// Where whoever removes a key leaves a note.
+    /// Where the removal of a key is noted.
     notes: RwLock<Option<Arc<RangeNotes>>>,
 }
 
@@ -57,13 +57,13 @@ enum Kind {
     HashBytes(HashIndex<Box<[u8]>>),
 }
 
-/// A key's record, or the place where it would stand.
+/// A key's record, or the place where it would be inserted.
 pub enum Located<'g> {
     Present(&'g Record),
     Absent(Vacancy<'g>),
 }
 
-/// The place of a key that is not there, good for [`PrimaryIndex::fill`] as long as nothing changes around
+/// The place of a key that does not exist, valid for [`PrimaryIndex::fill`] as long as nothing changes around
 /// it.
 pub struct Vacancy<'g>(VacancyKind<'g>);
 
@@ -74,8 +74,8 @@ enum VacancyKind<'g> {
     Hash,
 }
 
-/// Remembers where the last key went, in whatever index: rows that come in ascending order find their place
-/// at once.
+/// Remembers where the last key went, in an index of any kind: rows that come in ascending order find their
+/// place without a descent.
 #[derive(Clone, Copy, Default)]
 pub struct Finger {
     narrow: Option<OrderedFinger<u64, u64>>,
@@ -90,7 +90,7 @@ pub(crate) struct Nearby<'g> {
     bytes: Option<OrderedNearby<'g, ByteString>>,
 }
 
-/// Runs one expression on whatever ordered index, another on whatever hash index is inside.
+/// Runs one expression on any ordered index, another on any hash index.
 macro_rules! on_index {
     ($index:expr, ordered $ordered:ident => $on_ordered:expr, hash $hash:ident => $on_hash:expr) => {
         match &$index.kind {
@@ -118,12 +118,12 @@ impl PrimaryIndex {
         PrimaryIndex { kind, fixed_width, notes: RwLock::default() }
     }
 
-    /// A number that no other index has, nor had.
+    /// A number that no other index has or had.
     pub(crate) fn id(&self) -> u64 {
         on_index!(self, ordered index => index.id(), hash index => index.id())
     }
 
-    /// From now on whoever removes a key leaves a note there.
+    /// From now on the removal of a key is noted there.
     pub(crate) fn note_removals(&self, notes: Option<Arc<RangeNotes>>) {
         *self.notes.write() = notes;
     }
@@ -145,16 +145,16 @@ impl PrimaryIndex {
         on_index!(self, ordered _index => true, hash _index => false)
     }
 
-    /// Whether keys of this length can stand in the index; to be asked of keys that come from a log.
+    /// Whether the index can hold keys of this length; to be asked of keys that come from a log.
     pub fn accepts_key(&self, key: &[u8]) -> bool {
         self.fixed_width.is_none_or(|width| key.len() == width)
     }
 
     fn assert_accepts(&self, key: &[u8]) {
-        assert!(self.accepts_key(key), "a key of {} bytes is none of this index", key.len());
+        assert!(self.accepts_key(key), "a key of {} bytes does not fit this index", key.len());
     }
 
-    /// The record under a key, which may be without a row.
+    /// The record under a key; it may have no row.
     pub fn get<'g>(&'g self, key: &[u8], guard: &'g Guard) -> Option<&'g Record> {
         if !self.accepts_key(key) {
             return None;
@@ -166,8 +166,8 @@ impl PrimaryIndex {
         )
     }
 
-    /// As [`PrimaryIndex::get`], for keys of which each is often near the one before in this index, and
-    /// whether this one was.
+    /// As [`PrimaryIndex::get`], for sequences of keys in which each is often near the one before. Also
+    /// returns whether this one was near.
     pub(crate) fn get_near<'g>(
         &'g self,
         near: &mut Nearby<'g>,
@@ -185,7 +185,7 @@ impl PrimaryIndex {
         }
     }
 
-    /// Asks for the memory that [`PrimaryIndex::get`] will look at last. Nothing on a hash index.
+    /// Prefetches the memory that [`PrimaryIndex::get`] will look at last. Does nothing on a hash index.
     pub fn prefetch(&self, key: &[u8], guard: &Guard) {
         if self.accepts_key(key) {
             on_index!(self, ordered index => index.prefetch_leaf(probe(index, key), guard), hash _index => ());
@@ -196,8 +196,8 @@ impl PrimaryIndex {
     /// unless the index accepts the key.
     ///
     /// A concurrent [`PrimaryIndex::remove`] may close the record before the caller has put a row into it
-    /// (then [`Record::try_replace`] fails). Callers that hold the row's write lock are safe: only rows that
-    /// nobody locks are purged.
+    /// (in that case [`Record::try_replace`] fails). Callers that hold the row's write lock are safe: only
+    /// unlocked rows are purged.
     pub fn get_or_insert<'g>(
         &'g self,
         key: &[u8],
@@ -214,7 +214,7 @@ impl PrimaryIndex {
         })
     }
 
-    /// The record under a key, which may be without a row, or else the place where it would stand. Panics
+    /// The record under a key, which may have no row, or else the place where it would be inserted. Panics
     /// unless the index accepts the key.
     pub fn locate<'g>(&'g self, key: &[u8], finger: &Finger, guard: &'g Guard) -> Located<'g> {
         self.assert_accepts(key);
@@ -230,19 +230,16 @@ impl PrimaryIndex {
         match &self.kind {
             Kind::OrderedNarrow(index) => {
                 let key = u64::probe(key);
-                let behind = finger.narrow.as_ref().and_then(|finger| index.vacancy_at(finger, key, guard));
+                let near = finger.narrow.as_ref().and_then(|finger| index.vacancy_at(finger, key, guard));
                 wrap(
-                    behind.map_or_else(|| index.locate(key, guard), OrderedLocated::Absent),
+                    near.map_or_else(|| index.locate(key, guard), OrderedLocated::Absent),
                     VacancyKind::Narrow,
                 )
             }
             Kind::OrderedWide(index) => {
                 let key = u128::probe(key);
-                let behind = finger.wide.as_ref().and_then(|finger| index.vacancy_at(finger, key, guard));
-                wrap(
-                    behind.map_or_else(|| index.locate(key, guard), OrderedLocated::Absent),
-                    VacancyKind::Wide,
-                )
+                let near = finger.wide.as_ref().and_then(|finger| index.vacancy_at(finger, key, guard));
+                wrap(near.map_or_else(|| index.locate(key, guard), OrderedLocated::Absent), VacancyKind::Wide)
             }
             Kind::OrderedBytes(index) => {
                 wrap(index.locate(ByteString::probe(key), guard), VacancyKind::Bytes)
@@ -254,8 +251,8 @@ impl PrimaryIndex {
         }
     }
 
-    /// The smallest key above that of a vacancy, when it was located. Unless [`PrimaryIndex::fill`] refuses,
-    /// it still was when the new key appeared. `None` at the end, and on a hash index.
+    /// The smallest key above that of a vacancy, at the time it was located. Unless [`PrimaryIndex::fill`]
+    /// refuses, it still was when the new key appeared. `None` at the end, and on a hash index.
     pub fn next_key<'g>(&self, vacancy: &Vacancy<'g>) -> Option<KeyBytes<'g>> {
         let width = self.fixed_width.unwrap_or(0);
         match &vacancy.0 {
@@ -267,7 +264,7 @@ impl PrimaryIndex {
     }
 
     /// Puts a row, which this writer has written, under the key for which this index has given out the
-    /// vacancy. False if the key has come meanwhile, or if something around has changed so that another key
+    /// vacancy. False if the key has come meanwhile, or if the surroundings have changed so that another key
     /// might be the next one: locate again.
     pub(crate) fn fill<'g>(
         &'g self,
@@ -306,7 +303,7 @@ impl PrimaryIndex {
             (Kind::HashNarrow(index), VacancyKind::Hash) => index.insert(key, record, guard).is_some(),
             (Kind::HashWide(index), VacancyKind::Hash) => index.insert(key, record, guard).is_some(),
             (Kind::HashBytes(index), VacancyKind::Hash) => index.insert(key, record, guard).is_some(),
-            _ => unreachable!("the vacancy is of another index"),
+            _ => unreachable!("the vacancy belongs to another index"),
         }
     }
 
@@ -361,7 +358,7 @@ impl PrimaryIndex {
         self.is_alive(batch).then(|| unsafe { batch.record(position, guard) })
     }
 
-    /// Whether the keys in the interval that the batch covers are still the same. May say no without need,
+    /// Whether the keys in the interval that the batch covers are still the same. May return a false negative
     /// when keys have been removed elsewhere in the index.
     pub fn validate(&self, batch: &ScanBatch, _guard: &Guard) -> bool {
         // SAFETY: alive, checked under the guard.
@@ -390,8 +387,8 @@ impl PrimaryIndex {
 
     /// Bytes per row beyond the row's own, as a planning figure: 16 for the record, 4 for the row's length,
     /// and the index entry (16 bytes with narrow keys, 24 otherwise) in nodes or hash tables that are three
-    /// quarters full. On top come what the allocator adds to two allocations (8 to 24 bytes each; three with
-    /// keys that are not packed) and the bytes of such keys.
+    /// quarters full. To this add the allocator's overhead for two allocations (8 to 24 bytes each; three
+    /// with keys that are not packed) and the bytes of such keys.
     pub fn overhead_bytes_per_row(&self) -> usize {
         const RECORD_BYTES: usize = 16;
         const LENGTH_BYTES: usize = 4;

@@ -1,11 +1,11 @@
-//! Where keys have left an index since a checkpoint.
+//! Ranges from which keys have been removed since a checkpoint.
 //!
-//! A checkpoint tells what has changed since the one before by the handles in the records. A key that has
-//! left its index has no record any more, so whoever removes it leaves a note, for a whole range of keys:
-//! the next checkpoint looks there for what is missing (`checkpoint::walk`).
+//! A checkpoint finds what has changed since the one before by the handles in the records. A key that has
+//! left its index has no record any more, so its removal is noted, for a whole range of keys: the next
+//! checkpoint looks there for missing keys (`checkpoint::walk`).
 //!
-//! A note is made before the key goes, and read after the range was walked through: of a key that a walk did
-//! not meet there is a note.
+//! A note is made before the key goes, and read after the range was walked, so there is a note for every key
+//! that a walk has missed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,26 +19,26 @@ pub(crate) struct RangeNotes {
 
 #[derive(Debug)]
 struct NotedRange {
-    /// Its smallest key, or less.
+    /// Its smallest key, or a smaller one.
     from: Box<[u8]>,
     has_removal: AtomicBool,
 }
 
 impl RangeNotes {
-    /// For ranges that begin at these keys, in order, and end where the next begins. The first takes all that
-    /// is smaller, too.
+    /// For ranges that begin at these keys, in order, and end where the next begins. The first also covers
+    /// all smaller keys.
     pub(crate) fn new(starts: impl Iterator<Item = Box<[u8]>>) -> RangeNotes {
         let range = |from| NotedRange { from, has_removal: AtomicBool::new(false) };
         RangeNotes { ranges: starts.map(range).collect() }
     }
 
-    /// A key is about to leave the index.
+    /// Notes that a key is about to leave the index.
     pub(super) fn note_removal(&self, key: &[u8]) {
         if mutant::is_active(Mutant::RemovalsUnnoted) {
             return;
         }
-        let behind = self.ranges.partition_point(|range| *range.from <= *key);
-        if let Some(range) = self.ranges.get(behind.saturating_sub(1)) {
+        let next = self.ranges.partition_point(|range| *range.from <= *key);
+        if let Some(range) = self.ranges.get(next.saturating_sub(1)) {
             range.has_removal.store(true, Ordering::SeqCst);
         }
     }

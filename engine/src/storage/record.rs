@@ -1,9 +1,9 @@
 //! A record: the stable place of one row in a table's index.
 //!
-//! The index finds a [`Record`] by key; the record holds the newest version of the row and the [`Handle`] of
-//! whoever wrote it, which leads to the versions before (`storage::history`). A write is either
+//! The index finds a [`Record`] by key. The record holds the newest version of the row and the [`Handle`] of
+//! its writer, which leads to earlier versions (`storage::history`). A write is either
 //! * copy-on-write ([`Record::write`]): a new byte string, one exchange of the pointer, and the old bytes
-//!   stay readable for whoever is pinned; or
+//!   stay readable for pinned threads; or
 //! * in place ([`Record::patch`]), which costs neither an allocation nor the cache misses of another place.
 //!
 //! ```text
@@ -11,25 +11,25 @@
 //!                                |      \--- most rows stay here: found with the record, at one cache miss
 //!                                \-----------> | length | row bytes |     after an update of another length
 //!                                null     no row: not yet inserted, or deleted (tombstone)
-//!                                REMOVED  the index has let go of this record; it will never hold a row again
+//!                                REMOVED  unlinked from the index; will never hold a row again
 //! ```
 //!
-//! **Reading.** Whoever holds a lock that keeps writers away reads the row where it stands ([`Record::row`]).
-//! Everybody else copies it ([`Record::copy_row`]) between two looks at the writer ([`Record::writer`],
-//! [`Record::is_of`]): a writer puts his handle there before he touches the row, and never the same twice.
-//! While a write is being taken back there is no such handle; readers wait those few instructions.
+//! **Reading.** A reader that holds a lock which excludes writers reads the row in place ([`Record::row`]).
+//! Every other reader copies it ([`Record::copy_row`]) between two looks at the writer ([`Record::writer`],
+//! [`Record::is_of`]): a writer stores its handle there before it touches the row, and never the same one
+//! twice. While a write is being taken back there is no such handle, and readers wait those few instructions.
 //!
 //! Invariants:
-//! 1. Whoever exchanges a pointer in `row` owns the bytes that it had, or their version does, and gives them
+//! 1. A thread that exchanges the pointer in `row` owns the old bytes, or their version does, and gives them
 //!    to the epoch exactly once.
-//! 2. `REMOVED` is reached only from null and never left, so no row can be lost in a record that nobody can
-//!    find.
+//! 2. `REMOVED` is reached only from null and never left, so no row can be lost in a record that cannot be
+//!    found any more.
 //! 3. Bytes are published with Release and read with Acquire.
-//! 4. Bytes that are published change only through [`Record::patch`], while nobody reads them in place.
-//! 5. The bytes behind a record live and go with it. A row there that was taken out may go back there;
-//!    nothing else is ever put there.
+//! 4. Published bytes change only through [`Record::patch`], while no thread reads them in place.
+//! 5. The row bytes in a record's own allocation live and go with it. A row there that was taken out may go
+//!    back there. Nothing else is ever put there.
 //!
-//! Which transaction may write a record is the business of `txn`; memory stays safe whatever it decides.
+//! Which transaction may write a record is decided by `txn`. Memory stays safe whatever it decides.
 #![allow(unsafe_code)] // Owns row bytes behind an atomic pointer that readers race with.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
@@ -48,14 +48,14 @@ use super::row::pieces;
 
 /// Marks a record that has left its index; no allocation has this address, they are aligned to 4.
 const REMOVED: *mut u32 = std::ptr::without_provenance_mut(1);
-/// In the place of a writer, while a write is being taken back. No handle has this value.
+/// Stands for the writer while a write is being taken back. No handle has this value.
 const TAKING_BACK: u64 = u64::MAX;
 
-/// What a prefetch asks for of a record. More than most reads look at; a processor goes on by itself with
-/// what is read in order.
+/// How much of a record a prefetch requests. More than most reads look at; the processor itself continues
+/// with sequential reads.
 const PREFETCHED_BYTES: usize = 256;
 
-/// See the module head. Made and owned by [`OwnedRecord`], whose allocation goes on behind it.
+/// See the module head. Made and owned by [`OwnedRecord`], whose allocation extends past it.
 #[repr(C)]
 pub struct Record {
     /// See `storage::history`.
@@ -63,7 +63,7 @@ pub struct Record {
     row: AtomicPtr<u32>,
 }
 
-/// A record that no index has yet, or has no more.
+/// A record that no index holds yet, or any more.
 pub struct OwnedRecord(NonNull<Record>);
 
 /// The record has left its index: look the key up again.
@@ -76,12 +76,12 @@ impl OwnedRecord {
         OwnedRecord::allocate(&[], false, Handle::NONE)
     }
 
-    /// A record with a row, which stands behind it.
+    /// A record with a row, in the same allocation.
     pub fn with_row(row: &[u8]) -> OwnedRecord {
         OwnedRecord::allocate(row, true, Handle::NONE)
     }
 
-    /// The same, written by whoever left this handle.
+    /// The same, with this handle as its writer.
     pub(crate) fn written(row: &[u8], writer: Handle) -> OwnedRecord {
         OwnedRecord::allocate(row, true, writer)
     }
@@ -97,11 +97,11 @@ impl OwnedRecord {
         let Some(record) = NonNull::new(unsafe { alloc(layout) }.cast::<Record>()) else {
             handle_alloc_error(layout)
         };
-        // SAFETY: the allocation is fresh and has room for a record and for the bytes behind it, which are
-        // aligned as they must be.
+        // SAFETY: the allocation is fresh and has room for a record and for the bytes after it, aligned as
+        // they must be.
         unsafe {
-            let behind = HeapBytes::write(record.add(1).cast(), row);
-            let pointer = if has_row { behind.as_pointer() } else { null_mut() };
+            let inline = HeapBytes::write(record.add(1).cast(), row);
+            let pointer = if has_row { inline.as_pointer() } else { null_mut() };
             record.write(Record { writer: AtomicU64::new(writer.0), row: AtomicPtr::new(pointer) });
         }
         OwnedRecord(record)
@@ -123,27 +123,27 @@ impl OwnedRecord {
     }
 
     /// # Safety
-    /// The pointer came from [`OwnedRecord::into_raw`], and this takes it over.
+    /// The pointer came from [`OwnedRecord::into_raw`], and this takes ownership of it.
     pub(super) unsafe fn from_raw(record: *mut Record) -> OwnedRecord {
-        // SAFETY: never null, as it came from here.
+        // SAFETY: never null, as it came from `into_raw`.
         OwnedRecord(unsafe { NonNull::new_unchecked(record) })
     }
 
-    /// Frees a record when every thread pinned now has moved on.
+    /// Frees a record when every thread pinned now has unpinned.
     ///
     /// # Safety
     /// As for [`OwnedRecord::from_raw`], and the record has been unlinked from its index.
     pub(super) unsafe fn retire(record: *mut Record, guard: &Guard) {
         // SAFETY: as promised.
         let record = unsafe { OwnedRecord::from_raw(record) };
-        // SAFETY: unlinked, so only threads pinned now can still read it; they are waited for.
+        // SAFETY: unlinked, so only threads pinned now can still read it; the epoch waits for them.
         unsafe { guard.defer_unchecked(move || in_database(|| drop(record))) };
     }
 }
 
 // SAFETY: a record and its bytes may be used and freed on any thread.
 unsafe impl Send for OwnedRecord {}
-// SAFETY: shared access is that to a record.
+// SAFETY: shared access is as to a record.
 unsafe impl Sync for OwnedRecord {}
 
 impl Deref for OwnedRecord {
@@ -157,12 +157,12 @@ impl Deref for OwnedRecord {
 
 impl Drop for OwnedRecord {
     fn drop(&mut self) {
-        // SAFETY: owned, so nobody else can reach the record; indexes drop records only through the epoch.
-        // The layout is that of `allocate`: the length behind the record has never changed.
+        // SAFETY: owned, so no other thread can reach the record; indexes drop records only through the
+        // epoch. The layout is that of `allocate`: the length after the record has never changed.
         unsafe {
-            let behind = HeapBytes::at(self.0.add(1).cast());
-            let layout = Self::layout(behind.bytes().len());
-            if let Some(row) = handle(self.row.load(Ordering::Relaxed)).filter(|row| *row != behind) {
+            let inline = HeapBytes::at(self.0.add(1).cast());
+            let layout = Self::layout(inline.bytes().len());
+            if let Some(row) = handle(self.row.load(Ordering::Relaxed)).filter(|row| *row != inline) {
                 row.free();
             }
             dealloc(self.0.as_ptr().cast(), layout);
@@ -171,8 +171,8 @@ impl Drop for OwnedRecord {
 }
 
 impl Record {
-    /// Whether these are the bytes behind the record, which are freed with it.
-    fn is_behind(&self, row: HeapBytes) -> bool {
+    /// Whether these are the bytes in the record's own allocation, which are freed with it.
+    fn is_inline(&self, row: HeapBytes) -> bool {
         row.as_pointer().addr() == std::ptr::from_ref(self).addr() + size_of::<Record>()
     }
 
@@ -180,13 +180,13 @@ impl Record {
     pub fn row<'g>(&self, _guard: &'g Guard) -> Option<&'g [u8]> {
         // SAFETY: the pointer came from `as_pointer` or is null; REMOVED is mapped to `None` by `handle`.
         let row = handle(self.row.load(Ordering::Acquire))?;
-        // SAFETY: loaded while the guard pins the epoch; whoever unlinks it later retires it through the
-        // epoch (invariant 1).
+        // SAFETY: loaded while the guard pins the epoch; a thread that unlinks it later retires it through
+        // the epoch (invariant 1).
         Some(unsafe { row.bytes() })
     }
 
-    /// Asks for the memory of the record and of the row, which stands behind it unless it was replaced by one
-    /// of another length.
+    /// Prefetches the record and the row, which follows it in memory unless it was replaced by one of another
+    /// length.
     #[inline]
     pub(crate) fn prefetch(&self) {
         prefetch(&raw const *self, PREFETCHED_BYTES);
@@ -197,25 +197,25 @@ impl Record {
         handle(self.row.load(Ordering::Acquire)).is_some()
     }
 
-    /// Puts `new` in the place of the current row, which the caller then owns, where there are no versions:
-    /// in recovery.
+    /// Puts `new` in the place of the current row, which the caller then owns. For recovery, where there are
+    /// no versions.
     pub fn try_replace(&self, new: Option<&[u8]>, _guard: &Guard) -> Result<Option<OldRow>, Removed> {
         self.note_replayed();
         let new = new.map(|row| in_database(|| HeapBytes::new(row)));
         self.swap(new).inspect_err(|Removed| {
             if let Some(new) = new {
-                // SAFETY: never published, so still ours alone.
+                // SAFETY: never published, so owned by this call.
                 in_database(|| unsafe { new.free() });
             }
         })
     }
 
-    /// The row is not as a checkpoint has it, or not any more, because recovery changes it.
+    /// The row is not as in a checkpoint, or not any more, because recovery changes it.
     fn note_replayed(&self) {
         self.writer.store(Handle::NONE.0, Ordering::Relaxed);
     }
 
-    /// The handle of whoever wrote what is to be read next.
+    /// The handle of the writer whose row is to be read next.
     #[inline]
     pub(crate) fn writer(&self) -> Handle {
         loop {
@@ -227,15 +227,15 @@ impl Record {
         }
     }
 
-    /// Whether what has been copied since is what that writer left: nobody else has begun to write.
+    /// Whether what has been copied since is from that writer: no other transaction has begun to write.
     #[inline]
     pub(crate) fn is_of(&self, writer: Handle) -> bool {
-        // Whoever has read a word of a later writer now finds that writer's handle.
+        // A reader of a word of a later writer now finds that writer's handle.
         fence(Ordering::Acquire);
         self.writer.load(Ordering::Relaxed) == writer.0
     }
 
-    /// Copies the row, which somebody may be changing; false if there is none.
+    /// Copies the row, which a writer may be changing; false if there is none.
     #[inline]
     pub(super) fn copy_row(&self, out: &mut Vec<u8>, _guard: &Guard) -> bool {
         let Some(row) = handle(self.row.load(Ordering::Acquire)) else {
@@ -247,8 +247,7 @@ impl Record {
         true
     }
 
-    /// Copies the newest version, whoever is about to change it, and tells who wrote it and whether there is
-    /// a row.
+    /// Copies the newest version, committed or not; returns its writer and whether there is a row.
     pub(crate) fn copy_newest(&self, out: &mut Vec<u8>, guard: &Guard) -> (Handle, bool) {
         loop {
             let writer = self.writer();
@@ -261,13 +260,13 @@ impl Record {
 
     fn announce(&self, writer: Handle) {
         self.writer.store(writer.0, Ordering::Release);
-        // Whoever reads a word written from here on finds this writer afterwards.
+        // A reader of a word written from here on finds this writer afterwards.
         fence(Ordering::Release);
     }
 
-    /// Puts `new` in the place of the row, and what was there into the history of the writer, who holds the
-    /// row's write lock. Returns the version that takes it back and whether there was a row. The error means
-    /// that the record had left its index before it was locked.
+    /// Puts `new` in the place of the row, and the old row into the history of the writer, who holds the
+    /// row's write lock. Returns the version by which the write can be taken back and whether there was a
+    /// row. The error means that the record had left its index before it was locked.
     pub(crate) fn write(
         &self,
         new: Option<&[u8]>,
@@ -280,7 +279,7 @@ impl Record {
         }
         let row = handle(current);
         let before = match row {
-            Some(row) => Before::Row { row, is_behind_record: self.is_behind(row) },
+            Some(row) => Before::Row { row, is_inline: self.is_inline(row) },
             None => Before::NoRow,
         };
         let new = new.map(|row| in_database(|| HeapBytes::new(row)));
@@ -288,18 +287,18 @@ impl Record {
         self.announce(version);
         let new = new.map_or(null_mut(), HeapBytes::as_pointer);
         if self.row.compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed).is_err() {
-            // The version must not free what another one keeps.
+            // The version must not free a row that another one keeps.
             history.note_taken_back(version);
-            panic!("whoever writes a record has it locked");
+            panic!("the writer of a record has it locked");
         }
         Ok((version, row.is_some()))
     }
 
-    /// Puts pieces of the row in place ([`crate::storage::row::RowPatch`]), and what was there into the
-    /// history. Nothing happens where there is no row.
+    /// Puts pieces of the row in place ([`crate::storage::row::RowPatch`]), and the old bytes into the
+    /// history. Does nothing if there is no row.
     ///
     /// # Safety
-    /// The caller holds the row's write lock, and uses no bytes any more that it got from [`Record::row`]
+    /// The caller holds the row's write lock, and no longer uses any bytes that it got from [`Record::row`]
     /// before.
     pub(crate) unsafe fn patch(
         &self,
@@ -319,7 +318,7 @@ impl Record {
     /// Puts pieces of the row in place, in recovery.
     ///
     /// # Safety
-    /// Nobody else is there.
+    /// No other thread is there.
     pub(crate) unsafe fn replay_patch(&self, patch: &[u8], guard: &Guard) {
         self.note_replayed();
         // SAFETY: as promised.
@@ -329,7 +328,7 @@ impl Record {
     /// Puts a row of the same length in the place of another one, in recovery.
     ///
     /// # Safety
-    /// Nobody else is there, and the row has this length.
+    /// No other thread is there, and the row has this length.
     pub(super) unsafe fn replay_over(&self, new: &[u8], _guard: &Guard) {
         self.note_replayed();
         if let Some(row) = handle(self.row.load(Ordering::Acquire)) {
@@ -341,7 +340,7 @@ impl Record {
     /// Puts pieces of the row in place.
     ///
     /// # Safety
-    /// As for [`Record::patch`], or nobody else is there at all.
+    /// As for [`Record::patch`], or no other thread is there at all.
     unsafe fn overwrite(&self, patch: &[u8], _guard: &Guard) {
         let Some(row) = handle(self.row.load(Ordering::Acquire)) else { return };
         for (offset, piece) in pieces(patch) {
@@ -350,9 +349,9 @@ impl Record {
         }
     }
 
-    /// Takes back the latest write, of which this is the version. By the transaction that wrote, which has
-    /// the row still locked and uses no bytes any more that it got from [`Record::row`]. Returns whether
-    /// there is a row now.
+    /// Takes back the latest write, of which this is the version. To be called by the transaction that wrote
+    /// it, which still has the row locked and no longer uses any bytes that it got from [`Record::row`].
+    /// Returns whether there is a row now.
     ///
     /// # Safety
     /// As promised above.
@@ -379,7 +378,7 @@ impl Record {
     fn exchange(&self, row: Option<HeapBytes>, guard: &Guard) {
         let row = row.map_or(null_mut(), HeapBytes::as_pointer);
         if let Some(current) = handle(self.row.swap(row, Ordering::AcqRel))
-            && !self.is_behind(current)
+            && !self.is_inline(current)
         {
             // SAFETY: taken out just now; its readers are pinned.
             unsafe { current.retire(guard) };
@@ -396,7 +395,7 @@ impl Record {
             // Release publishes the new bytes; Acquire lets the owner of the old ones read them.
             match self.row.compare_exchange_weak(current, new, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(old) => {
-                    let old_row = |bytes| OldRow { bytes, is_behind_record: self.is_behind(bytes) };
+                    let old_row = |bytes| OldRow { bytes, is_inline: self.is_inline(bytes) };
                     return Ok(handle(old).map(old_row));
                 }
                 Err(actual) => current = actual,
@@ -415,7 +414,7 @@ impl Record {
     }
 }
 
-/// The row behind a record's pointer, if it is one.
+/// The row that a record's pointer leads to, if it is a row.
 fn handle(pointer: *mut u32) -> Option<HeapBytes> {
     if pointer == REMOVED {
         return None;
@@ -424,12 +423,12 @@ fn handle(pointer: *mut u32) -> Option<HeapBytes> {
     unsafe { HeapBytes::from_pointer(pointer) }
 }
 
-/// A row that has left its record but may still be read by others; it is given to the epoch when dropped. It
-/// must not outlive its record: whoever keeps it has the row locked, or is pinned.
+/// A row that has left its record but may still be read by other threads. It is given to the epoch when
+/// dropped. It must not outlive its record: its owner has the row locked, or is pinned.
 #[derive(Debug)]
 pub struct OldRow {
     bytes: HeapBytes,
-    is_behind_record: bool,
+    is_inline: bool,
 }
 
 // SAFETY: bytes owned by this handle alone; freeing on another thread is allowed.
@@ -443,14 +442,14 @@ impl OldRow {
         unsafe { self.bytes.bytes() }
     }
 
-    /// Frees the bytes when no pinned thread can read them any more. Cheaper than dropping, which pins by
-    /// itself.
+    /// Frees the bytes when no pinned thread can read them any more. Cheaper than dropping, which needs a pin
+    /// of its own.
     pub fn retire(self, guard: &Guard) {
         ManuallyDrop::new(self).give_to(guard);
     }
 
     fn give_to(&self, guard: &Guard) {
-        if !self.is_behind_record {
+        if !self.is_inline {
             // SAFETY: taken out of its record by a swap, so owned and unlinked; called once, by `retire` or
             // by `drop`.
             unsafe { self.bytes.retire(guard) };

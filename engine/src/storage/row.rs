@@ -69,7 +69,7 @@ struct Column {
     slot: usize,
     /// Width of a fixed column; 0 for a variable one.
     width: usize,
-    /// Of which kind the values are, if they are scalars.
+    /// The kind of the values, if they are scalars.
     kind: Option<ScalarKind>,
     /// The slot of the variable column before this variable one.
     previous: Option<usize>,
@@ -123,7 +123,7 @@ impl RowLayout {
     }
 
     /// Appends the row of these values, one per column and of the column's type (checked: a mismatch is a bug
-    /// of the caller and panics). Lengths and NOT NULL are the caller's to check.
+    /// of the caller and panics). The caller checks lengths and NOT NULL.
     pub fn encode(&self, values: &[Value], out: &mut Vec<u8>) {
         assert_eq!(values.len(), self.columns.len(), "a row needs one value per column");
         let mut writer = self.writer(out);
@@ -136,7 +136,7 @@ impl RowLayout {
         self.columns.iter().for_each(|_| writer.value(&Value::Null));
     }
 
-    /// For a row written column by column behind what `out` has.
+    /// For a row written column by column at the end of `out`.
     #[inline]
     pub(crate) fn writer<'w>(&'w self, out: &'w mut Vec<u8>) -> RowWriter<'w> {
         let start = out.len();
@@ -144,7 +144,7 @@ impl RowLayout {
         RowWriter { layout: self, out, start, next: 0, unfit: None }
     }
 
-    /// Whether the column can hold the value: if not, [`RowLayout::check`] would refuse a row that has it.
+    /// Whether the column can hold the value: if not, [`RowLayout::check`] would refuse a row with it.
     #[inline]
     pub(crate) fn is_fit(&self, column: u16, value: &Value) -> bool {
         is_fit(self.columns[usize::from(column)].sql_type, value)
@@ -153,7 +153,7 @@ impl RowLayout {
     /// Refuses values that their columns cannot hold.
     ///
     /// # Errors
-    /// The user's, though nothing that makes values should give such a one.
+    /// The user's, although no code that makes values should produce such a one.
     pub(crate) fn check_values(&self, set: &[(u16, Value)]) -> Result<()> {
         match set.iter().find(|(column, value)| !self.is_fit(*column, value)) {
             None => Ok(()),
@@ -161,7 +161,7 @@ impl RowLayout {
         }
     }
 
-    /// Writes one value: its slot or its content and end, and its null bit. Variable columns must come in
+    /// Writes one value: its slot, or its content and end, and its null bit. Variable columns must come in
     /// order.
     #[inline]
     fn write(&self, number: usize, column: &Column, value: &Value, start: usize, out: &mut Vec<u8>) {
@@ -182,7 +182,7 @@ impl RowLayout {
         row[self.fixed_bytes + column / 8] & (1 << (column % 8)) != 0
     }
 
-    /// Whether a column is the same in two rows, to the byte.
+    /// Whether a column has the same bytes in two rows.
     #[inline]
     pub(super) fn is_same(&self, one: &[u8], other: &[u8], column: u16) -> bool {
         self.bytes(one, column) == self.bytes(other, column)
@@ -251,8 +251,8 @@ impl RowLayout {
         out.extend((0..self.columns.len()).map(|column| self.value(row, column as u16)));
     }
 
-    /// Appends the row that `old` becomes when the columns in `set` get new values; all others are copied as
-    /// bytes.
+    /// Appends the row that results from `old` when the columns in `set` get new values. All others are
+    /// copied as bytes.
     pub fn update(&self, old: &[u8], set: &[(u16, Value)], out: &mut Vec<u8>) {
         let start = out.len();
         let rebuild =
@@ -263,7 +263,7 @@ impl RowLayout {
             out[start + self.fixed_bytes + number / 8] &= !(1 << (number % 8));
         }
         if rebuild {
-            // Contents that stay, and stand next to each other, are copied together.
+            // Unchanged contents that are next to each other are copied together.
             let mut copied = self.header_bytes;
             for (number, column) in self.columns.iter().enumerate().filter(|(_, column)| column.width == 0) {
                 let end = end_at(old, column.slot);
@@ -327,8 +327,8 @@ impl RowLayout {
         Ok(())
     }
 
-    /// Appends what [`key::encode_distinct`] makes of a column's value, without making that; `false` for
-    /// types where it takes one.
+    /// Appends what [`key::encode_distinct`] makes of a column's value, without making the value; `false` for
+    /// types that need one.
     #[inline]
     pub(crate) fn encode_distinct(&self, row: &[u8], column: u16, out: &mut Vec<u8>) -> bool {
         if let Some(scalar) = self.scalar(row, column) {
@@ -365,9 +365,9 @@ impl RowLayout {
     }
 }
 
-/// A row as it is written, column by column in their order. NOT NULL is the caller's to check, and so are
-/// lengths, but [`RowWriter::finish`] notices what recovery would refuse: a gap in what makes values is to
-/// fail a statement, not a start.
+/// A row as it is written, column by column in their order. The caller checks NOT NULL and lengths, but
+/// [`RowWriter::finish`] notices what recovery would refuse: a bug in the code that makes values should fail
+/// a statement, not a restart.
 pub(crate) struct RowWriter<'w> {
     layout: &'w RowLayout,
     out: &'w mut Vec<u8>,
@@ -375,7 +375,7 @@ pub(crate) struct RowWriter<'w> {
     start: usize,
     /// The next column's number.
     next: usize,
-    /// The type of a column that has got a value which it cannot hold.
+    /// The type of a column that was given a value it cannot hold.
     unfit: Option<SqlType>,
 }
 
@@ -408,7 +408,7 @@ impl RowWriter<'_> {
         }
     }
 
-    /// The same.
+    /// As [`RowWriter::value`], for a scalar.
     #[inline]
     pub(crate) fn scalar(&mut self, scalar: Scalar) {
         let column = &self.layout.columns[self.next];
@@ -493,7 +493,7 @@ fn write_fixed(value: &Value, slot: &mut [u8]) {
         | Value::TimestampTz(number) => {
             slot.copy_from_slice(&number.to_le_bytes());
         }
-        // Which NaN an operation gives is up to the processor.
+        // Which NaN an operation returns depends on the processor.
         Value::Real(number) if number.is_nan() => slot.copy_from_slice(&f32::NAN.to_le_bytes()),
         Value::Double(number) if number.is_nan() => slot.copy_from_slice(&f64::NAN.to_le_bytes()),
         Value::Real(number) => slot.copy_from_slice(&number.to_le_bytes()),
@@ -578,7 +578,7 @@ fn read_numeric(bytes: &[u8]) -> Numeric {
     BigDecimal::new(unscaled, i64::from(header & !NUMERIC_NEGATIVE)).into()
 }
 
-/// The value in stored bytes. Their length is right (module head, invariant 1).
+/// The value of stored bytes. Their length is right (module head, invariant 1).
 #[inline]
 fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
     match sql_type {
@@ -617,8 +617,8 @@ fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
     }
 }
 
-/// Stored text is UTF-8 (`check` sees to it); the lossy way only keeps a bug elsewhere from becoming a panic
-/// here.
+/// Stored text is UTF-8 (`check` ensures that). The lossy conversion only keeps a bug elsewhere from becoming
+/// a panic here.
 fn text(bytes: &[u8]) -> CompactString {
     CompactString::from_utf8(bytes).unwrap_or_else(|_| CompactString::from_utf8_lossy(bytes))
 }
@@ -629,7 +629,7 @@ fn array<const LENGTH: usize>(bytes: &[u8]) -> [u8; LENGTH] {
     array
 }
 
-/// Whether [`is_content_of`] will hold for what is written of a value of the type.
+/// Whether [`is_content_of`] will hold for the stored form of a value of the type.
 #[inline]
 fn is_fit(sql_type: SqlType, value: &Value) -> bool {
     match (value, sql_type) {
@@ -685,7 +685,8 @@ fn characters(text: &[u8]) -> usize {
     text.iter().filter(|byte| !matches!(byte, 0x80..0xc0)).count()
 }
 
-/// Whether one of the bytes is zero: eight at a time, the last eight twice perhaps, and no branch for each.
+/// Whether one of the bytes is zero: eight at a time, without a branch for each. The last eight may overlap
+/// those before.
 #[inline]
 fn has_zero(bytes: &[u8]) -> bool {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
@@ -754,7 +755,7 @@ fn is_content_of(sql_type: SqlType, bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether these are characters, none of them NUL, and no more than so many.
+/// Whether these are at most `most` characters, none of them NUL.
 fn is_plain_text(bytes: &[u8], most: Option<u32>) -> bool {
     let is_within = |characters: usize| most.is_none_or(|most| characters <= most as usize);
     if is_plain_ascii(bytes) {
@@ -764,11 +765,11 @@ fn is_plain_text(bytes: &[u8], most: Option<u32>) -> bool {
     text.is_ok_and(|text| !text.contains('\0') && (is_within(text.len()) || is_within(text.chars().count())))
 }
 
-/// Whether these are characters of ASCII but NUL, eight at a time.
+/// Whether these are ASCII characters other than NUL, eight at a time.
 fn is_plain_ascii(bytes: &[u8]) -> bool {
     const HIGHEST: u64 = 0x8080_8080_8080_8080;
     const LOWEST: u64 = 0x0101_0101_0101_0101;
-    // Below 0x80 only a zero borrows when one is taken from each byte.
+    // Below 0x80 only a zero borrows when one is subtracted from each byte.
     let is_plain = |word: u64| (word | word.wrapping_sub(LOWEST)) & HIGHEST == 0;
     let (words, rest) = bytes.as_chunks::<8>();
     let mut last = LOWEST.to_ne_bytes();

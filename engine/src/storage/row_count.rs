@@ -1,7 +1,7 @@
 //! A counter that many threads change and few read.
 //!
-//! Each thread adds to a cache line of its own (threads beyond their number share); a read sums them up and
-//! is exact when nobody is adding.
+//! Each thread adds to a cache line of its own (if there are more threads than cells, they share). A read
+//! sums the cells, and is exact when no thread is adding.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};

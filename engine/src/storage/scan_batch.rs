@@ -1,4 +1,4 @@
-//! What one step of a scan found, in buffers that the next step uses again.
+//! The result of one step of a scan, in buffers that the next step uses again.
 //!
 //! A scan of a table lives longer than one visit to its index: between two rows the transaction may have to
 //! wait, and nothing may stay pinned while it waits. So a [`ScanBatch`] owns copies of the keys, and keeps
@@ -6,8 +6,8 @@
 //! `PrimaryIndex::resume_record`, which first checks that nothing has been unlinked from the index since.
 //!
 //! For phantom protection the batch also remembers the version of every leaf (or shard) it rests on.
-//! `PrimaryIndex::validate` says whether the set of keys in the interval it covers is still the same; swaps
-//! of rows do not count.
+//! `PrimaryIndex::validate` returns whether the set of keys in the interval it covers is still the same;
+//! exchanges of rows do not count.
 //!
 //! The interval runs from the bound of the step to the batch's last key, or to the end of the index if
 //! [`ScanBatch::reaches_end`].
@@ -35,7 +35,8 @@ pub(super) fn new_index_id() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Some keys of an index in order, and what it takes to find out whether others have come between them since.
+/// Some keys of an index in order, with the information to detect later whether other keys have come between
+/// them.
 #[derive(Default)]
 pub struct ScanBatch {
     /// The index that filled the batch; 0 for none.
@@ -50,15 +51,14 @@ pub struct ScanBatch {
 }
 
 struct Entry {
-    /// Where the key begins and ends in `keys`.
+    /// The range of the key in `keys`.
     key: Range<usize>,
-    /// What a hash index orders by before the key.
+    /// The hash, by which a hash index orders before the key.
     hash: u64,
     record: *const Record,
 }
 
-// SAFETY: the addresses are followed only by `page` and `validate`, under their conditions, on whatever
-// thread.
+// SAFETY: the addresses are followed only by `page` and `validate`, under their conditions, on any thread.
 unsafe impl Send for ScanBatch {}
 // SAFETY: as above; shared access changes nothing.
 unsafe impl Sync for ScanBatch {}
@@ -72,7 +72,7 @@ impl ScanBatch {
         self.entries.len()
     }
 
-    /// Only at the end of the index: a step goes on until it finds a key.
+    /// True only at the end of the index: a step goes on until it finds a key.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -87,12 +87,12 @@ impl ScanBatch {
         self.len().checked_sub(1).map(|last| self.key(last))
     }
 
-    /// Whether the index has no key behind the last one.
+    /// Whether the index has no key after the last one.
     pub fn reaches_end(&self) -> bool {
         self.reaches_end
     }
 
-    /// Forgets everything but the buffers.
+    /// Clears everything but keeps the buffers.
     pub fn clear(&mut self) {
         self.start(0, 0);
     }
@@ -117,7 +117,7 @@ impl ScanBatch {
         self.entries.push(Entry { key: start..self.keys.len(), hash, record });
     }
 
-    /// Brings the entries into the order of a hash index.
+    /// Sorts the entries into the order of a hash index.
     pub(super) fn sort_by_hash(&mut self) {
         let keys = &self.keys;
         let key = |entry: &Entry| &keys[entry.key.clone()];
@@ -136,7 +136,7 @@ impl ScanBatch {
     /// is pinned.
     ///
     /// A pin orders like the sequentially consistent fence it contains: if `removals` still reads as before,
-    /// whatever is unlinked is retired after this pin, and is not freed before it ends.
+    /// anything that is unlinked is retired after this pin, and is not freed before it ends.
     pub(super) fn is_alive(&self, index_id: u64, removals: u64) -> bool {
         self.index_id == index_id && self.removals == removals
     }
@@ -157,7 +157,7 @@ impl ScanBatch {
         unsafe { &*self.entries[position].record }
     }
 
-    /// Whether no key has come or gone.
+    /// Whether no key has been inserted or removed.
     ///
     /// # Safety
     /// As for [`ScanBatch::page`].

@@ -1,18 +1,18 @@
-//! Secondary indexes: entries in the order of some columns, each of which leads to a row by its key.
+//! Secondary indexes: entries ordered by some columns, each of which leads to a row by its key.
 //!
 //! ```text
 //! entry   | column | column | ... | key of the row: its primary key, or its row number |
 //! column  | 1 | the value as in keys, its bits flipped if DESC |     not NULL
-//!         | 0 or 2 | as many zeros as a value of this type has |     NULL: before the others, or behind
+//!         | 0 or 2 | as many zeros as a value of this type has |     NULL: before the others, or after
 //! ```
 //!
-//! So every entry is there once, whether or not the index is unique, and comparing bytes compares columns. An
-//! entry says nothing about a row but where it may be found: it is put there before the row gets these
-//! values, and stays as long as some version of the row has them that somebody may read. Whoever comes to a
-//! row by an entry looks at the version he sees and goes on unless that has just this entry
-//! ([`SecondaryIndex::is_entry_of`]). Each version has one, so no scan meets a row twice.
+//! So every entry is unique, whether or not the index is, and comparing bytes compares columns. An entry says
+//! no more about a row than where it may be found. It is inserted before the row gets these values, and stays
+//! as long as some version of the row has them that may still be read. A reader that reaches a row by an
+//! entry looks at the version it sees, and skips the row unless that version has just this entry
+//! ([`SecondaryIndex::is_entry_of`]). Each version has one entry, so no scan meets a row twice.
 //!
-//! Rows are found through the primary index, not by an address in the entry: a second descent, for which
+//! Rows are found through the primary index, not by an address in the entry. This costs a second descent, but
 //! records may come and go without a look at other indexes.
 
 use std::ops::Bound;
@@ -29,14 +29,14 @@ use super::scan_batch::{ScanBatch, ScanDirection};
 use super::unfinished_index::UnfinishedIndex;
 
 const NULL_FIRST: u8 = 0;
-/// What the bytes of a column begin with unless it is NULL.
+/// The first byte of a column unless it is NULL.
 pub(crate) const VALUE: u8 = 1;
 const NULL_LAST: u8 = 2;
 
-/// Most entries are shorter: room for one is made at once.
+/// Most entries are shorter: room for one of this length is reserved at once.
 pub(crate) const ENTRY_BYTES: usize = 64;
 
-/// Looked at in one step when just one is expected.
+/// The number of entries looked at in one step when just one is expected.
 const FEW_ENTRIES: usize = 4;
 
 /// From some columns of a table's rows to the rows' keys; see the module head.
@@ -45,12 +45,12 @@ pub struct SecondaryIndex {
     columns: Box<[EntryColumn]>,
     /// Length of every row's key, where all have the same.
     key_width: Option<usize>,
-    /// Shared by states that differ only in what their definitions say of it.
+    /// Shared by states whose definitions of it differ only in names.
     entries: Arc<PrimaryIndex>,
-    /// A unique one: to snapshots of this time and later no two rows have the same values. Older ones may see
-    /// rows that were gone when it was made.
+    /// For a unique index: to snapshots of this time and later no two rows have the same values. Older ones
+    /// may see rows that were gone when it was made.
     unique_since: u64,
-    /// While it is being built, and no definition of a table tells of it.
+    /// Set while it is being built, and no definition of a table lists it.
     unfinished: Option<Arc<UnfinishedIndex>>,
 }
 
@@ -58,7 +58,7 @@ pub struct SecondaryIndex {
 struct EntryColumn {
     column: u16,
     sql_type: SqlType,
-    /// What the bytes of a value are combined with by exclusive or.
+    /// The bytes of a value are combined with this by exclusive or.
     mask: u8,
     null: u8,
 }
@@ -70,7 +70,7 @@ impl EntryColumn {
 }
 
 impl SecondaryIndex {
-    /// Without entries, of a table whose keys have this width. Panics if a column does not exist
+    /// Without entries, for a table whose keys have this width. Panics if a column does not exist
     /// (`storage::catalog` checks definitions that come from outside).
     pub(crate) fn new(
         definition: &IndexDefinition,
@@ -96,7 +96,7 @@ impl SecondaryIndex {
         }
     }
 
-    /// The same, to be built while rows are written.
+    /// The same, to be built while rows are being written.
     pub(super) fn unfinished_one(self) -> SecondaryIndex {
         SecondaryIndex { unfinished: Some(Arc::default()), ..self }
     }
@@ -134,7 +134,7 @@ impl SecondaryIndex {
         &self.entries
     }
 
-    /// Frees some entries; true when there are none, or others share them.
+    /// Frees some entries; true when there are none, or another state shares them.
     pub(super) fn free_some(&mut self) -> bool {
         Arc::get_mut(&mut self.entries).is_none_or(PrimaryIndex::free_some)
     }
@@ -163,14 +163,14 @@ impl SecondaryIndex {
         }
     }
 
-    /// Appends a value, which `append` encodes as in keys, of the column with this place in the index.
+    /// Appends a value, which `append` encodes as in keys, for the column at this position of the index.
     pub(crate) fn append_value(&self, place: usize, out: &mut Vec<u8>, append: impl FnOnce(&mut Vec<u8>)) {
         if let Some(column) = self.columns.get(place) {
             self.append_masked(*column, out, append);
         }
     }
 
-    /// The type of the column with this place in the index.
+    /// The type of the column at this position of the index.
     pub(crate) fn column_type(&self, place: usize) -> SqlType {
         self.columns[place].sql_type
     }
@@ -183,7 +183,7 @@ impl SecondaryIndex {
         entry.extend_from_slice(key);
     }
 
-    /// Whether this is the entry of the row under this key; `scratch` is memory to use.
+    /// Whether this is the entry of the row under this key; `scratch` is reused memory.
     pub(crate) fn is_entry_of(
         &self,
         entry: &[u8],
@@ -203,24 +203,24 @@ impl SecondaryIndex {
         }
     }
 
-    /// Whether these are values of all columns.
+    /// Whether these bytes are values of all columns.
     pub(crate) fn is_whole_value(&self, columns: &[u8]) -> bool {
         self.columns_length(columns) == Some(columns.len())
     }
 
-    /// Whether one of the columns that an entry begins with is NULL.
+    /// Whether one of the columns at the beginning of an entry is NULL.
     pub(crate) fn has_null(&self, entry: &[u8]) -> bool {
         let mut has_null = false;
         self.walk_columns(entry, |head| has_null |= head != VALUE);
         has_null
     }
 
-    /// Bytes of the columns that an entry begins with; `None` if they are not all there.
+    /// Length in bytes of the columns at the beginning of an entry; `None` if they are not complete.
     fn columns_length(&self, entry: &[u8]) -> Option<usize> {
         self.walk_columns(entry, |_| {})
     }
 
-    /// Shows what each column begins with.
+    /// Passes the first byte of each column to `see`.
     fn walk_columns(&self, entry: &[u8], mut see: impl FnMut(u8)) -> Option<usize> {
         let mut at = 0;
         for column in &self.columns {
@@ -243,7 +243,7 @@ impl SecondaryIndex {
         self.definition.is_unique && (!has_null || self.definition.nulls_are_equal)
     }
 
-    /// The keys of the rows that the entries with all these columns lead to.
+    /// The keys of the rows to which the entries with exactly these columns lead.
     pub(crate) fn rows_with(&self, columns: &[u8], guard: &Guard) -> Vec<Vec<u8>> {
         let mut keys = Vec::new();
         let mut batch = ScanBatch::new();
@@ -262,13 +262,13 @@ impl SecondaryIndex {
         }
     }
 
-    /// Whether two rows of one key surely have the same entry.
+    /// Whether two versions of a row certainly have the same entry.
     pub(super) fn is_untouched(&self, layout: &RowLayout, old: &[u8], new: &[u8]) -> bool {
         self.columns.iter().all(|column| layout.is_same(old, new, column.column))
     }
 
-    /// Gives the row under `key` the entry that belongs to it, in the place of the one it had: where there
-    /// are no versions, in recovery.
+    /// Gives the row under `key` the entry that belongs to it, in the place of its old one. For recovery,
+    /// where there are no versions.
     pub(super) fn exchange(
         &self,
         layout: &RowLayout,

@@ -1,4 +1,4 @@
-//! A stored routine: its definition, and a place for what it was compiled to.
+//! A stored routine: its definition, and a place for its compiled form.
 //!
 //! Storage keeps the compiled form without knowing what it is (`procedure::compiled_routine` does): it
 //! belongs to one version of the catalog, because names in the source may mean something else after any
@@ -15,23 +15,23 @@ use xxhash_rust::xxh3::xxh3_64;
 use hyades_types::definition::{RoutineDefinition, RoutineId};
 use hyades_types::foundations::fingerprint;
 
-/// What a routine was compiled to, and under which version of the catalog.
+/// The compiled form of a routine, and the version of the catalog under which it was compiled.
 type Compiled = (u64, Arc<dyn Any + Send + Sync>);
 
-/// A function or procedure in the catalog, with the procedure that it was compiled to last.
+/// A function or procedure in the catalog, with the procedure it was last compiled to.
 pub struct Routine {
     pub id: RoutineId,
     pub definition: RoutineDefinition,
     version_hash: u32,
     is_dropped: AtomicBool,
     compiled: RwLock<Option<Compiled>>,
-    /// Version and address of what is kept in `compiled`, to be looked at without taking a lock for every
-    /// call.
+    /// Version and address of what is kept in `compiled`, so that a call can check them without taking a
+    /// lock.
     kept_version: AtomicU64,
     kept_address: AtomicUsize,
 }
 
-/// No version of a catalog.
+/// Is no version of a catalog.
 const NO_VERSION: u64 = u64::MAX;
 
 impl Routine {
@@ -47,12 +47,12 @@ impl Routine {
         }
     }
 
-    /// Says what source, run by what kind of program, a logged call meant; the same on every machine.
+    /// Identifies the source and the kind of program that a logged call ran; the same on every machine.
     pub fn version_hash(&self) -> u32 {
         self.version_hash
     }
 
-    /// Set when a DROP or a replacement commits, or a CREATE is rolled back. For good.
+    /// Set when a DROP or a replacement commits, or a CREATE is rolled back. Never reset.
     pub fn mark_dropped(&self) {
         self.is_dropped.store(true, Ordering::Release);
         let mut compiled = self.compiled.write();
@@ -64,24 +64,24 @@ impl Routine {
         self.is_dropped.load(Ordering::Acquire)
     }
 
-    /// What was compiled under this version of the catalog, if that was the last.
+    /// The code compiled under this version of the catalog, if that was the last compilation.
     pub(crate) fn compiled(&self, catalog_version: u64) -> Option<Arc<dyn Any + Send + Sync>> {
         let compiled = self.compiled.read();
         compiled.as_ref().filter(|(version, _)| *version == catalog_version).map(|(_, code)| Arc::clone(code))
     }
 
-    /// Whether `code`, which the caller holds a reference to, is what was compiled under this version of the
-    /// catalog. Writes nothing.
+    /// Whether `code`, to which the caller holds a reference, was compiled under this version of the catalog.
+    /// Writes nothing.
     pub(crate) fn is_compiled_as<C>(&self, catalog_version: u64, code: &C) -> bool {
-        // The address is set only while there is no version: the same version before and after it means that
-        // it belongs to it.
+        // The address is set only while there is no version, so the same version before and after it means
+        // that the two belong together.
         self.kept_version.load(Ordering::SeqCst) == catalog_version
             && self.kept_address.load(Ordering::SeqCst) == address(code)
             && self.kept_version.load(Ordering::SeqCst) == catalog_version
     }
 
-    /// Keeps what was just compiled, unless somebody else has kept something as good meanwhile: all shall run
-    /// the same. Returns what is kept for this version of the catalog.
+    /// Keeps newly compiled code, unless another thread has kept an equivalent meanwhile: all calls should
+    /// run the same code. Returns the code kept for this version of the catalog.
     pub(crate) fn keep_compiled(
         &self,
         catalog_version: u64,

@@ -26,8 +26,8 @@ impl StoredType {
         TableName { schema: definition.schema.clone(), name: definition.name.clone() }
     }
 
-    /// Set when ALTER TYPE or DROP TYPE commits, or a change is rolled back. For good: what was compiled with
-    /// this version is stale.
+    /// Set when ALTER TYPE or DROP TYPE commits, or a change is rolled back, and never reset: code compiled
+    /// with this version is stale.
     pub fn mark_superseded(&self) {
         self.is_superseded.store(true, Ordering::Release);
     }

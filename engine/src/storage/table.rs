@@ -1,4 +1,4 @@
-//! Tables: a stable [`Table`] that plans and locks refer to, and the [`TableState`] that TRUNCATE and ALTER
+//! Tables: a stable [`Table`] to which plans and locks refer, and the [`TableState`] that TRUNCATE and ALTER
 //! TABLE exchange.
 //!
 //! A state is a definition, the layouts that follow from it, the primary index with all rows, and the
@@ -10,9 +10,10 @@
 //! 1. A state reached under a guard stays readable while the guard lives, even if the table goes: the table's
 //!    own reference to a state is dropped through the epoch.
 //! 2. `version` grows with every exchange for another definition and never takes a value twice, so a plan
+//! 2. `version` grows with every exchange for another definition and never takes a value twice, so a plan
 //!    compiled inside a transaction that was rolled back is not taken for a current one.
-//! 3. `row_count` counts records with a row, of uncommitted transactions too; whoever turns null into a row
-//!    or back counts it.
+//! 3. `row_count` counts records with a row, including those of uncommitted transactions. A thread that turns
+//!    null into a row or back counts it.
 #![allow(unsafe_code)] // Reads the current state through an atomic pointer under an epoch guard; writes rows in recovery.
 
 use std::fmt;
@@ -36,7 +37,7 @@ use super::secondary_index::SecondaryIndex;
 /// The hidden key of a table without a primary key is a row number of 8 bytes, big-endian.
 pub const ROW_NUMBER_BYTES: usize = 8;
 
-/// `next_row_number` before the first one was asked for.
+/// The value of `next_row_number` before the first one is requested.
 const NOT_YET_KNOWN: u64 = 0;
 
 /// Everything about a table that a schema change can exchange.
@@ -47,7 +48,7 @@ pub struct TableState {
     key_columns: Box<[u16]>,
     // Shared by states that differ only in what their definitions say about constraints.
     index: Arc<PrimaryIndex>,
-    /// In the order of the definition, and behind them one that is being built.
+    /// In the order of the definition, followed by the one that is being built.
     indexes: Box<[SecondaryIndex]>,
     next_row_number: Arc<AtomicU64>,
     row_count: Arc<RowCount>,
@@ -55,7 +56,7 @@ pub struct TableState {
 
 /// How the rows of a table are laid out.
 fn row_layout(definition: &TableDefinition) -> RowLayout {
-    // A view keeps no rows, and its columns may have types that no row can.
+    // A view keeps no rows, and its columns may have types that a stored row cannot have.
     let stored = if definition.view.is_some() { &[] } else { definition.columns.as_slice() };
     RowLayout::new(&stored.iter().map(|column| column.sql_type).collect::<Vec<SqlType>>())
 }
@@ -90,8 +91,8 @@ impl TableState {
     }
 
     /// The same rows, not copied, under a definition with the same columns and primary key. Indexes that are
-    /// new in it have no entries yet, but for one that was being built. One that is not in it is none any
-    /// more.
+    /// new in it have no entries yet, except one that was being built. An index that is not in it is dropped
+    /// from the state.
     #[must_use]
     pub fn with_definition(&self, definition: TableDefinition) -> TableState {
         let index = |wanted: &IndexDefinition| {
@@ -113,8 +114,8 @@ impl TableState {
         }
     }
 
-    /// The same with an index, without entries, that writers keep and nobody finds rows by yet: the
-    /// definition does not tell of it.
+    /// The same with an index, without entries, that writers maintain and no query uses yet: the definition
+    /// does not list it.
     #[must_use]
     pub(crate) fn with_unfinished_index(&self, index: &IndexDefinition) -> TableState {
         let state = self.with_definition(TableDefinition::clone(&self.definition));
@@ -122,7 +123,7 @@ impl TableState {
         TableState { indexes: state.indexes.into_iter().chain([made]).collect(), ..state }
     }
 
-    /// An index of rows that have versions is one of unique values from this time on.
+    /// An index of rows that have versions guarantees unique values from this time on.
     pub(crate) fn note_unique_since(&mut self, index: TableId, time: u64) {
         let made = self.indexes.iter_mut().find(|made| made.definition().id == index);
         made.into_iter().for_each(|made| made.note_unique_since(time));
@@ -148,7 +149,7 @@ impl TableState {
         &self.layout
     }
 
-    /// The layout of the primary key; of no columns in a table without one.
+    /// The layout of the primary key; without columns in a table without one.
     pub fn key_layout(&self) -> &KeyLayout {
         &self.key_layout
     }
@@ -173,7 +174,7 @@ impl TableState {
         Arc::ptr_eq(&self.index, &other.index)
     }
 
-    /// The secondary indexes, in the order of the definition, and behind them one that is being built.
+    /// The secondary indexes, in the order of the definition, followed by the one that is being built.
     pub fn indexes(&self) -> &[SecondaryIndex] {
         &self.indexes
     }
@@ -197,7 +198,7 @@ impl TableState {
         self.next_row_number.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Looks for the largest number only when the first new one is wanted, so that replay need not keep
+    /// Looks for the largest number only when the first new one is requested, so that replay need not keep
     /// count.
     #[cold]
     fn continue_row_numbers(&self) {
@@ -206,7 +207,7 @@ impl TableState {
         let page =
             self.index.scan(std::ops::Bound::Unbounded, ScanDirection::Backward, 1, &mut batch, &guard);
         let largest = page.iter().next().map_or(0, |(key, _)| row_number(key));
-        // Whoever comes first decides; nobody inserts under a number before it is decided.
+        // The first thread decides; no row is inserted under a number before that.
         let first = largest.saturating_add(1);
         let _ =
             self.next_row_number.compare_exchange(NOT_YET_KNOWN, first, Ordering::Release, Ordering::Relaxed);
@@ -223,11 +224,11 @@ impl TableState {
         Ok(())
     }
 
-    /// As [`TableState::install`], for rows of different keys or of one, in their order, each with the record
-    /// that was found under its key, if there was one. Rows that keep their length stay where they are.
+    /// As [`TableState::install`], for rows in their order, of one key or of several, each with the record
+    /// that was found under its key, if there was one. Rows that keep their length stay in place.
     ///
     /// # Safety
-    /// Nobody else reads or writes these rows: the restart has let nobody in here yet.
+    /// No other thread reads or writes these rows: the restart still keeps every transaction out.
     pub(crate) unsafe fn install_over(
         &self,
         record: Option<&Record>,
@@ -249,7 +250,7 @@ impl TableState {
         Ok(())
     }
 
-    /// Whether a key and a row from a log or a checkpoint can be of this table.
+    /// Whether a key and a row from a log or a checkpoint are valid for this table.
     pub(super) fn check_logged(&self, key: &[u8], row: Option<&[u8]>) -> Result<()> {
         if !self.index.accepts_key(key) {
             return Err(Error::corrupt(format!(
@@ -297,15 +298,16 @@ impl TableState {
         }
     }
 
-    /// Gives a row the entries that belong to it, in the place of those it had: where there are no versions.
+    /// Gives a row its index entries, in the place of those of the old row. For recovery, where there are no
+    /// versions.
     pub(crate) fn exchange_entries(&self, key: &[u8], rows: (Option<&[u8]>, Option<&[u8]>), guard: &Guard) {
         for index in &self.indexes {
             index.exchange(&self.layout, key, rows, guard);
         }
     }
 
-    /// Frees some of the rows of a state that no table has any more; true when nothing is left to free. Rows
-    /// that another state shares stay where they are.
+    /// Frees some of the rows of a state that no table uses any more; true when nothing is left to free. Rows
+    /// that another state shares stay.
     pub fn free_some(&mut self) -> bool {
         Arc::get_mut(&mut self.index).is_none_or(PrimaryIndex::free_some)
             && self.indexes.iter_mut().all(SecondaryIndex::free_some)
@@ -316,12 +318,12 @@ impl TableState {
         self.row_count.sum()
     }
 
-    /// Records that had no row have got one.
+    /// Counts records that had no row and now have one.
     pub fn count_added(&self, rows: u64) {
         self.row_count.add(rows as i64);
     }
 
-    /// Records that had a row have lost it.
+    /// Counts records that had a row and now have none.
     pub fn count_removed(&self, rows: u64) {
         self.row_count.add(-(rows as i64));
     }
@@ -385,8 +387,8 @@ impl Table {
 
     /// The current state.
     pub fn state<'g>(&self, _guard: &'g Guard) -> &'g TableState {
-        // SAFETY: never null; the table's reference to whatever is read here is dropped only through the
-        // epoch (invariant 1).
+        // SAFETY: never null; the table's reference to the state read here is dropped only through the epoch
+        // (invariant 1).
         unsafe { &*self.state.load(Ordering::Acquire) }
     }
 
@@ -406,7 +408,7 @@ impl Table {
     pub fn replace_state(&self, new: Arc<TableState>, guard: &Guard) -> Arc<TableState> {
         let definition = Arc::clone(&new.definition);
         let old = self.state.swap(Arc::into_raw(new).cast_mut(), Ordering::AcqRel);
-        // SAFETY: from `Arc::into_raw`; this takes over the table's reference, which was one of its own.
+        // SAFETY: from `Arc::into_raw`; this takes over the table's own reference.
         let old = unsafe { Arc::from_raw(old) };
         if !Arc::ptr_eq(&old.definition, &definition) {
             self.version.fetch_add(1, Ordering::AcqRel);
@@ -432,7 +434,7 @@ impl Table {
     }
 
     /// Set when a DROP TABLE commits or a CREATE TABLE is rolled back (under the table's write lock), so that
-    /// plans that still refer to the table are compiled again. For good.
+    /// plans that still refer to the table are compiled again. Never reset.
     pub fn mark_dropped(&self) {
         self.is_dropped.store(true, Ordering::Release);
     }
@@ -441,19 +443,19 @@ impl Table {
         self.is_dropped.load(Ordering::Acquire)
     }
 
-    /// Its rows have been exchanged for others at this time, as the clock of the histories has it, which left
-    /// no versions. The caller holds the table's write lock, and that change is committed.
+    /// Its rows were exchanged at this time of the histories' clock, without leaving versions. The caller
+    /// holds the table's write lock, and the change is committed.
     pub(crate) fn note_rewritten(&self, time: u64) {
         self.rewritten_at.store(time, Ordering::Release);
     }
 
-    /// Since when its rows have versions; 0 since the last restart, which no snapshot survives.
+    /// The time since which its rows have versions; 0 since the last restart, which no snapshot survives.
     #[inline]
     pub(crate) fn rewritten_at(&self) -> u64 {
         self.rewritten_at.load(Ordering::Acquire)
     }
 
-    /// Closed while its rows are not yet what they were before a restart.
+    /// Closed while its rows are not yet restored after a restart.
     #[inline]
     pub(crate) fn opening(&self) -> &Opening {
         &self.opening

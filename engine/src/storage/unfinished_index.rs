@@ -1,16 +1,17 @@
-//! What writers and the builder of an index tell each other while it is built beside them
+//! The communication between writers and the builder of an index while it is built beside them
 //! (`txn::two_phase_locking::index_build`).
 //!
-//! Until the builder says so, nobody looks whether values of an unfinished unique index are there twice. From
-//! then on whoever gives a row such a value locks it and looks, as ever, but does not fail: the index may
-//! never come to be. He leaves the value here, for the builder to look at again. When none is left, the index
-//! is finished in the same moment, and whoever finds a duplicate later fails.
+//! Until the builder requests it, writers do not check whether values of an unfinished unique index are
+//! duplicates. From then on a writer that gives a row such a value locks it and checks, as usual, but does
+//! not fail, because the index may never be completed. It leaves the value here, for the builder to look at
+//! again. When none is left, the index is finished in the same moment, and a writer that finds a duplicate
+//! later fails.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-/// More values than this are not kept one by one.
+/// At most this many values are kept one by one.
 const MOST_DOUBTFUL: usize = 1024;
 
 /// See the module head.
@@ -27,7 +28,7 @@ struct Doubts {
     is_finished: bool,
 }
 
-/// What the builder has still to look at.
+/// The values that the builder has still to look at.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Doubtful {
     Nothing,
@@ -37,7 +38,7 @@ pub(crate) enum Doubtful {
 }
 
 impl UnfinishedIndex {
-    /// From now on writers look whether values are there twice.
+    /// From now on writers check for duplicate values.
     pub(crate) fn begin_checks(&self) {
         self.is_checked.store(true, Ordering::SeqCst);
     }
@@ -46,7 +47,7 @@ impl UnfinishedIndex {
         self.is_checked.load(Ordering::SeqCst)
     }
 
-    /// Two rows may have these columns; false: the index is finished, and they must not.
+    /// Notes that two rows may have these columns; false if the index is finished, so that they must not.
     pub(crate) fn note_doubt(&self, columns: &[u8]) -> bool {
         let mut doubts = self.doubts.lock();
         if doubts.is_finished {
@@ -60,7 +61,7 @@ impl UnfinishedIndex {
         true
     }
 
-    /// What writers have left. If that is nothing the index is finished.
+    /// Takes the values that writers have left. If there are none, the index is finished.
     pub(crate) fn take_doubts(&self) -> Doubtful {
         let mut doubts = self.doubts.lock();
         let values = std::mem::take(&mut doubts.values);

@@ -1,5 +1,5 @@
-//! Records as snapshots see them: the newest version where it stands, and from there back through the
-//! histories (`storage::history`, which has the invariants).
+//! Records as snapshots see them: from the newest version in the record back through the histories
+//! (`storage::history`, which has the invariants).
 
 use std::sync::atomic::AtomicU64;
 
@@ -10,7 +10,7 @@ use super::history::{Handle, Histories, HistoryWriter, LATEST, Snapshot, Verdict
 use super::record::Record;
 
 impl Histories {
-    /// Whether a snapshot sees what the record with this handle holds, or its own transaction wrote it.
+    /// Whether a snapshot sees the content of the record with this handle, or its own transaction wrote it.
     pub(crate) fn is_seen(
         &self,
         handle: Handle,
@@ -33,7 +33,7 @@ impl Histories {
         Ok(is_seen)
     }
 
-    /// Whether somebody has deleted the row that a snapshot sees there, even if there is a row again.
+    /// Whether the row that a snapshot sees there has been deleted since, even if there is a row again.
     pub(crate) fn was_deleted(&self, record: &Record, snapshot: &Snapshot, guard: &Guard) -> bool {
         let (mut handle, mut is_there, mut was_there) = (record.writer(), record.has_row(), false);
         let mut was_absent = !is_there;
@@ -46,8 +46,8 @@ impl Histories {
         was_there && was_absent
     }
 
-    /// Tells `follow` the mark of whoever has written the newest version that is committed, for somebody who
-    /// has locked the key of the record. Whoever wrote before that has been followed by that writer.
+    /// Passes the mark of the writer of the newest committed version to `follow`, for a transaction that has
+    /// locked the key of the record. That writer has followed those before it.
     #[inline]
     pub(crate) fn follow_writer(
         &self,
@@ -61,13 +61,14 @@ impl Histories {
             match self.judge(handle, LATEST, guard) {
                 Verdict::Old => return,
                 Verdict::Seen { mark } => return follow(mark),
-                // Taken back; or somebody is writing beside a lock on the key alone.
+                // Taken back, or being written beside a lock on the key alone.
                 Verdict::Unseen(version) => handle = version.previous(),
             }
         }
     }
 
-    /// Whether a record has a row, and nobody is about to change that. `follow` as for [`Histories::read`].
+    /// Whether a record has a row, and no transaction is about to change that. `follow` as for
+    /// [`Histories::read`].
     pub(crate) fn has_settled_row(
         &self,
         record: &Record,
@@ -92,7 +93,7 @@ impl Histories {
                         follow(mark);
                         break true;
                     }
-                    // What was written has been taken back.
+                    // The write has been taken back.
                     Verdict::Unseen(version) if version.is_unchanged() => handle = version.previous(),
                     Verdict::Unseen(_) => break false,
                 }
@@ -100,7 +101,8 @@ impl Histories {
         }
     }
 
-    /// Copies the newest version, if nobody else is about to change it: `Some(false)` if it is no row.
+    /// Copies the newest version, if no other transaction is about to change it: `Some(false)` if it is no
+    /// row.
     /// `follow` as for [`Histories::read`].
     pub(crate) fn read_settled(
         &self,
@@ -119,7 +121,7 @@ impl Histories {
                     follow(mark);
                     break;
                 }
-                // What was written has been taken back.
+                // The write has been taken back.
                 Verdict::Unseen(version) if version.is_unchanged() => handle = version.previous(),
                 Verdict::Unseen(_) => return None,
             }
@@ -127,8 +129,8 @@ impl Histories {
         Some(is_there)
     }
 
-    /// Hands every row that was in a record before the newest, and that a snapshot may still see, to `see`.
-    /// Nobody may be writing there.
+    /// Passes to `see` every row that was in a record before the newest and that a snapshot may still see. No
+    /// transaction may be writing the record.
     pub(crate) fn for_each_older(&self, record: &Record, guard: &Guard, mut see: impl FnMut(&[u8])) {
         let mut row = Vec::new();
         let (mut handle, mut is_there) = record.copy_newest(&mut row, guard);
@@ -143,9 +145,9 @@ impl Histories {
         }
     }
 
-    /// Hands every row that is in a record, or was and may still be seen by a snapshot, to `see`: the newest
-    /// first, and whether it is that. Returns who has written the newest; `None` if somebody was writing and
-    /// some are missing.
+    /// Passes to `see` every row that is in a record, or was and may still be seen by a snapshot: newest
+    /// first, and whether it is the newest. Returns the writer of the newest; `None` if a write was going on
+    /// and some are missing.
     pub(crate) fn for_each_version(
         &self,
         record: &Record,
@@ -169,8 +171,8 @@ impl Histories {
         Ok(Some(newest))
     }
 
-    /// Reads a record as a snapshot sees it, into `row`; false if there is no row for it. What it read must
-    /// be followed by whoever tells others of it: `follow` is told the mark of its writer.
+    /// Reads a record as a snapshot sees it, into `row`; false if the snapshot has no row there. A reader
+    /// that passes on what it read must follow its writer: `follow` gets the mark of that writer.
     pub(crate) fn read(
         &self,
         record: &Record,

@@ -4,29 +4,29 @@ use super::privileges::Letters;
 use super::{Access, AccessItem, ObjectKind, Privileges, Rights, RoleId};
 use crate::identifier::quoted_identifier;
 
-/// What GRANT gives, or REVOKE takes, from one grantee.
+/// What GRANT gives to a grantee, or REVOKE takes away.
 #[derive(Clone, Copy, Debug)]
 pub struct Grant {
     pub grantee: RoleId,
     pub grantor: RoleId,
     pub privileges: Privileges,
-    /// GRANT: the grantee may pass them on. REVOKE: only that is taken.
+    /// GRANT: the grantee may grant them to others. REVOKE: only the right to do so is taken away.
     pub option: bool,
 }
 
-/// Why an access list stays what it is.
+/// The reason why an access list cannot be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// Others have been granted it by who loses it.
+    /// The role that loses it has granted it to others.
     Dependent,
-    /// To grant it back to who has granted it would be a circle.
+    /// Granting it back to its own grantor would be circular.
     Circle,
-    /// PUBLIC cannot pass anything on.
+    /// PUBLIC cannot hold grant options.
     PublicOption,
 }
 
 impl Access {
-    /// The rights of an object with what GRANT gives.
+    /// The rights of an object after a GRANT.
     pub fn granted(&self, rights: &Rights, kind: ObjectKind, grant: Grant) -> Result<Rights, Refused> {
         let mut items = rights.list(kind);
         if grant.option && grant.grantee == RoleId::PUBLIC {
@@ -52,7 +52,7 @@ impl Access {
         Ok(Rights { owner: rights.owner, items: Some(items) })
     }
 
-    /// The rights of an object without what REVOKE takes; what depends on that goes with it, or forbids it.
+    /// The rights of an object after a REVOKE. Dependent grants are revoked too, or forbid it.
     pub fn revoked(
         &self,
         rights: &Rights,
@@ -65,8 +65,8 @@ impl Access {
         Ok(Rights { owner: rights.owner, items: Some(items) })
     }
 
-    /// The rights of an object that has another owner: what the old one has granted and been granted goes
-    /// over to the new one.
+    /// The rights of an object with another owner: the new owner takes the place of the old one as grantor
+    /// and grantee.
     pub fn with_owner(&self, rights: &Rights, owner: RoleId) -> Rights {
         let mut items: Vec<AccessItem> = Vec::new();
         let exchanged = |role: RoleId| if role == rights.owner { owner } else { role };
@@ -84,7 +84,7 @@ impl Access {
         Rights { owner, items: rights.items.as_ref().map(|_| items) }
     }
 
-    /// An item as `aclitem` shows it; `first` is what the first owner is called.
+    /// An item as `aclitem` shows it; `first` is the name of the first owner.
     pub fn shown_item(&self, item: &AccessItem, first: &str) -> String {
         let name = |id: RoleId| match self.role_name(id, first) {
             Some(name) => quoted_identifier(name).to_string(),
@@ -96,12 +96,12 @@ impl Access {
     }
 }
 
-/// Whether who grants holds what he grants from the grantee only.
+/// Whether the grantor holds the privileges only through the grantee.
 fn is_circular(items: &[AccessItem], owner: RoleId, grant: Grant) -> bool {
     if grant.grantor == owner {
         return false;
     }
-    // Without what the grantee has, and all that depends on it.
+    // Without the grants to the grantee, and everything that depends on them.
     let mut rest = items.to_vec();
     while let Some(item) =
         rest.iter().find(|item| item.grantee == grant.grantee && !item.grantable.is_empty())
@@ -134,7 +134,7 @@ fn take(items: &mut Vec<AccessItem>, owner: RoleId, revoke: Grant, cascades: boo
     if lost.is_empty() || revoke.grantee == owner {
         return Ok(());
     }
-    // It may still hold them from somebody else.
+    // It may still hold them from another grantor.
     let held = items.iter().filter(|item| item.grantee == revoke.grantee);
     let still = held.fold(Privileges::NONE, |all, item| all | item.grantable);
     let lost = lost - still;

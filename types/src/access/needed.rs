@@ -1,4 +1,4 @@
-//! What a statement needs, and who asks.
+//! The rights that a statement needs, and the caller that is checked.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ pub struct NeededRight {
     pub object: u32,
     pub kind: ObjectKind,
     pub privileges: Privileges,
-    /// What messages call the object: `table`, and its name.
+    /// The word that messages use for the kind of object, such as `table`, and its name.
     pub word: &'static str,
     pub name: String,
-    /// Not who runs the statement must have it, but the owner of this view.
+    /// The owner of this view must have the right, rather than the caller.
     pub owner_of: Option<u32>,
 }
 
@@ -29,7 +29,7 @@ pub fn not_owner(word: &str, name: &str) -> Error {
     Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, format!("must be owner of {word} {name}"))
 }
 
-/// Who asks, and what everybody may do.
+/// The caller, and the rights of all roles.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub access: Arc<Access>,
@@ -41,9 +41,9 @@ impl Caller {
         self.access.is_superuser(self.role)
     }
 
-    /// 42501 unless the caller, or the owner of the view, has all that is needed.
+    /// 42501 unless the caller, or the owner of the view, has all needed privileges.
     pub fn check(&self, needed: &NeededRight) -> Result<()> {
-        // What is temporary is its session's own.
+        // Temporary objects are private to their session.
         if needed.object >= SequenceId::FIRST_TEMPORARY {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Privileges as a set, and what kinds of objects have which.
+//! Sets of privileges, and the privileges of each kind of object.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, Sub};
@@ -95,7 +95,7 @@ impl Sub for Privileges {
     }
 }
 
-/// What rights are on, as far as they differ by it.
+/// The kinds of objects that differ in their rights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ObjectKind {
     /// Tables and views.
@@ -108,7 +108,7 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// All privileges that there are on such an object.
+    /// All privileges that exist for such an object.
     pub fn all(self) -> Privileges {
         match self {
             ObjectKind::Relation => Privileges((1 << 7) - 1),
@@ -120,7 +120,7 @@ impl ObjectKind {
         }
     }
 
-    /// What everybody may do unless somebody has said otherwise.
+    /// The privileges of all roles unless the access list was changed.
     fn of_everybody(self) -> Privileges {
         match self {
             ObjectKind::Relation | ObjectKind::Sequence | ObjectKind::Schema => Privileges::NONE,
@@ -130,7 +130,7 @@ impl ObjectKind {
         }
     }
 
-    /// The access list of an object about which nobody has said anything.
+    /// The access list of an object whose rights were never changed.
     pub fn usual(self, owner: RoleId) -> Vec<AccessItem> {
         let item = |grantee, privileges| AccessItem {
             grantee,
@@ -143,7 +143,7 @@ impl ObjectKind {
         everybody.into_iter().chain([item(owner, self.all())]).collect()
     }
 
-    /// What PostgreSQL calls it in messages.
+    /// PostgreSQL's word for it in messages.
     pub fn word(self) -> &'static str {
         match self {
             ObjectKind::Relation => "table",
@@ -156,7 +156,7 @@ impl ObjectKind {
     }
 }
 
-/// The letters of an access list; a star behind those that may be passed on.
+/// The letters of an access list, with a star after each grantable privilege.
 pub(super) struct Letters(pub(super) Privileges, pub(super) Privileges);
 
 impl fmt::Display for Letters {

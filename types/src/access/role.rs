@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 pub struct RoleId(pub u32);
 
 impl RoleId {
-    /// Everybody; no role.
+    /// Every role; not a role itself.
     pub const PUBLIC: RoleId = RoleId(0);
-    /// The superuser that there is from the beginning, whatever he is called.
+    /// The superuser that exists from the beginning, under any name.
     pub const OWNER: RoleId = RoleId(10);
-    /// The role that whoever owns the database is a member of, and nobody else.
+    /// The role whose only member is the owner of the database.
     pub const DATABASE_OWNER: RoleId = RoleId(6171);
     pub const DATABASE_OWNER_NAME: &'static str = "pg_database_owner";
 }
 
-/// That a role is a member of another one.
+/// A membership of a role in another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Membership {
-    /// The one that it is a member of.
+    /// The role of which it is a member.
     pub role: RoleId,
     pub grantor: RoleId,
-    /// It may make others members.
+    /// Whether it may add other members.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_admin: bool,
 }
@@ -33,19 +33,19 @@ pub struct Membership {
 pub struct Role {
     pub name: String,
     pub is_superuser: bool,
-    /// It has the rights of the roles that it is a member of without becoming them.
+    /// Whether it has the rights of the roles that it is a member of without SET ROLE.
     pub inherits: bool,
     pub creates_roles: bool,
     pub creates_databases: bool,
     pub can_log_in: bool,
     pub replicates: bool,
     pub bypasses_row_security: bool,
-    /// -1: as many as there may be.
+    /// -1: no limit.
     pub connection_limit: i32,
     /// The verifier of the password: `SCRAM-SHA-256$...`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verifier: Option<String>,
-    /// Until when the password may be used: microseconds, as in the clock of SQL.
+    /// The time until which the password is valid: microseconds, as in SQL's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<i64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -53,7 +53,7 @@ pub struct Role {
 }
 
 impl std::fmt::Debug for Role {
-    /// The verifier is nobody's business.
+    /// The verifier is not shown.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Role").field("name", &self.name).finish_non_exhaustive()
     }

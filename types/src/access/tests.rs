@@ -1,4 +1,4 @@
-//! Memberships, access lists, and what follows of them.
+//! Memberships, access lists, and their consequences.
 
 use super::*;
 

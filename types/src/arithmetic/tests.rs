@@ -1,5 +1,5 @@
-//! Operators. Their results are in the table taken from PostgreSQL; here are NULLs and mistakes of the
-//! compiler.
+//! Operators. Their results are tested by the table taken from PostgreSQL, and NULLs and compiler mistakes
+//! here.
 
 use proptest::prelude::*;
 
@@ -65,10 +65,10 @@ proptest! {
         (left, right) in any_type().prop_flat_map(|sql_type| (any_value(sql_type), any_value(sql_type))),
         operator in prop::sample::select(OPERATORS.to_vec()),
     ) {
-        // Powers of numerics take as long as they are large; the table has them.
+        // Powers of large numerics take long, and are in the table.
         prop_assume!(operator != BinaryOperator::Power || !matches!(left, Value::Numeric(_)));
         if let Ok(result) = binary(operator, &left, &right) {
-            // Even a large number keeps to the limits of its type.
+            // Even a large number stays within the limits of its type.
             let _ = text::format(&result, &jiff::tz::TimeZone::UTC);
         }
     }

@@ -1,8 +1,8 @@
-//! Takes what a binary form consists of off its front.
+//! Takes the parts of a binary form off its front.
 
 use crate::error::{Error, Result, sqlstate};
 
-/// Takes so many bytes off the front.
+/// Takes this many bytes off the front.
 pub(crate) fn take<const LENGTH: usize>(bytes: &mut &[u8]) -> Result<[u8; LENGTH]> {
     let missing = || Error::input(sqlstate::PROTOCOL_VIOLATION, "insufficient data left in message");
     let (first, rest) = bytes.split_first_chunk().ok_or_else(missing)?;
@@ -10,7 +10,7 @@ pub(crate) fn take<const LENGTH: usize>(bytes: &mut &[u8]) -> Result<[u8; LENGTH
     Ok(*first)
 }
 
-/// 22P03: bytes that mean nothing.
+/// 22P03: bytes that are not a valid binary form.
 pub(crate) fn wrong(message: impl Into<String>) -> Error {
     Error::input(sqlstate::INVALID_BINARY_REPRESENTATION, message)
 }

@@ -105,7 +105,7 @@ fn bytes_of_arrays_are_checked() {
     assert_eq!(of_integers(&[1, 0, 23, 1, i32::MAX]), lower);
     let mismatch = "binary data has array element type 25 (text) instead of expected 23 (integer)";
     assert_eq!(of_integers(&[0, 0, 25]), refused_as("42804", mismatch));
-    // The number of a type of one's own says nothing.
+    // The number of a user-defined type is not checked.
     assert!(read(&array(&[0, 0, 16_500]), SqlType::Array(ArrayElement::Integer)).is_ok());
     let item = refused_as("22P03", "insufficient data left in message");
     assert_eq!(of_integers(&[1, 0, 23, 1, 1, -2]), item);
@@ -115,7 +115,7 @@ fn bytes_of_arrays_are_checked() {
     assert_eq!(of_integers(&[1, 0, 23, 1, 1, 4, 7, 7]), refused_as("22P03", "incorrect binary data format"));
 }
 
-/// One byte each, whatever their text is.
+/// One byte each, whatever their text form.
 #[test]
 fn single_byte_characters() {
     let sql_type = SqlType::System(SystemType::Char);
@@ -154,7 +154,7 @@ proptest! {
         let _ = read(&bytes, TYPES[number]);
     }
 
-    /// Headers that are nearly right, so that the digits are reached.
+    /// Almost valid headers, so that the digits are reached.
     #[test]
     fn no_numeric_panics(
         count in 0_u16..6, weight in any::<i16>(), sign in prop::sample::select(vec![0_u16, 0x4000]),

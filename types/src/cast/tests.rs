@@ -1,4 +1,4 @@
-//! Which casts exist. What they compute is in the table taken from PostgreSQL
+//! Which casts exist. Their results are in the table taken from PostgreSQL
 //! (`procedure/evaluate/postgres.txt`).
 
 use jiff::tz::TimeZone;

@@ -1,4 +1,4 @@
-//! Orders.
+//! Orders of values.
 
 use std::cmp::Ordering;
 

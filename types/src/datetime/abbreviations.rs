@@ -1,20 +1,20 @@
-//! Abbreviations of time zones, as PostgreSQL's set `Default` has them.
+//! Abbreviations of time zones, from PostgreSQL's set `Default`.
 //!
-//! Most mean one offset, whatever the date. Where the offset changed in history, the abbreviation stands for
-//! a zone, in whose history it is looked up.
+//! Most stand for one offset, whatever the date. If the offset changed in history, the abbreviation stands
+//! for a zone, and is looked up in its history.
 
-/// What an abbreviation means.
+/// The meaning of an abbreviation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// Seconds east of Greenwich.
     Standard(i32),
-    /// The same, in summer.
+    /// The same, in summer time.
     Daylight(i32),
     /// A zone that has used it.
     Zone(&'static str),
 }
 
-/// Looks an abbreviation in lower case up.
+/// Looks up an abbreviation in lower case.
 pub(super) fn meaning(abbreviation: &str) -> Option<Meaning> {
     let found = ABBREVIATIONS.binary_search_by_key(&abbreviation, |(name, _)| name);
     found.ok().map(|at| ABBREVIATIONS[at].1)
@@ -22,7 +22,7 @@ pub(super) fn meaning(abbreviation: &str) -> Option<Meaning> {
 
 use Meaning::{Daylight, Standard, Zone};
 
-/// In order.
+/// In alphabetical order.
 const ABBREVIATIONS: [(&str, Meaning); 195] = [
     ("acdt", Daylight(37_800)),
     ("acsst", Daylight(37_800)),

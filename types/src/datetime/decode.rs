@@ -1,9 +1,9 @@
-//! What the fields of a text mean as a date, a time of day and a zone.
+//! Decodes the fields of a text into a date, a time of day and a zone.
 //!
-//! Fields are read from left to right; what a number is follows from what has been found before it (month,
-//! day, year; ISO 8601's order behind a year of three digits or more), and nothing may be found twice. Which
-//! error a text gives depends on where that is noticed: what cannot be read is of the wrong format, what can
-//! be read and is none of the calendar's days out of range.
+//! Fields are read from left to right. The meaning of a number depends on what has been found before it (the
+//! order is month, day, year, or ISO 8601's order after a year of three digits or more), and nothing may be
+//! found twice. The error for a text depends on where a problem is noticed: unreadable fields are of the
+//! wrong format; readable fields that are not a day of the calendar are out of range.
 //!
 //! This is PostgreSQL's algorithm (its documentation, appendix B.1), with its results for odd texts too:
 //! `2024-01-01 t abcd-5` is a time.
@@ -19,26 +19,26 @@ use super::{
 };
 use crate::error::Error;
 
-/// Why a text is no date or time; becomes an error once the whole text is at hand.
+/// The reason why a text is not a date or time; becomes an error where the whole text is available.
 pub(super) enum Problem {
     Syntax,
-    /// A field is beyond its limits.
+    /// A field exceeds its limits.
     Field,
-    /// The month or day is, perhaps because they are in another order.
+    /// The month or day exceeds its limits, perhaps because they are in another order.
     MonthDay,
-    /// The offset of a zone is.
+    /// The offset of a zone exceeds its limits.
     Displacement,
     Other(Error),
 }
 
 pub(super) type Decoded<T> = Result<T, Problem>;
 
-/// What a text stands for.
+/// The meaning of a text.
 pub(super) enum Meaning {
     Infinity,
     MinusInfinity,
     Epoch,
-    /// Day since 2000-01-01, microseconds of the day (which may be more than a day has), zone.
+    /// Day since 2000-01-01, microseconds of the day (possibly more than a day has), zone.
     Local(i64, i64, Option<Zone>),
 }
 
@@ -57,18 +57,18 @@ mod found {
     pub(super) const SECONDS: u32 = WHOLE_SECOND | FRACTION;
     pub(super) const TIME: u32 = HOUR | MINUTE | SECONDS;
     pub(super) const ZONE: u32 = 1 << 9;
-    /// A zone that says that it is summer.
+    /// A zone that implies summer time.
     pub(super) const SUMMER: u32 = 1 << 10;
     /// `dst`.
     pub(super) const SUMMER_WORD: u32 = 1 << 11;
-    /// An abbreviation whose offset changed.
+    /// An abbreviation whose offset changed in history.
     pub(super) const CHANGING: u32 = 1 << 12;
     pub(super) const HALF: u32 = 1 << 13;
     pub(super) const ERA: u32 = 1 << 14;
     pub(super) const WEEKDAY: u32 = 1 << 15;
 }
 
-/// What is known so far.
+/// The state of decoding.
 #[derive(Default)]
 pub(super) struct Decoder {
     found: u32,
@@ -80,25 +80,25 @@ pub(super) struct Decoder {
     minute: i64,
     second: i64,
     microsecond: i64,
-    /// What the next number is.
+    /// The unit of the next number.
     unit: Option<Unit>,
     is_afternoon: Option<bool>,
     has_month_name: bool,
     is_julian: bool,
-    /// The year has at most two digits: of this century or the last.
+    /// The year has at most two digits: it is in this century or the last.
     is_short_year: bool,
     is_bc: bool,
-    /// Seconds east of Greenwich; `zone` comes before it.
+    /// Seconds east of Greenwich; `zone` takes precedence.
     offset: i32,
     zone: Option<Zone>,
     special: Option<Moment>,
-    /// Of a time of day; numbers are no dates then.
+    /// Set for a time of day, in which numbers are not dates.
     is_time: bool,
-    /// Of a time of day: whether its text begins with a date.
+    /// For a time of day: whether its text begins with a date.
     begins_with_date: bool,
 }
 
-/// What C's `strtol` makes of the beginning, and what follows; 0 if there is no number. An error if the
+/// The result of C's `strtol` for the beginning, and the rest; 0 if there is no number. An error if the
 /// number is too large.
 pub(super) fn leading_long(text: &str) -> Result<(i64, &str), ()> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -106,20 +106,20 @@ pub(super) fn leading_long(text: &str) -> Result<(i64, &str), ()> {
     if end == 0 {
         return Ok((0, text));
     }
-    // The sign belongs to the number: there is one more negative one.
+    // The sign is parsed with the number, because there is one more negative number.
     let sign = if text.starts_with('-') { "-" } else { "" };
     let number = format_args!("{sign}{}", &unsigned[..end]).to_string().parse().map_err(|_| ())?;
     Ok((number, &unsigned[end..]))
 }
 
-/// The same for a number of 32 bits.
+/// The same for a 32-bit number.
 pub(super) fn leading_number(text: &str) -> Result<(i64, &str), ()> {
     let (number, rest) = leading_long(text)?;
     i32::try_from(number).map_err(|_| ())?;
     Ok((number, rest))
 }
 
-/// The same for digits that were counted: at most six or so.
+/// The same for digits that were counted: about six at most.
 fn small_number(text: &str) -> i64 {
     leading_number(text).map_or(0, |(number, _)| number)
 }
@@ -146,10 +146,10 @@ pub(super) fn numeric_offset(text: &str) -> Decoded<i32> {
     let number = |text| leading_number(text).map_err(|()| Problem::Displacement);
     let (mut hours, mut rest) = number(unsigned)?;
     let (mut minutes, mut seconds) = (0, 0);
-    if let Some(behind) = rest.strip_prefix(':') {
-        (minutes, rest) = number(behind)?;
-        if let Some(behind) = rest.strip_prefix(':') {
-            (seconds, rest) = number(behind)?;
+    if let Some(after) = rest.strip_prefix(':') {
+        (minutes, rest) = number(after)?;
+        if let Some(after) = rest.strip_prefix(':') {
+            (seconds, rest) = number(after)?;
         }
     } else if rest.is_empty() && text.len() > 3 {
         (hours, minutes) = (hours / 100, hours % 100);
@@ -164,11 +164,12 @@ pub(super) fn numeric_offset(text: &str) -> Decoded<i32> {
     Ok(if text.starts_with('-') { -total } else { total })
 }
 
-/// The local time that words such as `today` refer to, in microseconds, and its offset; or why there is none.
+/// The local time that words such as `today` refer to, in microseconds, and its offset; or the error if there
+/// is none.
 pub(super) type Now<'a> = &'a dyn Fn(&str) -> Result<(i64, i32), Error>;
 
 impl Decoder {
-    /// For a text that is a time of day.
+    /// A decoder for a time of day.
     pub(super) fn of_time(fields: &Fields) -> Decoder {
         let last = fields.len().checked_sub(1).and_then(|last| fields.look(last));
         let begins_with_date =
@@ -176,7 +177,7 @@ impl Decoder {
         Decoder { is_time: true, begins_with_date, ..Decoder::default() }
     }
 
-    /// What numbers may take for found: in a time of day all of the date.
+    /// The fields that numbers may regard as found: in a time of day, the whole date.
     fn known(&self) -> u32 {
         if self.is_time { self.found | found::DATE } else { self.found }
     }
@@ -237,7 +238,7 @@ impl Decoder {
         self.microsecond = i64::from(time.microsecond);
     }
 
-    /// A date; or behind one a zone's name or a time with an offset (`040506-08`).
+    /// A date, or after one a zone's name or a time with an offset (`040506-08`).
     fn date_like(&mut self, text: &str) -> Decoded<u32> {
         if self.unit == Some(Unit::JulianDay) {
             self.unit = None;
@@ -273,7 +274,7 @@ impl Decoder {
         Ok(self.run_together(&text[..at], self.known())? | found::ZONE)
     }
 
-    /// Parts between delimiters: a month's name first, then the numbers.
+    /// Parts between delimiters: first a month's name, then the numbers.
     fn date(&mut self, text: &str) -> Decoded<u32> {
         let parts = parts(text).ok_or(Problem::Syntax)?;
         let is_word = |part: &str| part.starts_with(|first: char| first.is_ascii_alphabetic());
@@ -290,7 +291,7 @@ impl Decoder {
             has_month_name = true;
             set |= found::MONTH;
         }
-        // What was left alone above is no number, which is noticed here.
+        // Parts that were skipped above must be numbers, which is checked here.
         for part in parts.iter().filter(|part| !matches!(keyword(part), Some(Keyword::Month(_)))) {
             let found = self.number(part, has_month_name, self.found | set)?;
             if found & (self.found | set) != 0 {
@@ -304,7 +305,7 @@ impl Decoder {
         Ok(set)
     }
 
-    /// `HH:MM`, `HH:MM:SS`, `MM:SS.f`, `HH:MM:SS.f`; 24:00:00 is the end of the day, and a 60th second the
+    /// `HH:MM`, `HH:MM:SS`, `MM:SS.f`, `HH:MM:SS.f`. 24:00:00 is the end of the day, and a 60th second the
     /// next minute.
     fn time(&mut self, text: &str) -> Decoded<u32> {
         let number = |text| leading_number(text).map_err(|()| Problem::Field);
@@ -314,8 +315,8 @@ impl Decoder {
         if rest.starts_with('.') {
             self.microsecond = microseconds(rest)?;
             (self.hour, self.minute, self.second) = (0, first, second);
-        } else if let Some(behind) = rest.strip_prefix(':') {
-            let (third, rest) = number(behind)?;
+        } else if let Some(after) = rest.strip_prefix(':') {
+            let (third, rest) = number(after)?;
             self.second = third;
             if !rest.is_empty() {
                 self.microsecond = microseconds(rest)?;
@@ -340,7 +341,7 @@ impl Decoder {
             + self.microsecond
     }
 
-    /// A number behind its unit.
+    /// A number after its unit.
     fn labelled(&mut self, unit: Unit, text: &str) -> Decoded<u32> {
         let (number, rest) = leading_number(text).map_err(|()| Problem::Field)?;
         let may_have_fraction = matches!(unit, Unit::JulianDay | Unit::Time | Unit::Second);
@@ -391,7 +392,7 @@ impl Decoder {
         })
     }
 
-    /// In a time of day: a date before it, a zone's name or a time with an offset.
+    /// In a time of day: a preceding date, a zone's name or a time with an offset.
     fn date_beside_time(&mut self, text: &str, index: usize) -> Decoded<u32> {
         if self.unit.is_none() && index == 0 && self.begins_with_date {
             return self.date(text);
@@ -406,7 +407,7 @@ impl Decoder {
         self.time_with_offset(text)
     }
 
-    /// In a time of day: a number that nothing says anything about.
+    /// In a time of day: a number without a unit.
     fn number_of_time(&mut self, text: &str, index: usize) -> Decoded<u32> {
         match text.find('.') {
             Some(_) if index == 0 && self.begins_with_date => self.date(text),
@@ -417,7 +418,7 @@ impl Decoder {
         }
     }
 
-    /// A number that nothing says anything about.
+    /// A number without a unit.
     fn bare_number(&mut self, text: &str) -> Decoded<u32> {
         let has_date = self.found & found::DATE != 0;
         match text.find('.') {
@@ -430,7 +431,7 @@ impl Decoder {
         }
     }
 
-    /// A number of a date, where `known` has been found.
+    /// A number of a date, given the fields in `known`.
     fn number(&mut self, text: &str, has_month_name: bool, known: u32) -> Decoded<u32> {
         let (number, rest) = leading_number(text).map_err(|()| Problem::Field)?;
         let digits = text.len() - rest.len();
@@ -459,7 +460,7 @@ impl Decoder {
             found::MONTH if has_month_name && is_long => found::YEAR,
             found::MONTH => found::DAY,
             YEAR_AND_MONTH if has_month_name && is_long && self.is_short_year => {
-                // What was taken for the year is the day.
+                // The number taken for the year is the day.
                 self.day = self.year;
                 self.year = number;
                 self.is_short_year = false;
@@ -482,11 +483,11 @@ impl Decoder {
         Ok(found)
     }
 
-    /// `YYYYMMDD`, or behind a date `HHMMSS` or `HHMM`.
+    /// `YYYYMMDD`, or after a date `HHMMSS` or `HHMM`.
     fn run_together(&mut self, text: &str, known: u32) -> Decoded<u32> {
         let (digits, has_point) = match text.find('.') {
             Some(at) => {
-                // What follows a second point is left alone.
+                // Everything from a second point on is ignored.
                 let end = text[at + 1..].find('.').map_or(text.len(), |next| at + 1 + next);
                 self.microsecond = microseconds(&text[at..end])?;
                 (&text[..at], true)
@@ -496,7 +497,8 @@ impl Decoder {
         let length = digits.len();
         if !has_point && known & found::DATE != found::DATE && length >= 6 {
             let (year, rest) = digits.split_at(length - 4);
-            // PostgreSQL's atoi gives some number for a year that is too long; here it is out of range.
+            // PostgreSQL's atoi returns an arbitrary number for a year that is too long. Here it is out of
+            // range.
             let (year, _) = leading_number(year).map_err(|()| Problem::Field)?;
             (self.year, self.month, self.day) = (year, small_number(&rest[..2]), small_number(&rest[2..]));
             self.is_short_year |= length == 6;
@@ -511,7 +513,7 @@ impl Decoder {
         Err(Problem::Syntax)
     }
 
-    /// A word, perhaps with a sign; `next` is what the field behind it looks like.
+    /// A word, perhaps with a sign; `next` is the look of the field after it.
     fn word(&mut self, word: &str, next: Option<Look>, now: Now<'_>) -> Decoded<u32> {
         if let Some((zone, is_summer)) = zone::abbreviated(word) {
             return Ok(match zone {
@@ -597,7 +599,7 @@ impl Decoder {
         Ok(found::DATE)
     }
 
-    /// The year as counted, and whether month and day are there.
+    /// Computes the year, and checks whether month and day are present.
     fn check_date(&mut self) -> Decoded<()> {
         if self.has(found::YEAR) && !self.is_julian {
             if self.year < 0 || (self.year == 0 && (self.is_bc || !self.is_short_year)) {
@@ -640,7 +642,7 @@ impl Decoder {
         if self.is_time {
             return self.finish_time();
         }
-        // `dst` goes with a zone of one offset only.
+        // `dst` is allowed only with a zone that has one offset.
         let is_summer = self.has(found::SUMMER_WORD);
         if !self.has(found::DATE) || (is_summer && (self.zone.is_some() || !self.has(found::ZONE))) {
             return Err(Problem::Syntax);
@@ -653,7 +655,7 @@ impl Decoder {
 }
 
 impl Decoder {
-    /// The end of a time of day, whose date does not count; a zone that changes needs one.
+    /// Finishes a time of day, whose date does not count; a zone whose offset changes needs a date.
     fn finish_time(self) -> Decoded<Meaning> {
         if !self.is_within_day() {
             return Err(Problem::Field);
@@ -666,8 +668,8 @@ impl Decoder {
     }
 }
 
-/// Runs of digits and runs of letters. One character behind each is left out, whatever it is, and all
-/// delimiters before the next, behind which there must be one.
+/// Splits into runs of digits and runs of letters. The character after each run is skipped, whatever it is,
+/// and so are further delimiters, which must be followed by another run.
 fn parts(text: &str) -> Option<SmallVec<[&str; 4]>> {
     let mut parts = SmallVec::new();
     let mut rest = text;

@@ -1,14 +1,15 @@
-//! A text of a date or time, cut into fields by the look of their characters.
+//! Splits the text of a date or time into fields by the classes of their characters.
 //!
-//! What a field means is decided later ([`super::decode`]), with what stands before it. Letters become small.
-//! A text has at most 25 fields, and no more characters than PostgreSQL has room for.
+//! The meaning of a field is decided later ([`super::decode`]), from the fields before it. Letters are
+//! converted to lower case. A text has at most 25 fields, and no more characters than PostgreSQL has room
+//! for.
 
 use smallvec::SmallVec;
 
 use super::keyword::keyword;
 
 const MAXIMUM_FIELDS: usize = 25;
-/// Room for a `date`, an end behind each field included.
+/// Room for a `date`, including a terminator after each field.
 pub(super) const DATE_ROOM: usize = 129;
 /// The same for a timestamp.
 pub(super) const TIMESTAMP_ROOM: usize = 153;
@@ -17,7 +18,7 @@ pub(super) const TIME_ROOM: usize = 129;
 /// The same for an interval.
 pub(super) const INTERVAL_ROOM: usize = 256;
 
-/// What a field looks like.
+/// The form of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
     /// Digits, perhaps with a point.
@@ -37,12 +38,12 @@ pub(super) enum Look {
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     text: SmallVec<[u8; 64]>,
-    /// Looks and ends in `text`.
+    /// The form and the end in `text` of each field.
     ends: SmallVec<[(Look, usize); 8]>,
 }
 
 impl Fields {
-    /// None if something looks like nothing, or there is no room.
+    /// None if a field has no valid form, or there is no room.
     pub(super) fn of(text: &str, room: usize) -> Option<Fields> {
         let mut cutter = Cutter { rest: text.as_bytes(), fields: Fields::default(), room };
         while let Some(first) = cutter.next() {
@@ -62,7 +63,7 @@ impl Fields {
                 }
                 b'a'..=b'z' | b'A'..=b'Z' => cutter.word()?,
                 b'+' | b'-' => cutter.signed()?,
-                // Other punctuation only separates.
+                // Other punctuation only separates fields.
                 _ if first.is_ascii_punctuation() => {
                     cutter.skip();
                     continue;
@@ -86,7 +87,7 @@ impl Fields {
     pub(super) fn text(&self, index: usize) -> &str {
         let end = |index: usize| self.ends.get(index).map_or(0, |(_, end)| *end);
         let start = index.checked_sub(1).map_or(0, end);
-        // Only ASCII gets here.
+        // Only ASCII characters get here.
         std::str::from_utf8(&self.text[start..end(index)]).unwrap_or_default()
     }
 }
@@ -158,7 +159,7 @@ impl Cutter<'_> {
         self.take_while(|byte| byte.is_ascii_alphabetic())?;
         let is_longer = match self.next() {
             Some(b'-' | b'/' | b'.') => true,
-            // What is a word of its own begins no zone.
+            // A keyword does not begin the name of a zone.
             Some(byte) if byte == b'+' || byte.is_ascii_digit() => {
                 keyword(std::str::from_utf8(&self.fields.text[start..]).unwrap_or_default()).is_none()
             }

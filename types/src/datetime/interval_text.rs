@@ -1,11 +1,11 @@
 //! Intervals from text and as text.
 //!
-//! A text is read as PostgreSQL does: cut into fields ([`super::fields`]) that are decoded from the last to
-//! the first, so that a unit is known before its number; what cannot be read in that way may still be of ISO
-//! 8601 (`P1Y2M3DT4H5M6S`, `P0001-02-03T04:05:06`). Fractions of units larger than a second go to smaller
-//! ones, in floating point, with PostgreSQL's rounding.
+//! A text is read as in PostgreSQL: split into fields ([`super::fields`]) that are decoded from the last to
+//! the first, so that a unit is known before its number. A text that cannot be read in that way may still be
+//! in the format of ISO 8601 (`P1Y2M3DT4H5M6S`, `P0001-02-03T04:05:06`). Fractions of units larger than a
+//! second go to smaller ones, in floating point, with PostgreSQL's rounding.
 //!
-//! What is written is PostgreSQL's style `postgres`: `1 year 2 mons 3 days 04:05:06.7`.
+//! The output has PostgreSQL's style `postgres`: `1 year 2 mons 3 days 04:05:06.7`.
 //!
 //! Reference: `DecodeInterval`, `DecodeISO8601Interval` and `EncodeInterval` of PostgreSQL 15's datetime.c.
 
@@ -21,17 +21,17 @@ use crate::text::pieces::{write_fraction, write_integer, write_padded};
 
 const INTERVAL_FIELD_OVERFLOW: SqlState = SqlState("22015");
 
-/// Why a text is no interval.
+/// The reason why a text is not an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Problem {
     Syntax,
-    /// A field is beyond its limits.
+    /// A field exceeds its limits.
     Field,
 }
 
 type Decoded<T> = std::result::Result<T, Problem>;
 
-/// An `interval`. The modifier says what a number without a unit is, and what is kept.
+/// Reads an `interval`. The modifier gives the unit of a number without one, and the fields to keep.
 pub fn parse_interval(text: &str, modifier: IntervalModifier) -> Result<Interval> {
     let decoded = match decode(text, modifier.fields) {
         Err(Problem::Syntax) => decode_iso(text),
@@ -52,7 +52,7 @@ pub fn parse_interval(text: &str, modifier: IntervalModifier) -> Result<Interval
     Ok(Interval { months, days: sum.days, microseconds: sum.microseconds }.fit(modifier))
 }
 
-/// What the fields read so far come to.
+/// The sum of the fields read so far.
 #[derive(Default)]
 struct Sum {
     years: i32,
@@ -61,7 +61,7 @@ struct Sum {
     microseconds: i64,
 }
 
-/// A number in a text: its whole part, and the rest.
+/// A number in a text: its integer part, and its fraction.
 #[derive(Clone, Copy)]
 struct Number {
     whole: i64,
@@ -82,7 +82,7 @@ fn add_units(sum: &mut i32, count: i64, unit: i32) -> Decoded<()> {
 }
 
 impl Sum {
-    /// So many units of so many microseconds.
+    /// Adds this many units, whose length is in microseconds.
     fn add_time(&mut self, number: Number, unit: i64) -> Decoded<()> {
         let product = number.whole.checked_mul(unit);
         let sum = product.and_then(|product| self.microseconds.checked_add(product));
@@ -90,7 +90,7 @@ impl Sum {
         self.add_part_of_time(number.fraction, unit)
     }
 
-    /// Less than a unit of so many microseconds.
+    /// Adds a fraction of a unit, whose length is in microseconds.
     fn add_part_of_time(&mut self, fraction: f64, unit: i64) -> Decoded<()> {
         let exact = fraction * unit as f64;
         let mut whole = exact as i64;
@@ -127,14 +127,14 @@ impl Sum {
         self.add_part_of_days(number.fraction, DAYS_PER_MONTH)
     }
 
-    /// So many times so many years.
+    /// Adds this many times `unit` years.
     fn add_years(&mut self, number: Number, unit: i32) -> Decoded<()> {
         add_units(&mut self.years, number.whole, unit)?;
         let months = number.fraction * f64::from(unit) * f64::from(MONTHS_PER_YEAR);
         add_units(&mut self.months, months.round_ties_even() as i64, 1)
     }
 
-    /// So many of a unit; returns which units that counts as, to find one that comes twice.
+    /// Adds this many of a unit; returns the units that this counts as, to detect duplicates.
     fn add(&mut self, number: Number, unit: &str) -> Decoded<u32> {
         match unit {
             "microseconds" => self.add_time(number, 1)?,
@@ -168,8 +168,8 @@ impl Sum {
         if rest.starts_with('.') {
             microsecond = fraction_of(rest)?;
             (hour, minute, second) = (0, narrow(hour)?, minute);
-        } else if let Some(behind) = rest.strip_prefix(':') {
-            let (third, rest) = number(behind)?;
+        } else if let Some(after) = rest.strip_prefix(':') {
+            let (third, rest) = number(after)?;
             second = third;
             if !rest.is_empty() {
                 microsecond = fraction_of(rest)?;
@@ -202,7 +202,7 @@ impl Sum {
     }
 }
 
-/// Units that have been found: no unit may come twice.
+/// Units that have been found, since no unit may occur twice.
 mod found {
     const UNITS: [&str; 12] = [
         "microseconds",
@@ -219,7 +219,7 @@ mod found {
         "millennium",
     ];
     pub(super) const SECOND: u32 = 1 << 2;
-    /// With a fraction, which is milliseconds and microseconds too.
+    /// With a fraction, which also counts as milliseconds and microseconds.
     pub(super) const SECONDS: u32 = SECOND | 1 << 1 | 1;
     /// Hours, minutes and seconds.
     pub(super) const TIME: u32 = SECONDS | 1 << 3 | 1 << 4;
@@ -234,7 +234,7 @@ fn decode(text: &str, modifier: Option<IntervalFields>) -> Decoded<Sum> {
     let mut sum = Sum::default();
     let mut found_so_far = 0;
     let mut is_ago = false;
-    // Of the number before.
+    // The unit of the number that comes before.
     let mut unit: Option<&str> = None;
     for index in (0..fields.len()).rev() {
         let text = fields.text(index);
@@ -253,7 +253,7 @@ fn decode(text: &str, modifier: Option<IntervalFields>) -> Decoded<Sum> {
                 let number = number(text)?;
                 let of_modifier = || modifier.map_or("second", |fields| fields.smallest().name());
                 let own = if is_years_and_months { "month" } else { unit.unwrap_or_else(of_modifier) };
-                // What stands before hours are days.
+                // The number before hours is days.
                 unit = Some(if own == "hour" { "day" } else { own });
                 sum.add(number, own)?
             }
@@ -281,7 +281,7 @@ fn decode(text: &str, modifier: Option<IntervalFields>) -> Decoded<Sum> {
     Ok(sum)
 }
 
-/// `-04:05`: false, with nothing changed, if it is no time.
+/// `-04:05`: false, with nothing changed, if it is not a time.
 fn signed_time(sum: &mut Sum, text: &str, modifier: Option<IntervalFields>) -> Decoded<bool> {
     let mut time = Sum::default();
     if time.set_time(&text[1..], modifier).is_err() {
@@ -317,7 +317,7 @@ fn number(text: &str) -> Decoded<Number> {
     Ok(Number { whole, fraction: if is_negative { -fraction } else { fraction } })
 }
 
-/// The text behind `P`, as it is read.
+/// The text after `P`, and the state of reading it.
 struct IsoReader<'a> {
     rest: &'a str,
     sum: Sum,
@@ -342,7 +342,7 @@ fn decode_iso(text: &str) -> Decoded<Sum> {
 }
 
 impl<'a> IsoReader<'a> {
-    /// Takes a `T`.
+    /// Consumes a `T`.
     fn begins_time(&mut self) -> bool {
         let Some(rest) = self.rest.strip_prefix('T') else { return false };
         (self.rest, self.is_in_time, self.has_field) = (rest, true, false);
@@ -374,7 +374,7 @@ impl<'a> IsoReader<'a> {
         Ok((Number { whole: value.trunc() as i64, fraction: value - value.trunc() }, digits))
     }
 
-    /// A number of the date: with its unit, or all of the alternative form.
+    /// A number of the date: with its unit, or the whole alternative form.
     fn date(&mut self) -> Decoded<()> {
         let (number, digits) = self.number()?;
         let is_last = self.rest.is_empty() || self.rest.starts_with('T');
@@ -397,7 +397,7 @@ impl<'a> IsoReader<'a> {
         Ok(())
     }
 
-    /// `YYYY-MM-DD`, of which the year has been read.
+    /// `YYYY-MM-DD`, whose year has been read.
     fn alternative_date(&mut self, year: Number) -> Decoded<()> {
         if self.has_field {
             return Err(Problem::Syntax);
@@ -436,7 +436,7 @@ impl<'a> IsoReader<'a> {
         Ok(())
     }
 
-    /// `HH:MM:SS`, of which the hours have been read.
+    /// `HH:MM:SS`, whose hours have been read.
     fn alternative_time(&mut self, hours: Number) -> Decoded<()> {
         if self.has_field {
             return Err(Problem::Syntax);
@@ -459,18 +459,18 @@ impl<'a> IsoReader<'a> {
     }
 }
 
-/// Bytes of `e+10` at the beginning of a text.
+/// The length of `e+10` at the beginning of a text, in bytes.
 fn exponent_length(text: &str) -> Option<usize> {
-    let behind = text.strip_prefix(['e', 'E'])?;
-    let digits = behind.strip_prefix(['+', '-']).unwrap_or(behind);
+    let after = text.strip_prefix(['e', 'E'])?;
+    let digits = after.strip_prefix(['+', '-']).unwrap_or(after);
     let count = digits.bytes().take_while(u8::is_ascii_digit).count();
     (count > 0).then(|| text.len() - digits.len() + count)
 }
 
-/// `1 year 2 mons 3 days 04:05:06.7`. A part behind a negative one shows its sign.
+/// `1 year 2 mons 3 days 04:05:06.7`. A part after a negative one shows its sign.
 pub fn write_interval(interval: Interval, out: &mut Vec<u8>) {
     let start = out.len();
-    let mut is_behind_negative = false;
+    let mut is_after_negative = false;
     let parts = [
         (interval.months / MONTHS_PER_YEAR, "year"),
         (interval.months % MONTHS_PER_YEAR, "mon"),
@@ -480,7 +480,7 @@ pub fn write_interval(interval: Interval, out: &mut Vec<u8>) {
         if out.len() > start {
             out.push(b' ');
         }
-        if is_behind_negative && count > 0 {
+        if is_after_negative && count > 0 {
             out.push(b'+');
         }
         write_integer(i64::from(count), out);
@@ -489,7 +489,7 @@ pub fn write_interval(interval: Interval, out: &mut Vec<u8>) {
         if count != 1 {
             out.push(b's');
         }
-        is_behind_negative = count < 0;
+        is_after_negative = count < 0;
     }
     if out.len() > start && interval.microseconds == 0 {
         return;
@@ -499,7 +499,7 @@ pub fn write_interval(interval: Interval, out: &mut Vec<u8>) {
     }
     if interval.microseconds < 0 {
         out.push(b'-');
-    } else if is_behind_negative {
+    } else if is_after_negative {
         out.push(b'+');
     }
     write_span(interval.microseconds, out);

@@ -1,6 +1,6 @@
 //! Words that have a meaning in dates and times, besides the abbreviations of zones.
 
-/// A moment that has a name.
+/// A named moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moment {
     Infinity,
@@ -14,11 +14,11 @@ pub(super) enum Moment {
     Midnight,
 }
 
-/// What the number behind a letter is, in `y2001m02d04`.
+/// The unit of the number after a letter, as in `y2001m02d04`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Year,
-    /// Also minutes, behind hours.
+    /// Also minutes, after hours.
     Month,
     Day,
     Hour,
@@ -47,7 +47,7 @@ pub(super) enum Keyword {
     Unit(Unit),
 }
 
-/// Looks a word in lower case up.
+/// Looks up a word in lower case.
 pub(super) fn keyword(word: &str) -> Option<Keyword> {
     Some(match word {
         "infinity" => Keyword::Moment(Moment::Infinity),

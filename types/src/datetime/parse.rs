@@ -1,11 +1,10 @@
 //! Dates and times from text.
 //!
-//! Read in two steps, as PostgreSQL does: the text is cut into fields ([`super::fields`]), then each field is
-//! decoded by what it looks like and what stands before it ([`super::decode`]). Numbers in doubtful order are
-//! month, day, year.
+//! Texts are read in two steps, as in PostgreSQL: a text is split into fields ([`super::fields`]), then each
+//! field is decoded from its form and the fields before it ([`super::decode`]). Numbers in ambiguous order
+//! are month, day, year.
 //!
-//! `now`, `today`, `yesterday` and `tomorrow` are of the transaction's time: where none is at hand, they are
-//! refused.
+//! `now`, `today`, `yesterday` and `tomorrow` refer to the transaction's time. Without one they are refused.
 //!
 //! Reference: PostgreSQL documentation, section 8.5.1 and appendix B.
 
@@ -67,7 +66,7 @@ fn decode(text: &str, type_name: &str, room: usize, reading: Reading<'_>) -> Res
     decoded.map_err(|problem| problem.into_error(type_name, text))
 }
 
-/// A zone as `make_timestamptz` takes it: its name, or how far it is east of Greenwich, with a sign.
+/// A zone as `make_timestamptz` takes it: its name, or its signed offset east of Greenwich.
 pub fn zone_or_offset(text: &str) -> Result<Zone> {
     let refused = |message: String| Error::input(sqlstate::INVALID_PARAMETER_VALUE, message);
     if text.starts_with(|first: char| first.is_ascii_digit()) {
@@ -85,7 +84,7 @@ pub fn zone_or_offset(text: &str) -> Result<Zone> {
     }
 }
 
-/// A `time`: microseconds of the day. Date and zone are checked and dropped.
+/// A `time`: microseconds of the day. Date and zone are checked and ignored.
 pub fn parse_time(text: &str, reading: Reading<'_>) -> Result<i64> {
     match decode(text, TIME, TIME_ROOM, reading)? {
         Meaning::Local(_, time, _) => Ok(time),
@@ -93,7 +92,7 @@ pub fn parse_time(text: &str, reading: Reading<'_>) -> Result<i64> {
     }
 }
 
-/// A `date`; time of day and zone are checked and dropped.
+/// A `date`; time of day and zone are checked and ignored.
 pub fn parse_date(text: &str, reading: Reading<'_>) -> Result<i32> {
     match decode(text, "date", DATE_ROOM, reading)? {
         Meaning::Infinity => Ok(DATE_INFINITY),
@@ -106,7 +105,7 @@ pub fn parse_date(text: &str, reading: Reading<'_>) -> Result<i32> {
     }
 }
 
-/// Microseconds since 2000-01-01, and the zone that the text names.
+/// Microseconds since 2000-01-01, and the zone in the text.
 fn decode_timestamp(text: &str, type_name: &str, reading: Reading<'_>) -> Result<(i64, Option<Zone>)> {
     Ok(match decode(text, type_name, TIMESTAMP_ROOM, reading)? {
         Meaning::Infinity => (TIMESTAMP_INFINITY, None),
@@ -120,14 +119,14 @@ fn decode_timestamp(text: &str, type_name: &str, reading: Reading<'_>) -> Result
     })
 }
 
-/// A `timestamp`; a time zone is checked and dropped.
+/// A `timestamp`; a time zone is checked and ignored.
 pub fn parse_timestamp(text: &str, reading: Reading<'_>) -> Result<i64> {
     let (local, _) = decode_timestamp(text, "timestamp", reading)?;
     let is_valid = is_valid_timestamp(local) || is_infinite_timestamp(local);
     if is_valid { Ok(local) } else { Err(out_of_range("timestamp", text)) }
 }
 
-/// A `timestamptz`; without a zone in the text, the time is in the session's.
+/// A `timestamptz`. If the text has no zone, the time is in the session's.
 pub fn parse_timestamptz(text: &str, reading: Reading<'_>) -> Result<i64> {
     let (local, zone) = decode_timestamp(text, "timestamp with time zone", reading)?;
     let instant = match zone {
@@ -137,7 +136,7 @@ pub fn parse_timestamptz(text: &str, reading: Reading<'_>) -> Result<i64> {
     instant.map_err(|_| out_of_range("timestamp", text))
 }
 
-/// Whether a text for a date or time says `now`, `today`, `yesterday` or `tomorrow`.
+/// Whether a text for a date or time contains `now`, `today`, `yesterday` or `tomorrow`.
 pub fn names_the_clock(text: &str) -> bool {
     let is_clock = |word: &str| {
         use Moment::{Now, Today, Tomorrow, Yesterday};

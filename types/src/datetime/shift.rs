@@ -1,7 +1,7 @@
 //! Times and intervals: sums, differences, ages and bins.
 //!
-//! Months are added first, then days, then the time; of a time with time zone months and days in the zone. A
-//! day that its new month does not have becomes the month's last.
+//! Months are added first, then days, then the time. For a time with time zone, months and days are added in
+//! the zone. A day that its new month does not have becomes the month's last.
 //!
 //! Reference: `timestamp_pl_interval`, `timestamp_age` and `timestamp_bin` of PostgreSQL 15's timestamp.c.
 
@@ -33,7 +33,7 @@ fn add_days(local: i64, days: i32) -> Result<i64> {
     valid(i64::from(days).checked_mul(MICROSECONDS_PER_DAY).and_then(|days| local.checked_add(days)))
 }
 
-/// A timestamp without time zone and an interval.
+/// Adds an interval to a timestamp without time zone.
 pub fn add_interval(time: i64, interval: Interval) -> Result<i64> {
     if is_infinite_timestamp(time) {
         return Ok(time);
@@ -48,7 +48,7 @@ pub fn add_interval(time: i64, interval: Interval) -> Result<i64> {
     valid(sum.checked_add(interval.microseconds))
 }
 
-/// A timestamp with time zone and an interval.
+/// Adds an interval to a timestamp with time zone.
 pub fn add_interval_in(instant: i64, interval: Interval, tz: &TimeZone) -> Result<i64> {
     if is_infinite_timestamp(instant) {
         return Ok(instant);
@@ -63,12 +63,12 @@ pub fn add_interval_in(instant: i64, interval: Interval, tz: &TimeZone) -> Resul
     valid(sum.checked_add(interval.microseconds))
 }
 
-/// A time of day and microseconds; whole days do not count.
+/// Adds microseconds to a time of day; whole days are dropped.
 pub fn shift_time(time: i64, microseconds: i64) -> i64 {
     (time + microseconds % MICROSECONDS_PER_DAY).rem_euclid(MICROSECONDS_PER_DAY)
 }
 
-/// A day and a time of it.
+/// Combines a day and a time of day.
 pub fn date_and_time(days: i32, time: i64) -> Result<i64> {
     let midnight = date_to_timestamp(days)?;
     if is_infinite_timestamp(midnight) { Ok(midnight) } else { valid(midnight.checked_add(time)) }
@@ -85,7 +85,7 @@ pub fn difference(left: i64, right: i64) -> Result<Interval> {
 }
 
 /// Years, months, days and time from one local time to another: their differences field by field, borrowed
-/// from larger fields where negative. `is_negative`: the second is the later one.
+/// from larger fields if negative. `is_negative`: the second one is later.
 pub fn age(left: i64, right: i64, is_negative: bool) -> Result<Interval> {
     if is_infinite_timestamp(left) || is_infinite_timestamp(right) {
         return Err(timestamp_out_of_range());
@@ -112,7 +112,7 @@ pub fn age(left: i64, right: i64, is_negative: bool) -> Result<Interval> {
     if is_negative { age.negate() } else { Ok(age) }
 }
 
-/// The start of the stride that a time lies in, where one starts at `origin`.
+/// The start of the stride that contains a time, where one starts at `origin`.
 pub fn bin(stride: Interval, time: i64, origin: i64) -> Result<i64> {
     let refused = |message: &str| Err(Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, message));
     if is_infinite_timestamp(time) {

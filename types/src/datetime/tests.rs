@@ -1,4 +1,4 @@
-//! The calendar and time zones. Texts are in the table taken from PostgreSQL.
+//! The calendar and time zones. Text forms are tested by the table taken from PostgreSQL.
 
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ fn infinities_pass_through() {
     assert_eq!(date_to_timestamp(200_000_000).unwrap_err().to_string(), "date out of range for timestamp");
 }
 
-/// In spring 02:30 does not exist and counts as 03:30 summer time; in autumn it happens twice and is the
+/// In spring 02:30 does not exist and counts as 03:30 summer time. In autumn it occurs twice and means the
 /// second.
 #[test]
 fn hours_that_change() {
@@ -68,7 +68,7 @@ proptest! {
     ) {
         let tz = TimeZone::get(zone).unwrap();
         let back = local_to_utc(utc_to_local(instant, &tz).unwrap(), &tz).unwrap();
-        // Where clocks go back (never by more than hours), a local time stands for two instants.
+        // When clocks go back (never by more than hours), a local time stands for two instants.
         prop_assert!((back - instant).abs() <= 2 * MICROSECONDS_PER_HOUR);
     }
 }

@@ -1,6 +1,6 @@
 //! Names of units of time, as `extract`, `date_trunc` and texts of intervals know them.
 
-/// PostgreSQL looks at no more of a name.
+/// PostgreSQL compares no more of a name.
 const SIGNIFICANT_BYTES: usize = 10;
 
 /// The full name of a unit, from any of its names in lower case; None if there is no such unit.

@@ -1,13 +1,13 @@
-//! Time zones, by all the names that they have.
+//! Time zones, with all forms of their names.
 //!
-//! A name is, in this order: an abbreviation ([`super::abbreviations`]) where one may stand, a name of the
-//! IANA's database, or rules as POSIX writes them for the variable TZ (`CET-1CEST,M3.5.0,M10.5.0/3`,
-//! `<+07>-7`, `+03`; the sign says how far *west*). Of the names within such rules nothing is ever shown, so
-//! they may be anything, and the first may be left out. Without rules, summer is that of the United States.
+//! A name is, in this order: an abbreviation ([`super::abbreviations`]) where one is allowed, a name in the
+//! IANA database, or rules in POSIX's form of the variable TZ (`CET-1CEST,M3.5.0,M10.5.0/3`, `<+07>-7`,
+//! `+03`; the sign is positive to the *west*). The names within such rules are never shown, so they may be
+//! anything, and the first may be omitted. Without rules, summer time is that of the United States.
 //!
-//! An abbreviation whose offset changed means, at an instant, what it meant when its zone used it last before
-//! that; if it had not yet been used, what it meant first; and if the zone's history does not know it,
-//! whatever the zone's offset is.
+//! An abbreviation whose offset changed has, at an instant, the offset that it had when its zone last used it
+//! before that; if it had not yet been used, its first offset; and if the zone's history does not contain it,
+//! the zone's offset at that instant.
 //!
 //! Reference: PostgreSQL documentation, sections 8.5.3, B.4 and B.5.
 
@@ -20,19 +20,19 @@ use crate::error::{Error, Result, sqlstate};
 
 /// PostgreSQL's longest name.
 const MAXIMUM_NAME_BYTES: usize = 255;
-/// Offsets in rules reach that far in PostgreSQL.
+/// PostgreSQL's limit for offsets in rules.
 const MAXIMUM_RULE_HOURS: i32 = 167;
-/// Offsets of rules with a summer are not larger in the library.
+/// The library's limit for offsets in rules with summer time.
 const SECONDS_PER_DAY: i32 = 24 * 3600;
-/// When summer is, where rules do not say so.
+/// The period of summer time, if rules do not give it.
 const USUAL_SUMMER: &str = "M3.2.0,M11.1.0";
-/// No zone's abbreviations change behind this (2200-01-01), in seconds since 1970.
+/// No zone's abbreviations change after this (2200-01-01), in seconds since 1970.
 const LAST_CHANGE: i64 = 7_258_118_400;
-/// Transitions to look at for the first use of an abbreviation: more than any zone has before its rules
-/// repeat.
+/// The number of transitions searched for the first use of an abbreviation: more than any zone has before its
+/// rules repeat.
 const MOST_TRANSITIONS: usize = 1000;
 
-/// What a time in a text, or AT TIME ZONE, refers to.
+/// The zone of a time in a text, or of AT TIME ZONE.
 #[derive(Clone, Debug)]
 pub enum Zone {
     /// Seconds east of Greenwich.
@@ -67,7 +67,7 @@ impl Zone {
     }
 }
 
-/// What the abbreviation meant at an instant; None if the zone never used it.
+/// The meaning of the abbreviation at an instant; None if the zone never used it.
 fn offset_of_abbreviation(abbreviation: &str, zone: &TimeZone, instant: i64) -> Option<i32> {
     let seconds = seconds_since_1970(instant).min(LAST_CHANGE);
     let at = |seconds: i64| Timestamp::from_second(seconds).unwrap_or(Timestamp::MIN);
@@ -79,7 +79,7 @@ fn offset_of_abbreviation(abbreviation: &str, zone: &TimeZone, instant: i64) -> 
     last.or_else(|| first().map(|transition| transition.offset())).map(Offset::seconds)
 }
 
-/// A zone by its abbreviation, in lower case; the second is whether it says that it is summer.
+/// A zone by its abbreviation, in lower case, and whether that implies summer time.
 pub(super) fn abbreviated(abbreviation: &str) -> Option<(Zone, bool)> {
     Some(match abbreviations::meaning(abbreviation)? {
         Meaning::Standard(seconds) => (Zone::Fixed(seconds), false),
@@ -90,7 +90,7 @@ pub(super) fn abbreviated(abbreviation: &str) -> Option<(Zone, bool)> {
     })
 }
 
-/// A zone as AT TIME ZONE takes it.
+/// A zone in the form for AT TIME ZONE.
 pub fn zone(name: &str) -> Result<Zone> {
     if let Some((zone, _)) = abbreviated(&name.to_ascii_lowercase()) {
         return Ok(zone);
@@ -102,8 +102,8 @@ pub fn zone(name: &str) -> Result<Zone> {
 }
 
 impl Zone {
-    /// The zone as the library has it (of an abbreviation whose offset changed the whole zone); `name` is for
-    /// the error.
+    /// The library's zone (for an abbreviation whose offset changed, the whole zone); `name` is for the
+    /// error.
     pub fn whole(self, name: &str) -> Result<TimeZone> {
         match self {
             Zone::Fixed(seconds) => {
@@ -123,8 +123,8 @@ fn too_far(name: &str) -> Error {
     Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
 }
 
-/// A zone by its name in the database or by its rules, and how it is shown; None if there is none.
-/// Abbreviations are no names.
+/// A zone by its name in the database or by its rules, and its shown form; None if it does not exist.
+/// Abbreviations are not accepted.
 pub fn named(name: &str) -> Result<Option<(Zone, String)>> {
     if name.len() > MAXIMUM_NAME_BYTES {
         return Ok(None);
@@ -134,7 +134,7 @@ pub fn named(name: &str) -> Result<Option<(Zone, String)>> {
         Some(_) => ("posix/", &plain[6..]),
         None => ("", plain),
     };
-    // The library's own name for a zone that is not known.
+    // The library's name for an unknown zone.
     if !plain.eq_ignore_ascii_case("Etc/Unknown")
         && let Ok(zone) = TimeZone::get(plain)
     {
@@ -148,15 +148,15 @@ pub fn named(name: &str) -> Result<Option<(Zone, String)>> {
     Ok(of_rules(name, &upper)?.map(|zone| (zone, upper)))
 }
 
-/// A zone of rules as POSIX writes them, in upper case.
+/// A zone from rules in POSIX's form, in upper case.
 fn of_rules(name: &str, upper: &str) -> Result<Option<Zone>> {
-    let Some((standard, rest)) = behind_name(upper).and_then(|(_, rest)| rule_offset(rest)) else {
+    let Some((standard, rest)) = after_name(upper).and_then(|(_, rest)| rule_offset(rest)) else {
         return Ok(None);
     };
     if rest.is_empty() {
         return Ok(Some(Zone::Fixed(-standard)));
     }
-    let Some((summer_name, rest)) = behind_name(rest) else { return Ok(None) };
+    let Some((summer_name, rest)) = after_name(rest) else { return Ok(None) };
     if summer_name.is_empty() {
         return Ok(None);
     }
@@ -177,8 +177,8 @@ fn of_rules(name: &str, upper: &str) -> Result<Option<Zone>> {
     Ok(TimeZone::posix(&text).ok().map(Zone::Named))
 }
 
-/// A name in rules, which may be empty, and what follows it; None if its bracket is never closed.
-fn behind_name(text: &str) -> Option<(&str, &str)> {
+/// A name in rules, which may be empty, and the rest; None if its bracket is never closed.
+fn after_name(text: &str) -> Option<(&str, &str)> {
     match text.strip_prefix('<') {
         Some(quoted) => quoted.split_once('>'),
         None => {
@@ -188,7 +188,7 @@ fn behind_name(text: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// `[+-]hh[:mm[:ss]]` in seconds, and what follows it.
+/// `[+-]hh[:mm[:ss]]` in seconds, and the rest.
 fn rule_offset(text: &str) -> Option<(i32, &str)> {
     let (is_negative, unsigned) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -203,10 +203,10 @@ fn rule_offset(text: &str) -> Option<(i32, &str)> {
     let mut seconds = hours * 3600;
     let mut rest = &unsigned[end..];
     for (unit, most) in [(60, 59), (1, 60)] {
-        let Some(behind) = rest.strip_prefix(':') else { break };
-        let (count, end) = number(behind, most)?;
+        let Some(after) = rest.strip_prefix(':') else { break };
+        let (count, end) = number(after, most)?;
         seconds += count * unit;
-        rest = &behind[end..];
+        rest = &after[end..];
     }
     Some((if is_negative { -seconds } else { seconds }, rest))
 }

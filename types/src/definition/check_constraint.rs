@@ -1,4 +1,4 @@
-//! CHECK constraints: conditions that no row of a table may fail.
+//! CHECK constraints: conditions that no row of a table may violate.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +9,11 @@ pub struct CheckConstraint {
     pub name: String,
     /// The condition as SQL text; the SQL front end compiles it.
     pub expression: String,
-    /// The same with its types and parentheses, for the catalog: `(a > 0)`.
+    /// The same with explicit types and parentheses, for the catalog: `(a > 0)`.
     pub shown: String,
-    /// The columns that it names, each once, in that order.
+    /// The columns that it refers to, each once, in that order.
     pub columns: Vec<u16>,
-    /// NOT VALID: rows that were there before it may fail it.
+    /// NOT VALID: rows from before it may violate it.
     #[serde(default)]
     pub is_not_valid: bool,
 }

@@ -1,8 +1,8 @@
-//! What a comment is on.
+//! The targets of comments.
 
 use serde::{Deserialize, Serialize};
 
-/// An object, or a part of one. Objects of all kinds have their ids from one counter, so the id suffices.
+/// An object, or a part of one. Objects of all kinds get their ids from one counter, so the id suffices.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CommentTarget {
     /// The id of a table, view, index, sequence, routine, type or schema.
@@ -15,7 +15,7 @@ pub struct CommentTarget {
 pub enum CommentPart {
     #[default]
     Whole,
-    /// The number of a column in the catalog, from 1, which is never given to another one.
+    /// The number of a column in the catalog, from 1, which is never reused.
     Column(u16),
     /// The name of a constraint of a table.
     Constraint(String),

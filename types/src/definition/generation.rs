@@ -1,8 +1,9 @@
-//! Generated columns: values that a row computes from its other columns, and keeps.
+//! Generated columns: values that a row computes from its other columns and stores.
 //!
-//! What an index is on is such a column too, unless it is a column as it stands: an index on an expression is
-//! an index on a column that computes it, and one with WHERE is on columns that are NULL in the rows that it
-//! leaves out. No statement sees these columns; they are the last ones of their table, and go with the index.
+//! Every index element that is not a plain column is such a column too: an index on an expression is an index
+//! on a column that computes it, and one with WHERE is on columns that are NULL in the rows that it leaves
+//! out. These columns are not visible to statements. They are the last ones of their table, and go with the
+//! index.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,25 +12,26 @@ use serde::{Deserialize, Serialize};
 pub struct Generation {
     /// The expression as SQL text; the SQL front end compiles it.
     pub expression: String,
-    /// The same with its types and parentheses, for the catalog: `(a * 2)`.
+    /// The same with explicit types and parentheses, for the catalog: `(a * 2)`.
     pub shown: String,
     /// The columns that it reads, each once, in that order; none of them is generated.
     pub columns: Vec<u16>,
-    /// An index is on it, and no statement sees it.
+    /// Set if it exists for an index, and is not visible to statements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexed: Option<Indexed>,
 }
 
-/// What an index is on, where the rows are that it has.
+/// What an index is on, in the rows that it contains.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Indexed {
-    /// A column as it stands.
+    /// A plain column.
     Column(u16),
-    /// This, as SQL text.
+    /// This expression, as SQL text.
     Expression(String),
 }
 
-/// The rows that an index has: `WHERE (condition)`, as its creator wrote it and as PostgreSQL would show it.
+/// The rows that an index contains: `WHERE (condition)`, as its creator wrote it and as PostgreSQL would show
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexPredicate {
     pub expression: String,

@@ -1,8 +1,8 @@
 //! Definitions of secondary indexes: which columns, in which order, and whether their values are unique.
 //!
-//! UNIQUE constraints are such indexes too. The primary key is none of them: it says where rows are kept
-//! ([`PrimaryKey`](super::PrimaryKey)). But one that is DEFERRABLE is: two rows may have the same key for a
-//! while, so they are kept under numbers.
+//! UNIQUE constraints are such indexes too. The primary key is not one of them: it determines the keys under
+//! which rows are kept ([`PrimaryKey`](super::PrimaryKey)). But a DEFERRABLE one is: two rows may have the
+//! same key for a while, so they are kept under row numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,15 +11,16 @@ use super::generation::IndexPredicate;
 use super::reference::Deferral;
 use super::relation::{IndexKind, TableId};
 
-/// What CREATE INDEX says, or a UNIQUE constraint.
+/// The definition that CREATE INDEX or a UNIQUE constraint gives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexDefinition {
-    /// From the counter that tables have, since an index is a relation as they are; never reused.
+    /// From the same counter as table ids, since an index is a relation too; never reused.
     pub id: TableId,
-    /// In the schema of its table, where no other relation has it.
+    /// Unique among the relations of its table's schema.
     pub name: String,
     pub columns: Vec<IndexColumn>,
-    /// INCLUDE: what the index would only carry along. Rows are read anyway, so these columns change nothing.
+    /// INCLUDE: columns that the index would only carry along. Rows are read anyway, so these columns have no
+    /// effect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub included: Vec<u16>,
     #[serde(default)]
@@ -27,19 +28,19 @@ pub struct IndexDefinition {
     /// NULLS NOT DISTINCT: two rows with NULL in the same column are equal there.
     #[serde(default)]
     pub nulls_are_equal: bool,
-    /// WHERE: its columns are NULL in all rows but these.
+    /// WHERE: its columns are NULL in all other rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicate: Option<IndexPredicate>,
     /// It belongs to a UNIQUE constraint of the same name.
     #[serde(default)]
     pub is_constraint: bool,
-    /// When that constraint is checked: its rows may have the same values until then.
+    /// When that constraint is checked: until then rows may have the same values.
     #[serde(default, skip_serializing_if = "super::is_default")]
     pub deferral: Deferral,
     /// The constraint is the table's PRIMARY KEY, and can be deferred.
     #[serde(default, skip_serializing_if = "super::is_default")]
     pub is_primary: bool,
-    /// As USING says. Either is kept in order; one that was declared as a hash only serves equality.
+    /// As in USING. Either kind is kept in order. An index that was declared as a hash serves only equality.
     #[serde(default)]
     pub kind: IndexKind,
 }
@@ -55,7 +56,7 @@ pub struct IndexColumn {
 }
 
 impl IndexColumn {
-    /// ASC NULLS LAST, what is meant where nothing is said.
+    /// ASC NULLS LAST, the default.
     pub fn ascending(column: u16) -> IndexColumn {
         IndexColumn { column, is_descending: false, nulls_first: false }
     }
@@ -72,7 +73,7 @@ impl IndexDefinition {
         self.is_unique && self.deferral == Deferral::Never
     }
 
-    /// Whether two rows may have the same values for a while, but not for good.
+    /// Whether two rows may have the same values for a while, but not permanently.
     pub fn is_checked_later(&self) -> bool {
         self.is_unique && self.deferral != Deferral::Never
     }
@@ -84,7 +85,7 @@ impl IndexDefinition {
 }
 
 impl TableDefinition {
-    /// What its PRIMARY KEY is called and on, whether or not rows are kept by it.
+    /// The name and columns of its PRIMARY KEY, whether or not rows are kept by it.
     pub fn declared_key(&self) -> Option<(&str, Vec<u16>)> {
         let kept_by = self.primary_key.as_ref().map(|key| (key.name.as_str(), key.columns.clone()));
         kept_by.or_else(|| {
@@ -93,14 +94,14 @@ impl TableDefinition {
         })
     }
 
-    /// The columns of a primary key take no NULL.
+    /// Makes the columns of a primary key NOT NULL.
     pub fn refuse_nulls(&mut self, key: &[u16]) {
         for column in key {
             self.columns[usize::from(*column)].is_nullable = false;
         }
     }
 
-    /// The place of an index on just these columns, in whatever order, whose constraint is checked later.
+    /// The position of an index on exactly these columns, in any order, whose constraint is checked later.
     pub fn deferrable_key_on(&self, columns: &[u16]) -> Option<u16> {
         let is_on = |index: &IndexDefinition| {
             index.columns.len() == columns.len() && columns.iter().all(|column| index.has_column(*column))

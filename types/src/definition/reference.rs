@@ -1,5 +1,5 @@
-//! What a foreign key says besides its columns: what becomes of the rows that refer to one that goes or gets
-//! another key, when that is looked at, and how values of different types are compared.
+//! The properties of a foreign key besides its columns: what happens to the rows that reference a row that is
+//! deleted or gets another key, when that is checked, and how values of different types are compared.
 //!
 //! Reference for the pairs of types: PostgreSQL's ATAddForeignKeyConstraint.
 
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use crate::cast::{self, CastContext};
 use crate::value::SqlType;
 
-/// What happens to the rows that refer to a row that is deleted, or whose key changes.
+/// What happens to the rows that reference a row that is deleted, or whose key changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KeyAction {
-    /// The statement fails, unless another row has the key when it is done.
+    /// The statement fails, unless another row has the key at its end.
     #[default]
     NoAction,
     /// The statement fails.
     Restrict,
-    /// They are deleted too, or get the new key.
+    /// The referencing rows are deleted too, or get the new key.
     Cascade,
     SetNull,
     SetDefault,
@@ -35,7 +35,7 @@ pub enum Deferral {
 }
 
 impl Deferral {
-    /// What stands behind a constraint that is checked then.
+    /// The words that follow a constraint that is checked then.
     pub fn words(self) -> &'static str {
         match self {
             Deferral::Never => "",
@@ -45,19 +45,19 @@ impl Deferral {
     }
 }
 
-/// How a value of a referencing column is compared with one of the column that it references.
+/// How a value of a referencing column is compared with one of the referenced column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyComparison {
     /// Equal values have equal keys.
     Same,
-    /// The referencing value becomes one of the other type.
+    /// The referencing value is converted to the other type.
     AsParent,
-    /// The referenced value becomes one of the other type.
+    /// The referenced value is converted to the other type.
     AsChild,
 }
 
 impl KeyComparison {
-    /// `None`: they cannot be compared, or not alike at all times, since it depends on the time zone.
+    /// `None`: they cannot be compared, or the result would depend on the time zone.
     pub fn of(child: SqlType, parent: SqlType) -> Option<KeyComparison> {
         let is_plain_text = |sql_type| matches!(sql_type, SqlType::Text | SqlType::Varchar(_));
         let are_both = |is: fn(SqlType) -> bool| is(child) && is(parent);

@@ -1,30 +1,30 @@
-//! What names and numbers relations, and what they are kept in.
+//! Names and ids of relations, and the structures that hold them.
 
 use serde::{Deserialize, Serialize};
 
-/// Identifies a table for ever; never reused.
+/// Identifies a table forever; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TableId(pub u32);
 
 impl TableId {
     /// Numbers of temporary tables, and of their indexes, begin here.
     pub const FIRST_TEMPORARY: u32 = 1 << 29;
-    /// There are so many of them; then the first comes again.
+    /// There are this many of them; then the numbers start over.
     pub const TEMPORARIES: u32 = 1 << 29;
 
-    /// Whether what has this number is a session's own, and no log tells of it.
+    /// Whether the object with this number is private to a session, so that it is not logged.
     #[inline]
     pub fn is_temporary(self) -> bool {
         self.0 >= TableId::FIRST_TEMPORARY
     }
 }
 
-/// Identifies a schema for ever; never reused.
+/// Identifies a schema forever; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SchemaId(pub u32);
 
 impl SchemaId {
-    /// That of `public`, which is there from the beginning.
+    /// The id of `public`, which exists from the beginning.
     pub const PUBLIC: SchemaId = SchemaId(2200);
 }
 
@@ -41,6 +41,6 @@ pub enum IndexKind {
     /// A B+-tree: point and range access.
     #[default]
     Ordered,
-    /// A hash table: point access only, ranges scan the table.
+    /// A hash table: point access only. Range queries scan the table.
     Hash,
 }

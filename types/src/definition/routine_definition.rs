@@ -1,11 +1,11 @@
 //! Definitions of routines: procedures and functions, as their creator wrote them.
 //!
-//! A definition is source text with its signature; what it compiles to is the business of
-//! `procedure::compiled_routine`. It stands in the log as it stands here, so that a later start can compile
-//! it again and replay the calls that were logged as commands.
+//! A definition is source text with its signature. `procedure::compiled_routine` holds the compiled form. The
+//! log contains exactly this definition, so that a later start can compile it again and replay the calls that
+//! were logged as commands.
 //!
 //! Routines are overloaded as in PostgreSQL: schema, name and the types of the parameters that a caller gives
-//! (IN and INOUT) identify one, length and precision not counting.
+//! (IN and INOUT) identify one. Length and precision do not count.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +14,8 @@ use crate::enumeration::EnumType;
 use crate::search_path::{PUBLIC, SearchPath};
 use crate::value::SqlType;
 
-/// Identifies one version of a routine for ever; never reused. CREATE OR REPLACE makes a new one, so the id
-/// says which source ran.
+/// Identifies one version of a routine forever; never reused. CREATE OR REPLACE makes a new one, so the id
+/// tells which source ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RoutineId(pub u32);
 
@@ -26,7 +26,7 @@ pub enum RoutineKind {
 }
 
 impl RoutineKind {
-    /// As messages call it.
+    /// The word for it in messages.
     pub fn word(self) -> &'static str {
         match self {
             RoutineKind::Procedure => "procedure",
@@ -68,31 +68,31 @@ pub struct RoutineParameter {
     pub default: Option<String>,
 }
 
-/// What a call gives back.
+/// What a call returns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Returns {
-    /// `RETURNS void`, and every procedure: output parameters say what comes back.
+    /// `RETURNS void`, and every procedure: the output parameters determine the result.
     #[default]
     Nothing,
     Value(SqlType),
     SetOf(SqlType),
     /// `RETURNS TABLE (name type, ...)`.
     Table(Vec<(String, SqlType)>),
-    /// `RETURNS SETOF table`: the columns that the table had then, which are no variables.
+    /// `RETURNS SETOF table`: the columns that the table had at the time, which are not variables.
     SetOfRow(Vec<(String, SqlType)>),
-    /// The output parameters, or what the caller says it expects.
+    /// The output parameters, or the columns that the caller declares.
     Record,
     SetOfRecord,
 }
 
 impl Returns {
-    /// Whether a call gives rows.
+    /// Whether a call returns rows.
     pub fn is_set(&self) -> bool {
         matches!(self, Returns::SetOf(_) | Returns::Table(_) | Returns::SetOfRow(_) | Returns::SetOfRecord)
     }
 }
 
-/// What a routine promises to PostgreSQL's planner: it is kept and shown, and changes nothing here.
+/// What a routine promises to PostgreSQL's planner. It is stored and shown, but has no effect here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoutineTraits {
     #[serde(default)]
@@ -105,7 +105,7 @@ pub struct RoutineTraits {
     pub cost: Option<f32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<f32>,
-    /// The table whose rows it returns, if it was said so.
+    /// The table whose rows it returns, if it was declared that way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row_of: Option<TableId>,
     /// It was created with SET search_path.
@@ -138,12 +138,12 @@ pub struct RoutineDefinition {
     pub returns: Returns,
     /// Folded to lower case: `plpgsql`.
     pub language: String,
-    /// The text between the quotes behind AS.
+    /// The text between the quotes after AS.
     pub body: String,
-    /// NULL for an argument gives NULL without a run.
+    /// A NULL argument makes the result NULL without a run.
     #[serde(default)]
     pub is_strict: bool,
-    /// The schemas in which names of the body are looked up; `None`: `public` alone.
+    /// The schemas in which names in the body are looked up; `None`: only `public`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Vec<String>>,
     #[serde(default)]
@@ -151,7 +151,8 @@ pub struct RoutineDefinition {
 }
 
 impl RoutineDefinition {
-    /// The types of what a caller gives, without modifiers: with the name, the routine's identity.
+    /// The types of the arguments that a caller gives, without modifiers: with the name, the routine's
+    /// identity.
     pub fn identity(&self) -> Vec<SqlType> {
         self.inputs().map(|parameter| parameter.sql_type.without_modifier()).collect()
     }
@@ -161,12 +162,12 @@ impl RoutineDefinition {
         self.parameters.iter().filter(|parameter| parameter.mode.is_input())
     }
 
-    /// Whether what it is given or gives back is of this type.
+    /// Whether one of its parameters or its result is of this type.
     pub fn uses_type(&self, enum_type: EnumType) -> bool {
         self.types().any(|own| own.enum_type() == Some(enum_type))
     }
 
-    /// The same with what the type is now.
+    /// The same definition with the current version of the type.
     #[must_use]
     pub fn with_type(&self, enum_type: EnumType) -> RoutineDefinition {
         let mut definition = self.clone();
@@ -198,13 +199,13 @@ impl RoutineDefinition {
         parameters.chain(columns.iter().map(|(_, sql_type)| *sql_type)).chain(value)
     }
 
-    /// Where names of the body lead, for a caller with these temporary relations.
+    /// Where names in the body are looked up, for a caller with these temporary relations.
     pub fn search_path(&self, temporary: Option<String>) -> SearchPath {
         let schemas = self.path.clone().unwrap_or_else(|| vec![PUBLIC.to_owned()]);
         SearchPath::new(schemas, temporary)
     }
 
-    /// Whether both cannot exist at once.
+    /// Whether the two cannot exist at the same time.
     pub fn is_same_routine(&self, other: &RoutineDefinition) -> bool {
         self.name == other.name && self.identity() == other.identity()
     }

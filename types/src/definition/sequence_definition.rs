@@ -1,64 +1,66 @@
-//! Definitions of sequences: the range of their numbers, the way through it, and whose they are.
+//! Definitions of sequences: the range of their numbers, their order, and their owners.
 
 use serde::{Deserialize, Serialize};
 
 use crate::definition::{TableId, TableName};
 use crate::value::SqlType;
 
-/// Identifies a sequence for ever; never reused.
+/// Identifies a sequence forever; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SequenceId(pub u32);
 
 impl SequenceId {
     /// Numbers of temporary sequences begin here.
     pub const FIRST_TEMPORARY: u32 = 1 << 28;
-    /// There are so many of them; then the first comes again.
+    /// There are this many of them; then the numbers start over.
     pub const TEMPORARIES: u32 = 1 << 28;
 
-    /// Whether it is a session's own, and no log tells of it.
+    /// Whether it is private to a session, so that it is not logged.
     pub fn is_temporary(self) -> bool {
         self.0 >= SequenceId::FIRST_TEMPORARY
     }
 }
 
-/// What CREATE and ALTER SEQUENCE say. Its numbers, and how far it has come, are `crate::sequence`'s.
+/// The definition that CREATE and ALTER SEQUENCE give. Its numbers and its current state are in
+/// `crate::sequence`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SequenceDefinition {
     pub name: TableName,
     /// An integer type.
     pub sql_type: SqlType,
-    /// Where RESTART leads.
+    /// Where RESTART sets it.
     pub start: i64,
     /// Never zero.
     pub increment: i64,
     pub least: i64,
     pub greatest: i64,
-    /// Behind the last number comes the first again.
+    /// After the last number comes the first again.
     #[serde(default)]
     pub cycles: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<SequenceOwner>,
-    /// How often it has been altered: who alters it says so by the next number, and is refused if somebody
-    /// else has altered it meanwhile.
+    /// Counts its alterations: a transaction that alters it sets the next number, and is refused if another
+    /// has altered it meanwhile.
     #[serde(default)]
     pub version: u32,
 }
 
-/// The column that a sequence goes with.
+/// The column that owns a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SequenceOwner {
     pub table: TableId,
     pub column: u16,
-    /// It is the sequence of an identity column, and cannot be given away.
+    /// It is the sequence of an identity column, and cannot change its owner.
     #[serde(default)]
     pub is_identity: bool,
 }
 
-/// How far a sequence has come. Of two states the later one has the higher epoch, or the same and a number
+/// The state of a sequence. Of two states the later one has the higher epoch, or the same epoch and a number
 /// that comes after the other's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SequenceState {
-    /// Raised by whatever makes numbers come again: setval, RESTART, a turn of the direction, a new cycle.
+    /// Raised by every operation that makes numbers recur: setval, RESTART, a turn of the direction, a new
+    /// cycle.
     pub epoch: u64,
     /// The number drawn last, or the one to be drawn first.
     pub value: i64,
@@ -67,7 +69,7 @@ pub struct SequenceState {
 }
 
 impl SequenceState {
-    /// Before anything was drawn from a new sequence.
+    /// The state of a new sequence, from which nothing was drawn.
     pub fn first(start: i64) -> SequenceState {
         SequenceState { epoch: 1, value: start, is_called: false }
     }

@@ -1,33 +1,33 @@
-//! Definitions of views: relations whose rows a query gives whenever somebody asks.
+//! Definitions of views: relations whose rows are the result of a query at the time of use.
 //!
 //! A view is a table that keeps no rows: its name, its number, its columns and the locks on them are those of
-//! a [`TableDefinition`](super::TableDefinition), which says by a [`ViewDefinition`] where rows come from.
+//! a [`TableDefinition`](super::TableDefinition), whose [`ViewDefinition`] gives the source of its rows.
 
 use serde::{Deserialize, Serialize};
 
 use super::relation::{TableId, TableName};
 use crate::value::SqlType;
 
-/// What CREATE VIEW says.
+/// The definition that CREATE VIEW gives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ViewDefinition {
-    /// The query as PostgreSQL prints it, every relation and routine with its schema. It is what a statement
-    /// that names the view is compiled with.
+    /// The query as PostgreSQL prints it, every relation and routine with its schema. Statements that use the
+    /// view are compiled with it.
     pub query: String,
     /// The same with few parentheses.
     pub pretty: String,
-    /// The relations that the query names, each once.
+    /// The relations that the query refers to, each once.
     pub tables: Vec<TableId>,
-    /// The columns of tables that it names.
+    /// The columns of tables that it refers to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<(TableId, u16)>,
-    /// The routines that it calls, with the types of what they are given.
+    /// The routines that it calls, with the types of their arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routines: Vec<(TableName, Vec<SqlType>)>,
-    /// The numbers of the enum types that it names.
+    /// The numbers of the enum types that it refers to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<u32>,
-    /// What is changed by who changes the view; none if it cannot be changed.
+    /// The relation that a change of the view changes; `None` if it cannot be changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<ViewBase>,
 }
@@ -37,7 +37,7 @@ pub struct ViewDefinition {
 pub struct ViewBase {
     /// A table, or a view that has such a base itself.
     pub relation: TableId,
-    /// For each column of the view, which one of the relation it is, if it is one.
+    /// For each column of the view, the column of the relation that it shows, if it shows one.
     pub columns: Vec<Option<u16>>,
 }
 

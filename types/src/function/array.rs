@@ -1,5 +1,5 @@
-//! Functions of arrays: what they consist of, how they are put together and searched. The compiler knows
-//! their types; they have no names in the table, because their results' types depend on the elements'.
+//! Functions of arrays: properties, construction and search. The compiler knows their types. They have no
+//! names in the table, because their result types depend on the type of the elements.
 //!
 //! Reference: `array_userfuncs.c` and `arrayfuncs.c` of PostgreSQL 15.
 
@@ -18,7 +18,7 @@ fn whole(length: usize) -> Value {
     Value::Integer(i32::try_from(length).unwrap_or(i32::MAX))
 }
 
-/// The elements' texts with a separator between them; NULL is left out, or is this text.
+/// The elements' texts with a separator between them. NULL is left out, or replaced by this text.
 fn joined(
     array: &ArrayValue,
     separator: &str,
@@ -90,7 +90,7 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
     })
 }
 
-/// NULL where there is no such dimension, as in an empty array.
+/// NULL if there is no such dimension, as in an empty array.
 fn dimension_number(function: Function, array: &ArrayValue, dimension: i64) -> Value {
     let dimensions = array.dimensions();
     let place = usize::try_from(dimension - 1).ok();
@@ -111,7 +111,7 @@ fn bounds(array: &ArrayValue) -> Value {
     }
 }
 
-/// The parts of a text between separators; its characters if there is none.
+/// The parts of a text between separators, or its characters if there is no separator.
 fn split(text: &str, separator: Option<&str>, null: Option<&str>) -> Result<Value> {
     let parts: Vec<&str> = match separator {
         _ if text.is_empty() => Vec::new(),
@@ -124,7 +124,7 @@ fn split(text: &str, separator: Option<&str>, null: Option<&str>) -> Result<Valu
     Ok(Value::array(ArrayElement::Text, parts.into_iter().map(value).collect()))
 }
 
-/// Adds an element at one end; the first subscript stays what it was.
+/// Adds an element at one end. The first subscript does not change.
 fn add(array: &ArrayValue, value: &Value, is_first: bool) -> Result<Value> {
     memory::check(array.heap_bytes() + value.heap_bytes())?;
     if array.is_plain() {
@@ -146,7 +146,7 @@ fn add(array: &ArrayValue, value: &Value, is_first: bool) -> Result<Value> {
     Ok(Value::shaped_array(array.element, &dimensions, grown.values.clone()))
 }
 
-/// Both, one behind the other; one may be a part of the other in its first dimension.
+/// One array after the other. Either may be an element of the other's first dimension.
 fn concatenated(left: &ArrayValue, right: &ArrayValue) -> Result<Value> {
     let (own, other) = (left.dimensions(), right.dimensions());
     memory::check(left.heap_bytes() + right.heap_bytes())?;
@@ -283,7 +283,7 @@ fn of_arrays(element: ArrayElement, parts: &[Value]) -> Result<Value> {
     Ok(Value::shaped_array(element, &dimensions, values))
 }
 
-/// `wanted = ANY (array)` where the array is in order.
+/// `wanted = ANY (array)` for a sorted array.
 fn any_sorted(wanted: &Value, values: &[Value]) -> Value {
     let (values, has_null) = match values.split_last() {
         Some((Value::Null, others)) => (others, true),

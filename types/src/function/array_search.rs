@@ -1,6 +1,6 @@
 //! Functions that look for elements in arrays, replace them, and compare arrays as sets.
 //!
-//! Elements are compared as IS NOT DISTINCT FROM does, but for containment, where a NULL equals nothing.
+//! Elements are compared as by IS NOT DISTINCT FROM, except for containment, where NULL equals nothing.
 //!
 //! Reference: `array_position_common`, `array_replace_internal` and `array_contain_compare` of PostgreSQL 15.
 
@@ -60,7 +60,7 @@ pub(super) fn call(function: Function, arguments: &[Value], _: &Environment) -> 
     })
 }
 
-/// Whether the elements are the same; those of `char(n)` whatever blanks they end in.
+/// Whether the elements are equal; those of `char(n)` regardless of trailing blanks.
 fn is_same(left: &Value, right: &Value, is_char: bool) -> bool {
     match (left, right) {
         (Value::Text(a), Value::Text(b)) if is_char => {
@@ -74,7 +74,7 @@ fn several_dimensions(message: &str) -> Error {
     Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
 }
 
-/// The subscripts of the elements that are the wanted value.
+/// The subscripts of the elements that equal the wanted value.
 fn positions(array: &ArrayValue, wanted: &Value) -> Result<Vec<i32>> {
     let lower = match &*array.dimensions() {
         [] => return Ok(Vec::new()),
@@ -129,7 +129,7 @@ fn has(array: &ArrayValue, wanted: &Value) -> bool {
     !wanted.is_null() && array.values.iter().any(|value| is_same(value, wanted, is_char))
 }
 
-/// Whether every element of `part` is one of the array's.
+/// Whether every element of `part` is an element of the array.
 fn contains(array: &ArrayValue, part: &ArrayValue) -> Result<bool> {
     guest::spend_for(array.values.len().saturating_mul(part.values.len()))?;
     Ok(part.values.iter().all(|wanted| has(array, wanted)))

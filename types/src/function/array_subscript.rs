@@ -1,7 +1,7 @@
-//! Elements and slices of arrays: read and replaced.
+//! Elements and slices of arrays: reading and replacing.
 //!
-//! Subscripts come as arguments behind the array. Of a slice each dimension has two, and a number says which
-//! of them are written, because one that is left out is no NULL: bit 2d for the lower bound of dimension d,
+//! Subscripts are passed as arguments after the array. A slice has two for each dimension, and a number says
+//! which of them are present, because an omitted one is not NULL: bit 2d for the lower bound of dimension d,
 //! bit 2d + 1 for the upper one.
 //!
 //! Reference: `array_get_element`, `array_set_element`, `array_get_slice` and `array_set_slice` of
@@ -124,7 +124,7 @@ fn slice(array: &ArrayValue, written: i32, values: &[Value]) -> Result<Value> {
     Ok(Value::shaped_array(array.element, &sliced, values))
 }
 
-/// The places of the elements whose subscripts lie in these ranges, in order.
+/// Visits the positions of the elements whose subscripts lie in these ranges, in order.
 fn each_place(dimensions: &[Dimension], ranges: &[Dimension], visit: &mut dyn FnMut(usize)) {
     fn walk(rest: &[Dimension], ranges: &[Dimension], base: usize, visit: &mut dyn FnMut(usize)) {
         let ([dimension, inner @ ..], [range, inner_ranges @ ..]) = (rest, ranges) else {
@@ -138,7 +138,7 @@ fn each_place(dimensions: &[Dimension], ranges: &[Dimension], visit: &mut dyn Fn
     walk(dimensions, ranges, 0, visit);
 }
 
-/// `array[subscripts] := value`; an array of one dimension grows to where the subscript is.
+/// `array[subscripts] := value`. An array of one dimension grows up to the subscript.
 pub(super) fn set_element(array: &ArrayValue, value: &Value, subscripts: &[i32]) -> Result<Value> {
     if subscripts.len() > MOST_DIMENSIONS {
         return Err(too_many_dimensions(subscripts.len()));
@@ -169,7 +169,7 @@ pub(super) fn set_element(array: &ArrayValue, value: &Value, subscripts: &[i32])
     Ok(Value::shaped_array(array.element, &dimensions, values))
 }
 
-/// Fills the only dimension with NULLs until it has these subscripts.
+/// Fills the only dimension with NULLs until it contains these subscripts.
 fn extend(dimension: &mut Dimension, values: &mut Vec<Value>, (lower, upper): (i32, i32)) -> Result<()> {
     let first = i64::from(lower.min(dimension.lower));
     let last = i64::from(upper.max(dimension.upper()));
@@ -228,7 +228,7 @@ fn set_slice(array: &ArrayValue, source: &ArrayValue, bounds: &[(Bound, Bound)])
     Ok(Value::shaped_array(array.element, &dimensions, values))
 }
 
-/// A slice of an empty array: what is assigned is all there will be.
+/// A slice of an empty array: the result has only the assigned elements.
 fn new_slice(array: &ArrayValue, source: &ArrayValue, bounds: &[(Bound, Bound)]) -> Result<Value> {
     let mut dimensions = Vec::with_capacity(bounds.len());
     for bound in bounds {

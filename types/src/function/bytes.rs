@@ -80,7 +80,7 @@ fn unknown_encoding(encoding: &str) -> Error {
 }
 
 fn encode(bytes: &[u8], encoding: &str) -> Result<CompactString> {
-    /// A byte becomes four characters at most.
+    /// A byte becomes at most four characters.
     const LONGEST: usize = 4;
     memory::check_value(bytes.len().saturating_mul(LONGEST))?;
     Ok(match encoding.to_ascii_lowercase().as_str() {
@@ -95,7 +95,7 @@ fn encode(bytes: &[u8], encoding: &str) -> Result<CompactString> {
     })
 }
 
-/// In lines of 76 characters; behind a full one always a line's end.
+/// In lines of 76 characters. A full line is always followed by a line break.
 fn encode_base64(bytes: &[u8]) -> CompactString {
     const BYTES_PER_LINE: usize = 57;
     let mut text = CompactString::with_capacity(bytes.len() / 3 * 4 + bytes.len() / BYTES_PER_LINE + 4);
@@ -108,7 +108,7 @@ fn encode_base64(bytes: &[u8]) -> CompactString {
     text
 }
 
-/// Zeros and bytes beyond ASCII as `\ooo`, a backslash doubled.
+/// Zeros and bytes beyond ASCII as `\ooo`, and backslashes doubled.
 fn encode_escape(bytes: &[u8]) -> CompactString {
     let mut text = CompactString::with_capacity(bytes.len());
     for &byte in bytes {
@@ -131,12 +131,12 @@ fn decode(text: &str, encoding: &str) -> Result<Vec<u8>> {
     }
 }
 
-/// Blanks may stand anywhere, and more groups behind one that is padded.
+/// Blanks are allowed anywhere, and so are more groups after a padded one.
 fn decode_base64(text: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let mut group = 0_u32;
     let mut characters = 0;
-    // How many bytes of a group count: fewer from the first padding on.
+    // The number of bytes of a group that count: fewer from the first padding on.
     let mut counted = 3;
     for character in text.chars() {
         let digit = match character {

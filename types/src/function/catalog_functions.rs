@@ -1,5 +1,5 @@
-//! The rows of `function_table` that look at the catalog, or that clients call to read it. They are put
-//! behind those of that table, which is one.
+//! The rows of `function_table` for functions that look at the catalog, or that clients call to read it. They
+//! are appended to those of that module, and form one table with them.
 
 macro_rules! catalog_functions {
     ($($rows:tt)*) => { functions! { $($rows)*
@@ -24,7 +24,7 @@ macro_rules! catalog_functions {
         | "pg_opfamily_is_visible" | "pg_statistics_obj_is_visible" | "pg_ts_config_is_visible"
         | "pg_ts_dict_is_visible" | "pg_ts_parser_is_visible" | "pg_ts_template_is_visible" => (OID) -> BOOL;
     }
-    /// A `pg_node_tree` is the expression's text already.
+    /// A `pg_node_tree` is already the expression's text.
     ExpressionText: strict, NOTHING, system {
         "pg_get_expr" => (NODETREE, OID) -> TEXT, (NODETREE, OID, BOOL) -> TEXT;
     }
@@ -35,7 +35,7 @@ macro_rules! catalog_functions {
         "pg_get_viewdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT, (OID, INT4) -> TEXT;
         "pg_get_ruledef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
     }
-    /// Of the view that a text names.
+    /// For a view that is given by name.
     NamedViewDefinition: strict, CATALOG, system {
         "pg_get_viewdef" => (TEXT) -> TEXT, (TEXT, BOOL) -> TEXT;
     }
@@ -48,18 +48,18 @@ macro_rules! catalog_functions {
     RoutineResult: strict, CATALOG, system {
         "pg_get_function_result" => (OID) -> TEXT;
     }
-    /// With their defaults.
+    /// With default values.
     RoutineArguments: strict, CATALOG, system {
         "pg_get_function_arguments" => (OID) -> TEXT;
     }
     RoutineIdentity: strict, CATALOG, system {
         "pg_get_function_identity_arguments" => (OID) -> TEXT;
     }
-    /// The default of the input of this number.
+    /// The default of the input with this number.
     RoutineDefault: strict, CATALOG, system {
         "pg_get_function_arg_default" => (OID, INT4) -> TEXT;
     }
-    /// Of the name in a row; where it is the same for all rows, the session answers.
+    /// For the name in a row. Where the name is the same for all rows, the session returns the value.
     SettingShown: strict, CATALOG, system {
         "current_setting" => (TEXT) -> TEXT;
     }
@@ -77,11 +77,11 @@ macro_rules! catalog_functions {
     DatabaseSize: strict, CATALOG, system {
         "pg_database_size" => (OID) -> INT8, (NAME) -> INT8;
     }
-    /// There are no files: NULL, which PostgreSQL answers for one that is not there.
+    /// There are no files: NULL, as PostgreSQL returns for a missing file.
     NoSize: strict, NOTHING, system {
         "pg_tablespace_size" => (OID) -> INT8, (NAME) -> INT8;
     }
-    /// Of objects that cannot be made: NULL, as PostgreSQL answers for a number that no such object has.
+    /// For objects that cannot be created: NULL, as PostgreSQL returns for a number without such an object.
     NoDefinition: strict, NOTHING, system {
         "pg_get_function_sqlbody" | "pg_get_statisticsobjdef" | "pg_get_statisticsobjdef_columns" => (OID) -> TEXT;
         "pg_get_triggerdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
@@ -127,11 +127,12 @@ macro_rules! catalog_functions {
     HasRole: strict, CATALOG, system {
         "pg_has_role" => (ANY, TEXT) -> BOOL, (ANY, ANY, TEXT) -> BOOL;
     }
-    /// Of what everybody may use.
+    /// For objects that every role may use.
     HasAnyPrivilege: strict, NOTHING, system {
         "has_language_privilege" | "has_tablespace_privilege" => (ANY, TEXT) -> BOOL, (ANY, ANY, TEXT) -> BOOL;
     }
-    /// What everybody and the owner may do with an object of this kind when nobody has said anything.
+    /// The privileges of every role and of the owner on an object of this kind whose access list was never
+    /// changed.
     DefaultPrivileges: strict, CATALOG, system {
         "acldefault" => (LETTER, OID) -> ACLITEMS;
     }

@@ -9,7 +9,7 @@ use crate::memory;
 use crate::text;
 use crate::value::Value;
 
-/// Makes a text longer, if there is memory for it.
+/// Appends to a text, if there is memory for it.
 pub(super) fn append(text: &mut CompactString, more: &str) -> Result<()> {
     let length = text.len() + more.len();
     if length > text.capacity() {

@@ -1,8 +1,9 @@
-//! `to_date` and `to_timestamp`: a text is read as a template says.
+//! `to_date` and `to_timestamp`: reading a text by a template.
 //!
-//! The template has the fields of `to_char`. First every field takes its part of the text and leaves a number
-//! ([`Found`]); then a day and a time are made of the numbers, whichever there are. Reading is tolerant, as
-//! it is in PostgreSQL: separators may differ and blanks may be more, unless `FX` says that they must not.
+//! The template has the fields of `to_char`. First every field consumes its part of the text and yields a
+//! number ([`Found`]). Then a day and a time are computed from the numbers that were found. Reading is
+//! tolerant, as in PostgreSQL: separators may differ and there may be more blanks, unless the template
+//! contains `FX`.
 //!
 //! Reference: PostgreSQL 15's `formatting.c` (`DCH_from_char`, `do_to_timestamp`).
 
@@ -64,16 +65,16 @@ fn invalid(message: impl Into<String>) -> Error {
     Error::input(sqlstate::INVALID_DATETIME_FORMAT, message.into())
 }
 
-/// A part of a template.
+/// An element of a template.
 enum Node<'t> {
-    /// A field: as it is written, its name, and whether `FM` stands before it or `TH` behind it.
+    /// A field: its text, its name, and whether it has `FM` before it or `TH` after it.
     Field {
         shown: &'t str,
         name: &'static str,
         is_filled: bool,
         is_ordinal: bool,
     },
-    /// A blank, or another sign between fields.
+    /// A blank, or another separator between fields.
     Separator,
     Literal(char),
 }
@@ -84,21 +85,21 @@ fn nodes(template: &str) -> Result<Vec<Node<'_>>> {
     while let Some(first) = rest.chars().next() {
         guest::spend(1)?;
         let prefix = ["FM", "fm", "TM", "tm"].into_iter().find(|prefix| rest.starts_with(prefix));
-        let behind = prefix.map_or(rest, |_| &rest[2..]);
-        if let Some((name, _, length)) = template::field_at(behind) {
-            let shown = &behind[..length];
-            rest = &behind[length..];
+        let after = prefix.map_or(rest, |_| &rest[2..]);
+        if let Some((name, _, length)) = template::field_at(after) {
+            let shown = &after[..length];
+            rest = &after[length..];
             let is_ordinal = rest.starts_with("TH") || rest.starts_with("th");
             let has_spelling = rest.starts_with("SP") || rest.starts_with("sp");
             rest = if is_ordinal || has_spelling { &rest[2..] } else { rest };
             let is_filled = prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case("FM"));
             nodes.push(Node::Field { shown, name, is_filled, is_ordinal });
         } else if prefix.is_some() {
-            rest = behind;
+            rest = after;
         } else if let Some(quoted) = rest.strip_prefix('"') {
             rest = take_quoted(quoted, &mut nodes);
         } else {
-            let literal = rest.strip_prefix('\\').filter(|behind| behind.starts_with('"'));
+            let literal = rest.strip_prefix('\\').filter(|after| after.starts_with('"'));
             rest = literal.unwrap_or(rest);
             let is_separator = literal.is_none() && (first.is_ascii_punctuation() || is_space(first));
             let literal = rest.chars().next().unwrap_or(first);
@@ -126,7 +127,7 @@ fn is_space(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\n' | '\x0b' | '\x0c' | '\r')
 }
 
-/// Whether a field is made of digits.
+/// Whether a field consists of digits.
 fn is_of_digits(name: &str) -> bool {
     !matches!(
         name,
@@ -166,7 +167,7 @@ fn calendar_of(name: &str) -> Option<Calendar> {
     }
 }
 
-/// What the fields said; 0 where there was none.
+/// The values of the fields; 0 for missing ones.
 #[derive(Default)]
 struct Found {
     calendar: Option<Calendar>,
@@ -178,9 +179,9 @@ struct Found {
     second_of_day: i64,
     millisecond: i64,
     microsecond: i64,
-    /// Of `FF1` to `FF6`.
+    /// For `FF1` to `FF6`.
     precision: Option<u8>,
-    /// From Sunday, which is 1.
+    /// Counted from Sunday, which is 1.
     weekday: i64,
     day: i64,
     day_of_year: i64,
@@ -199,19 +200,19 @@ struct Found {
     zone: Option<i64>,
 }
 
-/// A text on its way through a template.
+/// The state of reading a text by a template.
 struct Reader<'t> {
     nodes: Vec<Node<'t>>,
     text: &'t str,
-    /// What is not read yet.
+    /// The unread part of the text.
     rest: &'t str,
-    /// Blanks and separators passed that the template does not have.
+    /// Skipped blanks and separators that are not in the template.
     skipped: i64,
     is_exact: bool,
     found: Found,
 }
 
-/// Keeps a number that a field gave, which another field must not contradict.
+/// Stores the number of a field, unless another field contradicts it.
 fn set(place: &mut i64, number: i64, shown: &str) -> Result<()> {
     if *place != 0 && *place != number {
         let message = format!("conflicting values for \"{shown}\" field in formatting string");
@@ -222,7 +223,8 @@ fn set(place: &mut i64, number: i64, shown: &str) -> Result<()> {
     Ok(())
 }
 
-/// As C's `strtol`: blanks, a sign, digits. How long that is, and the number; a length of 0 without digits.
+/// As C's `strtol`: blanks, a sign, digits. Returns the length and the number; the length is 0 without
+/// digits.
 fn leading_number(text: &str) -> (usize, Option<i64>) {
     let blanks = text.len() - text.trim_start_matches(is_space).len();
     let signed = &text[blanks..];
@@ -243,9 +245,9 @@ impl<'t> Reader<'t> {
     }
 
     fn skip_blanks(&mut self) {
-        let behind = self.rest.trim_start_matches(is_space);
-        self.skipped += (self.rest.len() - behind.len()) as i64;
-        self.rest = behind;
+        let after = self.rest.trim_start_matches(is_space);
+        self.skipped += (self.rest.len() - after.len()) as i64;
+        self.rest = after;
     }
 
     fn skip_character(&mut self) {
@@ -319,7 +321,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// One of these names, whatever its letters.
+    /// Matches one of these names, in upper or lower case.
     fn one_of(&mut self, names: &[&str], shown: &str) -> Result<i64> {
         let begins =
             |name: &str| self.rest.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
@@ -355,7 +357,7 @@ impl<'t> Reader<'t> {
                 Ok(())
             }
             _ => {
-                // The longest first: VIII begins with V.
+                // The longest first, since VIII begins with V.
                 let roman: Vec<&str> = ROMAN_MONTHS.into_iter().rev().collect();
                 let number = match name {
                     "MONTH" => self.one_of(&MONTHS, shown)? + 1,
@@ -367,7 +369,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Whether the number of this field ends where no digit follows.
+    /// Whether the number of this field ends at the first non-digit, because the template has no digit after
+    /// it.
     fn is_delimited(&self, at: usize) -> bool {
         if matches!(self.nodes[at], Node::Field { is_ordinal: true, .. }) {
             return true;
@@ -379,22 +382,22 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The number of a field and how many characters it took.
+    /// The number of a field and its length in characters.
     fn number(&mut self, at: usize, width: usize, shown: &str) -> Result<(i64, usize)> {
         let start = self.rest;
-        let behind_blanks = start.trim_start_matches(is_space);
-        let mut end = width.min(behind_blanks.len());
-        while !behind_blanks.is_char_boundary(end) {
+        let after_blanks = start.trim_start_matches(is_space);
+        let mut end = width.min(after_blanks.len());
+        while !after_blanks.is_char_boundary(end) {
             end += 1;
         }
-        let copy = &behind_blanks[..end];
+        let copy = &after_blanks[..end];
         let is_filled = matches!(self.nodes[at], Node::Field { is_filled: true, .. });
         let hint = "If your source string is not fixed-width, try using the \"FM\" modifier.";
         let (used, number) = if is_filled || self.is_delimited(at) {
             leading_number(start)
         } else {
-            if behind_blanks.len() < width {
-                let remain = behind_blanks.len();
+            if after_blanks.len() < width {
+                let remain = after_blanks.len();
                 let message = format!("source string too short for \"{shown}\" formatting field");
                 let detail = format!("Field requires {width} characters, but only {remain} remain.");
                 return Err(invalid(message).with_detail(detail).with_hint(hint));
@@ -405,7 +408,7 @@ impl<'t> Reader<'t> {
                 let detail = format!("Field requires {width} characters, but only {used} could be parsed.");
                 return Err(invalid(message).with_detail(detail).with_hint(hint));
             }
-            (start.len() - behind_blanks.len() + used, number)
+            (start.len() - after_blanks.len() + used, number)
         };
         if used == 0 {
             let message = format!("invalid value \"{copy}\" for \"{shown}\"");
@@ -457,7 +460,7 @@ impl<'t> Reader<'t> {
             "W" => set(&mut found.week_of_month, number, shown)?,
             "CC" => set(&mut found.century, number, shown)?,
             "J" => set(&mut found.julian, number, shown)?,
-            // Which day of a quarter would it be?
+            // The day within a quarter would be unknown.
             "Q" => {}
             _ => {
                 if name != "US" {
@@ -473,17 +476,16 @@ impl<'t> Reader<'t> {
     fn read_year(&mut self, at: usize, name: &str, shown: &str) -> Result<()> {
         if name == "Y,YYY" {
             let (used, millennia) = leading_number(self.rest);
-            let behind = self.rest[used..].strip_prefix(',');
+            let after = self.rest[used..].strip_prefix(',');
             let digits =
-                behind.map_or(0, |behind| behind.bytes().take(3).take_while(u8::is_ascii_digit).count());
-            let (Some(millennia), Some(behind), 1..) = (millennia.filter(|_| used > 0), behind, digits)
-            else {
+                after.map_or(0, |after| after.bytes().take(3).take_while(u8::is_ascii_digit).count());
+            let (Some(millennia), Some(after), 1..) = (millennia.filter(|_| used > 0), after, digits) else {
                 return Err(invalid("invalid input string for \"Y,YYY\""));
             };
-            let years: i64 = behind[..digits].parse().unwrap_or(0);
+            let years: i64 = after[..digits].parse().unwrap_or(0);
             set(&mut self.found.year, years + millennia * 1000, shown)?;
             self.found.year_digits = 4;
-            self.rest = &behind[digits..];
+            self.rest = &after[digits..];
             return Ok(());
         }
         let width = shown_width(name);
@@ -509,7 +511,7 @@ impl<'t> Reader<'t> {
             self.rest = &self.rest[1..];
             sign
         } else {
-            // A minus may have passed as a separator.
+            // A minus may have been skipped as a separator.
             let before = &self.text[..self.text.len() - self.rest.len()];
             self.skipped > 0 && before.ends_with('-')
         };
@@ -519,12 +521,12 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The length of a field's name is that of its number.
+/// The length of a field's name is also that of its number.
 fn shown_width(name: &str) -> usize {
     name.len()
 }
 
-/// The year that ends so and is nearest to 2020, as PostgreSQL counts.
+/// The year with these last digits that is nearest to 2020, as in PostgreSQL.
 fn near_2020(year: i64) -> i64 {
     match year {
         ..70 => year + 2000,
@@ -535,14 +537,14 @@ fn near_2020(year: i64) -> i64 {
     }
 }
 
-/// A day, not yet known to be one, and a time of day.
+/// A day, not yet validated, and a time of day.
 struct Local {
     date: CivilDate,
     month: i64,
     time: i64,
 }
 
-/// What is known of the day.
+/// The known parts of the day.
 struct Day {
     year: i64,
     month: i64,
@@ -603,7 +605,7 @@ impl Found {
             + fraction)
     }
 
-    /// The year; None if there was no field of it.
+    /// The year; None if there was no field for it.
     fn whole_year(&self) -> Option<i64> {
         let is_before = self.is_before_christ != 0;
         let century = if is_before { -self.century } else { self.century };
@@ -628,7 +630,7 @@ impl Found {
     }
 
     fn date_and_time(&self, text: &str) -> Result<Local> {
-        // Before anything is said of the day, as in PostgreSQL; but its errors come last.
+        // Checked before anything about the day, as in PostgreSQL, although its errors come last.
         if self.is_half_day {
             self.check_half_day()?;
         }

@@ -1,7 +1,7 @@
 //! Trigonometric functions in degrees, hyperbolic functions, and the cotangent.
 //!
-//! Degrees that are multiples of 30 or 45 have exact results where there are any (`sind(30)` is 0.5): what is
-//! computed is divided by the same at a point where the result is known.
+//! Degrees that are multiples of 30 or 45 have exact results where these exist (`sind(30)` is 0.5): the
+//! computed value is divided by the same function's value at a point where the result is known.
 //!
 //! Reference: PostgreSQL 15's `float.c` (`sind_q1`, `asind_q1` and their like).
 
@@ -64,7 +64,7 @@ fn of_one(function: Function, x: f64) -> Result<Option<f64>> {
     }))
 }
 
-/// In the first quadrant, then with the sign of the angle's own.
+/// Computed in the first quadrant, then given the angle's sign.
 fn of_angle(function: Function, degrees: f64) -> f64 {
     let mut x = degrees % 360.0;
     let (mut of_sine, mut of_cosine) = (1.0, 1.0);
@@ -77,7 +77,7 @@ fn of_angle(function: Function, degrees: f64) -> f64 {
     if x > 90.0 {
         (x, of_cosine) = (180.0 - x, -of_cosine);
     }
-    // There is no negative zero among the last two.
+    // The last two functions have no negative zero.
     let unsigned = |number: f64| if number == 0.0 { 0.0 } else { number };
     match function {
         Function::SineDegrees => of_sine * sine(x),

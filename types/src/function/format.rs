@@ -27,7 +27,7 @@ fn wrong_type(message: impl Into<String>) -> Error {
     wrong(message).with_hint("For a single \"%\" use \"%%\".")
 }
 
-/// The arguments behind the format, and which of them comes next.
+/// The arguments after the format, and the next one of them.
 struct Arguments<'a> {
     values: &'a [Value],
     next: usize,
@@ -48,7 +48,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// What stands between `%` and the type.
+/// The parts of a specifier between `%` and the type.
 #[derive(Default)]
 struct Specifier {
     position: Option<usize>,
@@ -109,7 +109,7 @@ fn specifier(rest: &mut Peekable<Chars<'_>>, arguments: &mut Arguments<'_>) -> R
     let mut specifier = Specifier::default();
     match number(rest)? {
         Some(position) if rest.next_if_eq(&'$').is_some() => {
-            // Said before anything else is looked at.
+            // Reported before anything else is checked.
             if position == 0 {
                 arguments.take(Some(0))?;
             }

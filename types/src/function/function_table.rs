@@ -1,17 +1,17 @@
-//! The table of SQL's scalar functions. One row says all there is to say about a function:
+//! The table of SQL's scalar functions. One row contains everything about a function:
 //!
 //! ```text
 //! Name: strict or sees_null, what it looks at, the module that computes it { "name" => (ARGUMENTS) ->
 //! RESULT, ...; }
 //! ```
 //!
-//! A `strict` function is not run when an argument is NULL; its result is NULL. There is no default: what is
-//! new says all of this before it compiles. `; true` behind the arguments lets the last one be given more
-//! than once.
+//! A `strict` function is not run if an argument is NULL: its result is NULL. There are no defaults: a new
+//! row must say all of this before it compiles. `; true` after the arguments allows the last one to be
+//! repeated.
 //!
-//! The names and types are those of PostgreSQL 15's `pg_proc`; what its grammar makes of special syntax
-//! (`GREATEST`, `CURRENT_TIMESTAMP`, `EXTRACT`, `POSITION`, `TRIM`) is listed under the word itself.
-//! `varchar` arguments pass as `text`. Functions without names are chosen by the compiler.
+//! The names and types are those of PostgreSQL 15's `pg_proc`. Functions for which its grammar has special
+//! syntax (`GREATEST`, `CURRENT_TIMESTAMP`, `EXTRACT`, `POSITION`, `TRIM`) are listed under that word.
+//! `varchar` arguments are passed as `text`. Functions without names are chosen by the compiler.
 
 use super::catalog_functions::catalog_functions;
 use super::type_patterns::*;
@@ -38,7 +38,7 @@ catalog_functions! {
     Floor: strict, NOTHING, math {
         "floor" => (FLOAT8) -> FLOAT8, (NUMERIC) -> NUMERIC;
     }
-    /// To an integer, or (`numeric` only) to a number of places.
+    /// To an integer, or (`numeric` only) to a number of decimal places.
     Round: strict, NOTHING, math {
         "round" => (FLOAT8) -> FLOAT8, (NUMERIC) -> NUMERIC, (NUMERIC, INT4) -> NUMERIC;
     }
@@ -355,7 +355,7 @@ catalog_functions! {
     RegexpMatch: strict, NOTHING, pattern_matching {
         "regexp_match" => (TEXT, TEXT) -> TEXTS, (TEXT, TEXT, TEXT) -> TEXTS;
     }
-    /// A row of `regexp_matches` is a text here, which the compiler makes an array of.
+    /// A row of `regexp_matches` is a text here, which the compiler turns into an array.
     RegexpMatches: strict, NOTHING, pattern_matching {}
     RegexpLike: strict, NOTHING, pattern_matching {
         "regexp_like" => (TEXT, TEXT) -> BOOL, (TEXT, TEXT, TEXT) -> BOOL;
@@ -452,14 +452,14 @@ catalog_functions! {
     ToTimestamp: strict, NOTHING, time {
         "to_timestamp" => (FLOAT8) -> TIMESTAMPTZ;
     }
-    /// By a template, as is `to_date`.
+    /// By a template, as `to_date`.
     ReadTimestamp: strict, IDENTITY, date_reading {
         "to_timestamp" => (TEXT, TEXT) -> TIMESTAMPTZ;
     }
     ToDate: strict, NOTHING, date_reading {
         "to_date" => (TEXT, TEXT) -> DATE;
     }
-    /// By a template; the time zone's name is one of its parts.
+    /// By a template. The time zone's name may be a part of it.
     ToChar: strict, IDENTITY, template {
         "to_char" =>
             (TIMESTAMPTZ, TEXT) -> TEXT,
@@ -552,13 +552,13 @@ catalog_functions! {
     ArrayDimensions: strict, NOTHING, array {}
     /// `array_dims`.
     ArrayBounds: strict, NOTHING, array {}
-    /// An empty array that tells the element's type, the value, lengths, lower bounds if they are given.
+    /// An empty array that gives the element type, the value, lengths, and lower bounds if present.
     ArrayFill: sees_null, NOTHING, array {}
     /// With or without the text that stands for NULL.
     StringToArray: sees_null, NOTHING, array {
         "string_to_array" => (TEXT, TEXT) -> TEXTS, (TEXT, TEXT, TEXT) -> TEXTS;
     }
-    /// One dimension that counts from 1, whatever the array's are.
+    /// One dimension that counts from 1, whatever dimensions the array has.
     ArrayFlat: strict, NOTHING, array {}
     /// `ARRAY[array, ...]`; the first argument is an empty array.
     ArrayOfArrays: sees_null, NOTHING, array {}
@@ -569,20 +569,21 @@ catalog_functions! {
     ArrayTrim: strict, NOTHING, array_search {}
     ArrayContains: strict, NOTHING, array_search {}
     ArrayOverlaps: strict, NOTHING, array_search {}
-    /// Elements and slices: `array_subscript` says how the arguments stand.
+    /// Elements and slices: `array_subscript` describes the arguments.
     ArraySubscript: strict, NOTHING, array_subscript {}
     ArraySlice: sees_null, NOTHING, array_subscript {}
     ArraySet: sees_null, NOTHING, array_subscript {}
     ArraySetSlice: sees_null, NOTHING, array_subscript {}
     /// `value = ANY (array)`.
     EqualsAny: sees_null, NOTHING, array {}
-    /// The same for an array in order, NULL last: looks only at a few of its elements. Only the compiler
-    /// calls it.
+    /// The same for a sorted array, NULL last: looks only at a few of its elements. Only the compiler calls
+    /// it.
     EqualsSorted: sees_null, NOTHING, array {}
-    /// `text ~~ ANY (array)`, and the same with other operators of patterns: the last argument is its symbol.
+    /// `text ~~ ANY (array)`, and the same with other pattern operators: the last argument is the operator's
+    /// symbol.
     MatchesAny: sees_null, NOTHING, quantified_match {}
     MatchesAll: sees_null, NOTHING, quantified_match {}
-    /// The elements that are not NULL, in order, each once. Only the compiler calls it.
+    /// The elements that are not NULL, sorted and without duplicates. Only the compiler calls it.
     ArrayDistinct: strict, NOTHING, array {}
     // JSON; operators are listed under their symbols
     JsonGet: strict, NOTHING, json_access {
@@ -608,7 +609,7 @@ catalog_functions! {
     JsonExistsAll: strict, NOTHING, json_access { "?&" | "jsonb_exists_all" => (JSONB, TEXTS) -> BOOL; }
     JsonTypeof: strict, NOTHING, json_access { "json_typeof" => (JSON) -> TEXT; "jsonb_typeof" => (JSONB) -> TEXT; }
     JsonArrayLength: strict, NOTHING, json_access { "json_array_length" => (JSON) -> INT4; "jsonb_array_length" => (JSONB) -> INT4; }
-    // What functions that give sets of a json give, as an array. Only the compiler calls them.
+    // The results of set-returning functions of a json, as an array. Only the compiler calls them.
     JsonItems: strict, NOTHING, json_access {}
     JsonItemsText: strict, NOTHING, json_access {}
     JsonObjectKeys: strict, NOTHING, json_access {}
@@ -642,9 +643,10 @@ catalog_functions! {
     }
     JsonObject: strict, NOTHING, json_build { "json_object" => (TEXTS) -> JSON, (TEXTS, TEXTS) -> JSON; }
     JsonbObject: strict, NOTHING, json_build { "jsonb_object" => (TEXTS) -> JSONB, (TEXTS, TEXTS) -> JSONB; }
-    /// `"key" : value`, of which an aggregate makes an object. Only the compiler calls this and what follows.
+    /// `"key" : value`, a member for the aggregates that build objects. Only the compiler calls this and
+    /// those below.
     JsonMember: sees_null, IDENTITY, json_build {}
-    /// Of an array of what the rows have, and whether a new line begins before each but the first.
+    /// For an array of the rows' values, and whether each but the first begins a new line.
     JsonOfRows: strict, IDENTITY, json_build {}
     JsonbOfRows: strict, IDENTITY, json_build {}
     /// An array or a row, as such an item.
@@ -684,8 +686,7 @@ catalog_functions! {
     /// `pg_notify`
     Notify: sees_null, SESSIONS, session { "pg_notify" => (TEXT, TEXT) -> TEXT; }
 
-    // Sequences; the compiler gives the number of the sequence, an integer, where the name is a
-    // constant.
+    // Sequences. If the name is a constant, the compiler passes the number of the sequence, an integer.
     NextNumber: strict, SEQUENCES, sequence {
         "nextval" => (TEXT) -> INT8;
     }

@@ -1,4 +1,4 @@
-//! Functions of values of any type, and of what surrounds a statement.
+//! Functions of values of any type, and of a statement's environment.
 
 use crate::compare;
 use crate::environment::Environment;

@@ -34,9 +34,9 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
     }
 }
 
-/// Whether two periods overlap; None if that is not known.
+/// Whether two periods overlap; None if that is unknown.
 fn overlap(left: (&Value, &Value), right: (&Value, &Value)) -> Option<bool> {
-    // With the earlier time first, and without one last.
+    // With the earlier time first, and a missing one last.
     let in_order = |(start, end): (&'_ Value, &'_ Value)| -> Option<(Value, Option<Value>)> {
         match (start.is_null(), end.is_null()) {
             (true, true) => None,
@@ -105,7 +105,7 @@ fn interval_of(function: Function, arguments: &[Value], environment: &Environmen
     }
 }
 
-/// The age of a time when today began.
+/// The age of a time at the beginning of today.
 fn age_today(time: &Value, environment: &Environment) -> Result<Interval> {
     let tz = &environment.time_zone;
     let now = datetime::utc_to_local(environment.transaction_time, tz)?;
@@ -143,7 +143,7 @@ fn make(parts: &[Value], seconds: f64) -> Result<Interval> {
     })
 }
 
-/// The zone that is so far east of Greenwich.
+/// The zone with this offset east of Greenwich.
 fn zone(offset: Interval) -> Result<Zone> {
     if offset.months != 0 || offset.days != 0 {
         let shown = text::format(&Value::Interval(offset), &jiff::tz::TimeZone::UTC);
@@ -162,7 +162,7 @@ fn unsupported(unit: &str) -> Error {
     unsupported_unit(unit, SqlType::INTERVAL.base_name())
 }
 
-/// `date_trunc`: what is smaller than the unit becomes zero.
+/// `date_trunc`: fields smaller than the unit become zero.
 fn truncate(unit: &str, interval: Interval) -> Result<Interval> {
     let months = |unit: i32| Ok(Interval::new(interval.months / unit * unit, 0, 0));
     let below = |unit: i64| Ok(Interval { microseconds: interval.microseconds / unit * unit, ..interval });
@@ -213,7 +213,7 @@ fn extract(field: &str, interval: Interval) -> Result<Value> {
     }
 }
 
-/// Of years (365.25 days), months and days, without the time.
+/// The seconds of years (365.25 days), months and days, without the time.
 fn seconds_of_days(interval: Interval) -> i64 {
     const PER_DAY: i64 = 86_400;
     const PER_YEAR: i64 = PER_DAY * 1461 / 4;
@@ -222,7 +222,7 @@ fn seconds_of_days(interval: Interval) -> i64 {
         + i64::from(interval.days) * PER_DAY
 }
 
-/// `date_part`, in PostgreSQL's steps: its rounding shows.
+/// `date_part`, in PostgreSQL's steps, whose rounding is visible.
 fn date_part(field: &str, interval: Interval) -> Result<f64> {
     let microseconds = interval.microseconds;
     let below_minute = microseconds % MICROSECONDS_PER_MINUTE;

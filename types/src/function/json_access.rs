@@ -1,7 +1,7 @@
-//! Functions that take json and jsonb values apart: fields, elements, paths, keys, containment.
+//! Functions that decompose json and jsonb values: fields, elements, paths, keys, containment.
 //!
-//! A json is searched in its text, a jsonb in its bytes; a [`Part`] is either. The last of several members of
-//! a json with the same key counts, except where all of them are listed.
+//! A json is searched in its text, a jsonb in its bytes. A [`Part`] is either. Of several members of a json
+//! with the same key the last one counts, except where all of them are listed.
 //!
 //! Reference: `jsonfuncs.c` and `jsonb_op.c` of PostgreSQL 15.
 
@@ -60,7 +60,7 @@ impl<'a> Part<'a> {
         !matches!(self.kind(), Kind::Array | Kind::Object)
     }
 
-    /// The items of an array; none of anything else.
+    /// The items of an array; empty for anything else.
     fn items(self) -> Vec<Part<'a>> {
         match self {
             Part::Text(tape, number) if self.kind() == Kind::Array => {
@@ -74,7 +74,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The members of an object; none of anything else.
+    /// The members of an object; empty for anything else.
     fn members(self) -> Vec<(Cow<'a, [u8]>, Part<'a>)> {
         match self {
             Part::Text(tape, number) if self.kind() == Kind::Object => {
@@ -112,7 +112,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Counted from the end if it is negative.
+    /// Counted from the end if `index` is negative.
     fn element(self, index: i64) -> Option<Part<'a>> {
         if self.kind() != Kind::Array {
             return None;
@@ -123,7 +123,7 @@ impl<'a> Part<'a> {
         Some(items.swap_remove(index))
     }
 
-    /// As a value of the type it is a part of.
+    /// As a value of its own type, json or jsonb.
     fn value(self) -> Value {
         match self {
             Part::Text(tape, number) => Value::Json(tape.source(number).into()),
@@ -153,7 +153,7 @@ impl<'a> Part<'a> {
         if as_text { self.text() } else { self.value() }
     }
 
-    /// What a path leads to.
+    /// The node at the end of a path.
     fn at(self, path: &[&str]) -> Option<Part<'a>> {
         path.iter().try_fold(self, |part, step| match part.kind() {
             Kind::Object => part.field(step),
@@ -163,7 +163,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// An integer as C's `strtol` reads it, all of the text.
+/// An integer in the form of C's `strtol`, which must be the whole text.
 pub(super) fn index(text: &str) -> Option<i64> {
     let digits = text.trim_start_matches(|blank: char| matches!(blank, ' ' | '\t'..='\r'));
     let digits =
@@ -197,7 +197,7 @@ pub(super) fn call(function: Function, arguments: &[Value], _: &Environment) -> 
     }
 }
 
-/// What the function finds; None if it cannot be given such arguments.
+/// The result of the function; None if it does not take such arguments.
 fn taken(function: Function, whole: Part<'_>, rest: &[Value]) -> Option<Result<Value>> {
     let found = |part: Option<Part<'_>>, as_text: bool| part.map_or(Value::Null, |part| part.given(as_text));
     Some(Ok(match (function, rest) {
@@ -205,7 +205,7 @@ fn taken(function: Function, whole: Part<'_>, rest: &[Value]) -> Option<Result<V
             found(whole.field(key), function == Function::JsonGetText)
         }
         (Function::JsonGet | Function::JsonGetText, [Value::Integer(index)]) => {
-            // A scalar alone is stored as an array by PostgreSQL, and shows it here.
+            // PostgreSQL stores a top-level scalar as an array, which is visible here.
             let is_stored_scalar = matches!(whole, Part::Binary(_)) && whole.is_scalar();
             let part = match is_stored_scalar {
                 true => Some(whole).filter(|_| matches!(index, 0 | -1)),
@@ -253,7 +253,7 @@ fn prefix(whole: Part<'_>) -> &'static str {
     if matches!(whole, Part::Text(..)) { "json" } else { "jsonb" }
 }
 
-/// Whether it is a key of an object, a string in an array, or the string itself.
+/// Whether this is a key of the object, a string in the array, or the string itself.
 fn has(whole: Part<'_>, key: &str) -> bool {
     match whole.kind() {
         Kind::Object => whole.field(key).is_some(),
@@ -319,8 +319,8 @@ fn keys(function: Function, whole: Part<'_>) -> Result<Value> {
     }
 }
 
-/// `@>`: every member and item of the right value is somewhere at its place in the left one. An array alone
-/// contains a scalar alone.
+/// `@>`: every member and item of the right value is somewhere at the same level of the left one. A top-level
+/// array contains a top-level scalar.
 fn contains(left: RawNode<'_>, right: RawNode<'_>) -> Result<bool> {
     match (left.node(), right.is_container()) {
         (Node::Array(mut items), false) => Ok(items.any(|item| compare(item, right).is_eq())),
@@ -328,8 +328,8 @@ fn contains(left: RawNode<'_>, right: RawNode<'_>) -> Result<bool> {
     }
 }
 
-/// Pairs that must all hold wait in a list; for an item that is a container one of several may, so each is
-/// tried for itself.
+/// Pairs that must all hold wait in a list. For an item that is a container any one of several may hold, so
+/// each is tried separately.
 fn contains_part(left: RawNode<'_>, right: RawNode<'_>) -> Result<bool> {
     let mut waiting = vec![(left, right)];
     while let Some((left, right)) = waiting.pop() {

@@ -1,7 +1,7 @@
-//! Functions that make json and jsonb of other values.
+//! Functions that build json and jsonb from other values.
 //!
-//! A json is a text with PostgreSQL's blanks in it: `{"a" : 1}` of arguments, `[1,2]` of an array, `[1, 2]`
-//! of arguments and rows. A jsonb is the same text, read.
+//! A json is a text with PostgreSQL's blanks: `{"a" : 1}` from arguments, `[1,2]` from an array, `[1, 2]`
+//! from arguments and rows. A jsonb is the same text, parsed.
 //!
 //! Reference: `json.c` of PostgreSQL 15 (`datum_to_json`, `json_categorize_type`).
 
@@ -83,7 +83,7 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
     })
 }
 
-/// Dates and times as ISO 8601 has them: a `T`, and minutes in the zone.
+/// Dates and times in ISO 8601's form: with a `T`, and minutes in the offset.
 fn in_iso(value: &Value, shown: &str) -> String {
     if shown.ends_with("infinity") {
         return shown.to_owned();
@@ -100,7 +100,7 @@ fn in_iso(value: &Value, shown: &str) -> String {
     format!("{time}{}{era}", if has_minutes { "" } else { ":00" })
 }
 
-/// The text of what is neither an array nor JSON.
+/// The text of a value that is neither an array nor JSON.
 fn scalar_text(value: &Value, environment: &Environment) -> String {
     match value {
         Value::Boolean(truth) => truth.to_string(),
@@ -129,7 +129,7 @@ fn write_value(value: &Value, environment: &Environment, out: &mut Vec<u8>) -> R
         | Value::Double(_)
         | Value::Numeric(_) => {
             let shown = scalar_text(value, environment);
-            // NaN and the infinities are no numbers of JSON.
+            // NaN and the infinities are not JSON numbers.
             match shown.ends_with(|last: char| last.is_ascii_digit()) {
                 true => out.extend_from_slice(shown.as_bytes()),
                 false => write_escaped(shown.as_bytes(), out),
@@ -160,7 +160,7 @@ fn write_list(
     out.push(open);
     for (number, value) in values.iter().enumerate() {
         if number > 0 {
-            // The blanks of several lines are only before what is there.
+            // The blanks of several lines precede only values that are not NULL.
             let end = if value.is_null() { separator.len().min(2) } else { separator.len() };
             out.extend_from_slice(&separator[..end]);
         }
@@ -170,7 +170,7 @@ fn write_list(
     Ok(())
 }
 
-/// An array, one pair of brackets for each dimension. `separator` stands between the parts of the first.
+/// An array, with a pair of brackets for each dimension. `separator` separates the parts of the first.
 fn write_array(
     array: &ArrayValue,
     separator: &[u8],
@@ -182,7 +182,7 @@ fn write_array(
         out.extend_from_slice(b"[]");
         return Ok(());
     }
-    // How many elements a pair of brackets holds, of each level from the innermost.
+    // The number of elements in a pair of brackets, for each level from the innermost.
     let mut widths: Vec<usize> = Vec::with_capacity(dimensions.len());
     for dimension in dimensions.iter().rev() {
         widths.push(widths.last().unwrap_or(&1) * dimension.length as usize);
@@ -235,7 +235,7 @@ fn build_object(
     Ok(())
 }
 
-/// An object of an array of keys and values, of pairs, or of two arrays.
+/// An object from an array of keys and values, from pairs, or from two arrays.
 fn object(function: Function, arrays: &[Value], out: &mut Vec<u8>) -> Result<()> {
     let wrong = |message: &str| Error::input(sqlstate::ARRAY_SUBSCRIPT_ERROR, message);
     let mut pairs: Vec<(&Value, &Value)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Functions that make a jsonb of a jsonb: joined, with something deleted, set or inserted; and printed over
+//! Functions that make a jsonb from another: concatenation, deleting, setting, inserting, and printing over
 //! several lines.
 //!
 //! Reference: `jsonfuncs.c` of PostgreSQL 15 (`setPath`, `IteratorConcat`).
@@ -62,11 +62,12 @@ fn wrong_subscripts() -> Error {
     Error::input(sqlstate::ARRAY_SUBSCRIPT_ERROR, "wrong number of array subscripts")
 }
 
-/// The members of both objects, or the items of both, where anything else is an array of one item.
+/// The members of both objects, or the items of both, where a value that is not an array counts as an array
+/// of one item.
 fn concat(left: &Jsonb, right: &Jsonb) -> Result<Jsonb> {
     let mut builder = Builder::default();
     if let (Node::Object(own), Node::Object(other)) = (left.root().node(), right.root().node()) {
-        // What is empty changes nothing.
+        // An empty operand changes nothing.
         builder.begin_object();
         for (key, value) in own.chain(other) {
             builder.key(key);
@@ -85,7 +86,7 @@ fn concat(left: &Jsonb, right: &Jsonb) -> Result<Jsonb> {
     builder.finish()
 }
 
-/// Without the members of these keys, or the strings in an array.
+/// The value without the members with these keys, or the strings in an array.
 fn without_keys(value: &Jsonb, keys: &[&str]) -> Result<Jsonb> {
     let is_one = |text: &[u8]| keys.iter().any(|key| key.as_bytes() == text);
     let mut builder = Builder::default();
@@ -123,7 +124,7 @@ fn without_item(value: &Jsonb, index: i64) -> Result<Jsonb> {
     builder.finish()
 }
 
-/// What is done where a path leads.
+/// The operation at the end of a path.
 #[derive(Clone, Copy)]
 enum Change<'a> {
     Delete,
@@ -132,7 +133,7 @@ enum Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    /// What is put where there was nothing.
+    /// The value to insert where there was none.
     fn created(self) -> Option<RawNode<'a>> {
         match self {
             Change::Delete => None,
@@ -157,8 +158,8 @@ fn changed(value: &Jsonb, path: &ArrayValue, change: Change<'_>) -> Result<Jsonb
         return Ok(value.clone());
     }
     let mut builder = Builder::default();
-    // The nodes around the one that is changed, each with what stands behind it in the one around it.
-    let mut behind: Vec<Rest<'_>> = Vec::new();
+    // The rest of each enclosing node after the node that is being changed.
+    let mut rests: Vec<Rest<'_>> = Vec::new();
     let mut node = value.root();
     for (level, step) in path.values.iter().enumerate() {
         let Some(step) = step.as_str() else {
@@ -167,10 +168,10 @@ fn changed(value: &Jsonb, path: &ArrayValue, change: Change<'_>) -> Result<Jsonb
         };
         let is_last = level + 1 == path.values.len();
         let next = match node.node() {
-            Node::Object(members) => in_object(members, step, is_last, change, &mut builder, &mut behind)?,
+            Node::Object(members) => in_object(members, step, is_last, change, &mut builder, &mut rests)?,
             Node::Array(items) => {
                 let place = place_in_array(items.count, step, level)?;
-                in_array(items, place, is_last, change, &mut builder, &mut behind)
+                in_array(items, place, is_last, change, &mut builder, &mut rests)
             }
             _ => {
                 builder.node(node);
@@ -182,7 +183,7 @@ fn changed(value: &Jsonb, path: &ArrayValue, change: Change<'_>) -> Result<Jsonb
             None => break,
         }
     }
-    for rest in behind.into_iter().rev() {
+    for rest in rests.into_iter().rev() {
         match rest {
             Rest::Members(members) => {
                 for (key, value) in members {
@@ -197,20 +198,20 @@ fn changed(value: &Jsonb, path: &ArrayValue, change: Change<'_>) -> Result<Jsonb
     builder.finish()
 }
 
-/// What comes behind the place of the change.
+/// The part of a node after the place of the change.
 enum Rest<'a> {
     Members(Members<'a>),
     Items(Items<'a>),
 }
 
-/// Begins the object and puts in what stands before the key; returns the value to go on with.
+/// Begins the object and copies the members before the key; returns the value to continue with.
 fn in_object<'a>(
     mut members: Members<'a>,
     step: &str,
     is_last: bool,
     change: Change<'_>,
     builder: &mut Builder,
-    behind: &mut Vec<Rest<'a>>,
+    rests: &mut Vec<Rest<'a>>,
 ) -> Result<Option<RawNode<'a>>> {
     builder.begin_object();
     let mut next = None;
@@ -244,11 +245,11 @@ fn in_object<'a>(
         builder.key(step.as_bytes());
         builder.node(new);
     }
-    behind.push(Rest::Members(members));
+    rests.push(Rest::Members(members));
     Ok(next)
 }
 
-/// The number of an item: `None` before all of them.
+/// The number of an item; `None` for a place before all of them.
 fn place_in_array(count: usize, step: &str, level: usize) -> Result<Option<usize>> {
     let Some(number) = index(step) else {
         let message = format!("path element at position {} is not an integer: \"{step}\"", level + 1);
@@ -264,7 +265,7 @@ fn in_array<'a>(
     is_last: bool,
     change: Change<'_>,
     builder: &mut Builder,
-    behind: &mut Vec<Rest<'a>>,
+    rests: &mut Vec<Rest<'a>>,
 ) -> Option<RawNode<'a>> {
     builder.begin_array();
     let created = change.created().filter(|_| is_last);
@@ -288,11 +289,11 @@ fn in_array<'a>(
             }
         }
     }
-    behind.push(Rest::Items(items));
+    rests.push(Rest::Items(items));
     next
 }
 
-/// `jsonb_set_lax`: says what a NULL as new value means.
+/// `jsonb_set_lax`: handles NULL as the new value.
 fn set_lax([value, path, new, creates]: [&Value; 4], treatment: &Value) -> Result<Value> {
     let (Value::Jsonb(target), Value::Array(steps), Value::Boolean(creates)) = (value, path, creates) else {
         return Ok(Value::Null);
@@ -316,7 +317,7 @@ fn set_lax([value, path, new, creates]: [&Value; 4], treatment: &Value) -> Resul
     }
 }
 
-/// Without the members of objects that are null, at any depth.
+/// The value without members that are null, at any depth.
 fn without_nulls(value: &Jsonb) -> Result<Jsonb> {
     let mut builder = Builder::default();
     let mut waiting: Option<&[u8]> = None;
@@ -344,11 +345,11 @@ fn without_nulls(value: &Jsonb) -> Result<Jsonb> {
     builder.finish()
 }
 
-/// The same of a json: its parts without what stands between them.
+/// The same for a json: its parts, without the text between them.
 fn text_without_nulls(text: &str) -> Result<Value> {
     let tape = Tape::parse(text, true)?;
     let mut out = Vec::new();
-    // Where the containers end that are open, and how each is closed.
+    // Where the open containers end, and how each is closed.
     let mut open: Vec<(usize, u8)> = Vec::new();
     let mut is_first = true;
     let mut number = 0;

@@ -66,7 +66,7 @@ fn shown_time(hour: i32, minute: i32, second: f64) -> String {
 fn time(hour: i32, minute: i32, second: f64) -> Result<i64> {
     let microseconds = (second * 1e6).round_ties_even();
     let whole_minutes = i64::from(hour) * MICROSECONDS_PER_HOUR + i64::from(minute) * MICROSECONDS_PER_MINUTE;
-    // What is no second is of no time of day either.
+    // An invalid second makes the time of day invalid too.
     let time = whole_minutes.saturating_add(microseconds as i64);
     // NaN is in no range.
     let is_within = (0..=24).contains(&hour)

@@ -1,9 +1,9 @@
-//! `to_char` of numbers: the digits are made first, then written by the template.
+//! `to_char` for numbers: the digits are computed first, then written by the template.
 //!
-//! Digits that the template has no room for become `#`. A place without a digit is a blank, or nothing with
-//! `FM`; the sign goes before the first digit, or where the template says.
+//! Digits for which the template has no room become `#`. A position without a digit is a blank, or nothing
+//! with `FM`. The sign precedes the first digit, or is at the position that the template gives.
 //!
-//! Reference: PostgreSQL 15's `formatting.c` (`numeric_to_char` and its like, `NUM_processor`,
+//! Reference: PostgreSQL 15's `formatting.c` (`numeric_to_char` and similar functions, `NUM_processor`,
 //! `NUM_numpart_to_char`).
 
 use compact_str::CompactString;
@@ -15,12 +15,12 @@ use crate::numeric::{self, Numeric};
 use crate::value::{SqlType, Value};
 use crate::{arithmetic, cast, text};
 
-/// Significant digits that C promises of a float.
+/// Significant digits that C guarantees for a float.
 const REAL_DIGITS: usize = 6;
 const DOUBLE_DIGITS: usize = 15;
 const LARGEST_ROMAN: i64 = 3999;
 
-/// The text of a number; None if it is of another type.
+/// The text of a number; None for other types.
 pub(super) fn shown(value: &Value, template: &str) -> Option<Result<CompactString>> {
     matches!(
         value,
@@ -46,26 +46,26 @@ fn write(value: &Value, template: &str) -> Result<CompactString> {
     Ok(Writer::new(&mut template, &digits).written())
 }
 
-/// The number's text with as many places as the template has; what it makes of `V` is done.
+/// The number's text with as many decimal places as the template has, already multiplied for `V`.
 fn plain_digits(value: &Value, template: &mut Template) -> Result<String> {
     let multiplied = template.is_multiplied.then_some(i64::from(template.multiplied));
     if multiplied.is_some() {
         template.before += template.multiplied;
     }
-    let whole = |number: String, behind: i32| {
-        let zeros = usize::try_from(behind).unwrap_or(0);
+    let whole = |number: String, after: i32| {
+        let zeros = usize::try_from(after).unwrap_or(0);
         if zeros == 0 { number } else { format!("{number}.{:0<zeros$}", "") }
     };
     Ok(match value {
         Value::Integer(number) => {
             let factor = multiplied.map_or(1, |places| ten_to(places) as i32);
-            whole(number.wrapping_mul(factor).to_string(), template.behind)
+            whole(number.wrapping_mul(factor).to_string(), template.after)
         }
         Value::BigInt(number) => {
             let factor = multiplied.map_or(1, |places| ten_to(places) as i64);
             let product = number.checked_mul(factor);
             let product = product.ok_or_else(|| arithmetic::out_of_range(SqlType::BigInt))?;
-            whole(product.to_string(), template.behind)
+            whole(product.to_string(), template.after)
         }
         Value::Double(number) => {
             let number = multiplied.map_or(*number, |places| number * ten_to(places));
@@ -84,12 +84,12 @@ fn plain_digits(value: &Value, template: &mut Template) -> Result<String> {
                 }
                 None => (**number).clone(),
             };
-            text_of(&numeric::round(&product, i64::from(template.behind))?)
+            text_of(&numeric::round(&product, i64::from(template.after))?)
         }
     })
 }
 
-/// The nearest number to a power of ten.
+/// The power of ten, rounded to a double.
 fn ten_to(places: i64) -> f64 {
     format!("1e{places}").parse().unwrap_or(f64::INFINITY)
 }
@@ -99,11 +99,11 @@ fn text_of(number: &Numeric) -> String {
     text::format(&value, &jiff::tz::TimeZone::UTC).to_string()
 }
 
-/// No more digits than the type is sure of.
+/// Limits the digits to those that the type guarantees.
 fn float_digits(number: f64, whole: &str, most: usize, template: &mut Template) -> String {
     let before = if number.is_finite() { whole.len() } else { special_name(number).len() };
-    let room = most.saturating_sub(before).min(usize::try_from(template.behind).unwrap_or(0));
-    template.behind = room as i32;
+    let room = most.saturating_sub(before).min(usize::try_from(template.after).unwrap_or(0));
+    template.after = room as i32;
     match number.is_finite() {
         true => format!("{number:.room$}"),
         false if number < 0.0 => format!("-{}", special_name(number)),
@@ -115,9 +115,9 @@ fn special_name(number: f64) -> &'static str {
     if number.is_nan() { "NaN" } else { "Infinity" }
 }
 
-/// With `EEEE`; what stands before and behind in the template does not count.
+/// With `EEEE`; what the template has before and after it does not count.
 fn scientific(value: &Value, template: &Template) -> Result<CompactString> {
-    let places = usize::try_from(template.behind).unwrap_or(0);
+    let places = usize::try_from(template.after).unwrap_or(0);
     let of_double = |number: f64| {
         let text = format!("{number:.places$e}");
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -139,9 +139,9 @@ fn scientific(value: &Value, template: &Template) -> Result<CompactString> {
     Ok(CompactString::from(format!("{room}{number}")))
 }
 
-/// For a number that the template has no room for.
+/// The text for a number for which the template has no room.
 fn too_wide(template: &Template, more: i32) -> String {
-    let length = usize::try_from(template.before + template.behind + more).unwrap_or(0);
+    let length = usize::try_from(template.before + template.after + more).unwrap_or(0);
     let mut signs = vec!['#'; length];
     let point = usize::try_from(template.before).unwrap_or(0) + usize::from(more > 1);
     if more > 1 {
@@ -151,7 +151,7 @@ fn too_wide(template: &Template, more: i32) -> String {
     signs.into_iter().collect()
 }
 
-/// The number in Roman numerals, `#` if there is none.
+/// The number in Roman numerals, `#` if it has none.
 fn roman(value: &Value) -> Result<String> {
     const ONES: [&str; 10] = ["", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"];
     const TENS: [&str; 10] = ["", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX", "XC"];
@@ -172,27 +172,27 @@ fn roman(value: &Value) -> Result<String> {
     Ok([&thousands, HUNDREDS[digit(100)], TENS[digit(10)], ONES[digit(1)]].concat())
 }
 
-/// A number that is being written by a template.
+/// The state of writing a number by a template.
 struct Writer<'t> {
     template: &'t Template,
-    /// Without its sign, with its point.
+    /// Without its sign, with its decimal point.
     number: Vec<u8>,
     is_negative: bool,
     out: CompactString,
-    /// Where it ends, if not behind everything.
+    /// Where it ends, if before its last digit.
     cut: Option<usize>,
-    /// How much of the number is written.
+    /// The number of digits written.
     at: usize,
-    /// Digits that are there without `FM`: the last of those that say something, or the point.
+    /// The last digit that is written with `FM`, which is the last significant one, or the point.
     last_relevant: Option<usize>,
-    /// Blanks that the number is shorter than the template.
+    /// The number of blanks by which the number is shorter than the template.
     blanks: i32,
-    /// Places of the template, and those that were gone through.
+    /// The positions of the template, and those already processed.
     places: i32,
     current: i32,
     has_sign: bool,
     is_inside: bool,
-    /// Bounds and signs as the number has them.
+    /// Bounds and signs, adapted to the number.
     zero_start: i32,
     is_bracketed: bool,
     anchor: Option<Anchor>,
@@ -226,7 +226,7 @@ impl<'t> Writer<'t> {
             at: 0,
             last_relevant: None,
             blanks,
-            places: template.behind + template.before - 1,
+            places: template.after + template.before - 1,
             current: 0,
             has_sign: false,
             is_inside: false,
@@ -255,7 +255,7 @@ impl<'t> Writer<'t> {
         }
         self.has_sign = !self.is_negative && template.is_unpadded && self.anchor.is_none();
         if self.anchor == Some(Anchor::Before) && template.before == template.digits_before_anchor {
-            self.anchor = Some(Anchor::Behind);
+            self.anchor = Some(Anchor::After);
         }
     }
 
@@ -265,7 +265,7 @@ impl<'t> Writer<'t> {
         }
         let Some(point) = self.number.iter().position(|byte| *byte == b'.') else { return };
         let last = self.number.iter().rposition(|byte| *byte != b'0').unwrap_or(point).max(point);
-        // What stands under a 0 of the template is written.
+        // Digits at a 0 of the template are always written.
         let kept = self.template.zero_end - self.blanks;
         let kept = usize::try_from(kept).unwrap_or(0).min(self.number.len() - 1);
         self.last_relevant = Some(last.max(kept));
@@ -307,7 +307,7 @@ impl<'t> Writer<'t> {
         if self.is_negative { '-' } else { '+' }
     }
 
-    /// Nothing with `FM`.
+    /// Writes nothing with `FM`.
     fn push_blank(&mut self) {
         if !self.template.is_unpadded {
             self.out.push(' ');
@@ -335,15 +335,15 @@ impl<'t> Writer<'t> {
         self.last_relevant.is_some_and(|last| self.number.get(last) == Some(&b'.'))
     }
 
-    /// The zero before the point of a number below 1, for which the template has no 0.
+    /// The zero before the point of a number below 1, if the template has no 0 there.
     fn is_idle_zero(&self) -> bool {
         let template = self.template;
-        !template.has_zero && self.at == 0 && self.number.first() == Some(&b'0') && template.behind != 0
+        !template.has_zero && self.at == 0 && self.number.first() == Some(&b'0') && template.after != 0
     }
 
     fn write_sign(&mut self) {
         match self.anchor {
-            Some(Anchor::Behind) => return,
+            Some(Anchor::After) => return,
             Some(Anchor::Before) => self.out.push(self.sign()),
             None if self.is_bracketed => self.out.push(if self.is_negative { '<' } else { ' ' }),
             None if self.is_negative => self.out.push('-'),
@@ -374,7 +374,7 @@ impl<'t> Writer<'t> {
         if self.current + 1 == end {
             if self.has_sign && self.is_bracketed {
                 self.out.push(if self.is_negative { '>' } else { ' ' });
-            } else if self.anchor == Some(Anchor::Behind) {
+            } else if self.anchor == Some(Anchor::After) {
                 self.out.push(self.sign());
             }
         }
@@ -382,12 +382,12 @@ impl<'t> Writer<'t> {
     }
 
     fn write_digit(&mut self, is_zero: bool) {
-        // A float may have fewer digits than the template; PostgreSQL's text ends there.
+        // A float may have fewer digits than the template. PostgreSQL's text ends there.
         let byte = self.number.get(self.at).copied().unwrap_or(0);
         if byte == b'.' {
             self.out.push('.');
         } else if self.last_relevant.is_some_and(|last| self.at > last) && !is_zero {
-            // Zeros at the end are left out.
+            // Trailing zeros are left out.
         } else if self.is_idle_zero() {
             if !self.template.is_unpadded {
                 self.out.push(' ');

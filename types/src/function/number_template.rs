@@ -1,9 +1,9 @@
-//! `to_char` of numbers and `to_number`: what stands in a template for numbers, and how a text is read by it.
+//! `to_char` for numbers and `to_number`: the elements of number templates, and reading a text by a template.
 //!
-//! A template (`FM999,990.00S`) is a list of parts: places of digits, signs, what is written as it stands. It
-//! is read once and summed up (how many digits there are before and behind the point, where zeros begin,
-//! where the sign goes), because the first digit cannot be written before that is known. `number_shown`
-//! writes by it.
+//! A template (`FM999,990.00S`) is a list of parts: positions of digits, signs, literal text. It is parsed
+//! once and summarised (the number of digits before and after the point, where zeros begin, the position of
+//! the sign), because the first digit cannot be written before that is known. `number_shown` does the
+//! writing.
 //!
 //! Reference: PostgreSQL 15's `formatting.c` (`NUMDesc_prepare`, `NUM_numpart_from_char`), in the locale "C",
 //! in which `D` is `.`, `G` is `,` and `L` a blank.
@@ -12,7 +12,7 @@ use crate::error::{Error, Result, sqlstate};
 use crate::memory;
 use crate::numeric::{self, Numeric};
 
-/// What a template is made of.
+/// A part of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// `9`
@@ -35,30 +35,30 @@ pub(super) enum Part {
     Plus,
     /// `SG`
     Sign,
-    /// What only says how others are written: `B`, `C`, `EEEE`, `FM`, `PR`, `S`, `SP`, `V`.
+    /// A part that only changes how others are written: `B`, `C`, `EEEE`, `FM`, `PR`, `S`, `SP`, `V`.
     Silent,
     Literal(char),
 }
 
-/// Where `S` puts the sign.
+/// The position of the sign for `S`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     Before,
-    Behind,
+    After,
 }
 
-/// A template and what it says as a whole.
+/// A template and its summary.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Template {
     pub(super) parts: Vec<Part>,
-    /// Digits before the point, behind it, and behind `V`.
+    /// Digits before the point, after it, and after `V`.
     pub(super) before: i32,
-    pub(super) behind: i32,
+    pub(super) after: i32,
     pub(super) multiplied: i32,
     pub(super) zero_start: i32,
     pub(super) zero_end: i32,
     pub(super) anchor: Option<Anchor>,
-    /// Digits before the `S` that stands before the point.
+    /// Digits before the `S` that precedes the point.
     pub(super) digits_before_anchor: i32,
     pub(super) has_point: bool,
     pub(super) has_zero: bool,
@@ -72,7 +72,7 @@ pub(super) struct Template {
     pub(super) is_scientific: bool,
 }
 
-/// Names of parts in the order in which they are looked for; in capitals or small letters, not mixed.
+/// Names of parts in search order; in upper or lower case, not mixed.
 const NAMES: [&str; 20] = [
     ",", ".", "0", "9", "B", "C", "D", "EEEE", "FM", "G", "L", "MI", "PL", "PR", "RN", "SG", "SP", "S", "TH",
     "V",
@@ -97,7 +97,7 @@ impl Template {
             } else if let Some(quoted) = rest.strip_prefix('"') {
                 rest = template.take_quoted(quoted);
             } else {
-                let literal = rest.strip_prefix('\\').filter(|behind| behind.starts_with('"'));
+                let literal = rest.strip_prefix('\\').filter(|after| after.starts_with('"'));
                 rest = literal.unwrap_or(rest);
                 let literal = rest.chars().next().unwrap_or(first);
                 template.parts.push(Part::Literal(literal));
@@ -107,7 +107,8 @@ impl Template {
         Ok(template)
     }
 
-    /// Up to the closing quote; a backslash makes what follows stand for itself. Returns what comes then.
+    /// Consumes the text up to the closing quote; a backslash makes the next character literal. Returns the
+    /// rest.
     fn take_quoted<'t>(&mut self, quoted: &'t str) -> &'t str {
         let mut characters = quoted.chars();
         while let Some(character) = characters.next() {
@@ -138,7 +139,7 @@ impl Template {
                 Part::Roman(is_capital)
             }
             "B" => {
-                self.is_blank |= self.before == 0 && self.behind == 0 && !self.has_zero;
+                self.is_blank |= self.before == 0 && self.after == 0 && !self.has_zero;
                 Part::Silent
             }
             "FM" => {
@@ -165,7 +166,7 @@ impl Template {
             if self.is_multiplied {
                 self.multiplied += 1;
             } else if self.has_point {
-                self.behind += 1;
+                self.after += 1;
             } else {
                 self.before += 1;
             }
@@ -176,11 +177,11 @@ impl Template {
             self.zero_start = self.before + 1;
         }
         if self.has_point {
-            self.behind += 1;
+            self.after += 1;
         } else {
             self.before += 1;
         }
-        self.zero_end = self.before + self.behind;
+        self.zero_end = self.before + self.after;
         Ok(Part::Zero)
     }
 
@@ -205,7 +206,7 @@ impl Template {
                 if self.has_plus || self.has_minus || self.is_bracketed {
                     return Err(refused("cannot use \"S\" and \"PL\"/\"MI\"/\"SG\"/\"PR\" together"));
                 }
-                self.anchor = Some(if self.has_point { Anchor::Behind } else { Anchor::Before });
+                self.anchor = Some(if self.has_point { Anchor::After } else { Anchor::Before });
                 self.digits_before_anchor = self.before;
                 Ok(Part::Silent)
             }
@@ -273,7 +274,7 @@ pub(super) fn to_number(text: &str, template: &str) -> Result<Option<Numeric>> {
         sign: b' ',
         digits: Vec::new(),
         read_before: 0,
-        read_behind: 0,
+        read_after: 0,
         has_read_point: false,
     };
     for part in &template.parts {
@@ -282,7 +283,7 @@ pub(super) fn to_number(text: &str, template: &str) -> Result<Option<Numeric>> {
         }
         reader.read(*part);
     }
-    let scale = reader.read_behind;
+    let scale = reader.read_after;
     let precision = template.before + template.multiplied + scale;
     let number = numeric::parse(&reader.written())?;
     let limit = |number: i32| u16::try_from(number).unwrap_or(u16::MAX);
@@ -295,17 +296,17 @@ pub(super) fn to_number(text: &str, template: &str) -> Result<Option<Numeric>> {
     numeric::multiply(&number, &unit).map(Some)
 }
 
-/// A text that is being read by a template.
+/// The state of reading a text by a template.
 struct Reader<'t> {
     template: &'t Template,
     text: &'t [u8],
     at: usize,
-    /// A blank until there is one.
+    /// A blank until a sign has been read.
     sign: u8,
-    /// With the point among them.
+    /// Including the point.
     digits: Vec<u8>,
     read_before: i32,
-    read_behind: i32,
+    read_after: i32,
     has_read_point: bool,
 }
 
@@ -321,7 +322,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Passes over so many characters that no number is made of.
+    /// Skips this many characters that are not part of a number.
     fn skip_others(&mut self, characters: usize) {
         for _ in 0..characters {
             match self.byte() {
@@ -331,7 +332,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The sign and the digits as a number's text.
+    /// The sign and the digits as the text of a number.
     fn written(&self) -> String {
         let digits = self.digits.strip_suffix(b".").unwrap_or(&self.digits);
         [&[self.sign], digits].concat().iter().map(|byte| char::from(*byte)).collect()
@@ -373,13 +374,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a digit or the point, and a sign that stands before the first or behind the last. The place
-    /// itself is passed by the caller.
+    /// Reads a digit or the point, and a sign that precedes the first digit or follows the last. The caller
+    /// advances past the position itself.
     fn read_place(&mut self, is_digit: bool) {
         if self.byte() == Some(b' ') {
             self.at += 1;
         }
-        if self.sign == b' ' && is_digit && self.read_before + self.read_behind == 0 {
+        if self.sign == b' ' && is_digit && self.read_before + self.read_after == 0 {
             let is_anchored = self.template.anchor == Some(Anchor::Before);
             match self.byte() {
                 Some(sign @ (b'-' | b'+')) => {
@@ -396,24 +397,24 @@ impl Reader<'_> {
         let Some(byte) = self.byte() else { return };
         let mut has_read = false;
         if byte.is_ascii_digit() {
-            if self.has_read_point && self.read_behind == self.template.behind {
+            if self.has_read_point && self.read_after == self.template.after {
                 return;
             }
             self.digits.push(byte);
-            *(if self.has_read_point { &mut self.read_behind } else { &mut self.read_before }) += 1;
+            *(if self.has_read_point { &mut self.read_after } else { &mut self.read_before }) += 1;
             has_read = true;
         } else if self.template.has_point && !self.has_read_point && byte == b'.' {
             self.digits.push(byte);
             self.has_read_point = true;
             has_read = true;
         }
-        if self.sign == b' ' && self.read_before + self.read_behind > 0 {
-            self.read_sign_behind(byte, has_read);
+        if self.sign == b' ' && self.read_before + self.read_after > 0 {
+            self.read_trailing_sign(byte, has_read);
         }
     }
 
-    /// Where exactly a sign behind the number stands is hard to say: `FM9999.9999999S` reads `123.001-`.
-    fn read_sign_behind(&mut self, byte: u8, has_read: bool) {
+    /// The exact position of a sign after the number is hard to define: `FM9999.9999999S` reads `123.001-`.
+    fn read_trailing_sign(&mut self, byte: u8, has_read: bool) {
         let template = self.template;
         if template.anchor.is_some() && has_read {
             if let Some(sign @ (b'-' | b'+')) = self.text.get(self.at + 1) {

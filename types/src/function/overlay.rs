@@ -21,21 +21,21 @@ pub(super) fn call(function: Function, arguments: &[Value], _environment: &Envir
     };
     match (whole, part) {
         (Value::Text(whole), Value::Text(part)) => {
-            let (first, behind) = replaced(*start, length, part.chars().count())?;
+            let (first, after) = replaced(*start, length, part.chars().count())?;
             let head = whole.chars().take(first);
-            Ok(Value::Text(head.chain(part.chars()).chain(whole.chars().skip(behind)).collect()))
+            Ok(Value::Text(head.chain(part.chars()).chain(whole.chars().skip(after)).collect()))
         }
         (Value::Bytea(whole), Value::Bytea(part)) => {
-            let (first, behind) = replaced(*start, length, part.len())?;
-            let (head, tail) = (&whole[..first.min(whole.len())], whole.get(behind..).unwrap_or_default());
+            let (first, after) = replaced(*start, length, part.len())?;
+            let (head, tail) = (&whole[..first.min(whole.len())], whole.get(after..).unwrap_or_default());
             Ok(Value::Bytea([head, part, tail].concat().into()))
         }
         _ => Err(mismatch(function, arguments)),
     }
 }
 
-/// How many characters stay before the part, and where those behind it begin, for a part that begins at
-/// `start` (from 1) and takes the place of `length` characters, or of as many as it has.
+/// The number of characters before the replaced part, and where those after it begin. The part starts at
+/// `start` (from 1) and is `length` characters long, or as long as the replacement.
 fn replaced(start: i32, length: Option<i32>, own_length: usize) -> Result<(usize, usize)> {
     if start <= 0 {
         return Err(Error::input(SUBSTRING_ERROR, "negative substring length not allowed"));

@@ -1,8 +1,8 @@
-//! Functions that take texts apart by regular expressions: `regexp_match` ... `regexp_substr`,
-//! `regexp_replace`, `regexp_split_to_array`, `substring(... FROM ...)` and SIMILAR TO.
+//! Functions that match texts with regular expressions: `regexp_match` ... `regexp_substr`, `regexp_replace`,
+//! `regexp_split_to_array`, `substring(... FROM ...)` and SIMILAR TO.
 //!
-//! All of them look at the matches one after the other ([`found`]). Where a match is empty, the next search
-//! begins one character further on.
+//! All of them process the matches in order ([`found`]). After an empty match, the next search begins one
+//! character further on.
 //!
 //! Reference: PostgreSQL 15's `regexp.c` (`setup_regexp_matches`, `similar_escape_internal`) and
 //! `replace_text_regexp` in its `varlena.c`.
@@ -31,7 +31,7 @@ struct Match {
     groups: Vec<Option<Range<usize>>>,
 }
 
-/// The first match behind a place in the text.
+/// The first match from a position in the text on.
 fn first(text: &str, regex: &Regex, from: usize) -> Result<Option<Match>> {
     guest::spend_for((text.len() - from) / 8)?;
     let Some(captures) = regex.captures_from_pos(text, from).map_err(too_complex)? else { return Ok(None) };
@@ -40,8 +40,8 @@ fn first(text: &str, regex: &Regex, from: usize) -> Result<Option<Match>> {
     Ok(Some(Match { whole, groups }))
 }
 
-/// Where the search goes on behind a match; None at the end of the text.
-fn behind(text: &str, whole: &Range<usize>) -> Option<usize> {
+/// Where the search continues after a match; None at the end of the text.
+fn next_start(text: &str, whole: &Range<usize>) -> Option<usize> {
     if !whole.is_empty() {
         return Some(whole.end);
     }
@@ -49,8 +49,8 @@ fn behind(text: &str, whole: &Range<usize>) -> Option<usize> {
     Some(whole.end + next.len_utf8())
 }
 
-/// The matches from a character of the text on, the first or all of them. Splitting ignores empty matches
-/// at the end of the text and directly behind a match.
+/// The matches from a character of the text on, only the first or all of them. Splitting ignores empty
+/// matches at the end of the text and directly after a match.
 fn found(text: &str, pattern: &str, options: Options, (start, is_split): (i32, bool)) -> Result<Vec<Match>> {
     let Some(mut from) = offset_of(text, start) else { return Ok(Vec::new()) };
     with_regex(pattern, Options { is_global: false, ..options }, |regex| {
@@ -58,7 +58,7 @@ fn found(text: &str, pattern: &str, options: Options, (start, is_split): (i32, b
         let mut end_before = 0;
         while let Some(one) = first(text, regex, from)? {
             memory::check(matches.len() * size_of::<Match>())?;
-            let next = behind(text, &one.whole);
+            let next = next_start(text, &one.whole);
             let end = one.whole.end;
             if !is_split || (one.whole.start < text.len() && end > end_before) {
                 matches.push(one);
@@ -73,7 +73,7 @@ fn found(text: &str, pattern: &str, options: Options, (start, is_split): (i32, b
     })
 }
 
-/// The byte at which a character stands, counted from 1; None far behind the end.
+/// The byte offset of a character, counted from 1; None far beyond the end.
 fn offset_of(text: &str, character: i32) -> Option<usize> {
     let before = usize::try_from(character).ok()?.saturating_sub(1);
     let mut offsets = text.char_indices().map(|(at, _)| at).chain([text.len()]);
@@ -84,7 +84,7 @@ fn character_of(text: &str, offset: usize) -> Value {
     Value::Integer(text[..offset].chars().count() as i32 + 1)
 }
 
-/// The groups' texts, or the whole where there are no groups.
+/// The groups' texts, or the whole match if there are no groups.
 fn texts(text: &str, one: &Match) -> Vec<Value> {
     if one.groups.is_empty() {
         return vec![Value::text(&text[one.whole.clone()])];
@@ -104,7 +104,7 @@ fn invalid_parameter(message: String) -> Error {
     Error::input(sqlstate::INVALID_PARAMETER_VALUE, message)
 }
 
-/// Options of a function that looks for all matches or for one by itself.
+/// The options of a function that itself determines whether it looks for all matches or for one.
 fn own_options(letters: Option<&Value>, name: &str) -> Result<Options> {
     let options = Options::of(letters.and_then(Value::as_str).unwrap_or_default())?;
     if !options.is_global {
@@ -117,7 +117,7 @@ fn own_options(letters: Option<&Value>, name: &str) -> Result<Options> {
     })
 }
 
-/// A number that a call may leave out, not less than this.
+/// An optional number, not less than `least`.
 fn number(value: Option<&Value>, name: &str, default: i32, least: i32) -> Result<i32> {
     match value {
         Some(Value::Integer(number)) if *number < least => {
@@ -160,7 +160,7 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
         Function::RegexpSubstr => part(text, pattern, rest),
         Function::RegexpReplace => replaced(text, pattern, rest),
         Function::RegexpSplit => {
-            // Its rows have a name of their own.
+            // The form that returns rows has a name of its own.
             let options = Options { is_global: true, ..own_options(rest.first(), "regexp_split_to_array")? };
             let mut pieces = Vec::new();
             let mut start = 0;
@@ -231,7 +231,7 @@ fn part(text: &str, pattern: &str, rest: &[Value]) -> Result<Value> {
     Ok(range.map_or(Value::Null, |range| Value::text(&text[range])))
 }
 
-/// `regexp_replace`: of (replacement), (replacement, options), (replacement, start [, n [, options]]).
+/// `regexp_replace` with (replacement), (replacement, options), (replacement, start [, n [, options]]).
 fn replaced(text: &str, pattern: &str, rest: &[Value]) -> Result<Value> {
     let [Value::Text(replacement), rest @ ..] = rest else {
         return Err(mismatch(Function::RegexpReplace, rest));
@@ -253,7 +253,7 @@ fn replaced(text: &str, pattern: &str, rest: &[Value]) -> Result<Value> {
     replace(text, (pattern, options), replacement, (start, count))
 }
 
-/// Replaces the match of this number from a character on, or all (0).
+/// Replaces the match with this number from a character on, or all matches (0).
 fn replace(
     text: &str,
     (pattern, options): (&str, Options),
@@ -272,7 +272,7 @@ fn replace(
                 append_replacement(text, &one, replacement, &mut out)?;
                 copied = one.whole.end;
             }
-            match behind(text, &one.whole) {
+            match next_start(text, &one.whole) {
                 Some(next) if count == 0 || number < count => from = next,
                 _ => break,
             }
@@ -285,34 +285,34 @@ fn replace(
 /// `\1` to `\9` are groups, `\&` is the whole match, `\\` a backslash.
 fn append_replacement(text: &str, one: &Match, replacement: &str, out: &mut CompactString) -> Result<()> {
     let mut rest = replacement;
-    while let Some((before, behind)) = rest.split_once('\\') {
+    while let Some((before, after)) = rest.split_once('\\') {
         append(out, before)?;
-        rest = behind;
-        match behind.bytes().next() {
+        rest = after;
+        match after.bytes().next() {
             Some(digit @ b'1'..=b'9') => {
                 if let Some(Some(range)) = one.groups.get(usize::from(digit - b'1')) {
                     append(out, &text[range.clone()])?;
                 }
-                rest = &behind[1..];
+                rest = &after[1..];
             }
             Some(b'&') => {
                 append(out, &text[one.whole.clone()])?;
-                rest = &behind[1..];
+                rest = &after[1..];
             }
             Some(b'\\') => {
                 append(out, "\\")?;
-                rest = &behind[1..];
+                rest = &after[1..];
             }
-            // Stands for itself.
+            // The backslash is literal.
             _ => append(out, "\\")?,
         }
     }
     append(out, rest)
 }
 
-/// The regular expression of a pattern of SIMILAR TO: `%` and `_` as in LIKE, the rest nearly as it is. Two
-/// quotes behind the escape character divide it into three parts; the first and the last of them match as
-/// little as they can, so what repeats in the first is marked as not greedy.
+/// The regular expression for a pattern of SIMILAR TO: `%` and `_` as in LIKE, the rest nearly unchanged. Two
+/// quotes after the escape character divide it into three parts. The first and the last of them match as
+/// little as possible, so repetitions in the first are marked as not greedy.
 fn similar(pattern: &str, escape: Option<&str>) -> Result<String> {
     let escape = match escape {
         None => Some('\\'),
@@ -327,7 +327,7 @@ fn similar(pattern: &str, escape: Option<&str>) -> Result<String> {
         }
     };
     let mut parts = vec![String::new()];
-    // Brackets that are open, and how far their content has come (3: `]` ends it).
+    // The number of open brackets, and the progress within their content (3: `]` ends it).
     let (mut depth, mut place) = (0_u32, 0);
     let mut characters = pattern.chars();
     while let Some(character) = characters.next() {
@@ -382,7 +382,7 @@ fn similar(pattern: &str, escape: Option<&str>) -> Result<String> {
     }
 }
 
-/// The expression with all repetitions as short as they can be.
+/// The expression with all repetitions made reluctant.
 fn reluctant(part: &str) -> String {
     let mut out = String::with_capacity(part.len() + 4);
     let mut characters = part.chars().peekable();
@@ -393,7 +393,7 @@ fn reluctant(part: &str) -> String {
             '\\' => out.extend(characters.next()),
             '[' => is_in_bracket = true,
             ']' => is_in_bracket = false,
-            // Of `(?:`.
+            // Part of `(?:`.
             '?' if characters.peek() == Some(&':') => {}
             '*' | '+' | '?' | '}' if !is_in_bracket => out.push('?'),
             _ => {}

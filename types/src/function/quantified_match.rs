@@ -1,8 +1,8 @@
-//! LIKE, ILIKE and regular expressions with ANY and ALL: a text, an array of patterns, and the operator's
-//! symbol.
+//! LIKE, ILIKE and regular expressions with ANY and ALL. The arguments are a text, an array of patterns, and
+//! the operator's symbol.
 //!
-//! The first pattern that decides it (true for ANY, false for ALL) does; else a NULL among them makes it
-//! NULL.
+//! The first pattern that decides the result (true for ANY, false for ALL) does so. Otherwise a NULL among
+//! the patterns makes the result NULL.
 
 use super::{Function, mismatch, regular_expression};
 use crate::environment::Environment;

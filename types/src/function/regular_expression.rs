@@ -1,12 +1,12 @@
 //! PostgreSQL's advanced regular expressions, translated for the engine of `fancy-regex`; `~` and `~*`.
 //!
-//! What the dialects write differently: `\y`, `\Y`, `\m`, `\M` and `\Z`, a `[` inside of brackets, a `{` that
-//! begins no count, options before the expression (`(?i)`, `***=`), and that a dot is any character.
-//! Backtracking, which references back and looking around need, has a limit; everything else takes time in
-//! proportion to the text.
+//! The dialects differ in: `\y`, `\Y`, `\m`, `\M` and `\Z`, a `[` inside brackets, a `{` that does not begin
+//! a count, options before the expression (`(?i)`, `***=`), and a dot, which matches any character.
+//! Backtracking, which back references and lookaround need, is limited. Everything else takes time
+//! proportional to the text.
 //!
-//! Whether a text matches is the same in both dialects. Which part of it does may differ where alternatives
-//! begin alike (`a|ab`): the first that fits is taken here, the longest by PostgreSQL.
+//! Whether a text matches is the same in both dialects. The part that matches may differ if alternatives have
+//! a common prefix (`a|ab`): the first that fits is taken here, the longest by PostgreSQL.
 
 use std::cell::RefCell;
 use std::iter::Peekable;
@@ -23,27 +23,27 @@ use crate::value::Value;
 const MOST_STEPS: usize = 1_000_000;
 /// Bytes of a compiled expression.
 const LARGEST: usize = 4 << 20;
-/// Compiled expressions that a thread keeps.
+/// The maximum number of compiled expressions that a thread keeps.
 const MOST_KEPT: usize = 16;
 
-/// How an expression is to be read.
+/// The options of an expression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Options {
     pub(super) is_any_case: bool,
-    /// Neither a dot nor `[^...]` is the end of a line.
+    /// Neither a dot nor `[^...]` matches a line break.
     pub(super) stops_at_lines: bool,
-    /// `^` and `$` are the ends of lines too.
+    /// `^` and `$` match at line breaks too.
     pub(super) anchors_at_lines: bool,
-    /// Blanks and comments do not count.
+    /// Blanks and comments are ignored.
     pub(super) is_expanded: bool,
-    /// It is the text itself.
+    /// The expression is literal text.
     pub(super) is_literal: bool,
-    /// All matches, not only the first: of the function, not of the expression.
+    /// All matches, not only the first: an option of the function, not of the expression.
     pub(super) is_global: bool,
 }
 
 impl Options {
-    /// From the letters that a function is given.
+    /// The options for the letters that a function is given.
     pub(super) fn of(letters: &str) -> Result<Options> {
         let mut options = Options::default();
         for letter in letters.chars() {
@@ -60,7 +60,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Whether the letter is that of an option.
+    /// Sets the option with this letter; returns whether there is one.
     fn take(&mut self, letter: char) -> bool {
         match letter {
             'c' => self.is_any_case = false,
@@ -78,7 +78,7 @@ impl Options {
         true
     }
 
-    /// Takes the options that stand before the expression, and returns the expression.
+    /// Consumes the options in front of the expression; returns the expression.
     fn take_leading<'p>(&mut self, pattern: &'p str) -> Result<&'p str> {
         if let Some(literal) = pattern.strip_prefix("***=") {
             self.is_literal = true;
@@ -112,7 +112,7 @@ fn basic() -> Error {
         .with_hint("Write it as an advanced regular expression, with ( ) for \\( \\).")
 }
 
-/// A compiled expression, and what of.
+/// A compiled expression with its source.
 struct Kept {
     pattern: String,
     options: Options,
@@ -120,7 +120,7 @@ struct Kept {
 }
 
 thread_local! {
-    /// The one used last is the last.
+    /// The most recently used one is the last.
     static KEPT: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -136,7 +136,7 @@ pub(super) fn matches(text: &str, pattern: &str, is_any_case: bool) -> Result<bo
     with_regex(pattern, options, |regex| regex.is_match(text).map_err(too_complex))
 }
 
-/// Does something with a compiled expression.
+/// Calls a function with a compiled expression.
 pub(super) fn with_regex<T>(
     pattern: &str,
     options: Options,
@@ -218,7 +218,7 @@ fn translate(pattern: &str, options: Options, out: &mut String) -> Result<()> {
     if open > 0 { Err(invalid("parentheses () not balanced")) } else { Ok(()) }
 }
 
-/// What stands behind a backslash.
+/// The part of an escape after its backslash.
 fn escape(characters: &mut Peekable<Chars<'_>>, out: &mut String) -> Result<()> {
     let character = characters.next().ok_or_else(|| invalid("invalid escape \\ sequence"))?;
     match character {
@@ -244,7 +244,7 @@ fn escape(characters: &mut Peekable<Chars<'_>>, out: &mut String) -> Result<()> 
     Ok(())
 }
 
-/// A character by its number in hexadecimal digits.
+/// A character given by its number in hexadecimal digits.
 fn push_code(characters: &mut Peekable<Chars<'_>>, most: usize, out: &mut String) -> Result<()> {
     let mut code = 0_u32;
     let mut digits = 0;
@@ -262,7 +262,7 @@ fn push_code(characters: &mut Peekable<Chars<'_>>, most: usize, out: &mut String
     Ok(())
 }
 
-/// From behind `[` to its `]`.
+/// The part from after `[` to its `]`.
 fn bracket(characters: &mut Peekable<Chars<'_>>, options: Options, out: &mut String) -> Result<()> {
     let unbalanced = || invalid("brackets [] not balanced");
     out.push('[');
@@ -300,7 +300,7 @@ fn bracket(characters: &mut Peekable<Chars<'_>>, options: Options, out: &mut Str
     Ok(())
 }
 
-/// What is in a class, by what stands between `[:` and `]`.
+/// The members of a class, given by the text between `[:` and `]`.
 fn class(name: &str) -> Result<&'static str> {
     Ok(match name {
         "alpha:" => "\\p{Alphabetic}",

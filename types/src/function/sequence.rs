@@ -1,5 +1,5 @@
-//! `nextval`, `currval`, `lastval`, `setval`. The compiler gives the number of the sequence where the name
-//! is a constant, and the name itself where it is not.
+//! `nextval`, `currval`, `lastval`, `setval`. The compiler passes the number of the sequence if the name is a
+//! constant, and the name itself if it is not.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn sequence(sequences: &SessionSequences, which: &Value) -> Option<Result<Arc<Se
     }
 }
 
-/// Whether the caller may do that. An identity column draws for everybody who may add rows.
+/// Checks the caller's rights. An identity column draws for every caller that may insert rows.
 fn check(function: Function, sequence: &Sequence, environment: &Environment) -> Result<()> {
     let Some(caller) = &environment.caller else { return Ok(()) };
     let owner = sequence.definition.owner;

@@ -11,7 +11,7 @@ use super::{Function, mismatch};
 const LONGEST_CHANNEL_BYTES: usize = 63;
 const LONGEST_PAYLOAD_BYTES: usize = 7999;
 
-/// What `pg_advisory_lock` and its like say in their names.
+/// The parameters that the names of `pg_advisory_lock` and similar functions encode.
 struct Asked {
     is_shared: bool,
     is_of_session: bool,
@@ -83,7 +83,7 @@ fn notify(arguments: &[Value], environment: &Environment) -> Result<Value> {
     Ok(Value::text(""))
 }
 
-/// NOTIFY: told when the transaction commits.
+/// NOTIFY: sent when the transaction commits.
 ///
 /// # Errors
 /// 22023 for a name or a payload that is too long.

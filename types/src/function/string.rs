@@ -14,7 +14,7 @@ use crate::value::Value;
 
 use super::{Function, mismatch};
 
-/// Only substrings report it.
+/// Local to this module, because only substrings report it.
 const SUBSTRING_ERROR: SqlState = SqlState("22011");
 /// No string is longer (PostgreSQL's limit of one allocation).
 const MAXIMUM_BYTES: usize = memory::LARGEST_VALUE;
@@ -84,7 +84,7 @@ fn md5(bytes: &[u8]) -> Value {
     Value::Text(CompactString::from_utf8_lossy(&digits))
 }
 
-/// Upper case after anything that is neither letter nor digit, lower case after those.
+/// Upper case after any character that is neither a letter nor a digit, lower case after letters and digits.
 fn initial_capitals(string: &str) -> CompactString {
     let mut is_inside = false;
     let mut capitalize = |c: char| {
@@ -106,7 +106,7 @@ pub(super) fn quote_identifier(string: &str) -> Result<CompactString> {
     Ok(quoted_identifier(string))
 }
 
-/// The length of a text with two of each of these, and quotes around it.
+/// The length of a text in quotes, in which each of these characters is doubled.
 fn quoted_bytes(string: &str, doubled: &[u8]) -> usize {
     string.len() + string.bytes().filter(|byte| doubled.contains(byte)).count() + 3
 }
@@ -114,7 +114,7 @@ fn quoted_bytes(string: &str, doubled: &[u8]) -> usize {
 pub(super) fn quote_literal(string: &str) -> Result<CompactString> {
     let bytes = quoted_bytes(string, b"'\\");
     memory::check_value(bytes)?;
-    // There are two or three of them for a moment.
+    // Two or three copies exist for a moment.
     memory::check(bytes * 3)?;
     let doubled = string.replace('\'', "''");
     Ok(if doubled.contains('\\') {
@@ -160,7 +160,7 @@ fn of_two_texts(function: Function, string: &CompactString, other: &CompactStrin
 }
 
 fn of_text_and_number(function: Function, string: &CompactString, number: i32) -> Result<Value> {
-    // Negative: all but so many characters.
+    // Negative: all except this many characters.
     let kept = |number: i32| {
         let magnitude = number.unsigned_abs() as usize;
         if number >= 0 { magnitude } else { string.chars().count().saturating_sub(magnitude) }
@@ -189,7 +189,7 @@ pub(super) fn too_large() -> Error {
     Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, "requested length too large")
 }
 
-/// Where the character with this number (from 0) starts; the end if there is none.
+/// The byte at which the character with this number (from 0) starts; the end if there is none.
 fn byte_at(string: &str, character: usize) -> usize {
     if string.is_ascii() {
         return character.min(string.len());
@@ -197,8 +197,8 @@ fn byte_at(string: &str, character: usize) -> usize {
     string.char_indices().nth(character).map_or(string.len(), |(at, _)| at)
 }
 
-/// First and end position (from 0, end exclusive) of what lies inside a string; the window itself may begin
-/// before it.
+/// First and end position (from 0, end exclusive) of the part of a window that lies inside a string. The
+/// window itself may begin before the string.
 fn window(start: i32, length: Option<i32>) -> Result<(usize, usize)> {
     let first = i64::from(start) - 1;
     let end = match length {
@@ -218,7 +218,7 @@ fn substring(string: &str, start: i32, length: Option<i32>) -> Result<Value> {
     Ok(Value::text(&rest[..byte_at(rest, end - first)]))
 }
 
-/// lpad and rpad: to exactly so many characters, cutting off at the end what is too long.
+/// lpad and rpad: to exactly `length` characters, truncating at the end.
 fn pad(function: Function, string: &str, length: i32, fill: &str) -> Result<Value> {
     let length = usize::try_from(length).unwrap_or(0);
     let present = string.chars().count();
@@ -238,7 +238,7 @@ fn pad(function: Function, string: &str, length: i32, fill: &str) -> Result<Valu
     }))
 }
 
-/// What each of some characters stands for; where one comes more than once, the first counts.
+/// The replacement of each character; of duplicates the first counts.
 #[derive(Default)]
 struct CharacterMap<T>(Vec<(char, T)>);
 

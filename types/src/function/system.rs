@@ -1,4 +1,4 @@
-//! Functions of the catalog. What needs to know what there is, is asked of the environment's
+//! Functions of the catalog. Those that need to know its content ask the environment's
 //! [`SystemCatalog`](crate::system_catalog::SystemCatalog).
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const SQL_ASCII: i32 = 0;
 /// `NAMEDATALEN`
 const NAME_BYTES: usize = 64;
 
-/// The names of the units of `pg_size_pretty`, and up to where PostgreSQL shows a number of each.
+/// The names of the units of `pg_size_pretty`, and the limit up to which PostgreSQL uses each.
 const UNITS: [(&str, u64); 6] =
     [("bytes", 10 << 10), ("kB", 20_479), ("MB", 20_479), ("GB", 20_479), ("TB", 20_479), ("PB", 20_479)];
 
@@ -91,7 +91,7 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
     }
 }
 
-/// The names (0) or the values (1) of options that are written `name=value`; one without a value has NULL.
+/// The names (0) or the values (1) of options in the form `name=value`; an option without a value has NULL.
 fn options_part(options: &ArrayValue, part: usize) -> Value {
     let of_option = |option: &Value| match option {
         Value::Text(option) => option.splitn(2, '=').nth(part).map_or(Value::Null, Value::text),
@@ -100,7 +100,7 @@ fn options_part(options: &ArrayValue, part: usize) -> Value {
     Value::array(ArrayElement::Text, options.values.iter().map(of_option).collect())
 }
 
-/// A byte of a name: it is an array of them that counts from 0, with zeros behind its text.
+/// A byte of a name, which is a zero-padded array of them that counts from 0.
 fn name_character(name: &str, at: i32) -> Value {
     let Some(at) = usize::try_from(at).ok().filter(|at| *at < NAME_BYTES) else { return Value::Null };
     match name.as_bytes().get(at) {
@@ -142,7 +142,7 @@ fn no_setting(arguments: &[Value]) -> Error {
     Error::input(sqlstate::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""))
 }
 
-/// Which bytes a function asks for.
+/// The kind of size that a function returns.
 fn size_of(function: Function) -> Option<Size> {
     Some(match function {
         Function::RelationSize => Size::Own,
@@ -152,7 +152,7 @@ fn size_of(function: Function) -> Option<Size> {
     })
 }
 
-/// What rights a function asks about.
+/// The kind of object that a privilege function is about.
 fn privileged_by(function: Function) -> Option<Privileged> {
     Some(match function {
         Function::HasTablePrivilege => Privileged::Relation,
@@ -167,7 +167,7 @@ fn privileged_by(function: Function) -> Option<Privileged> {
     })
 }
 
-/// What a function asks the catalog.
+/// The question to the catalog that a function stands for.
 fn question_of(function: Function) -> Option<Question> {
     Some(match function {
         Function::FormatType => Question::FormatType,
@@ -191,7 +191,7 @@ fn question_of(function: Function) -> Option<Question> {
     })
 }
 
-/// What `to_regclass` and its like answer.
+/// The result type of `to_regclass` and similar functions.
 fn reference_of(function: Function) -> Option<SystemType> {
     Some(match function {
         Function::ToRegClass => SystemType::RegClass,
@@ -215,7 +215,7 @@ fn size_pretty(bytes: i64) -> String {
             let shown = if is_halves { size.div_ceil(2) } else { size };
             return format!("{sign}{shown} {name}");
         }
-        // One bit is kept to round by.
+        // One bit is kept for rounding.
         size >>= if is_halves { 10 } else { 9 };
         is_halves = true;
     }

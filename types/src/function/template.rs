@@ -1,8 +1,7 @@
-//! `to_char`: times and intervals as a template says.
+//! `to_char`: times and intervals formatted by a template.
 //!
-//! A template is a text with fields in it (`YYYY-MM-DD HH24:MI`), each with `FM` (no padding) before it or
-//! `TH` (an ordinal's end) behind it where wanted. What is in quotes, and what is no field, stands for
-//! itself.
+//! A template is a text with fields in it (`YYYY-MM-DD HH24:MI`), each with an optional `FM` (no padding)
+//! before it or `TH` (ordinal suffix) after it. Quoted text, and text that is not a field, is literal.
 //!
 //! Reference: PostgreSQL's documentation, section 9.8, and its formatting.c.
 
@@ -59,27 +58,27 @@ pub(super) const MONTHS: [&str; 12] = [
 ];
 pub(super) const ROMAN_MONTHS: [&str; 12] =
     ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
-/// From the first of ISO 8601 on.
+/// In the order of ISO 8601.
 pub(super) const WEEKDAYS: [&str; 7] =
     ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-/// Of the longest month and weekday.
+/// The width of the longest month and weekday.
 const NAME_WIDTH: usize = 9;
 
-/// Fields in capitals; one that another begins with stands behind it. Written in small letters they mean the
-/// same, and names come in small letters.
+/// Fields in upper case. A field that is a prefix of another comes after it. Lower-case fields mean the same,
+/// but names are written in lower case.
 const FIELDS: [&str; 53] = [
     "A.D.", "A.M.", "AD", "AM", "B.C.", "BC", "CC", "DAY", "DDD", "DD", "DY", "D", "FF1", "FF2", "FF3",
     "FF4", "FF5", "FF6", "FX", "HH24", "HH12", "HH", "IDDD", "ID", "IW", "IYYY", "IYY", "IY", "I", "J", "MI",
     "MM", "MONTH", "MON", "MS", "OF", "P.M.", "PM", "Q", "RM", "SSSSS", "SSSS", "SS", "TZH", "TZM", "TZ",
     "US", "WW", "W", "Y,YYY", "YYYY", "YYY", "YY",
 ];
-/// Fields whose letters say how a name is written.
+/// Fields whose own case determines the case of a name.
 const CAPITALIZED: [(&str, &str); 4] = [("Day", "DAY"), ("Dy", "DY"), ("Month", "MONTH"), ("Mon", "MON")];
 
-/// Fields whose sign takes no place of a digit.
+/// Fields in which the sign does not take the place of a digit.
 const KEEP_DIGITS: [&str; 11] = ["HH", "HH12", "HH24", "MI", "SS", "MM", "CC", "YYYY", "YYY", "YY", "Y"];
 
-/// How the letters of a field are written.
+/// The case of a field's letters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Letters {
     Capital,
@@ -93,13 +92,13 @@ struct Field {
     letters: Letters,
     /// `FM`.
     is_unpadded: bool,
-    /// `TM`: names are not padded then either.
+    /// `TM`: names are not padded either.
     is_translated: bool,
     /// `TH` and `th`.
     ordinal: Option<Letters>,
 }
 
-/// The field that a text begins with, and how long it is.
+/// The field at the beginning of a text, and its length.
 pub(super) fn field_at(text: &str) -> Option<(&'static str, Letters, usize)> {
     let capitalized = CAPITALIZED.iter().find(|(written, _)| text.starts_with(written));
     if let Some((written, name)) = capitalized {
@@ -115,14 +114,14 @@ pub(super) fn field_at(text: &str) -> Option<(&'static str, Letters, usize)> {
     Some((found, if is_small { Letters::Small } else { Letters::Capital }, found.len()))
 }
 
-/// What a template shows of a time or an interval.
+/// The values that a template shows of a time or an interval.
 #[derive(Default)]
 struct Moment {
     year: i64,
-    /// From 1; of an interval what is left of whole years.
+    /// From 1; for an interval, the months beyond whole years.
     month: i64,
     day: i64,
-    /// Of the whole time since midnight, or of an interval's.
+    /// Since midnight, or the time of an interval.
     microseconds: i64,
     day_of_year: i64,
     /// Days since 2000-01-01.
@@ -177,12 +176,12 @@ impl Moment {
             guest::spend(1)?;
             memory::check_value(out.len())?;
             let is_unpadded = rest.starts_with("FM") || rest.starts_with("fm");
-            let behind_prefix = if is_unpadded { &rest[2..] } else { rest };
-            let translated = behind_prefix.strip_prefix("TM").filter(|rest| field_at(rest).is_some());
+            let after_prefix = if is_unpadded { &rest[2..] } else { rest };
+            let translated = after_prefix.strip_prefix("TM").filter(|rest| field_at(rest).is_some());
             let is_translated = translated.is_some();
-            let behind_prefix = translated.unwrap_or(behind_prefix);
-            if let Some((name, letters, length)) = field_at(behind_prefix) {
-                rest = &behind_prefix[length..];
+            let after_prefix = translated.unwrap_or(after_prefix);
+            if let Some((name, letters, length)) = field_at(after_prefix) {
+                rest = &after_prefix[length..];
                 let ordinal = match rest.get(..2) {
                     Some("TH") => Some(Letters::Capital),
                     Some("th") => Some(Letters::Small),
@@ -191,7 +190,7 @@ impl Moment {
                 rest = if ordinal.is_some() { &rest[2..] } else { rest };
                 self.write_field(&Field { name, letters, is_unpadded, is_translated, ordinal }, &mut out)?;
             } else if is_unpadded {
-                rest = behind_prefix;
+                rest = after_prefix;
             } else if let Some(quoted) = rest.strip_prefix('"') {
                 rest = copy_quoted(quoted, &mut out);
             } else if rest.starts_with("\\\"") {
@@ -228,12 +227,12 @@ impl Moment {
         Ok(())
     }
 
-    /// A year as people count them: there is none between 1 BC and 1 AD.
+    /// The year in common notation: there is no year between 1 BC and 1 AD.
     fn shown_year(&self) -> i64 {
         if self.is_interval { self.year } else { year_of_era(self.year) }
     }
 
-    /// The number of a field that is one, and its width.
+    /// The number of a numeric field, and its width.
     fn number(&self, name: &str) -> Option<(i64, usize)> {
         let part = |unit: i64| self.microseconds / unit;
         let hour = part(MICROSECONDS_PER_HOUR);
@@ -335,7 +334,7 @@ fn year_of_era(year: i64) -> i64 {
     if year > 0 { year } else { 1 - year }
 }
 
-/// From the Monday of the year's first week on.
+/// Counted from the Monday of the ISO year's first week.
 fn day_of_iso_year(days: i64) -> i64 {
     let (_, week) = iso_year_and_week(days);
     (week - 1) * 7 + iso_weekday(days)
@@ -367,7 +366,7 @@ fn push_ordinal(number: &str, field: &Field, out: &mut CompactString) {
     }
 }
 
-/// Copies up to the closing quote; a backslash makes what follows stand for itself. Returns what comes then.
+/// Copies up to the closing quote; a backslash makes the next character literal. Returns the rest.
 fn copy_quoted<'t>(quoted: &'t str, out: &mut CompactString) -> &'t str {
     let mut characters = quoted.chars();
     while let Some(character) = characters.next() {

@@ -1,4 +1,4 @@
-//! Functions and their catalogue. Results are in the table taken from PostgreSQL.
+//! Functions and their table. Results are tested by the table taken from PostgreSQL.
 
 use std::cell::RefCell;
 

@@ -52,7 +52,7 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
         }
         (Function::Extract, [Value::Text(field), time]) => extract(field, time, environment),
         (Function::DatePart, [Value::Text(field), time]) => {
-            // A date has no hours of its own, but date_part takes it as its midnight.
+            // A date has no hours of its own, but date_part treats it as its midnight.
             let time = match time {
                 Value::Date(days) => Value::Timestamp(datetime::date_to_timestamp(*days)?),
                 other => other.clone(),
@@ -80,7 +80,8 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
 fn truncate_in_zone(unit: &str, time: i64, tz: &jiff::tz::TimeZone) -> Result<Value> {
     let local = datetime::utc_to_local(time, tz)?;
     let truncated = truncate(unit, local, "timestamp with time zone")?;
-    // Units below a day are cut from the instant itself: a local hour that happens twice must not move.
+    // Units below a day are truncated in the instant itself, since a local hour that occurs twice must not
+    // move.
     let offset = local - time;
     if local - truncated < MICROSECONDS_PER_HOUR && is_below_day(unit) {
         return Ok(Value::TimestampTz(truncated - offset));
@@ -92,7 +93,7 @@ fn is_below_day(unit: &str) -> bool {
     matches!(canonical(unit), Some("hour" | "minute" | "second" | "milliseconds" | "microseconds"))
 }
 
-/// The start of the unit that a local time lies in.
+/// The start of the unit that contains a local time.
 fn truncate(unit: &str, time: i64, type_name: &str) -> Result<i64> {
     let name = canonical(unit).ok_or_else(|| unknown_unit(unit, type_name))?;
     if datetime::is_infinite_timestamp(time) {
@@ -116,7 +117,7 @@ fn truncate(unit: &str, time: i64, type_name: &str) -> Result<i64> {
         "quarter" => days_from_civil(year, (civil.date.month - 1) / 3 * 3 + 1, 1),
         "year" => days_from_civil(year, 1, 1),
         "decade" => days_from_civil(year.div_euclid(10) * 10, 1, 1),
-        // Centuries and millennia begin with their year 1; there is no century 0.
+        // Centuries and millennia begin with their year 1. There is no century 0.
         "century" => days_from_civil((year - 1).div_euclid(100) * 100 + 1, 1, 1),
         "millennium" => days_from_civil((year - 1).div_euclid(1000) * 1000 + 1, 1, 1),
         name if name.starts_with("timezone") => return Err(unsupported_unit(unit, type_name)),
@@ -132,14 +133,14 @@ pub(super) fn iso_weekday(days: i64) -> i64 {
     (days + 5).rem_euclid(7) + 1
 }
 
-/// ISO 8601 year and week: the week belongs to the year that its Thursday is in.
+/// ISO 8601 year and week: the week belongs to the year of its Thursday.
 pub(super) fn iso_year_and_week(days: i64) -> (i64, i64) {
     let thursday = days - iso_weekday(days) + 4;
     let year = civil_from_days(thursday).year;
     (year, (thursday - days_from_civil(year, 1, 1)) / 7 + 1)
 }
 
-/// PostgreSQL computes these two in floating point, and its rounding shows.
+/// PostgreSQL computes these two in floating point, and its rounding is visible.
 fn as_double(field: &str, number: &Numeric) -> f64 {
     let units = number.finite().and_then(|number| i64::try_from(&*number.as_bigint_and_scale().0).ok());
     match (canonical(field), units) {
@@ -201,7 +202,7 @@ fn extract_from_time(field: &str, time: i64) -> Result<Value> {
     const TYPE_NAME: &str = "time without time zone";
     match canonical(field).ok_or_else(|| unknown_unit(field, TYPE_NAME))? {
         "epoch" => Ok(scaled(time, 6)),
-        // The end of the day is no hour of the next one.
+        // The end of the day is not an hour of the next one.
         "hour" => Ok(scaled(time / MICROSECONDS_PER_HOUR, 0)),
         name => {
             time_field(name, civil_from_timestamp(time)).ok_or_else(|| unsupported_unit(field, TYPE_NAME))
@@ -223,7 +224,7 @@ fn extract_from_date(field: &str, days: i32) -> Result<Value> {
     }
 }
 
-/// Of an infinite time, what grows without bound is infinite, the rest is NULL.
+/// For an infinite time, fields that grow without bound are infinite, and the others NULL.
 fn infinite_field(name: &str, is_positive: bool, unsupported: impl Fn() -> Error) -> Result<Value> {
     match name {
         "year" | "decade" | "century" | "millennium" | "julian" | "isoyear" | "epoch" => {
@@ -251,7 +252,7 @@ fn time_field(name: &str, time: CivilTime) -> Option<Value> {
 
 fn date_field(name: &str, days: i64) -> Option<Value> {
     let date = civil_from_days(days);
-    // There is no year 0 to show: 1 BC is -1.
+    // There is no year 0 to show, so 1 BC is -1.
     let shown = |year: i64| if year > 0 { year } else { year - 1 };
     let number = match name {
         "day" => i64::from(date.day),

@@ -1,5 +1,5 @@
-//! How rows of `function_table` are written down: short names of types, what a row consists of, and the macro
-//! that makes the table.
+//! The notation for rows of `function_table`: short names of types, the content of a row, and the macro that
+//! makes the table.
 
 use super::{Call, LooksAt, Signature, TypePattern};
 use crate::system_type::SystemType;
@@ -62,7 +62,7 @@ macro_rules! functions {
     ($($(#[$about:meta])* $function:ident: $strictness:ident, $looks_at:ident, $module:ident {
         $($($name:literal)|+ => $(($($argument:ident),* $(; $variadic:literal)?) -> $result:ident),+;)*
     })+) => {
-        /// A scalar function, chosen by the compiler from name and argument types.
+        /// A scalar function, which the compiler chooses from name and argument types.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Function {
             $($(#[$about])* $function,)+

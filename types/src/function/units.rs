@@ -1,4 +1,4 @@
-//! Units of time by their names, as functions of times and of intervals have them.
+//! Names of units of time, for functions of times and of intervals.
 
 use crate::datetime;
 use crate::error::{Error, sqlstate};
@@ -25,7 +25,7 @@ pub(super) fn unsupported_unit(unit: &str, type_name: &str) -> Error {
     )
 }
 
-/// A decimal of so many units of 10 to the -`scale`.
+/// A decimal number of this many units of 10 to the -`scale`.
 pub(super) fn scaled(units: i64, scale: i64) -> Value {
     Value::numeric(BigDecimal::new(units.into(), scale))
 }

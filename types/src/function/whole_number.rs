@@ -100,7 +100,7 @@ fn double_bucket(number: f64, first: f64, last: f64, count: i32) -> i64 {
     } else {
         (number / 2.0 - first / 2.0) / (last / 2.0 - first / 2.0)
     };
-    // The share could be rounded to 1.
+    // The quotient could be rounded to 1.
     let before = (f64::from(count) * share) as i32;
     i64::from(before.min(count - 1)) + 1
 }

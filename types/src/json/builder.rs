@@ -1,6 +1,6 @@
-//! Making a jsonb, from its beginning to its end.
+//! Builds a jsonb, from its beginning to its end.
 //!
-//! What is put in follows the order of a text: after `begin_object` keys and values in turn, `end` for each
+//! Calls follow the order of a text: after `begin_object` keys and values in turn, and one `end` for each
 //! beginning. Keys may come in any order and more than once: the last value counts.
 
 use super::depth::too_deep;
@@ -17,7 +17,7 @@ use crate::numeric;
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
     out: Vec<u8>,
-    /// Where the containers begin that are open, and how many values each has.
+    /// Where the open containers begin, and how many values each has.
     open: Vec<(usize, u32)>,
 }
 
@@ -75,7 +75,7 @@ impl Builder {
         self.counted(key);
     }
 
-    /// A node as it is.
+    /// Adds a complete node.
     pub(crate) fn node(&mut self, node: RawNode<'_>) {
         let (tag, content) = node.bytes().split_first().unwrap_or((&NULL, &[]));
         self.tag(*tag);
@@ -123,7 +123,7 @@ impl Builder {
         Ok(())
     }
 
-    /// All of a text.
+    /// Adds everything in a text.
     ///
     /// # Errors
     /// 22003, 53200, 54000.
@@ -155,14 +155,14 @@ impl Builder {
     }
 
     /// # Errors
-    /// 54001 for what nests too deep.
+    /// 54001 if it nests too deep.
     pub(crate) fn finish(self) -> Result<Jsonb> {
         let jsonb = Jsonb::from_bytes(&self.out);
         if is_shallow(jsonb.root()) { Ok(jsonb) } else { Err(too_deep()) }
     }
 }
 
-/// The members in the order of their keys, the last of each key; None if they are so already.
+/// The members in the order of their keys, the last of each key; None if they already are.
 fn in_order(members: Members<'_>) -> Option<Vec<(&[u8], RawNode<'_>)>> {
     let mut last: Option<&[u8]> = None;
     let is_sorted = members.into_iter().all(|(key, _)| {

@@ -1,4 +1,4 @@
-//! The limit on nesting, which whoever reads, makes or checks a value keeps.
+//! The limit on nesting, for reading, making and checking values.
 
 use crate::error::{Error, sqlstate};
 

@@ -1,4 +1,4 @@
-//! Tokens of a JSON text, and PostgreSQL's words for what is wrong with one.
+//! Tokens of a JSON text, and PostgreSQL's messages for its errors.
 //!
 //! `start..end` is always the token that was read last, also after an error: messages show it.
 //!
@@ -24,7 +24,7 @@ pub(super) enum Token {
     End,
 }
 
-/// What was expected where something else stands.
+/// What was expected instead of the token found.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Expected {
     End,
@@ -36,7 +36,7 @@ pub(super) enum Expected {
     Colon,
 }
 
-/// What is wrong inside a token.
+/// An error inside a token.
 enum Wrong {
     Token,
     Escape,
@@ -47,7 +47,7 @@ enum Wrong {
     LowSurrogate,
 }
 
-/// How much of a line a message shows, in bytes.
+/// The length of the part of a line that a message shows, in bytes.
 const SHOWN_BYTES: usize = 50;
 
 pub(super) struct Lexer<'t> {
@@ -114,7 +114,7 @@ impl<'t> Lexer<'t> {
             end += 1;
         }
         if end == self.start {
-            // All of a character that is none of a word.
+            // The whole of a character that cannot be part of a word.
             self.end = self.start + 1;
             return Err(self.wrong(Wrong::Token));
         }
@@ -161,7 +161,7 @@ impl<'t> Lexer<'t> {
     fn string(&mut self) -> Result<()> {
         self.token = Token::String;
         let mut at = self.start + 1;
-        // How far the content has been copied into `resolved`.
+        // The position up to which the content has been copied into `resolved`.
         let mut copied = at;
         let mut high: Option<u32> = None;
         loop {
@@ -198,7 +198,8 @@ impl<'t> Lexer<'t> {
         Ok(())
     }
 
-    /// What stands behind a backslash; returns where it ends. `high` is the first half of a pair.
+    /// The part of an escape after its backslash; returns where it ends. `high` is the first half of a
+    /// surrogate pair.
     fn escape(&mut self, at: usize, high: &mut Option<u32>) -> Result<usize> {
         let Some(byte) = self.byte(at) else {
             self.end = at;
@@ -213,7 +214,7 @@ impl<'t> Lexer<'t> {
             b'r' => '\r',
             b't' => '\t',
             _ => {
-                // The sequence is shown, not the whole string.
+                // The message shows the sequence, not the whole string.
                 self.start = at;
                 return Err(self.wrong_up_to(at, Wrong::Escape));
             }
@@ -259,7 +260,7 @@ impl<'t> Lexer<'t> {
         Ok(last + 1)
     }
 
-    /// An error that is seen with the character that begins here.
+    /// An error that is noticed at the character that begins here.
     fn wrong_up_to(&mut self, at: usize, wrong: Wrong) -> Error {
         let character = self.text.get(at..).and_then(|rest| rest.chars().next());
         self.end = (at + character.map_or(1, char::len_utf8)).min(self.text.len());
@@ -293,7 +294,7 @@ impl<'t> Lexer<'t> {
         self.error(detail)
     }
 
-    /// The token is not what should stand there.
+    /// The error for a token other than the expected one.
     pub(super) fn unexpected(&self, expected: Expected) -> Error {
         if self.token == Token::End {
             return self.error("The input string ended unexpectedly.".to_owned());

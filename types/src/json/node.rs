@@ -13,19 +13,19 @@ pub(super) const OBJECT: u8 = 6;
 
 /// The length follows in four bytes.
 pub(super) const LONG: u8 = 0xff;
-/// Tag, bytes and number of what is in a container.
+/// Tag, length in bytes and number of the elements of a container.
 pub(super) const CONTAINER_HEADER_BYTES: usize = 9;
 
-/// The bytes of one node, no more and no less.
+/// The bytes of exactly one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RawNode<'a>(&'a [u8]);
 
-/// What a node is.
+/// A decoded node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Node<'a> {
     Null,
     Boolean(bool),
-    /// A numeric's text.
+    /// A numeric as text.
     Number(&'a [u8]),
     String(&'a [u8]),
     Array(Items<'a>),
@@ -37,7 +37,7 @@ fn u32_at(bytes: &[u8], at: usize) -> usize {
     four.map_or(0, |four| u32::from_le_bytes(*four) as usize)
 }
 
-/// The content behind a length, and what follows it.
+/// The content that a length counts, and the rest.
 fn counted(bytes: &[u8]) -> (&[u8], &[u8]) {
     let (start, length) = match bytes.first() {
         Some(&LONG) => (5, u32_at(bytes, 1)),
@@ -47,7 +47,7 @@ fn counted(bytes: &[u8]) -> (&[u8], &[u8]) {
     bytes.get(start..).and_then(|rest| rest.split_at_checked(length)).unwrap_or((&[], &[]))
 }
 
-/// The first node and what follows it.
+/// The first node and the rest.
 fn first(bytes: &[u8]) -> (RawNode<'_>, &[u8]) {
     let length = match bytes.first() {
         Some(&(NUMBER | STRING)) => bytes.len() - counted(&bytes[1..]).1.len(),
@@ -85,7 +85,7 @@ impl<'a> RawNode<'a> {
     }
 }
 
-/// The items of an array that are left.
+/// The remaining items of an array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Items<'a> {
     rest: &'a [u8],
@@ -103,7 +103,7 @@ impl<'a> Iterator for Items<'a> {
     }
 }
 
-/// The members of an object that are left.
+/// The remaining members of an object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Members<'a> {
     rest: &'a [u8],
@@ -111,7 +111,7 @@ pub(crate) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Of bytes in the form of members, in any order.
+    /// Members in any order, from bytes in their form.
     pub(super) fn of(rest: &'a [u8], count: usize) -> Members<'a> {
         Members { rest, count }
     }
@@ -134,7 +134,7 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// What one comes by who goes through a value from its beginning to its end.
+/// The events of a traversal of a value from its beginning to its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event<'a> {
     /// With the number of items.
@@ -154,11 +154,11 @@ enum Open<'a> {
     Object(Members<'a>),
 }
 
-/// Goes through a value, without recursion.
+/// Traverses a value, without recursion.
 #[derive(Debug)]
 pub(crate) struct Events<'a> {
     open: Vec<Open<'a>>,
-    /// What comes next: the root, or the value of the key that was given last.
+    /// The next node: the root, or the value of the key that was returned last.
     waiting: Option<RawNode<'a>>,
 }
 
@@ -211,7 +211,7 @@ impl<'a> Iterator for Events<'a> {
     }
 }
 
-/// Whether nothing nests too deep.
+/// Whether the value keeps to the limit on nesting.
 pub(super) fn is_shallow(root: RawNode<'_>) -> bool {
     let mut events = Events::of(root);
     while events.next().is_some() {
@@ -227,19 +227,19 @@ pub(super) fn key_order(left: &[u8], right: &[u8]) -> std::cmp::Ordering {
     left.len().cmp(&right.len()).then_with(|| left.cmp(right))
 }
 
-/// Reads a length and what it counts, if they are there in their shortest form.
+/// Reads a length and its content, if the length is in its shortest form.
 fn take_counted<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (&short, mut rest) = bytes.split_first()?;
     let length = if short == LONG {
-        let (long, behind) = rest.split_first_chunk::<4>()?;
-        rest = behind;
+        let (long, after) = rest.split_first_chunk::<4>()?;
+        rest = after;
         let length = u32::from_le_bytes(*long) as usize;
         (length >= usize::from(LONG)).then_some(length)?
     } else {
         usize::from(short)
     };
-    let (content, behind) = rest.split_at_checked(length)?;
-    *bytes = behind;
+    let (content, after) = rest.split_at_checked(length)?;
+    *bytes = after;
     Some(content)
 }
 
@@ -258,13 +258,13 @@ fn is_number(bytes: &[u8]) -> bool {
 /// An array or object whose end has not been seen yet.
 struct Unfinished<'a> {
     is_object: bool,
-    /// What is left of it in bytes, and in items or members.
+    /// The remaining length in bytes at its end, and the remaining items or members.
     end: usize,
     count: usize,
     last_key: Option<&'a [u8]>,
 }
 
-/// Whether bytes are a node in its canonical form, and nothing else. Looks at nothing it has not checked.
+/// Whether bytes are exactly one node in its canonical form. Reads nothing before it has been checked.
 pub(super) fn is_canonical(bytes: &[u8]) -> bool {
     check(bytes).is_some()
 }
@@ -274,7 +274,7 @@ fn check(bytes: &[u8]) -> Option<()> {
     let mut open: Vec<Unfinished<'_>> = Vec::new();
     loop {
         if let Some(container) = open.last_mut() {
-            // As many bytes are left as were when it ends.
+            // At its end as many bytes must remain as were computed at its beginning.
             if container.count == 0 {
                 if rest.len() != container.end {
                     return None;
@@ -293,15 +293,15 @@ fn check(bytes: &[u8]) -> Option<()> {
                 container.last_key = Some(key);
             }
         }
-        let (&tag, behind) = rest.split_first()?;
-        rest = behind;
+        let (&tag, after) = rest.split_first()?;
+        rest = after;
         match tag {
             NULL | FALSE | TRUE => {}
             NUMBER => is_number(take_counted(&mut rest)?).then_some(())?,
             STRING => is_text(take_counted(&mut rest)?).then_some(())?,
             ARRAY | OBJECT => {
-                let (head, behind) = rest.split_at_checked(CONTAINER_HEADER_BYTES - 1)?;
-                rest = behind;
+                let (head, after) = rest.split_at_checked(CONTAINER_HEADER_BYTES - 1)?;
+                rest = after;
                 let (length, count) = (u32_at(head, 0), u32_at(head, 4));
                 let end = rest.len().checked_sub(length)?;
                 if open.len() == MOST_DEPTH || open.last().is_some_and(|around| end < around.end) {

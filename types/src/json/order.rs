@@ -1,7 +1,7 @@
-//! The order of jsonb values, and the same as bytes for indexes.
+//! The order of jsonb values, and an encoding with the same order for indexes.
 //!
-//! Objects are greater than arrays, then booleans, numbers, strings, null; of two containers the one with
-//! more in it is greater. A scalar that stands alone is an array of one item, and less than any other array
+//! Objects are greater than arrays, then come booleans, numbers, strings, null. Of two containers the one
+//! with more elements is greater. A top-level scalar is an array of one item, and less than any other array
 //! of one item; so an empty array is less than every scalar, as in PostgreSQL.
 //!
 //! Reference: `compareJsonbContainers` of PostgreSQL 15.
@@ -53,7 +53,7 @@ pub(crate) fn compare(left: RawNode<'_>, right: RawNode<'_>) -> Ordering {
     if let (false, Node::Array(items)) = (left.is_container(), right.node()) {
         return 1.cmp(&items.count).then(Ordering::Less);
     }
-    // Beside an object a scalar is an array, which is less.
+    // Compared with an object, a scalar is an array, which is less.
     let (mut left, mut right) = (Events::of(left), Events::of(right));
     loop {
         let (Some(one), Some(other)) = (left.next(), right.next()) else { return Ordering::Equal };
@@ -94,7 +94,7 @@ pub(crate) fn encode_key(root: RawNode<'_>, out: &mut Vec<u8>) {
             Event::EndArray | Event::EndObject => {}
         }
     }
-    // Once more, so that whoever looks for its end need not know what is in it.
+    // Encoded once more, so that the end can be found without decoding the content.
     key::encode_bytes(&inner, out);
 }
 

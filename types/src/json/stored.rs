@@ -1,4 +1,4 @@
-//! A value of type jsonb: bytes in the form of which `node` knows how to read it.
+//! A value of type jsonb: bytes in the form that `node` reads.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ impl fmt::Debug for Jsonb {
 }
 
 impl Jsonb {
-    /// From bytes that a `Jsonb` had.
+    /// From the bytes of another `Jsonb`.
     ///
     /// # Panics
     /// Later, if [`Jsonb::is_canonical`] does not hold for them.

@@ -1,6 +1,6 @@
-//! A JSON text as a flat list of its parts, in the order in which they stand there.
+//! A JSON text as a flat list of its parts, in the order of the text.
 //!
-//! Each part knows where its text is and which part comes after all that is in it. Members of an object are
+//! Each part knows its text and the part that follows it and everything inside it. Members of an object are
 //! two parts, the key and the value.
 
 use std::borrow::Cow;
@@ -29,7 +29,7 @@ pub(crate) struct Item {
     pub(crate) kind: ItemKind,
     start: usize,
     end: usize,
-    /// The number of the first part behind this one and all that is in it.
+    /// The number of the first part after this one and everything inside it.
     pub(crate) next: usize,
     resolved: Option<CompactString>,
 }
@@ -53,7 +53,7 @@ impl<'t> Tape<'t> {
         lexer.advance()?;
         loop {
             tape.value(&mut lexer, &mut open)?;
-            // A value ends here, or a container that is still empty is open.
+            // A value ends here, or an empty container has just been opened.
             loop {
                 let Some(&container) = open.last() else {
                     return match lexer.token {
@@ -128,13 +128,13 @@ impl<'t> Tape<'t> {
         lexer.advance()
     }
 
-    /// The text of a part as it is written.
+    /// The source text of a part.
     pub(crate) fn source(&self, number: usize) -> &'t str {
         let item = &self.items[number];
         &self.text[item.start..item.end]
     }
 
-    /// What a string or a key stands for.
+    /// The meaning of a string or a key.
     pub(crate) fn content(&self, number: usize) -> Cow<'_, str> {
         let item = &self.items[number];
         match &item.resolved {
@@ -143,7 +143,7 @@ impl<'t> Tape<'t> {
         }
     }
 
-    /// The numbers of the parts directly in a container: of an object, of keys and values in turn.
+    /// The numbers of the parts directly in a container; for an object, of keys and values in turn.
     pub(crate) fn children(&self, container: usize) -> impl Iterator<Item = usize> {
         let end = self.items[container].next;
         let mut at = container + 1;

@@ -86,10 +86,10 @@ fn values_and_their_keys_are_in_postgresqls_order() {
         bytes
     };
     for (at, one) in ascending.iter().enumerate() {
-        for (behind, other) in ascending.iter().enumerate() {
+        for (other_at, other) in ascending.iter().enumerate() {
             let (left, right) = (jsonb(one), jsonb(other));
-            assert_eq!(compare(left.root(), right.root()), at.cmp(&behind), "{one} {other}");
-            assert_eq!(encoded(&left).cmp(&encoded(&right)), at.cmp(&behind), "keys of {one} {other}");
+            assert_eq!(compare(left.root(), right.root()), at.cmp(&other_at), "{one} {other}");
+            assert_eq!(encoded(&left).cmp(&encoded(&right)), at.cmp(&other_at), "keys of {one} {other}");
         }
     }
     assert_eq!(encoded(&jsonb("[1.0]")), encoded(&jsonb("[1.00]")));

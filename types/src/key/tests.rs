@@ -116,7 +116,7 @@ proptest! {
         prop_assert_eq!(key(&left, sql_type), key(&left.clone(), sql_type));
     }
 
-    /// Column by column, also when one key is shorter than another.
+    /// Column by column, even if one key is shorter than another.
     #[test]
     fn composite_keys_compare_by_column(
         (types, left, right) in prop::collection::vec(any_type(), 1..4).prop_flat_map(|types| {

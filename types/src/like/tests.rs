@@ -1,10 +1,10 @@
-//! LIKE against a plain recursive reading of its definition.
+//! LIKE against a plain recursive implementation of its definition.
 
 use proptest::prelude::*;
 
 use super::{escape, matches, matches_ignoring_case};
 
-/// What LIKE means, with no regard to time; None for a pattern that ends in its escape.
+/// LIKE by its definition, regardless of time; None for a pattern that ends in its escape.
 fn by_definition(text: &[char], pattern: &[char]) -> Option<bool> {
     match pattern {
         [] => Some(text.is_empty()),
@@ -55,7 +55,7 @@ fn other_escapes_become_backslashes() {
     assert_eq!((error.sqlstate().0, error.to_string()), ("22025", "invalid escape string".to_owned()));
 }
 
-/// A recursive matcher would need ages.
+/// A recursive matcher would take forever.
 #[test]
 fn many_wildcards_take_no_ages() {
     let text = "a".repeat(5000);
@@ -69,7 +69,7 @@ proptest! {
     fn matches_what_the_definition_does(text in "[abé漢]{0,8}", pattern in "[abé漢%_\\\\]{0,7}") {
         let characters = |text: &str| text.chars().collect::<Vec<char>>();
         let expected = by_definition(&characters(&text), &characters(&pattern));
-        // Where the pattern is at fault, whether the fault is met depends on the order of the search.
+        // If the pattern is invalid, it depends on the order of the search whether that is noticed.
         if let Some(expected) = expected {
             prop_assert_eq!(matches(&text, &pattern).unwrap_or(expected), expected);
         }

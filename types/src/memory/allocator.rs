@@ -1,23 +1,23 @@
-//! An allocator that counts what it is asked for, on the thread that asks, and leaves the work to another.
+//! An allocator that counts the requests of each thread, and delegates the work to another.
 //!
 //! ```no_run
 //! # use std::alloc::System;
 //! #[global_allocator]
 //! static ALLOCATOR: hyades_types::memory::Counted<System> = hyades_types::memory::Counted(System);
 //! ```
-//! A size counts as what an allocator with four size classes between powers of two makes of it (mimalloc: up
-//! to a quarter more), because that is what rows, the most numerous of all, really take. Beyond pages of the
-//! operating system nothing is touched that is not used.
+//! A size counts as the size class of an allocator with four classes between powers of two (mimalloc: up to a
+//! quarter more), because that is what rows, by far the most numerous allocations, really take. Of
+//! allocations above the page size, the unused rest is never touched.
 #![allow(unsafe_code)] // An allocator cannot be written otherwise.
 
 use std::alloc::{GlobalAlloc, Layout};
 
 use crate::memory::BOOK;
 
-/// An allocator that counts, on the thread that asks, what another one is asked for.
+/// An allocator that counts, per thread, what is requested from another one.
 pub struct Counted<A>(pub A);
 
-/// The multiple of 16 bytes, or the quarter between powers of two, or the page, that holds so many bytes.
+/// The multiple of 16 bytes, or the quarter between powers of two, or the page, that holds this many bytes.
 #[inline(always)]
 fn class_bytes(size: usize) -> usize {
     const LARGEST_SHIFT: u32 = 12;
@@ -27,7 +27,7 @@ fn class_bytes(size: usize) -> usize {
 
 #[inline(always)]
 fn took(bytes: usize) {
-    // A thread that is ending has nothing to count any more.
+    // A thread that is ending need not count any more.
     let _ = BOOK.try_with(|book| book.took(bytes));
 }
 
@@ -63,7 +63,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Counted<A> {
 
     #[inline]
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // The old bytes are freed only after the new ones are there.
+        // The old bytes are freed only after the new ones have been allocated.
         took(class_bytes(size));
         // SAFETY: as this function's contract.
         let moved = unsafe { self.0.realloc(pointer, layout, size) };

@@ -1,13 +1,13 @@
-//! Memory that is certain to be needed and not allocated yet: rows that a restart has still to load while
-//! clients are let in. It counts when somebody asks, as if it had been allocated, so that what clients add
-//! meanwhile and what comes later do not exceed the limit together.
+//! Memory that is certain to be needed but not allocated yet: rows that a restart has still to load while
+//! clients are admitted. It counts in every check as if it had been allocated, so that what clients add
+//! meanwhile and what is loaded later do not exceed the limit together.
 
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-/// Of all databases of the process.
+/// The sum over all databases of the process.
 static EXPECTED: AtomicIsize = AtomicIsize::new(0);
 
-/// Bytes that are expected by one database; none once it is dropped.
+/// Bytes that one database expects; none once it is dropped.
 #[derive(Debug, Default)]
 pub struct Expected {
     bytes: AtomicIsize,
@@ -20,8 +20,8 @@ impl Expected {
         Expected { bytes: AtomicIsize::new(bytes) }
     }
 
-    /// So many have been allocated, for what they were expected for; of an estimate, no more than is left of
-    /// it.
+    /// This many of the expected bytes have been allocated. If the estimate was too low, no more than its
+    /// rest is subtracted.
     pub fn arrived(&self, bytes: u64) {
         let bytes = isize::try_from(bytes).unwrap_or(isize::MAX / 4);
         let take = |left: isize| Some(left - bytes.min(left));

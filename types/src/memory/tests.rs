@@ -1,7 +1,7 @@
 //! Accounts, allowances, the total.
 //!
-//! The allocator of these tests is not [`Counted`](super::Counted) (`engine/tests/memory.rs` has one that
-//! is): what it would count is counted by hand.
+//! The allocator of these tests is not [`Counted`](super::Counted) (`engine/tests/memory.rs` uses one that
+//! is), so allocations are counted by hand.
 
 use super::*;
 
@@ -45,13 +45,13 @@ fn an_account_is_refused_beyond_its_limit_and_not_before() {
     let Error::Input(input) = error else { panic!("an input error") };
     assert!(input.is_uncatchable);
     assert!(input.detail.unwrap().contains("8 MiB of memory (--memory-per-connection)"));
-    // What is freed may be taken again.
+    // Freed memory may be taken again.
     gave(2 * MIB);
     assert!(check(MIB).is_ok());
     assert_eq!(state(check(3 * MIB)), Some("53200"));
     account.leave(entered);
     assert_eq!(account.used_bytes(), 6 * MIB);
-    // Entered again, it goes on from there.
+    // Entered again, it continues from there.
     let entered = account.enter();
     assert_eq!(state(check(3 * MIB)), Some("53200"));
     gave(6 * MIB);
@@ -141,7 +141,7 @@ fn an_account_is_set_back_where_it_is_entered() {
     gave(3 * MIB);
 }
 
-/// Values above 1 GiB are refused whoever asks: that does not depend on what else runs, so a handler may
+/// Values above 1 GiB are refused for every caller: that does not depend on what else runs, so a handler may
 /// catch it.
 #[test]
 fn values_have_a_limit_of_their_own() {

@@ -34,7 +34,7 @@ pub const MAXIMUM_SCALE: i64 = 16383;
 pub const MAXIMUM_WHOLE_DIGITS: i64 = 131_072;
 /// Scale of quotients and of the transcendental functions, at most.
 const MAXIMUM_RESULT_SCALE: i64 = 1000;
-/// What a quotient shows at least.
+/// The least number of significant digits in a quotient.
 const MINIMUM_SIGNIFICANT_DIGITS: i64 = 16;
 /// PostgreSQL groups four decimal digits; its scale choices are in such groups.
 const GROUP_DIGITS: i64 = 4;
@@ -55,13 +55,13 @@ pub fn overflow() -> Error {
     Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format")
 }
 
-/// What PostgreSQL could store: see the constants.
+/// Whether PostgreSQL could store the number: see the constants.
 pub fn is_within_limits(number: &BigDecimal) -> bool {
     let scale = number.fractional_digit_count();
     (0..=MAXIMUM_SCALE).contains(&scale) && magnitude_exponent(number) <= MAXIMUM_WHOLE_DIGITS
 }
 
-/// Products of 64-bit words in about ten nanoseconds.
+/// Products of 64-bit words that take about ten nanoseconds.
 const WORDS_PER_UNIT: u64 = 8;
 
 /// The number, if it is within limits.
@@ -161,7 +161,7 @@ pub(crate) fn from_digits(is_negative: bool, digits: &[u8], scale: i64) -> Resul
     if scale >= 0 {
         return if scale > MAXIMUM_SCALE { Err(overflow()) } else { Ok(BigDecimal::new(unscaled, scale)) };
     }
-    // Zero needs no digits, however large its exponent.
+    // Zero needs no digits, no matter how large its exponent is.
     let zeros = if significant == 0 { 0 } else { -scale };
     Ok(BigDecimal::new(unscaled * power_of_ten(zeros), 0))
 }
@@ -184,7 +184,7 @@ pub fn from_f32(number: f32) -> Result<BigDecimal> {
     parse_plain(&format!("{number:.5e}"), true)
 }
 
-/// Parses `[-+]digits[.digits][e[-+]digits]`. With `trim`, zeros at the end of the fraction are dropped (as
+/// Parses `[-+]digits[.digits][e[-+]digits]`. With `trim`, trailing zeros of the fraction are dropped (as
 /// `%g` does).
 fn parse_plain(text: &str, trim: bool) -> Result<BigDecimal> {
     let mut number = parse(text)?;
@@ -204,12 +204,12 @@ fn syntax(text: &str) -> Error {
     )
 }
 
-/// What may stand around the texts of numbers and of most other values.
+/// The characters that may surround the texts of numbers and of most other values.
 pub(crate) fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
 }
 
-/// PostgreSQL's text form; blanks around it are allowed.
+/// Reads PostgreSQL's text form, with optional blanks around it.
 pub fn parse(text: &str) -> Result<BigDecimal> {
     let plain = text.trim_matches(is_blank);
     let (is_negative, unsigned) = match plain.as_bytes() {
@@ -298,14 +298,14 @@ pub fn with_scale(number: &BigDecimal, scale: i64) -> BigDecimal {
     let rescaled = match scale.cmp(&old) {
         Ordering::Equal => unscaled.into_owned(),
         Ordering::Greater => &*unscaled * power_of_ten(scale - old),
-        // All digits vanish, and with a margin: no need for the power of ten, which may be huge.
+        // All digits vanish, with a margin: the power of ten, which may be huge, is not needed.
         Ordering::Less if count_digits(&unscaled) < old - scale => BigInt::zero(),
         Ordering::Less => divide_rounded(&unscaled, &power_of_ten(old - scale)),
     };
     BigDecimal::new(rescaled, scale)
 }
 
-/// Says what multiplying or dividing by 10 to the `places` will take.
+/// Reports the work of multiplying or dividing by 10 to the `places`.
 fn spend_shift(number: &BigDecimal, places: i64) -> Result<()> {
     let words = number.as_bigint_and_scale().0.bits() / 64 + 1;
     // The power itself is made by squaring.
@@ -316,13 +316,13 @@ fn spend_shift(number: &BigDecimal, places: i64) -> Result<()> {
 
 /// `round(number, places)`; negative places round before the point.
 pub fn round(number: &BigDecimal, places: i64) -> Result<BigDecimal> {
-    // One digit more than a number may have: its first may be rounded up.
+    // One digit more than a number may have, since its first digit may be rounded up.
     let places = places.clamp(-MAXIMUM_WHOLE_DIGITS - 1, MAXIMUM_SCALE);
     spend_shift(number, places)?;
     checked(rounded(number, places))
 }
 
-/// As [`round`]; the result may have a digit more than there may be.
+/// As [`round`], but the result may have one digit too many.
 fn rounded(number: &BigDecimal, places: i64) -> BigDecimal {
     if places >= 0 {
         return with_scale(number, places);
@@ -349,12 +349,12 @@ fn truncated(number: &BigDecimal, places: i64) -> BigDecimal {
     if places >= 0 { BigDecimal::new(kept, places) } else { before_point(kept, places) }
 }
 
-/// What is left in front of the point when so many (negative) places are gone.
+/// The number before the point after this many (negative) places have been dropped.
 fn before_point(kept: BigInt, places: i64) -> BigDecimal {
     BigDecimal::new(if kept.is_zero() { kept } else { kept * power_of_ten(-places) }, 0)
 }
 
-/// The number times 10 to the `places`, exactly: only the scale changes (it may leave its limits).
+/// The number times 10 to the `places`, exactly: only the scale changes, possibly beyond its limits.
 fn shifted(number: &BigDecimal, places: i64) -> BigDecimal {
     let (unscaled, scale) = number.as_bigint_and_scale();
     BigDecimal::new(unscaled.into_owned(), scale - places)
@@ -390,7 +390,8 @@ fn aligned(left: &BigDecimal, right: &BigDecimal) -> (BigInt, BigInt, i64) {
     (at_scale(left), at_scale(right), scale)
 }
 
-/// Says what an operation on these will take: nobody looks inside the arithmetic of large numbers.
+/// Reports the work of an operation on these numbers in advance, because large-number arithmetic reports
+/// nothing itself.
 fn spend(left: &BigDecimal, right: &BigDecimal) -> Result<()> {
     let words = |number: &BigDecimal| number.as_bigint_and_scale().0.bits() / 64 + 1;
     let steps = words(left).saturating_mul(words(right));
@@ -500,7 +501,7 @@ pub fn apply_modifier(number: &BigDecimal, precision: u16, scale: i16) -> Result
     Ok(rounded)
 }
 
-/// One digit before the point, so many behind it, and an exponent. (As in PostgreSQL, 9.96 is 10.0e+00.)
+/// One digit before the point, `places` after it, and an exponent. (As in PostgreSQL, 9.96 is 10.0e+00.)
 pub fn scientific(number: &BigDecimal, places: usize) -> String {
     let exponent = significant_digits(number).map_or(0, |digits| i64::from(digits.exponent) - 1);
     let mut text = Vec::new();

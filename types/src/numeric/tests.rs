@@ -1,4 +1,4 @@
-//! The infinities and NaN; numbers beyond the table taken from PostgreSQL are in `finite`.
+//! The infinities and NaN. Numbers beyond the table taken from PostgreSQL are tested in `finite`.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn shown(number: &Numeric) -> String {
 
 type Binary = fn(&Numeric, &Numeric) -> Result<Numeric>;
 
-/// What a function makes of every pair, or the error's SQLSTATE.
+/// The result of a function for every pair, or the error's SQLSTATE.
 fn table(compute: Binary, texts: &[&str]) -> Vec<String> {
     texts
         .iter()
@@ -28,7 +28,7 @@ fn table(compute: Binary, texts: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// As PostgreSQL 15 answers.
+/// As PostgreSQL 15 computes it.
 #[test]
 fn special_operands() {
     let texts = ["0", "-2", "Inf", "-Inf", "NaN"];

@@ -103,7 +103,7 @@ fn a_statement_that_is_begun_again_draws_the_same() {
     let draw = |session: &mut SessionSequences| session.draw(Arc::clone(&shared)).expect("there are more");
     session.begin_statement(false);
     let first: Vec<i64> = (0..3).map(|_| draw(&mut session)).collect();
-    shared.draw().expect("somebody else's");
+    shared.draw().expect("drawn by another session");
     let second = draw(&mut session);
     assert_eq!((first, second), (vec![1, 2, 3], 5));
     session.take_draws();

@@ -1,15 +1,15 @@
-//! What the settings of a session make of text forms, in and out.
+//! The influence of a session's settings on text forms, in and out.
 
 use jiff::tz::TimeZone;
 
 use crate::system_catalog::SystemCatalog;
 
-/// What texts are read with.
+/// The settings for reading texts.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading<'a> {
-    /// Of times without an offset.
+    /// For times without an offset.
     pub time_zone: &'a TimeZone,
-    /// The transaction's time, for `now` and `today`; without it they are refused.
+    /// The transaction's time, for `now` and `today`, which are refused without it.
     pub now: Option<i64>,
     /// For names of objects.
     pub catalog: Option<&'a dyn SystemCatalog>,
@@ -21,11 +21,11 @@ impl<'a> From<&'a TimeZone> for Reading<'a> {
     }
 }
 
-/// What the settings of a session make of text forms.
+/// The settings for writing texts.
 #[derive(Clone, Copy, Debug)]
 pub struct TextForm<'a> {
     pub time_zone: &'a TimeZone,
     /// `extra_float_digits`: from 1 on floats have the fewest digits that read back as the same number;
-    /// below, so many fewer or more than 15 (`real`: 6), rounded.
+    /// otherwise 15 digits (`real`: 6) plus this number, rounded.
     pub float_digits: i8,
 }

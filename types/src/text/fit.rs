@@ -1,4 +1,4 @@
-//! What texts may hold, and how a text is made to fit its type.
+//! The characters that texts may contain, and fitting a text to its type.
 
 use compact_str::CompactString;
 
@@ -20,8 +20,8 @@ pub(crate) fn check_text(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Makes a text fit `varchar(n)` or `char(n)` (other types take it as it is). Cutting off more than blanks is
-/// an error unless `explicit`.
+/// Makes a text fit `varchar(n)` or `char(n)` (other types leave it unchanged). Cutting off more than blanks
+/// is an error unless `explicit`.
 pub fn fit_text(mut text: CompactString, to: SqlType, explicit: bool) -> Result<CompactString> {
     let limit = match to {
         SqlType::Varchar(Some(limit)) => limit as usize,
@@ -30,7 +30,7 @@ pub fn fit_text(mut text: CompactString, to: SqlType, explicit: bool) -> Result<
         SqlType::System(SystemType::Char) => return Ok(shown_byte(meant_byte(&text))),
         _ => return Ok(text),
     };
-    // No more bytes than the limit means no more characters.
+    // At most as many bytes as the limit means at most as many characters.
     if text.len() > limit
         && let Some((cut, _)) = text.char_indices().nth(limit)
     {
@@ -46,8 +46,8 @@ pub fn fit_text(mut text: CompactString, to: SqlType, explicit: bool) -> Result<
     Ok(text)
 }
 
-/// What `"char"` keeps of a text: its first byte, or the byte that three octal digits after a backslash
-/// name (PostgreSQL's `charin`).
+/// The byte that `"char"` takes from a text: its first byte, or the byte given by three octal digits after a
+/// backslash (PostgreSQL's `charin`).
 pub(crate) fn meant_byte(text: &str) -> u8 {
     match *text.as_bytes() {
         [b'\\', high @ b'0'..=b'7', middle @ b'0'..=b'7', low @ b'0'..=b'7'] => {
@@ -58,7 +58,7 @@ pub(crate) fn meant_byte(text: &str) -> u8 {
     }
 }
 
-/// The text of a `"char"`. A byte that is no ASCII character is shown as three octal digits after a backslash
+/// The text of a `"char"`. A byte that is not ASCII is shown as three octal digits after a backslash
 /// (PostgreSQL's `charout`).
 pub(crate) fn shown_byte(byte: u8) -> CompactString {
     match byte {
@@ -68,7 +68,7 @@ pub(crate) fn shown_byte(byte: u8) -> CompactString {
     }
 }
 
-/// As many characters as have room in so many bytes.
+/// As many characters as fit into this many bytes.
 fn cut_to_bytes(mut text: CompactString, limit: usize) -> CompactString {
     if text.len() > limit {
         text.truncate(text.floor_char_boundary(limit));
@@ -76,9 +76,9 @@ fn cut_to_bytes(mut text: CompactString, limit: usize) -> CompactString {
     text
 }
 
-/// Blanks that are missing of a length in characters.
+/// The number of blanks needed to reach a length in characters.
 fn missing_blanks(text: &str, length: usize) -> usize {
-    // In vectors, unlike `is_ascii`: every value of a `char(n)` that is read comes here.
+    // Vectorised, unlike `is_ascii`: every value of a `char(n)` that is read comes here.
     let is_ascii = text.bytes().fold(0, |all, byte| all | byte) < 0x80;
     length.saturating_sub(if is_ascii { text.len() } else { text.chars().count() })
 }
@@ -99,7 +99,7 @@ fn pad(text: &mut CompactString, length: usize) {
     push_blanks(text, missing);
 }
 
-/// The same of a text that stays, in memory taken once.
+/// A padded copy of a text, with a single allocation.
 pub fn padded(text: &str, length: usize) -> CompactString {
     let missing = missing_blanks(text, length);
     if missing == 0 {

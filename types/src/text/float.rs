@@ -1,9 +1,9 @@
 //! Text forms of `real` and `double precision`.
 //!
-//! Written are the fewest digits that read back as the same number, and of those the nearest to it. The
-//! library finds them; two choices are PostgreSQL's own (its variant of Ryū, "Ryū: fast float-to-string
+//! The output has the fewest digits that read back as the same number, and of those the nearest to it. The
+//! library finds them. Two choices are PostgreSQL's own (its variant of Ryū, "Ryū: fast float-to-string
 //! conversion", PLDI 2018): digits that lie exactly half-way to the neighbouring number do not count as
-//! reading back, and of two equally near digits the even one is taken. Both can only happen to numbers whose
+//! reading back, and of two equally near digits the even one is taken. Both can happen only to numbers whose
 //! binary expansion is short, so all others skip the check ([`may_be_ambiguous`]).
 
 use std::fmt::LowerExp;
@@ -18,13 +18,13 @@ use crate::error::{Error, Result, sqlstate};
 use crate::numeric::finite;
 use crate::value::{BigDecimal, SqlType, Value};
 
-/// Significant bits, and the exponent of the least number.
+/// The number of significant bits, and the exponent of the smallest number.
 const DOUBLE: (u32, i64) = (53, -1074);
 const REAL: (u32, i64) = (24, -149);
 /// Beyond all exponents.
 const FAR_EXPONENT: i64 = 100_000;
 
-/// Whether any digit before the exponent is not zero: then a zero result has lost the number.
+/// Whether any digit before the exponent is not zero: if so, a zero result has lost the number.
 fn is_nonzero_literal(text: &str) -> bool {
     let text = text.trim_start_matches(['+', '-']);
     let is_digit = |byte: &u8| byte.is_ascii_hexdigit() && *byte != b'0';
@@ -49,7 +49,7 @@ pub(super) fn parse_double(text: &str) -> Result<Value> {
 
 pub(super) fn parse_real(text: &str) -> Result<Value> {
     let plain = text.trim_matches(is_blank);
-    // Exact: the number has the bits of a `real`, or is infinite as one.
+    // Exact: the number has no more bits than a `real`, or is infinite as one.
     let hexadecimal = || hexadecimal(plain, REAL).map(|number| number as f32);
     let number: Option<f32> = plain.parse().ok().or_else(hexadecimal);
     let number = number.ok_or_else(|| syntax(SqlType::Real, text))?;
@@ -60,7 +60,7 @@ pub(super) fn parse_real(text: &str) -> Result<Value> {
     Ok(Value::Real(number))
 }
 
-/// What C's `strtod` makes of a text, if it takes all of it.
+/// The result of C's `strtod` for a text, if it consumes all of it.
 pub fn c_number(text: &str) -> Option<f64> {
     let text = text.trim_start_matches(is_blank);
     text.parse().ok().or_else(|| hexadecimal(text, DOUBLE))
@@ -78,7 +78,7 @@ fn hexadecimal(text: &str, (bits, least): (u32, i64)) -> Option<f64> {
     if whole.is_empty() && fraction.is_empty() {
         return None;
     }
-    // The first 64 bits, whether there is more, and what a unit of them is worth.
+    // The first 64 bits, whether there are more, and the exponent of their unit.
     let (mut mantissa, mut has_rest, mut exponent) = (0_u64, false, power - 4 * fraction.len() as i64);
     for digit in whole.chars().chain(fraction.chars()) {
         let digit = digit.to_digit(16)?;
@@ -93,7 +93,7 @@ fn hexadecimal(text: &str, (bits, least): (u32, i64)) -> Option<f64> {
     Some(if text.starts_with('-') { -number } else { number })
 }
 
-/// Clamped: whatever is so large or small is infinite or 0.
+/// Clamped: such large or small exponents give infinity or 0 anyway.
 fn binary_exponent(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -112,7 +112,7 @@ fn rounded(mantissa: u64, has_rest: bool, exponent: i64, bits: u32, least: i64) 
     let unit = (exponent + length - i64::from(bits)).max(least);
     let dropped = unit - exponent;
     let units = match u32::try_from(dropped) {
-        // All are kept: there are fewer than the format has.
+        // All bits are kept: there are fewer than the format has.
         Err(_) | Ok(0) => return scaled(mantissa, exponent),
         Ok(dropped) if dropped > u64::BITS => 0,
         Ok(dropped) => {
@@ -219,13 +219,13 @@ impl Binary {
 
 /// Whether a decimal of at most 17 digits can lie exactly half-way between this number and a neighbour, or be
 /// as near to it as another: then the number or the half-way point is an integer of few digits, or has few
-/// places.
+/// decimal places.
 fn may_be_ambiguous(binary: Binary) -> bool {
     let odd_exponent = binary.exponent + binary.mantissa.trailing_zeros() as i32;
     binary.mantissa != 0 && odd_exponent >= -30 && binary.exponent <= 90
 }
 
-/// The digits that PostgreSQL prefers, as `d[ddd]e[-]x`, and None where they are the exact number anyway.
+/// The digits that PostgreSQL prefers, as `d[ddd]e[-]x`; None if the shortest digits are the exact number.
 fn preferred<F: FromStr + PartialEq + Neg<Output = F>>(
     number: F,
     binary: Binary,
@@ -238,7 +238,7 @@ fn preferred<F: FromStr + PartialEq + Neg<Output = F>>(
     let is_power_of_two = binary.mantissa.is_power_of_two();
     let half_way = [
         Binary::decimal(binary.mantissa * 2 + 1, binary.exponent - 1),
-        // Below a power of two the numbers lie closer together.
+        // Below a power of two the numbers are closer together.
         if is_power_of_two {
             Binary::decimal(binary.mantissa * 4 - 1, binary.exponent - 2)
         } else {
@@ -254,7 +254,7 @@ fn preferred<F: FromStr + PartialEq + Neg<Output = F>>(
         let below = &*unscaled / &unit;
         let twice_rest = (&*unscaled - &below * &unit) * 2_u32;
         let above = &below + 1_u32;
-        // The nearer first; of two equally near the even one.
+        // The nearer candidate first; of two equally near the even one.
         let above_first = twice_rest > unit || (twice_rest == unit && below.bit(0));
         let candidates = if above_first { [above, below] } else { [below, above] };
         candidates.into_iter().find_map(|digits| {
@@ -290,7 +290,7 @@ where
 fn lay_out(scientific: &str, exponent_from: i32, out: &mut Vec<u8>) {
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    // All digits but the first count as behind the point.
+    // All digits except the first come after the point.
     let unsigned = mantissa.trim_start_matches('-');
     let exponent = exponent + unsigned.find('.').unwrap_or(unsigned.len()) as i32 - 1;
     let mut digits = [0_u8; 24];

@@ -1,4 +1,4 @@
-//! Small parts of text forms that several types share.
+//! Parts of text forms that several types share.
 
 use crate::error::{Error, sqlstate};
 use crate::value::SqlType;
@@ -22,7 +22,7 @@ pub(crate) fn write_hexadecimal(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Decimal digits, without going through formatting machinery: integers are what results are made of.
+/// Decimal digits, without the formatting machinery, because most results are integers.
 pub fn write_integer(number: i64, out: &mut Vec<u8>) {
     let mut buffer = [0_u8; 20];
     let mut start = buffer.len();
@@ -42,7 +42,7 @@ pub fn write_integer(number: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(&buffer[start..]);
 }
 
-/// Digits, with zeros before them up to this width.
+/// Digits, with leading zeros up to this width.
 pub(crate) fn write_padded(number: i64, width: usize, out: &mut Vec<u8>) {
     let start = out.len();
     write_integer(number, out);
@@ -51,7 +51,7 @@ pub(crate) fn write_padded(number: i64, width: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// `.ffffff` of microseconds below a second, without zeros at the end; nothing of none.
+/// `.ffffff` for microseconds below a second, without trailing zeros; nothing for 0.
 pub(crate) fn write_fraction(microseconds: i64, out: &mut Vec<u8>) {
     if microseconds == 0 {
         return;

@@ -9,7 +9,7 @@ use crate::error::{Error, Result, sqlstate};
 use crate::system_type::SystemType;
 use crate::value::{ArrayElement, ArrayValue, SqlType, Value};
 
-/// A value of this type from its text form.
+/// Reads a value of this type from its text form.
 pub(super) fn parse(text: &str, system_type: SystemType, reading: Reading<'_>) -> Result<Value> {
     if system_type.is_text() {
         check_text(text)?;
@@ -36,7 +36,7 @@ pub(super) fn parse(text: &str, system_type: SystemType, reading: Reading<'_>) -
     Ok(reference(system_type, oid, reading))
 }
 
-/// The object of this number, under the name that it has.
+/// The object with this number, and its name.
 pub(crate) fn reference(system_type: SystemType, oid: u32, reading: Reading<'_>) -> Value {
     let shown = match reading.catalog {
         Some(catalog) => catalog.shown(system_type, oid),
@@ -45,7 +45,7 @@ pub(crate) fn reference(system_type: SystemType, oid: u32, reading: Reading<'_>)
     system_type.reference(oid, shown)
 }
 
-/// A number of 32 bits; a negative one stands for what is as many below 2^32.
+/// A number of 32 bits; a negative one stands for its sum with 2^32.
 fn number(text: &str, system_type: SystemType) -> Result<u32> {
     let digits = text.trim_matches(is_blank);
     let number: i128 = digits.parse().map_err(|_| syntax(SqlType::System(system_type), text))?;
@@ -58,7 +58,7 @@ fn number(text: &str, system_type: SystemType) -> Result<u32> {
     }
 }
 
-/// Numbers between blanks.
+/// Numbers separated by blanks.
 fn parse_vector(text: &str, element: ArrayElement, reading: Reading<'_>) -> Result<Value> {
     let items = text.split(is_blank).filter(|item| !item.is_empty());
     let values = items.map(|item| super::parse(item, element.sql_type(), reading));

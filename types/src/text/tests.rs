@@ -47,7 +47,7 @@ fn text_has_no_zero() {
     assert_eq!(refused("a\0b", SqlType::Text), expected);
 }
 
-/// As PostgreSQL 15 answered with these values of `extra_float_digits`.
+/// As PostgreSQL 15 printed with these values of `extra_float_digits`.
 #[test]
 fn floats_are_rounded_as_they_are_asked_to() {
     let shown = |value: Value, float_digits: i8| {
@@ -91,7 +91,7 @@ proptest! {
         (sql_type, value) in any_type().prop_flat_map(|sql_type| (Just(sql_type), any_value(sql_type))),
         zone in prop::sample::select(vec!["UTC", "America/New_York", "Asia/Kathmandu", "Africa/Monrovia"]),
     ) {
-        // An hour that happens twice is no different with its offset written behind it.
+        // An hour that happens twice is no different if its offset is written after it.
         let tz = TimeZone::get(zone).unwrap();
         let mut out = Vec::new();
         write(&value, sql_type, &tz, &mut out);

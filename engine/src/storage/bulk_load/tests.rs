@@ -1,4 +1,4 @@
-//! What is loaded at once is what the same rows make one by one.
+//! A bulk load gives the same result as installing the rows one by one.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::storage::table::{Table, TableState};
 
 type Row = (Vec<u8>, Vec<u8>);
 
-/// With an index on the text, one on both columns from behind, and one on the number.
+/// With an index on the text, one on both columns in reverse order, and one on the number.
 pub(crate) fn indexed(kind: IndexKind, key: &[u16]) -> TableDefinition {
     let index = |id: u32, columns: &[(u16, bool)]| IndexDefinition {
         columns: columns
@@ -55,7 +55,7 @@ fn rows(state: &TableState, count: i32) -> Vec<Row> {
     rows
 }
 
-/// Loads the rows in so many ranges, each by a thread of its own.
+/// Loads the rows in this many ranges, each by a thread of its own.
 fn load(table: &Table, rows: &[Row], ranges: usize) -> Result<()> {
     let load = Arc::new(TableLoad::new(table.shared_state(), ranges, rows.len() as u64));
     let threads: Vec<_> = (0..ranges)
@@ -101,7 +101,7 @@ fn check(definition: &TableDefinition, rows_of: impl Fn(&TableState) -> Vec<Row>
         assert_eq!(content(index.entries()), content(expected.entries()));
         assert_eq!(content(index.entries()).len(), rows.len());
     }
-    // It goes on as any other: all rows go.
+    // It behaves as any other: all rows can be deleted.
     rows.iter().for_each(|(key, _)| table.install(key, None, &guard).expect("nothing is wrong"));
     assert_eq!(table.row_count(), 0);
     assert!(state.indexes().iter().all(|index| content(index.entries()).is_empty()));
@@ -131,7 +131,7 @@ fn rows_without_a_primary_key_may_have_nulls_and_be_the_same() {
     check(&indexed(IndexKind::Ordered, &[]), rows, 4);
     let table = Table::new(TableId(1), definition(&[], IndexKind::Ordered));
     load(&table, &rows(&table.shared_state()), 2).expect("nothing is wrong");
-    assert_eq!(table.new_row_number(), 3_000, "numbers go on behind those that were loaded");
+    assert_eq!(table.new_row_number(), 3_000, "numbers continue after those that were loaded");
     assert_eq!(numbers(&table.shared_state()).len(), 2_990);
 }
 

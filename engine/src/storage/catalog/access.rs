@@ -9,7 +9,7 @@ use hyades_types::error::{Error, Result};
 
 use super::Catalog;
 
-/// A change of roles or rights that a transaction keeps to itself until it commits.
+/// A change of roles or rights that is private to a transaction until it commits.
 #[derive(Clone)]
 pub(crate) enum AccessChange {
     Role(RoleId, Option<Arc<Role>>),
@@ -17,7 +17,7 @@ pub(crate) enum AccessChange {
 }
 
 impl AccessChange {
-    /// What a change of the catalog is here; `None` if it is about something else.
+    /// The access change that a change of the catalog makes; `None` if it is about something else.
     pub(crate) fn of(change: &CatalogChange) -> Option<AccessChange> {
         Some(match change {
             CatalogChange::PutRole { id, role } => AccessChange::Role(*id, Some(Arc::new(role.clone()))),

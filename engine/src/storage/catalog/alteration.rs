@@ -1,9 +1,9 @@
-//! ALTER TABLE: another definition for a table that is there, and its rows made to fit.
+//! ALTER TABLE: another definition for an existing table, whose rows are adapted to it.
 //!
-//! Where the columns stay what they are, the rows stay where they are. Else every row is written anew, each
-//! column from an old one or a constant, under its key or, if the table has lost it, under a row number. What
-//! must be computed has been computed before, into a column of its own. Rewriting is a function of the old
-//! state alone, so replay does the same.
+//! If the columns do not change, the rows stay in place. Otherwise every row is rewritten, each column from
+//! an old one or a constant, under its key or, if the table has lost its key, under a row number. Values that
+//! must be computed have been computed before, into a column of their own. Rewriting is a function of the old
+//! state alone, so replay gives the same result.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::{Catalog, check_definition, corrupt, for_each_record};
 use crate::storage::row::RowLayout;
 use crate::storage::table::TableState;
 
-/// What it takes to write a row anew, as work of a guest.
+/// The work of rewriting a row, in a guest's units.
 const UNITS_PER_ROW: usize = 8;
 
 impl Catalog {
@@ -52,7 +52,7 @@ impl Catalog {
     }
 }
 
-/// Where a column's values come from, ready for a row.
+/// The source of a column's values, ready for a row.
 enum Source {
     Old(u16),
     Constant(Value),
@@ -78,11 +78,11 @@ fn has_nulls(definition: &TableDefinition, column: usize) -> Error {
 
 impl TableState {
     /// The table under another definition. `columns`: where the values of its columns come from, `None` if
-    /// columns and primary key are what they were. The caller holds the table's write lock.
+    /// columns and primary key are unchanged. The caller holds the table's write lock.
     ///
     /// # Errors
     /// PostgreSQL's 23502 if a column that takes no NULL contains one, 23505 if two rows have the same values
-    /// where they must not; what a guest is told who is to stop.
+    /// where they must not; the error by which a guest is told to stop.
     pub fn altered(
         &self,
         definition: &TableDefinition,
@@ -96,7 +96,7 @@ impl TableState {
         let new = TableState::new(Arc::new(definition.clone()));
         let sources = sources(definition, columns)?;
         if sources.len() != definition.columns.len() {
-            return Err(Error::corrupt("a table is altered to other columns than it gets"));
+            return Err(Error::corrupt("the columns of an altered table do not match their sources"));
         }
         let (mut bytes, mut new_key, mut number) = (Vec::new(), Vec::new(), 0_u64);
         let keeps_key = self.has_hidden_key();
@@ -156,7 +156,7 @@ impl TableState {
         writer.finish()
     }
 
-    /// Columns that take no NULL any more must not contain one.
+    /// Columns that no longer accept NULL must not contain one.
     fn check_new_not_null(&self, definition: &TableDefinition, guard: &Guard) -> Result<()> {
         let pairs = self.definition().columns.iter().zip(&definition.columns);
         let strict: Vec<u16> = (0u16..)
@@ -174,7 +174,7 @@ impl TableState {
         })
     }
 
-    /// Every key and row; always in the same order, also where the index keeps none.
+    /// Every key and row, always in the same order, even if the index keeps none.
     fn for_each_in_order(
         &self,
         guard: &Guard,

@@ -1,5 +1,5 @@
-//! Comments on objects. They go with their objects; one on a constraint or an index that is gone with its
-//! table's definition stays, and nothing shows it.
+//! Comments on objects. They go with their objects. A comment on a constraint or an index that has gone with
+//! its table's definition stays, but is not shown.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use hyades_types::definition::CommentTarget;
 
 use super::Catalog;
 
-/// The comments by what they are on.
+/// The comments by their targets.
 pub type Comments = BTreeMap<CommentTarget, Arc<str>>;
 
-/// Puts a comment in the place of the old one; `None` takes that away.
+/// Replaces a comment; `None` removes it.
 pub(crate) fn put_comment(comments: &mut Comments, on: &CommentTarget, text: Option<&Arc<str>>) {
     match text {
         Some(text) => comments.insert(on.clone(), Arc::clone(text)),

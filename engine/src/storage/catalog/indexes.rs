@@ -1,8 +1,8 @@
-//! Secondary indexes of tables that are there: made of the rows, dropped, renamed.
+//! Secondary indexes of existing tables: built from the rows, dropped, renamed.
 //!
 //! A new index is a function of the old state: an entry for each row, and with UNIQUE no two with the same
-//! columns. Entries of versions that only older snapshots see are the business of the transaction that makes
-//! it (`txn::two_phase_locking`); replay has no versions.
+//! columns. Entries of versions that only older snapshots see are added by the transaction that creates the
+//! index (`txn::two_phase_locking`). Replay has no versions.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{Catalog, check_definition, corrupt, for_each_record};
 use crate::storage::secondary_index::SecondaryIndex;
 use crate::storage::table::TableState;
 
-/// What it takes to make an entry, or to look at one, as work of a guest.
+/// The work of making an entry, or of looking at one, in a guest's units.
 const UNITS_PER_ENTRY: usize = 4;
 
 impl Catalog {
@@ -70,8 +70,8 @@ impl TableState {
     /// The same rows with one more index. The caller holds the table's write lock.
     ///
     /// # Errors
-    /// PostgreSQL's 23505 if two rows have the same values in a unique index; what a guest is told who is to
-    /// stop.
+    /// PostgreSQL's 23505 if two rows have the same values in a unique index; the error by which a guest is
+    /// told to stop.
     pub fn with_index(&self, index: &IndexDefinition, guard: &Guard) -> Result<TableState> {
         let state = self.with_definition(self.definition().with_index(index));
         let Some(made) = state.indexes().last() else { return Ok(state) };
@@ -114,7 +114,7 @@ impl TableState {
     }
 
     /// What is wrong with the secondary indexes: a row without its entry, or, where there are no versions, an
-    /// entry without its row. For tests; nothing may change meanwhile.
+    /// entry without its row. For tests. The table must not change meanwhile.
     pub fn check_indexes(&self) -> std::result::Result<(), String> {
         let guard = &crossbeam_epoch::pin();
         let mut entry = Vec::new();

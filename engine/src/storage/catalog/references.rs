@@ -1,8 +1,8 @@
-//! Foreign keys of tables that are there: added, validated, dropped.
+//! Foreign keys of existing tables: added, validated, dropped.
 //!
-//! Whether every row of a child names a row of its parent is found out here only when a foreign key comes or
-//! is validated; whoever changes rows later carries the checks in its procedure. A child's value of another
-//! type is made one of the parent's, where that loses nothing; where it does, no row can be meant.
+//! Whether every row of a child references a row of its parent is checked here only when a foreign key is
+//! added or validated. Procedures that change rows later carry the checks themselves. A child's value of
+//! another type is converted to the parent's type if that loses nothing. If it does, no row can match.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use jiff::tz::TimeZone;
 use super::Catalog;
 use crate::storage::table::TableState;
 
-/// What it takes to look for a parent, as work of a guest.
+/// The work of looking for a parent, in a guest's units.
 const UNITS_PER_ROW: usize = 4;
 
 impl Catalog {
@@ -67,11 +67,11 @@ fn existing<'d>(definition: &'d Arc<TableDefinition>, name: &str) -> Result<&'d 
 }
 
 impl TableState {
-    /// Fails with PostgreSQL's 23503 if a row of this table names no row of `parent`. The caller holds locks
-    /// on both tables.
+    /// Fails with PostgreSQL's 23503 if a row of this table references no row of `parent`. The caller holds
+    /// locks on both tables.
     ///
     /// # Errors
-    /// That; and what a guest is told who is to stop.
+    /// That, and the error by which a guest is told to stop.
     pub fn check_foreign_key(
         &self,
         foreign_key: &ForeignKey,
@@ -105,7 +105,7 @@ impl TableState {
         })
     }
 
-    /// Whether a row of `parent` has the values that a row of this table names. Nobody changes the tables
+    /// Whether a row of `parent` has the values that a row of this table references. The tables do not change
     /// meanwhile.
     fn has_parent(&self, parent_key: &ParentKey, parent: &TableState, row: &[u8], guard: &Guard) -> bool {
         let types =
@@ -140,7 +140,7 @@ impl TableState {
     }
 }
 
-/// Of a row that breaks MATCH FULL.
+/// The detail of the error for a row that breaks MATCH FULL.
 const MIXED: &str = "MATCH FULL does not allow mixing of null and nonnull key values.";
 
 /// The referencing value as the referenced column would hold it; `None` if it cannot.

@@ -1,4 +1,4 @@
-//! The routines of the catalog, and the changes to them, as `storage::catalog` does it for tables.
+//! The routines of the catalog, and changes to them, as `storage::catalog` does it for tables.
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ impl Catalog {
         routines
     }
 
-    /// Publishes a new routine in place of the one it replaces. 42723 if another one has its name and input
-    /// types.
+    /// Publishes a new routine in place of the one it replaces. 42723 if another routine has its name and
+    /// input types.
     pub fn add_routine(&self, routine: Arc<Routine>, replaces: Option<RoutineId>) -> Result<()> {
         let mut snapshot = self.change_names();
         let named = snapshot.routines_by_name.get(&routine.definition.name);
@@ -59,7 +59,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Publishes a routine in place of that of the same id: its types have changed, and nothing else.
+    /// Publishes a routine in place of that of the same id: only its types have changed.
     pub fn retype_routine(&self, routine: Arc<Routine>) {
         let mut snapshot = self.change_names();
         if !snapshot.routines.contains_key(&routine.id) {
@@ -74,7 +74,7 @@ impl Catalog {
         self.count_change();
     }
 
-    /// Takes a routine out and marks it dropped; whoever runs it now may go on.
+    /// Takes a routine out and marks it dropped. Sessions that are running it may go on.
     pub fn remove_routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
         let mut snapshot = self.change_names();
         if !snapshot.routines.contains_key(&id) {
@@ -87,7 +87,7 @@ impl Catalog {
         removed
     }
 
-    /// What a routine was called that has been dropped or replaced since the database was opened.
+    /// The name of a routine that was dropped or replaced since the database was opened.
     pub fn former_routine(&self, id: RoutineId) -> Option<String> {
         self.tables.read().former_routines.get(&id).cloned()
     }
@@ -133,7 +133,7 @@ impl super::Snapshot {
     }
 }
 
-/// `function "f" already exists with same argument types`, as PostgreSQL says it of procedures too.
+/// `function "f" already exists with same argument types`, which PostgreSQL says of procedures too.
 pub fn duplicate_routine(definition: &RoutineDefinition) -> Error {
     let message = format!("function \"{}\" already exists with same argument types", definition.name.name);
     Error::input(sqlstate::DUPLICATE_FUNCTION, message)

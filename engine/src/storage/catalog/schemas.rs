@@ -1,7 +1,7 @@
-//! The schemas of the catalog: a name and a number each. What is in a schema says so by its own name, and
-//! nothing leads from a schema to it.
+//! The schemas of the catalog, each with a name and a number. The schema of an object is part of the object's
+//! own name, and nothing leads from a schema to its objects.
 //!
-//! `public` is there from the beginning, without a log record that says so, and can be dropped as any other.
+//! `public` exists from the beginning, without a log record that says so, and can be dropped like any other.
 //! The schemas of temporary relations are not here: they come and go with their sessions.
 
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ impl Schemas {
         self.iter().find(|(_, own)| *own == id).map(|(name, _)| name)
     }
 
-    /// What makes these of the schemas that are there from the beginning.
+    /// The changes that lead from the initial schemas to these.
     pub fn changes(&self) -> Vec<CatalogChange> {
         let first = Schemas::default();
         let gone = first.iter().filter(|(_, id)| self.name(*id).is_none());
@@ -53,7 +53,7 @@ impl Schemas {
                 None => changes.push(CatalogChange::CreateSchema { id, name }),
             }
         }
-        // A name may have been another's first.
+        // A name may have belonged to another schema first.
         changes.sort_by_key(|change| matches!(change, CatalogChange::CreateSchema { .. }));
         changes
     }
@@ -75,7 +75,7 @@ impl Catalog {
         self.schema_version.load(Ordering::Acquire)
     }
 
-    /// Publishes a new schema, or another name for one. 42P06 if the name is taken.
+    /// Publishes a new schema, or a new name for an existing one. 42P06 if the name is taken.
     pub fn put_schema(&self, id: SchemaId, name: &str) -> Result<()> {
         let mut snapshot = self.change_names();
         if snapshot.schemas.get(name).is_some_and(|other| other != id) {

@@ -1,8 +1,9 @@
-//! The sequences of the catalog, and the changes to them, as `storage::catalog` does it for tables, whose
-//! names they share.
+//! The sequences of the catalog, and changes to them, as `storage::catalog` does it for tables, with which
+//! they share their names.
 //!
-//! What a transaction has changed draws from a private counter, where it restarts, until it commits
-//! (`hyades_types::sequence`). Replay has no such counters: the latest state counts, whoever logged it.
+//! A sequence that a transaction has created or restarted draws from a private counter until the transaction
+//! commits (`hyades_types::sequence`). Replay has no such counters: the latest state counts, whichever
+//! transaction logged it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -48,7 +49,7 @@ impl Catalog {
         self.tables.read().sequences_by_name.get(name).map(Arc::clone)
     }
 
-    /// Publishes a new sequence, or what has become of one. 42P07 if another relation has its name.
+    /// Publishes a new sequence, or the new state of one. 42P07 if another relation has its name.
     pub fn put_sequence(&self, sequence: Arc<Sequence>) -> Result<()> {
         let name = sequence.definition.name.clone();
         let mut snapshot = self.change_names();
@@ -84,8 +85,8 @@ impl Catalog {
         Some(sequence)
     }
 
-    /// A log record says that a sequence has come so far. One that is not there has been dropped: a draw
-    /// locks nothing, so its record may come behind the drop's, but never before the creation's, which it
+    /// A log record says that a sequence has reached this state. A missing sequence has been dropped: a draw
+    /// locks nothing, so its record may come after the drop's, but never before the creation's, which it
     /// depends on.
     pub fn raise_sequence(&self, id: SequenceId, state: SequenceState) {
         if let Some(sequence) = self.tables.read().sequences.get(&id) {
@@ -158,7 +159,7 @@ impl SequenceCatalog for Catalog {
     }
 }
 
-/// Whether a definition from a log makes sense.
+/// Checks that a definition from a log makes sense.
 fn check_sequence(definition: &SequenceDefinition) -> Result<()> {
     if definition.increment == 0 || definition.least > definition.greatest {
         let name = &definition.name.name;

@@ -1,8 +1,8 @@
-//! The types of the catalog, and the changes to them, as `storage::catalog` does it for tables.
+//! The types of the catalog, and changes to them, as `storage::catalog` does it for tables.
 //!
-//! A table keeps the definitions of the types of its columns with its own. ALTER TYPE therefore gives every
-//! table that has such columns the new definition, and every routine with such parameters; rows stay as they
-//! are (`hyades_types::enumeration`).
+//! A table keeps the definitions of the types of its columns with its own. So ALTER TYPE gives the new
+//! definition to every table that has such columns and to every routine that has such parameters. Rows stay
+//! as they are (`hyades_types::enumeration`).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,7 +17,7 @@ use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 
 impl Catalog {
-    /// The number of a type, never used before, and that of the type of its arrays.
+    /// New numbers for a type and for the type of its arrays, never used before.
     pub fn new_type_ids(&self) -> (u32, u32) {
         let id = self.next_id.fetch_add(2, Ordering::Relaxed);
         (id, id + 1)
@@ -31,7 +31,7 @@ impl Catalog {
         types
     }
 
-    /// Publishes a new type, or what has become of one. 42710 if another one has its name.
+    /// Publishes a new type, or the new version of one. 42710 if another type has its name.
     pub fn put_type(&self, stored: Arc<StoredType>) -> Result<()> {
         let (id, name) = (stored.id(), stored.name());
         let mut snapshot = self.change_names();
@@ -104,7 +104,7 @@ impl Catalog {
     }
 }
 
-/// Labels are looked for by their positions, so these must ascend.
+/// Labels are searched by their positions, so these must ascend.
 fn check_enum(definition: &EnumDefinition) -> Result<()> {
     if definition.labels.is_sorted_by(|one, other| one.position < other.position) {
         return Ok(());

@@ -1,9 +1,9 @@
 //! The memory of one history: chunks of words, found by position.
 //!
 //! Position `p` is word `p % CHUNK_WORDS` of chunk `p / CHUNK_WORDS`. The directory is a ring of as many
-//! chunk addresses as are in use at once, and grows like a vector. Only the worker adds chunks; whoever
-//! forgets retires them, and leaves their addresses where they are: nobody follows the address of a position
-//! that is forgotten.
+//! chunk addresses as are in use at once, and grows like a vector. Only the worker adds chunks. The thread
+//! that forgets retires them, and leaves their addresses in place: no thread follows the address of a
+//! forgotten position.
 #![allow(unsafe_code)] // Chunks are reclaimed through the epoch.
 
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crossbeam_epoch::{self as epoch, Atomic, Guard, Owned};
 use hyades_types::memory::in_database;
 
-/// 4 KiB: some dozen small transactions.
+/// 4 KiB: a few dozen small transactions.
 pub(super) const CHUNK_WORDS: u64 = 512;
-/// No position is 0, which with worker 0 would be the handle of nobody.
+/// No position is 0, which with worker 0 would be the handle that stands for no writer.
 pub(super) const FIRST_POSITION: u64 = CHUNK_WORDS;
 
 pub(super) type Chunk = [AtomicU64; CHUNK_WORDS as usize];
@@ -25,7 +25,7 @@ pub(super) struct Chunks {
 }
 
 struct Directory {
-    /// A power of two of them.
+    /// Their number is a power of two.
     chunks: Box<[AtomicPtr<Chunk>]>,
 }
 
@@ -47,8 +47,8 @@ pub(super) unsafe fn words<'g>(chunk: *const Chunk, position: u64) -> &'g [Atomi
 }
 
 impl Chunks {
-    /// The address of a position's chunk; of any other chunk, alive or not, if the position is forgotten.
-    /// Null before the first.
+    /// The address of a position's chunk, or of any other chunk, alive or not, if the position is forgotten.
+    /// Null before the first chunk.
     #[inline]
     pub(super) fn at(&self, position: u64, guard: &Guard) -> *const Chunk {
         // SAFETY: directories are retired through the epoch.
@@ -58,8 +58,8 @@ impl Chunks {
         }
     }
 
-    /// Makes a new chunk for a position at which one begins; those from `oldest` on are still in use. For the
-    /// worker alone.
+    /// Makes a new chunk for a position at which one begins. Those from `oldest` on are still in use. Only
+    /// the worker calls it.
     pub(super) fn add(&self, position: u64, oldest: u64) -> *const Chunk {
         in_database(|| {
             let guard = epoch::pin();
@@ -86,7 +86,7 @@ impl Chunks {
                     larger.place(position).store(chunk, Ordering::Relaxed);
                     self.directory.store(Owned::new(larger), Ordering::Release);
                     if !current.is_null() {
-                        // SAFETY: unlinked just now, by the only one who exchanges directories.
+                        // SAFETY: unlinked just now, by the only thread that exchanges directories.
                         unsafe { guard.defer_unchecked(move || in_database(|| drop(current.into_owned()))) };
                     }
                 }
@@ -95,10 +95,10 @@ impl Chunks {
         })
     }
 
-    /// Gives back the chunks that end at or before `to`, of those from `from` on.
+    /// Gives back the chunks, starting at `from`, that end at or before `to`.
     ///
     /// # Safety
-    /// Everything below `to` has been forgotten, and nobody else gives these back.
+    /// Everything below `to` has been forgotten, and no other thread gives these back.
     pub(super) unsafe fn retire(&self, from: u64, to: u64, guard: &Guard) {
         let mut position = from / CHUNK_WORDS * CHUNK_WORDS;
         while position + CHUNK_WORDS <= to {
@@ -127,7 +127,7 @@ impl Address {
 impl Drop for Chunks {
     fn drop(&mut self) {
         let directory = std::mem::replace(&mut self.directory, Atomic::null());
-        // SAFETY: nobody else has it; the chunks have been given back.
+        // SAFETY: not reachable from elsewhere; the chunks have been given back.
         drop(unsafe { directory.try_into_owned() });
     }
 }

@@ -1,15 +1,16 @@
-//! Which snapshots are in use, and what nobody can see any more.
+//! Which snapshots are in use, and which versions no reader can see any more.
 //!
 //! Each worker has a slot for the time of its snapshot. To take one it writes [`TAKING`], reads the clock,
-//! and writes the time. Whoever computes the horizon reads the clock first and the slots afterwards, and
-//! gives up if one is being taken: a slot that it found empty will get a time that is not before that of the
-//! clock.
+//! and writes the time. The thread that computes the horizon reads the clock first and the slots afterwards,
+//! and gives up if a snapshot is being taken: a slot that it found empty will get a time that is not before
+//! that of the clock.
 //!
-//! A snapshot that keeps too much in memory is *expired*: the horizon passes it, and whoever reads at it gets
-//! an error instead of what may be wrong ([`Snapshot::check`]).
+//! A snapshot that keeps too much in memory is *expired*: the horizon passes it, and a reader at it gets an
+//! error instead of a possibly wrong result ([`Snapshot::check`]).
 //!
-//! A unique index is one of the rows that there are when it is made. A snapshot from before may see others
-//! with the same values: who reads at it must not rely on the index ([`Histories::note_new_key`]).
+//! A unique index holds for the rows that exist when it is created. An earlier snapshot may see other rows
+//! with the same values, so a reader at such a snapshot must not rely on the index
+//! ([`Histories::note_new_key`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,9 +20,9 @@ use hyades_types::error::{Error, Result, sqlstate};
 use super::{Histories, History};
 use crate::mutant::{self, Mutant};
 
-/// No snapshot is in use,
+/// No snapshot is in use.
 const FREE: u64 = u64::MAX;
-/// or one is being taken.
+/// A snapshot is being taken.
 const TAKING: u64 = 0;
 
 /// The snapshot of one worker.
@@ -37,13 +38,13 @@ impl Default for Slot {
     }
 }
 
-/// A point in the order of commits. It and all later ones are kept readable while this lives. At most one for
+/// A point in the order of commits. It and all later ones stay readable while this lives. At most one for
 /// each worker.
 pub(crate) struct Snapshot {
     history: Arc<History>,
-    /// From here on all is kept.
+    /// From this time on everything is kept.
     kept_from: u64,
-    /// Where it reads.
+    /// The time at which it reads.
     time: u64,
 }
 
@@ -61,17 +62,17 @@ impl Snapshot {
         self.time
     }
 
-    /// Reads from now on at a time that it had before, or at the latest.
+    /// From now on reads at a time that it had before, or at the latest.
     pub(crate) fn read_at(&mut self, time: Option<u64>, histories: &Histories) {
         self.time = time.unwrap_or_else(|| histories.clock.load(Ordering::SeqCst));
     }
 
-    /// Whether what has been read at it is right.
+    /// Whether the data read at it so far are valid.
     ///
     /// # Errors
-    /// 72000: it was used for too long.
+    /// 72000: the snapshot was held for too long.
     pub(crate) fn check(&self) -> Result<()> {
-        // After the reads that it vouches for; `forgotten` is raised after a snapshot has expired.
+        // After the reads that it vouches for. `forgotten` is raised only after a snapshot has expired.
         if self.history.snapshot.expired.load(Ordering::Acquire) < self.kept_from {
             return Ok(());
         }
@@ -88,7 +89,7 @@ impl Drop for Snapshot {
 }
 
 impl Histories {
-    /// Computes anew which snapshots are in use; returns the horizon.
+    /// Determines which snapshots are in use; returns the horizon.
     pub(crate) fn find_horizon(&self) -> u64 {
         let mut horizon = self.clock.load(Ordering::SeqCst);
         for history in self.all() {
@@ -104,16 +105,16 @@ impl Histories {
         self.horizon.fetch_max(horizon, Ordering::AcqRel).max(horizon)
     }
 
-    /// All rows that are committed keep to a unique index that nobody has seen yet, and so will those to
-    /// come; returns since when.
+    /// All committed rows, and all later ones, comply with a unique index that is not visible yet; returns
+    /// the time since which they do.
     pub(crate) fn note_new_key(&self) -> u64 {
         let time = self.clock.load(Ordering::SeqCst);
         self.newest_key.fetch_max(time, Ordering::SeqCst);
         time
     }
 
-    /// A time later than all snapshots so far, and not later than those to come: rows that are there without
-    /// versions once this transaction has committed are those of snapshots from then on.
+    /// A time later than all snapshots so far, and not later than those to come: snapshots from then on see
+    /// the rows that have no versions once this transaction has committed.
     pub(crate) fn note_rewriting(&self) -> u64 {
         self.clock.fetch_add(1, Ordering::AcqRel) + 1
     }
@@ -123,7 +124,7 @@ impl Histories {
         time < self.newest_key.load(Ordering::Acquire)
     }
 
-    /// Expires the oldest snapshot, if there is one that holds anything back; whether there was.
+    /// Expires the oldest snapshot that holds anything back; returns whether there was one.
     pub(crate) fn expire_oldest(&self) -> bool {
         let oldest = self.all().filter_map(|history| {
             let slot = &history.snapshot;

@@ -64,7 +64,7 @@ fn whoever_reads_a_version_follows_its_writer_and_no_later_one() {
     for (snapshot, expected) in &snapshots {
         assert_eq!(seen(&histories, &record, snapshot, &reader), *expected);
     }
-    // What is forgotten is followed without being named.
+    // The marks of what is forgotten need not be named.
     let oldest = snapshots.drain(..3).map(|(snapshot, _)| snapshot).next();
     histories.forget_all(&Always);
     assert!(!histories.is_old(record.writer()), "the first snapshot is in use");
@@ -76,14 +76,14 @@ fn whoever_reads_a_version_follows_its_writer_and_no_later_one() {
 }
 
 #[test]
-fn a_snapshot_that_was_given_up_answers_with_an_error() {
+fn a_read_at_an_expired_snapshot_fails() {
     let histories = Arc::new(Histories::new(0));
     let mut writer = HistoryWriter::new(&histories);
     let reader = HistoryWriter::new(&histories);
     let record = OwnedRecord::with_row(b"before");
     let snapshot = reader.snapshot();
     assert!(!histories.expire_oldest(), "it holds nothing back");
-    write(&record, Some(b"behind"), &mut writer);
+    write(&record, Some(b"latest"), &mut writer);
     writer.commit(no_mark);
     let left = histories.forget_all(&Always);
     assert!(left.bytes > 0 && left.is_for_snapshots);
@@ -92,7 +92,7 @@ fn a_snapshot_that_was_given_up_answers_with_an_error() {
     let read = histories.read(&record, &snapshot, &reader, &mut Vec::new(), no_mark, &pin());
     assert_eq!(read.expect_err("the version is gone").sqlstate().0, "72000");
     drop(snapshot);
-    assert_eq!(seen(&histories, &record, &reader.snapshot(), &reader).0, Some(b"behind".to_vec()));
+    assert_eq!(seen(&histories, &record, &reader.snapshot(), &reader).0, Some(b"latest".to_vec()));
 }
 
 #[test]
@@ -120,8 +120,8 @@ fn the_history_of_a_worker_that_has_gone_serves_the_next() {
     assert_eq!(histories.all().count(), 21);
 }
 
-/// What a chunk keeps is freed by whoever forgets it, after its positions were forgotten: until then its
-/// place in the directory is not used again.
+/// The contents of a chunk are freed by the thread that forgets it, after its positions were forgotten. Until
+/// then its slot in the directory is not used again.
 #[test]
 fn a_chunk_keeps_its_place_until_it_is_given_back() {
     let histories = Arc::new(Histories::new(0));
@@ -141,7 +141,7 @@ fn a_chunk_keeps_its_place_until_it_is_given_back() {
     let (first, ended) = (history.given_back.load(Ordering::Relaxed), history.ended.load(Ordering::Relaxed));
     let positions = (first..ended).step_by(CHUNK_WORDS as usize);
     let before: Vec<_> = positions.clone().map(|position| history.chunks.at(position, &pin())).collect();
-    // Somebody forgets, and is interrupted before he gives back.
+    // A thread forgets, and is interrupted before it gives back.
     history.forgotten.store(ended, Ordering::Release);
     fill(20);
     let after: Vec<_> = positions.map(|position| history.chunks.at(position, &pin())).collect();
@@ -150,7 +150,7 @@ fn a_chunk_keeps_its_place_until_it_is_given_back() {
 }
 
 #[test]
-fn a_row_that_stands_behind_its_record_counts_while_a_snapshot_sees_it() {
+fn a_row_within_its_record_counts_while_a_snapshot_sees_it() {
     let histories = Arc::new(Histories::new(0));
     let mut writer = HistoryWriter::new(&histories);
     let record = OwnedRecord::with_row(&[7; 1000]);
@@ -323,8 +323,8 @@ impl Model {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// Every snapshot sees what was committed when it was taken, and what its own worker has written,
-    /// whatever the others do, take back and forget.
+    /// Every snapshot sees what was committed when it was taken, and the writes of its own worker, whatever
+    /// the others write, take back and forget.
     #[test]
     fn snapshots_see_what_was_committed(steps in steps()) {
         let mut model = Model::new();
@@ -340,8 +340,8 @@ proptest! {
     }
 }
 
-/// Writers move amounts between records, in place and by new rows, commit and roll back; whatever a reader
-/// sees at one snapshot adds up.
+/// Writers move amounts between records, in place and by new rows, commit and roll back. The amounts that a
+/// reader sees at one snapshot always add up.
 #[test]
 #[allow(unsafe_code)] // Each writer has its records to itself.
 fn what_a_snapshot_sees_adds_up() {
@@ -371,7 +371,7 @@ fn what_a_snapshot_sees_adds_up() {
                             record.write(Some(&new), &mut writer, &guard).expect("it stays").0
                         } else {
                             let patch = patch(0, &new);
-                            // SAFETY: nobody else writes it, and `bytes` is not used any more.
+                            // SAFETY: no other thread writes it, and `bytes` is not used any more.
                             unsafe { record.patch(patch.bytes(), &mut writer, &guard) }
                                 .expect("there is a row")
                         };
@@ -424,7 +424,7 @@ fn who_commits_without_a_log_record_is_in_no_phase() {
     later.leave_commit();
     // What it wrote was taken back to a savepoint, and nothing is left to be logged.
     let version = write(&record, Some(b"xxx"), &mut silent);
-    // SAFETY: nobody else is there.
+    // SAFETY: no other thread is there.
     #[allow(unsafe_code)]
     unsafe {
         record.take_back(version, &mut silent, &pin())

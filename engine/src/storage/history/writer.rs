@@ -11,9 +11,9 @@ use super::chunks::{self, CHUNK_WORDS, Chunk};
 use super::phase::{LAST_POSITION, Phase};
 use super::snapshots::Snapshot;
 use super::{
-    COMMITTED, COMMITTING, END, Forgettable, GIVEN_BACK, Handle, Histories, History, KEPT, KIND, KIND_BITS,
-    LARGE_PATCH, MARK, NO_ROW, OWN_ROW, PADDING, PATCH, PREVIOUS, ROLLED_BACK, ROW_BEHIND_RECORD, RUNNING,
-    STATE, TIME_SHIFT, TRANSACTION, UNCHANGED, VALUE, WORD_BYTES,
+    COMMITTED, COMMITTING, END, Forgettable, GIVEN_BACK, Handle, Histories, History, INLINE_ROW, KEPT, KIND,
+    KIND_BITS, LARGE_PATCH, MARK, NO_ROW, OWN_ROW, PADDING, PATCH, PREVIOUS, ROLLED_BACK, RUNNING, STATE,
+    TIME_SHIFT, TRANSACTION, UNCHANGED, VALUE, WORD_BYTES,
 };
 use crate::storage::heap_bytes::HeapBytes;
 use crate::storage::row::{invert, overwrite};
@@ -21,30 +21,30 @@ use crate::storage::row::{invert, overwrite};
 /// A longer patch gets an allocation of its own.
 const MOST_PATCH_BYTES: usize = 1024;
 
-/// Less than this is not worth another effort, in words.
+/// Fewer words than this are not worth another attempt.
 const WORTHWHILE: u64 = CHUNK_WORDS;
-/// Each time that so much has come a worker looks itself for the oldest snapshot.
+/// After every so many words a worker itself looks for the oldest snapshot.
 const BETWEEN_LOOKS: u64 = 4 * CHUNK_WORDS;
 
 /// What a write replaces.
 #[derive(Clone, Copy)]
 pub(in crate::storage) enum Before<'b> {
     NoRow,
-    /// Nothing: it takes another write back.
+    /// Nothing: this version takes another write back.
     Unchanged,
     Row {
         row: HeapBytes,
-        /// It stands behind its record and goes with it.
-        is_behind_record: bool,
+        /// The row is in the allocation of its record and is freed with it.
+        is_inline: bool,
     },
-    /// What stands in the row where the patch goes.
+    /// The bytes of the row that the patch replaces.
     Patch {
         row: &'b [u8],
         patch: &'b [u8],
     },
 }
 
-/// What a version says was there, for its own transaction.
+/// The state before the write, as its version says, for its own transaction.
 pub(in crate::storage) enum Kept {
     NoRow,
     Row(HeapBytes),
@@ -54,7 +54,7 @@ pub(in crate::storage) enum Kept {
 /// The row or the patch that a version keeps.
 ///
 /// # Safety
-/// The word is the value of a version of such a kind, and what it keeps has not been freed.
+/// The word is the value of a version of such a kind, and the row or patch it points to has not been freed.
 pub(super) unsafe fn kept_row(value: &AtomicU64) -> HeapBytes {
     let address = value.load(Ordering::Relaxed) as usize;
     // SAFETY: written by `note_version` from such a pointer.
@@ -65,30 +65,30 @@ pub(super) unsafe fn kept_row(value: &AtomicU64) -> HeapBytes {
 /// What cannot be forgotten yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Left {
-    /// Of versions.
+    /// Bytes of versions.
     pub(crate) bytes: u64,
-    /// Some of it only because of a snapshot.
+    /// Some of it is kept only because of a snapshot.
     pub(crate) is_for_snapshots: bool,
 }
 
-/// The pen of one worker.
+/// Writes the history of one worker.
 pub(crate) struct HistoryWriter {
     histories: Arc<Histories>,
     history: Arc<History>,
     slot: u32,
-    /// Where the next words go; at the beginning of a chunk that is still to be made, `chunk` is null.
+    /// Where the next words go. At the beginning of a chunk that is still to be made, `chunk` is null.
     next: u64,
     chunk: *const Chunk,
-    /// Where the open transaction begins, if it has written.
+    /// Where the open transaction begins, if it has written anything.
     transaction: Option<u64>,
     kept_bytes: u64,
-    /// With so much to forget it tries,
+    /// With this much to forget it makes an attempt.
     next_forgetting: u64,
-    /// and looks for the oldest snapshot again.
+    /// With this much it looks for the oldest snapshot again.
     next_look: u64,
 }
 
-// SAFETY: the chunk is an allocation of the history's, used by whoever has the writer.
+// SAFETY: the chunk is an allocation of the history's, used only by the owner of the writer.
 unsafe impl Send for HistoryWriter {}
 // SAFETY: shared access only reads.
 unsafe impl Sync for HistoryWriter {}
@@ -96,7 +96,7 @@ unsafe impl Sync for HistoryWriter {}
 impl HistoryWriter {
     pub(crate) fn new(histories: &Arc<Histories>) -> HistoryWriter {
         let (slot, history) = histories.take_slot();
-        // Whoever had the slot before has forgotten all, and given back what there was.
+        // The previous user of the slot has forgotten everything and given its chunks back.
         let next = history.ended.load(Ordering::Acquire);
         HistoryWriter {
             histories: Arc::clone(histories),
@@ -111,27 +111,27 @@ impl HistoryWriter {
         }
     }
 
-    /// Goes on with another history when the positions of this one come to their end. Between transactions.
+    /// Switches to another history when the positions of this one run out. To be called between transactions.
     pub(crate) fn renew(&mut self) {
-        debug_assert!(!self.history.commit.is_entered(), "whoever has ended commits no more");
+        debug_assert!(!self.history.commit.is_entered(), "an ended transaction commits no more");
         if self.next > LAST_POSITION / 2 {
             *self = HistoryWriter::new(&Arc::clone(&self.histories));
         }
     }
 
-    /// A snapshot of what is committed now.
+    /// A snapshot of everything committed so far.
     pub(crate) fn snapshot(&self) -> Snapshot {
         Snapshot::take(&self.histories, &self.history)
     }
 
-    /// Whether the open transaction has left this handle.
+    /// Whether the open transaction left this handle.
     #[inline]
     pub(in crate::storage) fn is_own(&self, handle: Handle) -> bool {
         self.transaction
             .is_some_and(|begin| handle.slot() == self.slot as usize && handle.position() >= begin)
     }
 
-    /// Whether the open transaction has left this handle, and not to take another write back.
+    /// Whether the open transaction left this handle, and not by taking another write back.
     #[inline]
     pub(crate) fn is_written(&self, handle: Handle) -> bool {
         self.is_own(handle) && self.words_of(handle)[KIND].load(Ordering::Relaxed) != UNCHANGED
@@ -142,9 +142,9 @@ impl HistoryWriter {
         unsafe { chunks::words(self.chunk, self.next) }
     }
 
-    /// Room for so many words, one behind the other; returns where they begin.
+    /// Makes room for this many consecutive words; returns where they begin.
     fn reserve(&mut self, count: usize) -> u64 {
-        debug_assert!(count <= CHUNK_WORDS as usize, "what is longer has an allocation of its own");
+        debug_assert!(count <= CHUNK_WORDS as usize, "longer content has an allocation of its own");
         let used = self.next % CHUNK_WORDS;
         if used != 0 && used + count as u64 > CHUNK_WORDS {
             self.words()[0].store(PADDING, Ordering::Relaxed);
@@ -175,7 +175,7 @@ impl HistoryWriter {
         Handle::new(self.slot, self.begin())
     }
 
-    /// Keeps what a record with this handle has before it is written; returns its new handle.
+    /// Keeps the content of a record with this handle before it is written; returns its new handle.
     #[inline]
     pub(in crate::storage) fn note_version(&mut self, previous: Handle, before: Before<'_>) -> Handle {
         let transaction = self.begin();
@@ -195,16 +195,16 @@ impl HistoryWriter {
         match before {
             Before::NoRow => put(KIND, NO_ROW),
             Before::Unchanged => put(KIND, UNCHANGED),
-            Before::Row { row, is_behind_record } => {
-                put(KIND, if is_behind_record { ROW_BEHIND_RECORD } else { OWN_ROW });
+            Before::Row { row, is_inline } => {
+                put(KIND, if is_inline { INLINE_ROW } else { OWN_ROW });
                 put(VALUE, row.as_pointer().expose_provenance() as u64);
-                // Its memory is not free before the record can go, either.
+                // Nor does its memory become free before the record can go.
                 // SAFETY: it is still in its record.
                 kept = unsafe { row.length() };
             }
             Before::Patch { row, patch } if patch.len() <= MOST_PATCH_BYTES => {
                 put(KIND, (patch.len() as u64) << KIND_BITS | PATCH);
-                // SAFETY: nobody knows these words yet, and they are as long as that.
+                // SAFETY: no other thread knows these words yet, and they are as long as the patch.
                 let bytes = unsafe {
                     std::slice::from_raw_parts_mut(
                         words[VALUE..].as_ptr().cast_mut().cast::<u8>(),
@@ -237,9 +237,9 @@ impl HistoryWriter {
     pub(in crate::storage) fn note_taken_back(&mut self, version: Handle) -> Handle {
         let words = self.words_of(version);
         let previous = Handle(words[PREVIOUS].load(Ordering::Relaxed));
-        if matches!(words[KIND].load(Ordering::Relaxed), OWN_ROW | ROW_BEHIND_RECORD) {
+        if matches!(words[KIND].load(Ordering::Relaxed), OWN_ROW | INLINE_ROW) {
             words[KIND].store(GIVEN_BACK, Ordering::Relaxed);
-            // Before anybody can change it.
+            // Before any thread can change it.
             fence(Ordering::Release);
         }
         self.note_version(previous, Before::Unchanged)
@@ -254,7 +254,7 @@ impl HistoryWriter {
         unsafe { chunks::words(chunk, handle.position()) }
     }
 
-    /// What a version of the open transaction keeps.
+    /// The content of a version of the open transaction.
     pub(in crate::storage) fn kept(&self, handle: Handle) -> Kept {
         let words = self.words_of(handle);
         let kind = words[KIND].load(Ordering::Relaxed);
@@ -279,7 +279,7 @@ impl HistoryWriter {
         }
     }
 
-    /// Makes of the row that the write of this version left the row before it.
+    /// Turns the row that the write of this version left into the row before it.
     pub(crate) fn back(&self, version: Handle, row: &mut Option<Vec<u8>>) {
         match self.kept(version) {
             Kept::NoRow => *row = None,
@@ -289,14 +289,14 @@ impl HistoryWriter {
         }
     }
 
-    /// What the open transaction has written is committed from here on, for every snapshot taken later.
-    /// `write_mark` says what whoever reads it must follow. All its locks are held.
+    /// From here on everything the open transaction has written is committed, for every snapshot taken later.
+    /// `write_mark` writes the dependencies that its readers take over. All its locks are still held.
     pub(crate) fn commit(&mut self, write_mark: impl FnOnce(&[AtomicU64])) {
         self.end(COMMITTED, write_mark);
     }
 
-    /// The records of the open transaction are as they were before it; those who follow its mark follow all
-    /// who have written them.
+    /// The records of the open transaction are as they were before it. Its mark covers all transactions that
+    /// have written them.
     pub(crate) fn roll_back(&mut self, write_mark: impl FnOnce(&[AtomicU64])) {
         self.end(ROLLED_BACK, write_mark);
     }
@@ -310,7 +310,7 @@ impl HistoryWriter {
         write_mark(&words[MARK..MARK + self.histories.mark_words]);
         words[END].store(self.commit_phase().with_position(self.next), Ordering::Relaxed);
         words[KEPT].store(self.kept_bytes, Ordering::Relaxed);
-        // Invariant 2: whoever reads the clock later finds at least this.
+        // Invariant 2: a thread that reads the clock later finds at least this.
         words[STATE].store(COMMITTING, Ordering::Relaxed);
         let time = self.histories.clock.fetch_add(1, Ordering::AcqRel) + 1;
         words[STATE].store(time << TIME_SHIFT | state, Ordering::Release);
@@ -320,15 +320,15 @@ impl HistoryWriter {
         self.history.ended.store(self.next, Ordering::Release);
     }
 
-    /// The transaction is about to reserve the place of its log record, in this phase, which lasts for it
-    /// until [`HistoryWriter::leave_commit`]. In between it waits for nothing.
+    /// The transaction is about to reserve the place of its log record, in this phase, which stays its phase
+    /// until [`HistoryWriter::leave_commit`]. In between it does not wait.
     #[inline]
     pub(crate) fn begin_commit(&mut self) -> Phase {
         self.history.commit.enter(&self.histories.phase)
     }
 
-    /// Waits until nobody commits who did when this was called. Who has announced that he does so goes on
-    /// without waiting, so it takes some microseconds.
+    /// Waits until every transaction that was committing at the time of the call has left its commit. A
+    /// transaction that has announced its commit goes on without waiting, so this takes some microseconds.
     pub(crate) fn wait_for_others(&self) {
         for history in self.histories.all() {
             while !std::ptr::eq(history, &raw const *self.history) && history.commit.is_entered() {
@@ -337,19 +337,20 @@ impl HistoryWriter {
         }
     }
 
-    /// It has committed, and everybody can see it; or it does not commit, or not yet.
+    /// The transaction has committed, visibly to all; or it does not commit, or not yet.
     #[inline]
     pub(crate) fn leave_commit(&mut self) {
         self.history.commit.leave();
     }
 
-    /// The phase that the open transaction commits in. One that has no log record is in none in particular.
+    /// The phase in which the open transaction commits. A transaction without a log record is in no
+    /// particular phase.
     fn commit_phase(&self) -> Phase {
         self.history.commit.phase()
     }
 
-    /// Forgets what nobody needs any more of this worker's history, if it is worthwhile. Between
-    /// transactions.
+    /// Forgets the part of this worker's history that is not needed any more, if that is worthwhile. To be
+    /// called between transactions.
     #[inline]
     pub(crate) fn forget_some(&mut self, may: &impl Forgettable) {
         if self.backlog() >= self.next_forgetting {
@@ -364,7 +365,7 @@ impl HistoryWriter {
         if self.backlog() < self.next_look {
             return;
         }
-        // Perhaps nobody has looked for long.
+        // Perhaps no thread has looked for long.
         self.history.forget(self.histories.find_horizon(), may);
         self.next_look = self.backlog() + BETWEEN_LOOKS;
     }
@@ -393,8 +394,8 @@ impl Drop for HistoryWriter {
 }
 
 impl History {
-    /// Forgets transactions in their order, up to the first that somebody may need; returns whether that is
-    /// because of a snapshot.
+    /// Forgets transactions in their order, up to the first that may still be needed; returns whether that
+    /// one is kept because of a snapshot.
     fn forget(&self, horizon: u64, may: &impl Forgettable) -> bool {
         let Some(_forgetting) = self.forgetting.try_lock() else { return false };
         let guard = epoch::pin();
@@ -404,7 +405,7 @@ impl History {
         let mut waits_for_snapshot = false;
         loop {
             let Some((_, words)) = self.transaction_from(position, ended, &guard) else {
-                // What remains of a chunk behind the last one.
+                // The rest of a chunk after the last transaction.
                 position = ended;
                 break;
             };
@@ -440,7 +441,7 @@ impl History {
         if freed > 0 {
             self.kept_bytes.fetch_sub(freed, Ordering::Relaxed);
         }
-        // SAFETY: nobody else gives these back, and no new reader follows their positions.
+        // SAFETY: no other thread gives these back, and no new reader follows their positions.
         unsafe { self.chunks.retire(from, to, guard) };
     }
 
@@ -473,7 +474,7 @@ impl History {
                 NO_ROW | UNCHANGED => 0,
                 PATCH => (kind >> KIND_BITS).div_ceil(WORD_BYTES as u64),
                 OWN_ROW | LARGE_PATCH => {
-                    // SAFETY: owned by the version (invariant 5); those who read it are pinned.
+                    // SAFETY: owned by the version (invariant 5); its readers are pinned.
                     unsafe { kept_row(&words[VALUE]).retire(guard) };
                     1
                 }
@@ -485,12 +486,13 @@ impl History {
 }
 
 impl Histories {
-    /// What all of them keep.
+    /// The bytes that all histories keep.
     pub(crate) fn bytes(&self) -> u64 {
         self.all().map(History::bytes).sum()
     }
 
-    /// Forgets what it can of all histories, and frees the slots of workers that have gone. For the janitor.
+    /// Forgets as much as possible of all histories, and frees the slots of workers that have gone. For the
+    /// janitor.
     pub(crate) fn forget_all(&self, may: &impl Forgettable) -> Left {
         let horizon = self.find_horizon();
         let mut left = Left::default();

@@ -1,14 +1,14 @@
-//! A tree that is built from below, of keys that come in their order: no descent, no lock, no split.
+//! A tree that is built bottom-up from keys in ascending order: no descents, no locks, no splits.
 //!
 //! ```text
-//!   keys, ascending --> SortedRun: full leaves, and what separates each from the one before
-//!   runs, one above the other --adopt--> inner nodes, level by level --> the root of an index that was empty
+//!   keys, ascending --> SortedRun: full leaves, and the separator of each from the one before
+//!   runs, one above the other --adopt--> inner nodes, level by level --> the root of an empty index
 //! ```
 //!
-//! Whoever has keys in several ranges fills a run for each, on as many threads as he likes, and hands all of
-//! them over at once. Nobody else has seen them before: the index changes by one exchange of its root, under
-//! the locks of the root pointer and of the empty leaf that goes. The nodes are what ordinary inserts in
-//! ascending order would have left: full leaves, the last of each run aside.
+//! A caller with keys in several ranges fills a run for each, on as many threads as it likes, and hands all
+//! of them over at once. No other thread has seen them before: the index changes by one exchange of its root,
+//! under the locks of the root pointer and of the empty leaf that is replaced. The nodes are those that
+//! ordinary inserts in ascending order would have left: full leaves, except the last of each run.
 #![allow(unsafe_code)] // Builds nodes out of raw pointers.
 
 use std::sync::atomic::Ordering;
@@ -26,13 +26,13 @@ pub(in crate::storage) struct SortedRun<K: IndexKey, const CAPACITY: usize = NOD
     leaves: Vec<Child<K, CAPACITY>>,
 }
 
-/// A node that has no parent yet, and what separates it from the one to its left; nothing in the first.
+/// A node that has no parent yet, and the key that separates it from its left neighbour; unset for the first.
 struct Child<K: IndexKey, const CAPACITY: usize> {
     separator: K::Slot,
     node: *mut Node<K, CAPACITY>,
 }
 
-// SAFETY: the node and the separator belong to whoever has this; nobody else can reach them.
+// SAFETY: the node and the separator are owned by this value; no other thread can reach them.
 unsafe impl<K: IndexKey, const CAPACITY: usize> Send for Child<K, CAPACITY> {}
 // SAFETY: shared access changes nothing.
 unsafe impl<K: IndexKey, const CAPACITY: usize> Sync for Child<K, CAPACITY> {}
@@ -51,7 +51,7 @@ impl<K: IndexKey, const CAPACITY: usize> Default for SortedRun<K, CAPACITY> {
 }
 
 impl<K: IndexKey, const CAPACITY: usize> SortedRun<K, CAPACITY> {
-    /// Puts a key behind all others; false, and nothing is put in, unless it is above them.
+    /// Appends a key; false, and nothing is inserted, unless it is above all others.
     pub(in crate::storage) fn push(&mut self, key: K::Owned, record: OwnedRecord) -> bool {
         if let Some(last) = self.leaves.last() {
             let leaf = last.node();
@@ -71,12 +71,12 @@ impl<K: IndexKey, const CAPACITY: usize> SortedRun<K, CAPACITY> {
         true
     }
 
-    /// Puts the keys of another run behind those of this one; false, and that run goes, unless they are above
-    /// them.
+    /// Appends the keys of another run; false, and that run is dropped, unless they are above those of this
+    /// one.
     fn append(&mut self, mut above: SortedRun<K, CAPACITY>, guard: &Guard) -> bool {
         if let (Some(last), Some(first)) = (self.leaves.last(), above.leaves.first_mut()) {
             let (left, right) = (last.node(), first.node());
-            // SAFETY: nobody else can reach the leaf, so what it holds is alive and does not change.
+            // SAFETY: no other thread can reach the leaf, so its content is alive and fixed.
             let lowest = unsafe { right.key(0, right.lock.current(), guard) };
             if !lowest.is_ok_and(|lowest| is_below(left, left.count() - 1, lowest)) {
                 return false;
@@ -100,30 +100,30 @@ impl<K: IndexKey, const CAPACITY: usize> Drop for SortedRun<K, CAPACITY> {
     }
 }
 
-/// Whether the key at this position of a private leaf is below another one.
+/// Whether the key at this position of a private leaf is below another key.
 fn is_below<K: IndexKey, const CAPACITY: usize>(
     leaf: &Node<K, CAPACITY>,
     position: usize,
     key: K::Probe<'_>,
 ) -> bool {
     let snapshot = leaf.snapshot(leaf.lock.current());
-    // SAFETY: nobody else can reach the leaf, so what it holds is alive and does not change.
+    // SAFETY: no other thread can reach the leaf, so its content is alive and fixed.
     unsafe { K::compare(leaf.slot_locked(position), key, snapshot) }.is_ok_and(std::cmp::Ordering::is_lt)
 }
 
-/// A key above all of the left leaf and not above any of the right one. Both are private and hold keys.
+/// A key above all of the left leaf and not above any key of the right one. Both are private and hold keys.
 fn separator<K: IndexKey, const CAPACITY: usize>(
     left: &Node<K, CAPACITY>,
     right: &Node<K, CAPACITY>,
 ) -> K::Slot {
     let separator = K::Slot::default();
-    // SAFETY: as said.
+    // SAFETY: as stated above.
     unsafe { K::store_separator(&separator, left.slot_locked(left.count() - 1), right.slot_locked(0)) };
     separator
 }
 
-/// Puts nodes under as few parents as can be, which get about as many children each, and so on up to a root.
-/// Returns it and the number of levels above the given ones.
+/// Puts nodes under as few parents as possible, with about equally many children each, and so on up to a
+/// root. Returns the root and the number of levels above the given nodes.
 fn grow<K: IndexKey, const CAPACITY: usize>(
     mut children: Vec<Child<K, CAPACITY>>,
 ) -> (*mut Node<K, CAPACITY>, usize) {
@@ -154,8 +154,8 @@ fn grow<K: IndexKey, const CAPACITY: usize>(
 }
 
 impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
-    /// Takes over the keys of some runs. False, and all of them go, unless each run is above the one before
-    /// and the index is empty.
+    /// Takes over the keys of some runs. False, and all of them are dropped, unless each run is above the one
+    /// before and the index is empty.
     pub(in crate::storage) fn adopt(&self, runs: Vec<SortedRun<K, CAPACITY>>, guard: &Guard) -> bool {
         let mut whole = SortedRun::default();
         for run in runs {

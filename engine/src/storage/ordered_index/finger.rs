@@ -1,10 +1,10 @@
-//! The place behind the last insert. Rows often come in the order of their keys, and then it is the place of
+//! The place after the last insert. Rows often come in the order of their keys, and then it is the place of
 //! the next one.
 //!
-//! A [`Finger`] remembers the leaf that received a record, the version which that left, and which keys belong
-//! to the place behind it: those below the next key and within the range of the leaf. It lives longer than
-//! one pin, so its pointers are followed only while nothing has been removed from the index (invariant 4 of
-//! `ordered_index`). It is a guess that saves a descent: what it yields is a [`Vacancy`], and `fill` refuses
+//! A [`Finger`] remembers the leaf that received a record, the version in which the insert left it, and which
+//! keys belong to the place after the record: those below the next key and within the range of the leaf. It
+//! outlives a pin, so its pointers are followed only while nothing has been removed from the index (invariant
+//! 4 of `ordered_index`). It is a guess that saves a descent: it yields a [`Vacancy`], and `fill` refuses
 //! that as any other when a version has changed.
 #![allow(unsafe_code)] // Keeps addresses of leaves across pins.
 
@@ -20,27 +20,27 @@ use crate::storage::record::OwnedRecord;
 #[derive(Clone, Copy)]
 pub(in crate::storage) struct Finger<K: IndexKey, N, const CAPACITY: usize = NODE_CAPACITY> {
     index_id: u64,
-    /// Of the index, before both leaves were known to be linked.
+    /// The `removals` of the index, read before both leaves were known to be linked.
     removals: u64,
     leaf: Pointer<K, CAPACITY>,
-    /// Behind the last insert.
+    /// The position after the last insert.
     position: usize,
     last: N,
     next: Option<N>,
-    /// The leaf of the next key, if it is another one.
+    /// The leaf of the next key, if that is a different leaf.
     beyond: Option<Pointer<K, CAPACITY>>,
     /// Keys from here on go elsewhere.
     limit: Option<N>,
 }
 
-/// A leaf, and the version at which it is the right one.
+/// A leaf, and its version when the pointer was valid.
 #[derive(Clone, Copy)]
 struct Pointer<K: IndexKey, const CAPACITY: usize> {
     node: *const Node<K, CAPACITY>,
     version: u64,
 }
 
-// SAFETY: followed only by `vacancy_at`, under its conditions, on whatever thread.
+// SAFETY: followed only by `vacancy_at`, under its conditions, on any thread.
 unsafe impl<K: IndexKey, const CAPACITY: usize> Send for Pointer<K, CAPACITY> {}
 // SAFETY: as above; shared access changes nothing.
 unsafe impl<K: IndexKey, const CAPACITY: usize> Sync for Pointer<K, CAPACITY> {}
@@ -51,9 +51,9 @@ impl<K: IndexKey, const CAPACITY: usize> Pointer<K, CAPACITY> {
     }
 
     /// # Safety
-    /// The leaf has not been unlinked before `_guard` was pinned.
+    /// The leaf was not unlinked before `_guard` was pinned.
     unsafe fn follow<'g>(self, _guard: &'g Guard) -> Place<'g, K, CAPACITY> {
-        // SAFETY: what is unlinked later is freed only after the guard is gone.
+        // SAFETY: a leaf that is unlinked later is freed only after the guard is gone.
         Place { node: unsafe { &*self.node }, version: self.version }
     }
 }
@@ -63,7 +63,7 @@ where
     N: Copy + Ord,
     K: for<'a> IndexKey<Probe<'a> = N>,
 {
-    /// The place of a key, if it is the one behind the finger.
+    /// The place of a key, if it is the one after the finger.
     pub(in crate::storage) fn vacancy_at<'g>(
         &'g self,
         finger: &Finger<K, N, CAPACITY>,
@@ -74,7 +74,7 @@ where
         if !is_alive || key <= finger.last || finger.limit.is_some_and(|limit| limit <= key) {
             return None;
         }
-        // SAFETY: linked when `removals` was as it still is under this guard.
+        // SAFETY: linked when `removals` was noted, and it has not changed under this guard.
         let (place, beyond) =
             unsafe { (finger.leaf.follow(guard), finger.beyond.map(|beyond| beyond.follow(guard))) };
         // A vacancy that `fill` would refuse is not worth the locks.
@@ -84,7 +84,7 @@ where
         Some(Vacancy { place, position: finger.position, ahead })
     }
 
-    /// As [`OrderedIndex::fill`], and points the finger behind the new key. Whether it was put in.
+    /// As [`OrderedIndex::fill`], and points the finger after the new key. Returns whether it was inserted.
     pub(in crate::storage) fn fill_and_point<'g>(
         &'g self,
         vacancy: &Vacancy<'g, K, CAPACITY>,

@@ -1,9 +1,9 @@
-//! A key kind for tests that gives up its core now and then in the middle of everything.
+//! A key kind for tests that gives up its core now and then in the middle of every operation.
 //!
-//! Races between a few loads are too narrow to be met by chance, above all on a machine with few cores.
+//! Races between a few loads are too narrow to be hit by chance, above all on a machine with few cores.
 //! Comparing, copying and storing keys happens inside all of them, so a key that yields there holds every
-//! window open, the ones under locks too.
-#![allow(unsafe_code)] // Implements an unsafe interface, by handing everything on to `u64`.
+//! window open, including those under locks.
+#![allow(unsafe_code)] // Implements an unsafe interface, by delegating to `u64`.
 
 use std::cell::Cell;
 use std::cmp::Ordering as Order;
@@ -19,7 +19,7 @@ use super::version_lock::Restart;
 #[derive(Clone, Copy)]
 pub(super) struct Hesitant;
 
-/// Yields once in a while, at intervals that repeat late.
+/// Yields once in a while, at intervals with a long period.
 fn hesitate() {
     thread_local! {
         static CALLS: Cell<u32> = const { Cell::new(0) };

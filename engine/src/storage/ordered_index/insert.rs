@@ -1,22 +1,21 @@
-//! Finding a key or the place where it would stand, and putting it there; splits.
+//! Finding a key or the place where it would be inserted, inserting it, and splits.
 //!
 //! An insert has two steps, so that a transaction can take its locks in between. [`OrderedIndex::locate`]
 //! finds the record, or else a [`Vacancy`]: the key's place in its leaf, and the next key above it, with the
-//! versions at which both were true. [`OrderedIndex::fill`] puts the record there if these versions still
-//! stand, under the lock of the leaf. So what was locked because this key comes next is right at the moment
-//! at which the new key appears. If a version has changed, the caller locates again.
+//! versions at which both were true. [`OrderedIndex::fill`] puts the record there, under the lock of the
+//! leaf, if these versions are unchanged. So a lock that was taken because this key comes next is still the
+//! right one at the moment at which the new key appears. If a version has changed, the caller locates again.
 //!
-//! The next key stands in the same leaf, or else it is the first one of the next leaf, which hangs to the
-//! right of the last turn of the way down. Both leaves are unchanged at one moment when each is checked after
-//! the other was read; no leaf can then be between them, since leaves appear only by splits of their left
-//! neighbours. This is why `fill` locks the one before it checks the other: whoever finds a key that has come
-//! into the second leaf meanwhile also finds the first one locked, or changed
+//! The next key is in the same leaf, or else it is the first one of the next leaf, which is to the right of
+//! the last turn of the way down. Both leaves are unchanged at one moment when each is checked after the
+//! other was read. No leaf can then be between them, since leaves appear only by splits of their left
+//! neighbours. This is why `fill` locks the first leaf before it checks the second: a thread that finds a key
+//! newly inserted into the second leaf also finds the first one locked, or changed
 //! ([`VersionLock`](super::version_lock::VersionLock) says why).
 //!
-//! A full inner node is split as soon as a descent meets it, whether or not the leaf below will need it; then
+//! A full inner node is split as soon as a descent meets it, whether or not the leaf below will need it, and
 //! the descent begins again. A full leaf is split and receives the key in one step, under the locks of both.
-//! What moves to the right becomes a new node, so the left one keeps its identity and only its version
-//! changes.
+//! The right half becomes a new node, so the left one keeps its identity and only its version changes.
 
 use std::sync::atomic::Ordering;
 
@@ -29,7 +28,7 @@ use super::version_lock::{Restart, WriteGuard};
 use super::{NODE_CAPACITY, OrderedIndex, Place, Turn, retry};
 use crate::storage::record::{OwnedRecord, Record};
 
-/// The way down to a node: its parent and where it hangs there.
+/// The way down to a node: its parent and its position there.
 struct Descent<'g, K: IndexKey, const CAPACITY: usize> {
     /// `None` above the root.
     parent: Option<Place<'g, K, CAPACITY>>,
@@ -42,7 +41,7 @@ struct Descent<'g, K: IndexKey, const CAPACITY: usize> {
     root_version: u64,
 }
 
-/// A key's record, or the place where it would stand.
+/// A key's record, or the place where it would be inserted.
 pub(in crate::storage) enum Located<'g, K: IndexKey, const CAPACITY: usize = NODE_CAPACITY> {
     Present(&'g Record),
     Absent(Vacancy<'g, K, CAPACITY>),
@@ -67,14 +66,15 @@ impl<'g, K: IndexKey, const CAPACITY: usize> Vacancy<'g, K, CAPACITY> {
         self.ahead.next
     }
 
-    /// Whether the next key still is. The leaf that it must not have come into is locked by the caller.
+    /// Whether the next key is still the next one. The caller has locked the leaf into which another key
+    /// would have come.
     fn check_beyond(&self) -> Result<(), Restart> {
         self.ahead.beyond.map_or(Ok(()), |beyond| beyond.node.lock.check(beyond.version))
     }
 }
 
 impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
-    /// The record under a key, or where it would stand and which key would come next.
+    /// The record under a key, or where it would be inserted and which key would come next.
     pub(in crate::storage) fn locate<'g>(
         &'g self,
         probe: K::Probe<'_>,
@@ -89,7 +89,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         })
     }
 
-    /// The record under a key, and whether it was made by this call.
+    /// The record under a key, and whether this call made it.
     pub(in crate::storage) fn get_or_insert<'g>(
         &'g self,
         probe: K::Probe<'_>,
@@ -106,7 +106,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
     }
 
     /// Puts a record under a key that was not there, if nothing has changed since; otherwise drops it. Also
-    /// answers which version that gave the leaf, unless it was split.
+    /// returns the version that this gave the leaf, unless it was split.
     pub(in crate::storage) fn fill<'g>(
         &'g self,
         vacancy: &Vacancy<'g, K, CAPACITY>,
@@ -146,7 +146,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         Ok(Some(lock.unlock()))
     }
 
-    /// Does not look for the next key, but says where it hangs if it is not in the same leaf.
+    /// Does not look for the next key, but returns where it is found if it is not in the same leaf.
     fn try_locate<'g>(
         &'g self,
         probe: K::Probe<'_>,
@@ -216,7 +216,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         }
     }
 
-    /// Splits a full leaf and puts the key where it belongs.
+    /// Splits a full leaf and inserts the key into the half where it belongs.
     fn split_leaf(
         &self,
         vacancy: &Vacancy<'_, K, CAPACITY>,
@@ -248,8 +248,8 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
             right.insert_locked(position - cut, probe, record.cast());
         }
         let separator = K::Slot::default();
-        // SAFETY: both halves hold keys (the cut is neither at 0 nor leaves the right half without one) and
-        // are locked or private.
+        // SAFETY: both halves hold keys (the cut is neither at 0 nor leaves the right half empty) and are
+        // locked or private.
         unsafe {
             K::store_separator(&separator, left.slot_locked(left.count() - 1), right.slot_locked(0));
         }

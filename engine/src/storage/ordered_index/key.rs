@@ -1,4 +1,4 @@
-//! Key kinds of the ordered index: how a key stands in a node's slot and is compared there.
+//! Key kinds of the ordered index: how a key is represented in a node's slot and compared there.
 //!
 //! Keys arrive as memcomparable byte strings (`value::key`). Those of a fixed width up to 8 or 16 bytes are
 //! packed into `u64` or `u128`, loaded big-endian so that the order of the numbers is the order of the bytes;
@@ -6,9 +6,9 @@
 //! with their first eight bytes repeated in the slot, so that most comparisons are decided without following
 //! the pointer ("poor man's normalized keys", Graefe, "Modern B-Tree Techniques", 2011, section 2.4).
 //!
-//! Slots are read while a writer may be changing them. A number read torn is harmless: the caller checks the
-//! node's version before it believes anything. A pointer is different, following a stale one would touch
-//! freed memory; so [`IndexKey::read`] checks the version between loading and following it.
+//! Slots are read while a writer may be changing them. A torn number is harmless: the caller checks the
+//! node's version before it trusts anything. A pointer is different: following a stale one would touch freed
+//! memory, so [`IndexKey::read`] checks the version between loading and following it.
 #![allow(unsafe_code)] // Follows pointers to heap keys that are reclaimed through the epoch.
 
 use std::cmp::Ordering as Order;
@@ -38,16 +38,16 @@ impl Snapshot<'_> {
 
 /// See the module head.
 pub(in crate::storage) trait IndexKey: Copy + 'static {
-    /// A key in hand: a number, or bytes that live as long as the guard or the caller's buffer.
+    /// A key to compare with: a number, or bytes that live as long as the guard or the caller's buffer.
     type Probe<'a>: Copy;
-    /// Whether comparing looks at nothing but the slot.
+    /// Whether a comparison looks at nothing but the slot.
     const IS_PACKED: bool;
     /// A key's place in a node.
     type Slot: Default + Send + Sync;
     /// A key that is on its way into a node, in the order of the keys.
     type Owned: Ord + Send + Sync;
 
-    /// A key from its bytes, which for packed keys are `width` many.
+    /// Makes a key from its bytes, which for packed keys are `width` many.
     fn probe(bytes: &[u8]) -> Self::Probe<'_>;
 
     /// The lower bound of a scan, for bytes of any length.
@@ -76,15 +76,15 @@ pub(in crate::storage) trait IndexKey: Copy + 'static {
     /// The key in the slot.
     ///
     /// # Safety
-    /// As for [`IndexKey::compare`]; `guard` is what pins the thread.
+    /// As for [`IndexKey::compare`]; `guard` pins the thread.
     unsafe fn read<'g>(
         slot: &Self::Slot,
         snapshot: Snapshot<'_>,
         guard: &'g Guard,
     ) -> Result<Self::Probe<'g>, Restart>;
 
-    /// Fills a slot with a copy of the key. The slot's node is locked or private, its old content has been
-    /// moved away.
+    /// Fills a slot with a copy of the key. The slot's node is locked or private, and its old content has
+    /// been moved away.
     fn store(slot: &Self::Slot, probe: Self::Probe<'_>);
 
     /// A copy of the key.
@@ -124,7 +124,7 @@ pub struct KeyBytes<'g>(Bytes<'g>);
 
 #[derive(Clone, Copy, Debug)]
 enum Bytes<'g> {
-    /// Of a packed key; so many of them count.
+    /// Of a packed key, and how many of the bytes count.
     Packed([u8; 16], usize),
     Whole(&'g [u8]),
 }
@@ -141,7 +141,7 @@ impl Deref for KeyBytes<'_> {
 }
 
 /// The first `SIZE` bytes, padded with zeroes: as a big-endian number they compare as the bytes do, except
-/// that equality must look further.
+/// that equal numbers need a further comparison.
 pub(in crate::storage) fn padded<const SIZE: usize>(bytes: &[u8]) -> [u8; SIZE] {
     let mut padded = [0; SIZE];
     let length = bytes.len().min(SIZE);
@@ -149,14 +149,14 @@ pub(in crate::storage) fn padded<const SIZE: usize>(bytes: &[u8]) -> [u8; SIZE] 
     padded
 }
 
-/// A byte string of any length as a bound on strings of exactly `width` bytes: its beginning, and how its
-/// length compares.
+/// A byte string of any length as a bound on strings of exactly `width` bytes: its prefix, and how its length
+/// compares.
 fn fit(bytes: &[u8], width: usize) -> (&[u8], Order) {
     (&bytes[..bytes.len().min(width)], bytes.len().cmp(&width))
 }
 
-/// Up to eight bytes as a number. Keys of integers have four bytes for each, which is quicker than copying
-/// any number of bytes.
+/// Up to eight bytes as a number. Keys of integers have four bytes for each, for which there is a path that
+/// is quicker than copying any number of bytes.
 #[inline]
 fn narrow(bytes: &[u8]) -> u64 {
     match *bytes {
@@ -166,7 +166,7 @@ fn narrow(bytes: &[u8]) -> u64 {
     }
 }
 
-/// The same of up to sixteen bytes.
+/// The same for up to sixteen bytes.
 #[inline]
 fn wide(bytes: &[u8]) -> u128 {
     match bytes.split_first_chunk() {
@@ -195,8 +195,8 @@ macro_rules! packed_key {
                 let (cut, length) = fit(bytes, width);
                 let number = $pack(cut);
                 match (length, bound) {
-                    // A shorter string stands just before all that begin with it, a longer one just behind
-                    // its beginning.
+                    // A shorter string sorts just before all strings that begin with it, a longer one just
+                    // after its prefix.
                     (Order::Less, _) | (Order::Equal, Bound::Included(_)) => Bound::Included(number),
                     _ => Bound::Excluded(number),
                 }
@@ -313,7 +313,7 @@ pub(in crate::storage) struct ByteSlot {
     bytes: AtomicPtr<u32>,
 }
 
-/// A byte string on the heap that no node has yet.
+/// A byte string on the heap that no node holds yet.
 pub(in crate::storage) struct OwnedBytes {
     head: u64,
     bytes: HeapBytes,
@@ -333,7 +333,7 @@ impl OwnedBytes {
 
 impl Drop for OwnedBytes {
     fn drop(&mut self) {
-        // SAFETY: owned; what goes into a slot is not dropped.
+        // SAFETY: owned; a string that goes into a slot is not dropped.
         unsafe { self.bytes.free() };
     }
 }
@@ -369,11 +369,11 @@ impl ByteSlot {
     unsafe fn follow<'g>(&self, snapshot: Snapshot<'_>) -> Result<&'g [u8], Restart> {
         let handle = self.handle();
         // Only a pointer that was in the node at the noted version may be followed: it was linked while this
-        // thread was pinned, so it cannot have been freed.
+        // thread was pinned, so its target cannot have been freed.
         snapshot.check()?;
-        // A slot in use holds a pointer; null can only be seen by reading beyond what was checked.
+        // A slot in use holds a pointer; null is seen only by a read beyond the positions that were checked.
         let handle = handle.ok_or(Restart)?;
-        // SAFETY: just argued.
+        // SAFETY: as argued above.
         Ok(unsafe { handle.bytes() })
     }
 }
@@ -450,7 +450,7 @@ impl IndexKey for ByteString {
         to.bytes.store(from.bytes.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// The shortest such key, so that inner nodes stay small (suffix truncation).
+    /// The shortest such key, which keeps inner nodes small (suffix truncation).
     unsafe fn store_separator(slot: &ByteSlot, left: &ByteSlot, right: &ByteSlot) {
         let (Some(left), Some(right)) = (left.handle(), right.handle()) else {
             unreachable!("slots in use hold keys");

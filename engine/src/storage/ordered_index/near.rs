@@ -1,8 +1,8 @@
 //! Looking up many keys, each of which is often near the one before.
 //!
-//! A [`Nearby`] remembers the leaf of the last key and the place in it. A key stands in one leaf only, so as
-//! long as that one has not changed, a key that is found there needs no descent; and in ascending order it is
-//! the next one. It lives no longer than the guard under which the leaf was reached.
+//! A [`Nearby`] remembers the leaf of the last key and the position in it. A key is in one leaf only, so as
+//! long as that leaf has not changed, a key that is found there needs no descent. In ascending order it is
+//! the next one. A [`Nearby`] lives no longer than the guard under which the leaf was reached.
 #![allow(unsafe_code)] // Reads leaves as the descents do.
 
 use crossbeam_epoch::Guard;
@@ -12,14 +12,14 @@ use super::version_lock::Restart;
 use super::{NODE_CAPACITY, OrderedIndex, Place, retry};
 use crate::storage::record::Record;
 
-/// See the module head. Of one index.
+/// See the module head. Belongs to one index.
 pub(in crate::storage) struct Nearby<'g, K: IndexKey, const CAPACITY: usize = NODE_CAPACITY> {
     leaf: Place<'g, K, CAPACITY>,
     position: usize,
 }
 
 impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
-    /// The record under a key, and whether it took no descent to find that out.
+    /// The record under a key, and whether it was found without a descent.
     pub(in crate::storage) fn get_near<'g>(
         &'g self,
         near: &mut Option<Nearby<'g, K, CAPACITY>>,
@@ -38,17 +38,17 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
 }
 
 impl<'g, K: IndexKey, const CAPACITY: usize> Nearby<'g, K, CAPACITY> {
-    /// The record under a key, if that is in this leaf; goes there.
+    /// The record under a key, if that is in this leaf; moves to its position.
     fn find(&mut self, probe: K::Probe<'_>) -> Result<Option<&'g Record>, Restart> {
         let Place { node: leaf, version } = self.leaf;
         leaf.lock.check(version)?;
-        // SAFETY: the leaf was reached under the guard that `'g` is of, as long as which everything lives
-        // that was linked then, and the version is from then.
+        // SAFETY: the leaf was reached under the guard of lifetime `'g`, for which everything lives that was
+        // linked then, and the version is from then.
         unsafe {
             let mut position = self.position + 1;
             if !leaf.holds(position, probe, version)? {
                 position = leaf.lower_bound(probe, version)?;
-                // Behind the last key it may be in another leaf, as any key is that is not found.
+                // Past the last key it may be in another leaf, as any key that is not found.
                 if !leaf.holds(position, probe, version)? {
                     return Ok(None);
                 }
@@ -88,7 +88,7 @@ mod tests {
         let scattered = (0..200).filter(|key| get(key * 79 % 211)).count();
         assert_eq!((ascending, descending), (100, 100));
         assert!(scattered > 90);
-        // A leaf that has changed is not believed.
+        // A changed leaf is not trusted.
         for key in 0..200 {
             get(key);
             let other = bytes_of(key | 1);

@@ -1,4 +1,4 @@
-//! A node of the ordered index, and what is done to one node at a time.
+//! A node of the ordered index, and the operations on a single node.
 //!
 //! Leaves and inner nodes have the same shape, an array of keys next to an array of pointers:
 //!
@@ -11,10 +11,10 @@
 //! ```
 //!
 //! Invariants: `is_leaf` never changes; `count` is at most `CAPACITY`; an inner node has at least one child;
-//! positions at or beyond `count` (and key 0 of an inner node) hold leftovers that nobody may follow.
+//! positions at or beyond `count` (and key 0 of an inner node) hold leftovers that must not be followed.
 //!
-//! Methods named `..._locked` ask that the node is locked by the caller or not yet linked. The others race
-//! with writers and are believed only after the snapshot's check.
+//! Methods named `..._locked` require that the node is locked by the caller or not yet linked. The others
+//! race with writers, and their results are trusted only after the snapshot's check.
 #![allow(unsafe_code)] // Nodes are shared through raw pointers and reclaimed through the epoch.
 
 use std::array::from_fn;
@@ -34,7 +34,7 @@ use crate::storage::record::{OwnedRecord, Record};
 pub(super) struct Node<K: IndexKey, const CAPACITY: usize> {
     pub(super) lock: VersionLock,
     count: AtomicU16,
-    /// One behind the position of the last insert into this leaf; recognises ascending runs.
+    /// The position after the last insert into this leaf; recognises ascending runs.
     run: AtomicU16,
     pub(super) is_leaf: bool,
     keys: [K::Slot; CAPACITY],
@@ -54,8 +54,8 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
         })
     }
 
-    /// Asks for the whole node. A search needs its lock, some of its keys and one of its pointers, each only
-    /// after the one before: of a cold node these would be three waits for memory.
+    /// Prefetches the whole node. A search needs its lock, some of its keys and one of its pointers, each
+    /// only after the one before: for a cold node these would be three waits for memory.
     #[inline]
     pub(super) fn prefetch(&self) {
         prefetch(&raw const *self, size_of::<Self>());
@@ -79,8 +79,8 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
 
     /// The first position in `from..count` whose key is not below `probe` (`OR_EQUAL`: is above `probe`).
     ///
-    /// Packed keys are searched by quarters: three comparisons that do not wait for each other and are not
-    /// branched on choose one, so that a full node takes nine.
+    /// Packed keys are searched by quarters: three independent comparisons without branches choose one, so
+    /// that a full node takes nine.
     ///
     /// # Safety
     /// The node was reached while the calling thread has been pinned, and `version` read since.
@@ -107,7 +107,7 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
                     + usize::from(goes_right(low + 2 * quarter - 1)?)
                     + usize::from(goes_right(low + 3 * quarter - 1)?);
                 low += passed * quarter;
-                // Nothing is known of the last quarter, but that the last key of the others is not passed.
+                // Nothing is known of the last quarter, except that the last key of the others is not passed.
                 left = if passed == 3 { left - 3 * quarter } else { quarter - 1 };
             }
             let mut position = low;
@@ -214,7 +214,7 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
         version: u64,
     ) -> Result<&'g Node<K, CAPACITY>, Restart> {
         let pointer = self.pointers.get(position).ok_or(Restart)?.load(Ordering::Relaxed);
-        // Followed only once it is known to have been linked while this thread was pinned.
+        // Followed only after the check that it was linked while this thread was pinned.
         self.lock.check(version)?;
         // SAFETY: linked at that version, so initialised (its writer's unlock was a Release) and not yet
         // freed; children of inner nodes are nodes.
@@ -233,11 +233,11 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
         NonNull::new(pointer.cast()).map(|record| unsafe { record.as_ref() }).ok_or(Restart)
     }
 
-    /// Where to cut a full leaf that shall take a key at `position`: the first position that moves to the
-    /// right.
+    /// Where to cut a full leaf that is about to take a key at `position`: the first position that moves to
+    /// the right.
     ///
-    /// Ascending inserts, at the right edge of the tree or behind the previous insert into this leaf, leave
-    /// everything to their left behind and so leave full leaves; others cut in the middle.
+    /// Ascending inserts, at the right edge of the tree or just after the previous insert into this leaf,
+    /// leave everything to their left in place and so produce full leaves. Others cut in the middle.
     pub(super) fn cut_locked(&self, position: usize, is_right_edge: bool) -> usize {
         let continues_run = usize::from(self.run.load(Ordering::Relaxed)) == position && position > 0;
         if continues_run || (is_right_edge && position == CAPACITY) { position } else { CAPACITY / 2 }
@@ -251,7 +251,7 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
         self.run.store(position as u16 + 1, Ordering::Relaxed);
     }
 
-    /// Puts a pair behind all others of a leaf, as [`Node::insert_locked`] would.
+    /// Appends a pair to a leaf, as [`Node::insert_locked`] would at the last position.
     pub(super) fn append_locked(&self, key: K::Owned, pointer: *mut ()) {
         let count = self.count();
         assert!(count < CAPACITY, "there is room for one more");
@@ -261,7 +261,7 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
         self.run.store(count as u16 + 1, Ordering::Relaxed);
     }
 
-    /// As [`Node::insert_locked`], taking over the content of `separator`.
+    /// As [`Node::insert_locked`], taking ownership of the content of `separator`.
     pub(super) fn adopt_locked(&self, position: usize, separator: &K::Slot, child: *mut Node<K, CAPACITY>) {
         self.open_locked(position);
         K::relocate(separator, &self.keys[position]);
@@ -303,7 +303,7 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
     }
 
     /// Takes the pair at `position` out and gives its key to the epoch. In an inner node the range of the
-    /// child falls to its left neighbour, or to the right one if it was the first.
+    /// child goes to its left neighbour, or to the right one if it was the first.
     ///
     /// # Safety
     /// The node is locked by the caller.
@@ -326,7 +326,7 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
     /// Frees this node and everything below it.
     ///
     /// # Safety
-    /// `node` came from `Box::into_raw`, and nobody else can reach it or anything below it.
+    /// `node` came from `Box::into_raw`, and no other thread can reach it or anything below it.
     pub(super) unsafe fn free_tree(node: *mut Node<K, CAPACITY>) {
         // SAFETY: owned by the caller's promise; likewise all keys in use, records and children.
         unsafe {
@@ -346,13 +346,13 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
         }
     }
 
-    /// Frees leaves below this node, from the right, as long as `leaves` lasts; true if the node has gone
-    /// too. What stays is a tree, whose inner nodes may have no child.
+    /// Frees leaves below this node, from the right, as long as `leaves` lasts; true if the node itself was
+    /// freed too. The rest is a tree whose inner nodes may have no child.
     ///
     /// # Safety
     /// As for [`Node::free_tree`]; after `true` the node must not be used any more.
     pub(super) unsafe fn free_from_right(node: *mut Node<K, CAPACITY>, leaves: &mut usize) -> bool {
-        // SAFETY: owned by the caller's promise; what is freed leaves `count`, so that nobody meets it again.
+        // SAFETY: owned by the caller's promise; freed children leave `count`, so none is met again.
         unsafe {
             if (*node).is_leaf {
                 let is_freed = *leaves > 0;
@@ -377,20 +377,20 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
     }
 }
 
-/// Frees a node (not its content) when every thread pinned now has moved on.
+/// Frees a node (not its content) when every thread pinned now has unpinned.
 ///
 /// # Safety
 /// The pointer came from `Box::into_raw` and has been unlinked by the caller.
 pub(in crate::storage) unsafe fn retire<T: Send + 'static>(unlinked: *mut T, guard: &Guard) {
     let unlinked = Unlinked(unlinked);
-    // SAFETY: unlinked, so only threads pinned now can still read it; they are waited for.
+    // SAFETY: unlinked, so only threads pinned now can still read it; the epoch waits for them.
     unsafe { guard.defer_unchecked(move || in_database(|| unlinked.free())) };
 }
 
-/// Lets the pointer cross to whichever thread runs the deferred free.
+/// Lets the pointer move to the thread that runs the deferred free.
 struct Unlinked<T>(*mut T);
 
-// SAFETY: nodes own nothing that is bound to a thread.
+// SAFETY: nodes own nothing that is tied to a thread.
 unsafe impl<T: Send> Send for Unlinked<T> {}
 
 impl<T> Unlinked<T> {

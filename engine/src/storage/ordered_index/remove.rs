@@ -22,14 +22,14 @@ struct Step<'g, K: IndexKey, const CAPACITY: usize> {
     index: usize,
 }
 
-/// Deeper trees than this spill to the heap; 63^8 keys do not.
+/// Deeper trees spill to the heap; a tree of 63^8 keys does not.
 type Path<'g, K, const CAPACITY: usize> = SmallVec<[Step<'g, K, CAPACITY>; 8]>;
 
 /// Locks, from the top of the tree down.
 type Locks<'g> = SmallVec<[WriteGuard<'g>; 8]>;
 
 impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
-    /// Removes a key and closes its record, unless the record has a row. Whether it did.
+    /// Removes a key and closes its record, unless the record has a row; returns whether it did.
     pub(in crate::storage) fn remove(&self, probe: K::Probe<'_>, guard: &Guard) -> bool {
         retry(|| self.try_remove(probe, guard))
     }
@@ -52,7 +52,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
                 leaf.lock.check(version)?;
                 return Ok(false);
             }
-            // Looked at before anything is locked: most refusals cost no lock.
+            // Checked before anything is locked: most refusals cost no lock.
             if leaf.record(position, version)?.has_row() {
                 return Ok(false);
             }
@@ -80,7 +80,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
     }
 
     /// Unlinks a leaf with one key, and the ancestors that have no other child. `path` begins with the lowest
-    /// ancestor that has, which is the root if `is_root`.
+    /// ancestor that has another, which is the root if `is_root`.
     fn unlink_leaf(
         &self,
         path: &[Step<'_, K, CAPACITY>],
@@ -93,8 +93,8 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         let ancestor_node = ancestor.place.node;
         let shrinks = is_root && ancestor_node.count() == 2;
         let root_lock = if shrinks { Some(self.root_lock.upgrade(root_version)?) } else { None };
-        // From here on a failed `?` unlocks with new versions although nothing was changed: readers retry, no
-        // harm.
+        // From here on a failed `?` unlocks with new versions although nothing was changed. Readers retry,
+        // which does no harm.
         let ancestor_lock = ancestor_node.lock.upgrade(ancestor.place.version)?;
         let mut locks = Locks::new();
         for place in chain.iter().map(|step| step.place).chain([leaf]) {
@@ -107,7 +107,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         }
         self.removals.fetch_add(1, Ordering::SeqCst);
         // SAFETY: every node named here is locked by this call and leaves the tree by the removal from the
-        // ancestor; the pointers are those that `Box::into_raw` gave.
+        // ancestor; the pointers came from `Box::into_raw`.
         unsafe {
             let mut unlinked = ancestor_node.pointer_locked(ancestor.index).cast::<Node<K, CAPACITY>>();
             ancestor_node.remove_locked(ancestor.index, guard);

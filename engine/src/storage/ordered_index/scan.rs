@@ -1,7 +1,7 @@
 //! Scans, leaf by leaf, in both directions.
 //!
-//! A step descends to the leaf at its bound, remembering the last turn: where something hangs beyond what it
-//! took. If the leaf has no key beyond the bound, the step goes on to the leaf behind that turn and rests on
+//! A step descends to the leaf at its bound, remembering the last turn: the place where the next leaf is
+//! found. If the leaf has no key beyond the bound, the step goes on to the leaf after that turn and rests on
 //! both, so that the batch as a whole covers its interval without a gap (`insert` says why nothing is between
 //! them).
 
@@ -18,15 +18,15 @@ use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 struct Slice<'g, K: IndexKey, const CAPACITY: usize> {
     place: Place<'g, K, CAPACITY>,
     positions: Range<usize>,
-    /// `None` if no leaf comes behind this one.
+    /// `None` if no leaf comes after this one.
     turn: Option<Turn<'g, K, CAPACITY>>,
 }
 
-/// What follows a place in a leaf.
+/// The surroundings to the right of a place in a leaf.
 pub(super) struct Ahead<'g, K: IndexKey, const CAPACITY: usize> {
     /// The next key, if there is one.
     pub(super) next: Option<K::Probe<'g>>,
-    /// Its leaf, if it is another one.
+    /// Its leaf, if that is a different leaf.
     pub(super) beyond: Option<Place<'g, K, CAPACITY>>,
     /// The next key, or where the leaf's range ends: keys below it go to the same place. `None` for all keys.
     pub(super) limit: Option<K::Probe<'g>>,
@@ -51,8 +51,8 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
             if batch.is_empty()
                 && let Some(turn) = slice.turn
             {
-                let place = self.leaf_behind(turn, direction, guard)?;
-                // Whether anything comes behind that leaf, the next step sees.
+                let place = self.next_leaf(turn, direction, guard)?;
+                // The next step finds out whether anything comes after that leaf.
                 let slice = Slice { place, positions: 0..place.node.count(), turn: None };
                 batch.rest_on(&place.node.lock, place.version);
                 self.copy_slice(&slice, direction, most, batch, guard)?;
@@ -97,7 +97,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         })
     }
 
-    /// The key at a position of a leaf, or the first of the leaf behind it: one picture of both.
+    /// The key at a position of a leaf, or the first of the next leaf, consistent at one moment.
     pub(super) fn key_from<'g>(
         &'g self,
         here: Place<'g, K, CAPACITY>,
@@ -115,9 +115,9 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
             here.node.lock.check(here.version)?;
             return Ok(Ahead { next: None, beyond: None, limit: None });
         };
-        // SAFETY: as above. `leaf_behind` checks the node.
+        // SAFETY: as above. `next_leaf` checks the node.
         let fence = unsafe { turn.place.node.key(turn.index, turn.place.version, guard) }?;
-        let beyond = self.leaf_behind(turn, ScanDirection::Forward, guard)?;
+        let beyond = self.next_leaf(turn, ScanDirection::Forward, guard)?;
         // SAFETY: as above.
         let key = unsafe { beyond.node.key(0, beyond.version, guard) }?;
         here.node.lock.check(here.version)?;
@@ -147,7 +147,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
                     (Bound::Included(probe) | Bound::Excluded(probe), _) => node.child_of(probe, version)?,
                 }
             };
-            // Checks the parent, and with it all that was just read from it.
+            // Checks the parent, and with it everything that was just read from it.
             let child = self.child_place(place, index, guard)?;
             match direction {
                 ScanDirection::Forward if index + 1 < count => turn = Some(Turn { place, index: index + 1 }),

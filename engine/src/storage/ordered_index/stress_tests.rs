@@ -1,7 +1,7 @@
-//! Concurrent behaviour, for every key kind, on trees of tiny nodes so that splits and unlinks are the rule.
+//! Concurrent behaviour, for every key kind, on trees of tiny nodes, where splits and unlinks are the rule.
 //!
-//! Each writer changes keys of its own and compares every answer with its own map, while scanners check what
-//! must hold whatever the writers do. Rows carry their key, so that freed memory read by mistake shows.
+//! Each writer changes keys of its own and compares every result with its own map, while scanners check the
+//! properties that hold regardless of the writers. Rows carry their key, so that reads of freed memory show.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -29,7 +29,7 @@ const KEYS: u32 = 240;
 const STEPS: usize = if cfg!(debug_assertions) { 5_000 } else { 200_000 };
 const ROUNDS: usize = if cfg!(debug_assertions) { 120 } else { 4_000 };
 
-/// Keys that are multiples of this are put in at the start and stay.
+/// Keys that are multiples of this are inserted at the start and stay.
 const STABLE: u32 = 5;
 
 /// How a key kind spells a number, in the order of the numbers.
@@ -47,7 +47,7 @@ impl Spelling for u64 {
 
 impl Spelling for u128 {
     const WIDTH: usize = 12;
-    /// The lower half of the number stands in the second word of the slot.
+    /// The lower half of the number is in the second word of the slot.
     fn spell(number: u32) -> Vec<u8> {
         let mut bytes = vec![0; 12];
         bytes[4..8].copy_from_slice(&(number / 16).to_be_bytes());
@@ -58,7 +58,7 @@ impl Spelling for u128 {
 
 impl Spelling for ByteString {
     const WIDTH: usize = 0;
-    /// Neighbours share their first eight bytes, so that comparisons follow the pointers.
+    /// Neighbours share their first eight bytes, so comparisons follow the pointers.
     fn spell(number: u32) -> Vec<u8> {
         let mut bytes = format!("{:08}", number / 50).into_bytes();
         bytes.extend_from_slice(format!("{:04}", number % 50).as_bytes());
@@ -73,7 +73,7 @@ impl Spelling for Hesitant {
     }
 }
 
-/// Puts a row with the key's own bytes under the key.
+/// Inserts the key with its own bytes as its row.
 fn insert<'g, K: IndexKey>(index: &'g SmallIndex<K>, key: &[u8], guard: &'g Guard) -> bool {
     let (record, inserted) = index.get_or_insert(K::probe(key), None, guard);
     record.try_replace(Some(key), guard).expect("it is in its index");
@@ -96,8 +96,8 @@ fn check_row(key: &[u8], record: &Record, guard: &Guard) {
     }
 }
 
-/// Changes the keys that are `own` modulo the number of writers, except the stable ones; returns those it
-/// left in.
+/// Changes the keys that are `own` modulo the number of writers, except the stable ones; returns those that
+/// remain.
 fn write<K: Spelling>(index: &SmallIndex<K>, own: u32, scanners: &AtomicUsize) -> BTreeSet<Vec<u8>> {
     let mut random = SmallRng::seed_from_u64(u64::from(own));
     let mut model = BTreeSet::new();
@@ -123,7 +123,7 @@ fn write<K: Spelling>(index: &SmallIndex<K>, own: u32, scanners: &AtomicUsize) -
     model
 }
 
-/// Scans the whole index again and again.
+/// Scans the whole index repeatedly.
 fn scan<K: Spelling>(index: &SmallIndex<K>, direction: ScanDirection) {
     let stable: Vec<Vec<u8>> = (0..KEYS).step_by(STABLE as usize).map(K::spell).collect();
     for _ in 0..ROUNDS {
@@ -138,7 +138,7 @@ fn scan<K: Spelling>(index: &SmallIndex<K>, direction: ScanDirection) {
     }
 }
 
-/// Goes to every stable key, and from every key to the next one.
+/// Looks up every stable key, and from every key the next one.
 fn look<K: Spelling>(index: &SmallIndex<K>) {
     let spelled: Vec<Vec<u8>> = (0..KEYS).map(K::spell).collect();
     for _ in 0..ROUNDS {
@@ -190,7 +190,7 @@ fn run<K: Spelling>() {
     check_shape(&index, &guard);
 }
 
-/// Counts a scanner out, also one that panics, so that the writers end.
+/// Counts a scanner out, even one that panics, so that the writers end.
 struct Countdown(Arc<AtomicUsize>);
 
 impl Drop for Countdown {
@@ -245,8 +245,8 @@ fn young_trees_lose_no_key() {
     }
 }
 
-/// Keys that come while a writer waits between locating and filling make the vacancy void, wherever they
-/// come.
+/// Keys that are inserted while a writer waits between locating and filling invalidate the vacancy, wherever
+/// they are inserted.
 fn fill_all<K: Spelling>(index: &SmallIndex<K>, own: usize, present: &[AtomicBool]) -> usize {
     let mut random = SmallRng::seed_from_u64(own as u64);
     let mut numbers: Vec<usize> = (own..present.len()).step_by(WRITERS as usize).collect();
@@ -281,7 +281,7 @@ fn fill_all<K: Spelling>(index: &SmallIndex<K>, own: usize, present: &[AtomicBoo
 fn fill_trees<K: Spelling>() {
     let mut late = 0;
     let mut rounds = 0;
-    // Until writers have come too late often enough to know that they are refused then.
+    // Until writers have been too late often enough to show that they are refused then.
     while rounds < ROUNDS / 4 || late < ROUNDS / 4 {
         rounds += 1;
         let index = Arc::new(SmallIndex::<K>::new(K::WIDTH));
@@ -309,8 +309,9 @@ fn vacancies_of_byte_strings_are_void_when_another_key_comes_between() {
     fill_trees::<ByteString>();
 }
 
-/// One writer fills a leaf up to its end and is told that 90, in the next leaf, comes next; another puts 80
-/// there. Whoever sees 80 come next must not find later that the first writer came after it and was told 90.
+/// One writer fills a leaf to its end and finds that 90, in the next leaf, comes next. Another inserts 80
+/// there. A thread that sees 80 come next must not find later that the first writer came after it and found
+/// 90.
 #[test]
 fn whoever_sees_a_later_key_sees_the_earlier_one() {
     let index = Arc::new(two_leaves::<Hesitant>(&pin()));
@@ -328,7 +329,9 @@ fn whoever_sees_a_later_key_sees_the_earlier_one() {
         let was_told_90 = spawn(|index| {
             let guard = pin();
             loop {
-                let Located::Absent(vacancy) = index.locate(40, &guard) else { panic!("nobody else has it") };
+                let Located::Absent(vacancy) = index.locate(40, &guard) else {
+                    panic!("no other thread has it")
+                };
                 if index.fill(&vacancy, 40, OwnedRecord::empty(), &guard).is_some() {
                     return vacancy.next() == Some(90);
                 }
@@ -346,8 +349,8 @@ fn whoever_sees_a_later_key_sees_the_earlier_one() {
     }
 }
 
-/// A writer moves one key to and fro between two leaves, inserting before it removes: every picture of both
-/// leaves at one moment holds it.
+/// A writer moves one key to and fro between two leaves, inserting before it removes: every consistent view
+/// of both leaves contains it.
 #[test]
 fn a_batch_is_one_picture() {
     let index = Arc::new(SmallIndex::<Hesitant>::new(8));
@@ -390,7 +393,7 @@ fn a_batch_is_one_picture() {
     writer.join().expect("the writer failed");
 }
 
-/// Batches outlive their guard: what `is_alive` lets through is still linked, and its rows are whole.
+/// Batches outlive their guard: those that `is_alive` accepts are still linked, and their rows are whole.
 #[test]
 fn a_batch_kept_across_pins_is_read_only_while_alive() {
     let index = Arc::new(SmallIndex::<u64>::new(4));
@@ -417,8 +420,8 @@ fn a_batch_kept_across_pins_is_read_only_while_alive() {
     });
     let mut batch = ScanBatch::new();
     let (mut resumed, mut refused) = (0, 0);
-    // Both happen for sure: a scan that nothing interrupts is resumed, and one that waits for a removal is
-    // not.
+    // Both cases occur for certain: a scan that is not interrupted is resumed, and one that waits for a
+    // removal is not.
     while (resumed < ROUNDS || refused < ROUNDS) && !writer.is_finished() {
         index.scan(Bound::Unbounded, ScanDirection::Forward, usize::MAX, &mut batch, &pin());
         for _ in 0..200 {

@@ -21,7 +21,7 @@ enum Step {
     Remove(u16),
     Get(u16),
     Next(u16),
-    /// Between finding the place for a key and putting it there, another key comes or goes.
+    /// Between locating the place for a key and filling it, another key comes or goes.
     Race {
         key: u16,
         other: u16,
@@ -50,7 +50,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..300)
 }
 
-/// Everything from a bound on, by as many steps as it takes.
+/// Everything from a bound on, in as many steps as it takes.
 pub(super) fn collect<K: IndexKey, const CAPACITY: usize>(
     index: &OrderedIndex<K, CAPACITY>,
     from: Bound<&[u8]>,
@@ -114,7 +114,7 @@ fn run<K: IndexKey>(width: usize, steps: &[Step], bytes_of: impl Fn(u16) -> Vec<
                     record.try_replace(None, &guard).expect("it is in its index");
                 }
                 assert_eq!(index.remove(K::probe(&key), &guard), exists);
-                assert!(record.is_none_or(Record::is_removed), "whoever still holds the record must see");
+                assert!(record.is_none_or(Record::is_removed), "a holder of the record must see it");
             }
             Step::Get(key) => {
                 let key = bytes_of(key);
@@ -142,7 +142,7 @@ fn run<K: IndexKey>(width: usize, steps: &[Step], bytes_of: impl Fn(u16) -> Vec<
     check_scan(&index, &model, Bound::Unbounded, false, &guard);
 }
 
-/// Locates the first key, puts the other in or takes it out, and fills.
+/// Locates the first key, inserts or removes the other, and fills.
 fn race<K: IndexKey>(
     index: &SmallIndex<K>,
     model: &mut BTreeMap<Vec<u8>, ()>,
@@ -186,7 +186,7 @@ fn race<K: IndexKey>(
     }
 }
 
-/// Invariants 1 and 2 of the tree's head, on a tree at rest.
+/// Invariants 1 and 2 of the tree's module head, on a tree at rest.
 pub(super) fn check_shape<K: IndexKey, const CAPACITY: usize>(
     index: &OrderedIndex<K, CAPACITY>,
     guard: &Guard,
@@ -205,13 +205,13 @@ pub(super) fn leaves<K: IndexKey, const CAPACITY: usize>(node: &Node<K, CAPACITY
     let version = node.lock.read().expect("linked");
     (0..node.count())
         .flat_map(|position| {
-            // SAFETY: nobody else uses the tree, and the caller is pinned.
+            // SAFETY: no other thread uses the tree, and the caller is pinned.
             leaves(unsafe { node.child(position, version) }.expect("nobody writes"))
         })
         .collect()
 }
 
-/// Byte strings of many lengths, with long common beginnings; in an order of their own.
+/// Byte strings of many lengths, with long common prefixes, in an order of their own.
 fn byte_key(key: u16) -> Vec<u8> {
     let mut bytes = vec![b'a' + (key % 3) as u8; usize::from(key % 20)];
     bytes.extend_from_slice(&key.to_be_bytes());
@@ -254,7 +254,7 @@ pub(super) fn two_leaves<K: for<'a> IndexKey<Probe<'a> = u64>>(guard: &Guard) ->
 #[test]
 fn a_vacancy_is_filled_while_nothing_changes_around_it() {
     let guard = pin();
-    // In the middle of a leaf, in its gap to the next, behind everything; after each of them comes a split.
+    // In the middle of a leaf, in its gap to the next, after everything. After each of them comes a split.
     for (key, next) in [(35, Some(40)), (50, Some(80)), (85, Some(90)), (97, None)] {
         let index = two_leaves::<u64>(&guard);
         for _ in 0..2 {
@@ -275,7 +275,7 @@ fn a_vacancy_is_filled_while_nothing_changes_around_it() {
 #[test]
 fn a_vacancy_is_lost_when_another_key_becomes_the_next() {
     let guard = pin();
-    // The second and fourth come into the next leaf, the last into a new one.
+    // The second and fourth are inserted into the next leaf, the last into a new one.
     for (key, other) in [(35, 36), (50, 70), (35, 35), (41, 79), (96, 97)] {
         let index = two_leaves::<u64>(&guard);
         let Located::Absent(vacancy) = index.locate(key, &guard) else { panic!("{key} is there") };
@@ -352,7 +352,7 @@ fn free_step_by_step<K: IndexKey>(width: usize, bytes_of: impl Fn(u16) -> Vec<u8
         assert!(collect(&index, Bound::Unbounded, ScanDirection::Forward, &guard).is_empty());
         check_shape(&index, &guard);
     }
-    // Given up half-way: the rest goes with the index.
+    // Stopped half-way: the rest goes with the index.
     for key in 0..200 {
         let key = bytes_of(key);
         index.get_or_insert(K::probe(&key), Some(&key), &pin());

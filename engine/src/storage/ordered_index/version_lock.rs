@@ -5,14 +5,14 @@
 //! number of changes | LOCKED | OBSOLETE
 //! ```
 //!
-//! Readers write nothing: they note the word, read, and look at the word again; if it differs, what they read
+//! Readers write nothing: they note the word, read, and look at the word again. If it differs, what they read
 //! is void. This is a sequence lock, so every racing read goes through an atomic (Relaxed), and the two
 //! fences below order them: a reader that saw any store of a writer also sees that writer's LOCKED bit when
 //! it checks (C++20 [atomics.fences]).
 //!
-//! Words are locked and looked at in one order that all threads agree on (SeqCst; on x86 it costs nothing
-//! more). So when a writer locks one node and then finds another one unchanged, whoever has seen a later
-//! change of the other one finds the first one locked, or changed.
+//! Words are locked and looked at in one order that all threads agree on (SeqCst, which on x86 costs nothing
+//! extra). So when a writer locks one node and then finds another one unchanged, a thread that has seen a
+//! later change of the other one finds the first one locked, or changed.
 //!
 //! Reference: Leis, Haubenschild, Neumann, "Optimistic Lock Coupling", IEEE Data Engineering Bulletin 42(1),
 //! 2019.
@@ -25,7 +25,7 @@ const OBSOLETE: u64 = 1;
 const LOCKED: u64 = 2;
 const CHANGE: u64 = 4;
 
-/// What was read is void; begin again at the root.
+/// The data read are void; begin again at the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::storage) struct Restart;
 
@@ -57,7 +57,7 @@ impl VersionLock {
         }
     }
 
-    /// Whether everything read since `version` was noted is a consistent picture.
+    /// Whether everything read since `version` was noted is consistent.
     #[inline]
     pub(in crate::storage) fn check(&self, version: u64) -> Result<(), Restart> {
         fence(Ordering::Acquire);
@@ -77,12 +77,12 @@ impl VersionLock {
         }
     }
 
-    /// The raw word, for structures with a latch of their own that only want to count changes.
+    /// The raw word, for structures with a latch of their own that only count changes.
     pub(in crate::storage) fn current(&self) -> u64 {
         self.0.load(Ordering::Acquire)
     }
 
-    /// Counts a change made under a latch of the caller's.
+    /// Counts a change made under the caller's own latch.
     pub(in crate::storage) fn count_change(&self) {
         self.0.fetch_add(CHANGE, Ordering::AcqRel);
     }
@@ -101,7 +101,7 @@ impl WriteGuard<'_> {
         std::mem::forget(self);
     }
 
-    /// Unlocks under a new version, and says which.
+    /// Unlocks under a new version, and returns it.
     pub(super) fn unlock(self) -> u64 {
         self.version + CHANGE
     }

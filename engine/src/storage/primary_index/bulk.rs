@@ -1,8 +1,8 @@
-//! Many keys at once, for an index that nobody uses yet: those of one kind of index in one type.
+//! Many keys at once, for an index that is not in use yet, with one type for all kinds of index.
 //!
 //! Rows of a table come in the order of their keys: a [`KeyRun`] takes them as they come. Entries of other
-//! indexes come in any order: [`UnsortedKeys`] keeps them, is divided into pieces with other threads' keys,
-//! each above the one before, and each piece becomes a run ([`UnsortedKeys::into_run`]).
+//! indexes come in any order: [`UnsortedKeys`] collects them. Together with those of other threads they are
+//! divided into pieces, each above the one before, and each piece becomes a run ([`UnsortedKeys::into_run`]).
 
 use crossbeam_epoch::Guard;
 
@@ -26,7 +26,7 @@ pub(in crate::storage) enum UnsortedKeys {
 }
 
 impl PrimaryIndex {
-    /// A run of keys that [`PrimaryIndex::adopt`] takes; `None` of a hash index, which has no order.
+    /// A run of keys that [`PrimaryIndex::adopt`] takes; `None` for a hash index, which has no order.
     pub(in crate::storage) fn new_run(&self) -> Option<KeyRun> {
         match &self.kind {
             Kind::OrderedNarrow(_) => Some(KeyRun::Narrow(SortedRun::default())),
@@ -36,7 +36,7 @@ impl PrimaryIndex {
         }
     }
 
-    /// Room for so many keys that make runs for [`PrimaryIndex::adopt`]; `None` of a hash index.
+    /// Room for this many keys that make runs for [`PrimaryIndex::adopt`]; `None` for a hash index.
     pub(in crate::storage) fn new_unsorted(&self, keys: usize) -> Option<UnsortedKeys> {
         match &self.kind {
             Kind::OrderedNarrow(_) => Some(UnsortedKeys::Narrow(Vec::with_capacity(keys))),
@@ -46,8 +46,8 @@ impl PrimaryIndex {
         }
     }
 
-    /// Takes over the keys of runs that were made for it. False, and all of them go, unless each is above the
-    /// one before and the index is empty and ordered.
+    /// Takes over the keys of runs that were made for it. False, and all of them are dropped, unless each run
+    /// is above the one before and the index is empty and ordered.
     pub(in crate::storage) fn adopt(&self, runs: Vec<KeyRun>, guard: &Guard) -> bool {
         fn of_kind<T>(runs: Vec<KeyRun>, take: impl Fn(KeyRun) -> Option<T>) -> Option<Vec<T>> {
             runs.into_iter().map(take).collect()
@@ -72,7 +72,7 @@ impl PrimaryIndex {
         }
     }
 
-    /// Makes room in a hash index, whose growing would move all that is there; nothing in an ordered one.
+    /// Makes room in a hash index, in which growing would move all entries. Does nothing in an ordered one.
     pub(in crate::storage) fn reserve(&self, keys: usize) {
         match &self.kind {
             Kind::HashNarrow(index) => index.reserve(keys),
@@ -82,8 +82,8 @@ impl PrimaryIndex {
         }
     }
 
-    /// Puts a record under a key of a hash index; false, and the record goes, if it has that key. Panics
-    /// unless the index accepts the key.
+    /// Puts a record under a key of a hash index; false, and the record is dropped, if the key already
+    /// exists. Panics unless the index accepts the key.
     pub(in crate::storage) fn insert_hashed(&self, key: &[u8], record: OwnedRecord, guard: &Guard) -> bool {
         self.assert_accepts(key);
         match &self.kind {
@@ -96,8 +96,7 @@ impl PrimaryIndex {
 }
 
 impl KeyRun {
-    /// Puts a key, which the index accepts, behind the others. False, and the record goes, unless it is above
-    /// them.
+    /// Appends a key that the index accepts. False, and the record is dropped, unless it is above the others.
     pub(in crate::storage) fn push(&mut self, key: &[u8], record: OwnedRecord) -> bool {
         fn own<K: IndexKey>(key: &[u8]) -> K::Owned {
             K::own(K::probe(key))
@@ -111,7 +110,7 @@ impl KeyRun {
 }
 
 impl UnsortedKeys {
-    /// Adds a key, which the index accepts.
+    /// Adds a key that the index accepts.
     pub(in crate::storage) fn push(&mut self, key: &[u8]) {
         match self {
             UnsortedKeys::Narrow(keys) => keys.push(u64::probe(key)),
@@ -136,8 +135,8 @@ impl UnsortedKeys {
         }
     }
 
-    /// Divides the keys of all parts, each of which is sorted, into about so many pieces: all keys of one are
-    /// above those of the piece before.
+    /// Divides the keys of all parts, each of which is sorted, into about this many pieces. All keys of a
+    /// piece are above those of the piece before.
     pub(in crate::storage) fn divide(parts: Vec<UnsortedKeys>, pieces: usize) -> Vec<Vec<UnsortedKeys>> {
         let (mut narrow, mut wide, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
         for part in parts {
@@ -147,14 +146,14 @@ impl UnsortedKeys {
                 UnsortedKeys::Bytes(keys) => bytes.push(keys),
             }
         }
-        // All are of one index: two of these are empty.
+        // All are of one index: two of these three are empty.
         let mut divided = wrap(divide(narrow, pieces), UnsortedKeys::Narrow);
         divided.extend(wrap(divide(wide, pieces), UnsortedKeys::Wide));
         divided.extend(wrap(divide(bytes, pieces), UnsortedKeys::Bytes));
         divided
     }
 
-    /// The keys of one piece as a run; `None` if two are the same.
+    /// The keys of one piece as a run; `None` if two are equal.
     pub(in crate::storage) fn into_run(parts: Vec<UnsortedKeys>) -> Option<KeyRun> {
         let mut parts = parts.into_iter();
         let mut whole = parts.next()?;
@@ -193,7 +192,7 @@ fn divide<T: Ord>(mut parts: Vec<Vec<T>>, pieces: usize) -> Vec<Vec<Vec<T>>> {
     samples.sort_unstable();
     let bounds: Vec<&T> =
         (1..pieces).filter_map(|piece| samples.get(samples.len() * piece / pieces).copied()).collect();
-    // Where each part is cut, before anything is moved.
+    // Where each part is cut, decided before anything is moved.
     let cuts: Vec<Vec<usize>> = parts
         .iter()
         .map(|part| bounds.iter().map(|bound| part.partition_point(|key| key < *bound)).collect())
@@ -212,7 +211,7 @@ fn divide<T: Ord>(mut parts: Vec<Vec<T>>, pieces: usize) -> Vec<Vec<Vec<T>>> {
 }
 
 fn run<K: IndexKey>(mut keys: Vec<K::Owned>) -> Option<SortedRun<K>> {
-    // Several ascending sequences, one behind the other: this sort merges them.
+    // A sequence of ascending runs, which this sort merges.
     keys.sort();
     let mut run = SortedRun::<K, NODE_CAPACITY>::default();
     keys.into_iter().all(|key| run.push(key, OwnedRecord::empty())).then_some(run)

@@ -83,7 +83,7 @@ proptest! {
     }
 }
 
-/// What happens to an index that is filled with a finger that lives longer than any pin.
+/// What happens to an index that is filled with a finger that outlives every pin.
 #[derive(Clone, Debug)]
 enum Step {
     /// Keys in ascending order, at this distance.
@@ -93,9 +93,9 @@ enum Step {
         distance: u16,
     },
     Remove(u16),
-    /// Another key comes without the finger.
+    /// Another key is inserted without the finger.
     Come(u16),
-    /// Another key comes while the first is on its way.
+    /// Another key is inserted between locating and filling the first.
     Race(u16, u16),
 }
 
@@ -111,8 +111,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..60)
 }
 
-/// Puts a key in as a transaction does; `meanwhile` happens after it was located. Returns whether it was put
-/// in.
+/// Inserts a key as a transaction does. `meanwhile` runs after it was located. Returns whether it was
+/// inserted.
 fn put(
     index: &PrimaryIndex,
     finger: &mut Finger,
@@ -181,8 +181,8 @@ proptest! {
     }
 }
 
-/// Writers with fingers of their own put in runs of ascending keys that lie between each other's, and take a
-/// part of them out again, so that leaves split and disappear below the fingers.
+/// Writers with fingers of their own insert runs of ascending keys that interleave with each other's, and
+/// remove a part of them again, so that leaves split and disappear below the fingers.
 #[test]
 fn fingers_survive_company() {
     const RUNS: u64 = if cfg!(debug_assertions) { 60 } else { 2_000 };
@@ -203,7 +203,7 @@ fn fingers_survive_company() {
                     loop {
                         let guard = pin();
                         let Located::Absent(vacancy) = index.locate(&key, &finger, &guard) else {
-                            panic!("nobody else has this key")
+                            panic!("no other thread has this key")
                         };
                         assert!(index.next_key(&vacancy).is_none_or(|next| key[..] < *next));
                         if index.fill(&vacancy, &key, (&key, Handle::NONE), &mut finger, &guard) {
@@ -240,7 +240,7 @@ fn fingers_survive_company() {
 }
 
 #[test]
-fn every_kind_answers_alike() {
+fn every_kind_gives_the_same_results() {
     for kind in [IndexKind::Ordered, IndexKind::Hash] {
         for width in WIDTHS {
             let length = width.unwrap_or(5);

@@ -1,4 +1,4 @@
-//! What a record does with its row, alone and under racing writers.
+//! A record and its row, in one thread and under racing writers.
 
 use std::sync::Arc;
 use std::thread;

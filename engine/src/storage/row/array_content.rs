@@ -8,8 +8,8 @@
 //!  |         |                         |            | and content                  |
 //!  +---------+-------------------------+------------+------------------------------+
 //! ```
-//! * form: bits 0-2 are the number of dimensions, bit 3 says that lower bounds are there (one of them is not
-//!   1), bit 4 that the bitmap is (an element is NULL). An empty array is one zero byte.
+//! * form: bits 0-2 are the number of dimensions, bit 3 says that there are lower bounds (one of them is not
+//!   1), bit 4 that there is a bitmap (an element is NULL). An empty array is one zero byte.
 //! * Elements are in the form of columns of their type.
 //! * All numbers are little-endian. The form is canonical: `encode(read(bytes)) == bytes`.
 
@@ -63,7 +63,7 @@ pub(super) fn append(element: ArrayElement, value: &ArrayValue, out: &mut Vec<u8
     }
 }
 
-/// What stands in front of the elements.
+/// What precedes the elements.
 struct Head {
     dimensions: Vec<Dimension>,
     /// Where the bitmap begins, if there is one.
@@ -79,7 +79,7 @@ impl Head {
     }
 }
 
-/// `None` for bytes that are no array.
+/// `None` if the bytes are not an array.
 fn head(bytes: &[u8]) -> Option<Head> {
     let form = *bytes.first()?;
     let has_lower_bounds = form & HAS_LOWER_BOUNDS != 0;
@@ -166,7 +166,7 @@ pub(super) fn is_array(element: ArrayElement, bytes: &[u8]) -> bool {
     at == bytes.len()
 }
 
-/// Whether [`is_array`] will hold for what is written of the array.
+/// Whether [`is_array`] will hold for the stored form of the array.
 pub(super) fn is_fit_array(element: ArrayElement, value: &ArrayValue) -> bool {
     value.values.iter().all(|value| is_fit(element.sql_type(), value))
 }

@@ -1,4 +1,4 @@
-//! Whatever a function, an operator or a cast makes of the largest, smallest and strangest arguments:
+//! Whatever result a function, an operator or a cast gives for the largest, smallest and strangest arguments,
 //! recovery would accept it in a row.
 
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use hyades_types::{arithmetic, cast, datetime, numeric, text};
 
 use super::RowLayout;
 
-/// A type that a column may have.
+/// The types that a column may have.
 fn column_types() -> Vec<SqlType> {
     vec![
         SqlType::Boolean,
@@ -61,7 +61,7 @@ fn intervals() -> Vec<Value> {
     parts.map(|(months, days, time)| Value::Interval(Interval::new(months, days, time))).to_vec()
 }
 
-/// Of json or jsonb.
+/// Documents of type json or jsonb.
 fn documents(sql_type: SqlType) -> Vec<Value> {
     let long = format!("{{\"{0}\": \"{0}\", \"a\": [1.50, -1e100, null, {{}}, []]}}", "é".repeat(300));
     ["null", "\"\"", "[]", " { } ", "-0.0", "[[1, \"\\u00e9\"], true]", &long]
@@ -69,7 +69,7 @@ fn documents(sql_type: SqlType) -> Vec<Value> {
         .to_vec()
 }
 
-/// The ends of a type, what lies next to them, and what is peculiar.
+/// The limits of a type, their neighbours, and peculiar values.
 fn samples(sql_type: SqlType) -> Vec<Value> {
     match sql_type {
         SqlType::Boolean => vec![Value::Boolean(true), Value::Boolean(false)],
@@ -145,7 +145,7 @@ fn arrays(element: ArrayElement) -> Vec<Value> {
     vec![Value::array(element, Vec::new()), Value::array(element, samples(element.sql_type()))]
 }
 
-/// Whether a row that has the value is one to recovery; says so otherwise.
+/// Whether recovery accepts a row with the value; adds to `refused` if not.
 fn judge(value: &Value, sql_type: SqlType, what: &dyn Fn() -> String, refused: &mut String) {
     if matches!(sql_type, SqlType::System(_) | SqlType::Array(ArrayElement::System(_))) {
         return;
@@ -158,7 +158,7 @@ fn judge(value: &Value, sql_type: SqlType, what: &dyn Fn() -> String, refused: &
     }
 }
 
-/// Long numbers by their length.
+/// Long numbers are shown by their length.
 fn shown(values: &[Value]) -> String {
     let show = |value: &Value| {
         let text = text::format(value, &jiff::tz::TimeZone::UTC).to_string();
@@ -167,7 +167,7 @@ fn shown(values: &[Value]) -> String {
     values.iter().map(show).collect::<Vec<String>>().join(", ")
 }
 
-/// Of functions of many arguments the ends and the middle: all combinations would take long.
+/// For functions of many arguments the ends and the middle: all combinations would take long.
 fn some_of(samples: Vec<Value>, arguments: usize) -> Vec<Value> {
     if arguments < 5 {
         return samples;
@@ -187,13 +187,13 @@ fn combinations(choices: &[Vec<Value>]) -> Vec<Vec<Value>> {
     })
 }
 
-/// Numbers of so many digits that computing with two of them takes long.
+/// Whether the numbers have so many digits that computing with two of them takes long.
 fn are_long(arguments: &[Value]) -> bool {
     let is_long = |argument: &&Value| matches!(argument, Value::Numeric(number) if number.finite().is_some_and(|number| number.as_bigint_and_scale().0.bits() > 10_000));
     arguments.iter().filter(is_long).count() > 1
 }
 
-/// Not asked for gigabytes and hours.
+/// Calls that would ask for gigabytes or run for hours.
 fn is_too_large(function: Function, arguments: &[Value]) -> bool {
     let lengthens = matches!(function, Function::Repeat | Function::PadLeft | Function::PadRight);
     let is_slow = matches!(
@@ -247,7 +247,7 @@ fn no_function_makes_what_recovery_refuses() {
 fn no_operator_and_no_cast_makes_what_recovery_refuses() {
     use BinaryOperator::{Add, Divide, Modulo, Multiply, Power, Subtract};
     let (mut refused, mut made) = (String::new(), 0);
-    // Modifiers matter only for what values are cast to.
+    // Modifiers matter only for the target types of casts.
     for sql_type in column_types().into_iter().filter(|sql_type| *sql_type == sql_type.without_modifier()) {
         for left in samples(sql_type) {
             let days = samples(SqlType::Integer);

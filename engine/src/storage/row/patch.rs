@@ -1,7 +1,7 @@
-//! Changes to a row that leave its length as it is: pieces of bytes, put in place.
+//! Changes to a row that preserve its length: pieces of bytes, written in place.
 //!
-//! Most updates of a transaction set columns of fixed width. They need no new row: the new pieces go where
-//! the old ones are. What stood there before, kept as a patch of the same shape, takes the update back.
+//! Most updates of a transaction set columns of fixed width. They need no new row: the new pieces overwrite
+//! the old ones. The old bytes, kept as a patch of the same shape, undo the update.
 //!
 //! ```text
 //! | offset: u32 | length: u32 | bytes ... | offset ...
@@ -16,7 +16,7 @@ use super::{END_BYTES, RowLayout, append_content, end_at, write_fixed};
 
 const PIECE_HEADER_BYTES: usize = 8;
 
-/// The pieces by which an update exchanges bytes of a row whose length stays.
+/// The pieces by which an update overwrites bytes of a row whose length stays.
 #[derive(Clone, Debug, Default)]
 pub struct RowPatch {
     bytes: Vec<u8>,
@@ -27,18 +27,18 @@ impl RowPatch {
         self.bytes.clear();
     }
 
-    /// Empty, in a buffer of so many bytes at most.
+    /// Empty, in a buffer of at most this many bytes.
     pub fn put_away(&mut self, bytes: usize) {
         self.bytes.clear();
         self.bytes.shrink_to(bytes);
     }
 
-    /// What [`overwrite`] takes.
+    /// The form that [`overwrite`] takes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Begins a piece; what is appended until [`RowPatch::end_piece`] belongs to it.
+    /// Begins a piece; the bytes appended until [`RowPatch::end_piece`] belong to it.
     fn begin_piece(&mut self, offset: usize) -> usize {
         self.bytes.extend_from_slice(&(offset as u32).to_le_bytes());
         self.bytes.extend_from_slice(&[0; END_BYTES]);
@@ -58,7 +58,7 @@ impl RowPatch {
     }
 }
 
-/// The pieces of a patch: where each goes, and its bytes.
+/// The pieces of a patch: the offset of each, and its bytes.
 #[inline]
 pub(crate) fn pieces(patch: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut rest = patch;
@@ -67,14 +67,14 @@ pub(crate) fn pieces(patch: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
             return None;
         }
         let (offset, length) = (end_at(rest, 0), end_at(rest, END_BYTES));
-        let (piece, behind) = rest[PIECE_HEADER_BYTES..].split_at(length);
-        rest = behind;
+        let (piece, after) = rest[PIECE_HEADER_BYTES..].split_at(length);
+        rest = after;
         Some((offset, piece))
     })
 }
 
-/// Puts the pieces of a patch where they belong; those that the row has no room for are left out: it is not
-/// the row that the patch was made for, and what becomes of it is thrown away (`storage::history`).
+/// Writes the pieces of a patch to their places. Pieces that lie outside the row are skipped: it is then not
+/// the row that the patch was made for, and the result is discarded (`storage::history`).
 pub(crate) fn overwrite(row: &mut [u8], patch: &[u8]) {
     for (offset, piece) in pieces(patch) {
         if let Some(place) = row.get_mut(offset..offset + piece.len()) {
@@ -83,15 +83,15 @@ pub(crate) fn overwrite(row: &mut [u8], patch: &[u8]) {
     }
 }
 
-/// Makes of a copy of a patch the one that takes it back: its pieces become what stands in the row now.
+/// Turns a copy of a patch into the one that undoes it: its pieces become the bytes that are in the row now.
 #[inline]
 pub(crate) fn invert(row: &[u8], patch: &mut [u8]) {
     let mut rest = patch;
     while rest.len() >= PIECE_HEADER_BYTES {
         let (offset, length) = (end_at(rest, 0), end_at(rest, END_BYTES));
-        let (piece, behind) = rest[PIECE_HEADER_BYTES..].split_at_mut(length);
+        let (piece, after) = rest[PIECE_HEADER_BYTES..].split_at_mut(length);
         piece.copy_from_slice(&row[offset..offset + length]);
-        rest = behind;
+        rest = after;
     }
 }
 
@@ -132,8 +132,8 @@ impl RowLayout {
         self.columns[usize::from(number)].kind.is_some()
     }
 
-    /// Adds a piece to a patch, which may be the first; false if column or scalar is NULL, or not of one
-    /// type, or the scalar none that the column can hold.
+    /// Adds a piece to a patch, which may be the first; false if the column or the scalar is NULL, their
+    /// types differ, or the column cannot hold the scalar.
     #[inline]
     pub(crate) fn patch_scalar(&self, row: &[u8], number: u16, scalar: Scalar, patch: &mut RowPatch) -> bool {
         let column = &self.columns[usize::from(number)];

@@ -1,4 +1,4 @@
-//! Rows: what goes in comes out, and what was not written by us is refused.
+//! Rows: values survive the round trip, and bytes that we did not write are refused.
 
 use hyades_types::generators::{any_row, any_type, any_value, is_identical};
 use hyades_types::key::KeyLayout;
@@ -162,7 +162,7 @@ proptest! {
         prop_assert_eq!(again, row);
     }
 
-    /// However a column is written, the bytes are the same; and however an integer is read.
+    /// However a column is written, or an integer is read, the bytes are the same.
     #[test]
     fn columns_are_written_alike((types, values) in any_row()) {
         let (layout, row) = encode(&types, &values);
@@ -233,7 +233,8 @@ proptest! {
         }
     }
 
-    /// Damage is either found, or harmless: reading never panics, and what is read encodes to the same bytes.
+    /// Damage is either found, or harmless: reading never panics, and the values read encode to the same
+    /// bytes.
     #[test]
     fn damaged_rows_never_panic(
         (types, values) in any_row(),
@@ -258,7 +259,7 @@ proptest! {
                 Value::Double(number) => number.is_nan(),
                 _ => false,
             };
-            // A NaN of another form becomes the one that is stored.
+            // A NaN of another form becomes the stored one.
             if read.iter().any(is_nan) {
                 prop_assert_eq!(again.len(), row.len());
             } else {

@@ -12,7 +12,7 @@ use hyades_types::value::{SqlType, Value};
 
 use super::{Table, TableState};
 
-/// `create table t (a integer, b text)`, with a primary key on these columns unless they are none.
+/// `create table t (a integer, b text)`, with a primary key on these columns unless there are none.
 pub(crate) fn definition(key: &[u16], index: IndexKind) -> TableDefinition {
     let column = |name: &str, sql_type| ColumnDefinition {
         name: name.into(),
@@ -47,7 +47,7 @@ pub(crate) fn row(state: &TableState, a: Option<i32>, b: &str) -> Vec<u8> {
     row
 }
 
-/// Puts `(a, b)` under its key, or under a new row number.
+/// Installs `(a, b)` under its key, or under a new row number.
 pub(crate) fn install(table: &Table, a: Option<i32>, b: &str) {
     let guard = pin();
     let state = table.state(&guard);

@@ -1,4 +1,4 @@
-//! Divisors, multiples, factorials, and the scale that a number needs.
+//! Divisors, multiples, factorials, and the least scale of a number.
 
 use bigdecimal::num_bigint::{BigInt, Sign};
 use bigdecimal::num_traits::Zero;
@@ -18,7 +18,7 @@ pub fn greatest_common_divisor(left: &BigDecimal, right: &BigDecimal) -> Result<
 
 fn common_divisor(mut a: BigInt, mut b: BigInt) -> Result<BigInt> {
     while !b.is_zero() {
-        // A step of Euclid's algorithm goes once through the number.
+        // One step of Euclid's algorithm goes through the whole number once.
         guest::spend(u32::try_from(a.bits() / 64 / WORDS_PER_UNIT).unwrap_or(u32::MAX).saturating_add(2))?;
         let rest = &a % &b;
         (a, b) = (b, rest);
@@ -40,7 +40,7 @@ pub fn least_common_multiple(left: &BigDecimal, right: &BigDecimal) -> Result<Bi
 
 /// `factorial(number)`.
 pub fn factorial(number: i64) -> Result<BigDecimal> {
-    /// The factorial of the next one has more digits than a number may.
+    /// The factorial of the next number has too many digits.
     const LARGEST: i64 = 32_177;
     if number < 0 {
         let message = "factorial of a negative number is undefined";
@@ -57,13 +57,13 @@ pub fn factorial(number: i64) -> Result<BigDecimal> {
     checked(BigDecimal::new(product, 0))
 }
 
-/// The fewest digits behind the point that say the same number.
+/// The fewest digits after the point that represent the number exactly.
 pub fn least_scale(number: &BigDecimal) -> Result<i64> {
     let (unscaled, scale) = number.as_bigint_and_scale();
     if unscaled.is_zero() {
         return Ok(0);
     }
-    // Halving the interval in which the answer lies: how many zeros stand at the end.
+    // Bisects the interval that contains the result: the number of trailing zeros.
     let (mut least, mut most) = (0, scale);
     while least < most {
         spend(number, number)?;
@@ -77,16 +77,16 @@ pub fn least_scale(number: &BigDecimal) -> Result<i64> {
     Ok(scale - least)
 }
 
-/// The same number with as few digits behind the point as possible.
+/// The same number with as few digits after the point as possible.
 pub fn trim_scale(number: &BigDecimal) -> Result<BigDecimal> {
     Ok(with_scale(number, least_scale(number)?))
 }
 
-/// In which of `count` buckets of one width, from one bound to the other, a number lies: 0 before them,
-/// `count` + 1 behind.
+/// The number of the bucket, among `count` buckets of equal width from one bound to the other, that contains
+/// a number: 0 before the first, `count` + 1 after the last.
 pub fn bucket(number: &BigDecimal, first: &BigDecimal, last: &BigDecimal, count: i32) -> Result<i64> {
     let (whole, part) = (subtract(last, first)?, subtract(number, first)?);
-    // Where the bounds fall, all is mirrored.
+    // If the bounds descend, everything is mirrored.
     let (whole, part) = if whole.sign() == Sign::Minus { (-whole, -part) } else { (whole, part) };
     if part.sign() == Sign::Minus {
         return Ok(0);

@@ -1,7 +1,8 @@
-//! Square root, exponential, logarithm and power of `numeric`; the deviation of many from their mean.
+//! Square root, exponential, logarithm and power of `numeric`; the deviation of several numbers from their
+//! mean.
 //!
-//! PostgreSQL fixes how many places each result shows ([`square_root`] ... [`power`] say how); what is
-//! computed here with guard digits beyond that and then rounded agrees with it. Numbers in between are
+//! PostgreSQL fixes how many places each result shows ([`square_root`] ... [`power`] say how). Results that
+//! are computed here with guard digits beyond that and then rounded agree with it. Intermediate numbers are
 //! fixed-point: a [`BigInt`] counting units of 10 to the -`places`.
 //!
 //! * exp: halve the argument until it is below 0.01, Taylor series, square back.
@@ -24,7 +25,7 @@ use crate::guest;
 
 /// Digits computed beyond those shown.
 const GUARD_DIGITS: i64 = 12;
-/// exp of more than this is beyond what `numeric` may show: 3 * 2000, as in PostgreSQL.
+/// exp of more than this exceeds what `numeric` may show: 3 * 2000, as in PostgreSQL.
 const MAXIMUM_EXPONENT: f64 = 6000.0;
 
 fn power_error(message: &str) -> Error {
@@ -43,7 +44,7 @@ pub(crate) fn complex_power() -> Error {
     power_error("a negative number raised to a non-integer power yields a complex result")
 }
 
-/// Of a number that is not positive.
+/// The error for a number that is not positive.
 pub(crate) fn logarithm_error(sign: i32) -> Error {
     let number = if sign == 0 { "zero" } else { "a negative number" };
     Error::input(sqlstate::INVALID_ARGUMENT_FOR_LOG, format!("cannot take logarithm of {number}"))
@@ -64,11 +65,11 @@ pub fn square_root(number: &BigDecimal) -> Result<BigDecimal> {
     )
 }
 
-/// Of a number that is not negative, with so many places.
+/// The root of a number that is not negative, with this many places.
 pub(super) fn square_root_to(number: &BigDecimal, scale: i64) -> Result<BigDecimal> {
     let (unscaled, old) = number.as_bigint_and_scale();
-    // floor(sqrt(n * 10^2(scale+1))) carries one digit more than wanted, and a half in it is never exact
-    // unless the root is.
+    // floor(sqrt(n * 10^2(scale+1))) has one digit more than wanted, and that digit is never exactly a half
+    // unless the root is exact.
     let shift = 2 * (scale + 1) - old;
     let radicand =
         if shift >= 0 { &*unscaled * power_of_ten(shift) } else { &*unscaled / power_of_ten(-shift) };
@@ -118,7 +119,7 @@ fn exponential_to(number: &BigDecimal, scale: i64) -> Result<BigDecimal> {
     Ok(with_scale(&BigDecimal::new(sum, places), scale))
 }
 
-/// The decimal place of the first digit of ln(number), roughly; 0 where there is no logarithm.
+/// The approximate decimal place of the first digit of ln(number); 0 if there is no logarithm.
 fn logarithm_place(number: &BigDecimal) -> i64 {
     let Some(digits) = significant_digits(number).filter(|digits| !digits.is_negative) else { return 0 };
     let difference = number - from_i64(1);
@@ -149,8 +150,8 @@ fn logarithm_to(number: &BigDecimal, scale: i64) -> Result<BigDecimal> {
     }
     let exponent = magnitude_exponent(number) - 1;
     let places = scale + GUARD_DIGITS + 6;
-    // Close to 1 from below, scaling by ten would subtract two nearly equal logarithms; the places are
-    // absolute, so that costs no accuracy.
+    // For numbers close to 1 from below, scaling by ten would subtract two nearly equal logarithms. The
+    // places are absolute, so this costs no accuracy.
     let (unscaled, old) = number.as_bigint_and_scale();
     let mantissa = with_scale(&BigDecimal::new(unscaled.into_owned(), old + exponent), places);
     let mut sum = fixed_logarithm(mantissa.into_bigint_and_scale().0, places);
@@ -205,7 +206,7 @@ pub fn logarithm_of_base(base: &BigDecimal, number: &BigDecimal) -> Result<BigDe
     checked(quotient(&number_logarithm, &base_logarithm, scale))
 }
 
-/// Says what a series to so many places will take.
+/// Reports the work of a series with this many places.
 fn spend_for_series(number: &BigDecimal, scale: i64) -> Result<()> {
     spend(number, number)?;
     let digits = u32::try_from(scale).unwrap_or(0).saturating_add(16);
@@ -295,7 +296,7 @@ fn whole_power(base: &BigDecimal, exponent: i32, scale: i64) -> Result<BigDecima
     Ok(with_scale(&result, scale))
 }
 
-/// The product, kept to so many significant digits (its scale may become negative in between).
+/// The product, rounded to this many significant digits (its scale may become negative meanwhile).
 fn rounded_product(left: &BigDecimal, right: &BigDecimal, significant: i64) -> BigDecimal {
     let ((a, a_scale), (b, b_scale)) = (left.as_bigint_and_scale(), right.as_bigint_and_scale());
     let product = &*a * &*b;
@@ -312,8 +313,8 @@ pub fn square(number: &BigDecimal) -> Result<BigDecimal> {
     Ok(number * number)
 }
 
-/// Of `count` numbers; those of a sample are divided by one less. `count` is 2 at least of a sample, else 1.
-/// `is_root`: the standard deviation.
+/// The deviation of `count` numbers; the variance of a sample is divided by one less. `count` is at least 2
+/// for a sample, otherwise at least 1. `is_root`: the standard deviation.
 pub fn deviation(
     (count, is_sample): (i64, bool),
     sum: &BigDecimal,

@@ -1,4 +1,4 @@
-//! A tree built from below against one that grew by inserts, for every key kind, on tiny nodes.
+//! A tree built bottom-up against one that grew by inserts, for every key kind, on tiny nodes.
 
 use std::ops::Bound;
 
@@ -20,7 +20,7 @@ fn push<K: IndexKey>(run: &mut Run<K>, key: &[u8]) -> bool {
     run.push(K::own(K::probe(key)), OwnedRecord::with_row(key))
 }
 
-/// Keys in some runs, which may be empty.
+/// Keys in several runs, which may be empty.
 fn runs<K: IndexKey>(keys: &[Vec<u8>], count: usize) -> Vec<Run<K>> {
     let cut = |at: usize| keys.len() * at / count;
     let run = |at: usize| {
@@ -48,7 +48,7 @@ fn check<K: IndexKey>(width: usize, bytes_of: impl Fn(u16) -> Vec<u8>) {
             let row = index.get(K::probe(key), &guard).and_then(|record| record.row(&guard));
             assert_eq!(row, Some(&key[..]));
         }
-        // It goes on as any other tree.
+        // It behaves like any other tree.
         for key in (0..count).map(|key| bytes_of(2 * key + 1)) {
             let (record, is_new) = index.get_or_insert(K::probe(&key), None, &guard);
             assert!(is_new && !record.has_row());
