@@ -10,7 +10,7 @@ fn git(arguments: &[&str]) -> Option<String> {
 
 fn main() {
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).map(|commit| {
-        // Files that git does not track say nothing about the commit.
+        // Untracked files say nothing about the commit.
         match git(&["status", "--porcelain", "--untracked-files=no"]).as_deref() {
             Some("") | None => commit,
             Some(_) => format!("{commit}, changed"),

@@ -1,7 +1,7 @@
 //! Makes calls for a profiler: `cost NAME CALLS [WARM_UP]`. Prints nanoseconds for each call.
 //!
-//! `cargo xtask cost` runs it twice under callgrind, with different numbers of calls: the difference is what
-//! the calls cost. Arguments are made for the same number of calls either way.
+//! `cargo xtask cost` runs it twice under callgrind, with different numbers of calls: the difference is the
+//! cost of the calls. Both runs make arguments for the same number of calls.
 
 use std::time::Instant;
 

@@ -1,11 +1,11 @@
-//! How much a scan of rows that nobody touches is slowed down by deletes elsewhere in its table.
+//! How much deletes elsewhere in a table slow down a scan of rows that they do not touch.
 //!
 //! `cargo run --release -p hyades-bench --example scan_beside_deletes`
 //!
-//! Purging a deleted key makes the pages that scans have read of this index invalid
-//! (`storage::primary_index`), so a scanner may have to fetch its page again for every key that is purged
-//! meanwhile. Beside it, the same scan alone, and beside inserts that stay; all three take turns. An example
-//! and no test, because what it says depends on the machine.
+//! Purging a deleted key invalidates the pages that scans have read of this index (`storage::primary_index`),
+//! so a scanner may have to fetch its page again for every key that is purged meanwhile. For comparison, the
+//! same scan runs alone, and beside inserts that stay. All three take turns. This is an example and not a
+//! test, because the result depends on the machine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -18,7 +18,7 @@ use hyades::{Config, Connection, Database, ProtocolKind, Result, Value};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const ROWS: i64 = 100_000;
-/// Rows that one statement inserts or deletes beside the scans.
+/// The number of rows that one statement inserts or deletes beside the scans.
 const BATCH: i64 = 100;
 const ROUNDS: usize = 5;
 const TIME: Duration = Duration::from_millis(800);
@@ -30,8 +30,8 @@ enum Beside {
     Deletes,
 }
 
-/// Inserts rows far away from those that are scanned, and perhaps deletes them, until it is told to stop; how
-/// many of them.
+/// Inserts rows far away from those that are scanned, and may delete them, until it is told to stop. Returns
+/// their number.
 fn disturb(database: &Database, beside: Beside, next: &AtomicI64, stop: &AtomicBool) -> Result<u64> {
     let mut connection = database.connect()?;
     let mut changed = 0;
@@ -47,7 +47,7 @@ fn disturb(database: &Database, beside: Beside, next: &AtomicI64, stop: &AtomicB
     Ok(changed)
 }
 
-/// Rows scanned in a second, and changed in a second.
+/// Rows scanned per second, and rows changed per second.
 fn measure(database: &Arc<Database>, beside: Beside, next: &Arc<AtomicI64>) -> Result<(f64, f64)> {
     let stop = Arc::new(AtomicBool::new(false));
     let other = {
@@ -78,7 +78,7 @@ fn main() -> Result<()> {
         begin for i in a..b loop insert into t values (i, 1); end loop; end $$";
     connection.execute(fill, &[])?;
     connection.execute("call fill(1, 100000)", &[])?;
-    // Keeps the gap behind the scanned rows apart from the one that changes.
+    // Separates the gap after the scanned rows from the one that changes.
     connection.execute("insert into t values (500000, 1)", &[])?;
     let next = Arc::new(AtomicI64::new(1_000_000));
     let kinds = [

@@ -1,8 +1,7 @@
 //! A bank: one table of accounts, and the procedures that fill it, move money and count it.
 //!
-//! The procedures are written in the IR directly, as the compiler of a stored procedure would write them. A
-//! transfer reads both rows for writing in the order of their keys, so two transfers never wait for each
-//! other in a circle.
+//! The procedures are written in the IR directly, as the compiler would write a stored procedure. A transfer
+//! reads both rows for writing in the order of their keys, so transfers never deadlock.
 
 use std::sync::Arc;
 
@@ -21,7 +20,7 @@ use hyades_types::value::{SqlType, Value};
 
 use crate::pipelined_client::{self, Client};
 
-/// What every account holds at first.
+/// The initial balance of every account.
 pub const FIRST_BALANCE: i64 = 1_000;
 /// Rows inserted by one transaction of the load.
 const LOAD_BATCH: u64 = 1_000;
@@ -40,7 +39,7 @@ pub fn find(engine: &Arc<dyn Engine>) -> Result<Arc<Table>> {
         .ok_or_else(|| Error::input(sqlstate::UNDEFINED_TABLE, "relation \"account\" does not exist"))
 }
 
-/// Creates the table and its accounts, numbered from 0; returns when they are durable.
+/// Creates the table and its accounts, numbered from 0. Returns when they are durable.
 pub fn create(engine: &Arc<dyn Engine>, accounts: u64, index: IndexKind) -> Result<Arc<Table>> {
     let mut client = Client::new(engine);
     let column = |name: &str| ColumnDefinition {
@@ -163,12 +162,12 @@ fn all_rows(table: &Arc<Table>) -> Procedure {
     Procedure { output: vec![SqlType::BigInt; 2], ..procedure("all_rows", table, 0, code) }
 }
 
-/// What a bank holds: for comparing states, and to see that no money was lost or made.
+/// The contents of a bank, for comparing states and for checking that no money was lost or made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Audit {
     pub accounts: u64,
     pub total: i64,
-    /// Of all rows, in no order.
+    /// Of all rows, in any order.
     pub hash: u64,
 }
 

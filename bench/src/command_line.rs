@@ -53,10 +53,10 @@ pub struct BenchArguments {
     workload: WorkloadKind,
     #[arg(long, value_parser = protocol_names(), default_value = ProtocolKind::default().name())]
     protocol: ProtocolKind,
-    /// What transactions are logged as [default: auto; with --compare, command and data].
+    /// How transactions are logged [default: auto; with --compare, command and data].
     #[arg(long, value_enum)]
     logging: Option<Logging>,
-    /// Threads that call procedures; connections with --connect.
+    /// Threads that call procedures; with --connect, connections.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1024))]
     workers: u64,
     /// Logs of taurus, each on a device of its own [default: 2; with --device hdd 8, as many as the paper's
@@ -68,10 +68,10 @@ pub struct BenchArguments {
     /// Skew of the keys; 0 is uniform.
     #[arg(long, default_value_t = 0.6, value_parser = theta)]
     theta: f64,
-    /// TPC-C.
+    /// TPC-C: warehouses.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     warehouses: u64,
-    /// TPC-C.
+    /// TPC-C: transaction mix.
     #[arg(long, value_enum, default_value_t = Mix::Full)]
     mix: Mix,
     /// TPC-C with a hundredth of the population: for trying out, not for figures.
@@ -92,7 +92,7 @@ pub struct BenchArguments {
     /// Length of one measurement.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
-    /// Length of the same work before it, which nobody counts.
+    /// Length of the warm-up with the same work, which is not counted.
     #[arg(long, default_value_t = 2)]
     warm_up_seconds: u64,
     /// Precommitted transactions of a worker that may wait for durability.
@@ -111,7 +111,7 @@ pub struct BenchArguments {
     /// workload's tables.
     #[arg(long, value_name = "URL", conflicts_with = "compare")]
     connect: Option<String>,
-    /// With --connect: the tables and procedures are there already.
+    /// With --connect: the tables and procedures already exist.
     #[arg(long, requires = "connect")]
     no_load: bool,
     /// With --connect: run until the time is over or the server goes away, and write to this file what the
@@ -119,16 +119,17 @@ pub struct BenchArguments {
     /// figures.
     #[arg(long, value_name = "FILE", requires = "connect")]
     ledger: Option<PathBuf>,
-    /// With --connect: run nothing; check the workload's conditions, and that everything acknowledged in this
-    /// ledger is there and nothing that nobody asked for. The ledger is then made ready for the next run.
+    /// With --connect: run nothing; check the workload's conditions, and that the database has every call
+    /// that this ledger lists as acknowledged and none that was not made. The ledger is then made ready for
+    /// the next run.
     #[arg(long, value_name = "FILE", requires = "connect", conflicts_with = "ledger")]
     verify: Option<PathBuf>,
-    /// How often the logs are recovered after the crash, for a spread. A throttled device is read the first
-    /// time only.
+    /// How often the logs are recovered after the crash, for a spread. A throttled device is read only the
+    /// first time.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
     recoveries: u64,
-    /// Memory to take from the operating system beforehand; what a workload adds is then not measured with
-    /// the faults of fresh pages.
+    /// Memory to take from the operating system beforehand, so that page faults on fresh memory are not
+    /// measured when a workload adds data.
     #[arg(long, value_name = "MIB", default_value_t = 0)]
     pub reserve_memory_mib: usize,
     /// Do not crash and recover at the end.
@@ -136,7 +137,7 @@ pub struct BenchArguments {
     no_crash: bool,
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where the database is created and removed again (device real) [default: the system's temporary
+    /// Where the database is created, and removed again (device real) [default: the system's temporary
     /// directory].
     #[arg(long)]
     directory: Option<PathBuf>,
@@ -202,7 +203,7 @@ impl BenchArguments {
         }
     }
 
-    /// What to compare; a durable protocol without a word on logging stands for both kinds unless --logging
+    /// The variants to compare. A durable protocol without a logging stands for both kinds unless --logging
     /// says which.
     fn variants(&self) -> Result<Vec<Variant>> {
         let mut variants = Vec::new();
@@ -237,7 +238,7 @@ impl BenchArguments {
         Duration::from_secs(self.seconds)
     }
 
-    /// What a report says about how it was measured.
+    /// The conditions of the measurement, for the report.
     pub(crate) fn conditions(&self, workload: &dyn Workload) -> serde_json::Value {
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         json!({
@@ -272,7 +273,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // It is the benchmark's own; what stays behind is only space.
+        // The directory is the benchmark's own. If it stays, it only takes space.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -280,7 +281,7 @@ impl Drop for Scratch {
 /// Runs the command and prints its result.
 ///
 /// # Errors
-/// Anything that makes the figures worthless, a state that differs after the recovery included.
+/// Anything that makes the figures worthless, including a different state after the recovery.
 pub fn run(arguments: &BenchArguments) -> Result<()> {
     if arguments.native && arguments.workload != WorkloadKind::Transfer {
         bail!("only transfer has a procedure in the engine's own language");

@@ -1,8 +1,8 @@
-//! Several variants in one run: measured in turns, so that a slow minute of the machine hits all, and
+//! Several variants in one run: measured in turns, so that a slow minute of the machine affects all, and
 //! compared by the ratios of neighbouring measurements.
 //!
-//! All databases are open during all rounds, so they share memory and caches alike; a round begins with
-//! another variant each time.
+//! All databases are open during all rounds, so they share memory and caches equally. Each round begins with
+//! another variant.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub struct Plan {
     pub crashes: bool,
 }
 
-/// One variant and all it reached.
+/// One variant and all its results.
 pub struct Measured {
     pub variant: Variant,
     pub rounds: Vec<Figures>,
@@ -39,12 +39,12 @@ impl Measured {
     }
 }
 
-/// A ratio worth a line.
+/// A ratio that is reported.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ratio {
     pub what: String,
     pub measured: Spread,
-    /// What the paper reports for its machine.
+    /// The ratio that the paper reports for its machine.
     pub paper: Option<f64>,
     pub paper_says: Option<&'static str>,
 }
@@ -178,7 +178,7 @@ pub fn run(variants: &[Variant], plan: &Plan, workload: &dyn Workload) -> Result
     Ok(Compared { measured, ratios })
 }
 
-/// One over another, forward or in recovery.
+/// A ratio of two variants, in forward processing or in recovery.
 #[derive(Clone, Copy, PartialEq)]
 struct Pair {
     above: Variant,
@@ -186,8 +186,8 @@ struct Pair {
     is_recovery: bool,
 }
 
-/// Everything over the first variant; then what command logging and parallel logs bring, with the paper's
-/// ratios beside.
+/// The ratio of every variant to the first; then the effects of command logging and of parallel logs, beside
+/// the paper's ratios.
 fn ratios(workload: &str, measured: &[Measured]) -> Vec<Ratio> {
     let mut pairs = Vec::new();
     if let Some((first, others)) = measured.split_first() {
@@ -212,7 +212,7 @@ fn ratios(workload: &str, measured: &[Measured]) -> Vec<Ratio> {
     pairs.into_iter().filter_map(|pair| ratio(workload, measured, pair)).collect()
 }
 
-/// None where one of them was not measured.
+/// `None` if one of them was not measured.
 fn ratio(workload: &str, measured: &[Measured], pair: Pair) -> Option<Ratio> {
     let find = |variant| measured.iter().find(|one| one.variant == variant);
     let (above, below) = (find(pair.above)?, find(pair.below)?);
@@ -249,7 +249,7 @@ impl Compared {
         self.measured.iter().map(side).collect()
     }
 
-    /// An error if a recovery brought back another state.
+    /// An error if a recovery produced another state.
     ///
     /// # Errors
     /// See above.

@@ -1,12 +1,13 @@
-//! What one call costs: the same calls again and again in one session, without logging and without company.
+//! The cost of one call: the same calls again and again in one session, without logging and without other
+//! sessions.
 //!
-//! `text_select` sends each SELECT as a text of its own with a number in it, as a client does that prepares
-//! nothing; the others are prepared once. A call of `read_only` is one of the sixteen statements of
-//! sysbench's transaction, in turn.
+//! `text_select` sends each SELECT as a text of its own with a number in it, like a client that prepares
+//! nothing. The others are prepared once. Each call of `read_only` is the next of the sixteen statements of
+//! sysbench's transaction.
 //!
-//! The arguments are made before, so that what is counted between two points is the database's alone:
+//! The arguments are made beforehand, so that only the database's own work is counted between two points:
 //! preparing the frame, running the procedure, locking, committing. `bench/tests/cost.rs` counts allocations
-//! and holds them to ceilings; `cargo xtask cost` counts instructions (callgrind) through
+//! and enforces ceilings on them. `cargo xtask cost` counts instructions (callgrind) through
 //! `bench/examples/cost.rs`.
 
 mod statements;
@@ -53,12 +54,12 @@ fn workload(name: &str) -> Result<Box<dyn Workload>> {
     })
 }
 
-/// A loaded database and calls to be made.
+/// A loaded database and the calls to make.
 pub struct Calls {
     session: Session,
     prepared: Vec<Arc<Prepared>>,
     calls: Vec<(usize, Vec<Value>)>,
-    /// What to send in the place of each call.
+    /// The text to send in place of each call.
     texts: Vec<String>,
     next: usize,
     answer: Answer,
@@ -68,10 +69,10 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Loads the workload and makes the arguments of so many calls.
+    /// Loads the workload and makes the arguments of this many calls.
     ///
     /// # Errors
-    /// An unknown name, a disk that is full.
+    /// An unknown name, or a full disk.
     pub fn new(name: &str, count: usize) -> Result<Calls> {
         let workload = workload(name)?;
         let directory = std::env::temp_dir().join(format!("hyades-cost-{name}-{}", std::process::id()));
@@ -112,10 +113,10 @@ impl Calls {
         })
     }
 
-    /// Makes the next calls; returns how many were refused, as some of New-Order are.
+    /// Makes the next calls. Returns how many were refused, as some New-Orders are.
     ///
     /// # Errors
-    /// More calls than there are arguments for; a call that fails.
+    /// More calls than there are arguments for, or a call that fails.
     pub fn make(&mut self, count: usize) -> Result<usize> {
         let mut refused = 0;
         for _ in 0..count {
@@ -143,7 +144,7 @@ impl Calls {
     }
 }
 
-/// The statements with the values in the place of their parameters.
+/// The statements with values in place of their parameters.
 fn texts_of(statements: &[Call], calls: &[(usize, Vec<Value>)]) -> Vec<String> {
     let text = |(call, values): &(usize, Vec<Value>)| {
         let mut text = statements[*call].sql.to_owned();
@@ -159,7 +160,7 @@ fn texts_of(statements: &[Call], calls: &[(usize, Vec<Value>)]) -> Vec<String> {
 
 impl Drop for Calls {
     fn drop(&mut self) {
-        // A directory in the system's place for such things: nothing is lost if it stays.
+        // A directory in the system's temporary directory: no harm is done if it stays.
         let _ = std::fs::remove_dir_all(&self.directory);
     }
 }

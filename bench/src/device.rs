@@ -1,11 +1,11 @@
-//! Simulated devices: what stands between the engine and its files while it is measured.
+//! Simulated devices: a layer between the engine and its files while it is measured.
 //!
 //! A [`Machine`] holds the files of one database and hands out [`Disk`]s on them. Each of these can lose its
 //! power ([`Machine::crash`]): from then on nothing that is written through it reaches a file, whatever the
-//! engine above still tries, and its lock is free. That is how a benchmark crashes a database inside its own
+//! engine above still tries, and its lock is free. In this way a benchmark crashes a database inside its own
 //! process: no shutdown path has any effect.
 //!
-//! | kind | files | bandwidth for each log directory | latency of a durable write | at once |
+//! | kind | files | bandwidth for each log directory | latency of a durable write | concurrent writes |
 //! |---|---|---|---|---|
 //! | real | the operating system's | its own | its own | |
 //! | ram | in memory | | | |
@@ -15,14 +15,14 @@
 //!
 //! *Scaled*: times workers / 80, so that bandwidth for each second of processor time is that of the machine
 //! in the paper, which had 80 workers (at 2 workers, eight hard disks of 160 MB/s give 32 MB/s together).
-//! Latencies are not scaled. Waiting sleeps, it never spins: the processor belongs to the workers. A sleep
-//! that lasts too long is made up for by a token bucket of a few milliseconds; the latency of one write is
-//! then longer than the device's, never shorter.
+//! Latencies are not scaled. Waits sleep and never spin: the processor belongs to the workers. A token bucket
+//! of a few milliseconds makes up for a sleep that lasts too long. The latency of one write is then longer
+//! than the device's, never shorter.
 //!
-//! Charged are durable writes and, once for each stretch of a file after a start, reads of segment files
-//! (what was read stays in the operating system's cache), while the throttle is on. Preparing a segment with
-//! zeroes is not: a device that is throttled would pay for every byte twice, and how zeroes are made
-//! (fallocate, discard, recycling) is the file system's business.
+//! While the throttle is on it charges durable writes and, once for each stretch of a file after a start,
+//! reads of segment files (what was read stays in the operating system's cache). Zeroing a segment in advance
+//! is not charged: a throttled device would pay for every byte twice, and how zeroes are made (fallocate,
+//! discard, recycling) is the file system's business.
 
 mod throttle;
 
@@ -47,7 +47,7 @@ pub enum DeviceKind {
     Sata,
     /// 2 GB/s and 20 us.
     Nvme,
-    /// Bytes stay in memory, nothing waits.
+    /// Bytes stay in memory, and nothing waits.
     Ram,
     /// The file system under --directory.
     Real,
@@ -73,7 +73,7 @@ impl DeviceKind {
         }
     }
 
-    /// Bytes per second of one log directory for so many workers; none where nothing is throttled.
+    /// Bytes per second of one log directory for this many workers. `None` where nothing is throttled.
     pub fn bandwidth(self, workers: u64) -> Option<f64> {
         self.profile().map(|profile| profile.bytes_per_second * workers as f64 / PAPER_WORKERS)
     }
@@ -82,7 +82,7 @@ impl DeviceKind {
 /// Workers of the paper's machine.
 const PAPER_WORKERS: f64 = 80.0;
 
-/// What was written durably, and how often.
+/// The bytes that were written durably, and the number of writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     pub bytes: u64,
@@ -90,7 +90,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// What came since `before`.
+    /// The difference to `before`.
     pub fn since(self, before: Written) -> Written {
         Written { bytes: self.bytes - before.bytes, syncs: self.syncs - before.syncs }
     }
@@ -114,13 +114,13 @@ pub struct Machine {
     power: Mutex<Arc<Power>>,
 }
 
-/// Whether what is written through a [`PoweredDisk`] still arrives.
+/// Whether writes through a [`PoweredDisk`] still arrive.
 #[derive(Default)]
 struct Power {
     /// Held for reading by every operation that changes a file, so that a crash falls between two of them.
     is_off: RwLock<bool>,
     lock: Mutex<Option<Box<dyn Send + Sync>>>,
-    /// For each file how far it has been read from its beginning: that much is in the cache.
+    /// For each file, how far it has been read from its beginning: that part is in the cache.
     cached: Mutex<HashMap<PathBuf, u64>>,
 }
 
@@ -145,7 +145,7 @@ impl Power {
 }
 
 impl Machine {
-    /// One device for each of these log directories.
+    /// Makes one device for each of these log directories.
     pub fn new(kind: DeviceKind, log_directories: &[PathBuf], workers: u64) -> Machine {
         let spindles = kind.profile().into_iter().flat_map(|profile| {
             let scaled = Profile {
@@ -178,12 +178,12 @@ impl Machine {
         })
     }
 
-    /// The files themselves, whatever has lost its power.
+    /// The files themselves, even if disks have lost their power.
     pub fn files(&self) -> &Arc<dyn Disk> {
         &self.files
     }
 
-    /// Whether devices take their time. They do not at first, so that loading is quick.
+    /// Whether devices are slow. At first they are not, so that loading is quick.
     pub fn throttle(&self, is_throttled: bool) {
         self.is_throttled.store(is_throttled, Ordering::Relaxed);
     }
@@ -195,7 +195,7 @@ impl Machine {
         }
     }
 
-    /// Takes the power from all disks handed out so far. What had been written stays, as after the death of a
+    /// Cuts the power of all disks handed out so far. What had been written stays, as after the death of a
     /// process.
     pub fn crash(&self) {
         let power = std::mem::take(&mut *self.power.lock());
@@ -286,7 +286,7 @@ impl Drop for LockGuard {
 struct PoweredFile {
     file: Box<dyn File>,
     path: PathBuf,
-    /// All devices, and which one holds this file.
+    /// All devices, and the one that holds this file.
     spindle: Option<(Spindles, usize)>,
     is_throttled: Arc<AtomicBool>,
     counters: Arc<Counters>,
@@ -387,7 +387,7 @@ mod tests {
         };
         machine.throttle(true);
         let seconds = timed(10);
-        // Each write waits 8 ms; while it does, the bucket fills again.
+        // Each write waits 8 ms, during which the bucket fills again.
         assert!(seconds > 0.08, "{seconds}");
         let mut read = vec![0; 4 << 20];
         let start = Instant::now();

@@ -1,11 +1,11 @@
-//! Workers: each calls procedures as fast as it can and keeps so many precommitted transactions waiting for
-//! durability.
+//! Workers: each calls procedures as fast as it can and keeps a limited number of precommitted transactions
+//! waiting for durability.
 //!
-//! A transaction counts when it is durable, and the clock stops when the last worker has drained. Latency is
-//! from the call to the moment the worker sees that its answer may go out, measured for one transaction in
-//! eight; a worker looks whenever it finishes a transaction, and in between when its pipeline is full. With a
-//! pipeline the latency is mostly that of the queue: a client that waits for each answer (`--in-flight 1`)
-//! sees the device's.
+//! A transaction counts when it is durable, and the clock stops when the last worker has drained. Latency
+//! runs from the call to the moment when the worker sees that the answer may be sent, measured for one
+//! transaction in eight. A worker checks whenever it finishes a transaction, and in between when its pipeline
+//! is full. With a pipeline the latency is mostly that of the queue. A client that waits for each answer
+//! (`--in-flight 1`) sees the device's.
 
 use std::collections::VecDeque;
 use std::sync::Barrier;
@@ -19,14 +19,14 @@ use hyades_engine::log::durable::Durability;
 use crate::target::Caller;
 use crate::workload::{Calls, Request, Workload};
 
-/// The clock is read once for so many transactions.
+/// The clock is read once in this many transactions.
 const CLOCK_INTERVAL: u64 = 32;
-/// The latency of one transaction in so many is measured.
+/// The latency of one in this many transactions is measured.
 const SAMPLE_INTERVAL: u64 = 8;
-/// Latencies up to a minute, three digits.
+/// Latencies of up to a minute, with three digits.
 const HIGHEST_US: u64 = 60_000_000;
 
-/// What the workers of a run count, or one of them.
+/// The counts of one worker, or of all workers of a run.
 #[derive(Clone, Debug)]
 pub struct Counts {
     /// Durable and not refused, read-only ones included.
@@ -36,7 +36,7 @@ pub struct Counts {
     pub refused: u64,
     /// Begun again after a conflict.
     pub retries: u64,
-    /// Acknowledged, by call.
+    /// Acknowledged transactions, by call.
     pub by_call: Vec<u64>,
     pub latency_us: Histogram<u64>,
 }
@@ -57,12 +57,12 @@ impl Counts {
         for (sum, count) in self.by_call.iter_mut().zip(&other.by_call) {
             *sum += count;
         }
-        // The bounds are the same.
+        // The bounds are the same, so this cannot fail.
         let _ = self.latency_us.add(&other.latency_us);
     }
 }
 
-/// What a run reached.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Driven {
     pub counts: Counts,
@@ -70,7 +70,7 @@ pub struct Driven {
     pub seconds: f64,
 }
 
-/// How a run is made.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     pub workers: u64,
@@ -85,7 +85,7 @@ pub type OnProgress<'a> = &'a mut dyn FnMut(u64, f64);
 /// Makes a caller inside the thread that will use it.
 pub type NewCaller<'a> = Box<dyn Fn() -> Result<Box<dyn Caller>> + Send + Sync + 'a>;
 
-/// Runs all workers to the end, started at once.
+/// Runs all workers to the end. They start at the same time.
 ///
 /// # Errors
 /// The first error of a worker, which also ends the others.
@@ -148,7 +148,7 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// The counts, and when the last transaction was durable.
+    /// Returns the counts, and when the last transaction was durable.
     fn work(mut self, plan: Plan) -> Result<(Counts, Instant)> {
         let start = Instant::now();
         let mut request = Request::default();

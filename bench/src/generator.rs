@@ -10,7 +10,7 @@ pub fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// A generator for one thing among many: a row, a worker.
+/// The generator for one of many things: a row, a worker.
 pub fn random_for(parts: &[u64]) -> SmallRng {
     SmallRng::seed_from_u64(parts.iter().fold(0x9e37_79b9_7f4a_7c15, |seed, part| mix(seed ^ mix(*part))))
 }
@@ -37,10 +37,10 @@ pub fn text(random: &mut SmallRng, shortest: usize, longest: usize) -> String {
 }
 
 /// Zipf over 0..count: rank r has a weight of 1 / (r + 1)^theta; theta 0 is uniform. Ranks are scattered over
-/// the keys, so that popular keys are no neighbours.
+/// the keys, so that popular keys are not adjacent.
 ///
-/// The inverse of the distribution function is tabulated: a draw is a binary search over what 2^16 steps
-/// leave open.
+/// The inverse of the distribution function is tabulated: a draw is a binary search in the range that one of
+/// 2^16 steps leaves.
 #[derive(Clone, Debug)]
 pub struct Zipf {
     /// The share of all ranks up to this one.
@@ -83,8 +83,8 @@ impl Zipf {
         let share: f64 = random.random();
         let step = (share * ZIPF_STEPS as f64) as usize;
         let (first, last) = (self.steps[step] as usize, self.steps[step + 1] as usize);
-        let behind = self.cumulative[first..=last].partition_point(|end| *end <= share);
-        (first + behind).min(self.cumulative.len() - 1) as u64
+        let offset = self.cumulative[first..=last].partition_point(|end| *end <= share);
+        (first + offset).min(self.cumulative.len() - 1) as u64
     }
 
     /// A key in 0..count.

@@ -1,11 +1,11 @@
 //! One database of one variant: opened, loaded, measured as often as asked, crashed, recovered, compared.
 //!
 //! The load is an incarnation of its own: after it the database is closed and opened again. Incarnations are
-//! replayed one after the other, so the recovery of what was measured can be told from that of the load. A
-//! protocol without logs keeps its first run.
+//! replayed one after the other, so the recovery of what was measured can be separated from that of the load.
+//! A protocol without logs keeps its first run.
 //!
-//! The crash takes the power from the simulated machine ([`crate::device`]): the engine's own shutdown, which
-//! happens when its last user lets go of it, reaches no file.
+//! The crash cuts the power of the simulated machine ([`crate::device`]): the engine's own shutdown, which
+//! happens when its last user drops it, reaches no file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::target::embedded::EmbeddedConnection;
 use crate::target::{Caller, Connection, Ended};
 use crate::workload::{Request, Violation, Workload};
 
-/// What transactions are logged as.
+/// How transactions are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Logging {
     /// The database chooses for each transaction.
@@ -35,7 +35,7 @@ pub enum Logging {
     Command,
     /// The rows.
     Data,
-    /// Sessions take turns: one's calls as commands, the next one's as data.
+    /// Sessions alternate: one session's calls are logged as commands, the next one's as data.
     Mixed,
 }
 
@@ -49,7 +49,7 @@ impl Logging {
         }
     }
 
-    /// What the session of this number says to the database; nothing where the database may choose.
+    /// The statement that the session of this number sends. `None` where the database may choose.
     pub fn statement(self, session: usize) -> Option<&'static str> {
         match self {
             Logging::Auto => None,
@@ -60,7 +60,7 @@ impl Logging {
     }
 }
 
-/// What is varied between the sides of a comparison.
+/// What differs between the sides of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
     pub protocol: ProtocolKind,
@@ -72,7 +72,7 @@ impl Variant {
         self.protocol.name()
     }
 
-    /// `taurus:command`; the logging of a protocol without logs is not worth a word.
+    /// `taurus:command`. The logging of a protocol without logs is not mentioned.
     pub fn name(self) -> String {
         match (self.protocol, self.logging) {
             (ProtocolKind::None, _) | (_, Logging::Auto) => self.protocol_name().to_owned(),
@@ -100,28 +100,28 @@ pub struct Setting {
     pub recoveries: u64,
 }
 
-/// What one measurement reached.
+/// The results of one measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
     pub seconds: f64,
     /// Durable acknowledgements, read-only ones included.
     pub acknowledged: u64,
     pub read_only: u64,
-    /// Rolled back on purpose, in none of the other figures.
+    /// Rolled back on purpose, and in none of the other figures.
     pub refused: u64,
     pub retries: u64,
     pub per_second: f64,
     pub read_only_per_second: f64,
     pub by_call: Vec<(&'static str, u64)>,
-    /// Of all: 50, 90, 99, 99.9 per cent and the longest.
+    /// Of all calls: 50, 90, 99, 99.9 per cent and the longest.
     pub latency_us: [u64; 5],
-    /// Written durably, headers and padding included, for each transaction that was not read-only.
+    /// Bytes written durably, headers and padding included, for each transaction that was not read-only.
     pub bytes_per_transaction: f64,
     pub syncs_per_transaction: f64,
     pub written_bytes: u64,
 }
 
-/// What the recovery after the crash reached.
+/// The results of the recovery after the crash.
 #[derive(Clone, Debug, Serialize)]
 pub struct Recovered {
     /// Of the measured incarnation.
@@ -134,9 +134,9 @@ pub struct Recovered {
     /// Of each recovery.
     pub rates: Vec<f64>,
     pub discarded: u64,
-    /// Finding the ends of the logs, part of `seconds`.
+    /// The time to find the ends of the logs, part of `seconds`.
     pub cut_seconds: f64,
-    /// With the load's incarnation.
+    /// Including the load's incarnation.
     pub total_seconds: f64,
     pub state_matches: bool,
     pub violations: Vec<String>,
@@ -178,7 +178,7 @@ impl Instance {
         config.log_buffer_bytes = buffer_bytes(setting);
         config.segment_bytes = segment_bytes(setting);
         config.recovery_workers = setting.recovery_workers;
-        // No checkpoints: what is compared are logs and their replay.
+        // No checkpoints: logs and their replay are compared.
         config.checkpoint_log_bytes = 0;
         let mut instance =
             Instance { variant, setting: setting.clone(), machine, config, database: None, rounds: 0 };
@@ -252,8 +252,8 @@ impl Instance {
         Ok(figures(workload, &driven, self.machine.written().since(before)))
     }
 
-    /// A session writes to one log. So that all logs are used, a worker has several sessions where there are
-    /// more logs than workers.
+    /// A session writes to one log. To use all logs, a worker has several sessions if there are more logs
+    /// than workers.
     fn sessions_of_a_worker(&self) -> usize {
         match self.variant.protocol {
             ProtocolKind::Taurus => self.setting.logs.div_ceil(self.setting.workers as usize),
@@ -261,7 +261,7 @@ impl Instance {
         }
     }
 
-    /// What must hold and does not.
+    /// Returns the conditions that do not hold.
     ///
     /// # Errors
     /// Those of the queries.
@@ -283,7 +283,7 @@ impl Instance {
         }
         let before = self.state_hash()?;
         self.machine.crash();
-        // What it still tries to write arrives nowhere.
+        // Its last writes do not arrive.
         self.database = None;
         let records = self.records()?;
         let mut rates = Vec::new();
@@ -311,7 +311,7 @@ impl Instance {
         })
     }
 
-    /// Recovers without opening; the rate.
+    /// Recovers without opening. Returns the rate.
     fn recover_in_memory(&self) -> Result<f64> {
         let mut config = self.config.clone();
         config.disk = self.machine.disk();
@@ -343,7 +343,7 @@ impl Instance {
         &self.config.data_directory
     }
 
-    /// Log buffers that one measurement of this length would have to fill for a steady state.
+    /// The number of log buffers that one measurement of this length fills: a steady state needs several.
     pub fn buffers(&self, figures: &Figures) -> f64 {
         figures.written_bytes as f64 / self.config.log_buffer_bytes as f64
     }
@@ -369,8 +369,8 @@ impl Caller for InTurn {
     }
 }
 
-/// On a slow device a large buffer would be all that is measured: it holds at most a quarter of a second's
-/// bandwidth.
+/// With a slow device and a large buffer only the buffer would be measured, so it holds at most a quarter of
+/// a second's bandwidth.
 fn buffer_bytes(setting: &Setting) -> usize {
     const LARGEST: usize = 16 << 20;
     match setting.device.bandwidth(setting.workers) {
@@ -379,7 +379,7 @@ fn buffer_bytes(setting: &Setting) -> usize {
     }
 }
 
-/// The unused rest of a segment is read at recovery: it must not take longer than a second.
+/// The unused rest of a segment is read at recovery, which must not take longer than a second.
 fn segment_bytes(setting: &Setting) -> u64 {
     const LARGEST: u64 = 64 << 20;
     match setting.device.bandwidth(setting.workers) {
@@ -388,7 +388,7 @@ fn segment_bytes(setting: &Setting) -> u64 {
     }
 }
 
-/// Makes figures of what workers counted and a device wrote.
+/// Computes figures from the counts of workers and the writes of a device.
 pub fn figures(workload: &dyn Workload, driven: &drive::Driven, written: Written) -> Figures {
     let counts = &driven.counts;
     let writing = (counts.acknowledged - counts.read_only).max(1) as f64;
@@ -410,7 +410,7 @@ pub fn figures(workload: &dyn Workload, driven: &drive::Driven, written: Written
     }
 }
 
-/// A progress line on standard error, if that is a terminal; erased when dropped.
+/// A progress line on standard error, if that is a terminal. Erased when dropped.
 pub struct ProgressLine {
     label: String,
     is_terminal: bool,
@@ -457,7 +457,7 @@ pub struct Side {
     pub recovered: Option<Recovered>,
 }
 
-/// An error if the run is no measurement.
+/// An error if the run is not a valid measurement.
 pub(crate) fn verdict(violations: &[Violation], recovered: Option<&Recovered>) -> Result<()> {
     if let Some(first) = violations.first() {
         bail!("after the run a condition does not hold: {}: {}", first.condition, first.detail);

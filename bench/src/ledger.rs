@@ -1,9 +1,9 @@
 //! What clients know, for tests that kill a server: which calls were acknowledged, and which got no answer.
 //!
 //! A call that can be traced ([`crate::workload::Trace`]) leaves one row in the database, whose numbers are
-//! made of its arguments. With B the rows before the run, A the acknowledged calls and U those without an
-//! answer, each as a multiset, the rows afterwards must satisfy B + A <= rows <= B + A + U: everything
-//! acknowledged is there, and nothing that nobody asked for.
+//! derived from its arguments. With B the rows before the run, A the acknowledged calls and U those without
+//! an answer, each as a multiset, the rows afterwards must satisfy B + A <= rows <= B + A + U: everything
+//! acknowledged is there, and nothing that was never requested.
 //!
 //! The file is written when the clients have noticed that the server is gone. [`verify`] makes what it found
 //! the B of the next run: what a recovery has shown must stay.
@@ -44,7 +44,7 @@ struct Traced {
     unknown: Rows,
 }
 
-/// JSON has no keys but text, so rows are written as pairs.
+/// JSON keys must be text, so rows are written as pairs.
 #[derive(Serialize, Deserialize)]
 struct WrittenTraced {
     before: Vec<(Vec<i64>, i64)>,
@@ -107,7 +107,7 @@ pub fn run(
         }
     };
     let callers = (0..plan.workers).map(|_| new_caller()).collect::<Result<Vec<WireCaller>>>()?;
-    // Whoever kills the server may start to wait now.
+    // The test that kills the server may start its clock now.
     println!("running");
     let ledger = Mutex::new(ledger);
     let end = Instant::now() + plan.length;
@@ -165,17 +165,17 @@ fn work(
     Ok(())
 }
 
-/// An error that a server did not send, or with which it says good-bye.
+/// An error that a server did not send, or with which it ended the connection.
 fn is_server_gone(error: &anyhow::Error) -> bool {
     let cause = error.chain().find_map(|cause| cause.downcast_ref::<postgres::Error>());
     cause.is_some_and(|error| error.code().is_none_or(|code| code.code().starts_with("57P")))
 }
 
-/// Compares a database with a ledger and with the workload's conditions; the ledger then begins with what was
+/// Compares a database with a ledger and with the workload's conditions. The ledger then begins with what was
 /// found.
 ///
 /// # Errors
-/// What is missing, or there and should not be, or which condition does not hold.
+/// Rows that are missing or should not be there, or the condition that does not hold.
 pub fn verify(workload: &dyn Workload, url: &str, path: &Path) -> Result<()> {
     let bytes = std::fs::read(path).with_context(|| format!("could not read {}", path.display()))?;
     let mut ledger: Ledger = serde_json::from_slice(&bytes).context("this is no ledger")?;
@@ -202,7 +202,7 @@ pub fn verify(workload: &dyn Workload, url: &str, path: &Path) -> Result<()> {
         .with_context(|| format!("could not write {}", path.display()))
 }
 
-/// How many of the calls without an answer happened.
+/// Returns how many of the calls without an answer took effect.
 fn compare(name: &str, traced: &Traced, now: &Rows) -> Result<i64> {
     let count = |rows: &Rows, row: &Vec<i64>| rows.get(row).copied().unwrap_or(0);
     let mut happened = 0;

@@ -5,13 +5,13 @@
 //! load, measure, crash, recover), [`command_line`] (`hyades bench`), [`ledger`] (what clients know, for
 //! tests that kill the server), [`compare`] (several variants in one run), [`report`] (the page of a report).
 //!
-//! The older measurement without SQL stands beside it: [`accounts`] (a table and procedures in the IR),
-//! [`pipelined_client`], [`transfer`] and [`restart`], behind the small binary `hyades-bench` that `cargo
+//! An older measurement without SQL remains: [`accounts`] (a table and procedures in the IR),
+//! [`pipelined_client`], [`transfer`] and [`restart`], used by the small binary `hyades-bench` that `cargo
 //! xtask bench` calls.
 //!
-//! What counts (docs/testing.md): a transaction counts when it is durable; every worker drains before its
-//! clock stops; what the database holds is checked afterwards, so a run that lost an update is no
-//! measurement.
+//! Rules of measurement (docs/testing.md): a transaction counts when it is durable; every worker drains
+//! before its clock stops; the contents of the database are checked afterwards, so a run that lost an update
+//! is no measurement.
 
 pub mod accounts;
 pub mod command_line;

@@ -1,7 +1,7 @@
-//! `hyades-bench`: one measurement per call, printed as a sentence or as one line of JSON.
+//! `hyades-bench`: one measurement per invocation, printed as a sentence or as one line of JSON.
 //!
-//! A process for each measurement, so that no run inherits another one's memory. `cargo xtask bench` calls it
-//! and draws conclusions.
+//! Each measurement has its own process, so that no run inherits the memory of another. `cargo xtask bench`
+//! runs it and draws conclusions.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,11 +36,11 @@ enum Command {
         /// Length of the measurement.
         #[arg(long, default_value_t = 5)]
         seconds: u64,
-        /// Length of the same work before it, which nobody counts.
+        /// Length of the warm-up with the same work, which is not counted.
         #[arg(long, default_value_t = 1)]
         warm_up_seconds: u64,
     },
-    /// Replays the logs of so many transfers, and compares the state before and after.
+    /// Replays the logs of this many transfers, and compares the state before and after.
     Replay {
         #[command(flatten)]
         common: Common,

@@ -23,7 +23,7 @@ fn until_done<T>(mut call: impl FnMut() -> Flow<T>) -> Result<T> {
     }
 }
 
-/// Collects what a procedure emits.
+/// Collects the rows that a procedure emits.
 #[derive(Default)]
 pub struct Rows(pub Vec<Vec<Value>>);
 
@@ -38,7 +38,7 @@ impl RowSink for Rows {
 pub struct Client {
     worker: Box<dyn Worker>,
     environment: Environment,
-    /// Transactions that a conflict ended and that were begun again.
+    /// The number of transactions that a conflict ended and that were begun again.
     pub retries: u64,
 }
 
@@ -47,7 +47,7 @@ impl Client {
         Client { worker: engine.worker(), environment: Environment::default(), retries: 0 }
     }
 
-    /// Runs `steps` in one transaction until it is precommitted; a conflict begins it again.
+    /// Runs `steps` in one transaction until it is precommitted. After a conflict it begins again.
     pub fn transaction(
         &mut self,
         mut steps: impl FnMut(&mut dyn Worker, &mut Environment) -> Result<()>,
@@ -69,12 +69,12 @@ impl Client {
         }
     }
 
-    /// One procedure in a transaction of its own; its parameters stand in the frame's registers.
+    /// Runs one procedure in a transaction of its own. Its parameters are in the frame's registers.
     pub fn call(&mut self, frame: &mut Frame) -> Result<Durability> {
         self.transaction(|worker, environment| run(worker, environment, frame, &mut Rows::default()))
     }
 
-    /// One procedure in a transaction of its own; what it emits, when that is durable.
+    /// Runs one procedure in a transaction of its own. Returns what it emits, when that is durable.
     pub fn query(&mut self, procedure: &Arc<Procedure>) -> Result<Vec<Vec<Value>>> {
         let mut frame = Frame::new(Arc::clone(procedure));
         let mut rows = Rows::default();
@@ -116,7 +116,7 @@ impl Pipeline {
         Pipeline { waiting: VecDeque::with_capacity(capacity), capacity, durable: 0 }
     }
 
-    /// Takes one more; blocks while too many wait.
+    /// Takes one more transaction. Blocks while too many wait.
     pub fn push(&mut self, transaction: Durability) -> Result<()> {
         self.waiting.push_back(transaction);
         while self.waiting.front().is_some_and(Durability::is_durable) {

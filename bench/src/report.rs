@@ -1,8 +1,7 @@
-//! `--report FILE`: one page that needs nothing but itself, with plots as SVG and every figure it was made
-//! from.
+//! `--report FILE`: one self-contained page, with plots as SVG and every figure that they are made from.
 //!
-//! Colours follow the reader's light or dark setting. Plots are drawn here, by hand: bars and a curve of
-//! latencies are all there is.
+//! Colours follow the reader's light or dark setting. Plots are drawn by hand here: bars and a curve of
+//! latencies are all that is needed.
 
 mod plot;
 
@@ -137,7 +136,7 @@ fn raw(body: &mut String, conditions: &serde_json::Value, sides: &[Side], compar
     );
 }
 
-/// Text as it may stand in HTML.
+/// Escapes text for HTML.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,4 +1,4 @@
-//! Measuring a restart: a bank is filled and worked on, closed, opened again, and must hold the same.
+//! Measures a restart: a bank is filled and worked on, closed, opened again, and must hold the same.
 
 use hyades_engine::config::Config;
 use hyades_engine::db;
@@ -8,7 +8,7 @@ use hyades_types::error::Result;
 use crate::accounts::{self, Audit};
 use crate::transfer::{self, Until};
 
-/// What to do before the restart.
+/// The work before the restart.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     pub accounts: u64,
@@ -17,15 +17,15 @@ pub struct Plan {
     pub index: IndexKind,
 }
 
-/// What the restart did.
+/// The results of the restart.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Transfers in the logs; the transactions that filled the bank are replayed too, but not counted.
+    /// Transfers in the logs. The transactions that filled the bank are replayed too, but not counted.
     pub transfers: u64,
     /// Of the whole recovery.
     pub seconds: f64,
     pub log_bytes: u64,
-    /// The state before and after.
+    /// The states before and after.
     pub audits: [Audit; 2],
 }
 

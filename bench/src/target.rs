@@ -1,5 +1,4 @@
-//! What a workload runs on: a database in this process ([`embedded`]) or a server behind a URL
-//! ([`over_wire`]).
+//! What a workload runs on: a database in this process ([`embedded`]) or a server at a URL ([`over_wire`]).
 
 pub mod embedded;
 pub mod over_wire;
@@ -22,21 +21,22 @@ pub enum Argument {
 /// One call of a procedure.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// Place in [`Workload::calls`](crate::workload::Workload::calls).
+    /// The index in [`Workload::calls`](crate::workload::Workload::calls).
     pub call: usize,
     pub arguments: Vec<Argument>,
     /// It writes nothing, so durability costs it no log record.
     pub is_read_only: bool,
 }
 
-/// A procedure and how it is called.
+/// A procedure, and the statement that calls it.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     pub name: &'static str,
     /// With `$1` and so on.
     pub sql: &'static str,
     pub parameters: &'static [Parameter],
-    /// SQLSTATEs with which it may refuse: such a transaction is rolled back on purpose and counted apart.
+    /// SQLSTATEs with which it may refuse. Such a transaction is rolled back on purpose and counted
+    /// separately.
     pub refusals: &'static [&'static str],
 }
 
@@ -54,13 +54,13 @@ pub enum Parameter {
 pub trait Connection {
     /// Runs statements that return nothing, one after the other.
     fn script(&mut self, sql: &str) -> Result<()>;
-    /// COPY into a table, in one transaction: `next` appends a line to the chunk or answers that there are no
-    /// more.
+    /// COPY into a table, in one transaction. `next` appends a line to the chunk, or returns false if there
+    /// are no more.
     fn copy(&mut self, table: &str, next: &mut dyn FnMut(&mut String) -> bool) -> Result<()>;
-    /// The rows of a query, each column a whole number.
+    /// The rows of a query. All columns are whole numbers.
     fn numbers(&mut self, sql: &str) -> Result<Vec<Vec<i64>>>;
 
-    /// The only number of a query.
+    /// The single number that a query returns.
     fn number(&mut self, sql: &str) -> Result<i64> {
         let rows = self.numbers(sql)?;
         match rows.first().and_then(|row| row.first()) {
@@ -73,7 +73,7 @@ pub trait Connection {
 /// Chunks of a COPY are about this long.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Fills a chunk with lines; `false` when there are no more.
+/// Fills a chunk with lines. Returns `false` when there are no more.
 fn fill_chunk(chunk: &mut String, next: &mut dyn FnMut(&mut String) -> bool) -> bool {
     chunk.clear();
     while chunk.len() < CHUNK_BYTES {
@@ -92,9 +92,9 @@ fn parse_number(text: &str, sql: &str) -> Result<i64> {
 pub struct Ended {
     /// What its answer must wait for.
     pub durability: Durability,
-    /// Times it was begun again after a conflict.
+    /// The number of times it was begun again after a conflict.
     pub retries: u64,
-    /// It refused, as its workload says it may.
+    /// It refused with one of its [`Call::refusals`].
     pub is_refused: bool,
 }
 

@@ -16,7 +16,7 @@ use crate::pipelined_client::{Client, Pipeline};
 
 /// Unacknowledged transactions of one worker. A client that waits for each would measure its own round trip.
 const IN_FLIGHT: usize = 4096;
-/// The clock is read once for so many transactions.
+/// The clock is read once in this many transactions.
 const CLOCK_INTERVAL: u64 = 64;
 
 /// When a worker stops.
@@ -27,10 +27,10 @@ pub enum Until {
     Transactions(u64),
 }
 
-/// What a run reached.
+/// The results of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
-    /// Durable transactions, all workers.
+    /// Durable transactions of all workers.
     pub transactions: u64,
     pub retries: u64,
     /// From the common start until the last worker had drained.
@@ -43,7 +43,7 @@ impl Outcome {
     }
 }
 
-/// Runs `workers` threads to the end, all started at once; each run of the same seed asks for the same
+/// Runs `workers` threads to the end. They start at the same time. Runs with the same seed make the same
 /// transfers.
 pub fn run(
     engine: &Arc<dyn Engine>,

@@ -1,9 +1,9 @@
-//! What is run: tables and procedures in SQL (`bench/workloads/*.sql`), rows to begin with, and an endless
-//! stream of calls.
+//! What is run: tables and procedures in SQL (`bench/workloads/*.sql`), initial rows, and an endless stream
+//! of calls.
 //!
-//! A workload knows nothing of how it is reached: it is loaded and checked through a [`Connection`], its
-//! calls are made by a [`crate::target::Caller`], and both exist for a database in this process and for a
-//! server that speaks PostgreSQL's protocol.
+//! A workload does not know how it is reached: it is loaded and checked through a [`Connection`], a
+//! [`crate::target::Caller`] makes its calls, and both exist for a database in this process and for a server
+//! that speaks PostgreSQL's protocol.
 
 pub mod bank;
 pub mod smallbank;
@@ -21,28 +21,28 @@ pub use crate::target::{Argument, Call, Caller, Connection, Parameter, Request};
 /// How to find a call's effect in the tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Trace {
-    /// Place in [`Workload::calls`].
+    /// The index in [`Workload::calls`].
     pub call: usize,
-    /// A query of whole numbers, with one row for each call there has ever been.
+    /// A query of whole numbers, with one row for each call ever made.
     pub found: &'static str,
-    /// The row of a call.
+    /// The row that a call leaves.
     pub expected: fn(&[Argument]) -> Vec<i64>,
 }
 
 /// The calls of one worker.
 pub trait Calls: Send {
-    /// Fills in the next call; keeps the request's memory.
+    /// Fills in the next call, reusing the request's memory.
     fn next(&mut self, request: &mut Request);
 }
 
-/// A condition that must hold, and why it does not.
+/// A condition that does not hold, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     pub condition: String,
     pub detail: String,
 }
 
-/// A benchmark's tables, rows and calls, and the conditions that hold whatever has run.
+/// A benchmark's tables, rows and calls, and the conditions that hold at any time.
 pub trait Workload: Send + Sync {
     fn name(&self) -> &'static str;
     /// Creates tables and procedures.
@@ -52,24 +52,24 @@ pub trait Workload: Send + Sync {
     fn calls(&self) -> &'static [Call];
     /// The stream of one worker out of `workers`.
     fn stream(&self, worker: u64, workers: u64, seed: u64) -> Box<dyn Calls>;
-    /// Looks for what must not be.
+    /// Returns the violated conditions.
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Violation>>;
-    /// Calls whose effect can be told from that of every other call; see [`crate::ledger`].
+    /// Calls whose effect can be distinguished from that of every other call. See [`crate::ledger`].
     fn traces(&self) -> &'static [Trace] {
         &[]
     }
-    /// A caller that passes by SQL, for workloads that were asked for one.
+    /// A caller that bypasses SQL, for workloads that were asked for one.
     fn native_caller(&self, _engine: &Arc<dyn Engine>) -> Result<Option<Box<dyn Caller>>> {
         Ok(None)
     }
-    /// What the parameters were, for reports.
+    /// The values of the parameters, for reports.
     fn describe(&self) -> String;
 }
 
-/// Rows of one COPY: bounds the size of a transaction.
+/// The rows of one COPY. It bounds the size of a transaction.
 const ROWS_AT_ONCE: u64 = 10_000;
 
-/// Copies rows in, each written by `row` as a line of COPY's text format without its end.
+/// Copies rows in. `row` writes each as a line of COPY's text format, without the line end.
 pub fn copy_rows(
     connection: &mut dyn Connection,
     table: &str,
@@ -105,7 +105,7 @@ pub fn require(
     }
 }
 
-/// A violation unless the table has so many rows.
+/// Adds a violation unless the table has this many rows.
 pub fn require_rows(
     connection: &mut dyn Connection,
     violations: &mut Vec<Violation>,

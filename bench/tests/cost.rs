@@ -1,8 +1,8 @@
-//! Allocations of a call, counted: the same calls allocate the same, so a ceiling is a gate.
+//! Allocations of a call, counted: the same calls always allocate the same, so a ceiling can be enforced.
 //!
-//! The ceilings are what there is now; a change that allocates less lowers them. Of the sixteen of a
-//! New-Order, twelve are the rows that it inserts, and two the entry of `orders_by_customer`. Of the nine
-//! of a Payment, most are the array of a customer's namesakes.
+//! The ceilings are the present values, and a change that allocates less lowers them. Of the sixteen of a
+//! New-Order, twelve are the rows that it inserts, and two the entry of `orders_by_customer`. Of the nine of
+//! a Payment, most are the array of customers with the same last name.
 
 // An allocator cannot be written otherwise.
 #![allow(unsafe_code)]
@@ -20,11 +20,11 @@ thread_local! {
 struct Counting;
 
 fn count() {
-    // A thread that is ending has nothing to count any more.
+    // In a thread that is ending there is nothing left to count.
     let _ = COUNT.try_with(|count| count.set(count.get() + 1));
 }
 
-// SAFETY: everything is passed on to the system's allocator unchanged.
+// SAFETY: all calls are passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
@@ -47,7 +47,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Calls before counting begins: buffers grow, plans are compiled.
+/// Calls before counting begins, while buffers grow and plans are compiled.
 const WARM_UP: usize = 500;
 const COUNTED: usize = 1000;
 

@@ -1,7 +1,7 @@
-//! How large the log records of TPC-C's calls are, and that they are replayed to the state that was there.
+//! The sizes of the log records of TPC-C's calls, and a check that they are replayed to the original state.
 //!
-//! All numbers of the items are the specification's, because they are most of the record of a New-Order; the
-//! rest of the population is small.
+//! The items have all the numbers of the specification, because they make up most of the record of a
+//! New-Order. The rest of the population is small.
 
 use std::path::PathBuf;
 use std::time::Duration;

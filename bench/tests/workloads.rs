@@ -1,5 +1,5 @@
-//! Every workload, small: loaded, run, checked, crashed, recovered, under every protocol and logging; and
-//! that the checks of TPC-C find what they are there to find.
+//! Every workload on a small scale: loaded, run, checked, crashed, recovered, under every protocol and
+//! logging. The checks of TPC-C are tested with violations that they must find.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -55,7 +55,7 @@ fn try_out(workload: &dyn Workload, protocol: ProtocolKind, logging: Logging) {
     );
     assert_eq!(recovered.records.transactions, recovered.transactions, "{name}");
     assert_eq!(recovered.rates.len(), 2, "{name}");
-    // And it goes on from there.
+    // It can also continue from there.
     instance.measure(workload, Duration::from_millis(20), &mut |_, _| {}).expect(&name);
     assert_eq!(instance.check(workload).expect(&name), Vec::new(), "{name}");
 }
@@ -81,7 +81,7 @@ fn every_workload_survives_a_crash() {
     try_out(&ycsb(2), ProtocolKind::None, Logging::Auto);
 }
 
-/// Commands are smaller than what they write, and the acknowledgement waits for the device.
+/// Commands are smaller than the rows they write, and the acknowledgement waits for the device.
 #[test]
 fn commands_take_less_of_a_slow_device_than_data() {
     let ycsb = Ycsb { rows: 500, accesses: 2, read_share: 0.0, theta: 0.0 };
@@ -97,7 +97,7 @@ fn commands_take_less_of_a_slow_device_than_data() {
     assert!(bytes[0] * 5.0 < bytes[1], "{bytes:?}");
 }
 
-/// What breaks a condition, and which.
+/// Statements that break a condition, and the condition.
 const DAMAGE: &[(&str, &str)] = &[
     ("UPDATE warehouse SET w_ytd = w_ytd + 1", "1:"),
     ("UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 3", "2:"),
@@ -136,7 +136,7 @@ fn every_condition_of_tpcc_finds_its_damage() {
     assert_eq!(TPCC.check(&mut connection).expect("it can be read"), Vec::new(), "all undone");
 }
 
-/// Otherwise the check that the indexes find what the tables hold would compare the tables with themselves.
+/// Otherwise the check that the indexes agree with the tables would compare the tables with themselves.
 #[test]
 fn the_checks_of_indexes_read_through_them() {
     let mut config = Config::new("/unused");
@@ -151,7 +151,7 @@ fn the_checks_of_indexes_read_through_them() {
         ("orders_by_customer", checks::orders_of(1, 2, 3)),
         ("customer_by_name", checks::customers_named(1, 2, "BARBARBAR")),
     ] {
-        // A plan is no number, and the error quotes it.
+        // A plan is not a number, and the error quotes it.
         let plan = connection.numbers(&format!("EXPLAIN {sql}")).expect_err("a plan is text").to_string();
         assert!(plan.contains(&format!("Index Scan using {index}")), "{plan}");
     }

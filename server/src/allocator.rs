@@ -1,9 +1,9 @@
-//! The program's allocator: mimalloc, which the operating system's own does not match where rows come and go
-//! on many threads.
+//! The program's allocator: mimalloc, which is faster than the system allocator where rows come and go on
+//! many threads.
 //!
-//! Small alignments are not asked for. What is given out is aligned to 16 bytes anyway, or to its size where
-//! that is less, as C wants it; but asked for an alignment mimalloc takes a block that is longer by that,
-//! unless a fitting one happens to be free. Of a row of 48 bytes that makes one of 64.
+//! Small alignments are not requested explicitly. Every block is aligned to 16 bytes anyway, or to its size
+//! if that is less, as C requires. With an explicit alignment mimalloc takes a block that is longer by that
+//! alignment, unless a fitting one happens to be free, so that a row of 48 bytes would take 64.
 #![allow(unsafe_code)] // An allocator cannot be written otherwise.
 
 use std::alloc::{GlobalAlloc, Layout};
@@ -12,20 +12,20 @@ use libmimalloc_sys::{
     mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_realloc_aligned, mi_zalloc, mi_zalloc_aligned,
 };
 
-/// What everything is aligned to that is as long.
+/// The natural alignment of all blocks of at least this size.
 const NATURAL_ALIGNMENT: usize = 16;
 
 /// See the module head.
 pub(crate) struct Mimalloc;
 
-/// Whether any block of this size is aligned so.
+/// Whether any block of this size has at least this alignment.
 #[inline(always)]
 fn is_natural(size: usize, alignment: usize) -> bool {
     alignment <= NATURAL_ALIGNMENT && alignment <= size
 }
 
-// SAFETY: blocks are as long and aligned as they are asked for (see the module head), and stay until they are
-// freed; mimalloc does not unwind.
+// SAFETY: blocks have at least the requested size and alignment (see the module head), and stay until they
+// are freed. mimalloc does not unwind.
 unsafe impl GlobalAlloc for Mimalloc {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -55,7 +55,7 @@ unsafe impl GlobalAlloc for Mimalloc {
 
     #[inline]
     unsafe fn dealloc(&self, pointer: *mut u8, _layout: Layout) {
-        // SAFETY: the block is from here, by this function's contract.
+        // SAFETY: by this function's contract the block was allocated here.
         unsafe { mi_free(pointer.cast()) };
     }
 

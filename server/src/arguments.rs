@@ -67,24 +67,24 @@ enum Isolation {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Logging {
-    /// As commands wherever that is right.
+    /// As commands wherever that is sound.
     Auto,
     Command,
-    /// As what they write.
+    /// As the rows that they write.
     Data,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Restart {
-    /// When everything is as it was.
+    /// When the database is completely restored.
     Complete,
-    /// When it is known what there is: each table opens by itself, and the rest goes on behind.
+    /// When the catalog is known: each table opens on its own, and the rest goes on in the background.
     OnDemand,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Authentication {
-    /// Let in everybody.
+    /// Let in all clients.
     Trust,
     /// Passwords, by SCRAM-SHA-256.
     Scram,
@@ -92,9 +92,9 @@ enum Authentication {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Encryption {
-    /// Clients that ask for it.
+    /// Only for clients that ask for it.
     Allowed,
-    /// Everybody who comes over TCP.
+    /// For all clients that connect over TCP.
     Required,
 }
 
@@ -124,7 +124,7 @@ pub(crate) struct ServeArguments {
     /// How calls of procedures are logged; a session may change it (SET hyades.logging).
     #[arg(long, value_enum, default_value = "auto")]
     logging: Logging,
-    /// How much transactions in blocks see of others; they may ask for another level.
+    /// How much a transaction block sees of others; a client may ask for another level.
     #[arg(long, value_enum, default_value = "read-committed")]
     isolation: Isolation,
     /// Number of parallel logs (taurus).
@@ -137,8 +137,8 @@ pub(crate) struct ServeArguments {
     /// Size of a log segment file.
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=16_384))]
     segment_mib: u32,
-    /// What a block of a log is padded to: 512, 1024, 2048 or 4096 [default: a sector of the device, if that
-    /// can be found out, or 4096].
+    /// What a block of a log is padded to: 512, 1024, 2048 or 4096 [default: a sector of the device, or 4096
+    /// if that cannot be determined].
     #[arg(long, value_name = "BYTES", value_parser = sector)]
     log_sector_bytes: Option<usize>,
     /// Memory buffer of each log, a power of two.
@@ -147,16 +147,16 @@ pub(crate) struct ServeArguments {
     /// Sessions share logs while there is less than this to write; 0: each always writes to its own log.
     #[arg(long, value_name = "KIB", default_value_t = 8)]
     shared_block_kib: u32,
-    /// Take a checkpoint when the logs since the last one take so much of the disk; 0: only when asked
+    /// Take a checkpoint when the logs since the last one take this much of the disk; 0: only on request
     /// (CHECKPOINT).
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     checkpoint_log_mib: u64,
-    /// Take checkpoints so often that the logs are replayed in this time (30s, 2min), as fast as the last
-    /// restart did it.
+    /// Take checkpoints often enough that the logs are replayed in this time (30s, 2min), at the speed of the
+    /// last restart.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     recovery_target: Option<Duration>,
     /// Begin with the checkpoint before the last one: for a start that is refused because files of the last
-    /// are damaged. Nothing is lost; the logs from there on are replayed.
+    /// one are damaged. Nothing is lost; the logs from there on are replayed.
     #[arg(long)]
     previous_checkpoint: bool,
     /// When a start lets clients in.
@@ -168,15 +168,15 @@ pub(crate) struct ServeArguments {
     /// Threads that load the checkpoint and replay the logs at start; 0 means one for each core.
     #[arg(long, default_value_t = 0)]
     recovery_workers: usize,
-    /// Log every call with its after-images, so that `hyades log verify --images` can compare both ways of
-    /// replay.
+    /// Log every call with its after-images too, so that `hyades log verify --images` can compare both ways
+    /// of replay.
     #[arg(long, hide = true)]
     command_images: bool,
     /// Threads that run sessions; 0 means one for each core.
     #[arg(long, default_value_t = 0)]
     workers: usize,
-    /// Memory to take from the operating system at the start, so that transactions do not wait for it; more
-    /// is taken as needed.
+    /// Memory to take from the operating system at start, so that transactions do not wait for it; more is
+    /// taken as needed.
     #[arg(long, value_name = "MIB", default_value_t = 0)]
     pub(crate) reserve_memory_mib: usize,
     /// How clients prove who they are [default: scram if there are users; else trust, on loopback addresses
@@ -187,23 +187,23 @@ pub(crate) struct ServeArguments {
     /// HYADES_PASSWORD sets the password of the user hyades.
     #[arg(long, value_name = "FILE")]
     user_file: Option<PathBuf>,
-    /// Certificate for TLS, and those that lead to its root (PEM); SIGHUP reads it again.
+    /// Certificate for TLS, followed by those that lead to its root (PEM); SIGHUP reads it again.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_certificate: Option<PathBuf>,
-    /// Private key of the certificate (PEM, without a passphrase); nobody else may read it.
+    /// Private key of the certificate (PEM, without a passphrase); no other user may read it.
     #[arg(long, value_name = "FILE", requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
-    /// Whose connections are encrypted.
+    /// Which connections are encrypted.
     #[arg(long, value_enum, default_value = "allowed", requires = "tls_certificate")]
     tls: Encryption,
-    /// Address (host:port) for HTTP: /metrics for Prometheus, /health, and a page for people. Nobody is asked
-    /// who he is there.
+    /// Address (host:port) for HTTP: /metrics for Prometheus, /health, and a page for people. There is no
+    /// authentication there.
     #[arg(long, value_name = "ADDRESS")]
     http: Option<String>,
     /// Clients served at the same time.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_connections: u32,
-    /// Places of these that only clients on the Unix socket get (--socket) or, where there is none, on
+    /// How many of these places are reserved for clients on the Unix socket (--socket) or, without one, on
     /// loopback addresses [default: 3].
     #[arg(long, value_name = "N")]
     reserved_connections: Option<u32>,
@@ -211,24 +211,24 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
     authentication_timeout: u64,
     /// End the process, with exit code 3, when the database is poisoned (a log cannot be written), so that a
-    /// supervisor can start it again; else it stays and refuses every statement with the reason.
+    /// supervisor can start it again; otherwise it stays and refuses every statement with the reason.
     #[arg(long)]
     exit_when_poisoned: bool,
     /// How long open transactions may take to finish at shutdown.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     drain_seconds: u64,
-    /// End statements that take longer (500ms, 30s, 5min; 0: never); a session may change it (SET
+    /// End statements that take longer than this (500ms, 30s, 5min; 0: never); a session may change it (SET
     /// statement_timeout).
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = timeout)]
     statement_timeout: String,
-    /// End sessions that leave a transaction open for longer; a session may change it (SET
+    /// End sessions that leave a transaction open for longer than this; a session may change it (SET
     /// idle_in_transaction_session_timeout).
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = timeout)]
     idle_in_transaction_timeout: String,
-    /// End sessions that say nothing for longer; a session may change it (SET idle_session_timeout).
+    /// End sessions that are idle for longer than this; a session may change it (SET idle_session_timeout).
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = timeout)]
     idle_session_timeout: String,
-    /// Log statements that take at least so many milliseconds (0: all; -1: none); a superuser may change it
+    /// Log statements that take at least this many milliseconds (0: all; -1: none); a superuser may change it
     /// (SET log_min_duration_statement).
     #[arg(long, value_name = "MS", default_value_t = -1, allow_negative_numbers = true, value_parser = clap::value_parser!(i32).range(-1..))]
     log_slow_statements: i32,
@@ -251,7 +251,7 @@ pub(crate) struct ServeArguments {
     log_level: LevelFilter,
 }
 
-/// A time as settings understand it; milliseconds without a unit.
+/// A time in the syntax of settings; milliseconds without a unit.
 fn timeout(text: &str) -> Result<String, String> {
     milliseconds(text).map(|_| text.to_owned())
 }
@@ -367,7 +367,7 @@ impl ServeArguments {
         }
     }
 
-    /// What sessions begin with.
+    /// The settings that sessions begin with.
     fn settings(&self) -> Vec<(String, String)> {
         let logging = match self.logging {
             Logging::Auto => "auto",

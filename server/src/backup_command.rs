@@ -1,6 +1,6 @@
 //! `hyades backup`, `hyades restore` and `hyades check`.
 //!
-//! They work on files: a backup of a running server asks nothing of it (`hyades_engine::backup`).
+//! They work on files: a backup of a running server needs nothing from it (`hyades_engine::backup`).
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -34,11 +34,11 @@ pub struct BackupArguments {
     #[arg(long)]
     data: PathBuf,
     /// Directory of the backup, or s3://bucket/prefix: new, empty, or an older backup of the same database,
-    /// to which what is new is added.
+    /// to which new data is added.
     #[arg(long, value_name = "PLACE")]
     into: String,
-    /// Go on until SIGTERM or SIGINT comes, and back up what is new this often (10s, 5min): if the machine is
-    /// lost, so is what came since.
+    /// Continue until SIGTERM or SIGINT, and back up new data at this interval (10s, 5min): if the machine is
+    /// lost, so is the data since the last backup.
     #[arg(long, value_name = "TIME", value_parser = pause)]
     every: Option<Duration>,
 }
@@ -65,7 +65,7 @@ pub struct RestoreArguments {
     /// Directory of the backup, or s3://bucket/prefix; it is only read.
     #[arg(long, value_name = "PLACE")]
     from: String,
-    /// Data directory of the database that is made; it must be empty or not exist.
+    /// Data directory of the new database; it must be empty or not exist.
     #[arg(long)]
     into: PathBuf,
     /// As the database was at this time: \"2026-11-24 18:30:00\" in this machine's time zone, or with an
@@ -76,11 +76,11 @@ pub struct RestoreArguments {
     /// else.
     #[arg(long, value_name = "NUMBER", conflicts_with = "to_time")]
     to_phase: Option<u64>,
-    /// As the database was with this transaction: incarnation/log/position, as hyades_last_commit() answers
+    /// As the database was with this transaction: incarnation/log/position, as hyades_last_commit() returns
     /// it in SQL; the last two are what hyades log dump prints.
     #[arg(long, value_name = "PLACE", value_parser = transaction_place, conflicts_with_all = ["to_time", "to_phase"])]
     to_txn: Option<TransactionPlace>,
-    /// With --to-txn: just before that transaction, without it and all that depends on it.
+    /// With --to-txn: just before that transaction, without it and without all that depends on it.
     #[arg(long, requires = "to_txn")]
     exclusive: bool,
 }
@@ -109,8 +109,8 @@ pub struct CheckArguments {
     /// Threads that load and replay; 0 means one for each core.
     #[arg(long, default_value_t = 0)]
     recovery_workers: usize,
-    /// Compare nothing: load and replay twice, and say how fast this machine does it the second time, when it
-    /// reads the files from memory.
+    /// Compare nothing: load and replay twice, and report the speed of the second pass, which reads the files
+    /// from memory.
     #[arg(long)]
     in_memory: bool,
 }
@@ -134,7 +134,7 @@ fn said(outcome: Result<(), Failure>) -> Result<(), Sentence> {
     })
 }
 
-/// Where a backup is: a directory, and the disk that it is on.
+/// The place of a backup: a directory, and the disk that it is on.
 struct Spot {
     disk: Arc<dyn Disk>,
     directory: PathBuf,
@@ -154,7 +154,7 @@ impl Spot {
             return Ok(Spot { disk: Arc::new(disk), directory });
         }
         match place.split_once("://") {
-            // It was not meant as a directory.
+            // Such a name was not meant as a directory.
             None if place.starts_with("s3:") => Err(Spot::unknown(place)),
             None => Ok(Spot::of_files(Path::new(place))),
             Some(("file", path)) if path.starts_with('/') => Ok(Spot::of_files(Path::new(path))),
@@ -192,9 +192,9 @@ pub fn run_backup(arguments: &BackupArguments) -> Result<(), Sentence> {
                     tell(&report)?;
                 }
             }
-            // The next one may succeed; what is there stays. The same is not said again and again.
+            // The next round may succeed, and existing data stays. The same failure is reported only once.
             Err(error) if error != failure => {
-                logging::complain(&format!("the backup failed, and is tried again: {error}"));
+                logging::complain(&format!("the backup failed and will be retried: {error}"));
                 failure = error;
             }
             Err(_) => {}
@@ -203,10 +203,10 @@ pub fn run_backup(arguments: &BackupArguments) -> Result<(), Sentence> {
     Ok(())
 }
 
-/// SIGTERM or SIGINT. The first lets the round that is under way end, the second one ends the process.
+/// SIGTERM or SIGINT. The first one lets the current round end, the second one ends the process.
 struct StopSignal {
     came: Receiver<()>,
-    /// Nothing is under way.
+    /// No round is under way.
     is_pause: Arc<AtomicBool>,
 }
 
@@ -237,17 +237,17 @@ impl StopSignal {
             if !is_paused.load(Ordering::Acquire) {
                 logging::complain("this round is finished first; another signal ends it at once");
             }
-            // Who does not listen any more has ended.
+            // A receiver that is gone has ended.
             let _ = sender.send(());
             next();
-            // What was being copied does not count, and harms nobody.
+            // A copy cut short does not count and does no harm.
             std::process::exit(1);
         };
         std::thread::Builder::new().name("hyades-signals".to_owned()).spawn(wait).map_err(failed)?;
         Ok(StopSignal { came, is_pause })
     }
 
-    /// Waits so long for it.
+    /// Waits for the signal, at most for `pause`. Returns whether it came.
     fn came_within(&self, pause: Duration) -> bool {
         self.is_pause.store(true, Ordering::Release);
         let came = self.came.recv_timeout(pause);
@@ -259,7 +259,7 @@ impl StopSignal {
 fn tell_backup(report: &BackupReport, into: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let BackupReport { checkpoint, copied_files, copied_bytes, known_files, to_us, lost } = report;
     let what = match checkpoint {
-        Some(number) => format!("checkpoint {number} and the logs behind it"),
+        Some(number) => format!("checkpoint {number} and the logs after it"),
         None => "all logs (there is no checkpoint yet)".to_owned(),
     };
     let mib = *copied_bytes as f64 / f64::from(1 << 20);
@@ -359,14 +359,14 @@ fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure>
     check_constraints(&config, catalog, out)
 }
 
-/// Says how fast checkpoint and logs are applied where no disk is waited for.
+/// Reports how fast checkpoint and logs are applied when no read waits for a disk.
 fn tell_apply_rate(config: &Config, out: &mut dyn Write) -> Result<(), Failure> {
     let apply = || {
         let catalog = Arc::new(Catalog::new());
         let recovered = recover(config, Some(hyades::routine_compiler()), &catalog);
         recovered.map(|recovered| recovered.report).map_err(|error| with_hint(&error, &config.data_directory))
     };
-    // The operating system keeps what it has read.
+    // The first pass brings the files into the page cache.
     apply()?;
     let report = apply()?;
     let bytes = report.checkpoint_bytes + report.log_bytes;

@@ -1,18 +1,18 @@
 //! The PostgreSQL frontend/backend protocol 3.0, as bytes: no sockets, no sessions.
 //!
-//! * [`frontend`]: what clients send. A frame (type byte, length, body) is cut from a byte buffer first, its
-//!   length checked against a limit before anything is allocated or awaited; the body is decoded afterwards
-//!   into a [`frontend::Message`] that borrows from the buffer.
+//! * [`frontend`]: messages from clients. A frame (type byte, length, body) is first cut from a byte buffer,
+//!   and its length checked against a limit before anything is allocated or awaited. The body is decoded
+//!   afterwards into a [`frontend::Message`] that borrows from the buffer.
 //! * [`startup`]: the untyped first packets (startup, SSL and GSS requests, cancel).
-//! * [`backend`]: what the server answers, appended to one reusable `Vec<u8>` so that a whole batch of
-//!   answers leaves with a single write. Own code for that reason: codecs that flush per message cost three
-//!   times the CPU.
+//! * [`backend`]: messages to clients, appended to one reusable `Vec<u8>` so that a whole batch of answers
+//!   leaves with a single write. That is why this is own code: codecs that flush per message take three times
+//!   the CPU.
 //! * [`types`]: the types that clients declare for parameters.
 //!
 //! Invariants:
 //! 1. No sequence of bytes makes a decoder panic, allocate more than it received, or read outside its frame.
-//! 2. An error in a body leaves the frame boundary intact: the connection reports it and goes on.
-//!    An error in a frame header is final: the stream has lost its boundaries ([`FrameError`]).
+//! 2. An error in a body leaves the frame boundary intact: the connection reports it and goes on. An error in
+//!    a frame header is final: the stream has lost its boundaries ([`FrameError`]).
 //!
 //! Reference: PostgreSQL documentation, chapter "Frontend/Backend Protocol".
 
@@ -27,7 +27,7 @@ mod tests;
 
 use std::fmt;
 
-/// The stream cannot be cut into messages any more: report and close.
+/// The stream can no longer be cut into messages: report the error and close.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameError {
     pub state: hyades::types::error::SqlState,

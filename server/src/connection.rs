@@ -13,15 +13,15 @@
 //!   COPY FROM STDIN;
 //! * [`oversized`]: messages for which there is no memory;
 //! * [`execute`]: running a statement and buffering its rows; [`wait`]: waiting for a ticket; [`host`]: what
-//!   happens when a statement computes for long; [`stint`]: when many short ones do.
+//!   happens when a statement computes for long; [`stint`]: what happens when many short ones do.
 //!
-//! A future holds the largest that it awaits, and is moved once at each level: what happens seldom (waits,
-//! texts to be parsed, COPY) is boxed, so that a prepared statement does not carry it along.
+//! A future is as large as the largest future it awaits, and is moved once at each level. What happens seldom
+//! (waits, texts to be parsed, COPY) is boxed, so that a prepared statement does not carry it along.
 //!
 //! Invariants:
-//! 1. Bytes are written only after the durability of the answers they hold (architecture invariant 1).
-//! 2. While a statement runs, the socket is not written: results are in memory, a slow client holds no locks
-//!    but those of a transaction that it keeps open itself.
+//! 1. Bytes are written only after the answers in them are durable (architecture invariant 1).
+//! 2. While a statement runs, nothing is written to the socket. Results are in memory, so a slow client holds
+//!    no locks except those of a transaction that it keeps open itself.
 //! 3. After an error of the extended protocol, messages are skipped until Sync; after every Query and every
 //!    Sync exactly one ReadyForQuery is sent.
 //! 4. However a connection ends, its session is dropped, which rolls back its transaction.
@@ -68,17 +68,17 @@ use crate::hang_up::HangUpWatch;
 use crate::logging::seldom::{Seldom, seldom};
 use crate::registry::{Phase, Registration};
 
-/// Bytes asked of the socket at once.
+/// Bytes to read from the socket at once.
 const READ_BYTES: usize = 16 << 10;
-/// Buffers larger than this are given back when they are empty.
+/// Buffers larger than this are freed when they are empty.
 const KEPT_BUFFER_BYTES: usize = 256 << 10;
-/// Answers beyond this are sent at the next Sync without looking for more messages first.
+/// Once answers exceed this, they are sent at the next Sync without looking for more messages first.
 const SEND_BYTES: usize = 256 << 10;
 
-/// What only a superuser says.
+/// Only a superuser may set it.
 const LOG_SETTING: &str = "log_min_duration_statement";
 
-/// What bounds a connection besides its account of memory.
+/// What bounds a connection apart from its memory account.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The largest message a client may send.
@@ -91,26 +91,26 @@ pub struct Handover {
     pub client: Client,
 }
 
-/// All that a worker needs to know of a client.
+/// What a worker needs to know of a client.
 pub struct Client {
     pub startup: Startup,
     pub registration: Registration,
     pub unread: Vec<u8>,
     pub limits: Limits,
-    /// Settings, unless the client says otherwise.
+    /// Default settings. The client may override them.
     pub settings: Arc<Vec<(String, String)>>,
-    /// The runtime whose timers run even when all workers compute.
+    /// A runtime whose timers fire even when all workers compute.
     pub timers: Handle,
     pub hang_ups: Arc<HangUpWatch>,
 }
 
-/// Which messages make sense now.
+/// Which messages are expected now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Ready,
     /// After an error of the extended protocol.
     SkipToSync,
-    /// COPY FROM STDIN runs.
+    /// COPY FROM STDIN is under way.
     CopyIn {
         simple: bool,
     },
@@ -122,7 +122,7 @@ struct Answers {
     bytes: Vec<u8>,
     /// The client waits for them.
     due: bool,
-    /// ReadyForQuery messages among them.
+    /// How many of them are ReadyForQuery messages.
     ready: usize,
 }
 
@@ -135,7 +135,7 @@ struct Connection<'a> {
     input: Vec<u8>,
     /// The other half of a pair of input buffers: one is being processed while the next fills.
     spare_input: Vec<u8>,
-    /// Still to come of a message that was refused.
+    /// Bytes still to come of a message that was refused.
     unwanted_bytes: usize,
     answers: Answers,
     statements: Statements,
@@ -165,7 +165,7 @@ pub async fn serve(database: Database, handover: Handover) {
     let process_id = client.registration.control().process_id;
     let Startup { user, database: name, .. } = &client.startup;
     tracing::debug!(process_id, user, database = name, "client connected");
-    // Whatever the connection does is on its account: sockets' buffers, parameters and answers too.
+    // All memory that the connection takes is on its account: socket buffers, parameters and answers too.
     let account = Arc::new(database.account());
     let conversation = async {
         match Connection::open(&database, &mut stream, client, Arc::clone(&account)).await? {
@@ -176,7 +176,7 @@ pub async fn serve(database: Database, handover: Handover) {
     let survived = survive(conversation, &account).await;
     match survived {
         Some(Ok(())) => {
-            // It may have left already.
+            // The client may have left already.
             let _ = stream.finish(b"");
             tracing::debug!(process_id, "client disconnected");
         }
@@ -185,14 +185,14 @@ pub async fn serve(database: Database, handover: Handover) {
             let error = Error::input(sqlstate::INTERNAL_ERROR, "internal error, see the server's log");
             let mut out = Vec::new();
             backend::error_response(&mut out, Severity::Fatal, &error, 0);
-            // The client may be gone as well; there is nobody left to tell.
+            // The client may be gone as well. Then nothing can be reported.
             let _ = stream.finish(&out);
             tracing::error!(process_id, "a panic ended the connection");
         }
     }
 }
 
-/// Runs a future to its end, at the expense of an account; `None` if it panicked. The panic itself is
+/// Runs a future to its end, at the expense of an account. Returns `None` if it panicked. The panic itself is
 /// reported by the panic hook.
 async fn survive<F: Future>(future: F, account: &Account) -> Option<F::Output> {
     let mut future = Box::pin(future);
@@ -212,7 +212,7 @@ async fn survive<F: Future>(future: F, account: &Account) -> Option<F::Output> {
 }
 
 impl<'a> Connection<'a> {
-    /// Opens the session; `None` if it was refused, which the client has been told.
+    /// Opens the session. Returns `None` if it was refused, after reporting that to the client.
     async fn open(
         database: &Database,
         stream: &'a mut ClientStream,
@@ -302,7 +302,7 @@ impl<'a> Connection<'a> {
             // A cancel that came while nothing ran must not hit what runs next.
             self.registration.control().withdraw_cancel();
         }
-        // That is never withdrawn.
+        // A request to end the connection is never withdrawn.
         if self.is_to_end() {
             let error = self.session.abandon(self.registration.registry().ending_error());
             self.end_with(&error);
@@ -329,7 +329,7 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
-    /// Makes what is left of a processed batch, then what was read ahead meanwhile, the input again.
+    /// Makes the rest of a processed batch, followed by what was read ahead meanwhile, the input again.
     fn put_back(&mut self, mut batch: Vec<u8>, processed: usize) {
         batch.drain(..processed);
         batch.append(&mut self.input);
@@ -368,7 +368,7 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
-    /// Reports why nothing was done about a message.
+    /// Reports why a message was not processed.
     async fn report_undone(&mut self, kind: u8, error: Error) {
         match kind {
             b'Q' | b'F' | b'S' => self.end_query(Err(error), 0).await,
@@ -376,7 +376,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// An error is one of the extended protocol; Query and Sync report their own.
+    /// An `Err` is an error of the extended protocol. Query and Sync report their own.
     async fn dispatch(&mut self, message: Message<'_>) -> hyades::Result<()> {
         match message {
             Message::Query(sql) => Box::pin(self.simple_query(sql)).await,
@@ -411,9 +411,10 @@ impl<'a> Connection<'a> {
         self.mode = Mode::SkipToSync;
     }
 
-    /// Appends an error; `position_offset` leads from the statement to the text the client sent.
+    /// Appends an error. `position_offset` maps a position in the statement to one in the text the client
+    /// sent.
     fn report(&mut self, error: &Error, position_offset: usize) {
-        // Why the database is poisoned has been logged by whoever found it.
+        // Why the database is poisoned was logged where it was found.
         if let Error::Fatal(fatal) = error
             && self.registration.registry().phase() != Phase::Failed
         {
@@ -431,7 +432,7 @@ impl<'a> Connection<'a> {
         self.report(error, 0);
     }
 
-    /// Notices about a text that was prepared.
+    /// Sends notices about a text that was prepared.
     fn tell_notices(&mut self) {
         for notice in self.session.take_notices() {
             backend::notice_response(&mut self.answers.bytes, &notice);
@@ -445,7 +446,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Commits the implicit transaction. If that fails nothing of it was done, so nothing of it is answered.
+    /// Commits the implicit transaction. If that fails, none of it was done, so its answers are taken back.
     async fn commit_implicit(&mut self) {
         if let Err(error) = self.complete(Session::end_implicit).await {
             self.answers.bytes.truncate(self.implicit_start.unwrap_or(usize::MAX));
@@ -454,7 +455,7 @@ impl<'a> Connection<'a> {
         self.implicit_start = None;
     }
 
-    /// ReadyForQuery, with the settings that changed.
+    /// Appends ReadyForQuery, preceded by the settings that changed.
     fn ready(&mut self) {
         if self.closing {
             return;
@@ -476,7 +477,7 @@ impl<'a> Connection<'a> {
         self.answers.ready += 1;
     }
 
-    /// What other sessions have notified this one of.
+    /// Sends what other sessions have notified this one of.
     fn tell_notifications(&mut self) {
         for told in self.session.take_notifications() {
             let out = &mut self.answers.bytes;
@@ -504,7 +505,7 @@ impl<'a> Connection<'a> {
         sent
     }
 
-    /// The answers will never be durable: the client gets the reason in their place.
+    /// The answers will never become durable: the client gets the reason instead.
     fn withhold(&mut self, error: &Error) {
         self.answers.bytes.clear();
         let ready = std::mem::take(&mut self.answers.ready);
@@ -515,7 +516,7 @@ impl<'a> Connection<'a> {
                 self.report(error, 0);
                 self.ready();
             }
-            // Several answers at once: the client could not tell which ones are missing.
+            // With several answers the client could not tell which ones are missing.
             _ => self.end_with(error),
         }
     }
@@ -539,7 +540,7 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
-    /// Waits for bytes from the client; false when the conversation is over.
+    /// Waits for bytes from the client. Returns false when the conversation is over.
     async fn receive(&mut self) -> io::Result<bool> {
         let status = self.session.transaction_status();
         let (patience, end): (_, fn() -> Error) = match status {
@@ -555,7 +556,7 @@ impl<'a> Connection<'a> {
                 self.send().await?;
                 return Ok(false);
             }
-            // Between the messages of a batch nobody expects them.
+            // Clients do not expect notifications between the messages of a batch.
             if self.mode == Mode::Ready && self.answers.bytes.is_empty() && self.session.has_notifications() {
                 self.tell_notifications();
                 self.send().await?;
@@ -582,7 +583,8 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Whether a shutdown, or somebody, ends this connection now that it waits for its client.
+    /// Why this connection must end now that it waits for its client: a shutdown, or a request to terminate
+    /// it.
     fn must_leave(&mut self, status: TransactionStatus) -> Option<Error> {
         let idle = status == TransactionStatus::Idle && self.mode == Mode::Ready;
         if self.registration.control().is_terminated() {

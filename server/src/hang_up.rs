@@ -1,10 +1,10 @@
-//! Sees that a client has gone while its statement computes.
+//! Notices that a client has gone while its statement computes.
 //!
 //! A connection that waits for its client, or for a lock, reads its socket and sees the end. One that
-//! computes does not. All sockets are therefore registered with one more epoll instance, once for each
-//! connection, which reports nothing but closed ends; a thread sleeps on it and marks the connection
-//! ([`Registry::mark_gone`]). What short statements are still to come are run as if nothing had happened, as
-//! in PostgreSQL; a statement that computes for long, or waits, is ended.
+//! computes does not. Each connection therefore registers its socket with one more epoll instance, which
+//! reports nothing but closed ends. A thread sleeps on it and marks the connection ([`Registry::mark_gone`]).
+//! Short statements that are still to come are run as if nothing had happened, as in PostgreSQL. A statement
+//! that computes for long, or waits, is ended.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,10 +14,10 @@ use rustix::event::epoll;
 
 use crate::registry::Registry;
 
-/// Events taken at once.
+/// The most events that are taken at once.
 const EVENTS: usize = 64;
 
-/// Where sockets are registered.
+/// The epoll instance with which sockets are registered.
 pub struct HangUpWatch {
     epoll: OwnedFd,
 }
@@ -34,7 +34,8 @@ impl HangUpWatch {
         Ok(HangUpWatch { epoll })
     }
 
-    /// From now on a closed end of this socket marks its connection. Closing the socket forgets it.
+    /// From now on, closing the client's end of this socket marks its connection. Closing the socket itself
+    /// removes it.
     pub fn add(&self, socket: impl AsFd, process_id: i32) -> io::Result<()> {
         let data = epoll::EventData::new_u64(u64::from(process_id.cast_unsigned()));
         let flags = epoll::EventFlags::RDHUP | epoll::EventFlags::ONESHOT;

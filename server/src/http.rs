@@ -1,14 +1,13 @@
-//! What an operator looks at over HTTP: `/metrics` for Prometheus, `/health` for whoever decides whether the
-//! server gets work, `/` for people.
+//! Monitoring over HTTP: `/metrics` for Prometheus, `/health` for load balancers, `/` for people.
 //!
-//! Runs on the listening thread, like handshakes, so that it answers while all workers compute. Nobody proves
-//! who he is here, so nothing of the data is shown, no text of a statement, no name; and the address should
-//! be one that only the operator reaches.
+//! Runs on the listening thread, like handshakes, so that it responds while all workers compute. There is no
+//! authentication, so no data, statement texts or names are shown. The address should be one that only the
+//! operator can reach.
 //!
 //! Invariants:
-//! 1. At most [`CONNECTIONS`] clients are served at a time; one more waits. Each has [`PATIENCE`] for a
-//!    request and its answer, and one request only.
-//! 2. A request's head has at most [`HEAD_BYTES`]; bodies are not read.
+//! 1. At most [`CONNECTIONS`] clients are served at a time, and one more waits. Each has [`PATIENCE`] for a
+//!    single request and its response.
+//! 2. The head of a request has at most [`HEAD_BYTES`]. Bodies are not read.
 
 mod metrics;
 
@@ -37,7 +36,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 const PAGE: &str = include_str!("http/page.html");
 
-/// Listens on an address; port 0 takes a free one.
+/// Listens on an address. Port 0 takes a free one.
 ///
 /// # Errors
 /// A sentence for the operator.
@@ -50,7 +49,7 @@ pub async fn bind(name: &str) -> Result<(TcpListener, SocketAddr), String> {
     Ok((listener, address))
 }
 
-/// Serves for as long as the process lives, also while the database recovers and when it is poisoned.
+/// Serves for as long as the process lives, even while the database recovers and when it is poisoned.
 pub async fn serve(listener: TcpListener, gate: Arc<Gate>) {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
@@ -65,7 +64,7 @@ pub async fn serve(listener: TcpListener, gate: Arc<Gate>) {
         };
         let gate = Arc::clone(&gate);
         tokio::spawn(async move {
-            // Whoever takes longer is cut off, and nobody needs to know.
+            // A client that takes longer is cut off, and that need not be reported.
             let _ = tokio::time::timeout(PATIENCE, converse(stream, gate)).await;
             drop(place);
         });
@@ -117,7 +116,7 @@ fn answered(request: &Request<Incoming>, gate: &Gate) -> Response<Full<Bytes>> {
     }
 }
 
-/// That it serves, and how far the restart is that goes on behind.
+/// Says that the server works and, while a restart still goes on, how far that is.
 fn serving(gate: &Gate) -> String {
     let status = gate.database.get().map(hyades::Database::restart_status);
     match status.filter(|status| !status.is_complete) {
@@ -126,7 +125,7 @@ fn serving(gate: &Gate) -> String {
     }
 }
 
-/// Whether the server is to be given work, and why not.
+/// Whether the server should be given work, and the reason if not.
 fn health(gate: &Gate) -> (StatusCode, String) {
     let unwell = |sentence: &str| (StatusCode::SERVICE_UNAVAILABLE, sentence.to_owned());
     match gate.registry.phase() {

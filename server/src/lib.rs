@@ -2,9 +2,9 @@
 //!
 //! Reading order: [`codec`] (bytes), [`scram`], [`users`] and [`tls`] (who gets in), [`registry`] (who is
 //! connected), [`connection`] (one client's conversation), [`serve`] (the whole life of a server process).
-//! Beside it: [`log_command`] (looking at logs), [`recover_command`] (making a new database of them),
+//! The other commands: [`log_command`] (inspects logs), [`recover_command`] (makes a new database from them),
 //! [`backup_command`] (backups, points in time, checks) with [`object_disk`] (in object stores), [`http`] and
-//! [`top_command`] (what an operator looks at).
+//! [`top_command`] (for operators).
 
 pub mod backup_command;
 pub mod codec;

@@ -1,8 +1,8 @@
-//! `hyades log`: what stands in the logs of a database.
+//! `hyades log`: inspects the logs of a database.
 //!
-//! [`stat_command`] counts, [`dump_command`] prints records one by one, [`graph_command`] tells how parallel
-//! a replay could be, [`verify_command`] recovers in memory. All only look ([`hyades_engine::inspect`]): no
-//! file is written, no lock is taken, and a directory that a server has open may be looked at too. The last
+//! [`stat_command`] counts, [`dump_command`] prints records one by one, [`graph_command`] shows how parallel
+//! a replay could be, [`verify_command`] recovers in memory. They only read ([`hyades_engine::inspect`]):
+//! they write no file, take no lock, and may be used on a directory that a server has open. The last
 //! incarnation is then a moving target, and every output says so.
 
 mod common;

@@ -1,7 +1,7 @@
 //! The server's log: structured events on standard error, text or JSON.
 //!
-//! A line that cannot be written is lost and nothing else happens: see [`lossy`]. What a client could flood
-//! it with is written seldom: see [`seldom`].
+//! A line that cannot be written is lost, with no other consequence: see [`lossy`]. Lines with which a client
+//! could flood the log are limited in rate: see [`seldom`].
 
 pub mod lossy;
 pub mod seldom;
@@ -14,7 +14,7 @@ use tracing_subscriber::fmt;
 
 use self::lossy::LossyLog;
 
-/// The last lines of a process have this long to be written.
+/// How long the end of the process waits for its last lines to be written.
 const FLUSH_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Form of the log.
@@ -24,7 +24,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// While it lives, events are logged; dropping it waits until they are written.
+/// While it lives, events are logged. Dropping it waits until they are written.
 pub struct Logging(LossyLog);
 
 impl Drop for Logging {
@@ -50,13 +50,13 @@ pub fn start(format: LogFormat, level: LevelFilter) -> io::Result<Logging> {
     Ok(Logging(log))
 }
 
-/// The last words of a command. Not `eprintln!`: that panics when standard error cannot be written, and waits
-/// for ever for somebody to read it.
+/// The last words of a command. Not `eprintln!`: that panics when standard error cannot be written, and may
+/// block for ever on a pipe that is not read.
 pub fn complain(sentence: &str) {
     let line = format!("hyades: {sentence}\n");
     let (written, wait) = std::sync::mpsc::channel();
     let write = move || {
-        // There is nobody left to tell.
+        // There is no other place to report a failure.
         let _ = io::stderr().write_all(line.as_bytes());
         let _ = written.send(());
     };

@@ -1,11 +1,11 @@
-//! How much memory there is, and memory taken from the operating system before it is needed.
+//! Determines how much memory there is, and takes memory from the operating system before it is needed.
 //!
-//! The first touch of a page costs a fault, and the kernel clears it; under a hypervisor that takes back what
-//! a guest does not use it costs many times more, because the host has to find and clear a page as well. A
-//! database that grows with every transaction pays this inside its transactions. [`reserve`] pays it at the
-//! start, and from then on the process keeps what it has taken.
+//! The first touch of a page costs a fault, and the kernel clears the page. Under a hypervisor that reclaims
+//! unused memory from its guests this costs many times more, because the host must find and clear a page as
+//! well. A database that grows with every transaction pays this inside its transactions. [`reserve`] pays it
+//! at the start, and from then on the process keeps what it has taken.
 
-#![allow(unsafe_code)] // Setting an option of the allocator has no safe name.
+#![allow(unsafe_code)] // The function that sets an option of the allocator is unsafe.
 
 use std::ffi::c_long;
 use std::path::Path;
@@ -13,19 +13,19 @@ use std::path::Path;
 use hyades::types::memory::Limits;
 
 const MIB: usize = 1 << 20;
-/// What the allocator cuts from one of its areas, not from the operating system.
+/// The allocator cuts pieces of this size from its own areas and does not map them one by one.
 const PIECE: usize = 8 * MIB;
 /// `mi_option_purge_delay`, which the bindings leave out.
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 const NEVER: c_long = -1;
-/// Milliseconds until what was freed goes back to the operating system. The allocator's own second is too
-/// long beside a limit: while many connections grow and shrink, what some have freed stands beside what
-/// others take.
+/// Milliseconds until freed memory goes back to the operating system. The allocator's default of one second
+/// is too long under a memory limit: while many connections grow and shrink, memory that some have freed
+/// would count in addition to what others take.
 const SOON: c_long = 50;
 
-/// Has what is freed given back soon, so that the process takes little more than what is in use. Called
-/// before anything is freed: a time that is set for giving back is not brought forward. An operator's
-/// `MIMALLOC_PURGE_DELAY` wins.
+/// Makes the allocator return freed memory soon, so that the process takes little more than what is in use.
+/// Must be called before anything is freed: a purge that is already scheduled is not brought forward. An
+/// operator's `MIMALLOC_PURGE_DELAY` takes precedence.
 pub(crate) fn give_back_soon() {
     if std::env::var_os("MIMALLOC_PURGE_DELAY").is_none() {
         // SAFETY: the option exists, and is read whenever something is freed.
@@ -33,17 +33,17 @@ pub(crate) fn give_back_soon() {
     }
 }
 
-/// Takes `mib` MiB, touches them and leaves them to the allocator, which then gives nothing back to the
+/// Takes `mib` MiB, touches them and leaves them to the allocator, which from then on returns nothing to the
 /// operating system.
 ///
 /// # Errors
 ///
-/// A sentence if the system has not got the memory.
+/// A sentence if the system does not have the memory.
 pub(crate) fn reserve(mib: usize) -> Result<(), String> {
     if mib == 0 {
         return Ok(());
     }
-    // The system promises more than it has, and kills the process that takes it at its word.
+    // The system overcommits memory, and kills a process that uses all it was promised.
     if let Some(available) = available_mib().filter(|available| mib > *available) {
         return Err(format!("could not reserve {mib} MiB of memory: {available} MiB are available"));
     }
@@ -60,7 +60,7 @@ pub(crate) fn reserve(mib: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// What could be taken without swapping, as Linux estimates it.
+/// The memory that could be taken without swapping, as Linux estimates it.
 fn available_mib() -> Option<usize> {
     let known = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = known.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -68,14 +68,14 @@ fn available_mib() -> Option<usize> {
     Some(kib / 1024)
 }
 
-/// Of the memory that there is, this share may be used unless the operator says otherwise: the allocator,
-/// stacks and the system need the rest.
+/// The share of the machine's memory that the server may use by default: the allocator, stacks and the system
+/// need the rest.
 const SHARE_PERCENT: u64 = 75;
-/// One connection may use this part of it unless the operator says otherwise: a load of ten million rows in
-/// one transaction takes some gigabytes until it commits.
+/// One connection may use this fraction of the server's memory by default: a load of ten million rows in one
+/// transaction takes some gigabytes until it commits.
 const PART_OF_CONNECTION: u64 = 4;
 
-/// This part of it may be versions that only old snapshots see.
+/// The fraction of the server's memory that versions seen only by old snapshots may take.
 const PART_OF_VERSIONS: usize = 8;
 
 /// How many bytes versions may take, where there is a limit.
@@ -84,7 +84,7 @@ pub(crate) fn version_bytes(limits: Limits) -> Option<u64> {
     has_limit.then_some((limits.server_bytes / PART_OF_VERSIONS) as u64)
 }
 
-/// The limits, in MiB where they are given.
+/// The limits, from those given in MiB and the defaults.
 pub(crate) fn limits(server_mib: Option<u64>, connection_mib: Option<u64>) -> Limits {
     let bytes = |mib: u64| usize::try_from(mib << 20).unwrap_or(usize::MAX);
     let Some(server_mib) = server_mib.or_else(|| Some(machine_mib()? * SHARE_PERCENT / 100)) else {
@@ -97,7 +97,7 @@ pub(crate) fn limits(server_mib: Option<u64>, connection_mib: Option<u64>) -> Li
     Limits { server_bytes: bytes(server_mib), connection_bytes: bytes(connection_mib) }
 }
 
-/// What the machine has, or the control group that the process is in, if that is less.
+/// The memory of the machine, or the limit of the process's control group if that is lower.
 fn machine_mib() -> Option<u64> {
     let known = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = known.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
@@ -120,7 +120,8 @@ fn control_group_bytes() -> Option<u64> {
         };
         for group in Path::new(parts.next()?).ancestors() {
             let directory = Path::new(mounted).join(group.strip_prefix("/").unwrap_or(group));
-            // "max" is no number. In a container the path may be one of outside, and only the root is there.
+            // "max" is not a number. In a container the path may be that of the host, where only the root
+            // exists here.
             let limit = std::fs::read_to_string(directory.join(file)).ok();
             let limit = limit.and_then(|text| text.trim().parse().ok());
             smallest = limit.into_iter().chain(smallest).min();

@@ -20,7 +20,7 @@ use crate::arguments::{Arguments, Command, ServeArguments};
 #[global_allocator]
 static ALLOCATOR: Counted<Mimalloc> = Counted(Mimalloc);
 
-/// Of a server that ended because its database was poisoned: another process may have more luck.
+/// The exit code of a server that ended because its database was poisoned. A new process may have more luck.
 const POISONED_EXIT_CODE: u8 = 3;
 
 fn main() -> ExitCode {
@@ -74,7 +74,7 @@ fn print_user_line(user: &str) -> Result<(), Sentence> {
     Ok(())
 }
 
-/// One line of standard input; not echoed when that is a terminal.
+/// Reads one line of standard input, without echo when that is a terminal.
 fn read_password() -> std::io::Result<String> {
     let input = std::io::stdin();
     let mut line = String::new();

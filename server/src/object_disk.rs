@@ -6,14 +6,14 @@
 //! |---|---|
 //! | the manifest | one, put last; only in the place of the one that was read, so of two backups at once one is refused |
 //! | `x.part`, `x.contents` | one each, put once |
-//! | `x.segment`, which grows | `x.segment/<first byte>-<random>`: pieces; a backup puts what is new behind those that are there |
+//! | `x.segment`, which grows | `x.segment/<first byte>-<random>`: pieces; a backup puts new data after the existing ones |
 //!
-//! What was put is durable and whole, so a backup that is cut short leaves objects that nobody needs, and the
-//! manifest of the one before. Two pieces with the same bytes may be there then; either serves.
+//! An object that was put is durable and whole, so a backup that is cut short leaves unreferenced objects and
+//! the previous manifest. There may then be two pieces with the same bytes. Either serves.
 //!
 //! The engine knows no network: this is a [`Disk`] of which it uses [`Disk::replace`], reading and listing.
-//! The rest is refused, or means nothing here. Each call blocks its thread until the store has answered;
-//! who does not answer is asked again, but not for ever. What went wrong is told by [`failure`].
+//! Other operations are refused, or have no meaning here. Each call blocks its thread until the store has
+//! replied. If there is no reply the request is retried, but not for ever. [`failure`] words the errors.
 //!
 //! Memory: one part of an upload, one window for each file that is read, the manifest.
 
@@ -42,14 +42,14 @@ use self::failure::sentence;
 
 /// Larger objects are put in parts of this size.
 const PART_BYTES: usize = 8 << 20;
-/// Bytes that are read at once.
+/// The number of bytes that are read at once.
 const WINDOW_BYTES: u64 = 4 << 20;
-/// How long a store may take to be reached.
+/// The time limit for connecting to a store.
 const CONNECT_LIMIT: std::time::Duration = std::time::Duration::from_secs(5);
-/// How long a request is tried again, and how often.
+/// For how long a request is retried, and how often.
 const RETRY_LIMIT: std::time::Duration = std::time::Duration::from_secs(30);
 const RETRIES: usize = 6;
-/// The one object that is replaced.
+/// The only object that is ever replaced.
 const MANIFEST: &str = "manifest";
 
 /// A prefix in a bucket, as a disk that backups are put on.
@@ -60,20 +60,20 @@ pub struct ObjectDisk {
 struct Shared {
     store: Arc<dyn ObjectStore>,
     runtime: Runtime,
-    /// What paths begin with, for the engine and for people: `s3://bucket/prefix`.
+    /// The beginning of all paths, for the engine and for people: `s3://bucket/prefix`.
     root: PathBuf,
     bucket: String,
     prefix: Key,
-    /// The manifest that was read last; `None` if there was none.
+    /// The manifest that was read last. `None` if there was none.
     manifest: Mutex<Option<UpdateVersion>>,
 }
 
-/// How a request is tried again that failed for a reason that may pass.
+/// How requests are retried that failed for a transient reason.
 fn retries() -> RetryConfig {
     RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_LIMIT, ..RetryConfig::default() }
 }
 
-/// Bytes of a file that stand in one object.
+/// The bytes of a file that are in one object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Piece {
     from: u64,
@@ -82,7 +82,7 @@ struct Piece {
 }
 
 impl ObjectDisk {
-    /// The place of a URL, `s3://bucket/prefix`; credentials and endpoint are those of the environment.
+    /// Opens `s3://bucket/prefix`. Credentials and endpoint are those of the environment.
     ///
     /// # Errors
     /// A URL without a bucket, settings that make no sense, a bucket that cannot be reached or used.
@@ -95,7 +95,7 @@ impl ObjectDisk {
         ObjectDisk::of_builder(AmazonS3Builder::from_env(), retries(), bucket, prefix)
     }
 
-    /// A place in the store that the builder knows, if that can be reached and has the bucket.
+    /// Opens a place in the store that the builder describes, if it can be reached and has the bucket.
     fn of_builder(
         builder: AmazonS3Builder,
         retries: RetryConfig,
@@ -103,22 +103,22 @@ impl ObjectDisk {
         prefix: &str,
     ) -> Result<ObjectDisk, String> {
         check_settings(&builder, bucket)?;
-        // Where several crates could choose one, ours is asked for.
+        // Several crates could install a provider, so this one is chosen explicitly.
         drop(rustls::crypto::ring::default_provider().install_default());
-        // An endpoint of one's own may well be http://.
+        // A private endpoint may well be http://.
         let options = ClientOptions::new().with_connect_timeout(CONNECT_LIMIT).with_allow_http(true);
         let builder = builder.with_client_options(options).with_retry(retries).with_bucket_name(bucket);
         let store = builder.build().map_err(|error| sentence(&error, bucket))?;
         let disk = ObjectDisk::of_store(Arc::new(store), bucket, prefix)?;
-        // What is wrong with the bucket is said of the bucket, and not of a file.
+        // An error of the bucket is reported for the bucket, and not for a file.
         disk.list(&disk.shared.root).map_err(|error| error.to_string())?;
         Ok(disk)
     }
 
-    /// A place in this store.
+    /// Opens a place in this store.
     ///
     /// # Errors
-    /// A prefix that is none, or threads that cannot be started.
+    /// An invalid prefix, or threads that cannot be started.
     pub fn of_store(store: Arc<dyn ObjectStore>, bucket: &str, prefix: &str) -> Result<ObjectDisk, String> {
         let key = Key::parse(prefix.trim_matches('/'))
             .map_err(|_| format!("\"{prefix}\" is no prefix of objects"))?;
@@ -140,14 +140,14 @@ impl ObjectDisk {
         Ok(ObjectDisk { shared: Arc::new(shared) })
     }
 
-    /// What stands for the directory of the backup.
+    /// The path that represents the directory of the backup.
     pub fn root(&self) -> &Path {
         &self.shared.root
     }
 }
 
-/// Refuses what requests cannot be made of: the library would panic. Values are not shown, for some of them
-/// are secret.
+/// Refuses settings of which no request can be made: the library would panic. Values are not shown, since
+/// some of them are secret.
 fn check_settings(builder: &AmazonS3Builder, bucket: &str) -> Result<(), String> {
     use AmazonS3ConfigKey::{AccessKeyId, Endpoint, Region, SecretAccessKey, Token};
     if !bucket.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte)) {
@@ -189,7 +189,7 @@ impl Shared {
         Ok(key)
     }
 
-    /// Waits for the store's answer.
+    /// Waits for the store's reply.
     fn ask<T>(&self, question: impl Future<Output = object_store::Result<T>>) -> io::Result<T> {
         self.runtime.block_on(question).map_err(|error| self.failed(&error))
     }
@@ -198,8 +198,8 @@ impl Shared {
         io::Error::new(failure::kind(error), sentence(error, &self.bucket))
     }
 
-    /// The objects that a file consists of, in order and without a gap from its beginning on; none if it is
-    /// not there.
+    /// The objects that a file consists of, in order and without a gap from its beginning. Empty if there is
+    /// no such file.
     fn pieces(&self, path: &Path) -> io::Result<Vec<Piece>> {
         let key = self.key(path)?;
         if !is_segment(path) {
@@ -217,7 +217,8 @@ impl Shared {
         Ok(covering(objects.into_iter().filter_map(piece).collect()))
     }
 
-    /// The manifest, and which one it is: what is put in its place is on the condition that it still is.
+    /// The manifest and its version. A new manifest is put on the condition that this version is still
+    /// current.
     fn read_manifest(&self, key: &Key) -> io::Result<Option<(Bytes, UpdateVersion)>> {
         let read = self.ask(async {
             let found = self.store.get(key).await?;
@@ -231,7 +232,7 @@ impl Shared {
         }
     }
 
-    /// Puts the manifest in the place of the one that was read last.
+    /// Replaces the manifest that was read last.
     fn put_manifest(&self, key: &Key, bytes: Bytes) -> io::Result<()> {
         let mut before = self.manifest.lock();
         let mode = before.clone().map_or(PutMode::Create, PutMode::Update);
@@ -240,7 +241,7 @@ impl Shared {
             self.runtime.block_on(self.store.put_opts(key, PutPayload::from(bytes.clone()), options))
         };
         let done = match put(mode) {
-            // A store without conditions: whoever comes last has made the backup.
+            // In a store without conditional writes the last backup to finish wins.
             Err(object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. }) => {
                 put(PutMode::Overwrite)
             }
@@ -249,7 +250,7 @@ impl Shared {
         let version = match done {
             Ok(done) => UpdateVersion { e_tag: done.e_tag, version: done.version },
             Err(error) if failure::is_overtaken(&error) => match self.read_manifest(key)? {
-                // It had arrived, and only the answer had not.
+                // The manifest had arrived, and only the reply was lost.
                 Some((there, version)) if there == bytes => version,
                 _ => return Err(self.failed(&error)),
             },
@@ -272,7 +273,7 @@ fn is_manifest(key: &Key) -> bool {
     key.filename() == Some(MANIFEST)
 }
 
-/// Pieces that cover a file from its beginning on, as far as that goes, each from where the one before ends.
+/// The pieces that cover a file from its beginning without a gap, each beginning where the previous one ends.
 fn covering(pieces: BTreeSet<Piece>) -> Vec<Piece> {
     let mut covering: Vec<Piece> = Vec::new();
     for piece in pieces {
@@ -306,7 +307,7 @@ impl Disk for ObjectDisk {
     }
 
     fn exists(&self, path: &Path) -> bool {
-        // What keeps it from being known is said when it is read.
+        // An error is reported when the file is read.
         let exists = self.shared.pieces(path).map_or(true, |pieces| !pieces.is_empty());
         if !exists && self.shared.key(path).is_ok_and(|key| is_manifest(&key)) {
             *self.shared.manifest.lock() = None;
@@ -369,22 +370,22 @@ impl Disk for ObjectDisk {
         Ok(())
     }
 
-    /// Nobody is kept out; who comes second is refused when he puts the manifest.
+    /// Excludes no other backup. The second one is refused when it puts its manifest.
     fn lock(&self, _path: &Path) -> io::Result<Box<dyn Send + Sync>> {
         Ok(Box::new(()))
     }
 }
 
-/// A file that is read.
+/// A file that is being read.
 struct ObjectReader {
     shared: Arc<Shared>,
     pieces: Vec<Piece>,
-    /// The bytes that were read last, and where they begin.
+    /// The bytes that were read last, and their offset.
     window: Mutex<(u64, Bytes)>,
 }
 
 impl ObjectReader {
-    /// Reads the bytes from here on of the piece that has them.
+    /// Reads the bytes from `offset` on of the piece that holds them.
     fn read_window(&self, offset: u64) -> io::Result<Bytes> {
         let Some(piece) = self.pieces.iter().find(|piece| (piece.from..piece.to).contains(&offset)) else {
             return Ok(Bytes::new());
@@ -436,11 +437,11 @@ impl File for ObjectReader {
     }
 }
 
-/// An object that is put, from the first byte to the last.
+/// An object that is being put, from the first byte to the last.
 struct ObjectWriter {
     shared: Arc<Shared>,
     key: Key,
-    /// So many bytes of the file stand in other objects.
+    /// The first bytes of the file, already in other objects.
     known: u64,
     state: Mutex<Upload>,
 }
@@ -449,14 +450,14 @@ struct ObjectWriter {
 struct Upload {
     /// Bytes of the file that were written so far.
     written: u64,
-    /// Those of them that are to be put.
+    /// Those of them that are still to be put.
     pending: Vec<u8>,
     put: u64,
     parts: Option<Box<dyn MultipartUpload>>,
 }
 
 impl ObjectWriter {
-    /// Puts what is pending; how many bytes the object has.
+    /// Puts what is pending. Returns the number of bytes of the object.
     fn finish(&self) -> io::Result<u64> {
         let mut upload = self.state.lock();
         let pending = Bytes::from(std::mem::take(&mut upload.pending));
@@ -476,10 +477,10 @@ impl ObjectWriter {
         Ok(put)
     }
 
-    /// Gives back what was uploaded of an object that does not come about.
+    /// Discards what was uploaded of an object that will not be completed.
     fn abort(&self) {
         if let Some(mut parts) = self.state.lock().parts.take() {
-            // A rule of the bucket removes what stays.
+            // A lifecycle rule of the bucket removes what remains.
             drop(self.shared.ask(parts.abort()));
         }
     }
@@ -498,7 +499,7 @@ impl File for ObjectWriter {
         let known = (self.known.saturating_sub(offset) as usize).min(bytes.len());
         upload.written += bytes.len() as u64;
         upload.pending.extend_from_slice(&bytes[known..]);
-        // A manifest is put at once, under its condition.
+        // A manifest is put in one request, under its condition.
         while upload.pending.len() >= PART_BYTES && !is_manifest(&self.key) {
             let rest = upload.pending.split_off(PART_BYTES);
             let part = std::mem::replace(&mut upload.pending, rest);

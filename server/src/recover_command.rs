@@ -1,7 +1,7 @@
-//! `hyades recover`: makes a new database of what the logs of another one hold.
+//! `hyades recover`: makes a new database from the logs of another one.
 //!
-//! The old directory is only read. Without `--salvage` it is recovered as a start would do it, or refused;
-//! with it, what is damaged and what may depend on that is dropped ([`hyades_engine::recovery::salvage`]),
+//! The old directory is only read. Without `--salvage` it is recovered as a start would do it, or refused.
+//! With it, what is damaged and what may depend on that is dropped ([`hyades_engine::recovery::salvage`]),
 //! and every dropped transaction that can be read is written down in the new directory, so that people can
 //! decide what to do about it.
 
@@ -26,7 +26,7 @@ use crate::log_command::Failure;
 use crate::log_command::dump_command::Printer;
 use crate::serve::{Sentence, with_hint};
 
-/// Where a salvage writes down what it has dropped, in the new directory.
+/// The file in the new directory that lists what a salvage has dropped.
 const DROPPED_FILE: &str = "dropped.txt";
 
 #[derive(Args)]
@@ -97,7 +97,7 @@ fn recover_into(arguments: &RecoverArguments, out: &mut dyn Write) -> Result<(),
     Ok(())
 }
 
-/// The directory, or the one nearest above it that exists, by its real name.
+/// The directory, or its nearest ancestor that exists, by its canonical name.
 fn nearest_existing(directory: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(directory)?;
     let mut existing = absolute.ancestors().filter_map(|path| std::fs::canonicalize(path).ok());
@@ -138,7 +138,7 @@ fn salvage_into(
     Ok(())
 }
 
-/// Writes the file of what was dropped: how many transactions, and where it is.
+/// Writes the file of what was dropped. Returns the number of transactions and the path.
 fn write_dropped(
     salvage: &Salvage,
     inspection: &Inspection,
@@ -151,12 +151,12 @@ fn write_dropped(
     Ok((dropped, path))
 }
 
-/// Writes every dropped transaction that can be read, with the reason; how many they are.
+/// Writes every dropped transaction that can be read, with the reason. Returns their number.
 fn write_down(salvage: &Salvage, inspection: &Inspection, out: &mut dyn Write) -> Result<u64, Failure> {
     for damage in &salvage.damages {
         writeln!(out, "{damage}")?;
     }
-    // The logs of the last incarnation and before know every table: numbers are given out once.
+    // The logs up to the last incarnation describe every table: table numbers are never reused.
     let printer = Printer::new(inspection, inspection.incarnation(None)?, false)?;
     let mut dropped = 0;
     for salvaged in &salvage.incarnations {
@@ -194,8 +194,8 @@ fn write_down(salvage: &Salvage, inspection: &Inspection, out: &mut dyn Write) -
     Ok(dropped)
 }
 
-/// Why a transaction was dropped, if the damage is the reason. `ends`: up to where its incarnation's logs
-/// count, as far as that is known.
+/// Why a transaction was dropped, if the damage is the reason. `ends` gives the positions up to which its
+/// incarnation's logs count, as far as they are known.
 fn reason(
     salvaged: &SalvagedIncarnation,
     incarnation: &Incarnation,
@@ -203,7 +203,7 @@ fn reason(
     entry: &Entry<'_>,
     transaction: &TransactionEntry<'_>,
 ) -> Option<String> {
-    // What lies behind the frozen end has never counted.
+    // Log records after the frozen end have never counted.
     if incarnation.frozen_end().is_some_and(|end| entry.end > end.get(entry.log)) {
         return None;
     }
@@ -211,7 +211,7 @@ fn reason(
         return Some("its own log is damaged before it".to_owned());
     }
     match salvaged.verdict(entry.log, entry.end, &transaction.vector_up_to(ends)) {
-        // Whole as that incarnation may be, it never had this one.
+        // The incarnation never had this transaction, even without the damage.
         None if !transaction.counts(entry.log, entry.end, ends) => None,
         None => Some("it may depend on an earlier incarnation, which has lost something".to_owned()),
         Some(Verdict::Kept | Verdict::Zombie) => None,

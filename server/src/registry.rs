@@ -1,11 +1,11 @@
-//! Who is connected: the limit on connections, cancel keys, and the bell that ends everybody at shutdown.
+//! Who is connected: the limit on connections, cancel keys, and the bell that ends all connections at
+//! shutdown.
 //!
-//! Each connection shares one [`Control`] with the rest of the server. Whoever wants something of the
-//! connection sets a mark and rings its bell ([`Control::wake`]); the connection looks at the marks when it
-//! wakes. What concerns statements is said in the session's request to stop alone, which a running statement
-//! polls.
+//! Each connection shares one [`Control`] with the rest of the server. To ask something of the connection,
+//! set a mark and ring its bell ([`Control::wake`]). The connection looks at the marks when it wakes. What
+//! concerns statements goes only into the session's request to stop, which a running statement polls.
 //!
-//! Invariant: marks are set before the bell rings, and the connection looks at them after it started to
+//! Invariant: marks are set before the bell rings, and the connection looks at them after it has started to
 //! listen, so no ring is lost.
 
 use std::collections::HashMap;
@@ -18,18 +18,18 @@ use hyades::{Error, sqlstate};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 
-/// Where the server stands.
+/// The state of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Phase {
-    /// Recovery runs; nobody gets in.
+    /// Recovery runs, and no client gets in.
     Starting = 0,
     Serving = 1,
     /// Idle sessions end, open transactions may finish.
     Draining = 2,
-    /// Everybody ends now.
+    /// All sessions end now.
     Terminating = 3,
-    /// The database is poisoned: everybody learns why, and ends.
+    /// The database is poisoned: all sessions report why, and end.
     Failed = 4,
 }
 
@@ -42,7 +42,7 @@ pub enum NoPlace {
     Reserved,
 }
 
-/// One connection as others see it.
+/// One connection as the rest of the server sees it.
 pub struct Control {
     pub process_id: i32,
     pub secret: [u8; 4],
@@ -55,13 +55,13 @@ pub struct Control {
 }
 
 impl Control {
-    /// What a running statement looks at.
+    /// The request to stop that a running statement polls.
     pub fn attach(&self, stop: Arc<StopRequest>) {
         // A connection has one session, so the first is the only one.
         let _ = self.stop.set(stop);
     }
 
-    /// Stops the running statement, be it computing or waiting.
+    /// Stops the running statement, whether it computes or waits.
     pub fn cancel(&self) {
         if let Some(stop) = self.stop.get() {
             stop.cancel();
@@ -69,7 +69,7 @@ impl Control {
         self.wake.notify_one();
     }
 
-    /// The same, because the statement's time is up.
+    /// As [`Control::cancel`], because the statement's time is up.
     pub fn time_out(&self) {
         if let Some(stop) = self.stop.get() {
             stop.time_out();
@@ -77,7 +77,7 @@ impl Control {
         self.wake.notify_one();
     }
 
-    /// What the session was told.
+    /// What the session was asked to do.
     pub fn stop(&self) -> Option<Stop> {
         self.stop.get().and_then(|stop| stop.get())
     }
@@ -93,26 +93,26 @@ impl Control {
         self.terminated.load(Ordering::Acquire)
     }
 
-    /// Whether the client's end is closed. It may have sent much before that.
+    /// Whether the client has closed its end. It may have sent much before that.
     pub fn is_gone(&self) -> bool {
         self.gone.load(Ordering::Acquire)
     }
 
-    /// The statement that computes is the last one.
+    /// The statement that is computing is the session's last one.
     pub fn end_computing(&self) {
         if let Some(stop) = self.stop.get() {
             stop.end();
         }
     }
 
-    /// Takes back a cancel that came when nothing ran, or too late.
+    /// Withdraws a cancel that arrived when nothing ran, or too late.
     pub fn withdraw_cancel(&self) {
         if let Some(stop) = self.stop.get() {
             stop.withdraw();
         }
     }
 
-    /// Takes back that the time of a statement is up which is over.
+    /// Withdraws the time-out of a statement that is over.
     pub fn withdraw_time_out(&self) {
         if let Some(stop) = self.stop.get() {
             stop.withdraw_time_out();
@@ -124,14 +124,14 @@ impl Control {
 pub struct Registry {
     connections: Mutex<HashMap<i32, Arc<Control>>>,
     limit: usize,
-    /// Places of `limit` that only the privileged get.
+    /// How many of the `limit` places only privileged clients get.
     reserved: usize,
     failure: OnceLock<Arc<FatalError>>,
     next_process_id: AtomicI32,
     phase: AtomicU8,
     /// Rings when the last connection has gone.
     empty: Notify,
-    /// Of victims of deadlocks one at a time begins again.
+    /// Lets the victims of deadlocks begin again one at a time.
     turns: Arc<Semaphore>,
 }
 
@@ -180,7 +180,7 @@ impl Registry {
         Arc::clone(&self.turns)
     }
 
-    /// A place for one more connection, unless the limit is reached.
+    /// Takes a place for one more connection, unless the limit is reached.
     pub fn register(self: &Arc<Registry>, privileged: bool) -> Result<Registration, NoPlace> {
         let mut connections = self.connections.lock();
         match self.limit.saturating_sub(connections.len()) {
@@ -206,7 +206,7 @@ impl Registry {
         Ok(Registration { registry: Arc::clone(self), control })
     }
 
-    /// Obeys a cancel request whose key is right; says nothing otherwise.
+    /// Obeys a cancel request with the right key, and ignores any other.
     pub fn cancel(&self, process_id: i32, secret: &[u8]) {
         let control = self.connections.lock().get(&process_id).cloned();
         if let Some(control) = control
@@ -235,19 +235,19 @@ impl Registry {
 
     /// Recovery is complete.
     pub fn begin_serving(&self) {
-        // A database may be poisoned by its first write.
+        // The first write may already have poisoned the database.
         let (from, to) = (Phase::Starting as u8, Phase::Serving as u8);
         let _ = self.phase.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// The database is poisoned: from now on everybody gets the reason for an answer.
+    /// The database is poisoned: from now on all clients get the reason.
     pub fn fail(&self, failure: &Arc<FatalError>) {
-        // The first reason stays.
+        // The first reason is kept.
         let _ = self.failure.set(Arc::clone(failure));
         self.set_phase(Phase::Failed);
     }
 
-    /// What everybody is told since the database is poisoned.
+    /// What clients are told once the database is poisoned.
     pub fn failure(&self) -> Option<Error> {
         self.failure.get().map(|failure| {
             Error::input(failure.state, failure.message.clone())
@@ -263,7 +263,7 @@ impl Registry {
         })
     }
 
-    /// Moves on and wakes every connection, so that it looks.
+    /// Enters the phase and wakes every connection, so that it looks.
     pub fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Release);
         for control in self.connections.lock().values() {
@@ -286,7 +286,7 @@ impl Registry {
         self.len() == 0
     }
 
-    /// Waits until nobody is connected.
+    /// Waits until no client is connected.
     pub async fn wait_until_empty(&self) {
         while !self.is_empty() {
             self.empty.notified().await;

@@ -8,15 +8,15 @@
 //!                                            <-       v=<server signature>
 //! ```
 //! The server keeps a [`Verifier`], from which the password cannot be read and with which nobody can log in.
-//! Here: own code over the RustCrypto primitives, because the exchange is forty lines.
+//! This is own code over the RustCrypto primitives, because the exchange is forty lines.
 //!
 //! Invariants:
 //! 1. An unknown user and a wrong password look alike: an unknown user gets a stable invented salt and fails
 //!    at the end, after the same computations.
 //! 2. Secrets are compared in constant time.
-//! 3. The channel is bound (SCRAM-SHA-256-PLUS) where it is encrypted and the client wants it: then the proof
-//!    is over the hash of the certificate that the client has seen, so nobody in between can pass it on. A
-//!    client that was made to believe that the server does not bind is refused.
+//! 3. The channel is bound (SCRAM-SHA-256-PLUS) where it is encrypted and the client wants it. The proof then
+//!    covers the hash of the certificate that the client has seen, so that a man in the middle cannot pass it
+//!    on. A client that was led to believe that the server does not support binding is refused.
 //!
 //! Reference: RFC 5802, RFC 7677, RFC 5929 (tls-server-end-point); verifier format as PostgreSQL's
 //! pg_authid.rolpassword.
@@ -29,14 +29,14 @@ use hyades::{Error, Result, sqlstate};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// What everybody is offered.
+/// The mechanism that is always offered.
 pub const MECHANISM: &str = "SCRAM-SHA-256";
 /// The same with a proof that is bound to the encrypted channel.
 pub const BINDING_MECHANISM: &str = "SCRAM-SHA-256-PLUS";
 
 const BINDING_TYPE: &str = "tls-server-end-point";
 
-/// What is offered, the best first, as PostgreSQL.
+/// The mechanisms on offer, the best one first, as in PostgreSQL.
 pub fn mechanisms(can_bind: bool) -> &'static [&'static str] {
     if can_bind { &[BINDING_MECHANISM, MECHANISM] } else { &[MECHANISM] }
 }
@@ -54,7 +54,7 @@ pub struct Exchange {
     user: String,
     verifier: Verifier,
     known: bool,
-    /// What a channel is bound to, if it can be bound.
+    /// The data that a channel is bound to, if it can be bound.
     end_point: Option<Vec<u8>>,
     is_bound: bool,
     gs2_header: String,
@@ -84,14 +84,14 @@ impl Exchange {
         }
     }
 
-    /// Takes the client's first message, gives the server's.
+    /// Takes the client's first message, and returns the server's.
     pub fn first(&mut self, mechanism: &str, message: &[u8]) -> Result<String> {
         self.is_bound = mechanism == BINDING_MECHANISM;
         let server_nonce = BASE64.encode(rand::random::<[u8; NONCE_BYTES]>());
         self.first_with_nonce(message, &server_nonce)
     }
 
-    /// What the client says of channel binding, against what was agreed.
+    /// Checks what the client says of channel binding against what was agreed.
     fn check_binding(&self, flag: &str) -> Result<()> {
         match (flag, flag.strip_prefix("p="), self.is_bound) {
             (_, Some(BINDING_TYPE), true) => Ok(()),
@@ -153,7 +153,7 @@ impl Exchange {
         Ok(answer)
     }
 
-    /// Takes the client's proof; gives the server's signature when the password is right.
+    /// Takes the client's proof, and returns the server's signature if the password is right.
     pub fn finish(self, message: &[u8]) -> Result<String> {
         let message = text(message)?;
         let (without_proof, proof) =
@@ -200,7 +200,7 @@ impl Exchange {
     }
 }
 
-/// A client's text for a message: PostgreSQL's `sanitize_str`.
+/// Text of a client, made printable for a message: PostgreSQL's `sanitize_str`.
 fn sanitized(text: &str) -> String {
     let shown = |character: char| if character.is_ascii_graphic() { character } else { '?' };
     text.chars().take(30).map(shown).collect()

@@ -2,23 +2,21 @@
 //!
 //! ```text
 //! bind the sockets ---> recover ---> print the ready line ---> serve ---> SIGTERM: drain ---> close the database
-//!      (57P03 to whoever connects)                                           second signal: end at once
+//!      (57P03 for clients that connect)                                      second signal: end at once
 //! ```
 //! Two runtimes: the *listening* one, a single thread (the main one) for accepting, handshakes, cancel
 //! requests, timers and signals; and the *workers*, on which sessions run in place. Statements may keep all
-//! workers computing; what must get through then does not depend on them. What signals do stands in
-//! [`signals`], who may be in a handshake in [`handshakes`].
+//! workers computing, so nothing that must get through then depends on the workers. [`signals`] defines what
+//! signals do, and [`handshakes`] decides which clients may be in a handshake.
 //!
-//! A poisoned database ends every connection and refuses new ones with the reason, so that whoever asks
-//! whether the server is well learns that it is not; with [`Options::exit_when_poisoned`] the process ends,
-//! so that whoever watches it starts another.
+//! A poisoned database ends every connection and refuses new ones with the reason, so that health checks
+//! fail. With [`Options::exit_when_poisoned`] the process ends, so that its supervisor starts another.
 //!
 //! Invariants:
 //! 1. Sockets are bound before the data directory is touched, so a second server fails without consequences.
-//! 2. Nobody gets a session before recovery is complete, or lets transactions in before it is
-//!    ([`restarting`]).
+//! 2. No client gets a session before recovery is complete, or lets transactions in earlier ([`restarting`]).
 //! 3. The database is closed only after the last session has ended or its time is up.
-//! 4. A client in its handshake, or a thousand of them, keeps nobody else out.
+//! 4. Clients in their handshake, even a thousand of them, never keep another client out.
 
 mod handshakes;
 mod keeper;
@@ -57,29 +55,29 @@ use crate::registry::{Phase, Registry};
 use crate::tls::Tls;
 use crate::users::Users;
 
-/// Clients that may be in their handshake at the same time.
+/// The number of clients that may be in their handshake at the same time.
 const HANDSHAKES: usize = 1000;
 /// Pause after a failed accept.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Pause when file descriptors ran out: a client in its handshake has been told to give one back.
+/// The pause after file descriptors ran out. A client in its handshake has been evicted to free one.
 const DESCRIPTOR_PAUSE: Duration = Duration::from_millis(5);
-/// What the database and the log need at least, beside one for each client.
+/// The minimum that the database and the log need, on top of one for each client.
 const OWN_DESCRIPTORS: u64 = 200;
-/// Clients of a poisoned database have this long to read why, if the process ends then.
+/// If the process ends when the database is poisoned, clients have this long to read why.
 const POISONED_PATIENCE: Duration = Duration::from_secs(1);
-/// Sessions told to end have this long to do it.
+/// Sessions that were told to end have this long to do so.
 const TERMINATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Threads beyond those that workers and connections may need.
 const SPARE_THREADS: usize = 64;
-/// What is added when damaged logs are refused.
+/// Appended to the error when damaged logs are refused.
 const SALVAGE_HINT: &str =
     "\"hyades recover --salvage\" makes a new database of what does not depend on the damage";
 
 const PREVIOUS_CHECKPOINT_HINT: &str = "\"hyades serve --previous-checkpoint\" begins with the checkpoint before it and \
      replays the logs from there on";
 
-/// A sentence for the operator: why the server could not start or ended.
+/// A sentence for the operator that says why the server could not start, or why it ended.
 pub type Sentence = String;
 
 /// How clients prove who they are, as chosen by the operator.
@@ -89,10 +87,10 @@ pub enum AuthenticationKind {
     Scram,
 }
 
-/// Everything chosen at start.
+/// All that is chosen at start.
 pub struct Options {
     pub config: Config,
-    /// Settings of a session that does not say otherwise.
+    /// Settings of a session that does not choose its own.
     pub settings: Vec<(String, String)>,
     /// `host:port`, at least one.
     pub listen: Vec<String>,
@@ -103,12 +101,12 @@ pub struct Options {
     pub users: Users,
     /// `None`: connections are not encrypted.
     pub tls: Option<Tls>,
-    /// Clients that come over TCP without TLS are refused.
+    /// Clients that connect over TCP without TLS are refused.
     pub requires_tls: bool,
-    /// Where an operator looks at the server over HTTP.
+    /// The address at which an operator looks at the server over HTTP.
     pub http: Option<String>,
     pub max_connections: usize,
-    /// Places of these that are for the Unix socket or, where there is none, for loopback addresses.
+    /// Of these, the places that are reserved for the Unix socket or, without one, for loopback addresses.
     pub reserved_connections: usize,
     /// A client has this long to prove who it is.
     pub handshake_patience: Duration,
@@ -121,10 +119,10 @@ pub struct Options {
     pub workers: usize,
 }
 
-/// How a server ended that had started.
+/// How a server ended after it had started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// Asked to, and the database is closed.
+    /// It was asked to end, and the database is closed.
     Stopped,
     /// The database was poisoned.
     Poisoned,
@@ -138,11 +136,11 @@ struct Shared {
     settings: Arc<Vec<(String, String)>>,
     handshakes: Arc<Handshakes>,
     hang_ups: Arc<HangUpWatch>,
-    /// The Unix socket is the privileged door, not the loopback addresses.
+    /// With a Unix socket, that is the privileged way in. Without one, the loopback addresses are.
     has_socket: bool,
 }
 
-/// Runs a server until a signal ends it, or poison.
+/// Runs a server until a signal or a poisoned database ends it.
 pub fn run(options: Options) -> Result<Ended, Sentence> {
     let workers = match options.workers {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -153,7 +151,7 @@ pub fn run(options: Options) -> Result<Ended, Sentence> {
     };
     let listening = build(Builder::new_current_thread())?;
     let mut builder = Builder::new_multi_thread();
-    // Each connection may have a statement that computes for long, on a thread of its own.
+    // Each connection may run a statement that computes for long, on a thread of its own.
     let threads = workers + options.max_connections + SPARE_THREADS;
     builder.on_thread_stop(memory::tell_total);
     builder.worker_threads(workers).max_blocking_threads(threads).thread_name("hyades-worker");
@@ -196,7 +194,7 @@ async fn serve(mut options: Options, workers: Handle) -> Result<Ended, Sentence>
     } else {
         tokio::spawn(restarting::follow(database.clone()));
     }
-    // Set once: this is the only place.
+    // This is the only place that sets it.
     let _ = shared.gate.database.set(database.clone());
     // It may be poisoned already.
     registry.begin_serving();
@@ -206,8 +204,8 @@ async fn serve(mut options: Options, workers: Handle) -> Result<Ended, Sentence>
         signal = signals.ending() => signal,
         () = poisoned.notified(), if options.exit_when_poisoned => {
             tracing::error!("ending because the database is poisoned");
-            // Threads of the log may hang on a broken device for ever; without its last owner nobody waits
-            // for them.
+            // Threads of the log may hang on a broken device for ever. Leaking the last owner means that
+            // nothing waits for them.
             std::mem::forget(database);
             let _ = tokio::time::timeout(POISONED_PATIENCE, registry.wait_until_empty()).await;
             return Ok(Ended::Poisoned);
@@ -257,7 +255,7 @@ fn share(
     })
 }
 
-/// Has everybody told when the database is poisoned. The log has said why.
+/// Notifies all connections when the database is poisoned. The log already gives the reason.
 fn announce_poison(config: &mut Config, registry: &Arc<Registry>) -> Arc<Notify> {
     let poisoned = Arc::new(Notify::new());
     config.on_failure = Some(Arc::new({
@@ -270,7 +268,7 @@ fn announce_poison(config: &mut Config, registry: &Arc<Registry>) -> Arc<Notify>
     poisoned
 }
 
-/// As many file descriptors as this process may have; says so when that is not enough.
+/// Raises the limit on file descriptors as far as this process may, and warns when that is not enough.
 fn raise_descriptor_limit(connections: usize) {
     let limit = getrlimit(Resource::Nofile);
     let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
@@ -288,7 +286,7 @@ fn raise_descriptor_limit(connections: usize) {
 /// The only thing ever printed to standard output.
 fn announce(ready_line: &str) {
     let mut out = std::io::stdout().lock();
-    // Nobody may be listening; that is no reason to stop.
+    // There may be no reader. That is no reason to stop.
     let _ = writeln!(out, "{ready_line}").and_then(|()| out.flush());
 }
 
@@ -308,7 +306,7 @@ async fn close(registry: &Registry, drain: Duration, database: Database) -> Resu
     Ok(())
 }
 
-/// Runs something that blocks, without keeping the process alive for it.
+/// Runs blocking work on a thread that does not keep the process alive.
 async fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Sentence> {
     let (sender, receiver) = oneshot::channel();
     std::thread::Builder::new()
@@ -329,7 +327,7 @@ async fn open_database(mut config: Config) -> Result<Database, Sentence> {
     opened?.map_err(|error| with_hint(&error, &data_directory))
 }
 
-/// Why a database in this directory was refused, and the way out if there is one.
+/// Why a database in this directory was refused, and what to do about it if anything helps.
 pub fn with_hint(error: &hyades::Error, data_directory: &Path) -> Sentence {
     let is_damage = matches!(error.sqlstate(), sqlstate::DATA_CORRUPTED | sqlstate::UNDEFINED_FILE);
     if is_damage && Inspection::open(data_directory).is_ok() {
@@ -382,7 +380,7 @@ async fn accept(listener: Listener, shared: Arc<Shared>) {
     }
 }
 
-/// Begins a client's handshake, if need be at the cost of another's.
+/// Begins a client's handshake, if necessary by evicting another client from its own.
 fn welcome(stream: ClientStream, address: Option<SocketAddr>, shared: &Arc<Shared>) {
     let (mut handshake, evicted) = shared.handshakes.enter(origin(address.map(|address| address.ip())));
     if let Some(origin) = evicted {

@@ -1,15 +1,15 @@
-//! TLS: the server's certificate and key, and what follows of them.
+//! TLS: the server's certificate and key, and what depends on them.
 //!
-//! Files are PEM: the certificate first in its file, then those that lead to its root; one private key. They
-//! are read at the start, which is refused with a sentence if anything is wrong with them, and again at
-//! SIGHUP, when what is wrong is a line of the log and the files that were read before stay in use. A new
-//! certificate holds for connections that begin after it.
+//! Files are PEM: the certificate first in its file, followed by those that lead to its root, and one private
+//! key. They are read at the start, which is refused with a sentence if anything is wrong with them. They are
+//! read again at SIGHUP. A problem is then logged, and the files read before stay in use. A new certificate
+//! applies to connections that begin after it.
 //!
 //! Invariants:
-//! 1. The key belongs to the certificate, and is readable by its owner, or, where root owns it, by a group.
-//! 2. [`Material::end_point`] is of the certificate that the connection's handshake has shown.
+//! 1. The key belongs to the certificate, and is readable by its owner or, where root owns it, by a group.
+//! 2. [`Material::end_point`] belongs to the certificate that was shown in the connection's handshake.
 //!
-//! There is no renegotiation: rustls has none in TLS 1.2, and TLS 1.3 has done away with it.
+//! There is no renegotiation: rustls does not support it in TLS 1.2, and TLS 1.3 has abolished it.
 //!
 //! Reference: RFC 5929, 4.1 (tls-server-end-point); rules on permissions as PostgreSQL's `ssl_key_file`.
 
@@ -26,7 +26,7 @@ use rustls::{CipherSuite, InconsistentKeys, ProtocolVersion, ServerConfig};
 use sha2::{Digest, Sha256, Sha384, Sha512};
 use x509_cert::der::Decode;
 
-/// Where certificate and key are, and what was read there last.
+/// The paths of certificate and key, and what was read there last.
 pub struct Tls {
     certificate: PathBuf,
     key: PathBuf,
@@ -36,7 +36,7 @@ pub struct Tls {
 /// What a handshake needs.
 pub struct Material {
     pub config: Arc<ServerConfig>,
-    /// Hash of the certificate as SCRAM binds to it; `None` where its signature has no hash of its own.
+    /// Hash of the certificate as SCRAM binds to it. `None` where its signature has no hash of its own.
     pub end_point: Option<Vec<u8>>,
 }
 
@@ -54,7 +54,7 @@ impl Tls {
         })
     }
 
-    /// Reads them again; if that fails what was there stays.
+    /// Reads them again. After an error the previous ones stay in use.
     ///
     /// # Errors
     /// As [`Tls::read`].
@@ -126,7 +126,7 @@ fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     })
 }
 
-/// As PostgreSQL: only the owner, who is this user or root, may read the key; root's may be read by a group.
+/// As PostgreSQL: only the owner, who is this user or root, may read the key. A group may read root's.
 fn check_permissions(path: &Path, metadata: &std::fs::Metadata, user: u32) -> Result<(), String> {
     if !metadata.is_file() {
         return Err(format!("the TLS key {} is not a regular file", path.display()));
@@ -149,7 +149,8 @@ fn check_permissions(path: &Path, metadata: &std::fs::Metadata, user: u32) -> Re
     Ok(())
 }
 
-/// `tls-server-end-point`: the hash that the certificate's signature uses, SHA-256 in the place of weak ones.
+/// `tls-server-end-point`: the hash that the certificate's signature uses, with SHA-256 in place of weak
+/// ones.
 fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let parsed = x509_cert::Certificate::from_der(certificate).ok()?;
     let algorithm = parsed.signature_algorithm.oid.to_string();
@@ -166,7 +167,7 @@ fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// What was agreed, in OpenSSL's words, which `pg_stat_ssl` and its readers know.
+/// The parameters that were agreed, in OpenSSL's words, which `pg_stat_ssl` and its users expect.
 pub fn agreed(connection: &ServerConnection) -> Encryption {
     let version = match connection.protocol_version() {
         Some(ProtocolVersion::TLSv1_3) => "TLSv1.3",
@@ -210,7 +211,7 @@ mod tests {
         for (algorithm, size) in [
             (&rcgen::PKCS_ECDSA_P256_SHA256, Some(32)),
             (&rcgen::PKCS_ECDSA_P384_SHA384, Some(48)),
-            // Its signature has no hash.
+            // A signature that has no hash.
             (&rcgen::PKCS_ED25519, None),
         ] {
             let key = KeyPair::generate_for(algorithm).unwrap();

@@ -1,7 +1,7 @@
 //! `hyades top`: sessions, rates, logs and memory of a running server, in a terminal.
 //!
-//! A client like any other: it asks the views of the catalog each second, and computes rates from two
-//! answers. What a role may not see of others it does not show. `--once` prints one picture and ends.
+//! It is a client like any other: it queries the views of the catalog every second, and computes rates from
+//! two results. It cannot show what its role may not see of others. `--once` prints one picture and ends.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -15,13 +15,13 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row as TableRow, Table, Widget};
 
-/// Where the server is, and how often it is asked.
+/// The server's address, and how often it is queried.
 #[derive(Args)]
 pub struct TopArguments {
     /// The server, as a URL or as keys and values; PGPASSWORD is the password.
     #[arg(default_value = "host=127.0.0.1 port=5433 user=hyades dbname=hyades")]
     connection: String,
-    /// Seconds between two looks.
+    /// Seconds between two updates.
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     interval: f64,
     /// Print one picture as text.
@@ -29,7 +29,7 @@ pub struct TopArguments {
     once: bool,
 }
 
-/// Of the picture that `--once` prints.
+/// The size of the picture that `--once` prints.
 const PRINTED: Rect = Rect { x: 0, y: 0, width: 120, height: 30 };
 
 const SESSIONS: &str = "select pid, usename::text, coalesce(state, ''), coalesce(wait_event_type, ''), \
@@ -39,13 +39,13 @@ const DATABASE: &str = "select xact_commit, xact_rollback, deadlocks from pg_sta
 const LOGS: &str = "select appended_bytes, durable_bytes, lag_bytes, syncs from hyades_logs order by log";
 const MEMORY: &str = "select kind, sum(bytes)::bigint from hyades_memory group by kind";
 
-/// One look at the server.
+/// One sample of the server's state.
 struct Look {
     time: Instant,
     sessions: Vec<Session>,
     /// Committed, rolled back, deadlocks.
     counts: [i64; 3],
-    /// Of each log: appended, durable, lag, syncs.
+    /// For each log: appended, durable, lag, syncs.
     logs: Vec<[i64; 4]>,
     memory: Vec<(String, i64)>,
 }
@@ -59,10 +59,10 @@ struct Session {
     query: String,
 }
 
-/// Runs until somebody presses q.
+/// Runs until q is pressed.
 ///
 /// # Errors
-/// A sentence for whoever runs it.
+/// A sentence for the user.
 pub fn run(arguments: &TopArguments) -> Result<(), String> {
     let mut config: postgres::Config =
         arguments.connection.parse().map_err(|error| format!("where is the server? {error}"))?;
@@ -139,7 +139,7 @@ fn look(client: &mut Client) -> Result<Look, String> {
         |sql: &str| client.query(sql, &[]).map_err(|error| told("the server does not answer", &error));
     let sessions = ask(SESSIONS)?.iter().map(session).collect::<Result<Vec<_>, _>>();
     let mut sessions = sessions.map_err(|error| told("an answer is not understood", &error))?;
-    // Those that do something first, the longest of them at the top.
+    // Active sessions first, the longest of them at the top.
     sessions.sort_by(|left, right| {
         let key = |session: &Session| (session.state != "active", session.state == "idle");
         key(left).cmp(&key(right)).then(right.seconds.total_cmp(&left.seconds))
@@ -169,7 +169,7 @@ fn session(row: &Row) -> Result<Session, postgres::Error> {
     })
 }
 
-/// What is drawn: a look, and the one before it for rates.
+/// What is drawn: a sample, and the previous one for rates.
 struct Picture<'a> {
     now: &'a Look,
     before: Option<&'a Look>,
@@ -196,7 +196,7 @@ fn duration(seconds: f64) -> String {
 }
 
 impl Picture<'_> {
-    /// In a second, since the look before.
+    /// The rate per second since the previous sample.
     fn rate(&self, of: impl Fn(&Look) -> i64) -> Option<f64> {
         let before = self.before?;
         let seconds = self.now.time.duration_since(before.time).as_secs_f64().max(1e-3);

@@ -1,16 +1,17 @@
-//! Who may log in: a file of `user:verifier` lines, and one user from the environment.
+//! Which users may log in: those in a file of `user:verifier` lines, and one user from the environment.
 //!
-//! Blank lines and lines that begin with `#` are passed over. A verifier is what `hyades password` prints and
-//! what PostgreSQL keeps in pg_authid ([`crate::scram::Verifier`]); passwords themselves are never stored.
+//! Blank lines and lines that begin with `#` are ignored. A verifier has the format that `hyades password`
+//! prints and PostgreSQL keeps in pg_authid ([`crate::scram::Verifier`]). Passwords themselves are never
+//! stored.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use crate::scram::Verifier;
 
-/// Environment variable that gives the password of [`DEFAULT_USER`].
+/// The environment variable that holds the password of [`DEFAULT_USER`].
 pub const PASSWORD_VARIABLE: &str = "HYADES_PASSWORD";
-/// The user whom [`PASSWORD_VARIABLE`] lets in.
+/// The user whose password [`PASSWORD_VARIABLE`] holds.
 pub const DEFAULT_USER: &str = "hyades";
 
 /// Users and their verifiers.
@@ -29,7 +30,7 @@ impl Users {
         })
     }
 
-    /// Fails with the number of the first bad line.
+    /// On an error, returns the number of the first bad line.
     pub fn parse(text: &str) -> Result<Users, usize> {
         let mut users = Users::default();
         for (index, line) in text.lines().enumerate() {

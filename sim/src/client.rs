@@ -1,9 +1,9 @@
 //! A small blocking client of the engine for tests: tables of numbers and lists, one hand-written procedure
 //! per operation.
 //!
-//! It goes through the public engine API only (`Engine`, `Worker`, procedures), so what it proves holds for
-//! every user of the engine. Waits block the thread; durability is handed to the caller, who decides what
-//! counts as acknowledged.
+//! It uses the public engine API only (`Engine`, `Worker`, procedures), so what it proves holds for every
+//! user of the engine. Waits block the thread. Durability is left to the caller, which decides what counts as
+//! acknowledged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -130,7 +130,7 @@ fn get(table: &Arc<Table>) -> Arc<Procedure> {
     procedure("get", table, vec![SqlType::BigInt], code)
 }
 
-/// `upsert(key, value)`: inserts the value, or sets the present row's to `combined`.
+/// `upsert(key, value)`: inserts the value, or sets the existing row's to `combined`.
 fn upsert(name: &str, table: &Arc<Table>, value: SqlType, combined: Expr) -> Arc<Procedure> {
     let code = vec![
         read_point(Intent::newest(Strength::NoKeyWrite), 3),
@@ -172,7 +172,7 @@ fn scan(table: &Arc<Table>, direction: Direction) -> Arc<Procedure> {
     procedure("scan", table, vec![SqlType::BigInt, SqlType::BigInt], code)
 }
 
-/// `skip_and_put(value)`: sets what a scan that skips locked rows passes over, and answers with none of it.
+/// `skip_and_put(value)`: sets the rows that a scan with SKIP LOCKED visits, and returns none of them.
 fn skip_and_put(table: &Arc<Table>) -> Arc<Procedure> {
     let range = ScanRange::whole();
     let intent = Intent::chosen(Strength::Write, Some(Impatience::SkipLocked));
@@ -206,7 +206,7 @@ fn scan_at_once(table: &Arc<Table>) -> Arc<Procedure> {
     procedure("scan_at_once", table, Vec::new(), code)
 }
 
-/// What a client can do, each one procedure.
+/// The operations of a client, each one procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     GetNumber,
@@ -276,7 +276,7 @@ impl Client {
         &mut *self.worker
     }
 
-    /// Precommits; the transaction may be acknowledged when the handle is durable.
+    /// Precommits. The transaction may be acknowledged when the handle is durable.
     pub fn commit(&mut self) -> Result<Durability> {
         blocking(|| self.worker.commit())
     }
@@ -286,7 +286,7 @@ impl Client {
         self.worker.rollback()
     }
 
-    /// From now on an operation that has to wait is cancelled (57014) after a moment, in which it may be
+    /// From now on an operation that has to wait is cancelled (57014) after a moment, during which it may be
     /// granted what it waits for.
     pub fn set_impatient(&mut self, is_impatient: bool) {
         self.is_impatient = is_impatient;
@@ -296,13 +296,13 @@ impl Client {
         self.worker.savepoint()
     }
 
-    /// Undoes what has been done since, and gives up what it waits for.
+    /// Undoes what has been done since the savepoint, and gives up what it waits for.
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> Durability {
         self.pending = None;
         self.worker.rollback_to(savepoint)
     }
 
-    /// Starts an operation, or goes on with one that had to wait (same arguments then).
+    /// Starts an operation, or continues one that had to wait (with the same arguments).
     pub fn attempt(&mut self, operation: Operation, arguments: &[Value]) -> Flow<Vec<Vec<Value>>> {
         let frame = &mut self.frames[operation as usize];
         let mut rows = self.pending.take().unwrap_or_else(|| {
@@ -334,8 +334,8 @@ impl Client {
         }
     }
 
-    /// Calls a routine as a transaction of its own, logged as wished if that is possible; ends it unless it
-    /// failed.
+    /// Calls a routine as a transaction of its own, with the requested logging if that is possible. Ends the
+    /// transaction unless it failed.
     pub fn call(
         &mut self,
         name: &str,
@@ -348,7 +348,7 @@ impl Client {
         outcome.inspect_err(|_| drop(self.worker.rollback()))
     }
 
-    /// As [`Client::call`], in a transaction that has just begun and goes on.
+    /// As [`Client::call`], in a transaction that has just begun and remains open.
     pub fn call_inside(
         &mut self,
         name: &str,
@@ -386,8 +386,8 @@ impl Client {
         }
     }
 
-    /// Calls `lists` in a transaction that has just begun: the steps' lists, with the number of the step and
-    /// the key.
+    /// Calls `lists` in a transaction that has just begun. Returns the steps' lists, with the number of the
+    /// step and the key.
     pub fn call_lists(
         &mut self,
         arguments: &[Value],
@@ -398,7 +398,7 @@ impl Client {
         Ok(rows.iter().map(of_row).collect())
     }
 
-    /// What procedures may ask about their surroundings.
+    /// The values of the environment that procedures may ask for.
     pub fn environment(&mut self) -> &mut Environment {
         &mut self.environment
     }
@@ -412,7 +412,7 @@ impl Client {
         self.run(Operation::PutNumber, &[big(key as i64), big(value)]).map(drop)
     }
 
-    /// An absent row counts as zero.
+    /// Adds to a number. An absent row counts as zero.
     pub fn add_number(&mut self, key: u64, amount: i64) -> Result<()> {
         self.run(Operation::AddNumber, &[big(key as i64), big(amount)]).map(drop)
     }
@@ -435,7 +435,7 @@ impl Client {
         self.run(Operation::Note, &[big(transaction as i64), big(0)]).map(drop)
     }
 
-    /// Numbers in the ledger.
+    /// The numbers in the ledger.
     pub fn ledger(&mut self) -> Result<Vec<u64>> {
         let rows = self.run(Operation::ScanLedger, &[big(i64::MIN), big(i64::MAX)])?;
         Ok(rows.iter().map(|row| number(&row[0]) as u64).collect())

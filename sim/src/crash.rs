@@ -1,13 +1,13 @@
-//! The lives of a database on a disk that dies: run a script until the power is cut, recover, compare with
+//! The lives of a database on a disk that fails: run a script until the power is cut, recover, compare with
 //! the model, go on.
 //!
 //! Used by the crash-point tests and by the search for mutants. The script's transactions run one after the
-//! other, each in its session, nearly never waiting for durability; some also store a text that is larger
-//! than a log record may be, so that fragments, full buffers and new segments are met ([`ballast`]).
+//! other, each in its session, and hardly ever wait for durability. Some also store a text that is larger
+//! than a log record may be, to exercise fragments, full buffers and new segments ([`ballast`]).
 //!
-//! Acknowledged is what had become durable by the end: a durable position never falls, so whatever a client
-//! could have seen at any time counts. Loggers are threads and no two runs are the same: nothing here depends
-//! on the number of an operation.
+//! A transaction counts as acknowledged if it had become durable by the end: a durable position never falls,
+//! so whatever a client could have seen at any time counts. Loggers are threads and no two runs are the same,
+//! so nothing here depends on the number of an operation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -40,7 +40,7 @@ pub const DATA: &str = "/data";
 /// Transactions before the first crash, and after it.
 pub const FIRST: usize = 200;
 const SECOND: usize = 40;
-/// Every so many transactions, one has ballast.
+/// One in this many transactions has ballast.
 const BALLAST_EVERY: usize = 7;
 const MOST_BALLAST_BYTES: usize = 56 << 10;
 
@@ -54,9 +54,9 @@ pub struct Scenario {
     pub calls: Calls,
     /// As `Config::row_locks_before_table`.
     pub row_locks_before_table: u32,
-    /// Of every second session.
+    /// The level of every second session.
     pub isolation: Isolation,
-    /// One checkpoint is taken after the other while transactions run.
+    /// Checkpoints are taken one after the other while transactions run.
     pub takes_checkpoints: bool,
     /// When a start lets transactions in.
     pub restart: RestartMode,
@@ -68,11 +68,11 @@ pub enum Calls {
     /// None: several statements each.
     #[default]
     Never,
-    /// All; logged as commands.
+    /// All, logged as commands.
     Commands,
-    /// All; logged as data.
+    /// All, logged as data.
     Data,
-    /// Half of them commands, a quarter each data and statements.
+    /// Half as commands, a quarter as data, a quarter as statements.
     Mixed,
 }
 
@@ -106,7 +106,7 @@ impl Scenario {
         Scenario { protocol: ProtocolKind::Serial, ..Scenario::taurus(1) }
     }
 
-    /// One log in so many directories.
+    /// One log striped over this many directories.
     pub fn striped(stripes: usize) -> Scenario {
         Scenario { stripes, ..Scenario::serial() }
     }
@@ -123,19 +123,19 @@ impl Scenario {
         Scenario { calls, ..self }
     }
 
-    /// Every second session runs at this level; the others are serializable.
+    /// Every second session runs at this level. The others are serializable.
     #[must_use]
     pub fn at(self, isolation: Isolation) -> Scenario {
         Scenario { isolation, ..self }
     }
 
-    /// One checkpoint is taken after the other.
+    /// Checkpoints are taken one after the other.
     #[must_use]
     pub fn checkpointing(self) -> Scenario {
         Scenario { takes_checkpoints: true, ..self }
     }
 
-    /// Starts let transactions in before everything is as it was.
+    /// Starts let transactions in before the database is completely restored.
     #[must_use]
     pub fn on_demand(self) -> Scenario {
         Scenario { restart: RestartMode::OnDemand, ..self }
@@ -147,7 +147,7 @@ impl Scenario {
         Scenario { row_locks_before_table: 2, ..self }
     }
 
-    /// The smallest segments and buffers there are, so that their ends are met.
+    /// The smallest possible segments and buffers, to exercise their ends.
     pub fn config(self, disk: &SimulatedDisk) -> Config {
         Config {
             protocol: self.protocol,
@@ -160,7 +160,7 @@ impl Scenario {
             row_locks_before_table: self.row_locks_before_table,
             recovery_workers: 2,
             restart: self.restart,
-            // A few rows.
+            // As long as a few rows.
             checkpoint_range_bytes: Some(200),
             checkpoint_workers: 2,
             disk: Arc::new(disk.clone()),
@@ -212,13 +212,13 @@ impl Life {
         Ok(Life { calls, ..Life::begin(engine, seed)? })
     }
 
-    /// No transaction stores a text beside its steps.
+    /// No transaction stores a text in addition to its steps.
     #[must_use]
     pub fn without_ballast(self) -> Life {
         Life { has_ballast: false, ..self }
     }
 
-    /// Until the end of the range or the first error.
+    /// Runs the transactions until the end of the range or the first error.
     pub fn run(&mut self, script: &Script, range: Range<usize>) -> Result<()> {
         for number in range {
             let durability = self.run_one(script, number)?;
@@ -230,12 +230,12 @@ impl Life {
         Ok(())
     }
 
-    /// The transaction's answer may go out when the handle is durable: [`Life::acknowledged`] will look.
+    /// The transaction's answer may be sent when the handle is durable. [`Life::acknowledged`] checks that.
     pub fn expect(&mut self, number: usize, durability: &Durability) {
         self.waiting.push((number, durability.clone()));
     }
 
-    /// Runs one transaction; its answer must wait for the handle.
+    /// Runs one transaction. Its answer must wait for the handle.
     pub fn run_one(&mut self, script: &Script, number: usize) -> Result<Durability> {
         let transaction = &script.transactions[number];
         let client = &mut self.clients[transaction.session];
@@ -271,18 +271,18 @@ impl Life {
         }
     }
 
-    /// Where the last transaction stands that wrote anything in the session of this one.
+    /// The place of the last transaction that wrote anything in the session of this one.
     pub fn place(&mut self, script: &Script, number: usize) -> Option<TransactionPlace> {
         self.clients[script.transactions[number].session].worker().last_commit()
     }
 
-    /// The transactions whose answers may have gone out by now.
+    /// The transactions whose answers may have been sent by now.
     pub fn acknowledged_so_far(&self) -> BTreeSet<usize> {
         let durable = self.waiting.iter().filter(|(_, wait)| wait.is_durable());
         durable.map(|(number, _)| *number).collect()
     }
 
-    /// The transactions whose answers may have gone out; those of the others never will.
+    /// The transactions whose answers may have been sent. The others will never be answered.
     pub fn acknowledged(self) -> BTreeSet<usize> {
         self.waiting.into_iter().filter_map(|(number, wait)| wait.wait().ok().map(|()| number)).collect()
     }
@@ -318,8 +318,9 @@ fn run_as_call(
     client.commit().inspect_err(|_| drop(client.rollback()))
 }
 
-/// Holds now this directory of a log back and now that, a fraction of a millisecond each, until it is
-/// dropped: between logs that are equally fast nearly nothing is ever lost with what it depends on.
+/// Holds back the directories of a log at random, one at a time for a fraction of a millisecond, until it is
+/// dropped. Between logs of equal speed, a transaction is hardly ever lost together with one that it depends
+/// on.
 pub struct Laggard {
     stop: Arc<AtomicBool>,
     thread: Option<Handle<()>>,
@@ -345,7 +346,7 @@ impl Laggard {
 impl Drop for Laggard {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
-        // It has nothing to panic about, and holds nothing back when it ends.
+        // It has no reason to panic, and holds nothing back when it ends.
         let _ = self.thread.take().map(Handle::join);
     }
 }
@@ -358,7 +359,7 @@ pub fn take_checkpoint(engine: &dyn Engine) -> Result<()> {
     request.outcome().unwrap_or_else(|| Err(unanswered()))
 }
 
-/// Takes one checkpoint after the other until it is dropped, or until one fails because of a crash.
+/// Takes checkpoints one after the other until it is dropped, or until one fails because of a crash.
 pub struct Checkpoints {
     stop: Arc<AtomicBool>,
     thread: Option<Handle<std::result::Result<u64, String>>>,
@@ -382,7 +383,7 @@ impl Checkpoints {
         Checkpoints { stop, thread: Some(thread) }
     }
 
-    /// How many were taken.
+    /// Stops, and returns how many were taken.
     pub fn stop(mut self) -> std::result::Result<u64, String> {
         self.stop.store(true, Ordering::Release);
         let thread = self.thread.take().expect("it is stopped once");
@@ -410,7 +411,7 @@ pub fn live(
         Ok(life) => life,
         Err(error) => return unless_crashed("does not begin", Err(error)).map(|()| BTreeSet::new()),
     };
-    // Half of the lives: with equal logs, more is written before the power goes.
+    // In half of the lives: with equal logs, more is written before the power fails.
     let laggard = seed.is_multiple_of(2).then(|| Laggard::start(disk, scenario.places(), seed));
     let checkpoints = scenario.takes_checkpoints.then(|| Checkpoints::start(&engine, disk));
     let ran = life.run(script, range);
@@ -424,7 +425,7 @@ pub fn live(
 }
 
 /// As [`live`], but the process is killed when all that was acknowledged is durable and nothing is left to
-/// do: the disk that it leaves.
+/// do. Returns the disk that it leaves.
 pub fn live_and_kill(
     disk: &SimulatedDisk,
     scenario: Scenario,
@@ -443,8 +444,8 @@ pub fn live_and_kill(
     Ok((killed, acknowledged))
 }
 
-/// Waits until nothing has been written for a while: segments are prepared after those who asked have been
-/// answered.
+/// Waits until nothing has been written for a while: segments are prepared after the transactions that needed
+/// them have been answered.
 pub fn wait_until_idle(disk: &SimulatedDisk) {
     let mut before = None;
     while before != Some(disk.operations()) {
@@ -453,7 +454,7 @@ pub fn wait_until_idle(disk: &SimulatedDisk) {
     }
 }
 
-/// What a database holds.
+/// The contents of a database.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Observed {
     pub ledger: BTreeSet<usize>,
@@ -462,7 +463,7 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Reads everything in one transaction and waits until the answer may go out.
+    /// Reads everything in one transaction and waits until the answer may be sent.
     pub fn read(engine: &dyn Engine) -> Result<Observed> {
         if engine.tables().is_empty() {
             return Ok(Observed::default());
@@ -478,8 +479,8 @@ impl Observed {
         Ok(observed)
     }
 
-    /// Whether this may be found after a crash (see [`crate::script`]), large transactions wholly or not at
-    /// all.
+    /// Whether a crash may leave this state (see [`crate::script`]), with large transactions wholly there or
+    /// not at all.
     pub fn check(&self, script: &Script, acknowledged: &BTreeSet<usize>) -> std::result::Result<(), String> {
         check_recovered(script, &Recovered { acknowledged, ledger: &self.ledger, rows: &self.rows })?;
         let texts = self.ledger.iter().filter_map(|number| Some((*number, ballast(*number)?)));
@@ -491,7 +492,7 @@ impl Observed {
     }
 }
 
-/// Recovers, reads, and judges. Returns the transactions that are there.
+/// Recovers, reads, and checks. Returns the transactions that are there.
 pub fn recover_and_check(
     disk: &SimulatedDisk,
     scenario: Scenario,
@@ -505,7 +506,7 @@ pub fn recover_and_check(
     Ok(observed.ledger)
 }
 
-/// The hash of the state that recovery alone finds, without beginning anything.
+/// The hash of the state that recovery alone finds, without beginning an incarnation.
 pub fn recovered_hash(disk: &SimulatedDisk, scenario: Scenario) -> std::result::Result<u64, String> {
     let catalog = Arc::new(Catalog::new());
     recover(&scenario.config(disk), test_compiler(), &catalog)
@@ -513,7 +514,7 @@ pub fn recovered_hash(disk: &SimulatedDisk, scenario: Scenario) -> std::result::
     state_hash(&catalog).map_err(|error| error.to_string())
 }
 
-/// The script as it is known after a crash: what is not there now never comes back (pitfall 15).
+/// The script as it is known after a crash: lost transactions never come back (pitfall 15).
 #[must_use]
 pub fn without_the_lost(script: &Script, lived: usize, ledger: &BTreeSet<usize>) -> Script {
     let mut script = script.clone();
@@ -529,8 +530,8 @@ pub fn script(seed: u64) -> Script {
 }
 
 /// The disk that the next start finds: after a power cut, a kill, or a power cut and another inside recovery.
-/// What a start has shown after a kill counts as acknowledged: it must survive the power cut that follows
-/// (pitfall 16).
+/// What a start has shown after a kill counts as acknowledged: it must survive the next power cut (pitfall
+/// 16).
 fn next_disk(
     disk: &SimulatedDisk,
     scenario: Scenario,
@@ -555,16 +556,16 @@ fn next_disk(
     }
 }
 
-/// One crash point: the power goes at this operation of the first life. Returns whether that life reached it,
-/// or what is wrong with what was found.
+/// Tests one crash point: the power fails at this operation of the first life. Returns whether that life
+/// reached it, or what is wrong with the state that was found.
 pub fn try_point(scenario: Scenario, script: &Script, point: u64) -> std::result::Result<bool, String> {
     let disk = SimulatedDisk::new(point);
     disk.crash_at(point);
     try_lives(&disk, scenario, script, FIRST, point)
 }
 
-/// As [`try_point`]; the power goes in this operation by which a segment that checkpoints have given up
-/// becomes another one, when so many of them have gone well.
+/// As [`try_point`], but the power fails in this operation of turning a segment that checkpoints have given
+/// up into another one, after `skip` of them have succeeded.
 pub fn try_reuse(
     scenario: Scenario,
     operation: &'static str,
@@ -580,7 +581,7 @@ pub fn try_reuse(
     try_lives(&disk, scenario, &script, LIVED, skip)
 }
 
-/// A life of so many transactions, in which the power goes, and another one.
+/// A life of `lived` transactions, in which the power fails, and another one.
 fn try_lives(
     disk: &SimulatedDisk,
     scenario: Scenario,
@@ -613,14 +614,14 @@ fn try_lives(
     Ok(reached)
 }
 
-/// Runs the work in a thread of its own and gives up waiting after the limit: a test then fails instead of
+/// Runs the work in a thread of its own and stops waiting after the limit, so that a test fails instead of
 /// hanging.
 pub fn within<T: Send + 'static>(
     limit: Duration,
     work: impl FnOnce() -> std::result::Result<T, String> + Send + 'static,
 ) -> std::result::Result<T, String> {
     let (sender, receiver) = channel();
-    // Nobody listens any more if the limit has passed.
+    // The receiver is gone if the limit has passed.
     std::thread::spawn(move || drop(sender.send(work())));
     match receiver.recv_timeout(limit) {
         Ok(result) => result,

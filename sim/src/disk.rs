@@ -1,21 +1,21 @@
-//! A disk in memory that keeps *written* and *durable* bytes apart, per 4096 bytes. A write tears anywhere,
-//! and leaves alone what it does not change: so it is a disk with sectors of 512 bytes, too.
+//! A disk in memory that keeps *written* and *durable* bytes apart, per 4096 bytes. A write may tear at any
+//! byte, and leaves unchanged bytes alone, so the disk also behaves like one with sectors of 512 bytes.
 //!
 //! ```text
 //!             write_at                sync, write_durable
 //!   caller ------------> page cache ----------------------> medium
 //!                        (written)                          (durable)
-//!   after_process_kill:  both are there, what was only written may still be lost later (pitfall 16)
+//!   after_process_kill:  both survive; what was only written may still be lost later (pitfall 16)
 //!   after_power_cut:     the medium, and of each unsynced sector nothing, all or a torn part
 //! ```
 //!
 //! Every operation that changes something has a number, counted from 0: creating, renaming, removing,
-//! writing, truncating, syncing. Reads have none: a cut at a read leaves what a cut at the next change
-//! leaves. [`SimulatedDisk::crash_at`] cuts the power *inside* the operation of that number: it happens
+//! writing, truncating, syncing. Reads have none: a cut at a read leaves the same as a cut at the next
+//! change. [`SimulatedDisk::crash_at`] cuts the power *inside* the operation of that number. It happens
 //! wholly, in part or not at all (by the seed), and from then on every operation fails. The tests run their
 //! work once to learn how many operations there are, then once for each.
 //!
-//! [`SimulatedDisk::plan_fault`] has the operations of one step of the database's work go wrong (`plan`).
+//! [`SimulatedDisk::plan_fault`] makes the operations of one step of the database's work go wrong (`plan`).
 //!
 //! Media assumptions, as documented in `hyades_engine::disk`, each at its most hostile:
 //! - unsynced sectors are lost, kept or torn independently; also inside the sector, since a device may tear
@@ -49,13 +49,13 @@ pub use self::state::HeldReads;
 use self::state::{DiskState, Fate};
 use crate::threads;
 
-/// How often a simulated thread looks whether its write is held no more.
+/// How often a simulated thread checks whether its write is still held.
 const HELD: Duration = Duration::from_micros(50);
 
-/// What becomes of unsynced bytes and names when the power goes.
+/// What happens to unsynced bytes and names when the power fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PowerCut {
-    /// Each sector and each name by itself: lost, kept or torn.
+    /// Each sector and each name independently: lost, kept or torn.
     Seeded(u64),
     /// Everything unsynced is lost.
     LoseUnsynced,
@@ -70,8 +70,8 @@ pub struct SimulatedDisk {
 }
 
 impl SimulatedDisk {
-    /// An empty disk; `seed` decides how operations that are cut or failed happen in part. That of an odd one
-    /// has sectors of 512 bytes.
+    /// An empty disk. `seed` decides which part of a cut or failed operation happens. With an odd seed the
+    /// sectors have 512 bytes.
     pub fn new(seed: u64) -> SimulatedDisk {
         SimulatedDisk::with_state(DiskState::new(seed))
     }
@@ -80,7 +80,7 @@ impl SimulatedDisk {
         SimulatedDisk { state: Arc::new(Mutex::new(state)) }
     }
 
-    /// How many numbered operations were begun, that is the number of the next one.
+    /// How many numbered operations were begun, which is the number of the next one.
     pub fn operations(&self) -> u64 {
         self.state.lock().operations()
     }
@@ -90,7 +90,7 @@ impl SimulatedDisk {
         self.state.lock().describe_operation(number)
     }
 
-    /// Cuts the power inside the operation of this number. From then on everything fails.
+    /// Cuts the power inside the operation of this number. From then on every operation fails.
     pub fn crash_at(&self, operation: u64) {
         self.state.lock().crash_at = Some(operation);
     }
@@ -106,28 +106,28 @@ impl SimulatedDisk {
         self.state.lock().has_crashed
     }
 
-    /// The disk as it is found after a power cut. This disk stays as it is.
+    /// The disk as it is found after a power cut. This disk remains as it is.
     pub fn after_power_cut(&self, seed: u64) -> SimulatedDisk {
         self.after(PowerCut::Seeded(seed))
     }
 
-    /// The same with a choice of what happens to unsynced bytes and names.
+    /// As [`SimulatedDisk::after_power_cut`], with a choice of what happens to unsynced bytes and names.
     pub fn after(&self, cut: PowerCut) -> SimulatedDisk {
         SimulatedDisk::with_state(self.state.lock().after_power_cut(cut))
     }
 
-    /// The disk as the next process finds it when this one was killed: all that was written is there, but it
-    /// is as unsynced as before, so that a later power cut may take it.
+    /// The disk as the next process finds it when this one was killed: everything written is there, but as
+    /// unsynced as before, so that a later power cut may lose it.
     pub fn after_process_kill(&self, seed: u64) -> SimulatedDisk {
         SimulatedDisk::with_state(self.state.lock().after_process_kill(seed))
     }
 
-    /// The operation of this number fails with an I/O error, having happened in part; the disk goes on.
+    /// The operation of this number fails with an I/O error after happening in part. The disk goes on.
     pub fn fail_operation(&self, operation: u64) {
         self.state.lock().fail_at = Some(operation);
     }
 
-    /// Puts this fault where it belongs, and no other one.
+    /// Plans this fault in place of any other one.
     pub fn plan_fault(&self, plan: Option<FaultPlan>) {
         self.state.lock().planned = plan::PlannedFault::new(plan);
     }
@@ -137,12 +137,12 @@ impl SimulatedDisk {
         self.state.lock().planned.hits
     }
 
-    /// The disk as the process has left it that an [`Effect::Kill`] has ended.
+    /// The disk as it was left by the process that an [`Effect::Kill`] has ended.
     pub fn left_by_the_dead(&self) -> Option<SimulatedDisk> {
         self.state.lock().left.take().map(|left| SimulatedDisk::with_state(*left))
     }
 
-    /// One number for all that was done, with every byte that was written.
+    /// One number for all operations so far, with every byte that was written.
     pub fn trace_hash(&self) -> u64 {
         self.state.lock().trace_hash
     }
@@ -152,15 +152,15 @@ impl SimulatedDisk {
         self.state.lock().fail_next_sync = true;
     }
 
-    /// Durable writes to files under this directory hang until it is `None` again or the power is cut: one
-    /// slow log among others.
+    /// Durable writes to files under this directory hang until it is `None` again or the power is cut. This
+    /// makes one log slower than the others.
     pub fn hold_writes_under(&self, directory: Option<&Path>) {
         let mut state = self.state.lock();
         state.held_directory = directory.map(Path::to_path_buf);
         state.released.notify_all();
     }
 
-    /// These reads hang until it is `None` again or the power is cut: a start that comes so far and no
+    /// These reads hang until it is `None` again or the power is cut, so that a start gets so far and no
     /// further.
     pub fn hold_reads(&self, held: Option<HeldReads>) {
         let mut state = self.state.lock();
@@ -168,13 +168,13 @@ impl SimulatedDisk {
         state.released.notify_all();
     }
 
-    /// Limits the bytes in all files, whole sectors counted; writes over it fail with "no space left", in
-    /// part written.
+    /// Limits the bytes in all files, in whole sectors. Writes beyond the limit fail with "no space left",
+    /// partly written.
     pub fn limit_bytes(&self, limit_bytes: Option<u64>) {
         self.state.lock().limit_bytes = limit_bytes;
     }
 
-    /// Bytes in all files, whole sectors counted.
+    /// Bytes in all files, in whole sectors.
     pub fn used_bytes(&self) -> u64 {
         self.state.lock().used_bytes()
     }
@@ -184,13 +184,13 @@ impl SimulatedDisk {
         self.state.lock().flip_bit(path, offset, bit)
     }
 
-    /// Puts this content in the place of a file's, in the page cache and on the medium; the file is made if
-    /// it does not exist.
+    /// Replaces the content of a file, in the page cache and on the medium. Creates the file if it does not
+    /// exist.
     pub fn replace(&self, path: &Path, content: &[u8]) {
         self.state.lock().replace(path, content);
     }
 
-    /// Takes a file away, or a directory with everything in it, durably.
+    /// Removes a file, or a directory with everything in it, durably.
     pub fn take_away(&self, path: &Path) {
         self.state.lock().take_away(path);
     }
@@ -213,7 +213,7 @@ impl SimulatedDisk {
     }
 }
 
-/// In a simulation an operation takes its time, and others go on.
+/// In a simulation an operation takes time, during which other threads run.
 fn wait_for_device() {
     match threads::random() {
         None => {}
@@ -406,7 +406,7 @@ impl File for SimulatedFile {
         let fate = state.fate_of_sync(fate);
         state.write(self.inode, offset, bytes, fate)?;
         if threads::random().is_some() {
-            // The power may go, and others write, before it is durable.
+            // The power may fail, and other threads may write, before it is durable.
             drop(state);
             wait_for_device();
             state = self.state.lock();

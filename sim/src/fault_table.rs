@@ -1,18 +1,19 @@
-//! What comes of each fault in each step of the database's work: a decision table as data.
+//! The effect of each fault in each step of the database's work: a decision table as data.
 //!
-//! A *step* is something that is done to files; a *fault* is what may go wrong there. Every pair meets
-//! exactly one [`Row`], which says what the user sees and what the next start finds.
-//! `sim/tests/fault_table.rs` checks that there is one, drives each row on the simulated disk (`drive`), and
-//! compares docs/faults.md with [`render`]. What cannot happen on this disk, because it ends behind the seam
-//! (`hyades_engine::disk`) or goes past it, names the test that shows it.
+//! A *step* is an operation on files, and a *fault* is what may go wrong there. Every pair belongs to exactly
+//! one [`Row`], which says what the user sees and what the next start finds. `sim/tests/fault_table.rs`
+//! checks that there is one, drives each row on the simulated disk (`drive`), and compares docs/faults.md
+//! with [`render`]. A row that cannot occur on this disk, because the fault ends below the disk interface
+//! (`hyades_engine::disk`) or bypasses it, names the test that shows it.
 //!
-//! A fault that lasts is taken away before the next start: what survives is asked of a disk that works again.
+//! A fault that lasts is removed before the next start: the table says what survives once the disk works
+//! again.
 //!
-//! Reference: the recovery cases of TigerBeetle's journal, a table that is checked to be complete.
+//! Reference: the recovery cases of TigerBeetle's journal, a table that is checked for completeness.
 
 pub mod drive;
 
-/// Something that is done to files.
+/// An operation on files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
     LogBlock,
@@ -52,21 +53,21 @@ pub enum Fault {
     OutOfMemory,
 }
 
-/// What the user sees while the fault is there.
+/// What the user sees while the fault lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// At most that it takes longer.
+    /// Nothing, or at most a delay.
     Nothing,
-    /// Commits that need more log are refused with this SQLSTATE until an attempt to make room has succeeded;
-    /// what reads goes on.
+    /// Commits that need more log are refused with this SQLSTATE until an attempt to make room has succeeded.
+    /// Reads go on.
     Refused(&'static str),
-    /// 58030 or the like for whoever waits and whoever comes: the database is poisoned, and says why.
+    /// 58030 or similar for waiting and new transactions: the database is poisoned, and gives the reason.
     Poisoned,
-    /// The checkpoint fails; the one before counts, and the next one is tried.
+    /// The checkpoint fails. The previous one stays valid, and the next one is tried.
     CheckpointFails,
     /// The start fails with a sentence that names the file.
     StartRefused,
-    /// The stop fails; the next start is one after a crash.
+    /// The stop fails. The next start recovers as after a crash.
     StopFails,
     /// The command fails with a sentence that names the file.
     CommandFails,
@@ -74,30 +75,30 @@ pub enum Seen {
     StatementFails,
     /// The process ends.
     ProcessEnds,
-    /// There is no such pair; the reason says why.
+    /// The pair cannot occur, for the given reason.
     Impossible,
 }
 
-/// What a start finds when the fault has gone.
+/// What a start finds once the fault is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Survives {
-    /// All that was acknowledged.
+    /// Everything that was acknowledged.
     Everything,
-    /// The start is refused by name; or what the disk has lost without telling is gone, with what depends on
-    /// it.
+    /// The start is refused by name, or what the disk has lost silently is gone, with everything that depends
+    /// on it.
     WhatTheDiskKept,
     /// Nothing is at stake.
     Nothing,
 }
 
-/// Where a row is shown.
+/// Where a row is demonstrated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// By `drive`.
     Here,
     /// By a test in this file.
     In(&'static str),
-    /// By nothing: there is nothing to show, or nobody looks.
+    /// Nowhere: there is nothing to show, or the data is not checked.
     Nowhere,
 }
 
@@ -224,7 +225,7 @@ impl Survives {
     }
 }
 
-/// Everything on the data disk of a running database, and of one that starts.
+/// All steps on the data disk of a running database, and of one that starts.
 const WRITING: &[Step] = &[
     LogBlock,
     SegmentPreparation,
@@ -240,7 +241,7 @@ const WRITING: &[Step] = &[
     Restore,
 ];
 const READING: &[Step] = &[LogReading, ManifestReading, CheckpointReading];
-/// What `drive` can have struck.
+/// The steps that `drive` can put faults in.
 const DRIVEN: &[Step] = &[
     LogBlock,
     SegmentPreparation,
@@ -518,7 +519,7 @@ pub const ROWS: &[Row] = &[
     ),
 ];
 
-/// The rows that a pair meets.
+/// The rows that cover a pair.
 pub fn rows_of(step: Step, fault: Fault) -> Vec<&'static Row> {
     ROWS.iter().filter(|row| row.steps.contains(&step) && row.faults.contains(&fault)).collect()
 }

@@ -1,8 +1,8 @@
 //! A COMMIT that is given up while it waits for room in the log, and what its transaction commits instead.
 //!
-//! A transaction larger than the log's buffer is appended in pieces. Whoever gives up waiting (a cancel, a
-//! timeout) and rolls back to a savepoint has pieces in the log of what will never be; the next COMMIT of the
-//! same transaction begins its own series.
+//! A transaction larger than the log's buffer is appended in pieces. If it gives up waiting (after a cancel
+//! or a timeout) and rolls back to a savepoint, the log contains pieces that must never take effect. The next
+//! COMMIT of the same transaction begins a new series.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::client::{Client, create_tables};
 use crate::crash::{DATA, Scenario, wait_until_idle};
 use crate::disk::{PowerCut, SimulatedDisk};
 
-/// Of one row. The buffer of a log holds about a dozen.
+/// The size of one row's text. The buffer of a log holds about a dozen.
 const TEXT_BYTES: usize = 4000;
 
 fn fill(client: &mut Client, letter: char, rows: u64) -> Result<(), String> {
@@ -21,8 +21,8 @@ fn fill(client: &mut Client, letter: char, rows: u64) -> Result<(), String> {
     (0..rows).try_for_each(|key| client.put_text(key, &text)).map_err(|error| error.to_string())
 }
 
-/// `first` rows are written and their COMMIT given up, `second` rows of another letter are committed instead.
-/// The error says what a crash then leaves that is anything else.
+/// Inserts `first` rows and gives up their COMMIT, then commits `second` rows of another letter instead. The
+/// error says how the state after a crash differs from that.
 pub fn commit_instead(scenario: Scenario, first: u64, second: u64) -> Result<(), String> {
     let as_text = |error: hyades_types::Error| error.to_string();
     let disk = SimulatedDisk::new(first);
@@ -33,7 +33,7 @@ pub fn commit_instead(scenario: Scenario, first: u64, second: u64) -> Result<(),
     client.put_number(1, 1).map_err(as_text)?;
     let savepoint = client.worker().savepoint();
     fill(&mut client, 'a', first)?;
-    // Room is prepared by then, so that the first pieces find some.
+    // By then room is prepared, so that the first pieces fit.
     wait_until_idle(&disk);
     disk.hold_writes_under(Some(&Path::new(DATA).join("logs")));
     match client.worker().commit() {

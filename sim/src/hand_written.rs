@@ -1,7 +1,8 @@
 //! Logs written by hand: every record, vector, block boundary and sync chosen by the test.
 //!
-//! The engine's own writer decides these by timing. A test of recovery wants to say "this block was synced,
-//! that record lies in two blocks, this transaction depends on that position", and then what must come back.
+//! The engine's own writer decides these by timing. A test of recovery must be able to say "this block was
+//! synced, that record spans two blocks, this transaction depends on that position", and then what must be
+//! recovered.
 //!
 //! The rows are those of one table, `t (key bigint primary key, value bigint)`; see [`Change`].
 
@@ -32,11 +33,11 @@ use crate::disk::SimulatedDisk;
 
 /// The table's id in every hand-written log.
 pub const TABLE: TableId = TableId(16_384);
-/// Segments are small, so that tests cross them; a block that does not fit is split, so that every segment is
-/// full to its end.
+/// Segments are small, so that tests cross their boundaries. A block that does not fit is split, so that
+/// every segment is filled to its end.
 const SEGMENT_BYTES: u64 = 16 * SECTOR_BYTES as u64;
 
-/// What a hand-written transaction does.
+/// The change that a hand-written transaction makes.
 #[derive(Clone, Copy, Debug)]
 pub enum Change {
     CreateTable,
@@ -106,7 +107,7 @@ pub fn encode_changes(changes: &[Change]) -> Vec<u8> {
     writer.as_bytes().to_vec()
 }
 
-/// The rows of the table; none if it does not exist.
+/// The rows of the table. Empty if it does not exist.
 pub fn table_rows(catalog: &Catalog) -> Result<BTreeMap<i64, i64>> {
     let mut rows = BTreeMap::new();
     let Some(table) = catalog.by_id(TABLE) else { return Ok(rows) };
@@ -138,7 +139,7 @@ struct HandWrittenLog {
     /// Sequence number of the open segment and where its next block goes.
     sequence: u64,
     offset: u64,
-    /// Records that are in no block yet, and the stream position where they begin.
+    /// Records that are not in a block yet, and the stream position where they begin.
     pending: Vec<u8>,
     written: u64,
     anchor: Vec<u64>,
@@ -169,8 +170,7 @@ impl HandWritten {
         find(&config(disk, ProtocolKind::Taurus, 2))
     }
 
-    /// Appends a transaction with this pre-append LV and returns its end. It is not written before
-    /// [`HandWritten::write`].
+    /// Appends a transaction with this pre-append LV and returns its end. [`HandWritten::write`] writes it.
     pub fn append(&mut self, log: usize, vector: &[u64], changes: &[Change]) -> u64 {
         let operations = encode_changes(changes);
         let log = &mut self.logs[log];
@@ -180,7 +180,7 @@ impl HandWritten {
         log.push(record, &operations, length)
     }
 
-    /// Appends one fragment of a large transaction; the last one carries the LV.
+    /// Appends one fragment of a large transaction. The last one carries the LV.
     pub fn append_fragment(&mut self, log: usize, id: u64, vector: Option<&[u64]>, operations: &[u8]) -> u64 {
         let log = &mut self.logs[log];
         let mut record = Vec::new();
@@ -195,7 +195,7 @@ impl HandWritten {
         log.push(record, operations, length)
     }
 
-    /// Appends an anchor; the vectors behind it are compressed against it.
+    /// Appends an anchor. Later vectors are compressed against it.
     pub fn append_anchor(&mut self, log: usize, durable: &[u64]) -> u64 {
         let log = &mut self.logs[log];
         let mut record = Vec::new();
@@ -220,13 +220,13 @@ impl HandWritten {
         (segment_path(&log.directory, log.identity.incarnation, log.sequence), log.offset)
     }
 
-    /// Writes what was appended as one block, not durably.
+    /// Writes the pending records as one block, not durably.
     pub fn write(&mut self, log: usize) {
         self.write_part(log, usize::MAX);
     }
 
-    /// Writes the first bytes of what was appended as one block (more where a segment ends), so that a record
-    /// may lie in two.
+    /// Writes the first bytes of the pending records as one block (more where a segment ends), so that a
+    /// record may span two blocks.
     pub fn write_part(&mut self, log: usize, most_bytes: usize) {
         let disk = self.disk.clone();
         let log = &mut self.logs[log];
@@ -268,7 +268,7 @@ impl HandWrittenLog {
         let mut block = vec![0; header.store_bytes() as usize];
         block[BLOCK_HEADER_BYTES..BLOCK_HEADER_BYTES + payload.len()].copy_from_slice(payload);
         encode_block_header(&mut block, &self.identity, &header);
-        // A write that fails is part of the test's plan.
+        // Tests plan for writes that fail.
         let _ = self.file.write_at(self.offset, &block);
         self.offset += block.len() as u64;
         self.written += payload.len() as u64;

@@ -1,14 +1,15 @@
 //! Recorded histories of concurrent transactions over append-only lists.
 //!
-//! Why lists: a read that returns the whole list of a key shows every version that ever stood there and their
-//! order, so that a checker can infer who depended on whom from the answers alone (Kingsbury and Alvaro,
-//! "Elle", VLDB 2020).
+//! Why lists: a read that returns the whole list of a key shows every version that ever existed and their
+//! order, so that a checker can infer the dependencies from the answers alone (Kingsbury and Alvaro, "Elle",
+//! VLDB 2020).
 //!
-//! A [`Recorder`] is shared by the threads of a workload. Each transaction is begun on it, told every answer,
-//! and ended with what the client learned. Elements must be unique per key; [`Recorder::new_element`] gives
+//! The threads of a workload share a [`Recorder`]. Each transaction is begun on it, told every answer, and
+//! ended with what the client learned. Elements must be unique per key, and [`Recorder::new_element`] returns
 //! unique ones.
 //!
 //! Times are ticks of one counter taken before the first and after the last step, so "completed before
+//! invoked" holds in real time.
 //! invoked" holds in real time.
 
 use std::fmt;
@@ -23,7 +24,7 @@ pub enum ListOperation {
     Read { key: u64, list: Vec<u64> },
 }
 
-/// What the client learned of the end of its transaction.
+/// What the client learned about the end of its transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The commit was acknowledged.
@@ -43,18 +44,18 @@ pub struct RecordedTransaction {
     pub outcome: Outcome,
     /// Tick before the first operation.
     pub invoked: u64,
-    /// Tick after the answer; none for an unknown outcome.
+    /// Tick after the answer. None for an unknown outcome.
     pub completed: Option<u64>,
 }
 
-/// All transactions of a run; a transaction's number is its place here.
+/// All transactions of a run. A transaction's number is its index here.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     pub transactions: Vec<RecordedTransaction>,
 }
 
 impl History {
-    /// For histories written by hand: adds a transaction that ran after all earlier ones were complete.
+    /// For hand-written histories: adds a transaction that ran after all earlier ones were complete.
     #[must_use]
     pub fn then(mut self, outcome: Outcome, operations: &[ListOperation]) -> History {
         let invoked = 2 * self.transactions.len() as u64;
@@ -68,7 +69,7 @@ impl History {
         self
     }
 
-    /// Makes all transactions concurrent, for histories written by hand.
+    /// Makes all transactions concurrent, for hand-written histories.
     #[must_use]
     pub fn concurrent(mut self) -> History {
         let end = self.transactions.len() as u64 + 1;
@@ -80,12 +81,12 @@ impl History {
     }
 }
 
-/// Writes `append` in the notation of a history by hand.
+/// An append, for hand-written histories.
 pub fn append(key: u64, element: u64) -> ListOperation {
     ListOperation::Append { key, element }
 }
 
-/// Writes `read` in the notation of a history by hand.
+/// A read, for hand-written histories.
 pub fn read(key: u64, list: &[u64]) -> ListOperation {
     ListOperation::Read { key, list: list.to_vec() }
 }
@@ -107,7 +108,7 @@ pub struct Recorder {
     transactions: Mutex<Vec<RecordedTransaction>>,
 }
 
-/// A transaction that is being recorded. Dropped without an end, its outcome is unknown.
+/// A transaction that is being recorded. If it is dropped without an end, its outcome is unknown.
 pub struct Recording<'a> {
     recorder: &'a Recorder,
     transaction: Option<RecordedTransaction>,
@@ -169,7 +170,7 @@ impl Recording<'_> {
         }
     }
 
-    /// Call after the client has its answer.
+    /// Call after the client has received its answer.
     pub fn end(mut self, outcome: Outcome) {
         self.finish(outcome);
     }

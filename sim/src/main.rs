@@ -1,4 +1,4 @@
-//! `cargo xtask sim`: runs of the simulation, a seed on each processor, until one fails or the time is up.
+//! `cargo xtask sim`: runs the simulation, one seed on each processor, until one fails or the time is up.
 
 use std::num::NonZeroUsize;
 use std::panic::catch_unwind;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use hyades_engine::mutant::{Mutant, activate};
 use hyades_sim::simulation::{self, Totals};
 
-/// Totals are printed about so often.
+/// About how often totals are printed.
 const INTERVAL: Duration = Duration::from_secs(60);
 
 struct Options {
@@ -18,7 +18,7 @@ struct Options {
     runs: u64,
     hours: f64,
     flips: u64,
-    /// Seeds at the same time; a run takes one processor at most.
+    /// The number of seeds at the same time. A run takes at most one processor.
     jobs: usize,
     /// The bug that is put back.
     mutant: Option<Mutant>,
@@ -47,7 +47,7 @@ fn options() -> Result<Options, String> {
     Ok(options)
 }
 
-/// What all seeds so far have shown.
+/// The results of all seeds so far.
 struct Found {
     totals: Totals,
     /// The smallest seed that has failed, and how.
@@ -58,7 +58,7 @@ struct Found {
 struct Search {
     options: Options,
     begin: Instant,
-    /// Seeds that were begun.
+    /// The number of seeds that were begun.
     begun: AtomicU64,
     found: Mutex<Found>,
 }

@@ -1,8 +1,8 @@
-//! Restarts that go on behind transactions, held back at chosen points: who touches what is not yet as it
-//! was waits for it, and what is done meanwhile survives the next crash.
+//! Restarts that go on in the background, held back at chosen points: transactions that touch what is not
+//! restored yet wait for it, and what is done meanwhile survives the next crash.
 //!
-//! The database has a checkpoint and logs behind it in which nothing changes the catalog, so that
-//! transactions are let in at once. The disk holds the reads of the threads back that do the rest.
+//! The database has a checkpoint followed by logs in which nothing changes the catalog, so that transactions
+//! are let in at once. The disk holds back the reads of the threads that do the rest.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -26,12 +26,12 @@ use crate::disk::{HeldReads, SimulatedDisk};
 use crate::routines::test_compiler;
 use crate::script::{Recovered, Script, check_recovered};
 
-/// What of a restart is held back.
+/// The part of a restart that is held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// The rows of the checkpoint, and so all that follows.
+    /// The rows of the checkpoint, and so everything that follows.
     Load,
-    /// The log records, when the rows are there.
+    /// The log records, once the rows are there.
     Replay,
 }
 
@@ -45,7 +45,7 @@ impl Held {
     }
 }
 
-/// Ends the holding, before the engine goes that was opened before it and waits for its threads.
+/// Stops holding reads back. Must be dropped before the engine, which waits for its threads.
 struct Release<'a>(&'a SimulatedDisk);
 
 impl Drop for Release<'_> {
@@ -71,19 +71,20 @@ struct Killed {
 const LOAD_LIMIT: Duration = Duration::from_secs(60);
 /// Texts that every database has from the beginning.
 const TEXTS: u64 = 20;
-/// Others are as long as this.
+/// Repeated to make up the long texts.
 const LONG: &str = "a long text; ";
 const LONG_REPEATED: usize = 600;
-/// Of those, much more than the logs that are replayed.
+/// The number of long texts: much more data than the logs that are replayed.
 const MANY: u64 = 40;
 
-/// Runs the script with two checkpoints in it. Behind the last one nobody touches the texts, unless calls do,
-/// which may. With every second seed, the server keeps a digest of its logs.
+/// Runs the script with two checkpoints in it. After the last one only calls may touch the texts. With every
+/// second seed, the server keeps a digest of its logs.
 fn prepare(scenario: Scenario, seed: u64) -> Outcome<Killed> {
     prepare_with(scenario, seed, 0)
 }
 
-/// As [`prepare`]; with long texts beside, if there are any, and calls at the end that do not touch them.
+/// As [`prepare`], with this many long texts. If there are any, calls that do not touch them follow at the
+/// end.
 fn prepare_with(scenario: Scenario, seed: u64, long_texts: u64) -> Outcome<Killed> {
     let disk = SimulatedDisk::new(seed);
     let script = script(seed);
@@ -116,7 +117,7 @@ fn prepare_with(scenario: Scenario, seed: u64, long_texts: u64) -> Outcome<Kille
     Ok(Killed { disk: killed, script, acknowledged })
 }
 
-/// Calls, logged as commands, that mean something else when they are replayed twice, or in another order.
+/// Calls, logged as commands, whose effect differs when they are replayed twice, or in another order.
 fn call_without_texts(engine: &dyn Engine) -> Result<(), Error> {
     let mut client = Client::new(engine)?;
     for number in 1..5 {
@@ -130,7 +131,7 @@ fn call_without_texts(engine: &dyn Engine) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a complete restart makes of this disk.
+/// The hash of the state that a complete restart makes of this disk.
 fn hash_of_complete(disk: &SimulatedDisk, scenario: Scenario) -> Outcome<u64> {
     let catalog = Arc::new(Catalog::new());
     recover(&scenario.config(disk), test_compiler(), &catalog).map_err(as_text)?;
@@ -172,8 +173,8 @@ fn table(engine: &dyn Engine, name: &str) -> Outcome<Arc<Table>> {
     found.ok_or_else(|| format!("there is no table {name}"))
 }
 
-/// While the restart is held back, whoever reads a table that it concerns, changes the catalog or asks for a
-/// checkpoint waits, and goes on when it goes on; the state is that of a complete restart.
+/// While the restart is held back, transactions that read one of its tables, change the catalog or ask for a
+/// checkpoint wait, and go on when it does. The state is that of a complete restart.
 pub fn wait_for_what_they_touch(scenario: Scenario, seed: u64, held: Held) -> Outcome {
     let killed = prepare(scenario, seed)?;
     let expected = hash_of_complete(&killed.disk.after_process_kill(seed), scenario)?;
@@ -182,7 +183,7 @@ pub fn wait_for_what_they_touch(scenario: Scenario, seed: u64, held: Held) -> Ou
     let engine = scenario.on_demand().open(&disk).map_err(as_text)?;
     let _release = Release(&disk);
     if held == Held::Replay {
-        // From then on the replay alone keeps tables closed.
+        // From here on only the replay keeps tables closed.
         wait_until_loaded(&*engine)?;
     }
     let status = engine.restart_status();
@@ -226,9 +227,9 @@ pub fn wait_for_what_they_touch(scenario: Scenario, seed: u64, held: Held) -> Ou
     engine.shutdown().map_err(as_text)
 }
 
-/// Somebody waits for a table that the logs concern, while there is much to load that they do not. They are
-/// replayed for that table first; who works with it then is not disturbed by what follows, and what he does
-/// survives.
+/// A transaction waits for a table that the logs concern, while much must be loaded that they do not concern.
+/// The logs are replayed for that table first. The restart does not disturb later work on the table, and that
+/// work survives.
 pub fn what_is_wanted_comes_first(scenario: Scenario, seed: u64) -> Outcome {
     let killed = prepare_with(scenario, seed, MANY)?;
     let before = {
@@ -262,7 +263,7 @@ pub fn what_is_wanted_comes_first(scenario: Scenario, seed: u64) -> Outcome {
     }
     client.commit().and_then(|answer| answer.wait()).map_err(as_text)?;
     wait_until_complete(&*engine)?;
-    // Of two workers one may load everything else meanwhile.
+    // With two workers, the other one may load everything else meanwhile.
     if recovery_workers == 1 && engine.recovery_report().early_passes == 0 {
         return Err(format!("nothing was replayed first: {:?}", engine.recovery_report()));
     }
@@ -283,11 +284,11 @@ pub fn what_is_wanted_comes_first(scenario: Scenario, seed: u64) -> Outcome {
     Ok(())
 }
 
-/// What each text holds, as numbers.
+/// The contents of each text, as numbers.
 type Lists = Vec<Vec<u64>>;
 
-/// Appends to texts until the process is killed in the middle: those of the last ones may be lost, in their
-/// order. Returns what was acknowledged, and what was attempted.
+/// Appends to texts until the process is killed in the middle. The last appends may be lost, in their order.
+/// Returns what was acknowledged, and what was attempted.
 fn append_and_die(
     engine: Arc<dyn Engine>,
     disk: &SimulatedDisk,
@@ -348,8 +349,8 @@ fn look(disk: &SimulatedDisk, scenario: Scenario, expected: &Observed) -> Outcom
     Ok(lists)
 }
 
-/// While replay is held back, transactions work with what it does not concern; then the process is killed, or
-/// the power goes, again and again. Nothing of them is lost, nor of what was there.
+/// While replay is held back, transactions work on tables that it does not concern. Then the process is
+/// killed, or the power fails, again and again. Neither their work nor the earlier state is lost.
 pub fn work_in_the_middle(scenario: Scenario, seed: u64) -> Outcome {
     let mut disk = prepare(scenario, seed)?.disk;
     let expected = {
@@ -361,7 +362,7 @@ pub fn work_in_the_middle(scenario: Scenario, seed: u64) -> Outcome {
     let mut lists: Lists = vec![vec![0]; TEXTS as usize];
     for round in 0..4 {
         let found = disk.after_process_kill(round);
-        // Behind the first round the logs concern the texts, too.
+        // After the first round the logs concern the texts, too.
         found.hold_reads((round < 2).then(|| Held::Replay.reads(0)));
         let engine = scenario.on_demand().open(&found).map_err(as_text)?;
         let (acknowledged, attempted) = append_and_die(engine, &found, (seed, round), &lists)?;
@@ -369,7 +370,7 @@ pub fn work_in_the_middle(scenario: Scenario, seed: u64) -> Outcome {
             true => found.after_process_kill(round),
             false => found.after_power_cut(round),
         };
-        // What comes next begins with what is there.
+        // The next round begins with what is there.
         lists = look(&disk, scenario, &expected).map_err(|error| format!("{error}, in round {round}"))?;
         for (key, list) in lists.iter().enumerate() {
             if !list.starts_with(&acknowledged[key]) || !attempted[key].starts_with(list) {
@@ -380,8 +381,8 @@ pub fn work_in_the_middle(scenario: Scenario, seed: u64) -> Outcome {
     Ok(())
 }
 
-/// The logs change the catalog, and are replayed before transactions are let in, perhaps wholly: the catalog
-/// can be changed then, and checkpoints are taken.
+/// The logs change the catalog, and are replayed before transactions are let in, perhaps wholly. After that
+/// the catalog can be changed, and checkpoints are taken.
 pub fn changes_follow_those_of_the_logs(scenario: Scenario, seed: u64) -> Outcome {
     let script = script(seed);
     let (killed, acknowledged) = live_and_kill(&SimulatedDisk::new(seed), scenario, &script, 0..FIRST, seed)?;
@@ -401,15 +402,15 @@ pub fn changes_follow_those_of_the_logs(scenario: Scenario, seed: u64) -> Outcom
     engine.shutdown().map_err(as_text)
 }
 
-/// A part of the checkpoint is damaged. Whoever waits for it learns that, nothing is acknowledged any more,
-/// and the checkpoint before it has everything.
+/// A part of the checkpoint is damaged. Waiting transactions fail, nothing is acknowledged any more, and the
+/// previous checkpoint has everything.
 pub fn damage_is_found_behind(scenario: Scenario, seed: u64) -> Outcome {
     let killed = prepare(scenario, seed)?;
     let expected = hash_of_complete(&killed.disk.after_process_kill(seed), scenario)?;
     let disk = killed.disk.after_process_kill(seed);
     let parts =
         disk.paths().into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "part"));
-    // Those of the last checkpoint, which the one before does not have.
+    // A part of the last checkpoint, which the previous one does not share.
     let part = parts.max().ok_or("there is no part of a checkpoint")?;
     disk.flip_bit(&part, 13, 3).map_err(|error| error.to_string())?;
     disk.hold_reads(Some(Held::Load.reads(0)));
@@ -443,7 +444,7 @@ pub fn damage_is_found_behind(scenario: Scenario, seed: u64) -> Outcome {
     if state == expected { Ok(()) } else { Err("the checkpoint before has another state".to_owned()) }
 }
 
-/// The logs hold calls that this program cannot replay. Nobody is let in, and every file is as it was.
+/// The logs hold calls that this program cannot replay. No client is let in, and no file is changed.
 pub fn what_cannot_be_replayed_is_refused(scenario: Scenario, seed: u64) -> Outcome {
     let disk = prepare(scenario, seed)?.disk;
     let files =
@@ -484,8 +485,8 @@ fn write_until_digested(busy: &mut Client, disk: &SimulatedDisk, times: usize) -
     Ok(())
 }
 
-/// A database that was killed after its digest had been replaced because one log had grown. The other one, of
-/// which little is new, has the last change of a table.
+/// A database that was killed after its digest had been replaced because one log had grown. The other log,
+/// which has grown little, contains the last change of a table.
 fn digested(scenario: Scenario, seed: u64) -> Outcome<SimulatedDisk> {
     let disk = SimulatedDisk::new(seed);
     let engine = scenario.open(&disk).map_err(as_text)?;
@@ -506,15 +507,15 @@ fn digested(scenario: Scenario, seed: u64) -> Outcome<SimulatedDisk> {
     Ok(killed)
 }
 
-/// A log is damaged before its digest ends. Clients are let in, and the replay finds it; the next start reads
-/// the log before it lets anybody in, and refuses.
+/// A log is damaged before the end of its digest. Clients are let in, and the replay finds the damage. The
+/// next start reads the log before it lets any client in, and refuses.
 pub fn damage_before_a_digest_is_refused_the_next_time(seed: u64) -> Outcome {
     let scenario = Scenario::taurus(2).on_demand();
     let disk = digested(scenario, seed)?;
     let is_first = |path: &PathBuf| path.ends_with("00000001-00000001.segment");
     for path in disk.paths().into_iter().filter(is_first) {
         let content = disk.content(&path).map_err(|error| error.to_string())?;
-        // In the log that has grown, that is in the middle of what is replayed.
+        // In the log that has grown, this is in the middle of what is replayed.
         let place = content.len() as u64 / 2;
         disk.flip_bit(&path, place, 3).map_err(|error| error.to_string())?;
     }
@@ -531,8 +532,8 @@ pub fn damage_before_a_digest_is_refused_the_next_time(seed: u64) -> Outcome {
     }
 }
 
-/// After a kill, whoever reads a table waits until its last change has been replayed, which stands in the log
-/// after the end of its digest.
+/// After a kill, a transaction that reads a table waits until its last change has been replayed, although its
+/// log record comes after the end of the digest.
 pub fn digests_leave_nothing_out(seed: u64) -> Outcome {
     let scenario = Scenario::taurus(2).on_demand();
     let killed = digested(scenario, seed)?;
@@ -560,8 +561,8 @@ fn extent(disk: &SimulatedDisk) -> (usize, usize) {
     contents.fold((0, 0), |(files, bytes), content| (files + 1, bytes + content.len()))
 }
 
-/// A start after the other finds the same damage behind. Each gives back what the one before the last had
-/// prepared.
+/// Several starts in a row find the same damage in the background. Each frees what the one before the last
+/// had prepared.
 pub fn damaged_starts_do_not_fill_the_disk(scenario: Scenario, seed: u64) -> Outcome {
     let mut disk = prepare(scenario, seed)?.disk;
     let parts =
@@ -580,7 +581,7 @@ pub fn damaged_starts_do_not_fill_the_disk(scenario: Scenario, seed: u64) -> Out
         extents.push(extent(&killed));
         disk = killed;
     }
-    // Of each stays the segment it began with, cut to what it holds.
+    // Each leaves its first segment, cut to what it holds.
     let grown = (extents[5].1 - extents[2].1) / 3;
     let segment = scenario.config(&disk).segment_bytes as usize;
     if grown >= segment {

@@ -1,17 +1,17 @@
-//! Routines for tests: a compiler whose source is a name, and hand-written procedures behind the names.
+//! Routines for tests: a compiler whose source is a name, and the hand-written procedures for these names.
 //!
 //! | source | parameters | does |
 //! |---|---|---|
 //! | `script` | number, four times (kind, key, value), text, writes | the steps of a scripted transaction (0 read, 1 put, 2 add, 3 delete, 4 none), then its text and, with what it read, its ledger entry |
 //! | `lists` | number, four times (kind, key, element) | steps over lists (0 read, 1 append, 2 scan forward, 3 backward, 4 none); emits step, key and list for each list met, and enters in the ledger what it has read |
-//! | `copy` | from, to, amount | sets `to` to what stands under `from` (0 if absent) plus the amount |
+//! | `copy` | from, to, amount | sets `to` to the value under `from` (0 if absent) plus the amount |
 //! | `sum` | from, to, into | sets `into` to number and sum of the rows in `from <= key < to` |
 //! | `refer` | key, to, amount | sets `to` to the amount if there is a row under `key`, of which it looks at nothing else, and to 0 if not |
 //! | `bump` | amount | adds the amount to every number |
 //! | `remove` | key | deletes a row, if it is there |
 //! | `journal` | value | adds a row to a table without a primary key |
-//! | `surroundings` | key | sets the text under `key` to times, in the time zone, and chance |
-//! | `chances` | key | inserts chance under `key` and the key behind it, unless they are taken |
+//! | `surroundings` | key | sets the text under `key` to times, in the time zone, and a random value |
+//! | `chances` | key | inserts a random value under `key` and the next key, unless they are taken |
 //! | `whole` | into | as `sum` over the whole table |
 //! | `fail` | key | writes, then fails |
 
@@ -34,7 +34,7 @@ use hyades_types::value::{SqlType, Value};
 
 use crate::client::blocking;
 
-/// Compiles the routines of tests: the source is a name, and the procedure behind it was written by hand.
+/// Compiles the routines of tests: the source is a name, for which there is a hand-written procedure.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TestCompiler;
 
@@ -71,7 +71,7 @@ pub fn definition(name: &str, parameters: usize, body: &str) -> RoutineDefinitio
         |sql_type| RoutineParameter { name: None, sql_type, mode: ParameterMode::In, default: None };
     let mut parameters: Vec<_> = (0..parameters).map(|_| parameter(SqlType::BigInt)).collect();
     if body == "script" {
-        // The text comes last, behind whether the transaction writes.
+        // The text comes last, after whether the transaction writes.
         parameters.push(parameter(SqlType::Text));
     }
     RoutineDefinition {
@@ -121,7 +121,7 @@ pub fn create_routines(engine: &dyn Engine) -> Result<()> {
     blocking(|| worker.commit())?.wait()
 }
 
-/// Puts another source in the place of a routine's; the new id.
+/// Replaces the source of a routine, and returns the new id.
 pub fn replace_routine(engine: &dyn Engine, name: &str, parameters: usize, body: &str) -> Result<RoutineId> {
     let mut worker = engine.worker();
     worker.begin();
@@ -130,7 +130,7 @@ pub fn replace_routine(engine: &dyn Engine, name: &str, parameters: usize, body:
     let change =
         CatalogChange::CreateRoutine { id, definition: definition(name, parameters, body), replaces };
     blocking(|| worker.change_catalog(change.clone()))?;
-    // Not waited for: others build on it before it is durable.
+    // Not waited for: other sessions build on it before it is durable.
     blocking(|| worker.commit()).map(|_| id)
 }
 
@@ -169,7 +169,7 @@ fn read(table: u16, key: Expr, intent: Intent, absent: Label) -> Instruction {
     Instruction::ReadPoint { table, key: vec![key], row: table, intent, absent }
 }
 
-/// Inserts, or sets the present row's second column.
+/// Inserts, or sets the existing row's second column.
 fn upsert(code: &mut Vec<Instruction>, table: u16, key: Expr, value: Expr) {
     let at = code.len() as Label;
     code.extend([
@@ -345,7 +345,7 @@ fn text(expr: Expr) -> Expr {
     Expr::Cast { operand: Box::new(expr), to: SqlType::Text, explicit: true }
 }
 
-/// Inserts that may have to wait when they have drawn already.
+/// Inserts that may have to wait after they have drawn a random value.
 fn chances() -> Vec<Instruction> {
     let insert = |key, next| Instruction::InsertOr {
         table: LISTS,

@@ -2,13 +2,15 @@
 //!
 //! A subject is a database of scripted transactions, half of them logged as calls, that was closed or killed
 //! after all had been acknowledged. Its logs are damaged in one place, what can be kept is copied, and the
-//! copy is judged:
+//! A subject is a database of scripted transactions, half of them logged as calls, that was closed or killed
+//! after all had been acknowledged. Its logs are damaged in one place, what can be kept is copied, and the
+//! copy is checked:
 //!
-//! * by the script, which knows who read and overwrote whose rows: what is kept is closed under that, and its
-//!   rows are those of the kept transactions in the order in which they ran ([`check_recovered`]); nothing is
-//!   kept that the damage has hit;
-//! * by the LSN vectors as they stand in the undamaged logs: exactly those transactions are dropped which may
-//!   depend on the damage.
+//! * by the script, which knows which transaction read or overwrote whose rows: the kept transactions are
+//!   closed under these dependencies, and the rows are theirs, in the order in which they ran
+//!   ([`check_recovered`]); none of them was hit by the damage;
+//! * by the LSN vectors in the undamaged logs: exactly those transactions are dropped which may depend on the
+//!   damage.
 //!
 //! Nothing is written to the damaged database, and the copy has the state that was salvaged.
 
@@ -47,9 +49,9 @@ use crate::script::{Recovered, Script, ScriptOptions, check_recovered, dependenc
 pub struct SubjectOptions {
     pub scenario: Scenario,
     pub transactions: usize,
-    /// Rows that they choose from: few make nearly everything depend on everything.
+    /// The number of keys: with few keys nearly everything depends on everything.
     pub keys: u64,
-    /// Runs between two starts; the transactions are divided among them.
+    /// Runs between two starts. The transactions are divided among them.
     pub incarnations: usize,
     pub is_killed: bool,
     /// Some transactions store a text that takes several log records, in small segments.
@@ -57,14 +59,14 @@ pub struct SubjectOptions {
     pub seed: u64,
 }
 
-/// A transaction as it stands in the undamaged logs.
+/// A transaction as it is in the undamaged logs.
 struct Logged {
     incarnation: u64,
     log: usize,
     start: u64,
     end: u64,
     vector: LsnVector,
-    /// Its number in the script; the schema has none.
+    /// Its number in the script. The schema has none.
     number: Option<usize>,
     is_call: bool,
 }
@@ -76,7 +78,7 @@ struct Block {
     offset: u64,
     bytes: u64,
     identity: LogIdentity,
-    /// Positions of its payload.
+    /// The positions of its payload.
     positions: Range<u64>,
 }
 
@@ -91,7 +93,7 @@ pub struct Subject {
     dependencies: Vec<BTreeSet<usize>>,
 }
 
-/// What is done to the logs, in one place.
+/// A change to the logs, in one place.
 #[derive(Clone, Debug)]
 pub enum Damage {
     Bit {
@@ -110,13 +112,13 @@ pub enum Damage {
     Gone {
         path: PathBuf,
     },
-    /// A call's record says that it wrote something else; the checksums are right.
+    /// A call's record claims that the call wrote something else. The checksums are right.
     Diverges {
         path: PathBuf,
         offset: u64,
         bytes: Vec<u8>,
     },
-    /// A bit of a block changed before its checksum was computed: memory that failed.
+    /// A bit of a block changed before its checksum was computed, as by faulty memory.
     Miswritten {
         path: PathBuf,
         offset: u64,
@@ -145,16 +147,16 @@ impl fmt::Display for Damage {
     }
 }
 
-/// What came of one salvage, in transactions of the script that wrote something.
+/// The result of one salvage, in transactions of the script that wrote something.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
     pub all: u64,
     pub kept: u64,
-    /// Their log records were damaged.
+    /// Those whose log records were damaged.
     pub hit: u64,
-    /// They really depend on those.
+    /// Those that really depend on them.
     pub dependent: u64,
-    /// They do not, and were dropped because their LSN vectors cannot tell.
+    /// Those that do not depend on them, but were dropped because their LSN vectors cannot tell.
     pub needless: u64,
 }
 
@@ -192,7 +194,7 @@ impl Subject {
     /// Runs the script to its end.
     ///
     /// # Errors
-    /// What kept it from that.
+    /// What prevented that.
     pub fn build(options: SubjectOptions) -> Result<Subject, String> {
         let SubjectOptions { transactions, keys, incarnations, is_killed, has_ballast, seed, .. } = options;
         let script = ScriptOptions { transactions, keys, ..ScriptOptions::default() };
@@ -212,7 +214,7 @@ impl Subject {
             } else {
                 engine.shutdown().map_err(as_text)?;
             }
-            // After a kill the process is gone with its lock; this one ends unseen.
+            // The kill has taken the process and its lock. This engine ends without touching the copy.
             disk = disk.after(PowerCut::KeepUnsynced);
         }
         let mut script = script;
@@ -224,7 +226,7 @@ impl Subject {
         Ok(subject)
     }
 
-    /// Learns where everything stands.
+    /// Collects the positions of all blocks and transactions.
     fn survey(&mut self) -> Result<(), String> {
         let disk = Arc::new(self.disk.clone());
         let inspection = Inspection::open_on(disk, Path::new(DATA)).map_err(as_text)?;
@@ -304,7 +306,7 @@ impl Subject {
         }
     }
 
-    /// A bit of the block, up to the end of the payload: the zeroes after it mean nothing.
+    /// A bit of the block, up to the end of the payload: the zeroes after it have no meaning.
     fn bit_of(&self, block: &Block, random: &mut StdRng) -> Damage {
         let bytes = BLOCK_HEADER_BYTES as u64 + block.positions.end - block.positions.start;
         let offset = block.offset + random.random_range(0..bytes);
@@ -345,7 +347,7 @@ impl Subject {
             let record = BLOCK_HEADER_BYTES + (call.start - block.positions.start) as usize;
             let end = BLOCK_HEADER_BYTES + (call.end - block.positions.start) as usize;
             let padding = usize::from(bytes[record + HEADER_BYTES - 2]);
-            // The hash of what it wrote comes last.
+            // The hash of what the call wrote comes last.
             bytes[end - padding - 1] ^= 1;
         }
         let header = BlockHeader::new(block.positions.start, length, self.sector_bytes(), 0);
@@ -374,7 +376,7 @@ impl Subject {
         Damage::Miswritten { path: block.path.clone(), offset: block.offset, bytes }
     }
 
-    /// The disk with the damages, one after the other.
+    /// The disk with the damages, applied one after the other.
     fn damaged(&self, damages: &[Damage]) -> SimulatedDisk {
         let disk = self.disk.after(PowerCut::KeepUnsynced);
         for damage in damages {
@@ -390,7 +392,7 @@ impl Subject {
         | Damage::Gone { path }
         | Damage::Diverges { path, .. }
         | Damage::Miswritten { path, .. }) = damage;
-        // Another damage may have taken it away, or its end.
+        // Another damage may have removed the file, or its end.
         let Ok(mut bytes) = disk.content(path) else { return };
         match damage {
             Damage::Bit { offset, bit, .. } => {
@@ -409,7 +411,7 @@ impl Subject {
         disk.replace(path, &bytes);
     }
 
-    /// The blocks whose bytes are wrong; those of calls that diverge are right.
+    /// The blocks whose bytes are wrong. Those of diverging calls are formally right.
     fn changed_blocks(&self, damaged: &SimulatedDisk, damages: &[Damage]) -> Vec<&Block> {
         let diverging = damages.iter().filter(|damage| matches!(damage, Damage::Diverges { .. }));
         let whole = self.damaged(&diverging.cloned().collect::<Vec<_>>());
@@ -425,7 +427,7 @@ impl Subject {
         self.blocks.iter().filter(|block| is_changed(block)).collect()
     }
 
-    /// Which transactions of the script have lost something of their log records.
+    /// The transactions of the script that have lost a part of their log records.
     fn hit(&self, damaged: &SimulatedDisk, damages: &[Damage], salvage: &Salvage) -> BTreeSet<usize> {
         let condemned = salvage.damages.iter().filter(|damage| damage.is_record);
         let condemned: BTreeSet<_> =
@@ -444,7 +446,8 @@ impl Subject {
         self.logged.iter().filter(is_hit).filter_map(|one| one.number).collect()
     }
 
-    /// What the LSN vectors of the undamaged logs say must go, given up to where the salvage could read.
+    /// The transactions that must go by the LSN vectors of the undamaged logs, given up to where the salvage
+    /// could read.
     fn expected(&self, salvage: &Salvage) -> BTreeSet<usize> {
         let mut kept = BTreeSet::new();
         let mut has_lost = false;
@@ -484,7 +487,7 @@ impl Subject {
                 for (one, _) in ours.iter().zip(&is_dropped).filter(|(_, is_dropped)| **is_dropped) {
                     first[one.log] = first[one.log].min(one.end);
                 }
-                // Of a log that ends too early, not even the first that is missing is known.
+                // If a log ends too early, not even the first missing transaction is known.
                 for damage in damages.iter().filter(|damage| !damage.is_record) {
                     first[damage.log] = first[damage.log].min(damage.position.0 + 8);
                 }
@@ -504,7 +507,7 @@ impl Subject {
         kept
     }
 
-    /// Damages a copy of the database by chance, salvages it, and judges what is kept.
+    /// Damages a copy of the database at random, salvages it, and checks what is kept.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -525,15 +528,15 @@ impl Subject {
     }
 
     /// As [`Subject::damage_and_salvage`], with bytes that were wrong already when their checksum was
-    /// computed. Nobody can tell what the transactions in them were, so only this is judged: nothing breaks
-    /// off, and what is kept is a database.
+    /// computed. It cannot be known what the transactions in them were, so this only checks that nothing
+    /// breaks off, and that what is kept is a database.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn miswrite_and_salvage(&self, random: &mut StdRng) -> Result<(), String> {
         let damages = [self.miswritten(random)];
         match self.salvage_and_copy(&damages) {
-            // The one bit that tells whose program could replay a call.
+            // The one bit that tells which program can replay a call.
             Err(wrong) if wrong.contains("under another version of this program") => Ok(()),
             salvaged => salvaged.map(drop).map_err(|wrong| self.accuse(&damages, &wrong)),
         }
@@ -544,7 +547,7 @@ impl Subject {
         format!("{:?}, {}: {wrong}", self.options, damages.join(", "))
     }
 
-    /// What was salvaged of which files, and the copy.
+    /// Salvages the damaged files without changing them, and copies the result.
     fn salvage_and_copy(
         &self,
         damages: &[Damage],
@@ -681,10 +684,10 @@ fn subjects(transactions: usize, has_ballast: bool, seed: u64) -> Result<Vec<Sub
     Ok(subjects)
 }
 
-/// Salvages as many times as asked, with subjects of as many transactions each and so many damages at once.
+/// Runs `salvages` salvages, with subjects of this many transactions each and this many damages at once.
 ///
 /// # Errors
-/// The first that is wrong.
+/// The first failure.
 pub fn run(
     salvages: u64,
     transactions: usize,
@@ -693,7 +696,7 @@ pub fn run(
 ) -> Result<Vec<(String, Outcome)>, String> {
     let mut random = StdRng::seed_from_u64(seed);
     let mut outcomes = Vec::new();
-    // The places of fragments are not known to those who count what was hit.
+    // Transactions in fragments are not counted as hit, because their places are not known.
     let subjects = subjects(transactions, damages > 1, seed)?;
     let each = salvages.div_ceil(subjects.len() as u64);
     for subject in subjects {
@@ -711,7 +714,7 @@ pub fn run(
 /// Salvages databases whose logs are damaged in their last blocks.
 ///
 /// # Errors
-/// The first that is wrong.
+/// The first failure.
 pub fn run_at_ends(transactions: usize, seed: u64) -> Result<(), String> {
     let mut random = StdRng::seed_from_u64(seed);
     subjects(transactions, false, seed)?
@@ -719,10 +722,10 @@ pub fn run_at_ends(transactions: usize, seed: u64) -> Result<(), String> {
         .try_for_each(|subject| subject.damage_ends_and_salvage(&mut random))
 }
 
-/// Salvages as many times as asked what was wrong before it was written.
+/// Runs `salvages` salvages of databases whose bytes were wrong before they were written.
 ///
 /// # Errors
-/// The first that is wrong.
+/// The first failure.
 pub fn run_miswritten(salvages: u64, transactions: usize, seed: u64) -> Result<(), String> {
     let mut random = StdRng::seed_from_u64(seed);
     let subjects = subjects(transactions, true, seed)?;

@@ -1,15 +1,15 @@
-//! One thread at a time, chosen by a seed: the engine and its users under a conductor.
+//! One thread at a time, chosen by a seed: runs the engine and its users under a scheduler.
 //!
-//! Threads are the operating system's, but only the one whose turn it is runs; it gives its turn up where it
-//! waits, gives way, begins or ends, and at every operation of the simulated disk. Who comes next is drawn
-//! from the seed among those that can go on. When nobody can, the clock goes on to the next time that
-//! somebody waits for; if there is none, they wait for each other, and the run ends with a report.
+//! Threads are the operating system's, but only the one whose turn it is runs. It gives its turn up where it
+//! waits, yields, begins or ends, and at every operation of the simulated disk. The next thread is drawn from
+//! the seed among those that can go on. When none can, the clock advances to the next time that a thread
+//! waits for. If there is no such time, the threads are deadlocked, and the run ends with a report.
 //!
 //! Everything that happens goes into one number, the *trace*: each turn with its thread and time, each
-//! operation of the disk. Two runs of one seed have the same.
+//! operation of the disk. Two runs of one seed have the same trace.
 //!
-//! What it does not decide: the order of two accesses to memory inside a turn. That is what the models under
-//! loom, and the tests with threads that really run at once, are for.
+//! The order of two memory accesses inside a turn is not explored. That is what the models under loom, and
+//! the tests with threads that really run in parallel, are for.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
@@ -21,17 +21,17 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-/// Where the wall clock stands at the beginning: 2026-01-01.
+/// The wall clock at the beginning: 2026-01-01.
 const BEGIN_US: u64 = 1_767_225_600_000_000;
-/// A run that has more of them does not end. A long one has a hundredth.
+/// A run with more turns than this does not end. A long one has a hundredth of them.
 const MOST_TURNS: u64 = 3_000_000;
-/// No thread.
+/// Stands for no thread.
 const NOBODY: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     Ready,
-    /// Until it is woken, or this time.
+    /// Until it is woken, or until this time.
     Parked(Option<u64>),
     Joining(u64),
     Ended {
@@ -49,29 +49,29 @@ struct Slot {
 
 struct State {
     threads: Vec<Slot>,
-    /// Those that have not ended.
+    /// Threads that have not ended.
     living: Vec<u64>,
     running: u64,
     random: StdRng,
     now_us: u64,
-    /// What the wall clock was moved by.
+    /// The sum of the jumps of the wall clock.
     jumped_us: i64,
     turns: u64,
     trace: u64,
 }
 
-/// Takes a report.
+/// Receives a report.
 type OnStuck = Box<dyn FnOnce(String) + Send>;
 
 /// Gives turns to the threads of one run.
 pub struct Scheduler {
     state: Mutex<State>,
     own: Weak<Scheduler>,
-    /// Called once, if nobody can go on.
+    /// Called once, if no thread can go on.
     stuck: Mutex<Option<OnStuck>>,
 }
 
-/// What a run was.
+/// A summary of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     pub turns: u64,
@@ -104,7 +104,7 @@ impl State {
         }
     }
 
-    /// Gives the turn to somebody; false if nobody can ever go on.
+    /// Gives the turn to some thread. Returns false if none can ever go on.
     fn choose(&mut self) -> bool {
         let mut ready: Vec<u64> =
             self.living.iter().copied().filter(|thread| self.can_run(*thread)).collect();
@@ -132,10 +132,10 @@ impl State {
 }
 
 impl Scheduler {
-    /// Runs `body` as the first thread, and what it starts, by the choices of this seed.
+    /// Runs `body` as the first thread, and the threads that it starts, by the choices of this seed.
     ///
     /// # Errors
-    /// All wait for each other, or do not come to an end. Their threads stay behind.
+    /// The threads wait for each other, or do not come to an end. They are left behind.
     pub fn run<T: Send + 'static>(
         seed: u64,
         body: impl FnOnce(&Arc<Scheduler>) -> T + Send + 'static,
@@ -160,7 +160,7 @@ impl Scheduler {
         let first = move || {
             enter(Some(Arc::clone(&scheduler) as Arc<dyn Conductor>));
             let outcome = catch_unwind(AssertUnwindSafe(|| body(&scheduler)));
-            // Whoever is left ends, or waits in vain, which is reported.
+            // The remaining threads end, or wait in vain, which is reported.
             while scheduler.state.lock().living.len() > 1 {
                 scheduler.park(Some(Duration::from_millis(1)));
             }
@@ -177,7 +177,7 @@ impl Scheduler {
         end.recv().unwrap_or_else(|_| Err("the first thread has gone".to_owned()))
     }
 
-    /// Enters something that has happened in the trace.
+    /// Adds an event to the trace.
     pub fn note(&self, value: u64) {
         self.state.lock().note(value);
     }
@@ -188,7 +188,7 @@ impl Scheduler {
         state.jumped_us += by_us;
     }
 
-    /// Gives the turn up; returns when it comes again.
+    /// Gives the turn up, and returns when it comes again.
     fn switch(&self, state: &mut MutexGuard<'_, State>, thread: u64) {
         if self.choose(state) && state.running == thread {
             state.slot(thread).status = Status::Ready;
@@ -201,7 +201,7 @@ impl Scheduler {
         state.slot(thread).status = Status::Ready;
     }
 
-    /// Chooses who comes next and wakes it. False if the run is stuck: nobody comes, ever.
+    /// Chooses the next thread and wakes it. Returns false if the run is stuck, so that none can go on.
     fn choose(&self, state: &mut MutexGuard<'_, State>) -> bool {
         let why = if state.turns >= MOST_TURNS {
             "no end is in sight"

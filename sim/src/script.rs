@@ -1,13 +1,14 @@
 //! Seeded random transactions over a few keys, and the model that says which states a crash may leave.
 //!
-//! A [`Script`] is run one transaction after the other, each in the session (worker, and therefore log) it
-//! names, without waiting for durability in between: early lock release makes them depend on each other while
-//! none is durable yet. Each writing transaction also inserts its number into a *ledger*, so that the
+//! A [`Script`] is run one transaction after the other, each in the session (worker, and therefore log) that
+//! it names, without waiting for durability in between: early lock release makes them depend on each other
+//! while none is durable yet. Each writing transaction also inserts its number into a *ledger*, so that the
 //! recovered database tells which transactions it holds.
 //!
 //! After a crash [`check_recovered`] demands (architecture invariant 6):
 //! 1. acknowledged transactions are recovered;
-//! 2. recovered is closed under dependencies: whoever read or overwrote another's row does not outlive it;
+//! 2. the recovered set is closed under dependencies: a transaction that read or overwrote another's row does
+//!    not survive without it;
 //! 3. nothing that was rolled back, or never ran, is recovered;
 //! 4. the rows are those of the recovered transactions, applied in the order in which they ran.
 
@@ -22,12 +23,12 @@ pub enum Step {
     Read {
         key: u64,
     },
-    /// Inserts or overwrites without looking.
+    /// Inserts or overwrites without reading.
     Put {
         key: u64,
         value: i64,
     },
-    /// Reads, adds, writes; an absent row counts as zero.
+    /// Reads, adds, writes. An absent row counts as zero.
     Add {
         key: u64,
         amount: i64,
@@ -39,10 +40,10 @@ pub enum Step {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptTransaction {
-    /// Which session runs it, from 0.
+    /// The session that runs it, from 0.
     pub session: usize,
     pub steps: Vec<Step>,
-    /// Ends in ROLLBACK.
+    /// It ends in ROLLBACK.
     pub is_rolled_back: bool,
 }
 
@@ -53,7 +54,7 @@ impl ScriptTransaction {
     }
 }
 
-/// What [`Script::generate`] makes; shares in percent.
+/// Options of [`Script::generate`]. Shares are percentages.
 #[derive(Clone, Copy, Debug)]
 pub struct ScriptOptions {
     pub transactions: usize,
@@ -129,7 +130,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Runs the transaction; what each of its steps sees (the row before the step) is returned.
+    /// Runs the transaction. Returns what each of its steps sees (the row before the step).
     pub fn apply(&mut self, transaction: &ScriptTransaction) -> Vec<Option<i64>> {
         let before = transaction.is_rolled_back.then(|| self.rows.clone());
         let seen = transaction.steps.iter().map(|step| self.step(*step)).collect();
@@ -153,9 +154,9 @@ impl Model {
     }
 }
 
-/// For each transaction whom it depends on: the last writers, before it, of the rows that it read or wrote. A
-/// reader that writes nothing depends on them too: it must not be *acknowledged* before them. Whoever deletes
-/// a row that is not there writes nothing.
+/// The dependencies of each transaction: the last writers, before it, of the rows that it read or wrote. A
+/// reader that writes nothing depends on them too: it must not be *acknowledged* before them. Deleting a row
+/// that is not there writes nothing.
 pub fn dependencies(script: &Script) -> Vec<BTreeSet<usize>> {
     let mut last_writer: BTreeMap<u64, usize> = BTreeMap::new();
     let mut model = Model::default();
@@ -182,16 +183,16 @@ pub fn dependencies(script: &Script) -> Vec<BTreeSet<usize>> {
     found
 }
 
-/// What was found after a crash, to be judged by [`check_recovered`].
+/// The state found after a crash, which [`check_recovered`] checks.
 pub struct Recovered<'a> {
-    /// Transactions whose commit (or whose answer, for reading ones) was acknowledged.
+    /// Transactions whose commit (or, for those that only read, whose answer) was acknowledged.
     pub acknowledged: &'a BTreeSet<usize>,
-    /// Numbers in the ledger.
+    /// The numbers in the ledger.
     pub ledger: &'a BTreeSet<usize>,
     pub rows: &'a BTreeMap<u64, i64>,
 }
 
-/// See the module head; the error is a sentence that names the transactions.
+/// See the module head. The error is a sentence that names the transactions.
 pub fn check_recovered(script: &Script, recovered: &Recovered<'_>) -> Result<(), String> {
     let writing = script.writing();
     if let Some(alien) = recovered.ledger.difference(&writing).next() {

@@ -7,16 +7,16 @@
 //!         -> cycles: G0, G1c, G-single, G2, one minimal cycle for each strongly connected component
 //! ```
 //!
-//! The names are Adya's ("Weak Consistency", 1999, chapter 3). A history without any of them is serializable;
-//! with [`CheckOptions::real_time`] it is strictly serializable: what was answered before another transaction
-//! began comes first.
+//! The names are Adya's ("Weak Consistency", 1999, chapter 3). A history without any of them is serializable.
+//! With [`CheckOptions::real_time`] it is strictly serializable: a transaction that was answered before
+//! another one began comes first.
 //!
 //! Transactions with an unknown outcome count as committed as soon as a committed one has read them,
-//! otherwise they are left out. Aborted ones are looked at only as the source of dirty reads.
+//! otherwise they are left out. Aborted ones matter only as the source of dirty reads.
 //!
-//! Invariant: the checker never reports an anomaly for a history that has a serial order (no inference beyond
-//! what lists prove): versions of a key grow by one element at a time, so a list that was read is a prefix of
-//! every later one, and an element that the longest list lacks came after it.
+//! Invariant: the checker never reports an anomaly for a history that has a serial order (it infers no more
+//! than the lists prove). Versions of a key grow by one element at a time, so a list that was read is a
+//! prefix of every later one, and an element that the longest list lacks came after it.
 
 mod graph;
 #[cfg(test)]
@@ -34,12 +34,12 @@ pub struct CheckOptions {
     pub real_time: bool,
 }
 
-/// The kinds of anomalies, in the order in which they are looked for.
+/// The kinds of anomalies, in the order in which they are searched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AnomalyKind {
     /// An element appended twice, or twice in one list.
     Duplicate,
-    /// An element that nobody appended.
+    /// An element that no transaction appended.
     Garbage,
     /// A transaction contradicts its own operations.
     Internal,
@@ -83,9 +83,9 @@ impl fmt::Display for AnomalyKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anomaly {
     pub kind: AnomalyKind,
-    /// Whether a cycle needs real-time edges: serializable perhaps, but not strictly.
+    /// Whether a cycle needs real-time edges: the history may be serializable, but not strictly.
     pub is_real_time: bool,
-    /// Numbers of the transactions that take part, in the order of the cycle if it is one.
+    /// The numbers of the transactions involved, in the order of the cycle if it is one.
     pub transactions: Vec<usize>,
     /// For people: what each transaction did and why one precedes the next.
     pub explanation: String,
@@ -98,7 +98,7 @@ impl fmt::Display for Anomaly {
     }
 }
 
-/// What was checked, so that a test can insist that it was not nothing.
+/// How much was checked, so that a test can assert that the check was not empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckReport {
     /// Transactions that count as committed.
@@ -109,8 +109,8 @@ pub struct CheckReport {
     pub elements: usize,
 }
 
-/// Checks the history; all anomalies found, at most one cycle for each group of transactions that are
-/// tangled.
+/// Checks the history. Returns all anomalies found, but at most one cycle for each group of transactions that
+/// are tangled.
 pub fn check(history: &History, options: CheckOptions) -> Result<CheckReport, Vec<Anomaly>> {
     let mut anomalies = Vec::new();
     let versions = versions::Versions::infer(history, options, &mut anomalies);

@@ -1,20 +1,20 @@
 //! The whole engine from one seed: sessions, loggers, checkpoints, recoveries, backups, the disk, the clock,
-//! and what goes wrong with them, one thread at a time (`scheduler`).
+//! and their faults, one thread at a time (`scheduler`).
 //!
-//! A run is several lives of one database. Each begins with a start, which may be cut short itself, and ends
+//! A run is several lives of one database. Each begins with a start, which may itself be cut short, and ends
 //! with a stop, a power cut, a kill, or a disk that fails. Meanwhile sessions run list-append transactions
-//! (`workload`), as statements and as calls, logged as commands or as data, and one checkpoint may follow the
-//! other, the wall clock jump, a log hang. What is demanded:
+//! (`workload`), as statements and as calls, logged as commands or as data. Checkpoints may follow each
+//! other, the wall clock may jump, and a log may hang. The requirements:
 //!
 //! 1. the history of all lives is serializable, or as good as its level says, with every acknowledged
-//!    transaction in it and nothing that a client has seen gone (`serializability`);
-//! 2. after each life, calls that are run again and after-images that are put in place give one state, by one
-//!    worker and by two, once and again;
+//!    transaction in it and nothing lost that a client has seen (`serializability`);
+//! 2. after each life, replay by running calls and replay by applying after-images give the same state, with
+//!    one worker and with two, the first time and again;
 //! 3. a backup of a database that has stopped is restored to the state that it had;
-//! 4. a flipped bit of a database that has stopped is refused by the file's name, or changes nothing.
+//! 4. a flipped bit in a database that has stopped is refused by the file's name, or changes nothing.
 //!
-//! Everything is drawn from the seed: a failure is repeated by it, turn by turn. Logs that are striped have
-//! threads of their own behind channels, and checkpoints several writers; they are not here.
+//! Everything is drawn from the seed, which repeats a failure turn by turn. Striped logs, which use threads
+//! of their own behind channels, and checkpoints with several writers are not covered.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -46,10 +46,10 @@ use crate::workload::{self, judge, read_all};
 
 /// Transactions of one session in a life.
 const TRANSACTIONS: u32 = 25;
-/// Starts that are cut short, one after the other, at most.
+/// The most starts that are cut short one after the other.
 const CUT_STARTS: u32 = 3;
 
-/// What was done.
+/// What a run did.
 #[derive(Clone, Debug, Default)]
 pub struct Totals(pub BTreeMap<&'static str, u64>);
 
@@ -79,13 +79,13 @@ impl fmt::Display for Totals {
 enum End {
     Stop,
     PowerCut,
-    /// A log hangs, and then the power goes.
+    /// A log hangs, and then the power fails.
     Blackout,
     Kill,
     Fault,
 }
 
-/// What is other in a configuration.
+/// A change to a configuration.
 type Change = fn(&mut Config);
 
 /// One run.
@@ -96,14 +96,14 @@ struct Simulation {
     disk: SimulatedDisk,
     recorder: Arc<Recorder>,
     totals: Totals,
-    /// Bits that are flipped at the end.
+    /// The number of bits that are flipped at the end.
     flips: u64,
 }
 
-/// Runs the seed's run, with so many flipped bits at its end.
+/// Runs one seed, with `flips` flipped bits at its end.
 ///
 /// # Errors
-/// What is wrong, and how to see it again.
+/// What is wrong, and how to reproduce it.
 pub fn run(seed: u64, flips: u64) -> Result<(Run, Totals), String> {
     let mut random = StdRng::seed_from_u64(seed);
     let scenario = choose_scenario(&mut random);
@@ -195,7 +195,7 @@ impl Simulation {
                 return Err(format!("does not open: {error}"));
             }
             if let Ok(engine) = opened {
-                // The power goes when it has just started.
+                // The power fails just after the start.
                 self.disk.crash_now();
                 drop(engine);
             }
@@ -212,14 +212,14 @@ impl Simulation {
         open(self.config(&self.disk), test_compiler()).map_err(named("does not open"))
     }
 
-    /// The next process finds this disk.
+    /// Replaces the disk by the one that the next process finds.
     fn exchange(&mut self, next: impl FnOnce(&SimulatedDisk, u64) -> SimulatedDisk) {
         self.scheduler.note(self.disk.trace_hash());
         let seed = self.random.random();
         self.disk = next(&self.disk, seed);
     }
 
-    /// One life, and how it ended.
+    /// Runs one life, and returns how it ended.
     fn live(&mut self, before: End, number: u64) -> Result<End, String> {
         let engine = self.start(before)?;
         read_all(&*engine, &self.recorder).map_err(named("cannot be read"))?;
@@ -257,7 +257,7 @@ impl Simulation {
         self.end(engine, end, number)
     }
 
-    /// Has the life end so.
+    /// Prepares the planned end of the life.
     fn plan(&mut self, end: End) {
         let share = if self.scenario.takes_checkpoints { 4 } else { 1 };
         match end {
@@ -291,7 +291,7 @@ impl Simulation {
         }
     }
 
-    /// At some time one log stops; the others go on for a while.
+    /// At some time one log stops, while the others go on for a while.
     fn start_blackout(&mut self) -> threads::Handle<()> {
         let places = self.scenario.places();
         let place = places[self.random.random_range(0..places.len())].clone();
@@ -322,7 +322,7 @@ impl Simulation {
         (stop, threads::spawn("clock", jump))
     }
 
-    /// Ends the life as it was planned; how it really ended.
+    /// Ends the life as planned, and returns how it really ended.
     fn end(&mut self, engine: Arc<dyn Engine>, planned: End, number: u64) -> Result<End, String> {
         let stopped = engine.shutdown();
         drop(engine);
@@ -349,12 +349,12 @@ impl Simulation {
                 self.exchange(SimulatedDisk::after_power_cut);
                 Ok(End::Fault)
             }
-            // The crash that was planned has not come in time, and none has.
+            // The planned crash has not come in time, and there was no other.
             Err(error) => Err(format!("does not stop: {error}")),
         }
     }
 
-    /// The hash of what a recovery finds.
+    /// The hash of the state that a recovery finds.
     fn recovered(&mut self, disk: &SimulatedDisk, change: impl FnOnce(&mut Config)) -> Result<u64, String> {
         let mut config = self.config(disk);
         change(&mut config);
@@ -364,7 +364,7 @@ impl Simulation {
         state_hash(&catalog).map_err(|error| format!("cannot be read: {error}"))
     }
 
-    /// Calls and after-images, one worker and two, give one state.
+    /// Checks that calls and after-images, with one worker and with two, give one state.
     fn compare_replays(&mut self) -> Result<(), String> {
         let disk = self.disk.after(PowerCut::KeepUnsynced);
         let by_calls = self.recovered(&disk, |config| config.recovery_workers = 1)?;
@@ -386,7 +386,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// A backup of the stopped database, restored, is what it was.
+    /// Checks that a backup of the stopped database is restored to the same state.
     fn check_backup(&mut self, number: u64) -> Result<(), String> {
         if !self.random.random_bool(0.5) {
             return Ok(());
@@ -403,7 +403,7 @@ impl Simulation {
         if original == restored { Ok(()) } else { Err("a backup is restored to another state".to_owned()) }
     }
 
-    /// Flips one bit after the other of what was written, and recovers.
+    /// Flips written bits one by one, and recovers after each.
     fn flip_bits(&mut self) -> Result<(), String> {
         let disk = self.disk.after(PowerCut::LoseUnsynced);
         let one_worker = |config: &mut Config| config.recovery_workers = 1;

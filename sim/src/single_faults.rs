@@ -1,18 +1,18 @@
 //! Single faults on the files of databases at rest: a bit, a sector, the end of a file, a whole file or
 //! directory.
 //!
-//! A subject is a small database on a simulated disk with its last process closed or killed, all of whose
-//! transactions were acknowledged and quiet before. One fault at a time is put into a copy, which is then
-//! opened. What may be found:
+//! A subject is a small database on a simulated disk whose last process was idle, with all its transactions
+//! acknowledged, when it was closed or killed. One fault at a time is put into a copy, which is then opened.
+//! The possible verdicts:
 //!
 //! | verdict | |
 //! |---|---|
 //! | refused | with the name of a file, and nothing is written; a salvage keeps what could have been |
 //! | identical | the state hash of the undamaged database, before and after the start |
 //! | torn | only where the process was killed: one log ends where its last block began, and the report says that it is torn there |
-//! | vanished | the same, if nothing is left of that block: as if it had never been written, so nobody can tell; the report names the place |
+//! | vanished | the same, if nothing is left of that block: as if it had never been written, so it cannot be noticed; the report names the place |
 //!
-//! Whatever else is found fails: other rows, a shorter log, a panic.
+//! Any other result fails: other rows, a shorter log, a panic.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -53,7 +53,8 @@ pub struct Subject {
     is_killed: bool,
     hash: u64,
     files: Vec<Segment>,
-    /// Of the last incarnation: where each log's last block begins in its stream, and where the log ends.
+    /// For each log of the last incarnation: where its last block begins in the stream, and where the log
+    /// ends.
     last_blocks: Vec<(u64, u64)>,
 }
 
@@ -62,11 +63,11 @@ pub struct Subject {
 struct Segment {
     path: PathBuf,
     length: u64,
-    /// Bytes up to the last one that is not zero.
+    /// The number of bytes up to the last one that is not zero.
     used: u64,
 }
 
-/// What is done to the files.
+/// A change to the files.
 #[derive(Clone, Debug)]
 pub enum Fault {
     Bit { path: PathBuf, offset: u64, bit: u32 },
@@ -91,7 +92,7 @@ impl fmt::Display for Fault {
                 write!(f, "the sector at {from_offset} of {from} over the one at {offset} of {path}")
             }
             Fault::Cut { path, length } => write!(f, "{} cut to {length} bytes", path.display()),
-            Fault::Appended { path, bytes } => write!(f, "{bytes} bytes behind {}", path.display()),
+            Fault::Appended { path, bytes } => write!(f, "{bytes} bytes after the end of {}", path.display()),
             Fault::Gone { path } => write!(f, "{} gone", path.display()),
             Fault::Blank { path } => write!(f, "{} blank", path.display()),
             Fault::Swapped { one, other } => write!(f, "{} and {} swapped", one.display(), other.display()),
@@ -99,7 +100,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The sorts of faults, with how often each comes.
+/// The kinds of faults, with their weights.
 const SORTS: [(&str, u32); 16] = [
     ("1 bit, used sectors", 26),
     ("1 bit, prepared zeroes", 6),
@@ -119,7 +120,7 @@ const SORTS: [(&str, u32); 16] = [
     ("log directory deleted", 1),
 ];
 
-/// How many faults came to what.
+/// The number of faults for each verdict.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     pub tried: u64,
@@ -129,7 +130,7 @@ pub struct Tally {
     pub vanished: u64,
 }
 
-/// What [`run`] found, by sort of fault.
+/// The results of [`run`], by kind of fault.
 #[derive(Clone, Debug, Default)]
 pub struct Report(pub BTreeMap<&'static str, Tally>);
 
@@ -170,7 +171,7 @@ impl Subject {
         Config { segment_bytes: self.segment_bytes, ..self.scenario.config(disk) }
     }
 
-    /// The hash of the state that recovery finds, and how the logs end that were not closed.
+    /// The hash of the state that recovery finds, and the ends of the logs that were not closed.
     fn recover(&self, disk: &SimulatedDisk) -> Result<(u64, Vec<LogTail>), String> {
         let catalog = Arc::new(Catalog::new());
         let recovered = recover(&self.config(disk), test_compiler(), &catalog)
@@ -178,7 +179,7 @@ impl Subject {
         Ok((hash(&catalog.tables(), &catalog.routines())?, recovered.report.tails))
     }
 
-    /// Learns what stands in the files, once the database is at rest.
+    /// Collects the contents of the files, once the database is at rest.
     fn survey(&mut self) -> Result<(), String> {
         self.hash = self.recover(&self.disk)?.0;
         for path in self.disk.paths() {
@@ -218,13 +219,13 @@ impl Subject {
         Ok((last, position))
     }
 
-    /// Of the disk, as a length and as an offset.
+    /// The sector size of the disk, as a length and as an offset.
     fn sector_bytes(&self) -> (usize, u64) {
         let bytes = self.disk.sector_bytes(Path::new(DATA), None).unwrap_or(SECTOR_BYTES);
         (bytes, bytes as u64)
     }
 
-    /// Makes a fault of this sort; `None` if the subject has nothing that could have it.
+    /// Makes a fault of this kind. `None` if the subject has nothing that could have it.
     fn choose(&self, sort: &str, random: &mut StdRng) -> Option<Fault> {
         let (sector_bytes, sector) = self.sector_bytes();
         let used: Vec<&Segment> = self.files.iter().filter(|file| file.used > 0).collect();
@@ -246,7 +247,7 @@ impl Subject {
                 if first >= length {
                     return None;
                 }
-                // Near the end of the log more often than not: there somebody looks.
+                // More often than not near the end of the log, which is where recovery looks.
                 let end = if random.random_bool(0.6) { (first + 4 * sector).min(length) } else { length };
                 Fault::Bit { path, offset: random.random_range(first..end), bit: random.random_range(0..8) }
             }
@@ -296,7 +297,7 @@ impl Subject {
         })
     }
 
-    /// The disk with the fault; `None` if the fault changes nothing.
+    /// The disk with the fault. `None` if the fault changes nothing.
     fn damaged(&self, fault: &Fault, random: &mut StdRng) -> Option<SimulatedDisk> {
         let disk = self.disk.after(PowerCut::KeepUnsynced);
         let content = |path: &Path| disk.content(path).unwrap_or_default();
@@ -345,7 +346,7 @@ impl Subject {
         has_changed.then_some(disk)
     }
 
-    /// Opens the damaged database and says what came of it, or what is wrong with that.
+    /// Opens the damaged database and returns the verdict, or what is wrong with it.
     fn judge(&self, damaged: &SimulatedDisk) -> Result<Verdict, String> {
         let before = files(damaged);
         let operations = damaged.operations();
@@ -381,20 +382,20 @@ impl Subject {
             };
         }
         let vanished = self.check_tails(&tails, true)?;
-        // Never wrong values: what is left is what the script would have left.
+        // Never wrong values: the script could have left what remains.
         let observed = Observed::read(&*engine).map_err(|error| format!("cannot be read: {error}"))?;
         observed.check(&self.script, &BTreeSet::new())?;
         Ok(if vanished { Verdict::Vanished } else { Verdict::Torn })
     }
 
-    /// Of what was refused a salvage keeps something that could have been, and writes to nobody else's files.
+    /// A salvage of what was refused keeps a state that could have been, and writes to no other files.
     fn judge_salvage(&self, damaged: &SimulatedDisk) -> Result<(), String> {
         let before = files(damaged);
         let salvaged = salvage(&self.config(damaged), test_compiler());
         if files(damaged) != before {
             return Err("the salvage writes to the damaged database".to_owned());
         }
-        // What is missing is the manifest, or whole; then nobody knows what the logs are.
+        // If the manifest is missing or damaged, it is unknown what the logs are.
         let Ok((catalog, _)) = salvaged else {
             return match Manifest::load(damaged, Path::new(DATA)) {
                 Ok(Some(_)) => Err("the salvage fails, although the manifest is whole".to_owned()),
@@ -409,8 +410,8 @@ impl Subject {
         observed.check(&self.script, &BTreeSet::new()).map_err(|wrong| format!("salvaged: {wrong}"))
     }
 
-    /// Whether the logs end where they did, but for one that ends where its last block began, and is said to.
-    /// Returns whether that block left no trace.
+    /// Checks that the logs end where they did, except for one that ends where its last block began, and is
+    /// reported so. Returns whether that block left no trace.
     fn check_tails(&self, tails: &[LogTail], is_shorter: bool) -> Result<bool, String> {
         if !self.is_killed {
             return if is_shorter || !tails.is_empty() {
@@ -439,12 +440,12 @@ impl Subject {
     }
 }
 
-/// All files with their content.
+/// All files with their contents.
 fn files(disk: &SimulatedDisk) -> Vec<(PathBuf, Option<Vec<u8>>)> {
     disk.paths().into_iter().map(|path| (path.clone(), disk.content(&path).ok())).collect()
 }
 
-/// One number for all that a database holds.
+/// One number for all contents of a database.
 fn hash(tables: &[Arc<Table>], routines: &[Arc<Routine>]) -> Result<u64, String> {
     let mut hasher = DefaultHasher::new();
     tables_hash(tables).map_err(|error| format!("unreadable: {error}"))?.hash(&mut hasher);
@@ -454,7 +455,7 @@ fn hash(tables: &[Arc<Table>], routines: &[Arc<Routine>]) -> Result<u64, String>
     Ok(hasher.finish())
 }
 
-/// Rows of a table without a primary key, put there and counted by calls.
+/// Inserts rows into a table without a primary key, and counts them by calls.
 fn fill_journal(engine: &dyn hyades_engine::db::Engine, incarnation: usize) -> hyades_types::Result<()> {
     let mut client = Client::new(engine)?;
     for value in 0..6 {
@@ -508,7 +509,7 @@ fn build(
         } else {
             wait_until_idle(&subject.disk);
         }
-        // After a kill the process is gone with its lock; this one ends unseen.
+        // The kill has taken the process and its lock. This engine ends without touching the copy.
         subject.disk = subject.disk.after(PowerCut::KeepUnsynced);
     }
     subject.survey()?;
@@ -522,7 +523,7 @@ pub fn subjects(seed: u64) -> Result<Vec<Subject>, String> {
     for (number, scenario) in scenarios.into_iter().enumerate() {
         for is_killed in [false, true] {
             for incarnations in 1..=3 {
-                // Segments of 1 MiB are prepared one at a time, smaller ones several.
+                // Segments of 1 MiB are prepared one at a time, smaller ones several at once.
                 let is_large = scenario.logs < 4 && incarnations == 2;
                 let segment_bytes = if is_large { 1 << 20 } else { 64 * SECTOR_BYTES as u64 };
                 let seed = seed + (number * 10 + incarnations) as u64;
@@ -537,7 +538,7 @@ pub fn subjects(seed: u64) -> Result<Vec<Subject>, String> {
 /// Tries this many faults, all of them chosen by the seed.
 ///
 /// # Errors
-/// The first fault that came to something it must not come to.
+/// The first fault with a forbidden result.
 pub fn run(faults: u64, seed: u64) -> Result<Report, String> {
     let subjects = subjects(seed)?;
     let mut random = StdRng::seed_from_u64(seed);

@@ -1,4 +1,4 @@
-//! Threads of the tests themselves: real ones, or those of the conductor that the caller belongs to.
+//! Threads of the tests themselves: real ones, or those of the caller's scheduler.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ pub enum Handle<T> {
     Conducted(Arc<dyn Conductor>, u64, Arc<Mutex<Option<T>>>),
 }
 
-/// Starts one.
+/// Starts a thread.
 pub fn spawn<T: Send + 'static>(name: &str, run: impl FnOnce() -> T + Send + 'static) -> Handle<T> {
     match conductor::of_this_thread() {
         None => Handle::Real(std::thread::spawn(run)),
@@ -30,7 +30,7 @@ pub fn spawn<T: Send + 'static>(name: &str, run: impl FnOnce() -> T + Send + 'st
 }
 
 impl<T> Handle<T> {
-    /// Its result; `None` if it has panicked.
+    /// Waits for its result. `None` if it has panicked.
     pub fn join(self) -> Option<T> {
         match self {
             Handle::Real(thread) => thread.join().ok(),
@@ -55,7 +55,7 @@ pub fn sleep(time: Duration) {
     }
 }
 
-/// Lets others go on.
+/// Lets other threads run.
 pub fn give_way() {
     match conductor::of_this_thread() {
         None => std::thread::yield_now(),
@@ -63,7 +63,7 @@ pub fn give_way() {
     }
 }
 
-/// A number for the simulation's choices; `None` outside of one.
+/// A number for the simulation's choices. `None` outside a simulation.
 pub fn random() -> Option<u64> {
     conductor::of_this_thread().map(|conductor| conductor.random())
 }

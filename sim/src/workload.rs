@@ -1,18 +1,20 @@
-//! Concurrent list-append transactions, recorded for the checker; also on a disk that dies under them.
+//! Concurrent list-append transactions, recorded for the checker; also on a disk that fails under them.
 //!
-//! Point reads, appends that insert or update, and range scans in both directions (absent keys read as empty
-//! lists, so phantoms show as cycles); one statement each, or all steps of a transaction in one call. A call
-//! enters in the ledger what it has read, so that a replay which reads anything else diverges.
+//! The transactions are point reads, appends that insert or update, and range scans in both directions
+//! (absent keys read as empty lists, so phantoms show as cycles), with one statement for each step or all
+//! steps in one call. A call enters in the ledger what it has read, so that a replay which reads anything
+//! else diverges.
 //!
-//! Every second session may run at a weaker level: what is then demanded of the history is that level's
-//! ([`judge`]), and of the serializable calls beside it that they replay.
+//! Every second session may run at a weaker level. The history then only has to meet that level ([`judge`]),
+//! but the serializable calls beside such sessions must still replay the same.
 //!
 //! Now and then a statement that has to wait is cancelled, with whatever it was granted in that moment, and
 //! its transaction goes on from a savepoint.
 //!
-//! Across a crash the history goes on: outcomes that no client has learned are unknown, and the first
-//! transaction after the recovery reads all lists. So the checker demands that what was acknowledged is in
-//! the lists, that whoever is there has all his appends there, and that no answered read saw what is gone.
+//! The history continues across a crash: outcomes that no client has learned are unknown, and the first
+//! transaction after the recovery reads all lists. So the checker demands that acknowledged appends are in
+//! the lists, that all appends of a surviving transaction are there, and that no answered read saw what is
+//! gone.
 
 use std::sync::Arc;
 
@@ -32,11 +34,11 @@ use crate::routines::{SCANNED_KEYS, create_routines};
 use crate::serializability::{Anomaly, AnomalyKind, CheckOptions, CheckReport, check, explain};
 use crate::threads;
 
-/// Few keys, so that the sessions meet.
+/// Few keys, so that the sessions conflict.
 pub const KEYS: u64 = 10;
 /// Sessions, each in a thread of its own.
 pub const SESSIONS: u32 = 4;
-/// Transactions of one session in a life that ends with a crash; more than it lives to see, mostly.
+/// Transactions of one session in a life that ends with a crash. Most lives end before that.
 const TRANSACTIONS: u32 = 60;
 
 fn steps(
@@ -155,7 +157,7 @@ fn session(
             continue;
         }
         let answer = client.commit().inspect_err(|_| drop(client.rollback()));
-        // Without an answer the recording ends as unknown.
+        // Without an answer the outcome is recorded as unknown.
         if answer.and_then(|durability| durability.wait()).is_err() {
             return;
         }
@@ -163,7 +165,7 @@ fn session(
     }
 }
 
-/// Runs all sessions to their end, or to that of the database; every second one at this level.
+/// Runs all sessions to their end, or to that of the database. Every second one runs at this level.
 pub fn run(
     engine: &Arc<dyn Engine>,
     recorder: &Arc<Recorder>,
@@ -197,14 +199,14 @@ pub fn read_all(engine: &dyn Engine, recorder: &Recorder) -> Result<()> {
     Ok(())
 }
 
-/// Three lives with one history: the power goes in the first two, at an operation drawn from the seed; the
+/// Three lives with one history: the power fails in the first two, at an operation drawn from the seed. The
 /// third only reads.
 pub fn crash_twice(scenario: Scenario, seed: u64) -> std::result::Result<CheckReport, String> {
     crash_twice_within(scenario, (TRANSACTIONS, 120), seed).map(|(report, _)| report)
 }
 
-/// The same with so many transactions in each session and life, and the power going within so many
-/// operations; returns also how many transactions the history has.
+/// As [`crash_twice`], with this many transactions in each session and life, and a power failure within this
+/// many operations. Also returns the number of transactions in the history.
 pub fn crash_twice_within(
     scenario: Scenario,
     (transactions, operations): (u32, u64),
@@ -221,7 +223,7 @@ pub fn crash_twice_within(
     for life in 0..2 {
         let engine = scenario.open(&disk).map_err(named("does not open"))?;
         read_all(&*engine, &recorder).map_err(named("cannot be read"))?;
-        // A checkpoint is a dozen of them.
+        // A checkpoint takes a dozen operations.
         let share = if scenario.takes_checkpoints { 4 } else { 1 };
         disk.crash_at(disk.operations() + random.random_range(1..operations * share));
         let checkpoints = scenario.takes_checkpoints.then(|| Checkpoints::start(&engine, &disk));
@@ -240,9 +242,9 @@ pub fn crash_twice_within(
     Ok((report, history.transactions.len()))
 }
 
-/// Checks a history of which some transactions ran at this level, in real time, but for what the level
-/// permits. What remains of each tangle is its worst anomaly, so nothing worse hides behind what is
-/// permitted.
+/// Checks a history, in real time, of which some transactions ran at this level, and ignores the anomalies
+/// that the level permits. Each tangle is reported as its worst anomaly, so nothing worse hides behind a
+/// permitted one.
 pub fn judge(history: &History, level: Isolation) -> std::result::Result<CheckReport, Vec<Anomaly>> {
     use AnomalyKind::{G2, GSingle, Internal};
     let permitted: &[AnomalyKind] = match level {

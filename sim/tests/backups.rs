@@ -1,6 +1,6 @@
-//! Backups while transactions run and checkpoints give up logs: what is restored is closed under
-//! dependencies and holds everything that was acknowledged before the backup began; a point in time is as
-//! the database was then.
+//! Backups while transactions run and checkpoints give up logs. A restored backup is closed under
+//! dependencies and holds everything that was acknowledged before the backup began. A restore to a point in
+//! time has the state of that time.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn now_us() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_micros() as u64
 }
 
-/// What stands in the restored database.
+/// The contents of the restored database.
 fn restored(disk: &SimulatedDisk, scenario: Scenario, into: &str, point: PointInTime) -> Observed {
     let shared: Arc<dyn Disk> = Arc::new(disk.clone());
     restore(Place::new(&shared, Path::new(BACKUP)), Place::new(&shared, Path::new(into)), point)
@@ -46,12 +46,12 @@ fn scenarios() -> [Scenario; 4] {
     ]
 }
 
-/// Backs up again and again into the same directory until it is told to stop.
+/// Backs up repeatedly into the same directory until it is told to stop.
 fn back_up_often(disk: &SimulatedDisk, stop: &AtomicBool) -> usize {
     let shared: Arc<dyn Disk> = Arc::new(disk.clone());
     let mut done = 0;
     while !stop.load(Ordering::Acquire) {
-        // Here checkpoints come faster than any copy.
+        // Here checkpoints come faster than any copy can be made.
         match back_up(Place::new(&shared, Path::new(DATA)), Place::new(&shared, Path::new(BACKUP))) {
             Ok(_) => done += 1,
             Err(error) => {
@@ -77,14 +77,14 @@ fn a_backup_beside_transactions_and_checkpoints_holds_what_was_acknowledged_befo
             move || back_up_often(&disk, &stop)
         });
         life.run(&script, 0..75).expect("runs");
-        // The threads may not have had their turns yet.
+        // The threads may not have run yet.
         take_checkpoint(&*engine).expect("taken");
         life.run(&script, 75..150).expect("runs");
         stop.store(true, Ordering::Release);
         backups.join().expect("no panic");
         checkpoints.stop().expect("checkpoints");
         let acknowledged = life.acknowledged();
-        // The last one finds all of it.
+        // The last backup finds all of it.
         let shared: Arc<dyn Disk> = Arc::new(disk.clone());
         back_up(Place::new(&shared, Path::new(DATA)), Place::new(&shared, Path::new(BACKUP)))
             .expect("backed up");
@@ -94,7 +94,7 @@ fn a_backup_beside_transactions_and_checkpoints_holds_what_was_acknowledged_befo
     }
 }
 
-/// The transactions of a range that leave something.
+/// The transactions of a range that leave something to recover.
 fn writing(script: &Script, range: std::ops::Range<usize>) -> BTreeSet<usize> {
     script.writing().into_iter().filter(|number| range.contains(number)).collect()
 }
@@ -165,7 +165,7 @@ fn what_is_no_backup_is_refused_and_a_backup_is_not_opened() {
     made(BACKUP, "/empty", PointInTime::Time(1)).expect("restored");
 }
 
-/// The state of a backup that is read where it is, as `hyades check` does it.
+/// The state of a backup that is read in place, as `hyades check` does it.
 fn state_of_backup(disk: &SimulatedDisk, scenario: Scenario) -> Result<u64, String> {
     let config = Config { data_directory: BACKUP.into(), reads_backups: true, ..scenario.config(disk) };
     let catalog = Arc::new(Catalog::new());
@@ -189,7 +189,7 @@ fn a_backup_that_is_cut_short_leaves_the_one_before_whole() {
     live(0..40);
     back_up(&disk).expect("backed up");
     let before = state_of_backup(&disk, scenario).expect("whole");
-    // The next backup brings incarnations that this one does not know of.
+    // The next backup adds incarnations that this one does not know of.
     live(40..60);
     live(60..80);
     let complete = disk.after(PowerCut::KeepUnsynced);

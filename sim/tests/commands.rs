@@ -1,10 +1,9 @@
-//! Transactions logged as commands: what replay makes of them is, byte for byte, what data logging would have
-//! kept.
+//! Transactions logged as commands: their replay produces, byte for byte, what data logging would have kept.
 //!
 //! `the_same_state`: one script, three ways to log it. `live_and_recovered`: concurrent random calls that
-//! read, scan, copy, insert and delete around each other, logged now so and now so; after the end every kind
-//! of recovery finds the rows that were there. The rest: what replay refuses, and what is logged as data
-//! after all.
+//! read, scan, copy, insert and delete around each other, logged sometimes one way and sometimes the other;
+//! in the end every kind of recovery finds the rows that were there. The rest: what replay refuses, and what
+//! is logged as data after all.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,7 +55,7 @@ fn the_same_state() {
     }
 }
 
-/// Everything that the tables hold, with the hidden keys left out.
+/// The contents of all tables, without the hidden keys.
 fn contents(engine: &dyn Engine) -> (Observed, BTreeMap<u64, String>) {
     let observed = Observed::read(engine).expect("it can be read");
     let mut client = Client::new(engine).expect("the tables are there");
@@ -68,7 +67,7 @@ fn contents(engine: &dyn Engine) -> (Observed, BTreeMap<u64, String>) {
 
 const KEYS: u64 = 24;
 
-/// One random call; returns false if it was refused (a deadlock).
+/// Makes one random call. Returns false if it was refused (a deadlock).
 fn random_call(client: &mut Client, random: &mut StdRng) -> bool {
     let mut key = || random.random_range(0..KEYS) as i64;
     let (one, other) = (key(), key());
@@ -120,8 +119,7 @@ fn run_sessions(engine: &Arc<dyn Engine>, sessions: u64, calls: usize, seed: u64
 
 fn live_and_recovered_with(scenario: Scenario, seed: u64) -> std::result::Result<(), String> {
     let disk = SimulatedDisk::new(seed);
-    // In half of the seeds calls leave their after-images behind them: the same logs can then be replayed
-    // both ways.
+    // In half of the seeds calls also log their after-images: the same logs can then be replayed both ways.
     let has_images = seed.is_multiple_of(2);
     let engine = database(scenario, has_images, &disk);
     run_sessions(&engine, 4, 150, seed);
@@ -138,7 +136,7 @@ fn live_and_recovered_with(scenario: Scenario, seed: u64) -> std::result::Result
         (4, RecoveryMode::Parallel, true),
     ] {
         let config = Config { recovery_workers, recovery_mode, replay_images, ..scenario.config(&disk) };
-        // Nothing can be run without it.
+        // Without a compiler no call can be run.
         let compiler = if has_images && replay_images { None } else { test_compiler() };
         let catalog = Arc::new(Catalog::new());
         recover(&config, compiler, &catalog)
@@ -170,7 +168,7 @@ fn live_and_recovered() {
     }
 }
 
-/// Calls `copy(from, to, amount)` and answers how it was logged.
+/// Calls `copy(from, to, amount)` and returns how it was logged.
 fn copy(client: &mut Client, from: i64, to: i64, amount: i64) -> LoggingChoice {
     let (choice, durability) =
         client.call("copy", &[from, to, amount].map(big), Logging::Auto).expect("nobody else is there");
@@ -205,7 +203,7 @@ fn replaced_routines_replay_as_they_were() {
     }
 }
 
-/// Compiles the source of another routine, or nothing.
+/// Compiles the source of another routine, or none.
 struct Wrong(Option<&'static str>);
 
 impl RoutineCompiler for Wrong {
@@ -252,13 +250,13 @@ fn anything_else_in_the_transaction_makes_it_data() {
     let call = |client: &mut Client, to: i64| {
         client.call_inside("copy", &[50, to, to].map(big), Logging::Auto).expect("nobody else is there")
     };
-    // Something before.
+    // The transaction does something before the call.
     client.begin();
     client.put_number(1, 1).expect("nobody else is there");
     let LoggingChoice::Data(reason) = call(&mut client, 2) else { panic!("it was not alone") };
     assert!(reason.contains("something else has happened"), "{reason}");
     client.commit().expect("the disk works");
-    // Something behind; the same row twice, and a savepoint between.
+    // It does something after the call. Then the same row twice, with a savepoint in between.
     client.begin();
     assert_eq!(call(&mut client, 3), LoggingChoice::Command);
     client.add_number(3, 10).expect("nobody else is there");
@@ -267,14 +265,14 @@ fn anything_else_in_the_transaction_makes_it_data() {
     drop(client.worker().rollback_to(savepoint));
     client.delete_number(2).expect("nobody else is there");
     client.commit().expect("the disk works");
-    // A call undone by its client, and another one.
+    // The client rolls a call back, and makes another one.
     client.begin();
     let savepoint = client.worker().savepoint();
     assert_eq!(call(&mut client, 4), LoggingChoice::Command);
     drop(client.worker().rollback_to(savepoint));
     client.put_number(5, 5).expect("nobody else is there");
     client.commit().expect("the disk works");
-    // A schema change behind a call that wrote one row several times.
+    // A schema change after a call that wrote one row several times.
     client.begin();
     let choice =
         client.call_inside("sum", &[0, 10, 3].map(big), Logging::Auto).expect("nobody else is there");
@@ -284,7 +282,7 @@ fn anything_else_in_the_transaction_makes_it_data() {
     let change = CatalogChange::CreateRoutine { id, definition, replaces: None };
     blocking(|| client.worker().change_catalog(change.clone())).expect("nobody else is there");
     client.commit().expect("the disk works");
-    // Only read: no record, no trace.
+    // A call that only reads leaves no record and no trace.
     client.begin();
     let choice = client.call_inside("remove", &[big(77)], Logging::Auto).expect("nobody else is there");
     assert_eq!(choice, LoggingChoice::Command);
@@ -307,7 +305,7 @@ fn the_choice_has_its_reason() {
     let arguments = [1, 2, 3].map(big);
     let choice = client.call("copy", &arguments, Logging::Data).expect("nobody else is there").0;
     assert_eq!(choice, LoggingChoice::Data("hyades.logging is data".into()));
-    // A schema change under way keeps calls from being commands, and from nothing else.
+    // A schema change under way prevents calls from being logged as commands, and nothing else.
     let mut other = engine.worker();
     other.begin();
     let id = other.new_routine_id();
@@ -332,7 +330,7 @@ fn the_choice_has_its_reason() {
     assert_eq!(copy(&mut client, 1, 2, 3), LoggingChoice::Data("the protocol writes no log".into()));
 }
 
-/// The order of a hash index is not the same when its rows come in another order (pitfall 26).
+/// The order of a hash index differs when its rows are inserted in another order (pitfall 26).
 #[test]
 fn scans_without_order_are_logged_as_data() {
     let disk = SimulatedDisk::new(1);

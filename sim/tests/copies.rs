@@ -1,5 +1,5 @@
-//! What others make of logs after a crash: `hyades log` counts what recovery counts, and a copy that was cut
-//! short is no database.
+//! Other readers of logs after a crash: `hyades log` counts the same transactions as recovery, and a copy
+//! that was cut short is no database.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -13,7 +13,7 @@ use hyades_sim::crash::{DATA, FIRST, Scenario, live, recovered_hash, script};
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::routines::test_compiler;
 
-/// How many transactions of the last incarnation the inspection says count.
+/// How many transactions of the last incarnation count according to the inspection.
 fn counted(disk: &SimulatedDisk) -> u64 {
     let inspection = Inspection::open_on(Arc::new(disk.clone()), Path::new(DATA)).expect("it has a manifest");
     let incarnation = inspection.incarnation(None).expect("it has logs");
@@ -37,7 +37,7 @@ fn what_is_said_to_count_is_what_recovery_replays() {
     for point in (60..900).step_by(7) {
         let disk = SimulatedDisk::new(point);
         disk.crash_at(point);
-        // It dies on the way, or not at all.
+        // It fails on the way, or not at all.
         let _ = live(&disk, scenario, &script(point), 0..FIRST, point);
         let disk = disk.after(PowerCut::Seeded(point));
         let Ok(recovered) = recover(&scenario.config(&disk), test_compiler(), &Arc::new(Catalog::new()))

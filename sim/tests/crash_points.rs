@@ -1,13 +1,13 @@
-//! The power goes at every I/O operation of a script, and again after new work: nothing acknowledged is lost,
-//! and what is found is closed under dependencies (architecture, invariant 6).
+//! The power fails at every I/O operation of a script, and again after new work: nothing acknowledged is
+//! lost, and the recovered set is closed under dependencies (architecture, invariant 6).
 //!
-//! For each crash point: run the script with the whole engine until the disk dies; look at what a power cut
-//! (or the death of the process) leaves; recover, sometimes with another crash inside recovery; compare with
-//! the model; do new work, crash again, recover, compare. The second comparison knows the transactions that
-//! were lost the first time as rolled back: a zombie that comes back fails it (pitfall 15).
+//! For each crash point: run the script with the whole engine until the disk fails; take what a power cut (or
+//! the death of the process) leaves; recover, sometimes with another crash inside recovery; compare with the
+//! model; do new work, crash again, recover, compare. For the second comparison, the transactions that were
+//! lost the first time count as rolled back, so a zombie that comes back fails it (pitfall 15).
 //!
-//! Loggers are threads, so the operations of two runs differ a little; all crash points up to the longest run
-//! are tried. With four logs and for openings every few points only, at irregular distances;
+//! Loggers are threads, so the operations of two runs differ a little. All crash points up to the longest run
+//! are tried. With four logs and for openings only every few points are tried, at irregular distances.
 //! `HYADES_CRASH_POINTS=all` (set by `cargo xtask crash`) tries every one.
 
 use std::time::Duration;
@@ -20,7 +20,7 @@ use hyades_sim::disk::SimulatedDisk;
 /// One crash point takes a few hundredths of a second.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// How far the next point is: 1, or `stride` on average.
+/// The distance to the next point: 1, or `stride` on average.
 fn step(point: u64, stride: u64) -> u64 {
     if std::env::var("HYADES_CRASH_POINTS").is_ok_and(|value| value == "all") {
         return 1;
@@ -31,7 +31,7 @@ fn step(point: u64, stride: u64) -> u64 {
 fn try_points(scenario: Scenario, stride: u64) {
     let script = script(scenario.logs as u64);
     let (mut beyond, mut point, mut tried) = (0, 0, 0);
-    // Runs differ a little in length: go on until several have ended by themselves.
+    // The lengths of runs differ a little: go on until several have ended by themselves.
     while beyond < 5 {
         let outcome = {
             let script = script.clone();
@@ -113,7 +113,8 @@ fn while_restarts_go_on_behind() {
     try_points(Scenario::taurus(4).with(Calls::Commands).checkpointing().on_demand(), 11);
 }
 
-/// The second open is cut at each of its operations, and then once more, with what the first cut left.
+/// The second open is cut at each of its operations, and then once more, starting from what the first cut
+/// left.
 fn try_openings(scenario: Scenario, seed: u64, stride: u64) -> Result<u64, String> {
     let script = script(seed);
     let disk = SimulatedDisk::new(seed);
@@ -129,7 +130,7 @@ fn try_openings(scenario: Scenario, seed: u64, stride: u64) -> Result<u64, Strin
         next.crash_at(operation % 17);
         drop(scenario.open(&next));
         let next = next.after_power_cut(operation + 1);
-        // What a start has shown stays.
+        // What a start has shown must survive.
         let shown = was_answered.unwrap_or_else(|_| acknowledged.clone());
         let ledger = recover_and_check(&next, scenario, &script, &shown).map_err(named)?;
         let again = recover_and_check(&next, scenario, &script, &ledger).map_err(named)?;
@@ -163,7 +164,7 @@ fn openings_are_cut_too() {
     }
 }
 
-/// The script is worth its crash points only if it meets what it is meant to meet.
+/// The script is worth its crash points only if it covers what it is meant to cover.
 #[test]
 fn the_script_reaches_segments_and_fragments() {
     for logs in [1, 2, 4] {

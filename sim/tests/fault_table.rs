@@ -1,4 +1,4 @@
-//! The table of faults is complete, every row is what happens, and docs/faults.md says so.
+//! The table of faults is complete, every row is true, and docs/faults.md agrees.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -41,11 +41,11 @@ fn the_document_is_the_table() {
     assert!(written == expected, "docs/faults.md is stale: HYADES_RECORD_FAULTS=1 writes it");
 }
 
-/// All ways in which a pair can be driven.
+/// All ways in which a pair can be tried.
 fn drives(step: Step, fault: Fault) -> Vec<Drive> {
     let operations: Vec<Option<&'static str>> = match fault {
         Fault::StaleFile => vec![None],
-        // Reads, and the last block of a log at rest, which the reads seldom meet.
+        // Reads, and the last block of a log at rest, which the reads seldom reach.
         Fault::BitFlip if step == Step::LogReading => vec![Some("read"), None],
         Fault::LyingSync => {
             let synced = ["sync", "write durably", "sync directory", "remove", "truncate"];
@@ -60,7 +60,7 @@ fn drives(step: Step, fault: Fault) -> Vec<Drive> {
         _ => step.operations().iter().copied().map(Some).collect(),
     };
     let times = match fault {
-        // Most of what is read is not the end of a log.
+        // Most reads are not at the end of a log.
         Fault::BitFlip | Fault::StaleFile => 20,
         _ => 2,
     };
@@ -105,7 +105,7 @@ fn drive_row(row: &Row) -> Result<u32, String> {
             hits += pair_hits;
         }
     }
-    // What the row says is not only allowed: it happens.
+    // The result that the row gives is not only allowed, but does occur.
     if worst == (true, true) {
         Ok(hits)
     } else {
@@ -113,7 +113,7 @@ fn drive_row(row: &Row) -> Result<u32, String> {
     }
 }
 
-/// Rows are driven by so many threads: most of the time they wait.
+/// The number of threads that try rows. Most of the time they wait.
 const THREADS: usize = 6;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Disks that fail while they go on: a failed sync, a full disk, flipped bits.
+//! Disks that fail but go on working: a failed sync, a full disk, flipped bits.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ fn script(seed: u64) -> Script {
     Script::generate(seed, &ScriptOptions { transactions: TRANSACTIONS, ..ScriptOptions::default() })
 }
 
-/// Runs from `first` to the first error, or to the end, and says how far it came.
+/// Runs from `first` to the first error, or to the end, and returns how far it came.
 fn run_until_error(life: &mut Life, script: &Script, first: usize) -> (usize, Result<()>) {
     for number in first..script.transactions.len() {
         if let Err(error) = life.run(script, number..number + 1) {
@@ -45,7 +45,7 @@ fn failing_sync(scenario: Scenario, seed: u64) -> std::result::Result<(), String
     let mut life = Life::begin(&*engine, seed).map_err(|error| error.to_string())?;
     let before = 20 + 10 * seed as usize;
     life.run(&script, 0..before).map_err(|error| error.to_string())?;
-    // The sync that fails may be that of a segment in preparation, which is simply made again.
+    // The sync that fails may be that of a segment in preparation, which is simply prepared again.
     let mut number = before;
     while number < TRANSACTIONS {
         disk.fail_next_sync();
@@ -57,7 +57,7 @@ fn failing_sync(scenario: Scenario, seed: u64) -> std::result::Result<(), String
         break;
     }
     assert!(number < TRANSACTIONS, "no sync failed");
-    // Poisoned for good: nothing commits any more, although the disk works again.
+    // Poisoned for good: no more commits, although the disk works again.
     for later in number + 1..number + 20 {
         match life.run_one(&script, later) {
             Ok(durability) => assert!(!script.transactions[later].is_writing() || !durability.is_durable()),
@@ -85,7 +85,7 @@ fn a_failed_sync_poisons() {
     }
 }
 
-/// Runs 100 transactions, marking those that were refused. A single refusal may be followed by success, a
+/// Runs 100 transactions, marking those that were refused. A single refusal may be followed by success, but a
 /// fatal error may not.
 fn run_through_failures(life: &mut Life, script: &mut Script) -> std::result::Result<(), String> {
     let mut is_poisoned = false;
@@ -111,8 +111,8 @@ fn run_through_failures(life: &mut Life, script: &mut Script) -> std::result::Re
     Ok(())
 }
 
-/// One operation fails with an I/O error, the disk goes on: the database refuses or is poisoned, and says
-/// nothing that is not so.
+/// One operation fails with an I/O error, and the disk goes on: the database refuses or is poisoned, and
+/// reports nothing that is not true.
 fn failing_operation(scenario: Scenario, operation: u64) -> std::result::Result<bool, String> {
     let mut script = script(9);
     let disk = SimulatedDisk::new(operation);
@@ -147,7 +147,7 @@ fn any_operation_may_fail() {
     }
 }
 
-/// Writes are refused, reads go on; with space again, writes go on, and nothing acknowledged is lost.
+/// Writes are refused and reads go on. With space again, writes go on, and nothing acknowledged is lost.
 fn full_disk(scenario: Scenario, seed: u64) -> std::result::Result<(), String> {
     let as_text = |error: Error| error.to_string();
     let script = script(seed);
@@ -167,7 +167,7 @@ fn full_disk(scenario: Scenario, seed: u64) -> std::result::Result<(), String> {
     let mut script = script;
     script.transactions[refused].is_rolled_back = true;
     let mut number = refused + 1;
-    // It takes a moment until the space is noticed; those who come before are refused and leave nothing.
+    // It takes a moment until the space is noticed. Earlier transactions are refused and leave nothing.
     while number < TRANSACTIONS {
         let (next, outcome) = run_until_error(&mut life, &script, number);
         if let Err(error) = outcome {
@@ -182,7 +182,7 @@ fn full_disk(scenario: Scenario, seed: u64) -> std::result::Result<(), String> {
     engine.shutdown().map_err(as_text)?;
     drop(engine);
     recover_and_check(&disk.after(PowerCut::LoseUnsynced), scenario, &script, &acknowledged)?;
-    // What was durable while the disk was full is found on it, and it opens as far as it has space.
+    // What was durable while the disk was full is found on it, and the database opens once it has space.
     cut_while_full.limit_bytes(None);
     let early: BTreeSet<usize> = BTreeSet::new();
     recover_and_check(&cut_while_full, scenario, &script, &early).map(drop)
@@ -198,8 +198,8 @@ fn a_full_disk_refuses_writes_only() {
     }
 }
 
-/// A start needs space for its first segments. Without it the database says so, touches nothing, and opens
-/// when there is space again.
+/// A start needs space for its first segments. Without it the database reports that, touches nothing, and
+/// opens when there is space again.
 fn full_disk_at_start(scenario: Scenario) -> std::result::Result<(), String> {
     let disk = SimulatedDisk::new(5);
     let acknowledged = live(&disk, scenario, &script(5), 0..50, 5)?;
@@ -234,7 +234,7 @@ fn damageable(disk: &SimulatedDisk) -> Vec<PathBuf> {
     disk.paths().into_iter().filter(is_wanted).collect()
 }
 
-/// Flips one random bit after another. Returns how many were refused.
+/// Flips random bits one by one. Returns how many were refused.
 fn flip_bits(
     disk: &SimulatedDisk,
     scenario: Scenario,
@@ -259,7 +259,7 @@ fn flip_bits(
             Ok(_) => judge(&damaged).map_err(|error| format!("{place}: {error}"))?,
             Err(message) => {
                 refused += 1;
-                // Of a file whose header is damaged nothing else can be said.
+                // If the header of a file is damaged, nothing more can be reported.
                 let is_placed = path.ends_with("manifest")
                     || offset < 4096
                     || message.contains(" byte ")
@@ -273,8 +273,8 @@ fn flip_bits(
     Ok(refused)
 }
 
-/// Of a database that stopped every used byte is known to have been durable; so it is of one that was killed
-/// and opened again.
+/// Every used byte of a database that stopped is known to have been durable. The same holds for one that was
+/// killed and opened again.
 fn flips_in_ended_incarnations(scenario: Scenario, is_killed: bool) -> std::result::Result<u32, String> {
     let mut disk = SimulatedDisk::new(3);
     if is_killed {
@@ -291,8 +291,8 @@ fn flips_in_ended_incarnations(scenario: Scenario, is_killed: bool) -> std::resu
     })
 }
 
-/// Of a database that was cut off, the bytes behind the last anchor cannot be told from a torn write: they
-/// may be lost, but what is found is never wrong.
+/// If a database was cut off, bytes after the last anchor cannot be distinguished from a torn write. They may
+/// be lost, but what is found is never wrong.
 fn flips_in_the_last_incarnation(scenario: Scenario) -> std::result::Result<u32, String> {
     let disk = SimulatedDisk::new(4);
     let (disk, _) = live_and_kill(&disk, scenario, &script(4), 0..TRANSACTIONS, 4)?;

@@ -1,4 +1,4 @@
-//! Concurrent list-append transactions through the engine, judged by the history checker, also across
+//! Concurrent list-append transactions through the engine, checked by the history checker, also across
 //! crashes, as statements and as calls logged in every way.
 //!
 //! The same workload with row or gap locks skipped on purpose must be caught.
@@ -37,7 +37,7 @@ fn record(
     transactions: u32,
     seed: u64,
 ) -> History {
-    // Every second history has transactions that lock the table as soon as they can.
+    // In every second history transactions lock the table as soon as they can.
     let engine = open(protocol, index, if seed.is_multiple_of(2) { u32::MAX } else { 2 });
     let recorder = Arc::new(Recorder::default());
     workload::run(&engine, &recorder, transactions, (Calls::Never, isolation), seed);
@@ -62,14 +62,14 @@ fn assert_serializable_across_crashes(scenario: Scenario, seeds: u64) {
             Err(error) => panic!("seed {seed}, {scenario:?}: {error}"),
         }
     }
-    // How far a life gets before its crash is up to the scheduler; commands need few of the operations that
-    // are counted.
+    // How far a life gets before its crash depends on the scheduler, and commands need few of the counted
+    // operations.
     assert!(edges as u64 > 20 * seeds, "only {edges} dependencies in {seeds} histories");
     println!("{scenario:?}: {seeds} histories with two crashes each, {edges} dependencies");
 }
 
-/// Histories of sessions at a weaker level beside serializable ones, with all the level's guarantees. Some
-/// must show what only this level permits, or they prove nothing.
+/// Histories of sessions at a weaker level beside serializable ones, with all the guarantees of the level.
+/// Some must show what only this level permits, or the test proves nothing.
 fn assert_level(isolation: Isolation, typical: AnomalyKind) {
     let mut shows = 0;
     for seed in 0..12 {
@@ -108,7 +108,7 @@ fn scenarios() -> [Scenario; 9] {
     ]
 }
 
-/// So many transactions at each level, in histories with two crashes each.
+/// Runs this many transactions at each level, in histories with two crashes each.
 fn assert_long_histories(transactions: usize) {
     for isolation in [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable] {
         let (mut done, mut seed) = (0, 1000);
@@ -150,7 +150,7 @@ fn histories_are_strictly_serializable() {
     // In the same test, because mutants are active for the whole process.
     for mutant in [Mutant::SkipRowLock, Mutant::SkipGapLock] {
         mutant::activate(Some(mutant));
-        // Short histories: keys are absent, and phantoms possible, only at the beginning of each.
+        // Short histories: only at the beginning of each are keys absent, and phantoms possible.
         let caught = (0..1000).any(|seed| {
             let history =
                 record((ProtocolKind::None, IndexKind::Ordered), Isolation::Serializable, 30, 2 * seed);

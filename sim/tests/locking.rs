@@ -1,4 +1,4 @@
-//! Two-phase locking through the engine's API: who waits for whom, who is refused, what is undone.
+//! Two-phase locking through the engine's API: which transactions wait, which are refused, what is undone.
 
 use std::sync::Arc;
 
@@ -82,16 +82,16 @@ fn nothing_appears_in_a_range_that_was_read() {
     for (operation, low, high) in [(Operation::ScanNumbers, 2, 6), (Operation::ScanNumbers, 0, 99)] {
         let engine = open(IndexKind::Ordered);
         filled(&engine, &[(1, 1), (3, 3), (5, 5), (9, 9)]);
-        let [mut reader, mut inside, mut behind] = clients(&engine);
+        let [mut reader, mut inside, mut beyond] = clients(&engine);
         let rows = reader.attempt(operation, &[big(low), big(high)]).ok().unwrap().len();
         must_wait(inside.attempt(Operation::PutNumber, &[big(4), big(4)]));
-        let outside = behind.attempt(Operation::PutNumber, &[big(100), big(1)]);
+        let outside = beyond.attempt(Operation::PutNumber, &[big(100), big(1)]);
         assert_eq!(outside.is_ok(), high < 9, "the gap at the end belongs to the wide range only");
         assert_eq!(reader.attempt(operation, &[big(low), big(high)]).ok().unwrap().len(), rows);
     }
 }
 
-/// The reader divides the same gap before its scan and after it.
+/// The reader divides the same gap before and after its scan.
 #[test]
 fn nothing_appears_beside_an_own_insert_into_a_range_that_was_read() {
     let engine = open(IndexKind::Ordered);
@@ -124,8 +124,8 @@ fn inserts_into_one_gap_do_not_meet() {
     assert_eq!(rows.len(), 5);
 }
 
-/// The inserter waits for the gap before 9; when it goes on, 7 stands between, and the gap before 9 is none
-/// of its business any more. It must not keep it for ever.
+/// The inserter waits for the gap before 9. When it goes on, 7 is in between, and the gap before 9 no longer
+/// concerns it. It must not keep its lock for ever.
 #[test]
 fn a_lock_that_was_waited_for_in_vain_is_released() {
     let engine = open(IndexKind::Ordered);
@@ -213,7 +213,7 @@ fn rollback_restores_rows_inserts_and_deletes() {
     }
 }
 
-/// An error inside a block with savepoints is answered while the transaction stays open; the answer tells of
+/// An error inside a block with savepoints is reported while the transaction stays open. The report reveals
 /// rows that may not be durable yet (pitfall 7).
 #[test]
 fn what_a_rollback_to_a_savepoint_has_seen_must_be_durable() {

@@ -5,11 +5,11 @@
 //! | 1 own end in the stored LV, 2 reserve before freeze | crash points: recovery refuses the log | `engine/tests/mutants.rs` |
 //! | 3 release before raise | crashed histories: a predecessor is lost | |
 //! | 7 reads do not wait, 8 commit in log order, 9 durable before sync | one log held back | `engine/tests/mutants.rs`, `engine/tests/recovery_mutants.rs` (8) |
-//! | 11 fragments of another COMMIT | one that is given up while it waits for room, and what is committed instead | |
+//! | 11 fragments of another COMMIT | a COMMIT that is given up while it waits for room, and what is committed instead | |
 //! | 15 zombies revived | one log held back, and a second crash | `engine/tests/recovery_mutants.rs` |
 //! | 16 no sync before the cut | crash points: what a start has shown is gone | `engine/tests/recovery_mutants.rs` |
-//! | 19 tuple LVs read as zero | a writer in log 1 who is forgotten while log 0 hangs, then one in log 0 | `engine/tests/mutants.rs` |
-//! | 21 idle workers hold back nothing | a late writer and his early successor, replayed | `engine/tests/recovery_mutants.rs` |
+//! | 19 tuple LVs read as zero | a writer in log 1 that is forgotten while log 0 hangs, then one in log 0 | `engine/tests/mutants.rs` |
+//! | 21 idle workers hold back nothing | a late writer and its early successor, replayed | `engine/tests/recovery_mutants.rs` |
 //! | 22 no readLV, 23 gaps divided without LVs | calls in log 1, then a writer in log 0 that overtakes them in replay | |
 //! | grants that nobody looked at leave traces, writers beside key readers forget them | calls in log 1, then a writer in log 0, as above | `engine/src/txn/lock_table/trace_tests.rs` |
 //! | 9 ends recorded before they are durable, 14 segments prepared too early | a crash while closing, a kill at rest: the next start is refused | |
@@ -24,7 +24,7 @@
 //! | a digest that is ahead | the same, after a change in the log of which little is new | |
 //! | removals without a note | crash points beside checkpoints | |
 //!
-//! One test, because the switch is for the whole process. Every search passes without a bug first.
+//! One test, because the switch is for the whole process. Every search first passes without a bug.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -49,7 +49,7 @@ use hyades_sim::workload;
 use hyades_types::definition::IndexKind;
 use hyades_types::error::Error;
 
-/// Longer than any search step takes, also with a bug that makes it wait for nothing.
+/// Longer than any search step takes, even with a bug that makes it wait for nothing.
 const LIMIT: Duration = Duration::from_secs(20);
 
 type Outcome = Result<(), String>;
@@ -65,7 +65,7 @@ fn crash_point(attempt: u64) -> Outcome {
     try_point(Scenario::taurus(2), &script(attempt), 20 + attempt * 7 % 100).map(drop)
 }
 
-/// A start whose replay is held back, while somebody wants to read.
+/// A start whose replay is held back, while a client wants to read.
 fn restart_on_demand(attempt: u64) -> Outcome {
     let scenario = Scenario::taurus(2).with(Calls::Mixed).on_demand();
     restarts::wait_for_what_they_touch(scenario, attempt, Held::Replay)
@@ -80,7 +80,8 @@ fn given_up_commit(_attempt: u64) -> Outcome {
     commit_instead(Scenario::taurus(2), 30, 40)
 }
 
-/// A transaction has locked the table after a few rows; nobody sees what it does to the others.
+/// A transaction has locked the table after a few rows. No other transaction sees what it does to the
+/// remaining ones.
 fn escalated_writer_is_alone(attempt: u64) -> Outcome {
     let config =
         Config { row_locks_before_table: 4, ..Scenario::taurus(2).config(&SimulatedDisk::new(attempt)) };
@@ -98,7 +99,7 @@ fn escalated_writer_is_alone(attempt: u64) -> Outcome {
     }
 }
 
-/// A scan that skips locked rows hands out rows that its transaction changes, and answers with none of them.
+/// A scan with SKIP LOCKED visits rows that its transaction changes, and returns none of them.
 fn changed_rows_stay_locked(attempt: u64) -> Outcome {
     let engine = Scenario::taurus(2).open(&SimulatedDisk::new(attempt)).map_err(as_text)?;
     create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;
@@ -117,7 +118,7 @@ fn changed_rows_stay_locked(attempt: u64) -> Outcome {
     }
 }
 
-/// Nobody is in the table but one who does not want to wait, and the janitor.
+/// The table is used only by a transaction with NOWAIT, and by the janitor.
 fn the_janitor_hinders_nobody(attempt: u64) -> Outcome {
     const ROWS: u64 = 1000;
     let engine = Scenario::taurus(2).open(&SimulatedDisk::new(attempt)).map_err(as_text)?;
@@ -143,13 +144,13 @@ fn crashed_history(attempt: u64) -> Outcome {
     workload::crash_twice(Scenario::taurus(2), attempt).map(drop)
 }
 
-/// The same with calls, one checkpoint after the other.
+/// The same with calls, and checkpoints one after the other.
 fn checkpointed_history(attempt: u64) -> Outcome {
     let scenario = Scenario::taurus(2).with(Calls::Mixed).checkpointing();
     workload::crash_twice(scenario, attempt).map(drop)
 }
 
-/// One checkpoint after the other, cut anywhere.
+/// Checkpoints one after the other, cut anywhere.
 fn checkpointed_crash_point(attempt: u64) -> Outcome {
     let scenario = Scenario::taurus(2).checkpointing();
     try_point(scenario, &script(attempt), 20 + attempt * 37 % 400).map(drop)
@@ -191,7 +192,7 @@ fn a_key_leaves_between_checkpoints(attempt: u64) -> Outcome {
     if is_right { Ok(()) } else { Err(format!("found {} rows", found.len())) }
 }
 
-/// The last checkpoint is gone: the one before serves, with all logs behind it.
+/// The last checkpoint is gone: the previous one serves, with all logs after it.
 fn previous_checkpoint(attempt: u64) -> Outcome {
     let scenario = Scenario::taurus(2);
     let script = script(attempt);
@@ -225,7 +226,7 @@ fn previous_checkpoint(attempt: u64) -> Outcome {
     recover_and_check(&disk, scenario, &script, &acknowledged).map(drop)
 }
 
-/// The same, every second session at this level.
+/// The same, with every second session at this level.
 fn crashed_reader_at_snapshots(attempt: u64) -> Outcome {
     workload::crash_twice(Scenario::taurus(2).at(Isolation::ReadCommitted), attempt).map(drop)
 }
@@ -261,7 +262,7 @@ fn transaction(session: usize, step: Step) -> ScriptTransaction {
     ScriptTransaction { session, steps: vec![step], is_rolled_back: false }
 }
 
-/// Log 1 hangs; what depends on it must neither be acknowledged nor survive, and everything else must do
+/// Log 1 hangs. What depends on it must be neither acknowledged nor recovered, and everything else must be
 /// both.
 ///
 /// ```text
@@ -317,7 +318,7 @@ fn held_log(attempt: u64) -> Outcome {
     recover_and_check(&found.after(PowerCut::LoseUnsynced), scenario, &script, &ledger).map(drop)
 }
 
-/// One of two directories hangs that the only log is striped over, and then the power goes.
+/// One of the two directories hangs over which the only log is striped, and then the power fails.
 fn held_stripe(attempt: u64) -> Outcome {
     const COUNT: usize = 6;
     let scenario = Scenario::striped(2);
@@ -340,8 +341,8 @@ fn held_stripe(attempt: u64) -> Outcome {
     recover_and_check(&found, scenario, &script, &acknowledged).map(drop)
 }
 
-/// Log 0 is long, and at its end stands the last but one write of a row; the last one is the first of log 1.
-/// Replayed out of order, the row is wrong.
+/// Log 0 is long, and ends with the last write but one of a row. The last write is the first record of log 1.
+/// If they are replayed out of order, the row is wrong.
 fn late_writer_and_early_successor(attempt: u64) -> Outcome {
     const LONG: usize = 1500;
     const KEY: u64 = 1_000_000;
@@ -359,7 +360,7 @@ fn late_writer_and_early_successor(attempt: u64) -> Outcome {
     for number in 0..script.transactions.len() {
         let answer = life.run_one(&script, number).map_err(as_text)?;
         if number >= LONG {
-            // Once it is durable, the reader lets the row's lock entry be forgotten.
+            // Once the commit is durable, the reader allows the row's lock entry to be forgotten.
             answer.wait().map_err(as_text)?;
         }
     }
@@ -372,20 +373,20 @@ fn late_writer_and_early_successor(attempt: u64) -> Outcome {
     Ok(())
 }
 
-/// Calls in log 1, then something in log 0 that must not overtake them: replayed by one worker, log 0 comes
-/// first wherever it may. Nothing becomes durable meanwhile, so no floor stands in for what the lock table
+/// Calls in log 1, then something in log 0 that must not overtake them: one worker replays log 0 first
+/// wherever it may. Nothing becomes durable meanwhile, so no floor stands in for what the lock table
 /// remembers.
 fn overtaken(attempt: u64, work: impl FnOnce(&dyn Engine, [&mut Client; 2]) -> Result<(), Error>) -> Outcome {
     overtaken_among(attempt, Casting { logs: 2, clients: [0, 1] }, work)
 }
 
-/// How many logs there are, and which two of many clients work: in log 0 and in another one.
+/// How many logs there are, and which two of many clients work: one in log 0 and one in another log.
 struct Casting {
     logs: usize,
     clients: [usize; 2],
 }
 
-/// Workers 3 and 19 share stripes of tables, and have different logs of three.
+/// Workers 3 and 19 share stripes of tables, but use different logs of the three.
 const SHARERS_OF_A_STRIPE: Casting = Casting { logs: 3, clients: [1, 17] };
 
 fn overtaken_among(
@@ -399,7 +400,7 @@ fn overtaken_among(
     })
 }
 
-/// The work's state is there again after replay, by one worker and by two. The work may hold writes back.
+/// Replay, by one worker and by two, reproduces the work's state. The work may hold writes back.
 fn replayed_as_before(
     attempt: u64,
     casting: Casting,
@@ -435,9 +436,9 @@ fn replayed_as_before(
     Ok(())
 }
 
-/// Log 0 hangs, so its last anchor stays an old one. Meanwhile a row is written in log 1, farther from that
-/// anchor than a batch of replay reaches, and then so much, all durable, that its writer forgets the row's
-/// version; then the row is written in log 0.
+/// Log 0 hangs, so its last anchor stays old. Meanwhile a row is written in log 1, farther from that anchor
+/// than a batch of replay reaches. Then so much more is written, all of it durable, that the row's version is
+/// forgotten. Finally the row is written in log 0.
 fn forgotten_writers_are_followed(attempt: u64) -> Outcome {
     const KEY: u64 = 1_000_000;
     const BEFORE: u64 = 2000;
@@ -472,7 +473,8 @@ fn put(client: &mut Client, key: u64) -> Result<(), Error> {
     client.commit().map(drop)
 }
 
-/// Who overwrites what calls have read follows them, whether he is logged as data or as a call.
+/// A transaction that overwrites what calls have read follows them, whether it is logged as data or as a
+/// call.
 fn readers_are_followed(attempt: u64) -> Outcome {
     overtaken(attempt, |_, [in_log_0, in_log_1]| {
         (0..CALLS).try_for_each(|key| command(in_log_1, "copy", [key * 10, 5_000 + key, 1]))?;
@@ -483,8 +485,7 @@ fn readers_are_followed(attempt: u64) -> Outcome {
     })
 }
 
-/// Calls have found nothing between two keys; one insert divides the gap, another lands in the part that is
-/// new.
+/// Calls have found nothing between two keys. One insert divides the gap, and another lands in the new part.
 fn divided_gaps_are_followed(attempt: u64) -> Outcome {
     overtaken(attempt, |_, [in_log_0, in_log_1]| {
         (0..CALLS).try_for_each(|key| command(in_log_1, "sum", [2_000, 3_000, 5_000 + key]))?;
@@ -493,7 +494,7 @@ fn divided_gaps_are_followed(attempt: u64) -> Outcome {
     })
 }
 
-/// Calls have found nothing where an insert is then rolled back: its key stays behind, and the next insert
+/// Calls have found nothing where an insert is then rolled back. Its key is left behind, and the next insert
 /// needs no gap.
 fn abandoned_keys_are_followed(attempt: u64) -> Outcome {
     overtaken(attempt, |_, [in_log_0, in_log_1]| {
@@ -518,8 +519,8 @@ fn key_readers_are_followed(attempt: u64) -> Outcome {
     })
 }
 
-/// A call reads a row of a table that somebody else is in, too, and wants as a whole then. He is granted that
-/// when the call ends, and has cancelled it.
+/// A call reads a row of a table in which another transaction works. That one then asks for a lock on the
+/// whole table, which is granted when the call ends, but is cancelled.
 fn readers_before_cancelled_upgrades_are_followed(attempt: u64) -> Outcome {
     overtaken_among(attempt, SHARERS_OF_A_STRIPE, |engine, [in_log_0, in_other]| {
         let table = engine.table(&public("numbers")).expect("it was made");
@@ -555,7 +556,7 @@ fn schema_changes_are_barriers(attempt: u64) -> Outcome {
     })
 }
 
-/// The power goes while the database is closed, before or after its ends are recorded.
+/// The power fails while the database is closed, before or after its ends are recorded.
 fn closing(attempt: u64) -> Outcome {
     let scenario = Scenario::taurus(2);
     let script = script(attempt);
@@ -591,12 +592,12 @@ fn killed_at_rest(attempt: u64) -> Outcome {
     recover_and_check(&disk, scenario, &script, &acknowledged).map(drop)
 }
 
-/// Which step of the search found something, and what.
+/// The step of the search that found something, and what it found.
 fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
     (0..attempts).find_map(|attempt| Some((attempt, within(LIMIT, move || step(attempt)).err()?)))
 }
 
-/// What finds which bug, in how many attempts at most.
+/// Which search finds which bug, and in how many attempts at most.
 const SEARCHES: [(Mutant, Search, u64); 35] = [
     (Mutant::OwnEndInStoredLv, crash_point, 10),
     (Mutant::ReserveBeforeFreeze, crash_point, 10),

@@ -1,5 +1,5 @@
-//! A start that is refused says why in a sentence, and writes nothing: the same files with the same bytes are
-//! there afterwards.
+//! A start that is refused gives the reason in a sentence, and writes nothing: the same files with the same
+//! bytes are there afterwards.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn database(scenario: Scenario, is_killed: bool) -> SimulatedDisk {
     disk.after(PowerCut::KeepUnsynced)
 }
 
-/// Asserts that a start with this configuration is refused with these words, and that not a byte has changed.
+/// Asserts that a start with this configuration is refused with these words, and that no byte has changed.
 fn assert_refused(what: &str, disk: &SimulatedDisk, config: Config, words: &[&str]) {
     let before = files(disk);
     let error = open(config, test_compiler()).map(|_| ()).expect_err(what);
@@ -75,7 +75,7 @@ fn a_segment_missing_in_the_middle_is_refused_and_nothing_is_frozen() {
                     _ => damaged.replace(&paths[1], &[&[0; 4096], &whole[4096..]].concat()),
                 }
                 assert_refused(damage, &damaged, scenario.config(&damaged), sentence);
-                // Put back, everything is there again.
+                // With the segment restored, everything is there again.
                 damaged.replace(&paths[1], &whole);
                 let all = (0..TRANSACTIONS).collect();
                 let found = recover_and_check(&damaged, scenario, &script(1), &all);
@@ -95,7 +95,7 @@ fn a_lost_manifest_is_named() {
         let config = Config { protocol, ..scenario.config(&disk) };
         assert_refused("without manifest", &disk, config, &words);
     }
-    // Nor is the lock file put there.
+    // The lock file is not created either.
     disk.take_away(&data("lock"));
     assert_refused("without manifest and lock", &disk, scenario.config(&disk), &words);
 }
@@ -123,7 +123,7 @@ fn a_durable_database_is_not_opened_without_a_log() {
         let config = Config { protocol: ProtocolKind::None, ..scenario.config(&disk) };
         assert_refused("none", &disk, config, &["holds a durable database", "would be lost"]);
     }
-    // A directory of its own is no durable database, however often it is opened.
+    // The protocol's own directory is not a durable database, however often it is opened.
     let disk = SimulatedDisk::new(2);
     for _ in 0..2 {
         let config = Config { protocol: ProtocolKind::None, ..Scenario::serial().config(&disk) };

@@ -1,4 +1,4 @@
-//! A database that nobody uses comes to rest: nothing is left to purge, and nothing is written any more.
+//! A database without clients comes to rest: nothing is left to purge, and nothing more is written.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use hyades_sim::disk::SimulatedDisk;
 use hyades_types::definition::IndexKind;
 
 const LIMIT: Duration = Duration::from_secs(60);
-/// Longer than everything that happens by itself is apart.
+/// Longer than the interval between any two automatic actions.
 const QUIET: Duration = Duration::from_secs(3);
 
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
@@ -20,7 +20,7 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Until the disk has had nothing to do for a while.
+/// Waits until the disk has had nothing to do for a while.
 fn wait_for_quiet(disk: &SimulatedDisk) {
     let end = Instant::now() + LIMIT;
     let (mut operations, mut since) = (disk.operations(), Instant::now());
@@ -53,7 +53,7 @@ fn after_a_burst_of_deletes_an_idle_database_comes_to_rest() {
     for scenario in [Scenario::taurus(2), Scenario::taurus(4), Scenario::serial()] {
         let disk = SimulatedDisk::new(1);
         let engine = scenario.open(&disk).expect("opens");
-        // Schema changes leave vectors that name places in all logs.
+        // Schema changes leave vectors with positions in all logs.
         create_tables(&*engine, IndexKind::Ordered).expect("tables");
         for keys in [50, 3] {
             burst(&*engine, keys);

@@ -1,5 +1,6 @@
-//! Restarts that let transactions in before everything is as it was: who waits, what is found, what survives
-//! a crash in the middle, and what becomes of damage that is found behind (`hyades_sim::restarts`).
+//! Restarts that let transactions in before the database is completely restored: which ones wait, what they
+//! find, what survives a crash in the middle, and the effects of damage that is found in the background
+//! (`hyades_sim::restarts`).
 
 use std::time::Duration;
 

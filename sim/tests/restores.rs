@@ -1,4 +1,4 @@
-//! Restoring to a point: the state there, to the row, and a target that a refusal leaves as it was.
+//! Restoring to a point: the state at that point, to the row, and a target that a refusal leaves unchanged.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ fn config(disk: &SimulatedDisk, scenario: Scenario, into: &str) -> Config {
     Config { data_directory: into.into(), ..scenario.config(disk) }
 }
 
-/// The hash of what a restore to this point makes.
+/// The hash of the state after a restore to this point.
 fn restored_hash(disk: &SimulatedDisk, scenario: Scenario, into: &str, point: PointInTime) -> u64 {
     restored(disk, into, point).unwrap_or_else(|error| panic!("{scenario:?}, {point:?}: {error}"));
     let catalog = Arc::new(Catalog::new());
@@ -57,7 +57,7 @@ fn restored_hash(disk: &SimulatedDisk, scenario: Scenario, into: &str, point: Po
     hash
 }
 
-/// What a restore to this point makes, once it is opened.
+/// The contents of a database restored to this point, once it is opened.
 fn observed(disk: &SimulatedDisk, scenario: Scenario, into: &str, point: PointInTime) -> Observed {
     restored(disk, into, point).unwrap_or_else(|error| panic!("{scenario:?}, {point:?}: {error}"));
     let engine = open(config(disk, scenario, into), test_compiler()).expect("opens");
@@ -72,7 +72,7 @@ fn files(disk: &SimulatedDisk) -> Vec<(PathBuf, Option<Vec<u8>>)> {
     disk.paths().into_iter().map(|path| (path.clone(), disk.content(&path).ok())).collect()
 }
 
-/// The manifest of the backup with a piece of its text exchanged, and the right checksum.
+/// The manifest of the backup with a piece of its text replaced, and the right checksum.
 fn edited_manifest(disk: &SimulatedDisk, from: &str, to: &str) -> Vec<u8> {
     let whole = disk.content(&Path::new(BACKUP).join("manifest")).expect("there");
     let json = &whole[..whole.len() - "crc32c 00000000\n".len()];
@@ -81,7 +81,7 @@ fn edited_manifest(disk: &SimulatedDisk, from: &str, to: &str) -> Vec<u8> {
     [edited.as_bytes(), format!("crc32c {:08x}\n", crc32c::crc32c(edited.as_bytes())).as_bytes()].concat()
 }
 
-/// What is put in the place of a file of the backup, the point that is asked for, and what is said then.
+/// What replaces a file of the backup, the requested point, and the expected error.
 type Damage = (&'static str, PathBuf, Vec<u8>, PointInTime, &'static str);
 
 fn damages(disk: &SimulatedDisk) -> [Damage; 9] {
@@ -272,7 +272,8 @@ fn a_restore_to_a_phase_has_what_its_checkpoint_holds() {
     }
 }
 
-/// Whether a restored database goes on as any other: works, takes checkpoints, is backed up and starts again.
+/// Asserts that a restored database works like any other: it runs transactions, takes checkpoints, is backed
+/// up and starts again.
 fn goes_on(disk: &SimulatedDisk, scenario: Scenario, into: &str, backup: &str) {
     let engine = open(config(disk, scenario, into), test_compiler()).expect("opens");
     let back_up = || {
@@ -307,7 +308,7 @@ fn phases_that_end_among_transactions_are_closed_under_dependencies() {
             let (disk, stop) = (disk.clone(), Arc::clone(&stop));
             move || {
                 while !stop.load(Ordering::Acquire) {
-                    // Here checkpoints come faster than any copy.
+                    // Here checkpoints come faster than any copy can be made.
                     drop(back_up(
                         Place::new(&shared(&disk), Path::new(DATA)),
                         Place::new(&shared(&disk), Path::new(BACKUP)),
@@ -316,7 +317,7 @@ fn phases_that_end_among_transactions_are_closed_under_dependencies() {
             }
         });
         life.run(&script, 0..75).expect("runs");
-        // The thread may not have had its turn yet.
+        // The thread may not have run yet.
         take_checkpoint(&*engine).expect("taken");
         life.run(&script, 75..150).expect("runs");
         checkpoints.stop().expect("checkpoints");

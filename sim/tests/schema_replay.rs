@@ -1,8 +1,7 @@
 //! Schema changes of some tables beside data of others, replayed by several workers at once.
 //!
-//! A schema change is a barrier for what came before it. What comes later and has nothing to do with it may
-//! be replayed beside it, and must not be disturbed: the catalog is copied and exchanged, states are
-//! exchanged, tables come and go.
+//! A schema change is a barrier for what came before it. Later, unrelated records may be replayed beside it,
+//! and must not be disturbed: the catalog is copied and exchanged, states are exchanged, tables come and go.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +23,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 const WRITERS: u64 = 3;
 const TRANSACTIONS: u64 = 400;
 
-/// Empties the ledger, and has another table come and go, under names and ids of its own.
+/// Empties the ledger, and creates and drops another table, under names and ids of its own.
 fn change_schema(engine: &dyn Engine, round: usize) -> Result<()> {
     let ledger = engine.table(&public("ledger")).expect("it is there");
     let mut worker = engine.worker();

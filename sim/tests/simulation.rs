@@ -1,4 +1,4 @@
-//! The simulation: some seeds, and the same run again from the same seed.
+//! The simulation: some seeds, and a repetition of the same run from the same seed.
 //!
 //! `cargo xtask sim` goes on for hours.
 
@@ -9,7 +9,7 @@ use hyades_sim::simulation::{Totals, run};
 
 const LIMIT: Duration = Duration::from_secs(120);
 const SEEDS: u64 = 40;
-/// Bits that are flipped at the end of each.
+/// The number of bits that are flipped at the end of each run.
 const FLIPS: u64 = 5;
 
 #[test]

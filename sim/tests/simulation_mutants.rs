@@ -1,8 +1,8 @@
-//! Bugs that the simulation finds, each with a seed that did; and docs/mutants.md, which lists all of
-//! them.
+//! Bugs that the simulation finds, each with a seed that has found it; and docs/mutants.md, which lists all
+//! of them.
 //!
-//! A seed is the same run until the code changes; then it may be another one that finds the bug, so a few
-//! more are tried. `cargo run -p hyades-sim -- --mutant NAME` searches from the first seed on.
+//! A seed repeats the same run until the code changes. Then another seed may find the bug, so a few more are
+//! tried. `cargo run -p hyades-sim -- --mutant NAME` searches from the first seed on.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use hyades_sim::crash::within;
 use hyades_sim::simulation::run;
 
 const LIMIT: Duration = Duration::from_secs(120);
-/// As many seeds are tried behind the one that is known.
+/// The number of seeds that are tried after the known one.
 const MORE: u64 = 40;
 
 const FOUND: [(Mutant, u64); 22] = [

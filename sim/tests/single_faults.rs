@@ -1,7 +1,8 @@
 //! One fault at a time on the files of small databases at rest: refused, or nothing has changed, or the torn
 //! last block of a killed process is missing and the report says so (`hyades_sim::single_faults`).
 //!
-//! A few hundred faults by default; `HYADES_SINGLE_FAULTS=20000` tries so many, `HYADES_SEED` chooses others.
+//! A few hundred faults by default. `HYADES_SINGLE_FAULTS=20000` tries that many, `HYADES_SEED` chooses
+//! others.
 
 use hyades_engine::mutant::{Mutant, activate};
 use hyades_sim::single_faults::run;

@@ -2,12 +2,12 @@
 //! PostgreSQL that is started for it.
 //!
 //! Each seed is a schema of its own: two to four tables with keys, indexes and few rows, then statements. A
-//! statement whose answers differ is shrunk (`fragment`) and printed with the statements that make its
-//! tables, ready to become a script of `sql/tests/scripts`. What Hyades refuses by name is counted by its
-//! message, and is no difference. A change that both take alike is made in both.
+//! statement whose results differ is shrunk (`fragment`) and printed with the statements that make its
+//! tables, ready to become a script of `sql/tests/scripts`. Statements that Hyades refuses as unsupported are
+//! counted by message, and are not differences. A change on which both agree is made in both.
 //!
 //! Nothing in the repository changes. Reference for the method: Rigger and Su, "Testing Database Engines via
-//! Pivoted Query Synthesis" (OSDI 2020), section 2, where differential testing is weighed.
+//! Pivoted Query Synthesis" (OSDI 2020), section 2, which discusses differential testing.
 
 mod compare;
 mod expression;
@@ -29,13 +29,13 @@ use self::schema::Schema;
 use crate::server::{Hyades, Instance, PostgreSql, System, hyades_binary};
 use crate::tools;
 
-/// Seeds when none are named, and of `cargo xtask ci`.
+/// The default seeds, also used by `cargo xtask ci`.
 const CI_SEEDS: &str = "1..10";
 /// How long a server may take to start.
 const START_LIMIT: Duration = Duration::from_secs(60);
-/// Statements of a seed.
+/// The number of statements for a seed.
 const STATEMENTS: usize = 100;
-/// How often a statement that differs is tried in simpler forms.
+/// How many simpler forms of a statement that differs are tried.
 const SHRINKING_TRIALS: usize = 2000;
 
 #[derive(clap::Args)]
@@ -43,7 +43,7 @@ pub(crate) struct Options {
     /// Seeds, first..last; each makes a schema and a hundred statements.
     #[arg(long, default_value = CI_SEEDS)]
     seeds: String,
-    /// Stop after so many differences.
+    /// Stop after this many differences.
     #[arg(long, default_value_t = 10)]
     differences: usize,
     /// A hyades binary; built if left out.
@@ -57,7 +57,7 @@ impl Default for Options {
     }
 }
 
-/// What has been seen so far.
+/// The results so far.
 #[derive(Default)]
 struct Tally {
     agreed: u64,
@@ -113,7 +113,7 @@ fn run_seed(seed: u64, pair: &mut Pair, tally: &mut Tally) -> Result<()> {
             let text = change.text();
             let verdict = pair.tried_change(&text, &table)?;
             if verdict == Verdict::Agree {
-                // Both take it, or both refuse it.
+                // Both accept it, or both refuse it.
                 let _ = pair.answers(&text)?;
                 history.push(text);
             } else if tally.count(verdict) {
@@ -140,7 +140,7 @@ fn run_seed(seed: u64, pair: &mut Pair, tally: &mut Tally) -> Result<()> {
 }
 
 impl Tally {
-    /// Counts it; whether it is a difference.
+    /// Counts the verdict. Returns whether it is a difference.
     fn count(&mut self, verdict: Verdict) -> bool {
         match verdict {
             Verdict::Agree => self.agreed += 1,
@@ -155,7 +155,7 @@ impl Tally {
     }
 }
 
-/// Prints the statement with all that it needs, and what both systems make of it.
+/// Prints the statement with all that it needs, and the results of both systems.
 fn report(seed: u64, statement: &str, history: &[String], pair: &mut Pair) -> Result<()> {
     println!("-- seed {seed}");
     for made in history.iter().filter(|made| names_a_table_of(made, statement)) {
@@ -168,7 +168,7 @@ fn report(seed: u64, statement: &str, history: &[String], pair: &mut Pair) -> Re
     Ok(())
 }
 
-/// Whether both texts name a table of the same name.
+/// Whether both texts name the same table.
 fn names_a_table_of(made: &str, statement: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';

@@ -1,7 +1,7 @@
-//! `cargo xtask backslash`: psql's backslash commands print of Hyades what they print of PostgreSQL.
+//! `cargo xtask backslash`: psql's backslash commands print the same for Hyades as for PostgreSQL.
 //!
-//! `xtask/dump/schema.sql` is run on both, then each command of `xtask/dump/commands.txt` on both, and what
-//! psql prints must be the same text. A line of that file is
+//! `xtask/dump/schema.sql` is run on both, then each command of `xtask/dump/commands.txt` on both, and psql
+//! must print the same text. A line of that file is one of
 //!
 //! ```text
 //! \command                compared as it is printed
@@ -34,7 +34,7 @@ enum Mask {
     Parentheses,
 }
 
-/// A command and what is masked of its output; none for one that is left out.
+/// A command, and what is masked in its output. `None` for one that is left out.
 fn parsed(line: &str) -> Result<Option<(&str, Mask)>> {
     if let Some(left_out) = line.strip_prefix("! ") {
         let reason = left_out.split_once(" | ").map_or("", |(_, reason)| reason);
@@ -51,7 +51,7 @@ fn parsed(line: &str) -> Result<Option<(&str, Mask)>> {
     }))
 }
 
-/// What psql prints, errors included.
+/// The output of psql, including errors.
 fn printed(peer: &Peer, command: &str, mask: Mask) -> Result<String> {
     let mut psql = peer.command("psql", &["--no-psqlrc", "--quiet"])?;
     if mask != Mask::Nothing {

@@ -1,16 +1,15 @@
 //! `cargo xtask bench`: measures Hyades next to PostgreSQL, in one run and one scheduling mode.
 //!
-//! Both servers stand side by side, on the same device, durable, reached over TCP on this machine; the real
-//! pgbench loads one at a time, alternating A B A B, so that a slow minute of the machine hits both. A
-//! comparison is the median of the ratios of neighbouring runs; every figure comes with its smallest and
+//! Both servers run side by side, on the same device, durable, reached over TCP on this machine. The real
+//! pgbench loads one at a time, alternating A B A B, so that a slow minute of the machine affects both. A
+//! comparison is the median of the ratios of neighbouring runs, and every figure comes with its smallest and
 //! largest value. What needs no wire is measured by the program `hyades-bench` in its own process, taurus and
-//! none alternating in the same way; procedures in SQL by `hyades bench`. sysbench, a load by COPY and a join
-//! stand in `applications`,
-//! checkpoints and restarts of a large database in `years`.
+//! none alternating in the same way, and procedures in SQL by `hyades bench`. `applications` measures
+//! sysbench, a load by COPY and a join, `years` checkpoints and restarts of a large database.
 //!
 //! Scheduling: on a machine without kernel preemption a thread that waits for a sync is woken late while
-//! others compute. `--realtime` runs servers, clients and probe under `chrt -r 10`, all of them, or none.
-//! Figures of different modes do not compare.
+//! others compute. `--realtime` runs all of servers, clients and probe under `chrt -r 10`. Figures of
+//! different modes cannot be compared.
 
 mod applications;
 mod call;
@@ -31,7 +30,7 @@ use table::Line;
 
 pub(crate) use options::Options;
 
-/// What a report must say about where it was measured.
+/// The conditions of the measurement, which a report must state.
 struct Setting {
     commit: String,
     cores: usize,
@@ -59,7 +58,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let packages = ["--package", "hyades-server", "--package", "hyades-bench"];
         tools::run(tools::cargo().args(["build", "--quiet", "--release"]).args(packages))?;
     }
-    // Before anything runs: a machine that is busy already gives figures that mean little.
+    // Before anything runs: on a machine that is already busy, figures mean little.
     let setting = Setting::now(options);
     let directory = tools::scratch_directory(options.directory.as_deref())?;
     let mut lines = wire::measure(options, directory.path()).context("over the wire")?;

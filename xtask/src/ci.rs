@@ -1,6 +1,6 @@
-//! `cargo xtask ci`: what every change must pass, in the order in which mistakes are cheapest to find.
+//! `cargo xtask ci`: what every change must pass, with the checks that find mistakes most cheaply first.
 //!
-//! All steps run even when an early one fails, except that nothing is tested that does not compile; the
+//! All steps run even when an early one fails, except that nothing is tested that does not compile. The
 //! summary at the end names each with its time.
 
 use std::time::{Duration, Instant};
@@ -40,7 +40,7 @@ pub(crate) fn run() -> Result<()> {
 
     step("fmt", &|| {
         tools::run(tools::cargo().args(["fmt", "--all", "--check"]))?;
-        // A workspace of its own.
+        // It is a workspace of its own.
         tools::run(tools::cargo().args(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))
     });
     step("tidy", &crate::tidy::run);

@@ -1,12 +1,12 @@
-//! `cargo xtask clients`: the usual first work of drivers, ORMs and migration tools, each against a fresh
+//! `cargo xtask clients`: the usual first steps with drivers, ORMs and migration tools, each against a fresh
 //! server.
 //!
-//! The programs stand in `clients/`, a folder for each language; what they need comes from the registries of
-//! their languages and is put beside what cargo builds. A program fails when anything is not as its tool's
-//! users expect it; it finds the server by the environment (`PGHOST` and its like). `--peer postgres` runs
-//! them against PostgreSQL: they must all pass there.
+//! The programs are in `clients/`, in one folder for each language. Their dependencies come from the
+//! registries of their languages and are put beside cargo's build outputs. A program fails when anything
+//! differs from what its tool's users expect. It finds the server by the environment (`PGHOST` and the like).
+//! `--peer postgres` runs them against PostgreSQL, where all must pass.
 //!
-//! A language whose tools are not installed is left out, and said so.
+//! A language whose tools are not installed is left out with a note.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +19,7 @@ use crate::tools;
 
 /// How long a server may take to start.
 const START_LIMIT: Duration = Duration::from_secs(60);
-/// Lines of a failed program that are shown.
+/// How many lines of a failed program's output are shown.
 const SHOWN_LINES: usize = 12;
 
 #[derive(clap::Args)]
@@ -39,13 +39,13 @@ enum Peer {
     Postgres,
 }
 
-/// A program, ready to be run.
+/// A program that is ready to run.
 struct Client {
     name: String,
     command: Command,
 }
 
-/// A language: its folder, the tool that must be there, and how its programs are made ready.
+/// A language: its folder, the tool that it requires, and how its programs are prepared.
 struct Language {
     folder: &'static str,
     tool: &'static str,
@@ -106,7 +106,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The last lines of what the program says, if it fails.
+/// The last lines of the program's output, if it fails.
 fn run_client(system: &System, command: &mut Command) -> Result<Option<String>> {
     let directory = tools::scratch_directory(None)?;
     let instance = Instance::create(system.clone(), directory.path().join("server"), Vec::new())?;
@@ -177,7 +177,7 @@ fn python(source: &Path, built: &Path) -> Result<Vec<Client>> {
     Ok(programs(source, |path| has_extension(path, "py"))?.into_iter().map(client).collect())
 }
 
-/// Programs find their packages beside themselves, so they are copied to where the packages are.
+/// Programs look for their packages in their own directory, so they are copied to where the packages are.
 fn node(source: &Path, built: &Path) -> Result<Vec<Client>> {
     for path in programs(source, Path::is_file)? {
         std::fs::copy(&path, built.join(path.file_name().unwrap_or_default()))?;

@@ -1,10 +1,10 @@
 //! `cargo xtask cost`: instructions and allocations of one call of YCSB, Payment and New-Order, and
 //! instructions of a statement of sysbench's oltp_read_only and of a join with grouping over 20,000 rows.
 //!
-//! Instructions are counted by callgrind (Debian's package valgrind), so they do not depend on what else the
-//! machine does: the example `cost` of hyades-bench runs twice with different numbers of calls, and the
-//! difference is divided. Each workload has a ceiling, which whoever makes it cheaper lowers. Allocations are
-//! a test of hyades-bench, which runs with all others too.
+//! Instructions are counted by callgrind (Debian's package valgrind), so they do not depend on the load of
+//! the machine: the example `cost` of hyades-bench runs twice with different numbers of calls, and the
+//! difference is divided by their difference. Each workload has a ceiling, which must be lowered by a change
+//! that makes it cheaper. Allocations are checked by a test of hyades-bench, which runs with all other tests.
 
 use std::process::Command;
 
@@ -15,14 +15,14 @@ use crate::tools;
 /// What is measured.
 struct Gate {
     name: &'static str,
-    /// Instructions of one call, at most.
+    /// The most instructions that one call may take.
     ceiling: u64,
-    /// Numbers of calls, fewer and more.
+    /// The numbers of calls in the two runs.
     calls: [u64; 2],
     warm_up: u64,
 }
 
-/// Of calls that are short.
+/// A gate for short calls.
 const fn gate(name: &'static str, ceiling: u64) -> Gate {
     Gate { name, ceiling, calls: [200, 1_200], warm_up: 200 }
 }
@@ -68,7 +68,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if beyond.is_empty() { Ok(()) } else { bail!("more instructions than there were: {}", beyond.join(", ")) }
 }
 
-/// Instructions of the whole program.
+/// The number of instructions of the whole program.
 fn instructions(gate: &Gate, calls: u64) -> Result<u64> {
     let Gate { name, calls: [_, most], warm_up, .. } = gate;
     let directory = tempfile::tempdir()?;
@@ -86,7 +86,7 @@ fn instructions(gate: &Gate, calls: u64) -> Result<u64> {
     collected(&said).with_context(|| format!("callgrind says no count: {said}"))
 }
 
-/// The count in what callgrind prints: `==1== Collected : 286322895`.
+/// Parses the count from callgrind's output: `==1== Collected : 286322895`.
 fn collected(said: &str) -> Option<u64> {
     let line = said.lines().find(|line| line.contains("Collected"))?;
     line.rsplit_once(':')?.1.trim().parse().ok()

@@ -4,25 +4,25 @@
 //! A round: eight ledger clients ([`ledger`]) and the real pgbench with eight more run TPC-B; at a random
 //! moment the server gets SIGKILL; in half of the rounds it is started and killed again at a random moment of
 //! its recovery; then it is started for good and everything is compared with what the clients know
-//! ([`verify`]). By a draw of the round the server restarts completely or on demand ([`restart`]). On demand
-//! the clients are at work as soon as they are let in; in most of these rounds the server is killed in the
-//! middle of that, once or twice, and what is compared is read while the last restart goes on. After some
-//! rounds the database is replaced by a fresh one, so that recovery from many incarnations and from few are
-//! both met; before that, an idle kill must change nothing at all. The servers take turns in spreading all
-//! transactions over the logs and in sharing a log while there is little to write.
+//! ([`verify`]). Each round draws whether the server restarts completely or on demand ([`restart`]). On
+//! demand the clients work as soon as they are let in. In most of these rounds the server is killed in the
+//! middle of that, once or twice, and the comparison reads while the last restart goes on. After some rounds
+//! the database is replaced by a fresh one, so that recovery from many incarnations and from few are both
+//! covered. Before that, a kill of an idle server must change nothing at all. The servers alternate between
+//! spreading all transactions over the logs and sharing a log while there is little to write.
 //!
 //! What a round proves:
 //! 1. every acknowledged transaction is there, exactly once, with the values it was sent with;
 //! 2. nothing is there that was rolled back or never committed;
 //! 3. an outcome that the client did not learn is decided once: what a recovery has shown stays, what it has
-//!    not never appears;
+//!    not shown never appears;
 //! 4. what an answered read has shown is there (architecture invariant 1 holds for reads too);
-//! 5. TPC-B's four sums agree, those of pgbench's own transactions included, so every transaction is there
+//! 5. TPC-B's four sums agree, including those of pgbench's own transactions, so every transaction is there
 //!    wholly or not at all;
 //! 6. an alteration of the ledger's table ([`schema`]) is there wholly or not at all, indexes find what a
-//!    scan finds, a sequence gives no number twice, and foreign keys and checks still refuse.
+//!    scan finds, a sequence returns no number twice, and foreign keys and checks still refuse.
 //!
-//! SIGKILL leaves the page cache alone: what a power cut would lose is the business of the simulated disk
+//! SIGKILL leaves the page cache alone. What a power cut would lose is tested on the simulated disk
 //! (docs/testing.md), on which the power is cut at every single operation before the first round.
 
 mod aside;
@@ -78,14 +78,14 @@ pub(crate) struct Options {
     /// Rounds until the database is replaced by a fresh one.
     #[arg(long, default_value_t = 20)]
     rounds_per_database: u32,
-    /// Longest time under load, in milliseconds.
+    /// The longest time under load, in milliseconds.
     #[arg(long, default_value_t = 1500)]
     longest_load_ms: u64,
     /// Where to put the databases; a temporary directory if left out.
     #[arg(long)]
     directory: Option<PathBuf>,
-    /// TPC-C instead of the ledger: all five transactions as procedures, in turns command-logged and
-    /// data-logged, under serial and taurus; see docs/testing.md.
+    /// TPC-C instead of the ledger: all five transactions as procedures, command-logged and data-logged in
+    /// turns, under serial and taurus; see docs/testing.md.
     #[arg(long)]
     tpcc: bool,
     /// Leave out the simulated power cuts, which come first.
@@ -120,12 +120,12 @@ impl Options {
             longest_load_ms: 1500,
             directory: None,
             tpcc,
-            // The tests have made them.
+            // The tests have made them already.
             no_power_cuts: true,
         }
     }
 
-    /// What the next round restarts with. Only Hyades knows both.
+    /// How the next round restarts. Only Hyades has both ways.
     fn draw_restart(&self, random: &mut StdRng) -> Restart {
         let drawn = self.restart.unwrap_or_else(|| Restart::draw(random));
         if self.peer.is_some() { Restart::Complete } else { drawn }
@@ -144,11 +144,11 @@ impl Options {
     }
 }
 
-/// Options of the servers that a round starts, whatever its load.
+/// The options of the servers of a round, whatever its load.
 fn usual_arguments(round: u32) -> impl Iterator<Item = &'static str> {
     // With the default, most of a light load would go to one log.
     let shared_block_kib = if round.is_multiple_of(2) { "0" } else { "8" };
-    // Two rounds of three take checkpoints.
+    // Two out of three rounds take checkpoints.
     let checkpoint_log_mib = if round.is_multiple_of(3) { "0" } else { "1" };
     // In most rounds some segments become full, so that there is a digest of the logs.
     let segment_mib = if round.is_multiple_of(4) { "64" } else { "1" };
@@ -160,7 +160,7 @@ fn usual_arguments(round: u32) -> impl Iterator<Item = &'static str> {
     arguments.into_iter().flatten()
 }
 
-/// Cuts the simulated power at every operation, where the tests try every few only.
+/// Cuts the simulated power at every operation, where the tests only try every few.
 fn cut_everywhere() -> Result<()> {
     println!("crash: power cuts at every operation");
     let arguments = ["test", "--package", "hyades-sim", "--test", "crash_points", "--", "--nocapture"];
@@ -203,7 +203,7 @@ struct Harness {
     system: System,
     directory: PathBuf,
     random: StdRng,
-    /// How long the last recovery took: the scale on which the next one is killed.
+    /// The duration of the last recovery, which determines when the next one is killed.
     last_recovery: Duration,
     summary: Summary,
 }
@@ -247,7 +247,7 @@ impl Harness {
         self.idle_kill(instance, &mut server).context("an idle kill")
     }
 
-    /// One round; `server` is the running one before and after.
+    /// Runs one round. `server` is the running one before and after.
     fn round(
         &mut self,
         instance: &Instance,
@@ -259,7 +259,8 @@ impl Harness {
         let generation = ledger.generation;
         let alters = self.draw_alters(restart);
         if restart == Restart::OnDemand && !alters {
-            // Nobody is let in before all changes of the catalog have been replayed: none are to be.
+            // No client is let in before all changes of the catalog have been replayed. The checkpoint leaves
+            // none.
             instance.connect()?.batch_execute("checkpoint").context("checkpoint")?;
         }
         let load = load::Load::start(
@@ -304,14 +305,14 @@ impl Harness {
         Ok(report)
     }
 
-    /// Whether somebody alters the schema. Before a restart on demand seldom: it lets nobody in before all
-    /// such changes have been replayed.
+    /// Whether a client alters the schema. Seldom before a restart on demand, which lets no client in before
+    /// all such changes have been replayed.
     fn draw_alters(&mut self, restart: Restart) -> bool {
         restart == Restart::Complete || self.random.random_bool(0.25)
     }
 
     /// Starts the server, has all clients work while the restart goes on, and kills it when a random part of
-    /// the restart has been done.
+    /// the restart is done.
     fn kill_in_the_middle(&mut self, instance: &Instance, ledger: &mut Ledger) -> Result<MiddleKill> {
         let alters = self.draw_alters(Restart::OnDemand);
         let others = Others { alters, writes_aside: true, ..Others::default() };
@@ -336,7 +337,7 @@ impl Harness {
         Ok(summary::SecondKill { after, was_recovering: ready.is_none() })
     }
 
-    /// Recovering twice changes nothing: the content before and after a kill without load is the same.
+    /// Recovering twice changes nothing: the contents before and after a kill without load are the same.
     fn idle_kill(&mut self, instance: &Instance, server: &mut crate::server::RunningServer) -> Result<()> {
         let start = Instant::now();
         let before = verify::content_hash(instance)?;

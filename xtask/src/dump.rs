@@ -1,11 +1,10 @@
-//! `cargo xtask dump`: what pg_dump makes of Hyades loads into PostgreSQL and back into Hyades, and is what
-//! it makes of PostgreSQL.
+//! `cargo xtask dump`: pg_dump's dump of Hyades loads into PostgreSQL and back into Hyades, and equals its
+//! dump of PostgreSQL.
 //!
-//! `xtask/dump/schema.sql` is run on both. Their dumps must be the same text, in every form that
-//! [`FORMS`] lists; nothing is left out but what names the server and the moment. Then what Hyades was
-//! dumped to, as a script and as an archive, is restored into an empty database of PostgreSQL and into an
-//! empty Hyades, where every message of an error ends the command, and is dumped again: schema and rows must
-//! be what they were.
+//! `xtask/dump/schema.sql` is run on both. Their dumps must be the same text, in every form that [`FORMS`]
+//! lists, except for what names the server and the time. Then the dumps of Hyades, as a script and as an
+//! archive, are restored into an empty database of PostgreSQL and into an empty Hyades, where any error
+//! message fails the command, and dumped again: schema and rows must be the same.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,11 +19,11 @@ use crate::tools;
 
 /// How long a server may take to start.
 const START_LIMIT: Duration = Duration::from_secs(60);
-/// Lines of a difference that are shown.
+/// How many lines of a difference are shown.
 const SHOWN_LINES: usize = 10;
 pub(crate) const SCHEMA: &str = "xtask/dump/schema.sql";
 
-/// What pg_dump is asked for, besides the whole database.
+/// The forms of pg_dump that are tried, besides that of the whole database.
 const FORMS: [&[&str]; 10] = [
     &["--schema-only"],
     &["--data-only"],
@@ -45,7 +44,7 @@ pub(crate) struct Options {
     server: Option<std::path::PathBuf>,
 }
 
-/// A running server and how its clients find it.
+/// A running server, and how its clients find it.
 pub(crate) struct Peer {
     pub(crate) instance: Instance,
     _server: RunningServer,
@@ -58,7 +57,7 @@ impl Peer {
         Ok(Peer { instance, _server: server })
     }
 
-    /// A program of PostgreSQL's, connected to this server.
+    /// A program of PostgreSQL, connected to this server.
     pub(crate) fn command(&self, tool: &str, arguments: &[&str]) -> Result<Command> {
         let mut command = Command::new(find_tool(tool)?);
         command.args(arguments).args(self.instance.client_arguments());
@@ -67,7 +66,7 @@ impl Peer {
         Ok(command)
     }
 
-    /// Runs a file of statements; the first error ends it.
+    /// Runs a file of statements, up to the first error.
     pub(crate) fn load(&self, file: &Path) -> Result<()> {
         let arguments = ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--output=/dev/null", "--file"];
         let mut command = self.command("psql", &arguments[..4])?;
@@ -81,7 +80,7 @@ impl Peer {
     }
 }
 
-/// A program that must succeed without a word.
+/// Runs a program that must succeed without output.
 fn silent(command: &mut Command) -> Result<()> {
     let output = command.output().with_context(|| format!("cannot start `{}`", tools::display(command)))?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -95,7 +94,7 @@ fn silent(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Names the server, or is a key that pg_dump draws by lot.
+/// Whether the line names the server, or is a key that pg_dump draws at random.
 fn is_of_its_time(line: &str) -> bool {
     ["-- Dumped from ", "-- Dumped by ", "\\restrict ", "\\unrestrict "]
         .iter()

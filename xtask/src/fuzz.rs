@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: runs the fuzz targets of `fuzz/` one after the other.
 //!
 //! The targets are libFuzzer programs in a workspace of their own, built with nightly and AddressSanitizer.
-//! No cargo plug-in is needed: the flags below are the ones that switch coverage feedback on.
+//! No cargo plug-in is needed: the flags below turn coverage feedback on.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,12 +13,12 @@ use crate::tools;
 /// Every fuzz target: a file `fuzz/targets/<name>.rs`.
 const TARGETS: &[&str] = &["log_decoder", "wire_decoder", "sql_entry"];
 
-/// Instruments every edge and comparison; the counters are what libFuzzer steers by.
+/// Instruments every edge and comparison. libFuzzer is guided by these counters.
 const COVERAGE_FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions -Zsanitizer=address";
 
-/// A target that allocates more than this has found unbounded memory.
+/// A target that allocates more than this has an unbounded allocation.
 const MEMORY_LIMIT_MEBIBYTES: u32 = 1024;
 
 #[derive(clap::Args)]
@@ -94,7 +94,7 @@ fn fuzz_one(name: &str, program: &Path, fuzz_directory: &Path, seconds: u32) -> 
     Ok(())
 }
 
-/// One of libFuzzer's final statistics.
+/// Parses one of libFuzzer's final statistics.
 fn statistic<'a>(printed: &'a str, name: &str) -> Option<&'a str> {
     printed
         .lines()

@@ -1,25 +1,26 @@
-//! `cargo xtask hostile`: clients and circumstances that mean harm, against the real server.
+//! `cargo xtask hostile`: hostile clients and circumstances, against the real server.
 //!
-//! Each group of attacks stands in a file of its own as a table: what is done, and what must hold. All of
-//! them run, whatever fails; the report says for each attack whether what must hold has held, how long the
-//! other sessions waited for `select 1` meanwhile, how much memory the server took at most against its limit,
-//! and whether its process ended by itself.
+//! Each group of attacks has a file of its own with a table: what is done, and what must hold. All of them
+//! run, whatever fails. The report says for each attack whether the condition has held, how long the other
+//! sessions waited for `select 1` meanwhile, how much memory the server took at most against its limit, and
+//! whether its process ended by itself.
 //!
-//! * `slow`: statements that compute for long; everybody else is answered, and they can be cancelled;
+//! * `slow`: statements that compute for long; other sessions are answered, and the statements can be
+//!   cancelled;
 //! * `abandoned`: clients that go away in the middle of a statement; it ends, and its locks are free;
-//! * `too_much_memory`: statements that want more than there is; they fail, nobody else does;
-//! * `wire`: bytes that no client sends, made from a seed;
-//! * `handshakes`: connections that are never completed; others get in, requests to cancel get through;
+//! * `too_much_memory`: statements that need more than there is; they fail, and no others do;
+//! * `wire`: bytes that no proper client sends, made from a seed;
+//! * `handshakes`: connections that are never completed; others get in, cancel requests get through;
 //! * `logins`: SCRAM messages that are broken, forged or replayed, and passwords that are guessed;
-//! * `rights`: roles that want more than they may, and rights that are taken away;
-//! * `http`: the operator's door;
+//! * `rights`: roles that try more than they may, and rights that are revoked;
+//! * `http`: the operator's HTTP port;
 //! * `files`: who may read the data; directories that must not be opened;
 //! * `logging`: a log that cannot be written;
 //! * `signals`, `poisoned`: what an operator and a supervisor rely on;
 //! * `masses`: many connections, statements, portals, savepoints; `sessions`: timeouts.
 //!
-//! `--brief` is the part of `cargo xtask test`: each attack is short, and time is only bounded by "answered
-//! at all", because the machine may do anything besides.
+//! `--brief` is the part of `cargo xtask test`: each attack is short, and the only bound on time is "answered
+//! at all", because the machine may be busy with other work.
 
 mod abandoned;
 mod client;
@@ -66,17 +67,17 @@ pub(crate) struct Options {
     /// A hyades binary; built if left out.
     #[arg(long)]
     server: Option<PathBuf>,
-    /// Also so many single faults on log directories (`sim/tests/single_faults.rs`): each is refused or
+    /// Also this many single faults on log directories (`sim/tests/single_faults.rs`): each is refused or
     /// changes nothing.
     #[arg(long, value_name = "N", default_value_t = 0)]
     faults: u32,
-    /// Of everything drawn at random.
+    /// The seed of everything drawn at random.
     #[arg(long)]
     seed: Option<u64>,
 }
 
 impl Options {
-    /// What every test run does.
+    /// The part that every test run includes.
     pub(crate) fn brief() -> Options {
         Options { brief: true, ..Options::default() }
     }
@@ -106,7 +107,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let names: Vec<&str> = GROUPS.iter().map(|(name, _)| *name).collect();
         bail!("there is no group \"{unknown}\"; there are: {}", names.join(", "));
     }
-    // Thousands of sockets.
+    // Attacks open thousands of sockets.
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })?;
     let binary = hyades_binary(options.server.as_deref(), options.release)?;

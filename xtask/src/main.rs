@@ -3,12 +3,12 @@
 //! regression|dump|backslash|sim|soak|objects`.
 //!
 //! Why here: a Rust program needs no shell dialect, is tested like the rest, and works from any directory of
-//! the checkout. One module per command; what several of them need stands in `tools` (processes, paths,
-//! statistics), `server` (starting and killing a database server, ours or PostgreSQL) and `pgbench` (running
-//! and reading the real pgbench).
+//! the checkout. There is one module per command. Shared code is in `tools` (processes, paths, statistics),
+//! `server` (starting and killing a database server, ours or PostgreSQL) and `pgbench` (running the real
+//! pgbench and reading its output).
 //!
-//! Invariant: no command changes a tracked file, except that `procedures --record` writes what PostgreSQL
-//! answers and `regression --write` what it counted; `fuzz` may add to its own corpus, which git ignores.
+//! Invariant: no command changes a tracked file, except that `procedures --record` writes PostgreSQL's
+//! answers and `regression --write` its counts. `fuzz` may add to its own corpus, which git ignores.
 
 mod agree;
 mod backslash;
@@ -58,14 +58,14 @@ enum Command {
     /// Cuts the power of the file systems below a server under load, and checks that nothing acknowledged is
     /// lost.
     Cuts(crash::cuts::Options),
-    /// Attacks the real server: statements that compute or want memory without end, clients that go away,
-    /// bytes that no client sends.
+    /// Attacks the real server: statements that compute or take memory without end, clients that go away,
+    /// bytes that no proper client sends.
     Hostile(hostile::Options),
     /// Measures Hyades next to PostgreSQL.
     Bench(bench::Options),
     /// Runs drivers, ORMs and migration tools against the real server.
     Clients(clients::Options),
-    /// Counts instructions and allocations of one call, and holds them to ceilings.
+    /// Counts instructions and allocations of one call, and enforces ceilings on them.
     Cost(cost::Options),
     /// Runs psql's backslash commands on Hyades and on PostgreSQL and compares what they print.
     Backslash(backslash::Options),
@@ -73,19 +73,19 @@ enum Command {
     Dump(dump::Options),
     /// Feeds the decoders and the SQL entry with generated input.
     Fuzz(fuzz::Options),
-    /// Runs procedures made from seeds on Hyades and on PostgreSQL and compares what they answer.
+    /// Runs procedures made from seeds on Hyades and on PostgreSQL and compares the results.
     Procedures(procedures::Options),
-    /// Calls every function in every clause and compares what EXPLAIN promises with what replay gives.
+    /// Calls every function in every clause and compares what EXPLAIN promises with what replay produces.
     Promises(promises::Options),
-    /// Runs random statements on Hyades and on PostgreSQL and compares what they give.
+    /// Runs random statements on Hyades and on PostgreSQL and compares the results.
     Agree(agree::Options),
-    /// Runs PostgreSQL's regression files on Hyades and on PostgreSQL and counts what agrees.
+    /// Runs PostgreSQL's regression files on Hyades and on PostgreSQL and counts the agreements.
     Regression(regression::Options),
-    /// Runs the whole engine from seeds, one thread at a time, and judges what it did.
+    /// Runs the whole engine from seeds, one thread at a time, and checks what it did.
     Sim(sim::Options),
-    /// Runs full TPC-C for an hour, kills the server each minute, and looks at what has grown.
+    /// Runs full TPC-C for an hour, kills the server each minute, and checks what has grown.
     Soak(soak::Options),
-    /// Backs a running server up into a server that speaks S3, and restores from there.
+    /// Backs a running server up into an S3 server, and restores from there.
     Objects(objects::Options),
     /// Checks small concurrent kernels under every interleaving.
     Loom(loom::Options),

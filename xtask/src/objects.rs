@@ -1,17 +1,17 @@
 //! `cargo xtask objects`: backups of a running server into a real object store, and back.
 //!
-//! The store is moto, a server from PyPI that speaks S3; it is put beside what cargo builds. With
-//! `--endpoint` any other one is used: a bucket `hyades` must be there, and the credentials stand in the
-//! environment (AWS_ACCESS_KEY_ID and its like).
+//! The store is moto, an S3 server from PyPI, which is put beside cargo's build outputs. With `--endpoint`
+//! any other one is used: it must have a bucket `hyades`, and the credentials must be in the environment
+//! (AWS_ACCESS_KEY_ID and the like).
 //!
 //! It checks that
-//! 1. a backup is made, goes on with what is new, and puts nothing when nothing is new;
-//! 2. what is restored holds what the server held, and `hyades check` reads the backup where it is;
-//! 3. `--every` copies what comes until it is told to stop;
-//! 4. backups that are killed, wherever they are, leave what could be restored before, or the new state;
-//! 5. a missing bucket, wrong credentials and an endpoint where nobody listens are each told as a sentence;
-//! 6. the same over TLS: a store whose certificate is of an authority that SSL_CERT_FILE names is used, and
-//!    without that it is refused.
+//! 1. a backup is made, adds what is new, and puts nothing when nothing is new;
+//! 2. the restored database holds what the server held, and `hyades check` reads the backup in place;
+//! 3. `--every` copies new data until it is told to stop;
+//! 4. backups that are killed at any point leave either what could be restored before, or the new state;
+//! 5. a missing bucket, wrong credentials and an endpoint without a server are each reported in a sentence;
+//! 6. the same works over TLS: a store whose certificate is signed by an authority that SSL_CERT_FILE names
+//!    is used, and without that it is refused.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -32,35 +32,35 @@ pub(crate) struct Options {
     /// A hyades binary; built if left out.
     #[arg(long)]
     server: Option<PathBuf>,
-    /// The store to use, such as http://127.0.0.1:9000, in place of one of its own.
+    /// The store to use, such as http://127.0.0.1:9000, instead of starting one.
     #[arg(long)]
     endpoint: Option<String>,
 }
 
-/// A store, and what the environment of its clients says.
+/// A store, and the environment for its clients.
 struct Store {
     endpoint: String,
     has_own_keys: bool,
-    /// The certificate of the authority that has signed its own, if it speaks TLS.
+    /// The certificate of the authority that has signed the store's, if it uses TLS.
     authority: Option<PathBuf>,
     process: Option<Child>,
 }
 
-/// How a store of one's own is started.
+/// How our own store is started.
 #[derive(Clone, Copy)]
 enum Manner<'m> {
-    /// It takes whatever it is asked for.
+    /// It accepts all requests.
     Open,
-    /// It refuses whoever has no key that was made there.
+    /// It refuses clients without a key that was made there.
     KnowsKeys,
-    /// It speaks TLS; what it needs for that is put here.
+    /// It uses TLS. Its certificate and key are put into this directory.
     Tls(&'m Path),
 }
 
 impl Drop for Store {
     fn drop(&mut self) {
         if let Some(process) = &mut self.process {
-            // It has nothing to lose.
+            // It has no data to lose.
             let _ = process.kill();
             let _ = process.wait();
         }
@@ -83,7 +83,7 @@ impl Store {
             endpoint = format!("https://localhost:{port}");
             authority = Some(directory.join("client.pem"));
         }
-        // Requests before this one are not asked who they come from.
+        // The number of initial requests that need no authentication.
         let open_requests = if matches!(manner, Manner::KnowsKeys) { "1" } else { "1000000000" };
         command.env("INITIAL_NO_AUTH_ACTION_COUNT", open_requests);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -117,7 +117,7 @@ impl Store {
         command
     }
 
-    /// What the command prints when it fails.
+    /// The output of the command when it fails.
     fn refusal(&self, binary: &Path, arguments: &[&str]) -> Result<String> {
         let output = self.command(binary, arguments).output()?;
         ensure!(!output.status.success(), "{arguments:?} was not refused");
@@ -125,7 +125,7 @@ impl Store {
     }
 }
 
-/// Backups that are killed, each a little later than the one before.
+/// The number of backups that are killed, each a little later than the one before.
 const KILLED: u32 = 8;
 
 /// A database and its backup.
@@ -214,7 +214,7 @@ impl Ground {
         self.check_killed(client, expected)
     }
 
-    /// Kills backups at any moment: what is restored is either the state before or the one that is backed up.
+    /// Kills backups at any moment: the restored state is either the one before or the one being backed up.
     fn check_killed(&self, client: &mut postgres::Client, mut before: String) -> Result<()> {
         let mut cut_short = 0;
         for number in 0..KILLED {
@@ -238,7 +238,7 @@ impl Ground {
         Ok(())
     }
 
-    /// What a server holds that is restored now.
+    /// The contents of a server that is restored now.
     fn restored(&self, from: &str) -> Result<String> {
         let place = self.directory.path().join("restored");
         let into = place.join("data").to_string_lossy().into_owned();
@@ -271,7 +271,7 @@ impl Ground {
         Ok(())
     }
 
-    /// The database stands still: its backup is read again from a store that speaks TLS.
+    /// The database is idle. Its backup is read again from a store that uses TLS.
     fn check_tls(&self, python: &Path) -> Result<()> {
         let directory = self.directory.path().join("tls");
         std::fs::create_dir(&directory)?;
@@ -287,7 +287,7 @@ impl Ground {
     }
 }
 
-/// What the table of a server holds.
+/// The contents of a server's table.
 fn held(client: &mut postgres::Client) -> Result<String> {
     let row = client.query_one(
         "select count(*)::text || ' ' || md5(string_agg(id || note, ',' order by id)) from t",
@@ -296,7 +296,7 @@ fn held(client: &mut postgres::Client) -> Result<String> {
     Ok(row.get(0))
 }
 
-/// Installs moto, and what makes certificates; the interpreter that has them.
+/// Installs moto and the package that makes certificates. Returns the interpreter that has them.
 fn moto() -> Result<PathBuf> {
     let built = tools::target_directory().join("objects");
     let interpreter = built.join("bin/python");

@@ -1,4 +1,4 @@
-//! The real pgbench: its command lines and what it prints.
+//! The real pgbench: its command lines and its output.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use crate::server::{Instance, find_tool, with_prefix};
 use crate::tools;
 
-/// What a run is to do.
+/// The parameters of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) clients: u32,
@@ -22,12 +22,12 @@ pub(crate) struct Run {
     pub(crate) more: Vec<String>,
 }
 
-/// What a run printed.
+/// The results of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Report {
     pub(crate) transactions: u64,
     pub(crate) failed: u64,
-    /// Without the time of connecting.
+    /// Not counting the time of connecting.
     pub(crate) per_second: f64,
 }
 
@@ -77,7 +77,7 @@ fn parse_report(printed: &str) -> Option<Report> {
     })
 }
 
-/// A pgbench that runs beside something else.
+/// A pgbench that runs in the background.
 pub(crate) struct Background {
     child: Child,
     log: std::path::PathBuf,
@@ -93,7 +93,7 @@ impl Background {
         Ok(Background { child, log })
     }
 
-    /// An error if it has ended: whoever started it expects it to run until the server dies.
+    /// An error if it has ended: it must run until the server dies.
     pub(crate) fn expect_running(&mut self) -> Result<()> {
         if let Some(status) = self.child.try_wait()? {
             let printed = std::fs::read_to_string(&self.log).unwrap_or_default();
@@ -102,7 +102,7 @@ impl Background {
         Ok(())
     }
 
-    /// Waits until it has noticed that the server is gone; kills it if it does not.
+    /// Waits until it has noticed that the server is gone, and kills it if it does not.
     pub(crate) fn finish(&mut self) -> Result<()> {
         let deadline = Instant::now() + Duration::from_secs(5);
         while self.child.try_wait()?.is_none() {

@@ -1,10 +1,10 @@
 //! `cargo xtask procedures`: procedures made from seeds, run by Hyades and by a PostgreSQL that is started
 //! for it.
 //!
-//! The comparison is a test of the crate `hyades` (`sql/src/tests/golden.rs`), which is told by its
-//! environment how psql reaches PostgreSQL. Neither scripts nor answers are kept. With `--record` the answers
-//! to the scripts about routines in `sql/tests/scripts` are asked for anew too; without it nothing in the
-//! repository changes.
+//! The comparison is a test of the crate `hyades` (`sql/src/tests/golden.rs`), which learns from its
+//! environment how psql reaches PostgreSQL. Neither scripts nor answers are kept. `--record` also records the
+//! answers to the scripts about routines in `sql/tests/scripts` again. Without it nothing in the repository
+//! changes.
 //!
 //! `cargo xtask ci` does it for a few seeds, and fails where PostgreSQL's server programs are missing.
 
@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use crate::server::{Instance, PostgreSql, System, find_tool};
 use crate::tools;
 
-/// Seeds of `cargo xtask ci`.
+/// The seeds of `cargo xtask ci`.
 const CI_SEEDS: &str = "1..50";
 /// How long PostgreSQL may take to start.
 const START_LIMIT: Duration = Duration::from_secs(60);

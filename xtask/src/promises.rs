@@ -1,7 +1,7 @@
-//! `cargo xtask promises`: calls made from a seed, with every function in every clause; recovery must find
-//! what they left.
+//! `cargo xtask promises`: calls made from a seed, with every function in every clause. Recovery must
+//! reproduce what they left.
 //!
-//! The search is a test of the crate `hyades` (`sql/tests/replay`), which is told by its environment how far
+//! The search is a test of the crate `hyades` (`sql/tests/replay`), which learns from its environment how far
 //! to go.
 
 use anyhow::{Context, Result};
@@ -10,7 +10,7 @@ use crate::tools;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Calls that succeed. About 20,000 go through all pairs of function and clause.
+    /// Calls that succeed. About 20,000 cover all pairs of function and clause.
     #[arg(long, default_value_t = 20_000)]
     calls: u32,
     #[arg(long, default_value_t = 1)]

@@ -1,11 +1,11 @@
 //! `cargo xtask regression --source DIR`: PostgreSQL's own regression files on PostgreSQL and on Hyades,
 //! statement by statement.
 //!
-//! `xtask/regression/pgregress.py` runs them; this counts what it found. A statement agrees when both give
-//! the same rows, the same command tag or the same SQLSTATE; EXPLAIN and what PostgreSQL itself answers now
-//! one way, now another, are left out. Two kinds are told apart: what Hyades refuses, which is missing work,
-//! and what it answers otherwise, which is wrong. Each wrong answer must stand in
-//! `xtask/regression/reasons.txt`, or the command fails:
+//! `xtask/regression/pgregress.py` runs them, and this command counts the results. A statement agrees when
+//! both give the same rows, the same command tag or the same SQLSTATE. EXPLAIN, and statements for which
+//! PostgreSQL's own results vary, are left out. Two kinds of differences are distinguished: what Hyades
+//! refuses, which is missing work, and what it answers differently, which is wrong. Each wrong answer must be
+//! listed in `xtask/regression/reasons.txt`, or the command fails:
 //!
 //! ```text
 //! file:line of PostgreSQL 15.18 | why
@@ -33,7 +33,7 @@ const PROGRAM: &str = "xtask/regression/pgregress.py";
 const REASONS: &str = "xtask/regression/reasons.txt";
 const REPORT: &str = "docs/regression.md";
 
-/// What the files of a tier are to reach, in percent of their statements.
+/// The share of statements of a tier that must agree, in percent.
 const TIERS: [(&str, u64); 2] = [("1", 70), ("2", 40)];
 
 #[derive(clap::Args)]
@@ -49,12 +49,12 @@ pub(crate) struct Options {
     write: bool,
 }
 
-/// Statements by what came of them.
+/// Statements by result.
 #[derive(Clone, Copy, Default)]
 struct Count {
     all: u64,
     agree: u64,
-    /// That give rows on PostgreSQL.
+    /// Those that return rows on PostgreSQL.
     queries: u64,
     agreeing_queries: u64,
     refused: u64,
@@ -71,7 +71,7 @@ impl Count {
         self.wrong += other.wrong;
     }
 
-    /// Counts a statement; whether its answer is wrong, or there is none.
+    /// Counts a statement. Returns whether its answer is wrong or missing.
     fn see(&mut self, record: &Value) -> bool {
         let verdict = record["verdict"].as_str().unwrap_or_default();
         if matches!(verdict, "explain" | "unstable" | "skipped") {
@@ -173,7 +173,7 @@ fn line(name: &str, count: Count) -> String {
     )
 }
 
-/// Places of statements and why their answers differ.
+/// The places of statements, and why their answers differ.
 fn reasons() -> Result<BTreeMap<String, String>> {
     let path = tools::repository_root().join(REASONS);
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -187,7 +187,7 @@ fn reasons() -> Result<BTreeMap<String, String>> {
     Ok(reasons)
 }
 
-/// A port that nobody listens on now.
+/// A port on which nothing listens now.
 fn free_port() -> Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }

@@ -1,8 +1,8 @@
-//! Database servers as child processes: Hyades and, as the peer to compare with and to check the harness
-//! itself, PostgreSQL.
+//! Database servers as child processes: Hyades, and PostgreSQL as the peer to compare with and to check the
+//! harness itself.
 //!
-//! A server is started on a port of its own, waited for by connecting to it, and ended with SIGKILL.
-//! PostgreSQL refuses to run as root, so then it runs as the user that Debian's package creates for it.
+//! A server is started on a port of its own, awaited by connecting to it, and ended with SIGKILL. PostgreSQL
+//! refuses to run as root, so under root it runs as the user that Debian's package creates for it.
 //!
 //! Invariant: a [`RunningServer`] that goes out of scope leaves no process behind.
 
@@ -27,10 +27,10 @@ pub(crate) use postgresql::{PostgreSql, find_tool};
 const USER: &str = "hyades";
 /// Its password, where a server asks for one.
 pub(crate) const PASSWORD: &str = "secret";
-/// Pause between two attempts to connect to a server that starts.
+/// The pause between two attempts to connect to a server that is starting.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
-/// What can be started.
+/// The systems that can be started.
 #[derive(Clone, Debug)]
 pub(crate) enum System {
     Hyades(Hyades),
@@ -46,7 +46,7 @@ pub(crate) struct Hyades {
     pub(crate) logs: Option<usize>,
 }
 
-/// Where a server lives. Outlives its processes.
+/// The place of a server, which outlives its processes.
 pub(crate) struct Instance {
     pub(crate) system: System,
     /// Holds `server.log` and, unless it is told otherwise, `data`.
@@ -54,9 +54,9 @@ pub(crate) struct Instance {
     /// The data directory of Hyades.
     pub(crate) data: PathBuf,
     pub(crate) port: u16,
-    /// Put before every command line, for scheduling (`chrt -r 10`).
+    /// Prepended to every command line, for scheduling (`chrt -r 10`).
     pub(crate) prefix: Vec<String>,
-    /// Put after the command line of the next processes.
+    /// Appended to the command line of the next processes.
     pub(crate) arguments: Vec<String>,
 }
 
@@ -143,7 +143,7 @@ impl Instance {
     pub(crate) fn wait_ready(&self, server: &mut RunningServer, limit: Duration) -> Result<Option<Duration>> {
         let stop = Arc::new(AtomicBool::new(false));
         let ready = Arc::new(AtomicBool::new(false));
-        // On a thread of its own: a server that accepts and then says nothing must not hang the harness.
+        // On a thread of its own: a server that accepts and then sends nothing must not hang the harness.
         let prober = std::thread::spawn({
             let (stop, ready, options) = (Arc::clone(&stop), Arc::clone(&ready), self.connection_options());
             move || {
@@ -170,8 +170,8 @@ impl Instance {
             std::thread::sleep(Duration::from_micros(500));
         };
         stop.store(true, Ordering::Relaxed);
-        // It ends when it sees the flag, or when a server that hangs is killed by the caller; nobody needs
-        // it.
+        // It ends when it sees the flag, or when the caller kills a server that hangs. It is not needed any
+        // more.
         drop(prober);
         result
     }
@@ -205,7 +205,7 @@ impl RunningServer {
     /// Ends the process and all its children with SIGKILL and returns when they are gone.
     pub(crate) fn kill(&mut self) -> Result<()> {
         let children = children_of(self.child.id());
-        // The parent first, so that it can clean up after none of its children.
+        // The parent first, so that it cannot clean up after any of its children.
         self.child.kill().context("cannot kill the server")?;
         for child in &children {
             send_kill(*child);
@@ -229,13 +229,13 @@ impl RunningServer {
         self.child.id()
     }
 
-    /// Sends a signal; the process may have ended already.
+    /// Sends a signal. The process may have ended already.
     pub(crate) fn signal(&self, signal: rustix::process::Signal) -> Result<()> {
         rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal)
             .with_context(|| format!("cannot send {signal:?} to the server"))
     }
 
-    /// Waits for the process to end by itself; `None` if it has not within the limit.
+    /// Waits for the process to end by itself. `None` if it has not within the limit.
     pub(crate) fn wait(&mut self, limit: Duration) -> Result<Option<ExitStatus>> {
         let deadline = Instant::now() + limit;
         loop {
@@ -259,7 +259,7 @@ impl RunningServer {
         lines[lines.len().saturating_sub(15)..].join("\n")
     }
 
-    /// The error, with what the server said last.
+    /// The error, with the last lines of the server's log.
     pub(crate) fn with_log(&self, error: &anyhow::Error) -> anyhow::Error {
         anyhow::anyhow!("{error:#}\nthe server's last lines:\n{}", self.log_tail())
     }
@@ -274,7 +274,7 @@ impl Drop for RunningServer {
     }
 }
 
-/// The binary that was named, or one that is built now.
+/// The named binary, or one that is built now.
 pub(crate) fn hyades_binary(named: Option<&Path>, release: bool) -> Result<PathBuf> {
     if let Some(binary) = named {
         return Ok(std::path::absolute(binary)?);
@@ -289,7 +289,7 @@ pub(crate) fn hyades_binary(named: Option<&Path>, release: bool) -> Result<PathB
     Ok(tools::target_directory().join(profile).join("hyades"))
 }
 
-/// The same command behind a prefix such as `chrt -r 10`.
+/// The same command after a prefix such as `chrt -r 10`.
 pub(crate) fn with_prefix(prefix: &[String], command: &Command) -> Command {
     let Some((program, arguments)) = prefix.split_first() else {
         let mut same = Command::new(command.get_program());
@@ -301,8 +301,8 @@ pub(crate) fn with_prefix(prefix: &[String], command: &Command) -> Command {
     prefixed
 }
 
-/// A port that is free now, outside the range from which the system takes the ports of clients: a client that
-/// connects to a port of that range while nobody listens there may end up connected to itself.
+/// A free port outside the range from which the system takes the ports of clients: a client that connects to
+/// a port of that range on which nothing listens may end up connected to itself.
 pub(crate) fn free_port() -> Result<u16> {
     let first = 15_000 + u16::try_from(std::process::id() % 12_000)?;
     (first..first + 4_000)
@@ -318,10 +318,10 @@ fn children_of(parent: u32) -> Vec<u32> {
         .collect()
 }
 
-/// State letter and parent of a process.
+/// The state letter and the parent of a process.
 fn status_of(process: u32) -> Option<(char, u32)> {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name in parentheses may itself hold spaces and parentheses.
+    // The name in parentheses may itself contain spaces and parentheses.
     let mut fields = text.rsplit_once(") ")?.1.split(' ');
     Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
 }

@@ -1,7 +1,7 @@
-//! `cargo xtask sim`: the whole engine, one thread at a time, a seed on each processor. The seed of a failure
-//! repeats it.
+//! `cargo xtask sim`: the whole engine, one thread at a time, one seed on each processor. The seed of a
+//! failure reproduces it.
 //!
-//! The runs are the program of the crate `hyades-sim` (`sim/src/simulation.rs`).
+//! The runs are done by the program of the crate `hyades-sim` (`sim/src/simulation.rs`).
 
 use std::num::NonZeroUsize;
 
@@ -14,10 +14,10 @@ pub(crate) struct Options {
     /// The first seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// For how long.
+    /// How long to run.
     #[arg(long, default_value_t = 1.0, conflicts_with = "runs")]
     hours: f64,
-    /// How many seeds, however long that takes.
+    /// How many seeds to run, however long that takes.
     #[arg(long)]
     runs: Option<u64>,
     /// Bits that are flipped at the end of each run, one at a time.

@@ -1,11 +1,11 @@
-//! `cargo xtask soak`: full TPC-C for an hour, a kill each minute, and a look at what has grown.
+//! `cargo xtask soak`: full TPC-C for an hour, a kill each minute, and a check of what has grown.
 //!
 //! A round: clients of `hyades bench tpcc --connect` run the full mix on a database of full size, beside
-//! checkpoints that are taken as the size of the logs asks for them; at the end of the minute memory and disk
-//! are looked at, and the server gets SIGKILL. It is started again, completely and on demand by turns, and
-//! then
-//! 1. the twelve consistency conditions of TPC-C hold, and its indexes find what their tables hold;
-//! 2. every acknowledged order and payment is there, and none that nobody asked for (the clients' ledger);
+//! checkpoints that are taken when the logs have reached the given size. At the end of the minute memory and
+//! disk are measured, and the server gets SIGKILL. It is started again, alternately completely and on demand,
+//! and then
+//! 1. the twelve consistency conditions of TPC-C hold, and its indexes agree with their tables;
+//! 2. every acknowledged order and payment is there, and none that was never requested (the clients' ledger);
 //! 3. logs take no more of the disk than what checkpoints leave of them, and checkpoints no more than a
 //!    multiple of the rows, at any age of the database;
 //! 4. the process's memory is a multiple of what rows and indexes take, at any age.
@@ -26,27 +26,27 @@ use crate::tools;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const START_LIMIT: Duration = Duration::from_secs(300);
-/// Logs since the checkpoint before the last one stay, and what is written while one is taken.
+/// The logs since the checkpoint before the last one are kept, plus what is written while one is taken.
 const LOGS_OF_CHECKPOINT: u64 = 4;
 /// Segments that are prepared and empty.
 const PREPARED_MIB: u64 = 512;
-/// Files of checkpoints and memory, as multiples of the rows with their indexes.
+/// Checkpoint files and memory, as multiples of the rows with their indexes.
 const CHECKPOINTS_OF_ROWS: u64 = 3;
 const MEMORY_OF_ROWS: u64 = 2;
-/// What a small database may take beside.
+/// A small database may take this much in addition.
 const LEAST_MIB: u64 = 1024;
 const MIB: u64 = 1 << 20;
 
 #[derive(clap::Args, Clone)]
 pub(crate) struct Options {
-    /// How long; a kill each minute.
+    /// How long to run; there is a kill each minute.
     #[arg(long, default_value_t = 60)]
     minutes: u32,
     #[arg(long, default_value_t = 4)]
     warehouses: u32,
     #[arg(long, default_value_t = 8)]
     clients: u32,
-    /// The server's option: how much of logs asks for a checkpoint.
+    /// The server's option: a checkpoint is taken for this much of logs.
     #[arg(long, default_value_t = 256)]
     checkpoint_log_mib: u64,
     /// Bytes of rows and indexes at which the database is replaced by an empty one.
@@ -60,7 +60,7 @@ pub(crate) struct Options {
     directory: Option<PathBuf>,
 }
 
-/// What is looked at before the kill, in bytes.
+/// The values measured before the kill, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sizes {
     rows: u64,
@@ -73,7 +73,7 @@ struct Sizes {
 struct Soak<'o> {
     options: &'o Options,
     binary: PathBuf,
-    /// How many kills there have been.
+    /// The number of kills so far.
     minute: u32,
     acknowledged: u64,
     slowest_start: Duration,
@@ -104,7 +104,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 impl Soak<'_> {
-    /// One database, until it is large or the time is over. Each kill is followed by a start and the checks.
+    /// Runs one database, until it is large or the time is over. Each kill is followed by a start and the
+    /// checks.
     fn database(&mut self, path: &Path) -> Result<()> {
         let protocol = "taurus".to_owned();
         let system = System::Hyades(Hyades { binary: self.binary.clone(), protocol, logs: None });
@@ -189,7 +190,7 @@ impl Sizes {
 
         for entry in std::fs::read_dir(directory)? {
             let path = entry?.path();
-            // It may be removed at this moment.
+            // The file may be removed at this moment.
             let Ok(metadata) = std::fs::metadata(&path) else { continue };
             if metadata.is_dir() {
                 self.add_files(&path)?;
@@ -231,7 +232,7 @@ impl fmt::Display for Sizes {
     }
 }
 
-/// Memory of a process that is in use now.
+/// The memory of a process that is in use now.
 fn resident_bytes(process: u32) -> Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

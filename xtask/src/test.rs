@@ -1,5 +1,5 @@
-//! `cargo xtask test`: the tests of the workspace, then crash rounds against a real server process, of both
-//! kinds, and attacks on one.
+//! `cargo xtask test`: the tests of the workspace, then crash rounds of both kinds against a real server
+//! process, and attacks on one.
 //!
 //! Tests, server and harness share one profile (dev: our crates and all dependencies at opt-level 1,
 //! assertions on), so that a cold machine compiles every crate once and the server under test still checks
@@ -18,7 +18,7 @@ pub(crate) struct Options {
     no_crash: bool,
 }
 
-/// Crash rounds of every test run; `cargo xtask crash` runs more.
+/// Crash rounds of every test run. `cargo xtask crash` runs more.
 const CRASH_ROUNDS: u32 = 5;
 /// The same with `--tpcc`.
 const TPCC_CRASH_ROUNDS: u32 = 4;

@@ -5,8 +5,8 @@
 //! * [`circles`]: how many files of a crate may need each other in a circle;
 //! * [`documents`]: files named in documents exist, and no file names a path of somebody's machine.
 //!
-//! [`source`] tells code from comments and strings, so that a rule about code is not broken by a text about
-//! it; [`paths`] reads which paths of the crate the code names.
+//! [`source`] separates code from comments and strings, so that a rule about code is not broken by text about
+//! it. [`paths`] reads which paths of the crate the code names.
 
 mod circles;
 mod documents;
@@ -74,7 +74,7 @@ fn repository_files(root: &Path) -> Result<Vec<String>> {
             found
         }
     };
-    // Deleted but not yet committed.
+    // Leaves out files that are deleted but not yet committed.
     files.retain(|file| root.join(file).is_file());
     files.sort();
     Ok(files)

@@ -1,4 +1,4 @@
-//! What several commands need: where things are, how to run a program, order statistics.
+//! Code that several commands share: places, running programs, order statistics.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,15 +10,15 @@ use tempfile::TempDir;
 
 /// The root of the checkout.
 pub(crate) fn repository_root() -> PathBuf {
-    // Cargo sets it for what it runs. The path of the build may be another clone's: they can share a build
-    // cache.
+    // Cargo sets it for the programs that it runs. The compiled-in path may be another clone's: they can
+    // share a build cache.
     let manifest =
         std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     let manifest = Path::new(&manifest);
     manifest.parent().unwrap_or(manifest).to_path_buf()
 }
 
-/// Where cargo puts what it builds.
+/// Where cargo puts its build outputs.
 pub(crate) fn target_directory() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(directory) => repository_root().join(directory),
@@ -26,7 +26,7 @@ pub(crate) fn target_directory() -> PathBuf {
     }
 }
 
-/// A cargo command in the root of the checkout. The toolchain is the one that runs this program.
+/// A cargo command in the root of the checkout, with the toolchain that runs this program.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(repository_root());
@@ -37,14 +37,14 @@ pub(crate) fn cargo() -> Command {
 pub(crate) fn cargo_of(toolchain: &str) -> Command {
     let mut command = Command::new("cargo");
     command.arg(format!("+{toolchain}")).current_dir(repository_root());
-    // Set by the cargo that started this program; they would bind the new one to the old toolchain.
+    // Set by the cargo that started this program. They would tie the new one to the old toolchain.
     for variable in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN", "RUSTFLAGS"] {
         command.env_remove(variable);
     }
     command
 }
 
-/// Runs a command to its end; anything but success is an error that names it.
+/// Runs a command to its end. Anything but success is an error that names it.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let line = display(command);
     let status = command.status().with_context(|| format!("cannot start `{line}`"))?;
@@ -54,7 +54,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command and returns its standard output; on failure the error carries its standard error.
+/// Runs a command and returns its standard output. On failure the error carries its standard error.
 pub(crate) fn output_of(command: &mut Command) -> Result<String> {
     let line = display(command);
     let output = command.output().with_context(|| format!("cannot start `{line}`"))?;
@@ -64,15 +64,15 @@ pub(crate) fn output_of(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The command as one would type it.
+/// The command as it would be typed.
 pub(crate) fn display(command: &Command) -> String {
     let mut words = vec![command.get_program().to_string_lossy().into_owned()];
     words.extend(command.get_args().map(|argument| argument.to_string_lossy().into_owned()));
     words.join(" ")
 }
 
-/// A directory of its own, below `parent` if that is given; it goes away with what is returned. A server that
-/// runs as another user can reach its own directory in there.
+/// A new directory, below `parent` if that is given, which is removed when the result is dropped. A server
+/// that runs as another user can reach its own directory in there.
 pub(crate) fn scratch_directory(parent: Option<&Path>) -> Result<TempDir> {
     use std::os::unix::fs::PermissionsExt;
     let directory = match parent {
@@ -87,8 +87,8 @@ pub(crate) fn scratch_directory(parent: Option<&Path>) -> Result<TempDir> {
     Ok(directory)
 }
 
-/// Runs `work` on a thread of its own and gives up waiting after `limit`: a hung server must fail a check,
-/// not hang it.
+/// Runs `work` on a thread of its own and stops waiting after `limit`: a hung server must fail a check, not
+/// hang it.
 pub(crate) fn with_deadline<T: Send + 'static>(
     what: &str,
     limit: Duration,
@@ -96,7 +96,7 @@ pub(crate) fn with_deadline<T: Send + 'static>(
 ) -> Result<T> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
-        // The receiver is gone when the deadline has passed; then nobody wants the result.
+        // The receiver is gone when the deadline has passed. Then the result is not needed.
         let _ = sender.send(work());
     });
     match receiver.recv_timeout(limit) {

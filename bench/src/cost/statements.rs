@@ -1,4 +1,4 @@
-//! Single statements, prepared: a read and a change of one row by its key, the seven statements of pgbench's
+//! Single prepared statements: a read and a change of one row by its key, the seven statements of pgbench's
 //! transaction (TPC-B's), those of sysbench's oltp_read_only, and a join of three tables with grouping.
 
 use anyhow::Result;
@@ -19,7 +19,7 @@ const SCHEMA: &str = "
     INSERT INTO tellers VALUES (1, 1, 0);
     INSERT INTO branches VALUES (1, 0);";
 
-/// sysbench's table; and how many rows of it a range has.
+/// sysbench's table, and the number of its rows in a range.
 const SYSBENCH: &str = "
     CREATE TABLE sbtest (
         id integer PRIMARY KEY, k integer NOT NULL, c char(120) NOT NULL, pad char(60) NOT NULL);
@@ -81,7 +81,7 @@ const JOIN: &[Call] = &[call(
     &[],
 )];
 
-/// Statements in turn.
+/// Runs the statements in turn.
 pub(super) struct Statements {
     schema: &'static str,
     calls: &'static [Call],

@@ -1,10 +1,10 @@
-//! One device: a token bucket for bandwidth, a latency for durable writes, a limit of operations at once.
+//! One device: a token bucket for bandwidth, a latency for durable writes, a limit on concurrent operations.
 
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-/// How fast a device is.
+/// The speed of a device.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Profile {
     pub(super) bytes_per_second: f64,
@@ -12,15 +12,15 @@ pub(super) struct Profile {
     pub(super) at_once: u32,
 }
 
-/// The bucket holds what the device moves in this time: more than a sleeping thread oversleeps on a machine
-/// whose clock ticks every 4 ms.
+/// The bucket holds what the device transfers in this time: more than a thread oversleeps on a machine whose
+/// clock ticks every 4 ms.
 const BUCKET: Duration = Duration::from_millis(5);
-/// Not worth a sleep.
+/// Shorter waits are not worth a sleep.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
 
 pub(super) struct Spindle {
     profile: Profile,
-    /// When the bytes asked for so far have moved, and the device is free again.
+    /// When the bytes requested so far have been transferred, and the device is free again.
     moved: Mutex<Option<Instant>>,
     running: Mutex<u32>,
     one_done: Condvar,
@@ -40,7 +40,7 @@ impl Spindle {
         *running += 1;
         drop(running);
         let latency = Duration::from_micros(self.profile.latency_us);
-        // A device that does one thing at a time moves nothing while its head moves.
+        // A device that does one thing at a time transfers nothing while its head moves.
         let done = match self.profile.at_once {
             1 => self.transfer(bytes, latency),
             _ => self.transfer(bytes, Duration::ZERO) + latency,
@@ -55,7 +55,7 @@ impl Spindle {
         sleep_until(self.transfer(bytes, Duration::ZERO));
     }
 
-    /// Takes tokens; returns when they will have flowed in. The device is busy for `busy` longer.
+    /// Takes tokens. Returns when they will be available. The device is busy for `busy` longer.
     fn transfer(&self, bytes: usize, busy: Duration) -> Instant {
         let mut moved = self.moved.lock();
         let now = Instant::now();

@@ -1,4 +1,4 @@
-//! Bars and curves as SVG; colours and fonts come from the page's style.
+//! Bars and curves as SVG. Colours and fonts come from the page's style.
 
 use std::fmt::Write;
 
@@ -51,7 +51,8 @@ pub(super) fn bars(bars: &[Bar]) -> String {
     svg + "</svg>"
 }
 
-/// One curve for each variant over the percentiles; both axes logarithmic in what is left.
+/// One curve for each variant over the percentiles. Both axes are logarithmic, the first one in the remaining
+/// share.
 pub(super) fn latencies(curves: &[(String, [u64; 5])]) -> String {
     const NAMES: [&str; 5] = ["50 %", "90 %", "99 %", "99.9 %", "longest"];
     const HEIGHT: f64 = 260.0;
@@ -109,7 +110,7 @@ fn open(height: f64, title: &str) -> String {
     )
 }
 
-/// Three digits.
+/// Formats with three digits.
 fn number(value: f64) -> String {
     match value {
         v if v >= 1e6 => format!("{:.2} M", v / 1e6),

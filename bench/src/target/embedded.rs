@@ -12,7 +12,7 @@ use hyades_types::value::ArrayElement;
 use super::{Argument, Caller, Connection, Ended, fill_chunk, parse_number};
 use crate::target::{Call, Request};
 
-/// Counts and forgets what statements answer, or keeps it.
+/// Discards the rows that statements return, or keeps them if asked to. Counts restarts.
 #[derive(Default)]
 pub(crate) struct Answer {
     rows: Option<Vec<Vec<Value>>>,
@@ -175,7 +175,7 @@ impl Caller for EmbeddedCaller {
                 .and_then(|_| wait(|| session.end_implicit()));
             match ran {
                 Ok(()) => break,
-                // The session retries what it can by itself.
+                // The session has already retried what it can.
                 Err(Error::Abort(_)) => self.answer.restarts += 1,
                 Err(Error::Input(error)) if self.calls[request.call].refusals.contains(&error.state.0) => {
                     is_refused = true;

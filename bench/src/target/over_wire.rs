@@ -1,4 +1,4 @@
-//! A server behind a URL: Hyades, or PostgreSQL, since both speak its protocol. One call at a time on each
+//! A server at a URL: Hyades, or PostgreSQL, since both speak the same protocol. One call at a time on each
 //! connection.
 
 use anyhow::{Context, Result};
@@ -15,7 +15,7 @@ pub struct WireConnection {
 
 impl WireConnection {
     /// # Errors
-    /// The URL is none, or nobody answers there.
+    /// The URL is invalid, or there is no server.
     pub fn new(url: &str) -> Result<WireConnection> {
         let client = Client::connect(url, NoTls).with_context(|| format!("could not connect to {url}"))?;
         Ok(WireConnection { client })

@@ -1,7 +1,7 @@
 //! The bank of the PACMAN paper: transfers to a spouse and deposits, half each (`bench/workloads/bank.sql`).
 //!
-//! Nine of ten customers are married to their neighbour; the others have no spouse, and their transfers do
-//! nothing.
+//! Nine out of ten customers are married to their neighbour. The others have no spouse, and their transfers
+//! do nothing.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ pub struct Bank {
 }
 
 const NATIONS: u64 = 200;
-/// In cents: so that some deposits exceed the limit for a bonus of 10,000 dollars.
+/// In cents, so that some deposits exceed the limit for a bonus of 10,000 dollars.
 const FIRST_VALUE: i64 = 900_000;
 
 const CALLS: &[Call] = &[
@@ -114,7 +114,7 @@ impl Calls for Stream {
         request.arguments.push(Argument::Integer(customer));
         request.arguments.push(Argument::BigInt(self.random.random_range(1..=10_000)));
         request.call = usize::from(self.random.random_bool(0.5));
-        // Who has no spouse transfers nothing.
+        // A customer without a spouse transfers nothing.
         request.is_read_only = request.call == 0 && spouse(key, self.customers).is_none();
         if request.call == 1 {
             request.arguments.push(Argument::Integer(customer % NATIONS as i32));

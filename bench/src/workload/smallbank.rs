@@ -143,7 +143,7 @@ impl Calls for Stream {
             };
             request.arguments.push(argument);
         }
-        // Only savings are taken from as well.
+        // Only transact_savings also draws negative amounts, which take money away.
         if request.call != 2
             && let Some(Argument::BigInt(amount)) = request.arguments.last_mut()
         {

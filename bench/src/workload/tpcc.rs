@@ -1,7 +1,8 @@
 //! TPC-C, revision 5.11: all five transactions (`bench/workloads/tpcc_*.sql`), the population ([`load`]), the
 //! terminals' input ([`input`]) and the twelve consistency conditions ([`checks`]).
 //!
-//! Left out: terminals and their keying and think times. So rates are no tpmC and must not be called so.
+//! Terminals and their keying and think times are left out, so rates are not tpmC and must not be called
+//! that.
 
 mod calls;
 pub mod checks;

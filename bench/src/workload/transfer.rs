@@ -1,7 +1,7 @@
 //! Transfer: money moves between two random accounts (`bench/workloads/transfer.sql`).
 //!
-//! It exists a second time in the engine's own language ([`crate::accounts`]): the difference is what SQL and
-//! sessions cost.
+//! There is a second version in the engine's own language ([`crate::accounts`]). The difference is the cost
+//! of SQL and sessions.
 
 use std::fmt::Write;
 use std::sync::Arc;

@@ -21,7 +21,7 @@ pub struct Ycsb {
     pub theta: f64,
 }
 
-/// Keys drawn for each worker.
+/// The number of keys drawn for each worker.
 const POOL: usize = 1 << 20;
 const FIELDS: usize = 10;
 const FIELD_BYTES: usize = 100;
@@ -84,7 +84,7 @@ impl Workload for Ycsb {
             let first = pool.len();
             while pool.len() < first + accesses {
                 let key = zipf.key(&mut random) as i32 + 1;
-                // The accesses of a transaction differ, as long as there are rows enough.
+                // The accesses of a transaction differ, as long as there are enough rows.
                 let is_new = pool[first..].iter().all(|other: &i32| other.abs() != key)
                     || self.rows < self.accesses * 2;
                 if is_new {

@@ -1,7 +1,7 @@
 //! Messages to clients, appended to a byte buffer.
 //!
-//! Every function appends one complete message; none fails. Strings from users may hold a zero byte only in
-//! theory (SQL text cannot carry one); it is cut there, so that a message never loses its shape.
+//! Every function appends one complete message, and none fails. Strings from users hold a zero byte only in
+//! theory (SQL text cannot carry one). They are cut there, so that the message stays well-formed.
 
 use hyades::session::{CopyColumns, Notice, ResultColumn, TransactionStatus};
 use hyades::types::binary;
@@ -25,7 +25,7 @@ fn message(out: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
     length_prefixed(out, 4, body);
 }
 
-/// Writes a length word, the body, then the length: of the body plus `own_bytes`.
+/// Reserves a length word, writes the body, then sets the length to that of the body plus `own_bytes`.
 fn length_prefixed(out: &mut Vec<u8>, own_bytes: usize, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -55,7 +55,7 @@ fn put_i32(out: &mut Vec<u8>, value: i32) {
     out.extend_from_slice(&value.to_be_bytes());
 }
 
-/// A count that the protocol gives 16 bits; SQL limits keep it below.
+/// Appends a count that the protocol gives 16 bits. SQL limits keep it below that.
 fn put_count(out: &mut Vec<u8>, count: usize) {
     out.extend_from_slice(&u16::try_from(count).unwrap_or(u16::MAX).to_be_bytes());
 }
@@ -96,7 +96,7 @@ pub fn backend_key_data(out: &mut Vec<u8>, process_id: i32, secret: [u8; 4]) {
     });
 }
 
-/// Tells a client of a newer protocol, or with protocol options, what is spoken here.
+/// Tells a client that asks for a newer protocol or for protocol options what the server supports.
 pub fn negotiate_protocol_version(out: &mut Vec<u8>, version: u32, unknown_options: &[String]) {
     message(out, b'v', |body| {
         body.extend_from_slice(&version.to_be_bytes());
@@ -155,12 +155,12 @@ pub fn command_complete(out: &mut Vec<u8>, tag: &str) {
     message(out, b'C', |body| put_string(body, tag));
 }
 
-/// Asks for data.
+/// Asks the client for COPY data.
 pub fn copy_in_response(out: &mut Vec<u8>, data: CopyColumns) {
     copy_response(out, b'G', data);
 }
 
-/// Announces data.
+/// Announces COPY data to the client.
 pub fn copy_out_response(out: &mut Vec<u8>, data: CopyColumns) {
     copy_response(out, b'H', data);
 }
@@ -189,7 +189,7 @@ pub fn parameter_description(out: &mut Vec<u8>, parameter_types: &[SqlType]) {
     });
 }
 
-/// What a session was notified of.
+/// A notification for this session.
 pub fn notification_response(out: &mut Vec<u8>, process: i32, channel: &str, payload: &str) {
     message(out, b'A', |body| {
         put_i32(body, process);
@@ -198,7 +198,7 @@ pub fn notification_response(out: &mut Vec<u8>, process: i32, channel: &str, pay
     });
 }
 
-/// Describes the columns of a result; `format` gives the format of the column at an index.
+/// Describes the columns of a result. `format` returns the format of the column at an index.
 pub fn row_description(out: &mut Vec<u8>, columns: &[ResultColumn], format: impl Fn(usize) -> Format) {
     message(out, b'T', |body| {
         put_count(body, columns.len());
@@ -249,7 +249,7 @@ fn put_field(out: &mut Vec<u8>, code: u8, text: &str) {
     put_string(out, text);
 }
 
-/// An error with all that it knows; `position_offset` is added to its position in the statement.
+/// An error with all its fields. `position_offset` is added to its position in the statement.
 pub fn error_response(out: &mut Vec<u8>, severity: Severity, error: &Error, position_offset: usize) {
     let severity = match severity {
         Severity::Error => "ERROR",

@@ -5,8 +5,8 @@
 //! | type | length (4, BE)    | body (length - 4)    |
 //! +------+-------------------+----------------------+
 //! ```
-//! [`frame`] cuts one from the front of a buffer, [`decode`] reads its body. Decoding checks the whole body
-//! once, so that the iterators handed out ([`Parameters`], [`Formats`], [`TypeIds`]) cannot fail.
+//! [`frame`] cuts one from the front of a buffer, and [`decode`] reads its body. Decoding checks the whole
+//! body once, so the iterators that it returns ([`Parameters`], [`Formats`], [`TypeIds`]) cannot fail.
 
 use hyades::{Error, Result, sqlstate};
 
@@ -24,14 +24,14 @@ pub struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// What the frame occupies in the stream.
+    /// The size of the frame in the stream.
     pub fn size_bytes(&self) -> usize {
         self.body.len() + 5
     }
 }
 
-/// The first frame of `bytes`, or `None` until more of it has arrived. A length that cannot be right is
-/// refused as soon as its header is here, before its body is awaited.
+/// The first frame of `bytes`, or `None` until more of it has arrived. An invalid length is refused as soon
+/// as the header has arrived, before the body is awaited.
 pub fn frame(bytes: &[u8], limit_bytes: usize) -> std::result::Result<Option<Frame<'_>>, FrameError> {
     let Some((&kind, after_kind)) = bytes.split_first() else {
         return Ok(None);
@@ -59,7 +59,7 @@ pub fn frame(bytes: &[u8], limit_bytes: usize) -> std::result::Result<Option<Fra
     Ok(after_length.get(..length - 4).map(|body| Frame { kind, body }))
 }
 
-/// What Describe and Close name.
+/// What a Describe or Close refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     Statement,
@@ -80,7 +80,7 @@ pub enum Message<'a> {
         target: Target,
         name: &'a str,
     },
-    /// `max_rows <= 0` asks for all.
+    /// `max_rows <= 0` asks for all rows.
     Execute {
         portal: &'a str,
         max_rows: i32,
@@ -94,9 +94,9 @@ pub enum Message<'a> {
     CopyData(&'a [u8]),
     CopyDone,
     CopyFail(&'a str),
-    /// An answer to an authentication request.
+    /// The reply to an authentication request.
     Password(&'a [u8]),
-    /// The fast-path call of a function, which Hyades does not offer.
+    /// The fast-path call of a function, which Hyades does not support.
     FunctionCall,
     Terminate,
 }
@@ -128,7 +128,7 @@ impl Format {
     }
 }
 
-/// A list of format codes: none (all text), one for all, or one each.
+/// A list of format codes: none (all text), one for all values, or one for each.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Formats<'a>(&'a [u8]);
 
@@ -162,7 +162,7 @@ impl<'a> Formats<'a> {
         self.0.is_empty()
     }
 
-    /// The format of the value at `index`, by the rule above.
+    /// The format of the value at `index`, by this rule.
     pub fn of(&self, index: usize) -> Format {
         let position = if self.len() == 1 { 0 } else { index * 2 };
         match self.0.get(position..position + 2) {
@@ -271,7 +271,7 @@ pub fn decode<'a>(frame: Frame<'a>) -> Result<Message<'a>> {
         b'c' => Message::CopyDone,
         b'f' => Message::CopyFail(reader.string()?),
         b'p' => Message::Password(reader.remainder()),
-        // Its arguments are not looked at.
+        // Its arguments are ignored.
         b'F' => return Ok(Message::FunctionCall),
         b'X' => return Ok(Message::Terminate),
         other => {

@@ -1,12 +1,12 @@
 //! A cursor over the body of one message.
 //!
-//! Every read checks what is left; errors carry PostgreSQL's words for a malformed message (08P01). Strings
-//! end with a zero byte and must be UTF-8 (22021), the only client encoding.
+//! Every read checks the remaining length. Errors carry PostgreSQL's words for a malformed message (08P01).
+//! Strings end with a zero byte and must be UTF-8 (22021), the only client encoding.
 
 use hyades::types::binary::invalid_utf8;
 use hyades::{Error, Result, sqlstate};
 
-/// A cursor over the body of one message; every read checks what is left.
+/// A cursor over the body of one message. Every read checks the remaining length.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
         Ok(i32::from_be_bytes(self.array()?))
     }
 
-    /// A 16-bit count of things that follow; negative ones are refused.
+    /// A 16-bit count of items that follow. Negative ones are refused.
     pub fn count(&mut self) -> Result<usize> {
         // PostgreSQL reads it as unsigned: 65535 parameters are allowed.
         Ok(usize::from(u16::from_be_bytes(self.array()?)))
@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(bytes).map_err(|error| invalid_utf8(bytes, error))
     }
 
-    /// All that is left.
+    /// All remaining bytes.
     pub fn remainder(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.rest)
     }
@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
-    /// The message must end here.
+    /// Fails unless the message ends here.
     pub fn finish(self) -> Result<()> {
         if self.rest.is_empty() {
             Ok(())

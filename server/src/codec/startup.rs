@@ -5,21 +5,21 @@
 //! | length (4, BE) | code (4, BE)       | parameters: name\0 value\0 ... \0           |
 //! +----------------+--------------------+---------------------------------------------+
 //! ```
-//! The code is a protocol version (major in the upper half) or one of three requests that PostgreSQL gave
-//! versions nobody will use. At most 10,000 bytes, as in PostgreSQL.
+//! The code is a protocol version (major in the upper half) or one of three requests, for which PostgreSQL
+//! chose version numbers that will never be used. At most 10,000 bytes, as in PostgreSQL.
 
 use hyades::sqlstate;
 
 use super::FrameError;
 use super::reader::Reader;
 
-/// Largest first packet.
+/// The largest first packet.
 pub const LIMIT_BYTES: usize = 10_000;
 
 const SSL_REQUEST: u32 = (1234 << 16) | 5679;
 const GSS_ENCRYPTION_REQUEST: u32 = (1234 << 16) | 5680;
 const CANCEL_REQUEST: u32 = (1234 << 16) | 5678;
-/// Protocol 3.0, the only one spoken.
+/// Protocol 3.0, the only one supported.
 pub const PROTOCOL_VERSION: u32 = 3 << 16;
 
 /// A decoded first packet.
@@ -31,16 +31,16 @@ pub enum Packet {
     Startup(Startup),
 }
 
-/// What a client says when it opens a session.
+/// The parameters with which a client opens a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Startup {
     pub minor_version: u16,
     pub user: String,
-    /// The user's name unless given.
+    /// The user's name unless the client gives one.
     pub database: String,
-    /// All other parameters; those packed into `options` are unpacked.
+    /// All other parameters, including those that were packed into `options`.
     pub parameters: Vec<(String, String)>,
-    /// Protocol options (`_pq_.*`), none of which is known.
+    /// Protocol options (`_pq_.*`). None is supported.
     pub protocol_options: Vec<String>,
 }
 
@@ -119,8 +119,8 @@ fn startup(version: u32, body: &[u8]) -> Result<Startup, FrameError> {
     Ok(startup)
 }
 
-/// There is nothing to replicate from. Words that a boolean is made of, and their beginnings, as PostgreSQL
-/// takes them.
+/// Refuses replication, which Hyades does not offer. Accepts the words for a boolean and their prefixes, as
+/// PostgreSQL does.
 fn refuse_replication(value: &str) -> Result<(), FrameError> {
     let value = value.to_ascii_lowercase();
     let is_one_of = |words: &[&str]| !value.is_empty() && words.iter().any(|word| word.starts_with(&value));
@@ -140,8 +140,8 @@ fn refuse_replication(value: &str) -> Result<(), FrameError> {
     })
 }
 
-/// `-c name=value`, `-cname=value` and `--name=value`, separated by blanks; a backslash takes the next
-/// character as it is. Anything else is passed over: those are switches of a PostgreSQL server process.
+/// Parses `-c name=value`, `-cname=value` and `--name=value`, separated by blanks. A backslash escapes the
+/// next character. Anything else is ignored: those are switches of a PostgreSQL server process.
 fn unpack_options(options: &str, parameters: &mut Vec<(String, String)>) {
     let mut words = vec![String::new()];
     let mut characters = options.chars();

@@ -219,7 +219,7 @@ fn declared_types_are_known_inferred_or_refused() {
     assert_eq!(declared(23), Declared::Type(SqlType::Integer));
     assert_eq!(declared(1043), Declared::Type(SqlType::Varchar(None)));
     assert_eq!(declared(1007), Declared::Type(SqlType::Array(ArrayElement::Integer)));
-    // A point.
+    // The type `point`.
     assert_eq!(declared(600), Declared::Unsupported);
 }
 

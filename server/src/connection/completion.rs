@@ -1,10 +1,10 @@
-//! What the end of a statement means to its connection.
+//! The effects that the end of a statement has on its connection.
 
 use super::Connection;
 use super::settings::Timeouts;
 
 impl Connection<'_> {
-    /// Looks at the tag of a finished statement for what it means to the connection.
+    /// Applies to the connection what the tag of a finished statement implies.
     pub(super) fn note_completion(&mut self, tag: &str) {
         match tag {
             "SET" | "RESET" => self.read_settings(true),

@@ -1,7 +1,7 @@
 //! Data of COPY FROM STDIN.
 //!
-//! Flush and Sync are ignored meanwhile, as PostgreSQL does for clients that send them right after Execute.
-//! Any other message than data, done and fail ends the COPY with an error.
+//! Flush and Sync are ignored during a COPY, as in PostgreSQL, for clients that send them right after
+//! Execute. Any message other than data, done and fail ends the COPY with an error.
 
 use hyades::session::Completion;
 use hyades::{Error, sqlstate};

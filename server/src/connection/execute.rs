@@ -1,8 +1,8 @@
 //! Running a statement: its rows are encoded as they come and stay in the answer buffer.
 //!
-//! A portal with a row limit is run to its end as well, because nothing may wait for a client while locks are
-//! held; the rows beyond the limit move to the portal and are handed out by the following Executes. As in
-//! PostgreSQL a portal is suspended whenever the limit was reached, even if no row is left.
+//! A portal with a row limit is run to its end as well, because locks must not be held while waiting for a
+//! client. The rows beyond the limit move to the portal, and later Executes hand them out. As in PostgreSQL,
+//! a portal is suspended whenever the limit was reached, even if no row is left.
 
 use hyades::session::{Completion, CopyColumns, Notice, Output, Response, ResultColumn, TransactionStatus};
 use hyades::types::guest;
@@ -16,9 +16,9 @@ use super::{Connection, Mode};
 use crate::codec::backend;
 use crate::codec::frontend::Format;
 
-/// Bytes of a row that are encoded in about ten nanoseconds.
+/// The number of row bytes that are encoded in about ten nanoseconds.
 const BYTES_PER_UNIT: usize = 4;
-/// Most rows are shorter in their messages.
+/// Most rows are shorter than this in their messages.
 const ROW_BYTES: usize = 256;
 
 /// Where a statement's rows go; rebuilt each time its call is repeated.
@@ -33,8 +33,8 @@ struct ResultSink<'a> {
 }
 
 impl ResultSink<'_> {
-    /// Asks for the memory of so many bytes more. The buffer doubles when it is full, so what it will be is
-    /// asked for then.
+    /// Requests memory for so many more bytes. A full buffer doubles, so that is when its future size is
+    /// requested.
     fn admit(&self, more: usize) -> Result<()> {
         if self.out.capacity() - self.out.len() > more {
             Ok(())
@@ -73,17 +73,17 @@ impl Output for ResultSink<'_> {
 /// A statement that has run.
 pub(super) struct Finished {
     pub(super) completion: Completion,
-    /// DataRow messages among the answers.
+    /// The number of DataRow messages among the answers.
     rows: u64,
     /// Where they begin.
     rows_start: usize,
-    /// Of COPY.
+    /// The columns of a COPY.
     copied: CopyColumns,
 }
 
 impl Connection<'_> {
-    /// Runs a portal's statement to its end. On an error its answers are taken back, except for its notices.
-    /// `text`: how the client wrote it.
+    /// Runs a portal's statement to its end. After an error its answers are taken back, except for its
+    /// notices. `text` is the statement as the client wrote it.
     pub(super) async fn run_statement(&mut self, portal: &Portal, text: &str) -> Result<Finished> {
         let watched = Watched::begin(self.timeouts.log_after);
         let outcome = self.run_watched(portal).await;
@@ -152,7 +152,7 @@ impl Connection<'_> {
         }
         let idle = self.session.transaction_status() == TransactionStatus::Idle;
         if !idle {
-            // BEGIN: from here on COMMIT answers for what was done.
+            // BEGIN: from here on COMMIT reports whether what was done is kept.
             self.implicit_start = None;
         } else if before != TransactionStatus::Idle {
             self.portals.clear();
@@ -170,7 +170,7 @@ impl Connection<'_> {
     }
 
     async fn execute_portal(&mut self, portal: &mut Portal, name: &str, max_rows: i32) -> Result<()> {
-        // Zero and less ask for all rows.
+        // A limit of zero or less asks for all rows.
         let limit = u64::try_from(max_rows).ok().filter(|limit| *limit > 0);
         let response = portal.statement.as_ref().map(|statement| statement.prepared.response());
         let returns_rows = matches!(response, Some(Response::Rows(_)));
@@ -258,7 +258,7 @@ impl Connection<'_> {
     }
 }
 
-/// The bytes that hold the first `limit` rows (with notices between them), and how many rows there are.
+/// The bytes that hold the first `limit` rows (with notices between them), and the number of those rows.
 fn prefix_of_rows(messages: &[u8], limit: u64) -> (usize, u64) {
     let (mut end, mut count) = (0, 0);
     while count < limit {
@@ -271,7 +271,7 @@ fn prefix_of_rows(messages: &[u8], limit: u64) -> (usize, u64) {
     (end, count)
 }
 
-/// Takes back the messages from `start` on that are no notices.
+/// Takes back the messages from `start` on, except notices.
 pub(super) fn keep_notices(messages: &mut Vec<u8>, start: usize) {
     let (mut at, mut kept) = (start, start);
     while let Some([kind, length @ ..]) = messages.get(at..).and_then(|rest| rest.first_chunk::<5>()) {
@@ -285,7 +285,7 @@ pub(super) fn keep_notices(messages: &mut Vec<u8>, start: usize) {
     messages.truncate(kept);
 }
 
-/// SELECT counts the rows of one Execute; other commands count what they did.
+/// The tag of SELECT counts the rows of one Execute. The tags of other commands count all that they did.
 fn tag_of_part(tag: &str, rows: u64) -> std::borrow::Cow<'_, str> {
     if tag.starts_with("SELECT ") { format!("SELECT {rows}").into() } else { tag.into() }
 }

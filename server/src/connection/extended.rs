@@ -1,8 +1,8 @@
 //! The extended protocol: prepared statements and portals.
 //!
 //! Errors found here, before the session sees them, are passed through [`Session::abandon`], because they
-//! fail the transaction like any other error. What is kept between messages stands in `portals`. The cursors
-//! of SQL are described and closed as portals, as clients do that declare one and fetch from it by SQL.
+//! fail the transaction like any other error. `portals` holds what is kept between messages. SQL cursors can
+//! be described and closed as portals, for clients that declare a cursor and fetch from it by SQL.
 //!
 //! [`Session::abandon`]: hyades::Session::abandon
 
@@ -33,7 +33,7 @@ impl Connection<'_> {
         self.tell_notices();
         let prepared = prepared?;
         if !name.is_empty() {
-            // It stays.
+            // The statement stays in memory.
             memory::check(0).map_err(|error| self.session.abandon(error))?;
         }
         self.statements.insert(name, prepared);
@@ -72,7 +72,7 @@ impl Connection<'_> {
     }
 
     pub(super) fn bind(&mut self, bind: &Bind<'_>) -> Result<()> {
-        // The texts of values may be long.
+        // Parameter values may be long.
         let visit = self.session.enter();
         let bound = self.try_bind(bind);
         self.session.leave(visit);

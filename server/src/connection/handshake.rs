@@ -9,9 +9,9 @@
 //!                              too many connections (53300)
 //! ```
 //! This runs on the listening thread, not on the workers: a cancel request must get through when all workers
-//! are busy with the statements it wants to stop. The whole conversation is bounded in time, in memory by the
-//! limits on startup packets and on SASL messages, and by the caller, who may end it to make room for others.
-//! Who is turned away, and why, is logged, but seldom: anybody could fill a disk with that.
+//! are busy with the statements it wants to stop. The whole conversation is bounded in time, and in memory by
+//! the limits on startup packets and on SASL messages. The caller may also end it to make room for others.
+//! Refusals are logged with their reasons, but seldom: otherwise any client could fill a disk with them.
 
 use std::fmt;
 use std::future::Future;
@@ -38,7 +38,7 @@ use crate::users::{DEFAULT_USER, Users};
 
 /// How clients prove who they are.
 pub enum Authentication {
-    /// They do not.
+    /// Clients prove nothing.
     Trust,
     Scram {
         users: Users,
@@ -53,13 +53,13 @@ pub struct Gate {
     pub authentication: Authentication,
     /// A client has this long to prove who it is.
     pub patience: Duration,
-    /// Who gets the reserved places, in words.
+    /// Describes who gets the reserved places.
     pub reserved_for: &'static str,
     /// Set before the gate opens.
     pub database: OnceLock<Database>,
     /// `None`: connections are not encrypted.
     pub tls: Option<Arc<Tls>>,
-    /// Clients that come over TCP without TLS are refused.
+    /// Clients that connect over TCP without TLS are refused.
     pub requires_tls: bool,
 }
 
@@ -68,7 +68,7 @@ pub struct Gate {
 pub struct Visitor {
     /// `None`: the Unix socket.
     pub address: Option<SocketAddr>,
-    /// May use the reserved places.
+    /// The client may use the reserved places.
     pub privileged: bool,
 }
 
@@ -86,28 +86,28 @@ pub struct Guest {
     pub stream: ClientStream,
     pub startup: Startup,
     pub registration: Registration,
-    /// Bytes that came behind the handshake.
+    /// Bytes that followed the handshake.
     pub unread: Vec<u8>,
 }
 
 const PASSWORD_MESSAGE_LIMIT_BYTES: usize = 2048;
 
-/// Why a client is turned away; `None` when there is nothing to say to it.
+/// Why a client is turned away. `None` when there is nothing to report to it.
 type Refusal = Option<Error>;
 
 struct Conversation {
     stream: ClientStream,
     visitor: Visitor,
     input: Vec<u8>,
-    /// The user named in the startup packet, once that has come.
+    /// The user named in the startup packet, once that has arrived.
     user: Option<String>,
-    /// What the handshake of TLS was done with.
+    /// The certificate and key that the TLS handshake used.
     material: Option<Arc<Material>>,
 }
 
 impl Gate {
-    /// Leads a client in; `None` if it was turned away or only wanted to cancel. It must go when `evicted` is
-    /// ready.
+    /// Lets a client in. Returns `None` if it was turned away or only wanted to cancel. It must leave when
+    /// `evicted` is ready.
     pub async fn admit(
         &self,
         stream: ClientStream,
@@ -162,7 +162,7 @@ impl Gate {
         })
     }
 
-    /// Nobody gets in now, whoever it is.
+    /// Why no client gets in now, if so.
     fn refuses_everybody(&self) -> Option<Error> {
         let sentence = match self.registry.phase() {
             Phase::Serving => return None,
@@ -187,7 +187,7 @@ impl Gate {
     }
 
     async fn startup(&self, conversation: &mut Conversation) -> io::Result<Result<Startup, Refusal>> {
-        // One request for TLS, one for GSS, then the real thing.
+        // At most one request for TLS and one for GSS precede the startup packet.
         for _ in 0..3 {
             let packet = loop {
                 match startup::packet(&conversation.input) {
@@ -219,10 +219,10 @@ impl Gate {
         Ok(Err(refuse(sqlstate::PROTOCOL_VIOLATION, "too many encryption requests")))
     }
 
-    /// Does the handshake of TLS. It computes for less than a millisecond, here on the listening thread, so
-    /// that it works while all workers compute.
+    /// Does the TLS handshake. It computes for less than a millisecond, here on the listening thread, so that
+    /// it works while all workers compute.
     async fn encrypt(&self, conversation: &mut Conversation) -> io::Result<Result<(), Refusal>> {
-        // What came ahead of the handshake may be from somebody in between.
+        // What arrived before the handshake may come from a man in the middle.
         if !conversation.input.is_empty() {
             let error = Error::input(
                 sqlstate::PROTOCOL_VIOLATION,
@@ -268,7 +268,8 @@ impl Gate {
         }
         let login = self.database.get().and_then(|database| database.login(&startup.user));
         if let Authentication::Scram { users, secret } = &self.authentication {
-            // A role of the database comes first, the user file is for whom that knows no password of.
+            // A role of the database comes first. The user file is for roles whose password the database does
+            // not know.
             let own = login.as_ref().and_then(|login| login.verifier.as_ref());
             let may_use = !login.as_ref().is_some_and(|login| login.is_expired);
             let verifier = own.or_else(|| users.verifier(&startup.user)).filter(|_| may_use);
@@ -302,9 +303,9 @@ impl Gate {
 }
 
 impl Gate {
-    /// Whether the role may log in. Who is none is the superuser that there is from the beginning: whoever
-    /// has a line in the user file, and, where nobody proves who he is, the default user, or everybody as
-    /// long as there are no roles.
+    /// Whether the role may log in. A name that is no role stands for the initial superuser: this holds for
+    /// names in the user file and, without authentication, for the default user, or for all names as long as
+    /// there are no roles.
     fn check_login(
         &self,
         startup: &Startup,
@@ -357,7 +358,7 @@ fn initial_response(body: &[u8], mechanisms: &[&str]) -> hyades::Result<(String,
 }
 
 impl Conversation {
-    /// The client knows what it did wrong only in general; the operator is told more.
+    /// The client learns only in general what it did wrong. The operator learns more.
     fn failed_login(&self, error: Error, is_known: bool) -> Refusal {
         static FAILED_LOGIN: Seldom = Seldom::new();
         let reason = match error.sqlstate() {
@@ -377,7 +378,7 @@ impl Conversation {
         refuse(sqlstate::INVALID_AUTHORIZATION, "this server accepts connections over TCP only with TLS")
     }
 
-    /// As PostgreSQL, which says nothing to those who have not even sent a startup packet.
+    /// As PostgreSQL, says nothing to clients that have not even sent a startup packet.
     fn too_late(&self) -> Refusal {
         static TOO_LATE: Seldom = Seldom::new();
         let (visitor, user) = (self.visitor, self.user.as_deref());
@@ -386,7 +387,7 @@ impl Conversation {
         refuse(sqlstate::QUERY_CANCELED, "canceling authentication due to timeout")
     }
 
-    /// Reads more; an end of the stream is an error here.
+    /// Reads more bytes. The end of the stream is an error here.
     async fn receive(&mut self) -> io::Result<()> {
         match self.stream.read_buf(&mut self.input).await? {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -394,7 +395,7 @@ impl Conversation {
         }
     }
 
-    /// Sends `out`, empties it, and gives the body of the password message that answers it.
+    /// Sends `out`, empties it, and returns the body of the password message that the client replies with.
     async fn ask(&mut self, out: &mut Vec<u8>) -> io::Result<hyades::Result<Vec<u8>>> {
         self.stream.write_all(out).await?;
         self.stream.flush().await?;

@@ -1,13 +1,13 @@
 //! The worker as the host of a session that computes (`hyades::types::guest`).
 //!
-//! A statement starts in place on its worker. If it takes longer than a quantum, the worker goes to another
-//! thread, with its queue and the sockets that it may have to poll; the statement goes on where it stands, on
-//! a thread that is its own then.
+//! A statement starts in place on its worker. If it takes longer than a quantum, the worker moves to another
+//! thread, with its queue and the sockets that it may have to poll. The statement continues where it is, on
+//! what is then a thread of its own.
 //!
-//! `block_in_place` gives a worker away for the time of a closure, and takes it back if nobody has come for
-//! it yet. So the closure waits until another thread works: a task of its own is run. If that was another
-//! worker, this one may stay here; there is somebody who polls the sockets then, and the next call, soon,
-//! tries again. Decision: docs/decisions/2026-11-22-guests.md.
+//! `block_in_place` gives a worker away for the time of a closure, and takes it back if no thread has picked
+//! it up by then. So the closure waits until another thread works, by spawning a task. If another worker ran
+//! that task, this one may stay here: then that worker polls the sockets, and the next call, soon, tries
+//! again. Decision: docs/decisions/2026-11-22-guests.md.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,8 +19,8 @@ use tokio::runtime::Handle;
 
 use crate::registry::Control;
 
-/// What takes no longer is completed for a client that has left. More than a quantum: a busy machine may keep
-/// a thread waiting as long.
+/// A statement that takes no longer than this is completed for a client that has left. More than a quantum: a
+/// busy machine may keep a thread waiting as long.
 const SHORT: Duration = Duration::from_millis(30);
 
 /// How long another thread may take to start before the statement goes on.
@@ -34,14 +34,14 @@ pub(super) struct WorkerHost {
 impl guest::Host for WorkerHost {
     fn overstayed(&mut self, time: Duration) {
         if time >= SHORT && self.control.is_gone() {
-            // What it has done has still to be taken back.
+            // What it has done must still be taken back.
             self.control.end_computing();
         }
         hand_over_worker();
     }
 }
 
-/// What other sessions want of this one.
+/// Requests of other sessions to this one.
 impl Controller for WorkerHost {
     fn stop(&self, stop: guest::Stop) {
         match stop {
@@ -57,7 +57,7 @@ impl Controller for WorkerHost {
 }
 
 fn hand_over_worker() {
-    // A session may be dropped when its runtime is gone.
+    // A session may be dropped after its runtime is gone.
     let Ok(runtime) = Handle::try_current() else { return };
     let somebody_works = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&somebody_works);
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use crate::registry::Registry;
 
-    /// Whoever has left may have much to take back.
+    /// The session of a client that has left may have much to take back.
     #[test]
     fn the_worker_of_a_client_that_has_left_goes_to_others_too() {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();

@@ -1,19 +1,18 @@
-//! Messages for which there is no memory: refused as soon as their length is known, and thrown away as they
-//! come.
+//! Messages for which there is no memory. They are refused as soon as their length is known, and their bytes
+//! are discarded as they arrive.
 //!
-//! PostgreSQL does the same: the error takes the place of the message, and the conversation goes on behind
-//! it.
+//! As in PostgreSQL, the error takes the place of the message, and the conversation continues after it.
 
 use hyades::types::memory;
 
 use super::{Connection, Mode};
 
-/// Shorter ones are taken whatever there is.
+/// Shorter messages are accepted however little memory there is.
 const LARGE_BYTES: usize = 1 << 20;
 /// Type byte and length.
 const HEADER_BYTES: usize = 5;
 
-/// The bytes that are still to come of a message of which these have come.
+/// The number of bytes still to come of a message that begins with `begun`.
 fn missing_bytes(begun: &[u8]) -> Option<usize> {
     let header = begun.first_chunk::<HEADER_BYTES>()?;
     let [_, length @ ..] = *header;
@@ -22,7 +21,7 @@ fn missing_bytes(begun: &[u8]) -> Option<usize> {
 }
 
 impl Connection<'_> {
-    /// Answers in the place of a message that has begun and is too large; true if it did.
+    /// Reports an error in place of a message that has begun and is too large. Returns true if it did.
     pub(super) async fn refuse_oversized(&mut self, begun: &[u8]) -> bool {
         let Some(missing) = missing_bytes(begun) else { return false };
         let Err(error) = memory::check(missing) else { return false };
@@ -41,7 +40,7 @@ impl Connection<'_> {
         true
     }
 
-    /// Forgets what has come of such a message.
+    /// Discards what has arrived of such a message.
     pub(super) fn drop_unwanted(&mut self) {
         let dropped = self.unwanted_bytes.min(self.input.len());
         self.input.drain(..dropped);

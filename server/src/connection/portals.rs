@@ -1,5 +1,5 @@
 //! Prepared statements and portals of a connection. The unnamed statement and portal are kept apart from the
-//! named ones: drivers use them for nearly everything, and their buffers are used again.
+//! named ones: drivers use them for nearly everything, and their buffers are reused.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use crate::codec::frontend::{Bind, Format};
 /// A prepared statement of this connection.
 pub(super) struct Statement {
     pub(super) prepared: Arc<Prepared>,
-    /// The statement that it deallocates.
+    /// The name of the statement that it deallocates.
     pub(super) deallocates: Option<String>,
 }
 
@@ -84,7 +84,7 @@ impl Statements {
         }
     }
 
-    /// Removes a statement made by Parse; false if there is none of this name.
+    /// Removes a statement made by Parse. Returns false if there is none of this name.
     pub(super) fn deallocate(&mut self, name: &str) -> bool {
         self.named.remove(name).is_some()
     }
@@ -104,7 +104,7 @@ impl Statements {
 pub(super) enum Progress {
     #[default]
     Bound,
-    /// Its rows are here; `position` bytes of them have been sent.
+    /// Its rows are here, and `position` bytes of them have been sent.
     Suspended {
         rows: Vec<u8>,
         position: usize,
@@ -118,7 +118,7 @@ pub(super) enum Progress {
 /// A statement with its parameters.
 #[derive(Default)]
 pub(super) struct Portal {
-    /// `None` when the portal does not exist but its buffers wait for the next.
+    /// `None` when the portal does not exist and only its buffers are kept for the next one.
     pub(super) statement: Option<Arc<Statement>>,
     pub(super) parameters: Vec<Value>,
     pub(super) result_formats: Vec<Format>,
@@ -173,7 +173,7 @@ impl Portals {
         self.unnamed.statement.is_none() && self.named.is_empty()
     }
 
-    /// Portals live no longer than their transaction.
+    /// Removes all: portals live no longer than their transaction.
     pub(super) fn clear(&mut self) {
         self.unnamed.close();
         if !self.named.is_empty() {
@@ -183,7 +183,7 @@ impl Portals {
 }
 
 impl Portal {
-    /// How its statement was prepared.
+    /// The text with which its statement was prepared.
     pub(super) fn text(&self) -> &str {
         self.statement.as_ref().map_or("", |statement| statement.prepared.text())
     }

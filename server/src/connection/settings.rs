@@ -1,6 +1,6 @@
-//! Settings that concern the connection itself: what is reported to the client, and timeouts.
+//! Settings that concern the connection itself: those reported to the client, and timeouts.
 //!
-//! Asking the session for a setting allocates, so timeouts are read when they may have changed (after SET,
+//! Reading a setting from the session allocates, so timeouts are read when they may have changed (after SET,
 //! RESET, DISCARD and at the end of a transaction that held one), never for each statement.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::codec::backend;
 
-/// Reported when a session begins, as PostgreSQL does.
+/// Reported when a session begins, as in PostgreSQL.
 const REPORTED: [&str; 13] = [
     "application_name",
     "client_encoding",
@@ -46,7 +46,7 @@ pub(super) struct Timeouts {
     pub(super) lock: Option<Duration>,
     pub(super) idle_in_transaction: Option<Duration>,
     pub(super) idle_session: Option<Duration>,
-    /// Statements that take longer are logged; zero: all.
+    /// Statements that take longer are logged. Zero logs all.
     pub(super) log_after: Option<Duration>,
     /// A setting was changed in the open transaction, whose end may change it back.
     pub(super) changed_in_transaction: bool,
@@ -66,7 +66,7 @@ impl Timeouts {
     }
 }
 
-/// `-1` is never, `0` always.
+/// `-1` means never, `0` always.
 fn log_after(text: &str) -> Option<Duration> {
     if text == "0" { Some(Duration::ZERO) } else { duration(text) }
 }

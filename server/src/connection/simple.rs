@@ -1,7 +1,7 @@
 //! The simple protocol: a text of one or more statements, answered in text format.
 //!
 //! The statements share an implicit transaction, which ends with the text. The first error ends the text. A
-//! COPY FROM STDIN interrupts it: the statements behind it wait in `remaining` until the data has come.
+//! COPY FROM STDIN interrupts it: the statements after it wait in `remaining` until the data has arrived.
 
 use std::collections::VecDeque;
 
@@ -15,8 +15,8 @@ use super::{Connection, Mode};
 use crate::codec::backend;
 use crate::codec::frontend::Format;
 
-/// The text without its last semicolon, if there is no other: then it is certainly one statement, and needs
-/// no splitting.
+/// The text without its last semicolon, if it has no other. Then it is certainly one statement, and needs no
+/// splitting.
 fn single_statement(sql: &str) -> Option<&str> {
     let trimmed = sql.trim_ascii_end();
     let statement = trimmed.strip_suffix(';').unwrap_or(trimmed);
@@ -49,7 +49,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Runs what is left of a simple query, up to its end, an error, or a COPY FROM STDIN.
+    /// Runs the rest of a simple query, up to its end, an error, or a COPY FROM STDIN.
     pub(super) async fn run_remaining(&mut self) {
         let mut stint = Stint::default();
         while let Some((offset, sql)) = self.remaining.pop_front() {
@@ -64,7 +64,7 @@ impl Connection<'_> {
         self.end_query(Ok(()), 0).await;
     }
 
-    /// Between two statements of a text: obeys who wants it to end, and lets others run now and then.
+    /// Between two statements of a text: obeys requests to end it, and now and then lets other tasks run.
     async fn look_up(&mut self, stint: &mut Stint) -> Result<()> {
         if !stint.is_over() {
             return Ok(());
@@ -91,7 +91,7 @@ impl Connection<'_> {
 
     async fn run_simple(&mut self, sql: &str) -> Result<()> {
         self.begin_answers();
-        // Compiling may compute what is constant.
+        // Compilation may evaluate constants.
         let _timer = self.start_timer();
         let prepared = self.complete(|session| session.prepare_text(sql)).await;
         self.tell_notices();

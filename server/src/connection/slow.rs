@@ -1,30 +1,30 @@
 //! The log of statements that took long (`log_min_duration_statement`).
 //!
-//! What a statement waited for counts, what its client took to read the answer does not. Lines are written
-//! seldom, as all that clients can cause, and show the beginning of the text; that of one with a password in
-//! it is left out.
+//! The time that a statement waited counts. The time that its client took to read the answer does not. Lines
+//! are limited in rate, like everything that clients can cause, and show the beginning of the text. The text
+//! of a statement with a password in it is left out.
 
 use std::time::{Duration, Instant};
 
 use super::Connection;
 use crate::logging::seldom::{Seldom, seldom};
 
-/// Most of a text that is shown.
+/// The most bytes of a text that are shown.
 const SHOWN_BYTES: usize = 1024;
 
-/// When a statement began, if that is to be known.
+/// When a statement began, if that is needed.
 #[derive(Clone, Copy)]
 pub(super) struct Watched(Option<(Instant, Duration)>);
 
 impl Watched {
-    /// A statement that begins.
+    /// Starts timing a statement.
     pub(super) fn begin(patience: Option<Duration>) -> Watched {
         Watched(patience.map(|patience| (Instant::now(), patience)))
     }
 }
 
 impl Connection<'_> {
-    /// The statement is over, well or not.
+    /// The statement has ended, successfully or not.
     pub(super) fn note_slow(&self, watched: Watched, text: &str) {
         let Watched(Some((begun, patience))) = watched else { return };
         let took = begun.elapsed();

@@ -1,4 +1,4 @@
-//! How long a connection handles what has come before others of its worker get a turn.
+//! How long a connection handles its input before the other connections of its worker get a turn.
 //!
 //! A statement that takes long hands its worker over (`host`). Many short ones in a row do not: each begins
 //! as a new guest. So the task goes to the end of its worker's queue when it has worked for about a quantum,
@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 /// As long as a statement may keep its worker.
 const LENGTH: Duration = hyades::types::guest::QUANTUM;
-/// Messages between two looks at the clock, for which the shortest take longer than a look.
+/// Messages between two looks at the clock. Even the shortest ones take longer than a look.
 const STEPS_PER_LOOK: u32 = 4;
 
 #[derive(Default)]
 pub(super) struct Stint {
     steps: u32,
-    /// Since the first look: what is short needs no clock.
+    /// When the first look was taken. A short stint needs no clock.
     began: Option<Instant>,
 }
 
 impl Stint {
-    /// One step more was done; whether it is time to let others run. Then the next stint begins.
+    /// Counts one more step. Returns true when it is time to let others run, and begins the next stint.
     #[inline]
     pub(super) fn is_over(&mut self) -> bool {
         self.steps += 1;

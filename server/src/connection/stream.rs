@@ -1,8 +1,8 @@
 //! The socket of a client: TCP or Unix, and TLS over TCP.
 //!
-//! Sockets are set up so that a vanished client is noticed although it says nothing: keepalive probes find a
-//! machine that is gone while the connection is idle, the user timeout finds one while answers wait to be
-//! taken.
+//! Sockets are set up so that the server notices a client that vanished silently. Keepalive probes find a
+//! machine that is gone while the connection is idle. The user timeout finds one while answers are
+//! unacknowledged.
 
 use std::io;
 use std::net::SocketAddr;
@@ -23,8 +23,8 @@ use crate::tls;
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_PROBES: u32 = 3;
-/// Answers that nobody takes for this long end the connection. Generous, because the kernel does not tell a
-/// client that is gone from one that merely reads nothing.
+/// Answers that stay unacknowledged for this long end the connection. Generous, because the kernel does not
+/// distinguish a client that is gone from one that merely reads nothing.
 const UNACKNOWLEDGED_MS: u32 = 600_000;
 
 /// A socket of the current runtime, or of none.
@@ -59,7 +59,7 @@ impl DetachedStream {
     }
 }
 
-/// For polling now, whoever polls later.
+/// Polls now, with a waker that does nothing: the caller polls again later.
 fn at_once<T>(poll: impl FnOnce(&mut Context<'_>) -> Poll<io::Result<T>>) -> io::Result<T> {
     match poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => outcome,
@@ -79,7 +79,7 @@ impl ClientStream {
         Ok(DetachedStream(detached))
     }
 
-    /// With another socket below.
+    /// Replaces the underlying socket.
     fn moved(mut self, change: impl FnOnce(Socket) -> io::Result<Socket>) -> io::Result<ClientStream> {
         let socket = match &mut self {
             ClientStream::Plain(socket) => socket,
@@ -104,7 +104,7 @@ impl ClientStream {
         }
     }
 
-    /// Where the client is; `None` behind a Unix socket.
+    /// The client's address. `None` for a Unix socket.
     pub fn peer_address(&self) -> Option<SocketAddr> {
         match self.socket() {
             Socket::Tcp(stream) => stream.peer_addr().ok(),
@@ -112,7 +112,7 @@ impl ClientStream {
         }
     }
 
-    /// Answers leave at once; silent deaths are noticed.
+    /// Sends answers at once, and notices clients that die silently.
     pub fn configure(&self) -> io::Result<()> {
         let Socket::Tcp(stream) = self.socket() else {
             return Ok(());
@@ -141,7 +141,7 @@ impl ClientStream {
         self.socket().descriptor()
     }
 
-    /// Writes without waiting, as much as the socket takes. What is encrypted may still be held back.
+    /// Writes as much as the socket takes, without waiting. Encrypted bytes may still be held back.
     pub fn try_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             ClientStream::Plain(Socket::Tcp(stream)) => stream.try_write(bytes),
@@ -151,8 +151,8 @@ impl ClientStream {
         }
     }
 
-    /// Waits until the socket takes more, or, when there is no more, what is held back; says how much of the
-    /// bytes it took.
+    /// Waits until the socket takes more of `bytes` or, when there are none left, what is held back. Returns
+    /// how many of the bytes it took.
     pub async fn write_on(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if bytes.is_empty() {
             return self.flush().await.map(|()| 0);
@@ -163,13 +163,13 @@ impl ClientStream {
         }
     }
 
-    /// Whether bytes that were written still wait for the socket.
+    /// Whether written bytes still wait for the socket.
     pub fn holds_back(&self) -> bool {
         matches!(self, ClientStream::Tls(stream) if stream.get_ref().1.wants_write())
     }
 
-    /// The last bytes of a conversation, and its end, as far as the socket takes them: whoever leaves is not
-    /// waited for.
+    /// Writes the last bytes of a conversation and closes it, as far as the socket takes them without
+    /// waiting.
     pub fn finish(&mut self, bytes: &[u8]) -> io::Result<()> {
         if !bytes.is_empty() {
             self.try_write(bytes)?;

@@ -1,37 +1,37 @@
 //! Victims of deadlocks begin again one after the other.
 //!
-//! A client whose transaction was ended by a deadlock begins again at once, and runs into those who have
-//! begun again beside it: where all change what all read, nobody gets through. So there is one *turn* for all
-//! connections. The answer to a deadlock goes out when the session has the turn, and it keeps it until its
-//! next transaction is over; without other victims that is at once. Its locks have been given up before.
-//! Nobody waits for the turn longer than PostgreSQL takes to notice a deadlock, and a client that has it and
-//! says nothing loses it.
+//! A client whose transaction was ended by a deadlock begins again at once, and runs into other victims that
+//! have done the same. Where all transactions change what all of them read, none gets through. So there is
+//! one *turn* for all connections. The answer to a deadlock is sent once the session has the turn, at once if
+//! there are no other victims, and the session keeps the turn until its next transaction is over. It has
+//! given up its locks before that. No session waits for the turn longer than PostgreSQL takes to notice a
+//! deadlock, and a client that has it and stays silent loses it.
 
 use std::time::Duration;
 
 use hyades::session::TransactionStatus;
 use tokio::sync::OwnedSemaphorePermit;
 
-/// An answer is held back so long at most.
+/// The longest time for which an answer is held back.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// A client with the turn may be silent so long.
+/// The longest time for which a client with the turn may be silent.
 pub(super) const LONGEST_SILENCE: Duration = Duration::from_millis(100);
 
 #[derive(Default)]
 pub(super) struct Turn {
     permit: Option<OwnedSemaphorePermit>,
-    /// The transaction that the deadlock has ended is open still.
+    /// The transaction that the deadlock has failed is still open.
     has_failed: bool,
 }
 
 impl Turn {
-    /// A deadlock has ended the transaction; whether the session must wait for the turn.
+    /// Notes that a deadlock has ended the transaction. Returns whether the session must wait for the turn.
     pub(super) fn must_wait(&mut self) -> bool {
         self.has_failed = true;
         self.permit.is_none()
     }
 
-    /// It is the session's turn, or it has waited long enough.
+    /// The session takes its turn, or gives up waiting for it.
     pub(super) fn take(&mut self, permit: Option<OwnedSemaphorePermit>) {
         self.permit = permit;
     }
@@ -68,7 +68,7 @@ mod tests {
         turn.note(InTransaction);
         assert!(turn.must_wait());
         turn.take(Arc::clone(&turns).try_acquire_owned().ok());
-        // ROLLBACK, and again a deadlock.
+        // A ROLLBACK, then another deadlock.
         for _ in 0..2 {
             turn.note(Failed);
             turn.note(Idle);

@@ -10,13 +10,14 @@
 //! | shutdown after the time for draining | 57P01, the connection ends                     |
 //! | the database is poisoned             | the reason, the connection ends                |
 //!
-//! Before the answer to a deadlock the session waits for its turn in the same way (`turn`). A statement that
-//! computes hears of the same through its session's request to stop, and here it is said by whom.
+//! Before it reports a deadlock, the session waits for its turn in the same way (`turn`). A statement that
+//! computes learns of the same events through its session's request to stop. This module then says where the
+//! request came from.
 //!
 //! A ticket that has fired already means "let others run": the task goes to the end of its worker's queue.
 //!
-//! To see that the client is gone, the wait reads: what a client pipelines meanwhile goes to the input
-//! buffer. When that is full the socket is asked now and then instead.
+//! To notice that the client is gone, the wait reads: what a client pipelines meanwhile goes to the input
+//! buffer. When that is full, the socket is polled for a hang-up now and then instead.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,13 +36,13 @@ use super::turn::LONGEST_WAIT;
 use super::{Connection, READ_BYTES, settings};
 use crate::registry::{Control, Phase};
 
-/// Input read ahead at most while a statement waits.
+/// The most input that is read ahead while a statement waits.
 const READ_AHEAD_LIMIT_BYTES: usize = 1 << 20;
-/// How often a socket that is not read is asked whether its client is still there.
+/// How often a socket that is not read is checked for a client that has left.
 const HANG_UP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Cancels the statement when its time is up, unless dropped before; then it leaves nothing behind that could
-/// hit the next one.
+/// Cancels the statement when its time is up, unless dropped before. Dropping it also leaves no mark that
+/// could hit the next statement.
 pub(super) struct StatementTimer {
     task: AbortHandle,
     control: Arc<Control>,
@@ -70,7 +71,7 @@ impl Connection<'_> {
         }
     }
 
-    /// `Ok` asks for the call to be repeated.
+    /// Waits for what interrupted the call. `Ok` asks for the call to be repeated.
     pub(super) async fn settle(&mut self, interrupt: Interrupt) -> hyades::Result<()> {
         match interrupt {
             Interrupt::Wait(ticket) => match self.wait(ticket).await {
@@ -86,7 +87,7 @@ impl Connection<'_> {
         }
     }
 
-    /// After a deadlock, unless others wait for what this session still holds.
+    /// Waits for the turn after a deadlock, unless others wait for what this session still holds.
     async fn wait_for_turn(&mut self) {
         if !self.turn.must_wait() || self.session.is_in_transaction() {
             return;
@@ -98,7 +99,7 @@ impl Connection<'_> {
             signal.fire();
             permit.ok().and_then(Result::ok)
         });
-        // Whatever ends the wait earlier: the answer is the deadlock.
+        // Whatever ends the wait early, the answer is the deadlock.
         if self.wait(ticket).await.is_err() {
             waiter.abort();
             self.registration.control().withdraw_cancel();
@@ -106,7 +107,7 @@ impl Connection<'_> {
         self.turn.take(waiter.await.ok().flatten());
     }
 
-    /// A running statement does not know everybody who may end its session.
+    /// Replaces the error of a stopped statement: it does not know all that may end its session.
     fn explain(&mut self, error: Error) -> Error {
         match error.sqlstate() {
             sqlstate::QUERY_CANCELED | sqlstate::ADMIN_SHUTDOWN => self.ending_reason().unwrap_or(error),
@@ -145,7 +146,7 @@ impl Connection<'_> {
             }
             tokio::select! {
                 biased;
-                // Whoever let go may have been told to end by the same shutdown.
+                // The session that released the resource may have been ended by the same shutdown.
                 () = &mut ticket => return self.stop_reason().map_or(Ok(()), Err),
                 () = self.registration.control().wake.notified() => {}
                 count = self.stream.read_buf(&mut self.input), if reads => {
@@ -166,7 +167,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Whether somebody else ends this connection, whatever it does.
+    /// Whether something other than the client ends this connection, whatever it does.
     pub(super) fn is_to_end(&self) -> bool {
         self.registration.registry().phase() >= Phase::Terminating
             || self.registration.control().is_terminated()

@@ -1,6 +1,6 @@
 //! The numbers: in Prometheus' text format, and as JSON for the page.
 //!
-//! Counters begin at 0 with the process. What a metric is called stays; what is new gets a name of its own.
+//! Counters begin at 0 with the process. Metrics are never renamed: a new one gets a new name.
 
 use std::fmt::Write as _;
 
@@ -169,7 +169,7 @@ fn of_recovery(database: &Database) -> Vec<Metric> {
         single(
             "hyades_restart_closed_tables",
             "gauge",
-            "Tables that nobody can enter yet because the restart goes on.",
+            "Tables that cannot be entered yet because the restart goes on.",
             restart.closed_tables as f64,
         ),
         single(
@@ -199,7 +199,7 @@ fn of_recovery(database: &Database) -> Vec<Metric> {
     ]
 }
 
-/// What the page shows.
+/// The numbers that the page shows.
 pub(super) fn json(gate: &Gate, database: Option<&Database>, health: &str) -> String {
     let mut object = json!({
         "health": health,

@@ -1,4 +1,4 @@
-//! What all the commands about logs take, and how they end.
+//! The arguments that all commands about logs share, and how these commands end.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use hyades_engine::log::manifest::Incarnation;
 
 use crate::serve::Sentence;
 
-/// What all of them take.
+/// The arguments shared by all of them.
 #[derive(Args)]
 pub struct Common {
     /// Data directory.
@@ -53,7 +53,7 @@ pub(super) fn warning(inspection: &Inspection, incarnation: &Incarnation) -> Opt
     }
 }
 
-/// What ends a command.
+/// Why a command ends early.
 #[derive(Debug)]
 pub enum Failure {
     Output(io::Error),

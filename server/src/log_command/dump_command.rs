@@ -1,7 +1,7 @@
 //! `hyades log dump`: the records of logs, one by one, for people and as JSON (one object for each line).
 //!
-//! Rows are shown with the names and types of their table, calls with the name of their routine; these stand
-//! in the logs themselves. To know them, all logs up to the incarnation are looked through first.
+//! Rows are shown with the names and types of their table, calls with the name of their routine. The logs
+//! themselves contain these, so all logs up to the incarnation are read for them first.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -29,15 +29,15 @@ pub struct DumpArguments {
     /// Only this log.
     #[arg(long)]
     log: Option<usize>,
-    /// Only records that end behind this position.
+    /// Only records that end after this position.
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// Most records of each log.
+    /// The most records to print of each log.
     #[arg(long, default_value_t = 1000)]
     limit: u64,
 }
 
-/// A table whose rows can be read.
+/// A table whose rows can be decoded.
 struct KnownTable {
     name: String,
     columns: Vec<(String, SqlType)>,
@@ -71,7 +71,7 @@ struct Shown {
 
 enum Content {
     None,
-    /// Columns in their order, with their values.
+    /// Columns in order, with their values.
     Row(Vec<(String, Json)>),
     Call(Call),
     Other(Json),
@@ -82,7 +82,7 @@ struct Call {
     routine: String,
     version_hash: String,
     arguments: Vec<Json>,
-    /// What the call saw of its surroundings: names and values.
+    /// What the call captured: names and values.
     captured: Vec<(String, Json)>,
     row_numbers: Vec<u64>,
     write_set_hash: String,
@@ -155,7 +155,7 @@ impl Printer {
         })
     }
 
-    /// What a transaction did, a line for each operation.
+    /// The operations of a transaction, one on each line.
     pub(crate) fn operations(&self, transaction: &TransactionEntry<'_>) -> String {
         if transaction.is_cut {
             return "    its first fragments are lost, and the others cannot be read without them\n"
@@ -231,7 +231,7 @@ impl Printer {
         text
     }
 
-    /// A new kind of operation is one more arm here.
+    /// Decodes an operation for display. Each kind of operation has one arm.
     fn shown(&self, operation: Result<Operation<'_>, Malformed>) -> Shown {
         match operation {
             Ok(Operation::Put { table, key, row }) => {
@@ -320,7 +320,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     })
 }
 
-/// Names and values; the bytes where the row does not fit the table.
+/// Names and values, or the raw bytes if the row does not fit the table.
 fn shown_row(known: Option<&KnownTable>, row: &[u8]) -> Content {
     let Some(known) = known.filter(|known| known.layout.check(row).is_ok()) else {
         return Content::Other(json!(hexadecimal(row)));
@@ -384,7 +384,7 @@ impl Shown {
     }
 }
 
-/// ` name="value"` for each.
+/// Formats ` name="value"` for each column.
 fn named(columns: &[(String, Json)]) -> String {
     columns.iter().map(|(name, value)| format!(" {name}={}", quoted(value))).collect()
 }

@@ -16,14 +16,14 @@ use super::common::{Common, Failure, warning};
 pub struct GraphArguments {
     #[command(flatten)]
     common: Common,
-    /// Only transactions whose record ends behind this position, in every log; what lies before counts as
+    /// Only transactions whose record ends after this position, in every log; those before it count as
     /// replayed.
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// Most transactions, shared evenly among the logs [default: 1000000; 200 with --dot].
+    /// The most transactions, shared evenly among the logs [default: 1000000; 200 with --dot].
     #[arg(long)]
     limit: Option<u64>,
-    /// What a transaction costs.
+    /// The cost of a transaction.
     #[arg(long, value_enum, default_value_t = Cost::Transactions)]
     cost: Cost,
     /// Print the graph in Graphviz's language.
@@ -33,11 +33,11 @@ pub struct GraphArguments {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Cost {
-    /// Each the same.
+    /// The same for each transaction.
     Transactions,
     /// One for each operation in its record.
     Operations,
-    /// The bytes of its operations.
+    /// The number of bytes of its operations.
     Bytes,
 }
 
@@ -107,7 +107,7 @@ pub(super) fn run(arguments: &GraphArguments, out: &mut dyn Write) -> Result<(),
     print(&graph, &rows, without_keys, out)
 }
 
-/// The transactions that count in the chosen range, and how many of them do not say which keys they write.
+/// The transactions that count in the chosen range, and how many of them do not name the keys they write.
 fn read(
     arguments: &GraphArguments,
     inspection: &Inspection,
@@ -176,7 +176,7 @@ fn draw(graph: &Graph, schema: &Schema, out: &mut dyn Write) -> Result<(), Failu
             Some(routine) => schema.routine_name(routine),
             None => format!("{} operations", node.operations),
         };
-        // A name may hold quotes.
+        // A name may contain quotes.
         let what = what.replace('\\', "\\\\").replace('"', "\\\"");
         writeln!(
             out,

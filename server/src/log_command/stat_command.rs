@@ -1,4 +1,4 @@
-//! `hyades log stat`: what the logs of one incarnation consist of.
+//! `hyades log stat`: what the logs of one incarnation contain.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -26,7 +26,7 @@ pub struct StatArguments {
 struct Kind {
     count: u64,
     bytes: u64,
-    /// Of the bytes, those of LSN vectors.
+    /// How many of the bytes are LSN vectors.
     vector_bytes: u64,
 }
 
@@ -40,7 +40,7 @@ impl Kind {
         json!({ "count": self.count, "bytes": self.bytes, "vector_bytes": self.vector_bytes })
     }
 
-    /// Bytes of one, and of one's LSN vector.
+    /// The average bytes of a record, and of its LSN vector.
     fn each(self) -> (f64, f64) {
         let count = self.count.max(1) as f64;
         (self.bytes as f64 / count, self.vector_bytes as f64 / count)
@@ -51,11 +51,11 @@ impl Kind {
 struct LogStat {
     files: SegmentFiles,
     end: Option<LogEnd>,
-    /// Up to where it counts.
+    /// The position up to which the log counts.
     counts: Lsn,
     data: Kind,
     command: Kind,
-    /// The commands, by what they call.
+    /// Command-logged calls, by routine.
     calls: BTreeMap<RoutineId, Kind>,
     schema: Kind,
     fragment: Kind,
@@ -63,7 +63,7 @@ struct LogStat {
     filler: Kind,
     puts: u64,
     deletes: u64,
-    /// How far sequences had come.
+    /// The number of logged operations on sequences.
     sequences: u64,
     vector_bytes: u64,
     /// Transactions with at least one entry that their anchor does not cover.
@@ -243,7 +243,7 @@ impl LogStat {
         writeln!(out, "  durable by its anchors: {:?}", self.durable.entries())
     }
 
-    /// Versions of a routine are told apart by their numbers.
+    /// Prints the calls of each routine. Versions of a routine are distinguished by their numbers.
     fn print_calls(&self, schema: &Schema, out: &mut dyn Write) -> std::io::Result<()> {
         for (routine, kind) in &self.calls {
             let (each, vector) = kind.each();

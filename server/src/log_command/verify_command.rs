@@ -1,8 +1,8 @@
-//! `hyades log verify`: recovers a database in memory and tells what a start would find. Nothing is written.
+//! `hyades log verify`: recovers a database in memory and reports what a start would find. Nothing is
+//! written.
 //!
-//! The state hash is made of all tables, keys, rows and routines: two recoveries of the same logs must come
-//! to the same, however many workers replay. It is good for comparing within one version of this program
-//! only.
+//! The state hash covers all tables, keys, rows and routines. Two recoveries of the same logs must have the
+//! same hash, however many workers replay. Only hashes from the same version of this program can be compared.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct VerifyArguments {
     /// Threads that replay; 0 means one for each core.
     #[arg(long, default_value_t = 0)]
     recovery_workers: usize,
-    /// Replay the after-images of calls, where a server with --command-images has left some, instead of
+    /// Replay the after-images of calls, where a server with --command-images has left them, instead of
     /// running the calls.
     #[arg(long, hide = true)]
     images: bool,

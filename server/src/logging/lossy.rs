@@ -1,18 +1,19 @@
-//! Log lines on their way to where nobody may listen.
+//! Writes log lines to an output that may block or fail.
 //!
 //! ```text
 //! threads --try_send--> queue of lines, bounded ---> thread "hyades-log" --write--> standard error
 //!             |                                              |
 //!             +-- full: counted, dropped                     +-- failed: counted, dropped
 //! ```
-//! A server must not end, and nobody's statement may wait, because its log cannot be written: a full disk, a
-//! closed pipe, a pipe that nobody reads. So whoever logs leaves the line in a queue, and one thread writes;
-//! it may wait as long as it likes. When lines can be written again, one says how many were lost so far.
+//! A server must not end, and no statement may wait, because the log cannot be written: a full disk, a closed
+//! pipe, a pipe that is not read. So threads leave their lines in a queue, and one other thread writes them
+//! and may block for any length of time. When lines can be written again, a line reports how many were lost
+//! so far.
 //!
 //! Invariants:
 //! 1. Logging never waits, never fails and never panics.
-//! 2. Memory is bounded: by the number of lines in the queue and by the length that a line is cut to.
-//! 3. A line is written whole or counted as lost; lines keep their order.
+//! 2. Memory is bounded, by the number of lines in the queue and by the length that a line is cut to.
+//! 3. A line is written whole or counted as lost, and lines keep their order.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -22,39 +23,39 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Lines that wait to be written at most.
+/// The most lines that may wait to be written.
 const LINES: usize = 4096;
-/// A line that is longer loses its end. A panic with its backtrace fits.
+/// The length to which lines are cut. A panic with its backtrace fits.
 const LINE_BYTES: usize = 32 << 10;
 /// How soon lost lines are reported once the queue is empty.
 const REPORT_AFTER: Duration = Duration::from_millis(100);
 
 enum Item {
     Line(Vec<u8>),
-    /// Everything before this has been dealt with when the other side of the channel learns so.
+    /// Asks for a signal once everything before it has been dealt with.
     Mark(SyncSender<()>),
 }
 
-/// Where lines are left; clones share one queue.
+/// Accepts lines. Clones share one queue.
 #[derive(Clone)]
 pub struct LossyLog {
     queue: SyncSender<Item>,
-    /// Lines, since the start.
+    /// Lines lost since the start.
     lost: Arc<AtomicU64>,
 }
 
-/// The other end of a [`LossyLog`].
+/// The writing end of a [`LossyLog`].
 struct LineWriter<W> {
     queue: Receiver<Item>,
     lost: Arc<AtomicU64>,
-    /// How many of the lost have been reported.
+    /// How many of the lost lines have been reported.
     reported: u64,
-    /// The last line could be written.
+    /// Whether the last line could be written.
     works: bool,
     out: W,
 }
 
-/// Collects one event's line, and leaves it in the queue when dropped.
+/// Collects the line of one event, and queues it when dropped.
 pub struct Line {
     log: LossyLog,
     bytes: Vec<u8>,
@@ -89,7 +90,7 @@ impl LossyLog {
     /// Waits until all lines so far have been written or lost, but no longer than `patience`.
     pub fn flush(&self, patience: Duration) {
         let (done, wait) = sync_channel(1);
-        // A full queue belongs to a writer that is stuck: there is nothing to wait for.
+        // If the queue is full the writer is stuck, so waiting would be pointless.
         if self.queue.try_send(Item::Mark(done)).is_ok() {
             let _ = wait.recv_timeout(patience);
         }
@@ -131,7 +132,7 @@ impl<W: Write> LineWriter<W> {
         }
     }
 
-    /// Deals with one item, or reports what was lost; false when nobody can log any more.
+    /// Handles one item, or reports what was lost. Returns false when no logger is left.
     fn turn(&mut self, report: impl FnOnce(u64)) -> bool {
         let lost = self.lost.load(Ordering::Relaxed);
         let item = if self.works && lost > self.reported {
@@ -141,11 +142,11 @@ impl<W: Write> LineWriter<W> {
         };
         match item {
             Ok(Item::Line(line)) => self.write(&line),
-            // Whoever asked may have stopped waiting.
+            // The caller of `flush` may have stopped waiting.
             Ok(Item::Mark(done)) => drop(done.try_send(())),
             Err(RecvTimeoutError::Timeout) => {
                 self.reported = lost;
-                // The queue was empty a moment ago; if this gets lost, a later report includes what it says.
+                // The queue was empty a moment ago. If this line is lost, a later report covers it.
                 report(lost);
             }
             Err(RecvTimeoutError::Disconnected) => return false,
@@ -165,7 +166,7 @@ impl<W: Write> LineWriter<W> {
 mod tests {
     use super::*;
 
-    /// Takes lines while it works.
+    /// Accepts lines while `works` is set.
     #[derive(Default)]
     struct Out {
         full: bool,
@@ -236,7 +237,7 @@ mod tests {
     #[test]
     fn a_flush_ends_when_everything_is_written_or_patience_is_over() {
         let (log, mut writer) = LossyLog::new(io::sink(), 2);
-        // Nobody writes: the wait ends by itself.
+        // There is no writer: the wait ends by itself.
         log.flush(Duration::from_millis(1));
         let flushing = std::thread::spawn(move || log.flush(Duration::from_secs(60)));
         while writer.turn(|_| ()) {}

@@ -1,6 +1,6 @@
-//! Log lines that clients could flood the log with.
+//! Rate limits for log lines with which clients could flood the log.
 //!
-//! Of each kind so many lines are written in each window of time; the first line of a later window says how
+//! Each kind of line has a maximum number per window of time. The first line of a later window reports how
 //! many were left out before it.
 
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
-//! What went wrong with an object store, as a sentence.
+//! Words the errors of an object store.
 //!
-//! The library's own texts name requests and repeat whole answers. These have one line each, say which
-//! variable of the environment to look at, and of an answer only its code and message: never what was signed,
-//! nor a key.
+//! The library's own texts name requests and repeat whole replies. The sentences here have one line each,
+//! name the environment variable to check, and quote only the code and message of a reply: never what was
+//! signed, nor a key.
 
 use std::error::Error as _;
 use std::io;
@@ -10,12 +10,12 @@ use std::io;
 use object_store::Error;
 use object_store::client::HttpError;
 
-/// Somebody else's object is where ours was to be put.
+/// Another client's object is where ours was to be put.
 pub(super) fn is_overtaken(error: &Error) -> bool {
     matches!(error, Error::Precondition { .. } | Error::AlreadyExists { .. })
 }
 
-/// What kind of error the caller is told.
+/// The kind of error for the caller.
 pub(super) fn kind(error: &Error) -> io::ErrorKind {
     match error {
         _ if is_without_bucket(&deepest(error)) => io::ErrorKind::Other,
@@ -31,7 +31,7 @@ pub(super) fn sentence(error: &Error, bucket: &str) -> String {
     let text = deepest(error);
     let answer = || reason(&text);
     match error {
-        // Where machines of Amazon's learn their credentials, if nothing else gives any.
+        // The address from which machines of Amazon get their credentials, if nothing else gives any.
         _ if error.to_string().contains("http://169.254.169.254/") => {
             "there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY".to_owned()
         }
@@ -42,12 +42,12 @@ pub(super) fn sentence(error: &Error, bucket: &str) -> String {
             answer()
         ),
         _ if is_overtaken(error) => {
-            "somebody else has made a backup there meanwhile: make this one again".to_owned()
+            "another backup has been made there meanwhile: make this one again".to_owned()
         }
         _ if is_without_answer(error) => {
             format!("the store of bucket \"{bucket}\" cannot be reached (AWS_ENDPOINT): {}", answer())
         }
-        _ if status(&text).is_some() => format!("the store of bucket \"{bucket}\" answers {}", answer()),
+        _ if status(&text).is_some() => format!("the store of bucket \"{bucket}\" returned {}", answer()),
         _ => format!("bucket \"{bucket}\" cannot be used: {}", answer()),
     }
 }
@@ -56,12 +56,12 @@ fn is_without_bucket(text: &str) -> bool {
     element(text, "Code") == Some("NoSuchBucket")
 }
 
-/// The library says so of some requests and not of others, so the answer itself is looked at.
+/// The library distinguishes this for some requests and not for others, so the reply itself is examined.
 fn is_refused(text: &str) -> bool {
     status(text).is_some_and(|status| ["401", "403"].iter().any(|code| status.starts_with(code)))
 }
 
-/// No answer has come, or only a part of one.
+/// No reply has arrived, or only a part of one.
 fn is_without_answer(error: &Error) -> bool {
     let mut next = error.source();
     while let Some(cause) = next {
@@ -73,7 +73,7 @@ fn is_without_answer(error: &Error) -> bool {
     false
 }
 
-/// What is at the bottom of an error.
+/// The innermost cause of an error.
 fn deepest(error: &Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(next) = cause.source() {
@@ -82,7 +82,7 @@ fn deepest(error: &Error) -> String {
     cause.to_string()
 }
 
-/// An answer's status, code and message, or what else the text says, in one line.
+/// The status, code and message of a reply, or else what the text says, in one line.
 fn reason(text: &str) -> String {
     let told = ["Code", "Message"].map(|name| element(text, name)).into_iter().flatten();
     let parts: Vec<&str> = status(text).into_iter().chain(told).collect();
@@ -98,7 +98,7 @@ fn status(text: &str) -> Option<&str> {
     Some(rest.split_once(':').map_or(rest, |(status, _)| status).trim())
 }
 
-/// What stands in an element of an answer in XML.
+/// The content of an element of a reply in XML.
 fn element<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let (_, rest) = text.split_once(&format!("<{name}>"))?;
     let (inner, _) = rest.split_once(&format!("</{name}>"))?;

@@ -1,5 +1,5 @@
 //! Backups in an object store, the library's own in memory: cut short at each object, two at once, pieces.
-//! What a store answers that is in trouble: `answers`.
+//! `answers` tests the replies of a store in trouble.
 
 mod answers;
 
@@ -45,7 +45,7 @@ impl Live {
         self.connection.execute(sql, &[]).unwrap();
     }
 
-    /// Some rows; `bytes` each.
+    /// Inserts rows of `bytes` each.
     fn insert(&mut self, rows: std::ops::Range<u32>, bytes: usize) {
         for id in rows {
             self.run(&format!("insert into t values ({id}, repeat('x', {bytes}))"));
@@ -71,7 +71,7 @@ fn config(disk: &Arc<dyn Disk>, directory: &str) -> Config {
     }
 }
 
-/// The hash of what the backup makes.
+/// The state hash of a database restored from the backup.
 fn restored(store: &Arc<InMemory>) -> u64 {
     let (from, into): (_, Arc<dyn Disk>) = (objects(store), Arc::new(MemoryDisk::default()));
     restore(backup_place(&from), Place::new(&into, Path::new("/new")), PointInTime::End).unwrap();
@@ -89,11 +89,11 @@ fn remove(store: &Arc<InMemory>, file: &str) {
     objects(store).remove(&Path::new("s3://bucket/a/backup").join(file)).unwrap();
 }
 
-/// A store that is lost at some object.
+/// A store that fails at some object.
 struct Cut {
     inner: Arc<dyn Disk>,
     left: AtomicUsize,
-    /// The object at which it is lost is put, and only the answer does not come.
+    /// Whether the object at which it fails is put, so that only the reply is lost.
     is_put: bool,
 }
 
@@ -177,7 +177,7 @@ fn a_backup_that_is_cut_short_at_any_object_leaves_the_one_before_and_can_be_mad
             assert_eq!(restored(&store), after, "cut at object {at}");
         }
     }
-    // That of the manifest, put last.
+    // That of the manifest, which is put last.
     assert_eq!(lost_answers, 1, "of {cuts}");
     live.stop();
 }
@@ -216,7 +216,7 @@ fn only_what_is_new_is_put_and_pieces_make_one_file() {
     let disk = objects(&store);
     let first = live.back_up(&disk).unwrap();
     assert!(first.copied_files > 0, "{first:?}");
-    // Loggers that have nothing to do may still write down how far the others are.
+    // Idle loggers may still write down how far the other logs are.
     let is_at_rest = |_: &u32| {
         std::thread::sleep(std::time::Duration::from_millis(20));
         live.back_up(&disk).unwrap().copied_bytes == 0
@@ -250,12 +250,12 @@ fn of_two_backups_at_once_the_second_is_refused() {
     assert!(!one.exists(&manifest));
     live.back_up(&other).unwrap();
     let refused = put(&one).unwrap_err().to_string();
-    assert!(refused.contains("somebody else has made a backup there meanwhile"), "{refused}");
+    assert!(refused.contains("another backup has been made there meanwhile"), "{refused}");
     assert!(one.exists(&manifest));
     live.insert(0..5, 10);
     live.back_up(&other).unwrap();
     let refused = put(&one).unwrap_err().to_string();
-    assert!(refused.contains("somebody else has made a backup there meanwhile"), "{refused}");
+    assert!(refused.contains("another backup has been made there meanwhile"), "{refused}");
     restored(&store);
     live.stop();
 }
@@ -305,13 +305,14 @@ fn a_manifest_that_arrived_without_its_answer_is_ours() {
     let put = |disk: &Arc<dyn Disk>, bytes: &[u8]| {
         disk.replace(&manifest, &mut |file| file.write_at(0, bytes)).map_err(|error| error.to_string())
     };
-    // As far as the first one knows, nothing is there: the same bytes are taken for its own, others are not.
+    // As far as the first one knows, there is no manifest: it takes the same bytes for its own, but no
+    // others.
     assert!(!one.exists(&manifest));
     put(&other, b"the first").unwrap();
     let refused = put(&one, b"another").unwrap_err();
-    assert!(refused.contains("somebody else has made a backup there meanwhile"), "{refused}");
+    assert!(refused.contains("another backup has been made there meanwhile"), "{refused}");
     put(&one, b"the first").unwrap();
-    // From there on it knows which one is there.
+    // From there on it knows the current version.
     put(&one, b"the second").unwrap();
     put(&other, b"the third").unwrap_err();
 }

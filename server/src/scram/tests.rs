@@ -94,7 +94,7 @@ fn a_verifier_survives_its_text() {
 
 const END_POINT: &[u8] = &[7; 32];
 
-/// The client's messages of a login whose channel is bound to this, with a right password.
+/// A login with the right password whose channel is bound to `bound_to`.
 fn bound_login(mechanism: &str, header: &str, bound_to: &[u8]) -> Result<String> {
     let mut exchange = Exchange::new("user", Some(&verifier()), b"secret", Some(END_POINT.to_vec()));
     let bare = "n=user,r=abc";
@@ -119,7 +119,7 @@ fn a_channel_is_bound_to_the_certificate_that_was_shown() {
     assert_eq!(error.sqlstate(), sqlstate::INVALID_AUTHORIZATION);
     assert_eq!(error.to_string(), "SCRAM channel binding check failed");
     assert!(bound_login(BINDING_MECHANISM, header, b"").is_err());
-    // A client that does not bind need not.
+    // A client may choose not to bind.
     assert!(bound_login(MECHANISM, "n,,", b"").is_ok());
 }
 

@@ -1,14 +1,15 @@
-//! Clients that have not said yet who they are: how many there may be, and who has to go.
+//! Clients that have not authenticated yet: how many there may be, and which one has to go.
 //!
-//! A client costs the server something before it has proved anything, so the number of those is bounded.
-//! Turning away the newest when the bound is reached would let whoever opens connections and says nothing
-//! shut out everybody else, requests to cancel included. So the newest always gets in, and another one goes:
-//! of the address with the most clients in here, the one that has been in for longest. A flood from one
-//! address then takes places from itself only, and one from many takes them from the slow, not from those who
-//! do their handshake at once.
+//! A client costs the server something before it has proved anything, so the number of those is bounded. If
+//! the newest were turned away at the bound, an attacker who opens connections and says nothing could shut
+//! out all other clients, cancel requests included. So the newest client always gets in, and another one is
+//! evicted: the oldest handshake of the address with the most of them. A flood from one address then takes
+//! places from itself only, and a flood from many takes them from slow clients, not from those that complete
+//! their handshake at once.
 //!
 //! Invariants:
-//! 1. No more than the bound are in here, the evicted not counted: those end as soon as their task runs.
+//! 1. No more handshakes than the bound are under way. Evicted ones do not count: they end as soon as their
+//!    task runs.
 //! 2. [`Handshakes::enter`] always succeeds.
 
 use std::collections::{BTreeMap, HashMap};
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// Who a client is counted with. A network of IPv6 has one owner as an address of IPv4 has.
+/// The unit in which clients are counted. An IPv6 network has one owner, as an IPv4 address has.
 pub(super) type Origin = Option<IpAddr>;
 
 /// The origin of an address.
@@ -47,7 +48,7 @@ struct Places {
 
 impl Places {
     fn leave(&mut self, number: u64) {
-        // The evicted have left already.
+        // An evicted client has left already.
         let Some(place) = self.taken.remove(&number) else {
             return;
         };
@@ -85,7 +86,7 @@ impl Handshakes {
         Arc::new(Handshakes { places: Mutex::default(), limit: limit.max(1) })
     }
 
-    /// A place for one more, and whose client lost its own for it.
+    /// A place for one more client, and the origin of the client that was evicted for it, if any.
     pub(super) fn enter(self: &Arc<Handshakes>, origin: Origin) -> (Handshake, Option<Origin>) {
         let (stays, stay) = oneshot::channel();
         let mut places = self.places.lock();
@@ -98,7 +99,7 @@ impl Handshakes {
         (Handshake { handshakes: Arc::clone(self), number, stay }, evicted)
     }
 
-    /// Makes room in the process, not in here: somebody goes although the bound is not reached.
+    /// Evicts a client although the bound is not reached, to make room in the process.
     pub(super) fn evict(&self) -> Option<Origin> {
         self.places.lock().evict()
     }

@@ -1,10 +1,10 @@
-//! Keeps sockets polled whatever workers do.
+//! Keeps sockets polled whatever the workers do.
 //!
-//! In tokio the worker that ran out of work first polls the sockets of all; when they bring it work it
-//! computes, and the others that sleep do not take its place until somebody wakes them. Statements hand their
-//! worker over when they take long (`connection::host`). This is for what takes long without knowing it: a
-//! worker that has neither slept nor been replaced since the last look is taken to be stuck, and another is
-//! woken, which goes back to sleep on the sockets.
+//! In tokio the worker that first runs out of work polls the sockets for all of them. When they bring it work
+//! it computes, and the workers that sleep do not take over the polling until something wakes them.
+//! Statements that take long hand their worker over (`connection::host`). This module covers work that takes
+//! long without knowing it: a worker that has neither slept nor been replaced since the last look is taken to
+//! be stuck, and another one is woken, which goes back to sleep on the sockets.
 //!
 //! Runs on the listening thread, which computes nothing.
 

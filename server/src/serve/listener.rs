@@ -17,7 +17,7 @@ pub(super) enum Listener {
 }
 
 impl Listener {
-    /// A client, and its TCP address.
+    /// Accepts a client. Returns its TCP address too.
     pub(super) async fn accept(&self) -> io::Result<(ClientStream, Option<SocketAddr>)> {
         match self {
             Listener::Tcp { listener, .. } => {
@@ -43,13 +43,13 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Listener::Unix { path, .. } = self {
-            // If it stays behind, the next server removes it.
+            // If it stays, the next server removes it.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// Binds all or fails with a sentence. The Unix socket carries the port of the first TCP address.
+/// Binds all sockets or fails with a sentence. The Unix socket carries the port of the first TCP address.
 pub(super) async fn bind(
     listen: &[String],
     socket_directory: Option<&Path>,

@@ -45,11 +45,11 @@ impl ProgressLine {
     fn show(&self, text: &str) {
         let _writing = self.writing.lock();
         self.shown.store(true, Ordering::Relaxed);
-        // Back to the start of the line, and clear what stood there. A lost line harms nobody.
+        // Return to the start of the line and clear it. A lost line does no harm.
         let _ = write!(std::io::stderr(), "\r\x1b[2K{text}");
     }
 
-    /// Leaves an empty line for what comes next.
+    /// Clears the line for later output.
     pub(super) fn clear(&self) {
         let _writing = self.writing.lock();
         if self.shown.load(Ordering::Relaxed) {

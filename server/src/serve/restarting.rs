@@ -1,5 +1,5 @@
-//! What the log says of a restart: one that was complete before anybody was let in, or one that goes on
-//! behind those who work already (`--restart on-demand`).
+//! Logs a restart: one that was complete before any transaction was let in, or one that goes on in the
+//! background beside transactions (`--restart on-demand`).
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use hyades::Database;
 use hyades::engine::recovery::{RecoveryReport, RestartStatus};
 use hyades::types::memory;
 
-/// A line says so often how far it is.
+/// The interval at which its progress is logged.
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Says that the restart goes on behind, how far it is now and then, and when it is complete.
+/// Logs that the restart goes on in the background, then its progress, and finally its completion.
 pub(super) async fn follow(database: Database) {
     let status = database.restart_status();
     tracing::info!(
-        "transactions are let in after {:.2} s; {} of {} tables are open, the restart goes on behind",
+        "transactions are let in after {:.2} s; {} of {} tables are open, the restart goes on in the background",
         status.open_seconds.unwrap_or(status.seconds),
         status.tables - status.closed_tables,
         status.tables,
@@ -27,7 +27,7 @@ pub(super) async fn follow(database: Database) {
                     tracing::info!("{}", sentence(&database.restart_status()));
                 }
             }
-            // The log says why the database is poisoned, and what shuts it down says that.
+            // The reason for the poisoning is logged where it is found, and the shutdown is logged too.
             Err(_) => return,
         }
     }
@@ -41,7 +41,7 @@ pub(super) async fn follow(database: Database) {
     tracing::info!("the restart is complete after {:.2} s; {first}", status.seconds);
 }
 
-/// How far it is, in one sentence.
+/// The progress of the restart, in one sentence.
 fn sentence(status: &RestartStatus) -> String {
     format!(
         "recovering, {:.0} %: {} of {} MiB of the checkpoint loaded, {} of {} MiB of logs replayed, {} of {} tables are open",
@@ -55,7 +55,7 @@ fn sentence(status: &RestartStatus) -> String {
     )
 }
 
-/// What a complete recovery has found.
+/// Logs what a complete recovery has found.
 pub(super) fn report_recovery(report: &RecoveryReport) {
     if report.incarnations == 0 {
         return;
@@ -77,7 +77,7 @@ pub(super) fn report_recovery(report: &RecoveryReport) {
     }
     if report.early_passes > 0 {
         tracing::info!(
-            "replayed the logs in {} passes, first for tables that somebody waited for",
+            "replayed the logs in {} passes, first for tables that transactions waited for",
             report.early_passes + 1,
         );
     }
@@ -94,7 +94,7 @@ pub(super) fn report_recovery(report: &RecoveryReport) {
     );
 }
 
-/// Recovery takes what it needs: tables may be larger than what the server is allowed to have now.
+/// Logs that tables are larger than what the server may use now: recovery takes what it needs.
 pub(super) fn report_memory(limits: memory::Limits) {
     const MIB: usize = 1 << 20;
     let used = memory::total_bytes();

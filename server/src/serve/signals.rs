@@ -15,23 +15,23 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::Sentence;
 use crate::tls::Tls;
 
-/// A signal that ends a server.
+/// The arrival of a signal that ends a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ending {
     pub(super) name: &'static str,
-    /// Without draining.
+    /// If set, the server ends without draining.
     pub(super) at_once: bool,
 }
 
-/// Signals since this was made. None of them has its usual effect from then on.
+/// Signals since this was made. From then on none of them has its default effect.
 pub(super) struct Signals {
     terminate: Signal,
     interrupt: Signal,
     quit: Signal,
     hang_up: Signal,
-    /// What SIGHUP reads again.
+    /// SIGHUP reads its files again.
     tls: Option<Arc<Tls>>,
-    /// Never awaited: that they are here keeps them from ending the process.
+    /// Never awaited. They only keep these signals from ending the process.
     _ignored: [Signal; 3],
 }
 
@@ -52,7 +52,7 @@ impl Signals {
         })
     }
 
-    /// The next signal that ends the server.
+    /// Waits for the next signal that ends the server.
     pub(super) async fn ending(&mut self) -> Ending {
         loop {
             tokio::select! {

@@ -1,4 +1,4 @@
-//! What one query string changes for the rest of it, and what an error leaves to be told.
+//! The effects of a statement on the rest of its query string, and which answers remain after an error.
 
 use crate::process::Server;
 use crate::raw::{Answer, Client, bind, execute, kinds, parse, state, sync};
@@ -66,7 +66,7 @@ fn a_setting_holds_for_the_rest_of_its_query_string() {
          select timestamptz '2024-01-01 00:00+00'; set search_path = app; select current_schema",
     );
     assert_eq!(values(&answers), [shown("0.3"), shown("2024-01-01 09:00:00+09"), None]);
-    // A statement of Parse means what its names mean now.
+    // The names in a prepared statement are resolved when it runs.
     client.query("reset search_path; create table t (a int primary key); insert into t values (1)");
     let again = [bind("", "s", &[]), execute("", 0), sync()];
     assert_eq!(kinds(&client.ask(&[parse("s", "select a from t"), sync()])), "1Z");

@@ -1,4 +1,4 @@
-//! `hyades bench` as a user calls it, in small.
+//! `hyades bench` as a user calls it, on a small scale.
 
 use std::process::Output;
 
@@ -59,7 +59,7 @@ fn a_server_is_driven_over_the_wire_and_its_ledger_holds() {
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let verify = || bench(&[&tpcc[..], &["--verify", ledger.to_str().unwrap()]].concat());
     assert!(verify().status.success());
-    // What is not there any more is missed.
+    // The verification notices rows that are gone.
     server.query(&["update history set h_amount = h_amount + 1 where h_c_d_id = 1 and h_c_id = 1"]);
     let verified = verify();
     let said = String::from_utf8_lossy(&verified.stderr);

@@ -10,7 +10,7 @@ use hyades::{Config, Database};
 
 use crate::process::{Directory, hyades};
 
-/// Its exit code, and what it prints.
+/// Returns the exit code, and what the command prints.
 fn check(data: &Path) -> (Option<i32>, String) {
     let output = hyades().arg("check").arg("--data").arg(data).output().unwrap();
     (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
@@ -36,7 +36,7 @@ fn rows_that_break_a_constraint_are_named_and_the_exit_code_says_so() {
     let (code, said) = check(&data);
     assert!(code == Some(0) && said.contains(" constraints hold"), "{code:?}: {said}");
 
-    // A copy in which the column is NOT NULL, without a look at the rows.
+    // A copy in which the column is declared NOT NULL without a check of its rows.
     let catalog = Arc::new(Catalog::new());
     recover(&Config::new(&data), Some(hyades::routine_compiler()), &catalog).unwrap();
     let table = catalog.tables().into_iter().find(|table| table.definition().name.name == "t").unwrap();

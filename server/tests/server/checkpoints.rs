@@ -9,13 +9,13 @@ fn sql(server: &Server, text: &str) -> String {
     server.query(&["set client_min_messages = warning", text]).trim_start_matches("SET\n").to_owned()
 }
 
-/// SIGKILL; the directory that it leaves.
+/// Kills the server with SIGKILL and returns the directory that it leaves.
 fn kill(server: Server) -> Directory {
     server.signal("KILL");
     server.wait().3
 }
 
-/// Runs a command of the binary; what it prints, and whether it succeeded.
+/// Runs a command of the binary. Returns whether it succeeded, and what it prints.
 fn run(arguments: &[&str], directories: &[(&str, &Path)]) -> (bool, String) {
     let mut command = hyades();
     command.args(arguments);
@@ -27,7 +27,7 @@ fn run(arguments: &[&str], directories: &[(&str, &Path)]) -> (bool, String) {
     (output.status.success(), String::from_utf8(printed).unwrap())
 }
 
-/// Three portions of rows, each but the last followed by a checkpoint.
+/// Inserts three batches of rows, each but the last followed by a checkpoint.
 fn fill(server: &Server) {
     sql(server, "create table t (id int primary key, note text); create index t_note on t (note)");
     for portion in 0..3 {
@@ -61,14 +61,14 @@ fn a_restart_on_demand_has_everything_and_says_when_it_is_complete() {
     assert_eq!(sql(&server, "select count(*), sum(parent) from untouched"), "1000|250000");
     assert_eq!(sql(&server, WHAT_IS_THERE), expected);
     assert!(sql(&server, "select nextval('numbers')").parse::<u64>().unwrap() > number.parse().unwrap());
-    // They wait for the restart.
+    // Schema changes wait for the restart.
     assert_eq!(sql(&server, "create index on untouched (parent)"), "CREATE INDEX");
     assert_eq!(sql(&server, "create table later (id int)"), "CREATE TABLE");
     let shown = "select is_complete, percent, closed_tables, open_seconds <= seconds, loaded_bytes = bytes_to_load from hyades_restart";
     assert_eq!(sql(&server, shown), "t|100|0|t|t");
     sql(&server, "insert into t values (5000, 'later')");
     let expected = sql(&server, WHAT_IS_THERE);
-    // What is behind the checkpoint changes the catalog, and there are two incarnations of it.
+    // The logs after the checkpoint change the catalog, and there are two incarnations of them.
     let directory = kill(server);
     let server = Server::start_in(directory, &["--restart", "on-demand"]);
     assert_eq!(sql(&server, WHAT_IS_THERE), expected);
@@ -106,8 +106,8 @@ fn a_restart_begins_with_the_last_checkpoint_or_if_that_is_damaged_with_the_one_
     server.stop();
 }
 
-/// Commits that are written alone take a sector each, whatever is in them. A process that ends before a
-/// checkpoint is due leaves its logs to the next one.
+/// Transactions that commit alone take a sector each, however little they write. If a process ends before a
+/// checkpoint is due, its logs count for the next process.
 #[test]
 fn the_disk_that_logs_take_asks_for_a_checkpoint() {
     let options = ["--checkpoint-log-mib", "1", "--log-sector-bytes", "4096"];
@@ -150,7 +150,7 @@ fn a_running_server_is_backed_up_and_restored_as_it_was_at_a_time() {
     let (data, backup) = (server.data_directory(), place.path().join("backup"));
     fill(&server);
     let (is_done, said) = run(&["backup"], &[("--data", &data), ("--into", &backup)]);
-    assert!(is_done && said.contains("backed up checkpoint 2 and the logs behind it"), "{said}");
+    assert!(is_done && said.contains("backed up checkpoint 2 and the logs after it"), "{said}");
     let expected = sql(&server, WHAT_IS_THERE);
     std::thread::sleep(Duration::from_millis(5));
     let before = sql(

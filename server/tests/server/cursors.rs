@@ -1,4 +1,4 @@
-//! SQL's cursors over the protocol, and procedures that end transactions.
+//! SQL cursors over the protocol, and procedures that end transactions.
 
 use crate::process::Server;
 use crate::raw::{Answer, Client, bind, close, describe, execute, kinds, parse, state, sync};
@@ -46,7 +46,7 @@ fn a_cursor_is_fetched_in_parts() {
     assert_eq!(kinds(&answers), "CTDDCCZ");
 }
 
-/// As psycopg does it with a named cursor.
+/// As psycopg does for a named cursor.
 #[test]
 fn a_cursor_is_described_and_closed_as_a_portal() {
     let (_server, mut client) = server_with_rows();
@@ -55,7 +55,7 @@ fn a_cursor_is_described_and_closed_as_a_portal() {
     client.query("declare b binary cursor for select a from t order by a");
     let answers = client.ask(&[describe('P', "c"), describe('P', "b"), sync()]);
     assert_eq!(kinds(&answers), "TTZ");
-    // The format is said last.
+    // The format comes last.
     assert_eq!(answers[0].body[..], [&answers[1].body[..answers[1].body.len() - 1], &[0]].concat());
     assert_eq!(answers[1].body.last(), Some(&1));
     assert_eq!(kinds(&client.ask(&[close('P', "c"), close('P', "none"), sync()])), "33Z");

@@ -1,4 +1,4 @@
-//! tokio-postgres: binary parameters and results, pipelines, portals, COPY, cancel, as a driver does them.
+//! tokio-postgres: binary parameters and results, pipelines, portals, COPY and cancel, as drivers use them.
 
 use std::time::Duration;
 

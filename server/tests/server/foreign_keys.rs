@@ -1,4 +1,4 @@
-//! Foreign keys on the real engine: undone with their transaction, still enforced after a restart, and
+//! Foreign keys on the real engine: rolled back with their transaction, still enforced after a restart, and
 //! enforced between sessions.
 
 use std::process::Stdio;
@@ -19,7 +19,7 @@ fn a_foreign_key_is_undone_with_its_transaction() {
     server.query(&["insert into c values (1, 1)"]);
     let printed = server.query(&["begin", added, "insert into c values (2, 2)", "savepoint s", "rollback"]);
     assert!(printed.ends_with("ROLLBACK"), "{printed}");
-    // The row went with the constraint, and statements of both tables run without it.
+    // The row was removed together with the constraint, and statements on both tables run without it.
     assert_eq!(server.query(&["select * from c"]), "1|1");
     server.query(&["insert into c values (2, 9)", "delete from p where id = 1"]);
     let error = server.error(&[added]);
@@ -68,7 +68,7 @@ fn a_foreign_key_survives_a_restart() {
     assert_eq!(server.query(&["insert into c values (3, 4)", "select count(*) from c"]), "INSERT 0 1\n3");
 }
 
-/// Actions are defined again, and calls that caused them are repeated, by a restart behind a crash.
+/// A restart after a crash restores the actions, and replays the calls that triggered them.
 #[test]
 fn actions_survive_a_restart() {
     let server = Server::start(&["--logging", "command"]);
@@ -103,8 +103,8 @@ fn actions_survive_a_restart() {
     assert!(error.contains("23503") && error.contains("Key (p_id)=(600)"), "{error}");
 }
 
-/// A parent's DELETE compiled and started while the foreign key, or the child itself, is not committed yet
-/// must see it.
+/// A DELETE on the parent that was compiled and started before the foreign key, or the child itself, has
+/// committed must see it.
 #[test]
 fn a_statement_that_waits_for_a_new_foreign_key_obeys_it() {
     let server = Server::start(&[]);

@@ -1,14 +1,14 @@
-//! Statements that compute for long: others are served meanwhile, and they hear when they are to stop.
+//! Statements that compute for long: other sessions are served meanwhile, and requests to stop reach them.
 //!
-//! Bounds are generous: many servers may run on one core. What they must tell apart is "at once" from "when
-//! the other is done".
+//! Bounds are generous, because many servers may run on one core. They only have to distinguish "at once"
+//! from "when the other statement has ended".
 
 use std::time::{Duration, Instant};
 
 use crate::process::{PATIENCE, Server, wait_for};
 use crate::raw::{Answer, Client, cancel_request, kinds, query, read_answer, state};
 
-/// Runs for minutes, each in its own way.
+/// Statements that run for minutes, each in its own way.
 fn endless() -> Vec<(&'static str, String)> {
     vec![
         ("rows", "select count(*) from generate_series(1, 1000000000000) g".to_owned()),
@@ -36,7 +36,7 @@ fn error(answers: &[Answer]) -> Option<String> {
     answers.iter().find(|answer| answer.kind == b'E').and_then(|answer| answer.field(b'C'))
 }
 
-/// Sends what will take long, and waits until it is under way.
+/// Sends a statement that takes long, and waits until it is under way.
 fn send_endless(client: &mut Client, sql: &str) {
     client.send(&[query(sql)]);
     std::thread::sleep(Duration::from_millis(300));
@@ -112,7 +112,7 @@ fn a_client_that_leaves_while_it_computes_gives_its_locks_back() {
     }
 }
 
-/// They looked through the whole set for each character.
+/// These functions used to search the whole set for each character.
 #[test]
 fn long_sets_of_characters_are_looked_up() {
     let server = start();
@@ -135,8 +135,8 @@ fn short_statements_of_a_client_that_has_left_are_run() {
     leaver.send(&updates);
     leaver.stream.shutdown(std::net::Shutdown::Write).unwrap();
     let mut client = Client::connect(&server);
-    // Not by looking at the row: its lock would have the updates wait, and a statement that waits ends with
-    // its client.
+    // Does not wait by looking at the row: its lock would make the updates wait, and a statement that waits
+    // ends with its client.
     let others = format!("select pid from pg_stat_activity where pid = {}", leaver.process_id);
     wait_for("the end of the session", || value(&client.query(&others)).is_none().then_some(()));
     assert_eq!(value(&client.query("select n from t where id = 1")).as_deref(), Some("50"));
@@ -196,7 +196,7 @@ fn one_session_cancels_another_by_its_number() {
     assert_eq!(kinds(&victim.query("select 1")), "TDCZ");
 }
 
-/// The handler took the request; what it then waits for is not cancelled by the same one.
+/// The handler has consumed the request, so its own waits are not cancelled by the same one.
 #[test]
 fn a_request_to_cancel_is_obeyed_once() {
     let server = start();

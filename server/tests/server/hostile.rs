@@ -1,11 +1,11 @@
-//! Bytes that no client sends.
+//! Bytes that no proper client sends.
 
 use std::io::{Read, Write};
 
 use crate::process::Server;
 use crate::raw::{Client, kinds, message, parse, read_answer, startup, state, sync};
 
-/// The server still serves.
+/// Asserts that the server still serves.
 fn assert_alive(server: &Server) {
     assert_eq!(kinds(&Client::connect(server).query("select 1")), "TDCZ");
 }
@@ -27,7 +27,7 @@ fn garbage_instead_of_a_startup_packet() {
         stream.write_all(packet).unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         let mut answer = Vec::new();
-        // A reset is as good an answer as an error.
+        // A reset is as acceptable as an error.
         let _ = stream.read_to_end(&mut answer);
         assert!(answer.is_empty() || answer[0] == b'E', "{answer:?}");
     }

@@ -1,4 +1,4 @@
-//! What an operator looks at: metrics, health, the page; and requests that mean harm.
+//! Monitoring over HTTP: metrics, health, the page, and malicious requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,7 +9,7 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use crate::process::{Directory, PATIENCE, Server, wait_for};
 use crate::raw::{Client, kinds};
 
-/// A server with HTTP, and its address, which stands in the log.
+/// A server with HTTP, and its address, which it logs.
 fn server() -> (Server, SocketAddr) {
     let (reader, writer) = std::io::pipe().unwrap();
     let arguments = ["--http", "127.0.0.1:0"];
@@ -19,7 +19,7 @@ fn server() -> (Server, SocketAddr) {
         let address = line.split("http://").nth(1)?.trim_end_matches('/');
         address.parse().ok()
     });
-    // Somebody reads the rest.
+    // Keep reading the log, so that the pipe does not fill up.
     std::thread::spawn(move || lines.count());
     (server, address.expect("a line with the address"))
 }
@@ -30,7 +30,7 @@ fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Status, head and body.
+/// Returns status, head and body.
 fn get(address: SocketAddr, path: &str) -> (u16, String, String) {
     let mut stream = connect(address);
     stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes()).unwrap();
@@ -130,7 +130,7 @@ fn requests_that_mean_harm_are_refused_and_the_server_serves() {
         let _ = stream.read_to_end(&mut answer);
         assert!(!answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
     }
-    // Whoever says nothing keeps his place for a while, and nobody out for good.
+    // Silent clients keep their places for a while, but shut no other client out for good.
     let silent: Vec<TcpStream> = (0..40).map(|_| connect(address)).collect();
     assert_eq!(kinds(&Client::connect(&server).query("select 1")), "TDCZ");
     assert_eq!(get(address, "/health").0, 200);

@@ -23,7 +23,7 @@ fn the_version_names_a_commit() {
     assert!(printed.starts_with("hyades ") && printed.contains("(commit "), "{printed}");
 }
 
-/// Starts a server that must refuse; gives its exit code and its complaint.
+/// Starts a server that must refuse. Checks its exit code and returns its complaint.
 fn refusal(data: &std::path::Path, arguments: &[&str]) -> String {
     let output = hyades().args(["serve", "--data"]).arg(data).args(arguments).output().unwrap();
     let complaint = String::from_utf8(output.stderr).unwrap();
@@ -128,7 +128,7 @@ fn transactions_that_outlast_the_drain_are_ended() {
     let start = Instant::now();
     server.signal("TERM");
     assert_eq!(holder.answer().field(b'C').as_deref(), Some("57P01"));
-    // Its wait may have ended with the holder's transaction, before its own end came.
+    // The wait may have ended with the holder's transaction, before the waiter's own session was ended.
     let answers = std::iter::from_fn(|| read_answer(&mut waiter.stream));
     assert_eq!(
         answers.filter(|answer| answer.kind == b'E').last().unwrap().field(b'C').as_deref(),
@@ -145,7 +145,7 @@ fn a_second_signal_ends_the_server_at_once() {
     let mut busy = Client::connect(&server);
     busy.query("begin");
     server.signal("INT");
-    // Draining has begun when nobody new gets in.
+    // Draining has begun once new clients are refused.
     let address = ("127.0.0.1", server.port);
     wait_for("the drain", || std::net::TcpStream::connect(address).is_err().then_some(()));
     server.signal("TERM");

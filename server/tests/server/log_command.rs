@@ -1,4 +1,4 @@
-//! `hyades log` on a small database, compared with what it must print.
+//! `hyades log` on a small database, compared with the expected output.
 
 use std::path::Path;
 use std::process::Output;
@@ -9,7 +9,7 @@ use crate::process::{Directory, Server, hyades};
 
 const SCHEMA: &str = "create table t (id int primary key, name text, amount bigint not null)";
 
-/// One session's statements, so that the logs are the same in every run.
+/// Runs the statements of one session, so that the logs are the same in every run.
 fn build(directory: &Path, protocol: ProtocolKind) {
     let mut config = Config::new(directory);
     config.protocol = protocol;
@@ -151,7 +151,7 @@ fn stat_counts_records_by_kind() {
     let text = printed(directory.path(), &["stat"]);
     let is_final = text.contains("* incarnation 1: taurus, 2 logs, ended at [") && !text.contains("note:");
     assert!(is_final, "a clean stop enters the ends: {text}");
-    // What a kill leaves: a copy of the files while they are in use.
+    // A kill is simulated by copying the files while they are in use.
     let killed = Directory::new();
     let mut config = Config::new(directory.path());
     (config.segment_bytes, config.log_buffer_bytes) = (1 << 20, 1 << 16);
@@ -167,7 +167,7 @@ fn stat_counts_records_by_kind() {
     let text = printed(killed.path(), &["stat"]);
     assert!(text.contains("* incarnation 2: taurus, 2 logs, not ended"), "{text}");
     assert!(text.contains("has not been recovered yet"), "{text}");
-    // The next start freezes the end, and the note goes away.
+    // The next start freezes the end, and the note disappears.
     build_nothing(killed.path());
     let text = printed(killed.path(), &["stat", "--incarnation", "2"]);
     assert!(
@@ -193,7 +193,7 @@ fn calls_are_shown_with_routine_and_arguments() {
                 r#"call public.transfer("3", "1", "{6,7}", NULL)"#
             ]
         );
-        // What was logged as data, or as another version, is told apart.
+        // Calls that were logged as data, or with another version, are distinguished.
         assert_eq!(dump.matches("    put public.t ").count(), 2, "{dump}");
         let lines = printed(directory.path(), &["dump", "--json"]);
         let operations: Vec<serde_json::Value> = lines
@@ -217,8 +217,8 @@ fn calls_are_shown_with_routine_and_arguments() {
         assert!(calls.iter().all(|call| call["routine"] == "public.transfer" && call["count"] == 1));
         let text = printed(directory.path(), &["stat"]);
         assert!(text.contains("public.transfer"), "{text}");
-        // The log does not say which keys a call writes, so even the conflicts order it behind what its
-        // vector names.
+        // The log does not say which keys a call writes, so even the order by conflicts places it after what
+        // its vector names.
         let graph = json(directory.path(), &["graph", "--json"]);
         assert_eq!((&graph["transactions"], &graph["without_keys"]), (&5.into(), &4.into()), "{graph}");
         let dot = printed(directory.path(), &["graph", "--dot"]);
@@ -238,7 +238,7 @@ fn graph_tells_work_and_span() {
     build(directory.path(), ProtocolKind::Taurus);
     let graph = json(directory.path(), &["graph", "--json"]);
     assert_eq!(graph["transactions"], 5);
-    // Schema change, first insert, then: its update, its delete and another insert.
+    // Schema change, first insert, then its update, its delete and another insert.
     let order = |name: &str| (graph["orders"][name]["work"].as_u64(), graph["orders"][name]["span"].as_u64());
     assert_eq!(order("serial"), (Some(5), Some(5)));
     assert_eq!(order("conflict"), (Some(5), Some(3)));
@@ -280,7 +280,7 @@ fn nonsense_is_refused_with_a_sentence() {
     assert!(refusal(&data, &["dump", "--log", "2"]).contains("no log 2: its logs are numbered from 0 to 1"));
     assert!(refusal(&data, &["graph", "--incarnation", "7"]).contains("the database has no incarnation 7"));
     assert!(refusal(&data, &["graph", "--from", "999999"]).contains("no transaction in this range"));
-    // Damage is named with its place.
+    // Damage is reported with its place.
     std::fs::remove_file(data.join("logs/log-1/00000001-00000001.segment")).unwrap();
     assert!(refusal(&data, &["stat"]).contains("log 1 of incarnation 1 is missing"));
 }

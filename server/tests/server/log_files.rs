@@ -1,12 +1,12 @@
-//! The files of a data directory: whose they are, how many stay behind a crash, and what a start says about
-//! their ends.
+//! The files of a data directory: their permissions, how many remain after a crash, and what a start reports
+//! about their ends.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::process::{Directory, Server, hyades};
 
-/// Everything below a directory, itself included.
+/// Everything below a directory, and the directory itself.
 fn below(directory: &Path) -> Vec<PathBuf> {
     let mut found = vec![directory.to_path_buf()];
     for entry in std::fs::read_dir(directory).unwrap() {
@@ -26,7 +26,7 @@ fn kill(mut server: Server) -> Directory {
     server.wait().3
 }
 
-/// The last used segment of the log with the longest one, and its bytes up to the last that is not zero.
+/// The last used segment of the longest log, and its bytes up to the last non-zero one.
 fn longest_log(data: &Path) -> (PathBuf, Vec<u8>) {
     let segments = below(data).into_iter().filter(|path| path.extension().is_some());
     let used = segments.map(|path| {
@@ -38,7 +38,7 @@ fn longest_log(data: &Path) -> (PathBuf, Vec<u8>) {
     used.max_by_key(|(_, bytes)| bytes.len()).unwrap()
 }
 
-/// Starts a server that must refuse, and gives its complaint.
+/// Starts a server that must refuse, and returns its complaint.
 fn refusal(data: &Path, arguments: &[&str]) -> String {
     let mut command = hyades();
     command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(arguments);
@@ -58,7 +58,7 @@ fn nobody_else_can_look_into_a_data_directory() {
         assert_eq!(mode(&path), expected, "{}", path.display());
     }
     let directory = server.stop();
-    // A directory that an older program has made, or somebody has opened to others.
+    // A directory that an older program has made, or whose permissions were widened.
     let log = data.join("logs/log-0");
     for path in [&data, &log] {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -68,7 +68,7 @@ fn nobody_else_can_look_into_a_data_directory() {
     server.signal("TERM");
     let (_, _, said, directory) = server.wait();
     assert_eq!(said.matches("its permissions are now u=rwx (0700)").count(), 2, "{said}");
-    // The group may look if the owner has said so, as with PostgreSQL.
+    // The group may read if the owner permits it, as with PostgreSQL.
     std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o750)).unwrap();
     let _directory = Server::start_in(directory, &[]).stop();
     assert_eq!(mode(&data), 0o750);

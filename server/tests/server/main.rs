@@ -1,4 +1,4 @@
-//! The real binary, driven by psql, by tokio-postgres, by `hyades bench`, and by bytes written by hand.
+//! The real binary, driven by psql, by tokio-postgres, by `hyades bench`, and by hand-written bytes.
 //!
 //! Every test starts its own server on a free port with its own data directory. psql must be installed.
 

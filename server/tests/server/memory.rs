@@ -1,10 +1,10 @@
-//! Memory that belongs to somebody: whoever wants more gets 53200, everybody else goes on, and the process
-//! stays within its limit.
+//! Memory accounts and limits: the session that exceeds its limit gets 53200, the others go on, and the
+//! process stays within its limit.
 
 use crate::process::{Directory, Server};
 use crate::raw::{Answer, Client, bind, close, execute, kinds, message, parse, query, state, sync};
 
-/// A connection of these servers has 16 MiB.
+/// Each connection of these servers may use 16 MiB.
 const SMALL: [&str; 4] = ["--memory-per-connection", "16", "--memory-limit", "512"];
 
 const ROUTINES: [&str; 6] = [
@@ -32,7 +32,7 @@ fn server_with_tables(arguments: &[&str]) -> Server {
     server
 }
 
-/// Megabytes that the process has used at most, and uses now.
+/// The peak and the current memory of the process, in MiB.
 fn resident_mib(server: &Server) -> (u64, u64) {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
     let kib = |name: &str| -> u64 {
@@ -95,7 +95,7 @@ fn a_statement_that_wants_more_than_its_connection_has_is_refused() {
         let what = &sql[..sql.len().min(80)];
         let answers = client.query(&sql);
         if what.ends_with("(0, '')") {
-            // What went wrong before took nothing with it.
+            // The failed statements have not kept any memory.
             assert_eq!(kinds(&answers), "CZ", "{what}");
             continue;
         }
@@ -104,12 +104,12 @@ fn a_statement_that_wants_more_than_its_connection_has_is_refused() {
         assert_eq!(kinds(&other.query("select 1")), "TDCZ", "{what}");
     }
     assert_eq!(client.query("select count(*) from rows")[1].columns()[0].as_deref(), Some("1"));
-    // The largest of these values are a few times 16 MiB for a moment; without limits it would be gigabytes.
+    // The largest of these values briefly take a few times 16 MiB. Without limits they would take gigabytes.
     let (most, _) = resident_mib(&server);
     assert!(most < before + 200, "{before} MiB before, {most} MiB at most");
 }
 
-/// What sorts and groups hold beyond a quarter of their connection's memory goes to files.
+/// Sorts and groups spill to files once they hold more than a quarter of their connection's memory.
 #[test]
 fn sorts_and_groups_need_no_more_memory_than_there_is() {
     let server = server_with_tables(&SMALL);
@@ -135,8 +135,8 @@ fn sorts_and_groups_need_no_more_memory_than_there_is() {
     assert_eq!(kinds(&client.query("select 1")), "TDCZ");
 }
 
-/// The first row around looks through the table; for the second the rows are kept, more of them than the
-/// connection has memory for.
+/// For the first outer row the subquery scans the table. For the second, its rows are kept, more of them than
+/// the connection has memory for.
 #[test]
 fn rows_that_a_subquery_keeps_go_to_a_file() {
     let server = server_with_tables(&SMALL);
@@ -195,7 +195,7 @@ fn prepared_statements_count_for_as_long_as_they_are_there() {
     let mut prepared = 0;
     let refused = loop {
         let list = format!("select {}", "id, filler, id + 1, ".repeat(50) + "1");
-        // Of another text each: equal ones are one.
+        // Each with its own text, because equal ones are shared.
         let answers = client.query(&format!("prepare s{prepared} as {list} + {prepared} from rows"));
         if kinds(&answers) != "CZ" {
             break answers;
@@ -224,8 +224,7 @@ fn settings_count_for_as_long_as_they_are_there() {
     assert_eq!(state(&answers), "");
 }
 
-/// What a routine has left behind in its variables, and in the rows that it looped over, is gone with its
-/// statement.
+/// What a routine leaves in its variables, and in the rows that it looped over, is freed with its statement.
 #[test]
 fn what_routines_leave_behind_is_given_back() {
     let server = server_with_tables(&SMALL);
@@ -242,7 +241,8 @@ fn what_routines_leave_behind_is_given_back() {
         assert_eq!(kinds(&sessions[0].query(&variable)), "CZ");
         assert_eq!(kinds(&sessions[0].query(&rows)), "CZ");
     }
-    // Each within its limit, and all together too, unless each of them keeps eight times as much.
+    // Each session stays within its limit, and so do all together, unless each of them keeps eight times as
+    // much.
     for client in &mut sessions {
         for number in 0..8 {
             let answers = client.query(&format!("select keeps{number}(3000000)"));
@@ -252,7 +252,7 @@ fn what_routines_leave_behind_is_given_back() {
     }
 }
 
-/// What comes and goes does not add up, in one transaction or in many.
+/// Memory that is taken and freed does not add up, in one transaction or in many.
 #[test]
 fn what_is_given_back_may_be_used_again() {
     let server = server_with_tables(&SMALL);
@@ -274,7 +274,7 @@ fn what_is_given_back_may_be_used_again() {
         }
         client.query("commit");
     }
-    // As many rows in many transactions as one of them could not have; and they can go.
+    // Many transactions may insert more rows than a single one could, and the rows can be deleted.
     for number in 0..20 {
         let first = number * 5_000;
         let insert =
@@ -301,13 +301,13 @@ fn a_failed_transaction_can_be_ended() {
     }
 }
 
-/// 53200 depends on what else runs: a call that caught it could not be replayed.
+/// 53200 depends on the other sessions: a call that caught it could not be replayed.
 #[test]
 fn no_handler_catches_the_end_of_memory() {
     let server = server_with_tables(&SMALL);
     let mut client = Client::connect(&server);
     assert_out_of_memory(&client.query("select caught()"), "connection", "caught()");
-    // One that a routine raises itself is like any other.
+    // An error of this kind that a routine raises itself is like any other.
     client.query(
         "create function raised() returns text language plpgsql as $$
              begin raise out_of_memory; exception when out_of_memory then return 'caught'; end $$",
@@ -351,7 +351,7 @@ fn a_full_server_takes_no_rows_and_does_everything_else() {
         works(client, "begin; delete from rows where id <= 1000");
         works(client, "rollback");
     }
-    // As full as it is, it starts again, after a crash too.
+    // Even when full, the server starts again, after a crash too.
     drop(other);
     drop(client);
     let directory = server.stop();
@@ -362,7 +362,7 @@ fn a_full_server_takes_no_rows_and_does_everything_else() {
     for first in (0..rows).step_by(2000) {
         works(&mut client, &format!("delete from rows where id > {first} and id <= {}", first + 2000));
     }
-    // The memory comes back when nobody can read the rows any more.
+    // The memory comes back once no snapshot sees the rows any more.
     let mut tries = 0;
     let insert = "insert into rows select g, repeat('x', 1000) from generate_series(1, 20000) g";
     while !state(&client.query(insert)).is_empty() {
@@ -373,7 +373,7 @@ fn a_full_server_takes_no_rows_and_does_everything_else() {
     works(&mut client, "truncate rows");
 }
 
-/// The message is refused before it is there, and the conversation goes on behind it.
+/// The message is refused before it has arrived, and the conversation continues after it.
 #[test]
 fn messages_larger_than_the_connection_are_refused() {
     let server = server_with_tables(&SMALL);
@@ -410,7 +410,7 @@ fn limits_that_make_no_sense_are_refused() {
     }
 }
 
-/// Many sessions, each within its own limit, want more than there is.
+/// Many sessions, each within its own limit, ask for more than the server has.
 #[test]
 fn sessions_share_what_the_server_has() {
     const LIMIT_MIB: u64 = 128;
@@ -434,8 +434,8 @@ fn sessions_share_what_the_server_has() {
     }
     assert!((2..=7).contains(&refused), "{refused} of 8 were refused");
     let (most, _) = resident_mib(&server);
-    // Beside the limit a buffer of one connection that moves as it grows, and what the allocator keeps for
-    // reuse.
+    // Above the limit: the buffer of one connection, which moves as it grows, and what the allocator keeps
+    // for reuse.
     assert!(most < before + LIMIT_MIB + 64 + 32, "{before} MiB before, {most} MiB at most");
     let mut other = Client::connect(&server);
     assert_eq!(kinds(&other.query("select 1")), "TDCZ");

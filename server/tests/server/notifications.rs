@@ -1,4 +1,4 @@
-//! LISTEN and NOTIFY: which clients are told, when, and in which order.
+//! LISTEN and NOTIFY: which clients are notified, when, and in which order.
 
 use crate::process::Server;
 use crate::raw::{Answer, Client, bind, execute, kinds, parse, sync};
@@ -27,7 +27,7 @@ fn an_idle_client_is_told_at_once() {
     notifier.query("notify jobs, 'first'");
     let answer = listener.answer();
     assert_eq!((answer.kind, parts(&answer)), (b'A', pair("jobs", "first")));
-    // The process that notified, as its client knows it.
+    // The process that notified, by the identifier that its client was given.
     let key = notifier.greeting.iter().find(|answer| answer.kind == b'K').unwrap();
     assert_eq!(answer.body[..4], key.body[..4]);
     notifier.query("notify others, 'x'");

@@ -1,4 +1,5 @@
-//! What an operator relies on: a log that cannot be written harms nobody, signals, limits on connections.
+//! What an operator relies on: a log output that cannot be written does no harm, signals, limits on
+//! connections.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -12,7 +13,7 @@ use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 use crate::process::{Directory, Server, wait_for};
 use crate::raw::{Client, kinds, message, query, read_answer, startup, state};
 
-/// A database that exists, so that the next start has something to log.
+/// The directory of an existing database, so that the next start has something to log.
 fn directory_with_a_database() -> Directory {
     let server = Server::start(&[]);
     server.query(&["create table t (id integer primary key)"]);
@@ -46,7 +47,7 @@ fn a_log_that_nobody_reads_stops_nobody() {
     for _ in 0..300 {
         assert_eq!(kinds(&Client::connect(&server).query("select 1")), "TDCZ");
     }
-    // Nothing was lost: the lines waited for their reader, who comes late.
+    // No line was lost: they waited for their reader, which starts late.
     let reading = std::thread::spawn(move || {
         let mut text = String::new();
         let mut reader = reader;
@@ -72,7 +73,7 @@ fn a_server_with_a_stuck_log_stops_all_the_same() {
     drop(reader);
 }
 
-/// A server whose logs cannot be written any more, and what its client had for an answer.
+/// A server whose logs can no longer be written, and the error that its client got.
 fn poisoned_server(arguments: &[&str]) -> (Server, Client, String) {
     let server = Server::start(arguments);
     server.query(&["create table t (id integer primary key)", "insert into t values (1)"]);
@@ -89,11 +90,11 @@ fn poisoned_server(arguments: &[&str]) -> (Server, Client, String) {
 fn a_poisoned_server_says_so_to_everybody() {
     let (server, mut idle, answer) = poisoned_server(&[]);
     assert_eq!(answer, "58030");
-    // Whoever asks nothing is told too.
+    // An idle client gets the error too.
     let error = idle.answer();
     assert_eq!((error.field(b'S').as_deref(), error.field(b'C').as_deref()), (Some("FATAL"), Some("58030")));
     assert_eq!(read_answer(&mut idle.stream), None);
-    // A health check.
+    // As a health check would.
     for _ in 0..2 {
         let error = server.error(&["select 1"]);
         assert!(error.contains("FATAL:  could not write") && error.contains("Restart the server"), "{error}");
@@ -103,7 +104,7 @@ fn a_poisoned_server_says_so_to_everybody() {
     server.signal("QUIT");
     let (code, _, log, directory) = server.wait();
     assert_eq!(code, Some(1), "{log}");
-    // The second of the two says that the end was not clean either.
+    // The second of the two lines says that the end was not clean either.
     assert_eq!(log.lines().filter(|line| line.contains("could not write")).count(), 2, "{log}");
     let server = Server::start_in(directory, &[]);
     assert_eq!(server.query(&["select id from t"]), "1");
@@ -137,7 +138,7 @@ fn signals_that_are_not_meant_to_end_a_server_do_not() {
     assert!(log.contains("hyades: ended at once by SIGQUIT"), "{log}");
 }
 
-/// Connections that say nothing. The test may need as many file descriptors again.
+/// Opens connections that say nothing. The test may need as many file descriptors again.
 fn half_open(server: &Server, count: usize) -> Vec<TcpStream> {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).unwrap();
@@ -153,14 +154,14 @@ fn half_open_connections_shut_out_nobody() {
     let mut waiter = Client::connect(&server);
     waiter.send(&[query("update t set id = 3 where id = 1")]);
     let mut silent = half_open(&server, 1200);
-    // In they come, and a request to cancel gets through.
+    // A new client gets in, and so does a cancel request.
     assert_eq!(kinds(&Client::connect(&server).query("select 1")), "TDCZ");
     let mut cancel = vec![0, 0, 0, 16, 4, 210, 22, 46];
     cancel.extend_from_slice(&waiter.process_id.to_be_bytes());
     cancel.extend_from_slice(&waiter.secret);
     server.connect().write_all(&cancel).unwrap();
     assert_eq!(state(&waiter.until_ready()), "57014");
-    // The oldest had to go, and were told.
+    // The oldest connections had to go, and got the reason.
     let answer = read_answer(&mut silent[0]).unwrap();
     assert_eq!(answer.field(b'C').as_deref(), Some("53300"));
     drop(silent);
@@ -226,13 +227,13 @@ fn the_last_places_are_reserved_for_the_socket() {
     operator.args(["-h", &socket, "-Atc", "select 1"]);
     assert_eq!(operator.output().unwrap().stdout, b"1\n");
     let path = Path::new(&socket).join(format!(".s.PGSQL.{}", server.port));
-    // The one before may still be leaving.
+    // The previous client may still be leaving.
     let _last = wait_for("the last place", || {
         let mut last = UnixStream::connect(&path).unwrap();
         last.write_all(&startup(196_608, &[("user", "hyades")])).unwrap();
         let mut answer = [0; 10];
         last.read_exact(&mut answer).unwrap();
-        // A parameter behind the nine bytes that let it in, and no error.
+        // A parameter follows the nine bytes that let the client in, and no error.
         (answer[9] == b'S').then_some(last)
     });
     assert!(server.error(&["select 1"]).contains("FATAL:  sorry, too many clients already"));

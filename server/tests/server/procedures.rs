@@ -1,4 +1,4 @@
-//! Procedures through the real server: what bad ones do to a client, and what is left of good ones after
+//! Procedures through the real server: how clients see bad ones fail, and what remains of good ones after
 //! SIGKILL.
 
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ async fn value_of(client: &Client, sql: &str) -> String {
     row.get(0).unwrap_or("NULL").to_owned()
 }
 
-/// The second row of what is answered.
+/// The second row of the result.
 async fn second_line(client: &Client, sql: &str) -> String {
     let answered = client.simple_query(sql).await.unwrap();
     let mut rows = answered.iter().filter_map(|message| match message {

@@ -1,4 +1,4 @@
-//! A server process of a test.
+//! The server process of a test.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long anything may take before a test gives up.
+/// How long any step may take before the test gives up.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A directory that is removed with the test.
@@ -109,7 +109,7 @@ impl Server {
         command
     }
 
-    /// Runs statements one by one; unaligned rows without headers.
+    /// Runs statements one by one. Rows are printed unaligned and without headers.
     pub(crate) fn run(&self, statements: &[&str]) -> Output {
         let mut command = self.psql();
         command.args(["-At", "-v", "ON_ERROR_STOP=1"]);
@@ -119,14 +119,14 @@ impl Server {
         command.output().expect("psql is installed")
     }
 
-    /// Runs statements that must succeed and gives what they print.
+    /// Runs statements that must succeed, and returns what they print.
     pub(crate) fn query(&self, statements: &[&str]) -> String {
         let output = self.run(statements);
         assert!(output.status.success(), "{statements:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
     }
 
-    /// Runs statements of which the last must fail and gives psql's error output.
+    /// Runs statements of which the last must fail, and returns psql's error output.
     pub(crate) fn error(&self, statements: &[&str]) -> String {
         let output = self.run(statements);
         assert!(!output.status.success(), "{statements:?} succeeded");
@@ -138,7 +138,8 @@ impl Server {
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 
-    /// Waits for the process to end; gives its exit code, the rest of its output, its log, and its directory.
+    /// Waits for the process to end. Returns its exit code, the rest of its output, its log, and its
+    /// directory.
     pub(crate) fn wait(mut self) -> (Option<i32>, String, String, Directory) {
         let status = wait_for("the server to end", || self.child.try_wait().unwrap());
         let (mut rest, mut log) = (String::new(), String::new());
@@ -149,7 +150,7 @@ impl Server {
         (status.code(), rest, log, std::mem::replace(&mut self.directory, Directory::new()))
     }
 
-    /// SIGTERM, and a clean end.
+    /// Sends SIGTERM and expects a clean end.
     pub(crate) fn stop(self) -> Directory {
         self.signal("TERM");
         let (code, rest, log, directory) = self.wait();
@@ -165,7 +166,7 @@ impl Drop for Server {
     }
 }
 
-/// Polls until there is something.
+/// Polls until it returns a value.
 pub(crate) fn wait_for<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {

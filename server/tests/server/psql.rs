@@ -1,4 +1,4 @@
-//! Real psql: what a person in a terminal does.
+//! Real psql, used as a person at a terminal would.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -109,7 +109,7 @@ fn passwords_are_checked() {
     }
 }
 
-/// What psql itself asks is compared with PostgreSQL's answers by `sql/tests/scripts/catalog_psql.sql`.
+/// The results of psql's own queries are compared with PostgreSQL's by `sql/tests/scripts/catalog_psql.sql`.
 #[test]
 fn backslash_commands_list_what_there_is() {
     let server = Server::start(&[]);

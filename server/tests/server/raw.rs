@@ -1,4 +1,4 @@
-//! A client made of bytes: sends any message, reads whole answers.
+//! A client at the level of bytes: sends any message, reads whole answers.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -143,7 +143,7 @@ impl Client {
         read_answer(&mut self.stream).expect("an answer")
     }
 
-    /// All answers up to and with ReadyForQuery.
+    /// All answers up to and including ReadyForQuery.
     pub(crate) fn until_ready(&mut self) -> Vec<Answer> {
         let mut answers = Vec::new();
         loop {
@@ -154,7 +154,7 @@ impl Client {
         }
     }
 
-    /// Sends, and gives the answers up to ReadyForQuery.
+    /// Sends messages, and returns the answers up to ReadyForQuery.
     pub(crate) fn ask(&mut self, messages: &[Vec<u8>]) -> Vec<Answer> {
         self.send(messages);
         self.until_ready()
@@ -175,7 +175,7 @@ pub(crate) fn state(answers: &[Answer]) -> String {
     answers.iter().find(|answer| answer.kind == b'E').and_then(|error| error.field(b'C')).unwrap_or_default()
 }
 
-/// Asks the server to cancel what this process runs.
+/// A request to the server to cancel what this process runs.
 pub(crate) fn cancel_request(server: &Server, process_id: i32, secret: &[u8]) {
     let body = [&80_877_102_u32.to_be_bytes(), &process_id.to_be_bytes()[..], secret].concat();
     server.connect().write_all(&message(0, &body)[1..]).unwrap();

@@ -1,4 +1,4 @@
-//! `hyades recover`: new databases of whole and of damaged ones.
+//! `hyades recover`: new databases from intact and from damaged ones.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -78,7 +78,7 @@ fn a_whole_database_is_copied_without_its_history() {
     let output = recover(directory.path(), &copy, &[]);
     assert!(printed(&output).starts_with("recovered 32 transactions: 30 rows in 1 tables"), "{output:?}");
     assert_eq!(rows(&copy), rows(directory.path()));
-    // Nothing is put on top of something.
+    // An existing database is not overwritten.
     assert!(refusal(&recover(directory.path(), &copy, &[])).contains("is not empty"));
     assert!(
         refusal(&recover(&copy.join("nothing"), &parent.path().join("other"), &[])).contains("no Hyades")
@@ -107,7 +107,7 @@ fn a_damaged_database_is_refused_with_the_way_out_and_salvaged() {
         (1..=kept.len() as i32).map(|id| vec![Value::Integer(id), Value::BigInt(i64::from(id))]).collect();
     assert!((5..25).contains(&kept.len()), "{text}");
     assert_eq!(kept, whole);
-    // Every call behind the damaged block is written down, and the one in it cannot be.
+    // Every call after the damaged block is written down. The one in it cannot be.
     let dropped = std::fs::read_to_string(copy.join("dropped.txt")).unwrap();
     let last = "call public.add(\"30\", \"30\")";
     let first = format!("call public.add(\"{0}\", \"{0}\")", kept.len() + 2);
@@ -166,7 +166,7 @@ fn what_is_left_of_a_large_transaction_is_not_taken_for_the_whole() {
     drop(session);
     database.shutdown().unwrap();
     drop(database);
-    // In the middle of the second one.
+    // Damages the middle of the second one.
     let segment = directory.path().join("logs/log-0/00000001-00000001.segment");
     let mut bytes = std::fs::read(&segment).unwrap();
     let of_second: Vec<usize> =
@@ -179,7 +179,7 @@ fn what_is_left_of_a_large_transaction_is_not_taken_for_the_whole() {
     assert!(!dropped.contains("    damaged") && !dropped.contains("bbb"), "{}", dropped.len());
 }
 
-/// The ends of the transactions of an incarnation that count, or do not.
+/// The ends of those transactions of an incarnation that count, or of those that do not.
 fn ends(inspection: &Inspection, incarnation: &Incarnation, counting: bool) -> Vec<(usize, Lsn)> {
     let frozen = incarnation.frozen_end().unwrap();
     let mut found = Vec::new();
@@ -214,7 +214,7 @@ fn what_never_counted_is_not_among_the_dropped() {
         drop(sessions);
         database.shutdown().unwrap();
     }
-    // As if log 0 had come to the second start only in part.
+    // As if the second start had found only a part of log 0.
     let mut manifest = Manifest::load(&RealDisk, directory.path()).unwrap().unwrap();
     let whole = Inspection::open(directory.path()).unwrap();
     let second = manifest.incarnations.last_mut().unwrap();

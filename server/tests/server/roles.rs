@@ -1,4 +1,4 @@
-//! Roles as clients meet them: who gets in, with which password, and what psql shows.
+//! Roles as clients see them: which ones may log in, with which password, and what psql shows.
 
 use std::process::Output;
 
@@ -47,7 +47,7 @@ fn a_role_logs_in_with_its_own_password() {
         let error = complained(&psql(&server, user, password, "select 1"));
         assert!(error.contains(expected), "{user}: {error}");
     }
-    // A changed password holds at once, and after a restart.
+    // A changed password takes effect at once, and persists across a restart.
     assert_eq!(printed(&psql(&server, "ada", "pässword", "alter role ada password 'new'")), "ALTER ROLE");
     complained(&psql(&server, "ada", "pässword", "select 1"));
     assert_eq!(printed(&psql(&server, "ada", "new", "select 1")), "1");
@@ -75,7 +75,7 @@ fn a_role_has_so_many_sessions_and_no_more() {
     server.query(&["create role ada login connection limit 1"]);
     let count = "select count(*) from pg_stat_activity where usename = 'ada'";
     assert_eq!(printed(&psql(&server, "ada", "", count)), "1");
-    // That one may still be leaving.
+    // The previous session may still be leaving.
     wait_for("the place", || (server.query(&[count]) == "0").then_some(()));
     let mut first = crate::raw::Client::connect_as(&server, "ada");
     let error = complained(&psql(&server, "ada", "", "select 1"));

@@ -1,4 +1,4 @@
-//! Encrypted connections: real psql, certificates made here, and handshakes that mean harm.
+//! Encrypted connections: real psql, certificates made here, and malicious handshakes.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ fn request() -> Vec<u8> {
     message(0, &80_877_103_u32.to_be_bytes())[1..].to_vec()
 }
 
-/// Files of an authority and of a server that it vouches for.
+/// The files of a certificate authority and of a server whose certificate it has signed.
 struct Files {
     authority: PathBuf,
     certificate: PathBuf,
@@ -33,7 +33,7 @@ fn write_private(path: &Path, text: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// A server "localhost" under a new authority.
+/// Makes those of a server "localhost" under a new authority.
 fn make_files(directory: &Path, prefix: &str) -> Files {
     let path = |name: &str| directory.join(format!("{prefix}-{name}"));
     let mut parameters = CertificateParams::new(Vec::new()).unwrap();
@@ -98,10 +98,10 @@ fn psql_checks_the_certificate_and_the_view_shows_what_was_agreed() {
     assert_eq!(printed(&psql(&server, &older, SHOWN)), "t|TLSv1.2|256");
     let cipher = "select cipher from pg_stat_ssl where ssl";
     assert_eq!(printed(&psql(&server, &verified, cipher)), "TLS_AES_256_GCM_SHA384");
-    // Another name than the certificate's.
+    // The name differs from that in the certificate.
     let wrong = format!("host=127.0.0.1 sslmode=verify-full sslrootcert={authority}");
     assert!(complained(&psql(&server, &wrong, SHOWN)).contains("does not match host name"));
-    // Who does not ask for it is not encrypted.
+    // A client that does not ask for encryption gets none.
     assert_eq!(printed(&psql(&server, "host=localhost sslmode=disable", SHOWN)), "f||");
 }
 
@@ -130,7 +130,7 @@ fn only_encrypted_connections_if_so_required() {
     plain.write_all(&startup(196_608, &[("user", "hyades")])).unwrap();
     assert_eq!(read_answer(&mut plain).unwrap().field(b'C').as_deref(), Some("28000"));
     assert_eq!(printed(&psql(&server, "host=localhost", "select 1")), "1");
-    // Nobody listens in on a Unix socket.
+    // A Unix socket needs no encryption.
     assert_eq!(printed(&psql(&server, &format!("host={socket}"), SHOWN)), "f||");
 }
 
@@ -160,7 +160,7 @@ fn passwords_are_bound_to_the_channel() {
     );
 }
 
-/// A start that must be refused, and what it says.
+/// Asserts that a start is refused, and returns its complaint.
 fn refused(arguments: &[&str]) -> String {
     let directory = Directory::new();
     let data = directory.path().join("data");
@@ -217,7 +217,7 @@ fn a_signal_has_the_files_read_again() {
     };
     assert!(trusts(&files.authority));
     let other = make_files(files.key.parent().unwrap(), "other");
-    // A key that does not belong to the certificate: what was read before stays.
+    // A key that does not belong to the certificate: the files read before stay in use.
     std::fs::copy(&other.key, &files.key).unwrap();
     server.signal("HUP");
     assert!(trusts(&files.authority));
@@ -245,14 +245,14 @@ fn handshakes_that_mean_harm_end_and_the_server_serves() {
         // An alert, a reset, or nothing.
         let _ = stream.read_to_end(&mut Vec::new());
     }
-    // Half a handshake has its time.
+    // Half a handshake is bounded in time.
     let mut half = server.connect();
     half.write_all(&request()).unwrap();
     half.set_read_timeout(Some(PATIENCE)).unwrap();
     half.read_exact(&mut [0]).unwrap();
     half.write_all(hello).unwrap();
     assert_eq!(half.read(&mut [0; 16]).unwrap_or(0), 0);
-    // What was sent ahead of the handshake might be from somebody in between.
+    // What was sent ahead of the handshake might come from a man in the middle.
     let mut ahead = server.connect();
     ahead.write_all(&[request(), startup(196_608, &[("user", "hyades")])].concat()).unwrap();
     let error = read_answer(&mut ahead).unwrap();

@@ -1,4 +1,4 @@
-//! `hyades top`, printed once; what it is in a terminal nobody asserts.
+//! `hyades top`, printed once. Its interactive use is not tested.
 
 use std::process::Command;
 
@@ -32,7 +32,7 @@ fn a_picture_shows_sessions_logs_and_memory() {
     }
     let line = picture.lines().find(|line| line.contains(" ada ")).expect("the session of ada");
     assert!(line.contains("idle in transaction"), "{picture}");
-    // What others do is shown to those only who may know.
+    // The activity of other roles is shown only to those with the privilege.
     server.query(&["create role bob login"]);
     let output = top(&server, "user=bob").output().unwrap();
     let picture = String::from_utf8(output.stdout).unwrap();

@@ -1,17 +1,17 @@
-//! docs/tour.md follows one CALL from psql's bytes to the row after a crash. Here the same happens for real,
-//! and every fenced block of the page must be what it gives.
+//! docs/tour.md follows one CALL from psql's bytes to the row after a crash. This test performs the same
+//! steps, and every fenced block of the page must match what they yield.
 //!
 //! ```text
-//! HYADES_RECORD_TOUR=1 cargo test -p hyades-server --test server tour    # writes the blocks anew
+//! HYADES_RECORD_TOUR=1 cargo test -p hyades-server --test server tour    # rewrites the blocks
 //! ```
 //!
-//! Left out of the blocks (`..`) is what differs from run to run or from machine to machine: the name of the
+//! The blocks leave out (`..`) what differs from run to run or from machine to machine: the name of the
 //! database and the checksums that cover it, the version hash of the routine (it depends on the Rust
 //! toolchain), times and the data directory.
 //!
-//! Connections come one after the other, so worker n belongs to the nth of them and writes to log n modulo 2.
-//! A logger that has been idle for a second appends an anchor, and on a busy machine such a pause may come
-//! between two statements: then everything is done again.
+//! Connections are opened one after the other, so worker n belongs to the nth of them and writes to log n
+//! modulo 2. A logger that has been idle for a second appends an anchor, and on a busy machine such a pause
+//! may come between two statements. Then everything is repeated.
 
 mod document;
 mod fields;
@@ -48,7 +48,7 @@ const INTEREST: &str = "update accounts set balance = balance + 1 where id = 1;"
 /// Each worker always writes to its own log; blocks have sectors of the same size on every machine.
 const OPTIONS: [&str; 6] = ["--logs", "2", "--shared-block-kib", "0", "--log-sector-bytes", "4096"];
 
-/// What one run has left.
+/// The results of one run.
 struct Scene {
     directory: Directory,
     message: Vec<u8>,
@@ -79,7 +79,7 @@ fn the_tour_tells_what_happens() {
         ("answer", fields::answer(&scene.answer)),
     ];
 
-    // The power goes before the last block of log 0 is on the disk.
+    // The power fails before the last block of log 0 is on the disk.
     let lost = BlockPlace::find(&bytes, position(last, "start"));
     let mut bytes = bytes;
     bytes[lost.sectors()].fill(0);
@@ -97,7 +97,7 @@ fn the_tour_tells_what_happens() {
     document::check(&blocks);
 }
 
-/// Everything up to the crash; nothing if a logger has appended an anchor meanwhile.
+/// Everything up to the crash. `None` if a logger has appended an anchor meanwhile.
 fn run() -> Option<Scene> {
     let mut server = Server::start(&OPTIONS);
     let mut clients: Vec<Client> = (0..4).map(|_| Client::connect(&server)).collect();
@@ -202,7 +202,7 @@ fn schedule(logs: &[Vec<Json>; 2], end: u64) -> String {
     text
 }
 
-/// Asks for locks beside a call whose transaction is still open.
+/// Queries the locks while the transaction of a call is still open.
 fn locks(server: &Server) -> String {
     let mut caller = Client::connect(server);
     done(&mut caller, "begin isolation level serializable");
@@ -228,7 +228,7 @@ fn locks(server: &Server) -> String {
     text
 }
 
-/// What the server says of the recovery, without times and the data directory.
+/// What the server reports about the recovery, without times and the data directory.
 fn recovery(said: &str, data: &Path) -> String {
     let mut text = String::new();
     for line in said.lines().filter(|line| line.contains("of incarnation") || line.contains("recovered ")) {

@@ -222,7 +222,7 @@ fn copy_in_both_protocols() {
     assert_eq!(answers[1].body, b"1\tone\n");
 }
 
-/// As PostgreSQL cuts it: a message for each row, the header in the first, the end apart.
+/// Copied data is cut as PostgreSQL does: a message for each row, the header in the first, the end apart.
 #[test]
 fn binary_copy() {
     let (_server, mut client) = server_with_numbers();
@@ -271,7 +271,7 @@ fn a_copy_can_fail_in_every_way() {
         assert_eq!(client.answer().kind, b'G');
         let answers = client.ask(&messages);
         assert_eq!((kinds(&answers), state(&answers)), ("EZ".to_owned(), expected.to_owned()));
-        // What was left of the failed COPY is passed over.
+        // The rest of the failed COPY is ignored.
         assert_eq!(first_columns(&client.query("select count(*) from numbers")), ["5"]);
     }
 }
@@ -325,7 +325,7 @@ fn a_client_that_vanishes_while_it_waits_gives_up_its_other_locks() {
     holder.query("begin; update numbers set name = 'held' where id = 1");
     let mut between = Client::connect(&server);
     between.query("begin; update numbers set name = 'between' where id = 2");
-    // With more messages behind the one that waits, so that the socket stays readable.
+    // With more messages after the one that waits, so that the socket stays readable.
     between.send(&[query("update numbers set name = 'between' where id = 1"), query("select 1")]);
     let mut last = Client::connect(&server);
     last.send(&[query("update numbers set name = 'last' where id = 2")]);

@@ -1,4 +1,4 @@
-//! One simulated file: what is durable, what was only written, sector by sector.
+//! One simulated file: which bytes are durable and which are only written, sector by sector.
 //!
 //! A sector's pending versions are kept in the order of the writes, each as the whole sector after the write,
 //! so a torn sector is a mix of two of them (or of one and the durable content). Sectors that were never
@@ -51,7 +51,7 @@ impl Inode {
         written.map(|version| &version.content).or_else(|| self.durable.get(&sector))
     }
 
-    /// Bytes that the file takes, whole sectors.
+    /// The space that the file takes, in whole sectors.
     pub(super) fn allocated_bytes(&self) -> u64 {
         let extra = self.pending.keys().filter(|sector| !self.durable.contains_key(sector)).count();
         let durable = self.durable.range(..self.length.div_ceil(SECTOR_BYTES as u64)).count();
@@ -66,8 +66,8 @@ impl Inode {
         inode
     }
 
-    /// Gives up what stands behind the first `bytes`. Until the next sync a power cut may bring it back. (A
-    /// file that is cut is not written beyond its end afterwards.)
+    /// Discards the bytes after the first `bytes`. Until the next sync a power cut may bring them back. (A
+    /// truncated file is not written beyond its end afterwards.)
     pub(super) fn truncate(&mut self, bytes: u64) {
         let within = (bytes % SECTOR_BYTES as u64) as usize;
         if within != 0 && bytes < self.length {
@@ -146,7 +146,7 @@ impl Inode {
         self.durable.retain(|number, _| number * (SECTOR_BYTES as u64) < length);
     }
 
-    /// A sync that was cut: some sectors made it.
+    /// A sync that was cut: some sectors became durable.
     pub(super) fn sync_in_part(&mut self, random: &mut StdRng) {
         for number in self.pending.keys().copied().collect::<Vec<_>>() {
             if random.random_bool(0.5) {
@@ -155,7 +155,7 @@ impl Inode {
         }
     }
 
-    /// A sync that failed: what is pending can never become durable by another one.
+    /// A sync that failed: a later one can never make durable what is pending now.
     pub(super) fn forget_dirty(&mut self) {
         for version in self.pending.values_mut().flatten() {
             version.is_syncable = false;
@@ -171,7 +171,7 @@ impl Inode {
         }
     }
 
-    /// The file as the medium has it after a power cut, everything in it durable.
+    /// The file as the medium has it after a power cut, with everything in it durable.
     pub(super) fn after_power_cut(&self, cut: PowerCut, random: &mut StdRng) -> Inode {
         let length = match cut {
             PowerCut::LoseUnsynced => self.durable_length,
@@ -219,7 +219,7 @@ fn choose(before: Sector, versions: &[Version], random: &mut StdRng) -> Sector {
     first
 }
 
-/// Bytes beyond the end read as zeroes when the file grows again.
+/// Bytes beyond the end read as zeroes if the file grows again.
 fn clear_beyond(durable: &mut BTreeMap<u64, Sector>, length: u64) {
     let within = (length % SECTOR_BYTES as u64) as usize;
     if within != 0

@@ -1,69 +1,69 @@
 //! Faults by place: which operations on which files go wrong, how, and how often.
 //!
-//! A [`Place`] is a step of the database's work, recognised by what is done to which file. [`FaultPlan`] puts
-//! one [`Effect`] there, once or for ever. Short writes and interrupted system calls are not here: behind
+//! A [`Place`] is a step of the database's work, recognised by the operation and the file. [`FaultPlan`] puts
+//! one [`Effect`] there, once or for ever. Short writes and interrupted system calls do not occur: through
 //! `hyades_engine::disk::File` a write is whole or has failed, and may have failed in part.
 
 use std::path::Path;
 
-/// What is done to which files. Names are those of the database's directory, and of backups beside it.
+/// An operation on certain files. Names are those in the database's directory, and in backups beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// A block of log records, written durably.
     LogBlock,
-    /// The zeroes of a segment ahead of need: its creation, its bytes, its sync, that of its directory.
+    /// The preparation of a segment ahead of need: its creation, its zeroes, its sync, that of its directory.
     SegmentPreparation,
-    /// Segments that are given up or cut behind their last block.
+    /// Segments that are given up or cut after their last block.
     SegmentRemoval,
-    /// A segment that is given up and becomes another one: its names, its zeroes. Part of the two before.
+    /// A segment that is given up and becomes another one: its names, its zeroes. Part of the two above.
     SegmentReuse,
-    /// What a start syncs of logs that were not closed, before it believes them.
+    /// What a start syncs of logs that were not closed, before it relies on them.
     LogSync,
     /// The manifest: its file, the sync, the rename, the sync of the directory.
     Manifest,
     /// A part of a checkpoint, or the file that says what is in it.
     CheckpointFile,
-    /// The removal of what older checkpoints have left.
+    /// The removal of what older checkpoints have left behind.
     CheckpointRemoval,
     /// Everything that a backup or a restore writes.
     BackupCopy,
-    /// A log, read back.
+    /// Reading a log back.
     LogReading,
-    /// The manifest, read back.
+    /// Reading the manifest back.
     ManifestReading,
-    /// A checkpoint, read back.
+    /// Reading a checkpoint back.
     CheckpointReading,
 }
 
 /// How an operation goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It fails with this number of the operating system, having happened in part.
+    /// It fails with this error number of the operating system, having happened in part.
     Error(i32),
-    /// It says that it is durable, and is only written.
+    /// It reports that its bytes are durable, but they are only written.
     Lie,
-    /// It says that it has happened, and has not.
+    /// It reports success, but has not happened.
     Lose,
     /// Its bytes go to another place of the same file.
     Misdirect,
-    /// One bit of what is read is another one.
+    /// One bit of what is read is flipped.
     Flip,
-    /// It takes its time.
+    /// It is slow.
     Delay,
-    /// The power goes inside it.
+    /// The power fails inside it.
     PowerCut,
-    /// The process is killed before it: `SimulatedDisk::left_by_the_dead` is what it leaves.
+    /// The process is killed before it. `SimulatedDisk::left_by_the_dead` is the disk that it leaves.
     Kill,
 }
 
-/// A fault that waits for its operation.
+/// A planned fault.
 #[derive(Clone, Copy, Debug)]
 pub struct FaultPlan {
     pub place: Place,
-    /// Only operations of this name; `None` for all of the place.
+    /// Only operations of this name. `None` means all of the place.
     pub operation: Option<&'static str>,
     pub effect: Effect,
-    /// The first operations of the place that go well.
+    /// How many operations of the place succeed first.
     pub skip: u64,
     pub is_for_ever: bool,
 }
@@ -85,7 +85,7 @@ impl Place {
         }
     }
 
-    /// Whether this operation is one of the place's.
+    /// Whether this operation belongs to the place.
     fn has(self, operation: &str, path: &Path) -> bool {
         if !self.operations().contains(&operation) {
             return false;
@@ -118,7 +118,7 @@ impl Place {
 pub(super) struct PlannedFault {
     plan: Option<FaultPlan>,
     seen: u64,
-    /// How often it has struck.
+    /// How often the fault has struck.
     pub(super) hits: u64,
 }
 
@@ -127,7 +127,7 @@ impl PlannedFault {
         PlannedFault { plan, ..PlannedFault::default() }
     }
 
-    /// What happens to this operation, if the fault strikes it.
+    /// The effect on this operation, if the fault strikes it.
     pub(super) fn strike(&mut self, operation: &str, path: &Path) -> Option<Effect> {
         let plan = self.plan?;
         let is_wanted = plan.operation.is_none_or(|wanted| wanted == operation);

@@ -1,8 +1,8 @@
 //! The simulated file system: names, their unsynced changes, and the faults that are due.
 //!
-//! Names live twice: as a process sees them, and as the medium has them; `pending_names` is what separates
-//! the two, in order. A change leaves the list when its directory is synced, and is lost or kept by itself at
-//! a power cut.
+//! Names exist twice: as a process sees them, and as the medium has them. `pending_names` holds the changes
+//! that separate the two, in order. A change leaves the list when its directory is synced, and is lost or
+//! kept independently at a power cut.
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -23,22 +23,22 @@ use super::plan::{Effect, PlannedFault};
 const NO_SPACE: i32 = 28;
 /// The operating system's number for an I/O error.
 const IO_ERROR: i32 = 5;
-/// What a slow operation takes.
+/// The duration of a slow operation.
 const DELAY: std::time::Duration = std::time::Duration::from_millis(1);
 
-/// How an operation goes.
+/// The fate of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Succeed,
-    /// Happens in part with this error, the disk goes on.
+    /// It happens in part and fails with this error. The disk goes on.
     Fail(i32),
-    /// As [`Fate::Succeed`], but what is said to be durable is not.
+    /// As [`Fate::Succeed`], but what is reported as durable is not.
     Lie,
-    /// Nothing happens, and nobody is told.
+    /// Nothing happens, without an error.
     Lose,
-    /// Written somewhere else.
+    /// The bytes are written somewhere else.
     Misdirect,
-    /// Happens in part, and nothing works afterwards.
+    /// It happens in part, and every later operation fails.
     Crash,
 }
 
@@ -53,7 +53,7 @@ impl Fate {
         }
     }
 
-    /// Whether the caller is told that it has happened.
+    /// Whether the caller is told that the operation has happened.
     pub(super) fn is_told_well(self) -> bool {
         !matches!(self, Fate::Fail(_) | Fate::Crash)
     }
@@ -90,7 +90,7 @@ impl NameChange {
                 names.insert(path.clone(), *entry);
             }
             NameChange::Renamed { from, to, inode } => {
-                // The old name may be gone already, or stand for another file whose creation was kept.
+                // The old name may be gone already, or belong to another file whose creation was kept.
                 if names.get(from) == Some(&Entry::File(*inode)) {
                     names.remove(from);
                 }
@@ -119,11 +119,11 @@ struct Operation {
 /// Which reads hang.
 #[derive(Clone, Copy, Debug)]
 pub struct HeldReads {
-    /// Of files whose names have this ending,
+    /// Those of files whose names end with this,
     pub ending: &'static str,
-    /// by threads whose names begin so,
+    /// by threads whose names begin with this,
     pub threads: &'static str,
-    /// once so many were let through.
+    /// after this many were let through.
     pub after: u64,
 }
 
@@ -141,13 +141,13 @@ pub(super) struct DiskState {
     pub(super) fail_at: Option<u64>,
     pub(super) fail_next_sync: bool,
     pub(super) planned: PlannedFault,
-    /// What a process that was killed has left.
+    /// The disk that a killed process has left.
     pub(super) left: Option<Box<DiskState>>,
     pub(super) limit_bytes: Option<u64>,
     pub(super) locks: HashSet<PathBuf>,
     pub(super) held_directory: Option<PathBuf>,
     pub(super) held_reads: Option<HeldReads>,
-    /// Wakes those whose writes or reads are held.
+    /// Wakes threads whose writes or reads are held.
     pub(super) released: Arc<Condvar>,
 }
 
@@ -182,7 +182,7 @@ impl DiskState {
             && directory.is_some_and(|directory| self.inodes[inode].label.starts_with(directory))
     }
 
-    /// Whether a read that this thread is about to do has to wait.
+    /// Whether a read that this thread is about to do must wait.
     pub(super) fn is_read_held(&mut self, inode: usize) -> bool {
         let Some(held) = self.held_reads.as_mut().filter(|_| !self.has_crashed) else { return false };
         let is_of_thread = std::thread::current().name().is_some_and(|name| name.starts_with(held.threads));
@@ -214,7 +214,7 @@ impl DiskState {
         self.random.random_bool(0.5)
     }
 
-    /// Numbers the operation and says how it goes.
+    /// Numbers the operation and decides its fate.
     pub(super) fn begin(
         &mut self,
         what: &'static str,
@@ -269,9 +269,9 @@ impl DiskState {
         }
         let read = self.inodes[inode].read_at(offset, buffer);
         if effect == Some(Effect::Flip) && read > 0 {
-            // Where something stands: nobody looks at the zeroes of prepared space.
+            // Within the used part: the zeroes of prepared space are never examined.
             let used = buffer[..read].iter().rposition(|byte| *byte != 0).map_or(read, |last| last + 1);
-            // Often near the end: of a log that is its last block.
+            // Often near the end, which for a log is its last block.
             let first = if self.coin() { used.saturating_sub(SECTOR_BYTES / 4) } else { 0 };
             let (at, bit) = (self.random.random_range(first..used), self.random.random_range(0..8));
             buffer[at] ^= 1 << bit;
@@ -356,7 +356,7 @@ impl DiskState {
         Ok(())
     }
 
-    /// Another sector of the file, or the one behind the first of an empty file.
+    /// Another sector of the file, or the one after the first of an empty file.
     fn elsewhere(&mut self, inode: usize, offset: u64) -> u64 {
         let sectors = self.inodes[inode].length() / SECTOR_BYTES as u64;
         let within = offset % SECTOR_BYTES as u64;
@@ -494,7 +494,7 @@ impl DiskState {
             return Err(io::ErrorKind::NotFound.into());
         }
         let (durable, pending) = std::mem::take(&mut self.pending_names).into_iter().partition(|change| {
-            // The directory itself and those above it come along: their entries are what it hangs from.
+            // The directory itself and its ancestors are synced too: their entries are its path.
             let is_above = match change {
                 NameChange::Created { path, entry: Entry::Directory } => directory.starts_with(path),
                 _ => false,

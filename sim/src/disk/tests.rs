@@ -1,4 +1,4 @@
-//! The simulated disk keeps its own promises, so that a failing crash test accuses the engine.
+//! The simulated disk keeps its own promises, so that a failing crash test points to the engine.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::*;
 
 const SECTOR: usize = hyades_engine::disk::SECTOR_BYTES;
 
-/// Sector-aligned bytes, as a durable write wants them.
+/// Sector-aligned bytes, as a durable write requires them.
 #[repr(align(4096))]
 struct Aligned([u8; SECTOR]);
 
@@ -95,7 +95,7 @@ fn a_rename_is_atomic_and_shows_unsynced_content() {
         assert!(found.exists(Path::new("/data/manifest")));
         seen.insert(found.content(Path::new("/data/manifest")).unwrap());
     }
-    // Not synced before the rename: the new name may stand for an empty or zeroed file.
+    // Not synced before the rename: the new name may belong to an empty or zeroed file.
     assert!(seen.contains(&b"old"[..]) && seen.contains(&b"new"[..]) && seen.len() > 2);
 }
 

@@ -1,12 +1,13 @@
-//! Drives a step of the database's work into a fault, and says what came of it.
+//! Runs a step of the database's work with a fault in it, and reports the effect.
 //!
 //! ```text
 //!   transactions, checkpoint, transactions, checkpoint, (stop or kill, where the step belongs to a start)
-//!     -> the fault is planned -> the step, with more transactions -> the fault is taken away
+//!     -> the fault is planned -> the step, with more transactions -> the fault is removed
 //!     -> a power cut, of three kinds -> start, and compare with the script
 //! ```
 //!
-//! What was refused or failed counts as rolled back; what waited in vain as unanswered.
+//! A transaction that was refused or failed counts as rolled back. One that waited in vain counts as
+//! unanswered.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -43,18 +44,18 @@ pub struct Drive {
     pub scenario: Scenario,
     pub step: Step,
     pub fault: Fault,
-    /// Which of the operations that the step consists of; `None`: a file at rest was changed.
+    /// The operation of the step that is struck. `None` if a file at rest was changed.
     pub operation: Option<&'static str>,
-    /// How many of them go well first.
+    /// How many of them succeed first.
     pub skip: u64,
     pub seed: u64,
 }
 
-/// What came of it; `None` if the fault met nothing.
+/// The effect. `None` if the fault did not strike.
 pub type Outcome = Option<(Seen, Survives)>;
 
 impl Step {
-    /// Where the disk recognises it.
+    /// The place at which the disk recognises it.
     fn place(self) -> Place {
         match self {
             Step::LogBlock => Place::LogBlock,
@@ -92,7 +93,7 @@ impl Step {
 }
 
 impl Fault {
-    /// What the disk does; none for what is not done by an operation.
+    /// What the disk does. `None` for faults that no operation causes.
     fn effect(self) -> Option<(Effect, bool)> {
         const IO_ERROR: i32 = 5;
         const NO_SPACE: i32 = 28;
@@ -112,7 +113,7 @@ impl Fault {
     }
 }
 
-/// What is noted while the fault is there.
+/// Errors noted while the fault lasts.
 #[derive(Default)]
 struct Notes {
     start: Option<Error>,
@@ -123,7 +124,7 @@ struct Notes {
     acknowledged: BTreeSet<usize>,
 }
 
-/// How a later start went, from best to worst.
+/// The result of a later start, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Later {
     Everything,
@@ -135,10 +136,10 @@ fn as_text(error: &Error) -> String {
 }
 
 impl Drive {
-    /// Does it.
+    /// Runs the case.
     ///
     /// # Errors
-    /// Something wrong was found, or said without the file's name.
+    /// Something wrong was found, or an error does not name the file.
     pub fn run(self) -> std::result::Result<Outcome, String> {
         match self.step {
             Step::Backup | Step::Restore => self.run_command(),
@@ -157,7 +158,7 @@ impl Drive {
         disk.plan_fault(Some(FaultPlan { place, operation, effect, skip, is_for_ever }));
     }
 
-    /// A database with two checkpoints and a backup, and what it has acknowledged.
+    /// Makes a database with two checkpoints and a backup. Returns what it has acknowledged, too.
     fn prepare(self, script: &Script) -> std::result::Result<(SimulatedDisk, BTreeSet<usize>), String> {
         let disk = SimulatedDisk::new(self.seed);
         let engine = self.scenario.open(&disk).map_err(|error| as_text(&error))?;
@@ -172,7 +173,7 @@ impl Drive {
         Ok((disk, acknowledged))
     }
 
-    /// The step is one of a running database, or of its stop.
+    /// Runs a step of a running database, or of its stop.
     fn run_running(self) -> std::result::Result<Outcome, String> {
         let mut script = self.script();
         let (disk, before) = self.prepare(&script)?;
@@ -223,7 +224,7 @@ impl Drive {
         self.judge(&disk, &script, &notes).map(Some)
     }
 
-    /// Runs transactions; those that fail count as rolled back.
+    /// Runs transactions. Those that fail count as rolled back.
     fn transactions(
         self,
         life: &mut Life,
@@ -252,7 +253,7 @@ impl Drive {
         }
     }
 
-    /// The step is one of a start.
+    /// Runs a step of a start.
     fn run_start(self) -> std::result::Result<Outcome, String> {
         let script = self.script();
         let (mut disk, before) = self.prepare(&script)?;
@@ -260,7 +261,7 @@ impl Drive {
         let mut notes = Notes::default();
         let range = FIRST..SECOND - 20;
         let (killed, acknowledged) = live_and_kill(&disk, self.scenario, &script, range, self.seed)?;
-        // A start after a stop reads nothing of the logs behind what it was told.
+        // A start after a stop reads nothing of the logs beyond the ends that the stop has recorded.
         let is_closed = self.seed % 2 == 1 && self.step != Step::LogSyncAtStart;
         if !is_closed {
             disk = killed;
@@ -282,7 +283,7 @@ impl Drive {
         match self.scenario.open(&disk) {
             Ok(engine) => {
                 if matches!(self.fault, Fault::ErrorOnce | Fault::ErrorForEver | Fault::NoSpace) {
-                    // It was meant for the start.
+                    // The fault was meant for the start.
                     hits = disk.fault_hits();
                     disk.plan_fault(None);
                 }
@@ -298,7 +299,7 @@ impl Drive {
         self.judge(&disk, &script, &notes).map(Some)
     }
 
-    /// One file is as it was before the last life.
+    /// Restores one file to its state before the last life.
     fn make_stale(self, disk: &SimulatedDisk, early: &[(PathBuf, Vec<u8>)]) -> bool {
         let is_ours = |path: &Path| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -316,7 +317,7 @@ impl Drive {
         if self.step == Step::LogReading && !early.iter().any(|(earlier, _)| earlier == path) {
             return self.shorten(disk, path);
         }
-        // Files of checkpoints never change: there an older one's stands for it.
+        // Files of checkpoints never change, so another, older one takes its place.
         let is_alike = |earlier: &Path| earlier == path || earlier.extension() == path.extension();
         let differs = |content: &Vec<u8>| disk.content(path).is_ok_and(|now| now != *content);
         let stale = early.iter().find(|(earlier, content)| is_alike(earlier) && differs(content));
@@ -325,7 +326,7 @@ impl Drive {
         true
     }
 
-    /// A segment that did not exist: it lacks what was written last.
+    /// For a segment that did not exist before: removes what was written last.
     fn shorten(self, disk: &SimulatedDisk, path: &Path) -> bool {
         let Ok(mut content) = disk.content(path) else { return false };
         let Some(used) = content.iter().rposition(|byte| *byte != 0) else { return false };
@@ -334,7 +335,7 @@ impl Drive {
         true
     }
 
-    /// A bit differs in what a log was last written.
+    /// Flips a bit in the last block of a log.
     fn flip_in_last_block(self, disk: &SimulatedDisk) -> bool {
         let last_bytes = |path: PathBuf| {
             let is_segment = path.extension().is_some_and(|extension| extension == "segment");
@@ -348,7 +349,7 @@ impl Drive {
         disk.flip_bit(path, *last as u64, self.seed as u32 % 8).is_ok()
     }
 
-    /// The step is a command's.
+    /// Runs a step of a command.
     fn run_command(self) -> std::result::Result<Outcome, String> {
         let script = self.script();
         let (disk, mut acknowledged) = self.prepare(&script)?;
@@ -380,7 +381,7 @@ impl Drive {
         let script = without_the_lost(&script, script.transactions.len(), &(0..SECOND - 20).collect());
         let is_told = notes.command.is_some() || disk.has_crashed();
         let (seen, survives) = self.judge(&disk, &script, &notes)?;
-        // The backup: what it was, or what it was to be, but for what the disk has lost without telling.
+        // The backup is either the old or the new one, except for what the disk has lost silently.
         let expected = if self.step == Step::Restore { &notes.acknowledged } else { &first };
         let found = self.left(&disk).after(PowerCut::Seeded(self.seed));
         let shared: Arc<dyn Disk> = Arc::new(found.clone());
@@ -443,7 +444,7 @@ impl Drive {
         disk.left_by_the_dead().unwrap_or_else(|| disk.clone())
     }
 
-    /// What the notes say, and what later starts find.
+    /// Judges from the notes what the user saw, and from later starts what survives.
     fn judge(
         self,
         disk: &SimulatedDisk,
@@ -467,7 +468,7 @@ impl Drive {
         Ok((seen, if worst == Later::Everything { Survives::Everything } else { Survives::WhatTheDiskKept }))
     }
 
-    /// Not everything is there: then a part that could have been, or a refusal that names a file.
+    /// Something is missing. Then the start finds a state that could have been, or a refusal names a file.
     fn less(self, disk: &SimulatedDisk, script: &Script) -> std::result::Result<Later, String> {
         let engine = match self.scenario.open(disk) {
             Ok(engine) => engine,
@@ -526,7 +527,7 @@ fn files(disk: &SimulatedDisk) -> Vec<(PathBuf, Vec<u8>)> {
     disk.paths().into_iter().filter_map(|path| Some((path.clone(), disk.content(&path).ok()?))).collect()
 }
 
-/// The databases that are driven into faults.
+/// The databases that the faults are tried on.
 pub fn scenarios() -> [Scenario; 2] {
     [Scenario::taurus(2).with(Calls::Mixed), Scenario::serial()]
 }

@@ -1,9 +1,9 @@
 //! The graph of dependencies between transactions, and its minimal cycles.
 //!
 //! Real time would need an edge for every pair of transactions that do not overlap. Instead every answer is a
-//! node of its own, the answers form a chain in time, each transaction leads to its answer and follows the
-//! last answer before it began: linear in size. These nodes weigh nothing, so the shortest cycle is the one
-//! of fewest transactions.
+//! node of its own. The answers form a chain in time, and each transaction has an edge to its answer and one
+//! from the last answer before it began, so the size is linear. These nodes weigh nothing, so the shortest
+//! cycle is the one with the fewest transactions.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -60,7 +60,7 @@ struct Edge {
     reason: Reason,
 }
 
-/// Edges with their sources, each leading to the next.
+/// Edges with their sources, each leading to the next one's.
 type Path = Vec<(usize, Edge)>;
 
 pub(super) struct Graph {
@@ -154,7 +154,7 @@ impl Graph {
     }
 
     pub(super) fn find_cycles(&self, history: &History, anomalies: &mut Vec<Anomaly>) {
-        /// More tangles than these say nothing new.
+        /// More tangles than these add no information.
         const MOST_REPORTED: usize = 8;
         let everything = Allowed { write_read: true, read_write: true, real_time: self.has_real_time };
         let components = self.components(everything);
@@ -200,7 +200,7 @@ impl Graph {
         None
     }
 
-    /// The cycle of fewest transactions that begins with a starting edge and returns by allowed ones.
+    /// The cycle with the fewest transactions that begins with a starting edge and returns by allowed ones.
     fn shortest_cycle(
         &self,
         nodes: &[usize],
@@ -208,8 +208,8 @@ impl Graph {
         is_start: fn(Reason) -> bool,
     ) -> Option<Path> {
         let mut best: Option<Path> = None;
-        // Where the starting edges are allowed anyway, a cycle lies inside one component: no search is in
-        // vain.
+        // Where the starting edges are allowed anyway, a cycle lies inside one component, so every search
+        // finds one.
         let components = self.components(allowed);
         let may_close = |from: usize, edge: &Edge| {
             is_start(edge.reason)
@@ -223,7 +223,7 @@ impl Graph {
                     cycle.extend(path);
                     best = Some(cycle);
                 }
-                // Nothing is shorter than two transactions.
+                // No cycle is shorter than two transactions.
                 if best.as_ref().is_some_and(|best| best.len() == 2) {
                     return best;
                 }
@@ -232,7 +232,7 @@ impl Graph {
         best
     }
 
-    /// 0-1 breadth-first search; entering an answer's node costs nothing.
+    /// 0-1 breadth-first search. Entering an answer's node costs nothing.
     fn shortest_path(&self, from: usize, to: usize, allowed: Allowed) -> Option<Path> {
         let mut arrived_by: Vec<Option<(usize, Edge)>> = vec![None; self.edges.len()];
         let mut distance = vec![usize::MAX; self.edges.len()];
@@ -302,7 +302,7 @@ impl Graph {
         Anomaly { kind, is_real_time, transactions, explanation: text }
     }
 
-    /// Tarjan's strongly connected components, without recursion; the component of each node.
+    /// Tarjan's strongly connected components, without recursion. Returns the component of each node.
     fn components(&self, allowed: Allowed) -> Vec<usize> {
         let mut search = Tarjan {
             index: vec![usize::MAX; self.edges.len()],

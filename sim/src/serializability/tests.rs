@@ -1,4 +1,4 @@
-//! One history by hand for each anomaly, and valid ones that look suspicious.
+//! One hand-written history for each anomaly, and valid ones that look suspicious.
 
 use std::collections::BTreeMap;
 

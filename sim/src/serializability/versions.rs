@@ -1,5 +1,5 @@
-//! Which transactions count, who wrote what, and in which order the elements of each key stand; the anomalies
-//! that show without a graph.
+//! Which transactions count, which one wrote which element, and the order of the elements of each key; the
+//! anomalies that show without a graph.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use crate::history::{History, ListOperation, Outcome};
 
 use super::{Anomaly, AnomalyKind, CheckOptions};
 
-/// A read of a key with the reader's own appends taken off: what it saw of others.
+/// A read of a key without the reader's own appends: what it saw of other transactions.
 #[derive(Clone, Debug)]
 pub(super) struct ExternalRead {
     pub(super) transaction: usize,
@@ -18,11 +18,11 @@ pub(super) struct ExternalRead {
 pub(super) struct Versions {
     /// For each transaction whether it counts as committed.
     pub(super) included: Vec<bool>,
-    /// Who appended (key, element); aborted ones too.
+    /// The transactions that appended (key, element), including aborted ones.
     pub(super) writers: HashMap<(u64, u64), usize>,
-    /// Per key the longest list read by others than its writers.
+    /// Per key the longest list read by transactions other than its writers.
     pub(super) orders: BTreeMap<u64, Vec<u64>>,
-    /// Per key the elements that count but stand in no list: they came after the longest.
+    /// Per key the elements that count but are in no list: they came after the longest.
     pub(super) unobserved: BTreeMap<u64, Vec<u64>>,
     pub(super) reads: Vec<ExternalRead>,
 }
@@ -182,7 +182,7 @@ impl Versions {
     }
 
     fn check_lost(&self, history: &History, anomalies: &mut Vec<Anomaly>) {
-        // Of the reads of a key only the one that began last matters.
+        // Of the reads of a key, only the one that began last matters.
         let mut last_reads: HashMap<u64, &ExternalRead> = HashMap::new();
         let invoked = |number: usize| history.transactions[number].invoked;
         for read in &self.reads {
@@ -225,7 +225,7 @@ fn find_writers(history: &History, anomalies: &mut Vec<Anomaly>) -> HashMap<(u64
     writers
 }
 
-/// Committed transactions, and unknown ones that such a one has read.
+/// Committed transactions, and unknown ones that a committed one has read.
 fn find_included(history: &History, writers: &HashMap<(u64, u64), usize>) -> Vec<bool> {
     let mut included: Vec<bool> =
         history.transactions.iter().map(|transaction| transaction.outcome == Outcome::Committed).collect();

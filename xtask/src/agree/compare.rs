@@ -1,8 +1,8 @@
 //! One statement on both systems, and whether they agree.
 //!
-//! Rows are compared as sorted texts, of errors the SQLSTATE. Forgiven is what docs/sql.md says: one system
-//! alone computes something that fails with the data (class 22), because the order in which conditions are
-//! looked at is nobody's promise.
+//! Rows are compared as sorted texts, errors by their SQLSTATE. One difference from docs/sql.md is allowed:
+//! only one system computes something that fails on the data (class 22), because neither promises the order
+//! in which conditions are evaluated.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use postgres::{Client, SimpleQueryMessage};
 
 use crate::server::Instance;
 
-/// A statement that takes longer is skipped, in either system.
+/// A statement that takes longer on either system is skipped.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(5);
 const QUERY_CANCELED: &str = "57014";
 const NOT_SUPPORTED: &str = "0A000";
-/// Class of errors in the data: overflow, division by zero, a text that is no number.
+/// The class of errors in the data: overflow, division by zero, a text that is not a number.
 const DATA_EXCEPTION: &str = "22";
 
-/// What a system makes of a statement.
+/// The result of a statement on one system.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Answer {
     /// The rows, sorted, and how many rows the command tag counts.
@@ -27,11 +27,11 @@ pub(super) enum Answer {
     Error(String, String),
 }
 
-/// How two answers stand to each other.
+/// How two results compare.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum Verdict {
     Agree,
-    /// Hyades says that it does not have this; the message.
+    /// Hyades reports that it does not support this. The message.
     Refused(String),
     /// Nothing can be concluded.
     Skipped,
@@ -54,13 +54,13 @@ impl Pair {
         Ok(pair)
     }
 
-    /// The statement on both, Hyades first.
+    /// Runs the statement on both, Hyades first.
     pub(super) fn answers(&mut self, statement: &str) -> Result<(Answer, Answer)> {
         Ok((answer_of(&mut self.hyades, statement)?, answer_of(&mut self.postgresql, statement)?))
     }
 
-    /// The same of a query. Hyades is asked twice, because a text that comes again is run with parameters in
-    /// the place of its literals; what differs is the answer.
+    /// The same for a query. It runs twice on Hyades, because a text that is repeated is run with parameters
+    /// in place of its literals. If one of the results disagrees with PostgreSQL's, it is returned.
     pub(super) fn answers_twice(&mut self, query: &str) -> Result<(Answer, Answer)> {
         let first = answer_of(&mut self.hyades, query)?;
         let (second, theirs) = self.answers(query)?;
@@ -68,7 +68,7 @@ impl Pair {
         Ok((ours, theirs))
     }
 
-    /// The statement in a transaction that is rolled back, followed by a look at the table.
+    /// Runs the statement in a transaction that is rolled back, followed by a query of the table.
     pub(super) fn tried_change(&mut self, statement: &str, table: &str) -> Result<Verdict> {
         self.both("begin")?;
         let (hyades, postgresql) = self.answers(statement)?;
@@ -87,7 +87,7 @@ impl Pair {
     }
 }
 
-/// An error of the connection itself is an error: a server that ends is the worst difference.
+/// An error of the connection itself is returned as an error: a server that ends is the worst difference.
 fn answer_of(client: &mut Client, statement: &str) -> Result<Answer> {
     match client.simple_query(statement) {
         Ok(messages) => {
@@ -141,8 +141,8 @@ pub(super) fn judge(hyades: &Answer, postgresql: &Answer) -> Verdict {
     }
 }
 
-/// The rows without zeros at the end of a fraction, and without the sign of a zero: which of 1 and 1.00, or
-/// of 0 and -0, stands for both where equal rows become one is nobody's promise.
+/// The rows without trailing zeros of a fraction, and without the sign of a zero. Where equal rows become
+/// one, neither system promises which of 1 and 1.00, or of 0 and -0, is kept.
 fn trimmed(rows: &[String]) -> Vec<String> {
     let trim = |value: &str| match value.parse::<f64>() {
         Ok(0.0) => "0".to_owned(),

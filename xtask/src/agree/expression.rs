@@ -1,8 +1,8 @@
-//! Random expressions of a wanted type over the columns in sight.
+//! Random expressions of a wanted type over the columns in scope.
 //!
 //! They avoid what may fail in one system and not in the other although both are right: divisions by zero,
-//! texts that are no number, sums of floating point. Where PostgreSQL computes a constant that would never be
-//! reached and Hyades does not (docs/sql.md), `compare` forgives it.
+//! texts that are not numbers, sums of floating point. Where PostgreSQL evaluates a constant that would never
+//! be reached and Hyades does not (docs/sql.md), `compare` allows the difference.
 
 use rand::RngExt;
 use rand::seq::IndexedRandom;
@@ -11,7 +11,7 @@ use super::fragment::Fragment;
 use super::query::Generator;
 use super::schema::{Family, Type};
 
-/// Shapes of an expression of any type: template, and whether each hole wants the wanted type.
+/// Shapes of an expression of any type.
 const SHAPES_OF_ALL: [&str; 5] = ["coalesce", "case", "simple case", "nullif", "subquery"];
 
 /// Operations of one type with operands of the same type.
@@ -42,7 +42,7 @@ fn shapes(of: Type) -> &'static [&'static str] {
     }
 }
 
-/// Operations of one type with an operand of another.
+/// Operations of one type with an operand of another type.
 const CONVERSIONS: [(Type, &str, Type); 20] = [
     (Type::Integer, "length({})", Type::Text),
     (Type::Integer, "({})::integer", Type::SmallInt),
@@ -69,7 +69,7 @@ const CONVERSIONS: [(Type, &str, Type); 20] = [
 const COMPARISONS: [&str; 6] = ["=", "<>", "<", "<=", ">", ">="];
 
 impl Generator<'_> {
-    /// An expression of the type; a `depth` of 0 gives a column or a constant.
+    /// An expression of the type. A `depth` of 0 gives a column or a constant.
     pub(super) fn expression(&mut self, of: Type, depth: u32) -> Fragment {
         let leaf = self.leaf(of);
         if depth == 0 || self.random.random_bool(0.25) {
@@ -94,12 +94,12 @@ impl Generator<'_> {
         Fragment::choice(whole, vec![leaf, format!("null::{}", of.name()).into()])
     }
 
-    /// A column in sight, or a constant.
+    /// A column in scope, or a constant.
     fn leaf(&mut self, of: Type) -> Fragment {
         let columns = self.columns_of(of);
         let constant = match self.random.random_range(0..8) {
             0 => format!("null::{}", of.name()),
-            // Bare, as people write it, where the type is the literal's own.
+            // Without a cast, as people write it, where the literal already has the type.
             1..=3 if matches!(of, Type::Integer | Type::Boolean) => of.literal(self.random),
             _ => format!("{}::{}", quoted(&of.literal(self.random)), of.name()),
         };
@@ -116,8 +116,8 @@ impl Generator<'_> {
         self.filled(template, of, depth)
     }
 
-    /// The template with operands of one type, each of which may stand for the whole if the type is the
-    /// whole's.
+    /// The template with operands of one type. If that is also the type of the whole, each operand may
+    /// replace the whole.
     fn filled(&mut self, template: &str, of: Type, depth: u32) -> Fragment {
         let operands = template.matches("{}").count();
         Fragment::fill(template, (0..operands).map(|_| self.expression(of, depth - 1)).collect())
@@ -166,7 +166,7 @@ impl Generator<'_> {
         Fragment::fill(&format!("({{}} {sign} {{}})"), parts)
     }
 
-    /// A condition that is no comparison of two values.
+    /// A condition that is not a comparison of two values.
     fn predicate(&mut self, depth: u32) -> Fragment {
         let inner = depth - 1;
         let of = Type::any(self.random);
@@ -265,7 +265,7 @@ impl Generator<'_> {
             Fragment::default()
         };
         self.end_aggregate();
-        // The same text twice: DISTINCT wants to be ordered by what it is about.
+        // The same text twice: DISTINCT requires an ORDER BY on its own argument.
         let text = operand.text();
         let call = match template {
             "count(*)" => template.into(),
@@ -273,7 +273,7 @@ impl Generator<'_> {
             _ => Fragment::fill(template, vec![operand]),
         };
         let whole = Fragment::join(vec![call, filter], "");
-        // Of varchar and char the aggregate's type is text's.
+        // The aggregate of a varchar or char has type text.
         match of.family() {
             Family::Text if of != Type::Text => {
                 Fragment::fill(&format!("({{}})::{}", of.name()), vec![whole])
@@ -283,7 +283,7 @@ impl Generator<'_> {
     }
 }
 
-/// A literal in quotation marks, so that a sign does not part from it.
+/// A literal in quotation marks, so that its sign is not separated from it.
 fn quoted(literal: &str) -> String {
     if literal.starts_with('\'') { literal.to_owned() } else { format!("'{literal}'") }
 }

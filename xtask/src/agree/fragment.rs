@@ -1,12 +1,12 @@
-//! SQL as a tree of text whose parts know simpler ones, so that a statement that shows a difference can be
-//! shrunk.
+//! SQL as a tree of text whose parts know simpler alternatives, so that a statement that shows a difference
+//! can be shrunk.
 //!
 //! A [`Fragment`] is a sequence of words and choices. A choice has the text that was generated and texts that
-//! may stand in its place: an operand for its operation, a constant for a subquery, nothing for a clause.
-//! Shrinking tries for each choice, from the outermost inwards, each simpler text, and keeps the first that
-//! still shows the difference; it ends when no choice can be made simpler. What is left is a statement of
-//! which every part matters, in the sense of delta debugging (Zeller and Hildebrandt, "Simplifying and
-//! isolating failure-inducing input", 2002).
+//! may replace it: an operand for its operation, a constant for a subquery, nothing for a clause. Shrinking
+//! tries for each choice, from the outermost inwards, each simpler text, and keeps the first that still shows
+//! the difference. It ends when no choice can be made simpler. Every part of the remaining statement matters,
+//! in the sense of delta debugging (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing
+//! input", 2002).
 
 /// Text with parts that can be made simpler.
 #[derive(Clone, Debug, Default)]
@@ -93,11 +93,12 @@ impl Fragment {
         }
     }
 
-    /// The simplest fragment found for which `differs` still holds; `trials` bounds how often it is asked.
+    /// The simplest fragment found for which `differs` still holds. `trials` bounds the number of calls of
+    /// `differs`.
     pub(super) fn shrink(mut self, trials: usize, mut differs: impl FnMut(&str) -> bool) -> Fragment {
         let mut left = trials;
         let mut next = 0;
-        // The choice at `next` is made simpler until it cannot be; what was kept may hold choices again.
+        // The choice at `next` is made simpler until it cannot be. What was kept may contain choices again.
         while left > 0 {
             let candidates = self.simpler_at(next);
             if candidates.is_empty() && next >= self.choices() {
@@ -122,7 +123,7 @@ impl Fragment {
         self
     }
 
-    /// How many choices there are, those inside of others included.
+    /// The number of choices, including nested ones.
     fn choices(&self) -> usize {
         self.parts
             .iter()

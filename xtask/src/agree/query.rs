@@ -1,9 +1,10 @@
-//! Random queries and changes over given tables: joins of every kind, subqueries that look outwards, set
-//! operations, grouping, WITH.
+//! Random queries and changes over given tables: joins of every kind, correlated subqueries, set operations,
+//! grouping, WITH.
 //!
-//! Every query is made for a list of wanted types, so that it can stand wherever rows of those types can. A
-//! stack of scopes says which columns an expression may name: those of the innermost FROM first, then those
-//! around it. In a grouped query the names outside of aggregates are those of GROUP BY.
+//! Every query is made for a list of wanted types, so that it can be used wherever rows of those types can. A
+//! stack of scopes holds the columns that an expression may name: those of the innermost FROM first, then
+//! those of the enclosing queries. In a grouped query only the names of GROUP BY may be used outside
+//! aggregates.
 
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -12,17 +13,17 @@ use rand::seq::IndexedRandom;
 use super::fragment::Fragment;
 use super::schema::{Column, Table, Type};
 
-/// How deep expressions go at the top, and below.
+/// How deep expressions nest at the top, and below.
 const DEPTH: u32 = 3;
-/// How deep queries stand in queries.
+/// How deep queries nest in queries.
 const QUERY_DEPTH: u32 = 3;
 
-/// What one query's expressions may name.
+/// The names that the expressions of one query may use.
 #[derive(Default)]
 struct Scope {
-    /// Qualified name and type.
+    /// Qualified names and types.
     columns: Vec<Column>,
-    /// The names of GROUP BY, if there is grouping and the expression stands after it.
+    /// The names of GROUP BY, if there is grouping and the expression is evaluated after it.
     groups: Option<Vec<Column>>,
     inside_aggregate: bool,
 }
@@ -40,7 +41,7 @@ pub(super) struct Generator<'a> {
     query_depth: u32,
 }
 
-/// A FROM item: its text and the columns that it brings.
+/// A FROM item: its text and its columns.
 type Item = (Fragment, Vec<Column>);
 
 impl<'a> Generator<'a> {
@@ -56,7 +57,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// A statement that reads, ordered by all its columns.
+    /// A query, ordered by all its columns.
     pub(super) fn query(&mut self) -> Fragment {
         let wanted: Vec<Type> =
             (0..self.random.random_range(1..=4)).map(|_| Type::any(self.random)).collect();
@@ -76,7 +77,7 @@ impl<'a> Generator<'a> {
         Fragment::join(vec![with, body, Fragment::optional(order)], "")
     }
 
-    /// A statement that changes a table, and that table.
+    /// A statement that changes a table, and the name of the table.
     pub(super) fn change(&mut self) -> (Fragment, String) {
         let tables = self.tables;
         self.with.clear();
@@ -92,7 +93,7 @@ impl<'a> Generator<'a> {
             0 => {
                 let given: Vec<Type> = table.columns[1..].iter().map(|column| column.of).collect();
                 let rows = self.rows(&given);
-                // A key that nothing else has, the same in both systems.
+                // A new key, the same in both systems.
                 self.keys += 1;
                 let first = self.keys;
                 let order: Vec<String> = (1..=given.len()).map(|place| place.to_string()).collect();
@@ -131,12 +132,12 @@ impl<'a> Generator<'a> {
         (fragment, name)
     }
 
-    /// A query inside of an expression.
+    /// A query inside an expression.
     pub(super) fn subquery(&mut self, wanted: &[Type]) -> Fragment {
         self.rows(wanted)
     }
 
-    /// A query that gives at most one row: an aggregate without groups, or the first by its order.
+    /// A query that returns at most one row: an aggregate without groups, or the first row in its order.
     pub(super) fn single_row_query(&mut self, of: Type) -> Fragment {
         if self.random.random_bool(0.5) {
             let query = self.rows(&[of]);
@@ -152,7 +153,7 @@ impl<'a> Generator<'a> {
             (condition, generator.aggregate(of, 1))
         });
         self.query_depth -= 1;
-        // The aggregate may be one of a query around, and then there are as many rows as FROM has, all alike.
+        // The aggregate may belong to an enclosing query. Then there are as many rows as in FROM, all equal.
         let text = format!("select ({{}})::{} from {{}}{{}} limit 1", of.name());
         Fragment::fill(&text, vec![value, from, condition])
     }
@@ -168,7 +169,7 @@ impl<'a> Generator<'a> {
         };
         let own = self.scopes.last().map(visible).unwrap_or_default();
         let outer: Vec<String> = self.scopes.iter().rev().skip(1).flat_map(visible).collect();
-        // The own ones weigh more.
+        // The query's own columns have more weight.
         own.iter().chain(&own).chain(&own).chain(&outer).cloned().collect()
     }
 
@@ -176,7 +177,7 @@ impl<'a> Generator<'a> {
         self.scopes.last().is_some_and(|scope| scope.groups.is_some() && !scope.inside_aggregate)
     }
 
-    /// An aggregate of a grouped query around the one at hand, if there is one.
+    /// An aggregate of an enclosing grouped query, if there is one.
     pub(super) fn outer_aggregate(&mut self, of: Type, depth: u32) -> Option<Fragment> {
         let around = self.scopes.len().saturating_sub(1);
         let is_grouped = |scope: &Scope| scope.groups.is_some() && !scope.inside_aggregate;
@@ -216,7 +217,7 @@ impl<'a> Generator<'a> {
         format!("{prefix}{}", self.names)
     }
 
-    /// Rows of the types: a SELECT, VALUES, or a set operation.
+    /// Rows of these types: a SELECT, VALUES, or a set operation.
     fn rows(&mut self, wanted: &[Type]) -> Fragment {
         self.query_depth += 1;
         let deep = self.query_depth >= QUERY_DEPTH;
@@ -244,11 +245,11 @@ impl<'a> Generator<'a> {
                 Fragment::fill("({})", vec![Fragment::join(row, ", ")])
             })
             .collect();
-        // In parentheses: VALUES may not stand before every clause that follows a query.
+        // In parentheses: VALUES may not precede every clause that follows a query.
         Fragment::fill("values {}", vec![Fragment::join(rows, ", ")])
     }
 
-    /// An expression that surely has the type, whatever its operands make of it.
+    /// An expression that certainly has the type, whatever type its operands lead to.
     fn typed(&mut self, of: Type) -> Fragment {
         let depth = self.expression_depth();
         let value = self.expression(of, depth);
@@ -276,7 +277,7 @@ impl<'a> Generator<'a> {
             if let Some(scope) = generator.scopes.last_mut() {
                 scope.groups = Some(groups.clone());
             }
-            // Without GROUP BY there must be an aggregate to make it one group.
+            // Without GROUP BY an aggregate is needed to make it a single group.
             let mut list: Vec<Fragment> = wanted.iter().map(|of| generator.typed(*of)).collect();
             let names: Vec<&str> = groups.iter().map(|column| column.name.as_str()).collect();
             let clause = if names.is_empty() {
@@ -336,14 +337,14 @@ impl<'a> Generator<'a> {
                     Fragment::fill(&format!("({{}} {kind} {{}} on {{}})"), vec![text, right, on])
                 }
             };
-            // The right side alone would not do: its columns are named by others.
+            // The right side alone would not do: other parts name the columns of the left side.
             text = Fragment::choice(joined, vec![left]);
             columns = both;
         }
         (text, columns)
     }
 
-    /// Two items, joined with each other before anything else is joined with them.
+    /// Two items that are joined with each other before anything else is joined with them.
     fn joined_item(&mut self) -> Item {
         let (left, columns) = self.item();
         let (right, more) = self.item();
@@ -355,7 +356,7 @@ impl<'a> Generator<'a> {
         (Fragment::choice(joined, vec![left]), both)
     }
 
-    /// Two columns that are equal, most often; a full join takes nothing else (PostgreSQL's own limit).
+    /// Usually the equality of two columns. A full join accepts nothing else (PostgreSQL's own limit).
     fn join_condition(&mut self, left: &[Column], both: &[Column], only_equality: bool) -> Fragment {
         let right = &both[left.len()..];
         let pairs: Vec<(&Column, &Column)> = left
@@ -397,7 +398,7 @@ impl<'a> Generator<'a> {
         if self.query_depth >= QUERY_DEPTH || self.random.random_bool(0.75) {
             return plain;
         }
-        // No column from around: FROM does not see them without LATERAL, but for outer queries.
+        // No column of an enclosing FROM: it is not visible without LATERAL, except in outer queries.
         self.derived("", &alias)
     }
 
@@ -414,7 +415,7 @@ impl<'a> Generator<'a> {
         (Fragment::fill(&text, vec![query]), qualified(alias, &columns))
     }
 
-    /// Sometimes a WITH; what follows may read it.
+    /// Sometimes a WITH. The rest of the query may read it.
     fn with_clause(&mut self) -> Fragment {
         self.with.clear();
         if self.random.random_bool(0.85) {

@@ -1,5 +1,5 @@
-//! Random tables: columns of types side by side, keys and indexes of several kinds, and rows drawn from few
-//! values, so that joins meet, groups have several rows, and every column has NULLs.
+//! Random tables: columns of many types, keys and indexes of several kinds, and rows drawn from few values,
+//! so that joins match, groups have several rows, and every column has NULLs.
 
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -72,7 +72,7 @@ impl Type {
         }
     }
 
-    /// As SQL names it.
+    /// The name of the type in SQL.
     pub(super) fn name(self) -> &'static str {
         match self {
             Type::Boolean => "boolean",
@@ -105,7 +105,7 @@ impl Type {
     }
 }
 
-/// A column of a table, or of whatever stands in FROM.
+/// A column of a table, or of another item in FROM.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
     pub(super) name: String,
@@ -119,14 +119,14 @@ pub(super) struct Table {
     pub(super) columns: Vec<Column>,
 }
 
-/// Tables, and the statements that make and fill them.
+/// Tables, and the statements that create and fill them.
 pub(super) struct Schema {
     pub(super) tables: Vec<Table>,
     pub(super) statements: Vec<String>,
 }
 
 impl Schema {
-    /// The names begin with `prefix`: many schemas live in one database.
+    /// The names begin with `prefix`, because many schemas share one database.
     pub(super) fn generate(random: &mut StdRng, prefix: &str) -> Schema {
         let mut schema = Schema { tables: Vec::new(), statements: Vec::new() };
         for number in 0..random.random_range(2..=4) {

@@ -1,9 +1,9 @@
-//! What applications do beside short transactions: sysbench with its defaults, a load by COPY, a join with
+//! What applications do besides short transactions: sysbench with its defaults, a load by COPY, a join with
 //! grouping over a million rows.
 //!
-//! sysbench is a program of its own (Debian's package `sysbench`); without it, its lines are left out, and
-//! said so. Joins run as the servers come: PostgreSQL may use several processes for one query, Hyades uses
-//! one thread.
+//! sysbench is a program of its own (Debian's package `sysbench`). Without it, its lines are left out with a
+//! note. Joins run with the servers' defaults: PostgreSQL may use several processes for one query, Hyades
+//! uses one thread.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -30,9 +30,9 @@ const SYSBENCH_FACTOR: f64 = 1.5;
 
 const COPY_NAME: &str = "COPY of 10 million rows of pgbench";
 const COPY_ROWS: u32 = 10_000_000;
-/// Rows that are sent at once.
+/// The number of rows that are sent at once.
 const COPY_BATCH: u32 = 1000;
-/// A load takes long enough to be measured few times.
+/// A load takes so long that only few are measured.
 const COPY_ROUNDS: usize = 3;
 
 const JOIN_NAME: &str = "join of three tables with grouping, 1 million rows";
@@ -96,14 +96,14 @@ fn sysbench(side: &Instance, test: &str, more: &[&str], step: &str) -> Command {
     with_prefix(&side.prefix, &command)
 }
 
-/// Of the line `transactions: 402557 (67063.47 per sec.)`.
+/// Parses the line `transactions: 402557 (67063.47 per sec.)`.
 fn transactions_per_second(report: &str) -> Result<f64> {
     let line = report.lines().find_map(|line| line.trim().strip_prefix("transactions:"));
     let rate = line.and_then(|line| line.split_once('(')?.1.split(' ').next()?.parse().ok());
     rate.with_context(|| format!("sysbench printed no rate:\n{report}"))
 }
 
-/// The join once unmeasured, then for some seconds.
+/// Runs the join once unmeasured, then for some seconds.
 fn joins(side: &Instance) -> Result<f64> {
     const JOINS: u32 = 5;
     let mut client = side.connect()?;

@@ -1,8 +1,8 @@
 //! TPC-B as one durable CALL: the real pgbench with 16 clients calls the same plpgsql procedure on both
 //! servers.
 //!
-//! PostgreSQL is measured twice in each round, durable and with `synchronous_commit=off`, which may lose what
-//! it has acknowledged.
+//! PostgreSQL is measured twice in each round: durable, and with `synchronous_commit=off`, which may lose
+//! acknowledged transactions.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::tools::{self, Spread};
 const DURABLE_NAME: &str = "TPC-B as one durable CALL, 16 clients";
 const RELAXED_NAME: &str = "TPC-B as one durable CALL, next to synchronous_commit=off";
 const CLIENTS: u32 = 16;
-/// Times PostgreSQL's durable rate.
+/// A multiple of PostgreSQL's durable rate.
 const DURABLE_FACTOR: f64 = 3.0;
 const RELAXED_FACTOR: f64 = 1.0;
 
@@ -80,7 +80,7 @@ pub(super) fn measure(
     ])
 }
 
-/// The draws of pgbench's own TPC-B.
+/// Draws the same random numbers as pgbench's own TPC-B.
 fn script_text(scale: u32) -> String {
     let (accounts, tellers) = (100_000 * u64::from(scale), 10 * u64::from(scale));
     format!(

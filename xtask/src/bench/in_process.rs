@@ -70,7 +70,7 @@ fn replay(options: &Options, directory: &Path) -> Result<Line> {
     let mut rates = Vec::new();
     for round in 0..options.rounds {
         let report = run(options, directory, &["replay", "--workers", "2", "--logs", "2"])?;
-        // A recovery that brings back something else is no measurement.
+        // If a recovery produces another state, the measurement is invalid.
         if report["state_matches"].as_bool() != Some(true) {
             bail!("replay did not bring back the same state: {report}");
         }

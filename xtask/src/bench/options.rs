@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// What is measured, how long, and where.
+/// What is measured, for how long, and where.
 #[derive(clap::Args, Clone)]
 pub(crate) struct Options {
     /// Measurements of each figure, for each system.
@@ -12,10 +12,10 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 10)]
     pub(super) seconds: u64,
     /// pgbench's scale factor. 10 makes the figures comparable with earlier ones; with 64 clients on its 10
-    /// branches, both systems meet the same waits for rows.
+    /// branches, both systems have the same waits for rows.
     #[arg(long, default_value_t = 10)]
     pub(super) scale: u32,
-    /// Runs everything that is measured under `chrt -r 10` (needs the right to do so).
+    /// Runs everything that is measured under `chrt -r 10` (needs permission to do so).
     #[arg(long)]
     pub(super) realtime: bool,
     /// Only figures whose name contains this; may repeat.
@@ -37,7 +37,7 @@ impl Options {
         self.only.is_empty() || self.only.iter().any(|part| name.contains(part.as_str()))
     }
 
-    /// Put before every command that is measured.
+    /// Prepended to every command that is measured.
     pub(super) fn prefix(&self) -> Vec<String> {
         if self.realtime { ["chrt", "-r", "10"].map(str::to_owned).to_vec() } else { Vec::new() }
     }

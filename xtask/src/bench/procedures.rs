@@ -1,9 +1,10 @@
-//! Procedures in SQL, in process: `hyades bench ycsb|tpcc --compare`, three variants in turns in one process.
+//! Procedures in SQL, in process: `hyades bench ycsb|tpcc --compare`, with three variants taking turns in one
+//! process.
 //!
 //! Parameters are those of the authors' code in the project's notes on measuring: YCSB with 262,144 rows,
-//! Zipf 0.6, two accesses, half of them writes; TPC-C with four warehouses, Payment and New-Order half each;
-//! two workers, two logs. Every transaction is acknowledged durably, the read-only quarter of YCSB included.
-//! Each run ends with a crash and recoveries of both kinds of logs; a state that differs, or a condition of
+//! Zipf 0.6, two accesses, half of them writes; TPC-C with four warehouses, half Payment and half New-Order;
+//! two workers, two logs. Every transaction is acknowledged durably, including the read-only quarter of YCSB.
+//! Each run ends with a crash and recoveries from both kinds of logs. A state that differs, or a condition of
 //! TPC-C that does not hold, is an error.
 
 use std::path::Path;
@@ -16,14 +17,14 @@ use super::table::{Line, Target};
 use crate::server::with_prefix;
 use crate::tools::{self, Spread};
 
-/// The longest measurement: data logging writes more than half a gigabyte per second, and what TPC-C inserts
-/// stays in memory.
+/// The longest measurement: data logging writes more than half a gigabyte per second, and the rows that TPC-C
+/// inserts stay in memory.
 const LONGEST_SECONDS: u64 = 3;
 const RECOVERIES: &str = "3";
 /// Taken before anything is measured: docs/benchmarks.md, "The lines of cargo xtask bench".
 const RESERVED_MIB: &str = "3072";
 
-/// Lines of one workload; the variants are none, taurus:command and taurus:data.
+/// The lines of one workload. The variants are none, taurus:command and taurus:data.
 struct Names {
     workload: &'static [&'static str],
     rates: [(&'static str, f64); 3],
@@ -100,7 +101,7 @@ fn rates(names: &Names, report: &serde_json::Value) -> Result<Vec<Line>> {
     lines.collect()
 }
 
-/// Transactions in the log, which are those that wrote, against all that ran without a log.
+/// The rate of transactions in the log, which are those that wrote, compared with all that ran without a log.
 fn recovery(report: &serde_json::Value) -> Result<Line> {
     let rates = numbers(&report["variants"][1]["recovery"]["rates"])?;
     let forward = spread(&report["variants"][0]["per_second"])?;

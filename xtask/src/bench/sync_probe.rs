@@ -1,8 +1,9 @@
-//! Times single durable writes of one 4 KiB sector: what the device needs for one commit, measured beside the
+//! Times single durable writes of one 4 KiB sector: the device's own time for one commit, measured beside the
 //! databases.
 //!
-//! The file is written once before the clock starts, so that no allocation of blocks is timed, and opened
-//! with O_DIRECT and O_DSYNC; where the file system knows no O_DIRECT, each write is followed by fdatasync.
+//! The file is written once before the clock starts, so that block allocation is not timed, and opened with
+//! O_DIRECT and O_DSYNC. Where the file system does not support O_DIRECT, each write is followed by
+//! fdatasync.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -38,7 +39,7 @@ pub(crate) struct SyncTimes {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let path = options.directory.join("sync-probe");
     let result = probe(&path, options.writes);
-    // The file has served; a failure to remove it is no failure of the measurement.
+    // The file is no longer needed. Failing to remove it does not affect the measurement.
     let _ = std::fs::remove_file(&path);
     let times = result?;
     println!("{}", json!({ "median_us": times.median_us, "p99_us": times.p99_us }));

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::tools::Spread;
 
-/// What a figure is compared with.
+/// The target of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Target {
     AtLeast(f64),
@@ -15,12 +15,12 @@ pub(super) enum Target {
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub(super) name: &'static str,
-    /// What Hyades reached, and its unit.
+    /// The value that Hyades reached, and its unit.
     pub(super) measured: Spread,
     pub(super) unit: &'static str,
-    /// What it stands next to, and what that is.
+    /// The value to compare it with, and its name.
     pub(super) beside: Option<(String, Spread)>,
-    /// What the target is about: a ratio of neighbouring runs, or the figure itself.
+    /// The value that the target applies to: a ratio of neighbouring runs, or the figure itself.
     pub(super) judged: Spread,
     pub(super) target: Target,
 }
@@ -58,7 +58,7 @@ fn spread_json(spread: &Spread) -> serde_json::Value {
     json!({ "median": spread.median, "min": spread.minimum, "max": spread.maximum })
 }
 
-/// Aligned columns.
+/// Renders aligned columns.
 pub(super) fn render(lines: &[Line]) -> String {
     let mut rows = vec![["figure", "Hyades", "beside", "judged", "target", "verdict"].map(str::to_owned)];
     for line in lines {
@@ -96,7 +96,7 @@ fn cell(spread: &Spread) -> String {
     format!("{} [{} .. {}]", number(spread.median), number(spread.minimum), number(spread.maximum))
 }
 
-/// Three significant digits, no more than anybody believes.
+/// Three significant digits, because more would not be credible.
 fn number(value: f64) -> String {
     match value.abs() {
         v if v >= 1e6 => format!("{:.2}M", value / 1e6),

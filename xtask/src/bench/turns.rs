@@ -1,4 +1,4 @@
-//! A rate of two servers, measured by turns, so that a slow minute of the machine hits both.
+//! The rates of two servers, measured in turns, so that a slow minute of the machine affects both.
 
 use anyhow::{Context, Result};
 
@@ -6,7 +6,7 @@ use super::table::{Line, Target};
 use crate::server::Instance;
 use crate::tools::Spread;
 
-/// The rates of Hyades and of its peer; what is judged is the ratio of neighbouring measurements.
+/// The rates of Hyades and of its peer. The ratio of neighbouring measurements is judged.
 pub(super) fn by_turns(
     name: &'static str,
     unit: &'static str,

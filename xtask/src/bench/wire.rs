@@ -16,7 +16,7 @@ use crate::server::{Hyades, Instance, PostgreSql, RunningServer, System, with_pr
 use crate::tools::{self, Spread, quantile};
 
 const START_LIMIT: Duration = Duration::from_secs(60);
-/// Seconds of load that nobody counts, so that caches and plans are warm.
+/// Seconds of warm-up load that are not counted, to fill caches and plans.
 const WARM_UP_SECONDS: u64 = 2;
 
 /// A throughput to compare: Hyades must reach `factor` times PostgreSQL's.
@@ -34,7 +34,7 @@ const COMPARISONS: &[Comparison] = &[
 ];
 
 const LATENCY_NAME: &str = "p99 of a durable commit, 1 client";
-/// A durable commit may take this many times the device's own write.
+/// A durable commit may take this many times as long as the device's own write.
 const LATENCY_FACTOR: f64 = 2.0;
 
 struct Side {
@@ -116,7 +116,7 @@ fn compare(options: &Options, comparison: &Comparison, sides: &[Side; 2]) -> Res
     by_turns(comparison.name, "/s", options.rounds, target, [&ours.instance, &theirs.instance], rate)
 }
 
-/// The 99th percentile of single-row updates, one at a time, next to the device's own and PostgreSQL's.
+/// The 99th percentile of single-row updates, one at a time, beside the device's own and PostgreSQL's.
 fn latency(options: &Options, sides: &[Side; 2], directory: &Path) -> Result<Line> {
     let script = directory.join("update.sql");
     let text = format!(
@@ -154,7 +154,7 @@ fn latency(options: &Options, sides: &[Side; 2], directory: &Path) -> Result<Lin
     })
 }
 
-/// In a process of its own, so that it runs in the chosen scheduling mode.
+/// Runs the probe in a process of its own, so that it uses the chosen scheduling mode.
 fn probe_device(options: &Options, directory: &Path) -> Result<sync_probe::SyncTimes> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("sync-probe").arg("--directory").arg(directory);
@@ -181,8 +181,8 @@ fn commit_p99_us(options: &Options, instance: &Instance, script: &Path) -> Resul
     quantile(&times_us, 0.99).map(|us| us as f64).context("pgbench logged no transaction")
 }
 
-/// pgbench's log of transactions (client, number, microseconds, script, seconds, microseconds): when each
-/// ended, in microseconds since 1970, and how long it took.
+/// Parses pgbench's log of transactions (client, number, microseconds, script, seconds, microseconds).
+/// Returns when each ended, in microseconds since 1970, and how long it took.
 pub(super) fn parse_transactions(text: &str) -> impl Iterator<Item = (u64, u64)> {
     text.lines().filter_map(|line| {
         let mut fields = line.split(' ').skip(2);

@@ -1,11 +1,11 @@
-//! What a database that is kept for years is asked for: throughput and latency while checkpoints are taken,
-//! what a checkpoint of few changes writes, and how soon a large database is back after a kill.
+//! Requirements of a database that is kept for years: throughput and latency while checkpoints are taken, how
+//! much a checkpoint of few changes writes, and how soon a large database is back after a kill.
 //!
 //! Only Hyades is measured. Throughput: pgbench's TPC-B with 8 clients on five million accounts, of which
-//! each second some ten thousand change, with a checkpoint for every few megabytes of logs; transactions that
-//! ended while one was taken are compared with the others.
-//! Restarts: a table of 4 GB and small ones, a gigabyte of logs behind their checkpoint, SIGKILL, an empty
-//! page cache (where the machine allows that), `--restart on-demand`.
+//! some ten thousand change each second, with a checkpoint for every few megabytes of logs. Transactions that
+//! ended while a checkpoint was taken are compared with the others. Restarts: a table of 4 GB and small ones,
+//! a gigabyte of logs after their checkpoint, SIGKILL, an empty page cache (where the machine allows that),
+//! `--restart on-demand`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,15 +26,15 @@ const THROUGHPUT_NAME: &str = "checkpoints: TPC-B beside them, 8 clients";
 const LATENCY_NAME: &str = "checkpoints: p99.9 beside them, 8 clients";
 /// pgbench's scale factor: a checkpoint of its changes takes a while.
 const SCALE: u32 = 50;
-/// So much of logs asks for a checkpoint.
+/// A checkpoint is taken for this much of logs.
 const LOG_MIB: u32 = 16;
-/// Of the throughput between checkpoints.
+/// A fraction of the throughput between checkpoints.
 const THROUGHPUT_FACTOR: f64 = 0.9;
-/// Of the latency between checkpoints.
+/// A multiple of the latency between checkpoints.
 const LATENCY_FACTOR: f64 = 5.0;
 
 const WRITTEN_NAME: &str = "checkpoints: bytes written after 1 % of the rows changed";
-/// Of the bytes of the whole checkpoint.
+/// A fraction of the bytes of the whole checkpoint.
 const WRITTEN_SHARE: f64 = 0.03;
 const CHANGED_EACH: u64 = 100;
 
@@ -43,10 +43,10 @@ const HOT_NAME: &str = "restart of 4 GB: first transaction in a small table with
 const TOUCHED_NAME: &str = "restart of 4 GB: first transaction in the table of 4 GB";
 const FIRST_SECONDS: f64 = 1.0;
 const COMPLETE_NAME: &str = "restart of 4 GB: bytes loaded and replayed";
-/// Of the rate at which the same files are only read, or applied without a disk, whichever is less: what the
-/// machine allows.
+/// A fraction of the rate at which the same files are only read, or applied without a disk, whichever is
+/// lower: the limit of the machine.
 const COMPLETE_SHARE: f64 = 0.8;
-/// A restart takes long enough to be measured few times.
+/// A restart takes so long that only few are measured.
 const RESTARTS: usize = 3;
 
 const ROW_BYTES: i64 = 4_000_000_000;
@@ -67,7 +67,7 @@ pub(super) fn measure(options: &Options, directory: &Path) -> Result<Vec<Line>> 
     Ok(lines)
 }
 
-/// `log_mib`: how much of logs asks for a checkpoint; 0 for those that are said only.
+/// `log_mib`: a checkpoint is taken for this much of logs; 0 for those on request only.
 fn instance(options: &Options, directory: PathBuf, log_mib: u32) -> Result<Instance> {
     let system = System::Hyades(Hyades {
         binary: tools::target_directory().join("release").join("hyades"),
@@ -162,7 +162,8 @@ fn transactions(instance: &Instance, seconds: u64) -> Result<Transactions> {
     Ok(transactions)
 }
 
-/// Transactions, and the checkpoints beside them: when each began and ended, in microseconds since 1970.
+/// Runs transactions beside checkpoints. Also returns when each checkpoint began and ended, in microseconds
+/// since 1970.
 fn while_checkpoints_are_taken(instance: &Instance, seconds: u64) -> Result<(Transactions, Vec<(u64, u64)>)> {
     let is_over = AtomicBool::new(false);
     let watch = || {
@@ -206,7 +207,7 @@ fn large_database(options: &Options, directory: PathBuf) -> Result<Vec<Line>> {
     let [whole, _] = last_checkpoint(&mut client)?;
     let mut shares = Vec::new();
     for round in 0..options.rounds.min(RESTARTS) as u64 {
-        // Rows that lie far apart: the least that a checkpoint by ranges could hope for.
+        // Rows that are far apart: the worst case for a checkpoint by ranges.
         let change = format!("update kept set number = number + 1 where id % {CHANGED_EACH} = {round}");
         client.batch_execute(&change)?;
         checkpoint(&mut client)?;
@@ -230,7 +231,7 @@ fn large_database(options: &Options, directory: PathBuf) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// A table of [`ROW_BYTES`], and small ones; the rows of the large one.
+/// Creates a table of [`ROW_BYTES`], and small ones. Returns the number of rows of the large one.
 fn load(client: &mut Client) -> Result<u64> {
     client.batch_execute(
         "create table kept (id int primary key, number int, filler char(84));
@@ -238,7 +239,7 @@ fn load(client: &mut Client) -> Result<u64> {
          insert into hot select i, 0 from generate_series(1, 10000) i",
     )?;
     for round in 0..RESTARTS {
-        // What one restart changes has log records in the next.
+        // The rows that one restart changes have log records in the next.
         client.batch_execute(&format!(
             "create table small_{round} (id int primary key, number int);
              insert into small_{round} select i, 0 from generate_series(1, 1000) i"
@@ -259,13 +260,13 @@ fn load(client: &mut Client) -> Result<u64> {
     }
 }
 
-/// Bytes of the last checkpoint, and those of them that it has written.
+/// The bytes of the last checkpoint, and how many of them it has written.
 fn last_checkpoint(client: &mut Client) -> Result<[f64; 2]> {
     let row = client.query_one("select bytes, written_bytes from hyades_checkpoint", &[])?;
     Ok([row.get::<_, i64>(0) as f64, row.get::<_, i64>(1) as f64])
 }
 
-/// [`LOG_BYTES`] of logs since the checkpoint.
+/// Writes [`LOG_BYTES`] of logs after the checkpoint.
 fn fill_log(client: &mut Client, rows: u64) -> Result<()> {
     for first in (1..rows).step_by(BATCH_ROWS as usize / 10).cycle() {
         let last = first + BATCH_ROWS / 10;
@@ -275,21 +276,21 @@ fn fill_log(client: &mut Client, rows: u64) -> Result<()> {
         ))?;
         let bytes: i64 = client.query_one("select bytes_to_replay from hyades_checkpoint", &[])?.get(0);
         if bytes >= LOG_BYTES {
-            eprintln!("restart: {bytes} bytes of logs behind the checkpoint");
+            eprintln!("restart: {bytes} bytes of logs after the checkpoint");
             return Ok(());
         }
     }
     bail!("the logs do not grow")
 }
 
-/// Starts it with an empty page cache; whoever connects when it is ready.
+/// Starts the server with an empty page cache, and connects when it is ready.
 fn restart(instance: &Instance, server: &mut RunningServer) -> Result<Client> {
     empty_page_cache();
     (*server, _) = instance.start_ready(START_LIMIT)?;
     instance.connect()
 }
 
-/// Kills and starts again and again. `checkpointed`: bytes of the checkpoint.
+/// Kills and starts repeatedly. `checkpointed`: bytes of the checkpoint.
 fn restarts(
     options: &Options,
     instance: &Instance,
@@ -349,13 +350,13 @@ fn restarts(
     Ok([first, hot, seconds(TOUCHED_NAME, &touched)?, complete])
 }
 
-/// What is to be loaded and replayed, before anybody has asked that a part of it is replayed first.
+/// The bytes to load and to replay, before a waiting transaction makes a part of them be replayed first.
 fn bytes_to_restore(client: &mut Client) -> Result<f64> {
     let row = client.query_one("select bytes_to_load + bytes_to_replay from hyades_restart", &[])?;
     Ok(row.get::<_, i64>(0) as f64)
 }
 
-/// Waits for the end of the restart: seconds since it began.
+/// Waits for the end of the restart. Returns the seconds since it began.
 fn complete(client: &mut Client) -> Result<f64> {
     let deadline = Instant::now() + START_LIMIT;
     while Instant::now() < deadline {
@@ -368,7 +369,7 @@ fn complete(client: &mut Client) -> Result<f64> {
     bail!("the restart is not complete after {} s", START_LIMIT.as_secs())
 }
 
-/// As far as the machine allows it; says so if it does not.
+/// Empties the cache as far as the machine allows it, and prints a note if it does not.
 fn empty_page_cache() {
     let _ = std::process::Command::new("sync").status();
     if let Err(error) = std::fs::write("/proc/sys/vm/drop_caches", "3") {

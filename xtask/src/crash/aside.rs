@@ -1,8 +1,8 @@
-//! A client beside the others that alone writes its table, and only while a restart on demand goes on.
+//! A client with a table of its own, which writes only while a restart on demand goes on.
 //!
-//! The tables of the other clients are all in the end of the logs, so they open late. This one opens as soon
-//! as its rows are loaded: what is acknowledged here was written in the middle of a restart, into the new
-//! incarnation of the logs, before the old ones were replayed.
+//! The tables of the other clients all occur at the end of the logs, so they open late. This one opens as
+//! soon as its rows are loaded: what is acknowledged here was written in the middle of a restart, into the
+//! new incarnation of the logs, before the old ones were replayed.
 
 use std::sync::Arc;
 
@@ -29,7 +29,8 @@ impl Aside {
         Aside { client, end, known: known.clone() }
     }
 
-    /// Reads all numbers, which decides those that had no answer, and writes one after the other.
+    /// Reads all numbers, which decides those that had no answer, and then writes new ones one after the
+    /// other.
     pub(super) fn run(mut self) -> Result<Outcome> {
         match read(&mut self.client) {
             Ok(found) => self.known.check(&found)?,

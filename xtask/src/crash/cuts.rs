@@ -2,24 +2,25 @@
 //! nothing acknowledged is lost.
 //!
 //! The rounds are those of `cargo xtask crash` ([`super`]): the same clients, the same ledger, the same
-//! comparison. But the files of the server are on file systems of their own ([`disks`]), and these are ended
-//! before the server is: what it has not made durable is gone. A round:
+//! comparison. But the files of the server are on file systems of their own ([`disks`]), and these are shut
+//! down before the server is: what it has not made durable is gone. A round:
 //! 1. clients work, and by a draw a checkpoint or a backup is made, or the server is told to stop; at a
-//!    random moment of that the power is cut, or one of two file systems is ended alone ([`Moment`]);
-//! 2. the server is killed at once, or it is seen that it acknowledges nothing any more: it refuses everybody
-//!    or, if it was told so, ends itself ([`Aftermath`]);
+//!    random moment of that the power is cut, or one of two file systems alone is shut down ([`Moment`]);
+//! 2. the server is killed at once, or it is checked that it acknowledges nothing any more: it refuses all
+//!    clients or, if it was told to, ends itself ([`Aftermath`]);
 //! 3. the file systems are mounted again. In half of the rounds the server is started and cut off once more:
 //!    at a random moment of its start or, on demand, under load in the middle of the restart;
-//! 4. now and then `hyades check` reads the files as they are; a backup that was once complete must be whole;
+//! 4. now and then `hyades check` reads the files as they are; a backup that was once complete must be
+//!    intact;
 //! 5. the server is started for good and compared with what the clients know.
 //!
 //! Databases follow each other with options that are drawn ([`Setup`]): protocol, number of logs, logs on a
 //! disk of their own, calls that are logged as commands, ext4 and xfs. Half of their first starts are cut
 //! off, too.
 //!
-//! What it cannot show: a power cut of the kernel's making loses the whole end of what came to the disk, and
-//! all of what no sync has asked for. A disk may lose some of that and keep the rest, in any order, or tear a
-//! sector; that is the business of the simulated disk (docs/testing.md).
+//! Its limits: a power cut made by the kernel loses the whole end of what has reached the disk, and all that
+//! was not synced. A real disk may lose some of that and keep the rest, in any order, or tear a sector. That
+//! is tested on the simulated disk (docs/testing.md).
 
 mod disks;
 mod moment;
@@ -46,11 +47,11 @@ use disks::{Cut, Disks, FileSystem};
 use moment::{Aftermath, Moment};
 use totals::{Done, RoundReport, Totals};
 
-/// Rows that a restart on demand brings last: few, so that rounds are short.
+/// Rows that a restart on demand loads last: few, so that rounds are short.
 const BALLAST: i64 = 50_000;
 /// A server that has lost its logs notices it with the next commit.
 const REFUSAL_LIMIT: Duration = Duration::from_secs(10);
-/// What a server returns that ends itself because it is poisoned.
+/// The exit code of a server that ends itself because it is poisoned.
 const POISONED: i32 = 3;
 
 #[derive(clap::Args, Clone)]
@@ -64,7 +65,7 @@ pub(crate) struct Options {
     /// A hyades binary; built in the test profile if left out.
     #[arg(long)]
     server: Option<PathBuf>,
-    /// What the disks are made into; each database draws it, if it can be made here, if left out.
+    /// The file system of the disks; if left out, each database draws one of those that can be made here.
     #[arg(long, value_enum)]
     file_system: Option<FileSystem>,
     /// Rounds until the database is replaced by a fresh one with other options.
@@ -73,14 +74,13 @@ pub(crate) struct Options {
     /// Longest time under load, in milliseconds.
     #[arg(long, default_value_t = 600)]
     longest_load_ms: u64,
-    /// Where to put the file that is below the file systems, up to 1.3 GiB; a temporary directory if left
-    /// out.
+    /// Where to put the file below the file systems, up to 1.3 GiB; a temporary directory if left out.
     #[arg(long)]
     directory: Option<PathBuf>,
-    /// Of a process that has namespaces of its own: its scratch directory.
+    /// For the process inside the namespaces: its scratch directory.
     #[arg(long, hide = true, requires = "port")]
     inside: Option<PathBuf>,
-    /// Where its servers listen: free ports are looked for from the number of the process on, and in a
+    /// Where its servers listen: free ports are searched for from the number of the process on, and in a
     /// namespace that is always the same.
     #[arg(long, hide = true)]
     port: Option<u16>,
@@ -137,13 +137,13 @@ fn run_inside(options: &Options, directory: &Path) -> Result<()> {
     outcome
 }
 
-/// What one database is made with.
+/// The options of one database.
 #[derive(Clone, Copy, Debug)]
 struct Setup {
     file_system: FileSystem,
     /// `None`: serial, in one log.
     logs: Option<usize>,
-    /// Directories on the other disk; 0: the logs are in the data directory.
+    /// The number of log directories on the other disk; 0: the logs are in the data directory.
     log_directories: usize,
     segment_mib: u32,
     /// Half of the ledger's transactions are calls, which the server logs as commands.
@@ -176,7 +176,7 @@ impl Setup {
         arguments
     }
 
-    /// What loses power: most of the time everything.
+    /// What loses power: usually everything.
     fn draw_cut(self, random: &mut StdRng) -> Cut {
         match random.random_range(0..10) {
             0..6 => Cut::Power,
@@ -208,14 +208,14 @@ impl fmt::Display for Setup {
     }
 }
 
-/// A database, and what is known of it.
+/// A database, and what is known about it.
 struct Database {
     setup: Setup,
     instance: Instance,
     ledger: Ledger,
     /// The running server ends itself when it is poisoned.
     exits: bool,
-    /// A backup of it has been complete once.
+    /// A backup of it was complete once.
     has_backup: bool,
 }
 
@@ -226,7 +226,7 @@ struct Harness<'o> {
     directory: PathBuf,
     disks: Disks,
     random: StdRng,
-    /// How long the last recovery took, and a checkpoint: the scale on which the next one is cut off.
+    /// The durations of the last recovery and checkpoint, which determine when the next one is cut off.
     last_recovery: Duration,
     checkpoint: Duration,
     totals: Totals,
@@ -279,7 +279,7 @@ impl Harness<'_> {
             println!("round {:>4}/{}  {report}", round + 1, self.options.rounds);
             self.totals.add(&report);
         }
-        // Whatever earlier ones have left there.
+        // Remove what earlier databases have left there.
         let said = tools::output_of(&mut self.backup(&database)).context("the last backup")?;
         self.check(&self.disks.data_disk().join("backup")).with_context(|| said.trim().to_owned())?;
         self.totals.backups += 1;
@@ -299,13 +299,13 @@ impl Harness<'_> {
         Ok(())
     }
 
-    /// Options of the servers that are started from now on.
+    /// Draws the options of the servers that are started from now on.
     fn draw_arguments(&mut self, database: &mut Database, round: u32, restart: Restart) {
         let random = &mut self.random;
         database.exits = random.random_bool(0.5);
         // The load is light: with the default, most of it would go to one log.
         let kib = if random.random_bool(0.5) { "0" } else { "8" };
-        // Two rounds of three take checkpoints.
+        // Two out of three rounds take checkpoints.
         let mib = if round.is_multiple_of(3) { "0" } else { "1" };
         let workers = if random.random_bool(0.5) { "1" } else { "3" };
         let usual = ["--shared-block-kib", kib, "--checkpoint-log-mib", mib, "--checkpoint-workers", workers];
@@ -321,7 +321,7 @@ impl Harness<'_> {
         database.instance.arguments.extend(drawn.map(str::to_owned));
     }
 
-    /// One round; `server` is the running one before and after.
+    /// Runs one round. `server` is the running one before and after.
     fn round(
         &mut self,
         database: &mut Database,
@@ -333,7 +333,8 @@ impl Harness<'_> {
         let exits = database.exits;
         self.draw_arguments(database, round, restart);
         if restart == Restart::OnDemand {
-            // Nobody is let in before all changes of the catalog have been replayed: few are to be.
+            // No client is let in before all changes of the catalog have been replayed. The checkpoint leaves
+            // few.
             database.instance.connect()?.batch_execute("checkpoint").context("checkpoint")?;
         }
         let moment = Moment::draw_first(&mut self.random);
@@ -390,7 +391,7 @@ impl Harness<'_> {
         match moment {
             Moment::Checkpoint => {
                 let mut client = database.instance.connect()?;
-                // It ends with an error, most of the time.
+                // Usually it ends with an error.
                 std::thread::spawn(move || client.batch_execute("checkpoint"));
                 std::thread::sleep(within);
             }
@@ -435,7 +436,7 @@ impl Harness<'_> {
         self.disks.cut(cut)?;
         let after = server.started().elapsed();
         if self.random.random_bool(0.5) {
-            // It may go on as far as it comes.
+            // Let it go on as far as it gets.
             std::thread::sleep(Duration::from_millis(50));
         }
         server.kill()?;
@@ -444,7 +445,7 @@ impl Harness<'_> {
     }
 
     /// Starts the server, has all clients work while the restart goes on, and cuts it off when a random part
-    /// of the restart has been done.
+    /// of the restart is done.
     fn cut_in_the_middle(&mut self, database: &mut Database) -> Result<Done> {
         let others = self.others(database, Restart::OnDemand, true);
         let middle = Middle::reach(&database.instance, &mut database.ledger, &mut self.random, others)?;
@@ -472,7 +473,7 @@ impl Harness<'_> {
         command
     }
 
-    /// A backup that has been complete is whole, also if a later one was cut off.
+    /// A backup that was complete once stays intact, even if a later one was cut off.
     fn look_at_backup(&mut self, database: &Database, moment: Moment) -> Result<()> {
         if moment == Moment::Backup && database.has_backup {
             self.check(&self.disks.data_disk().join("backup"))?;
@@ -481,7 +482,7 @@ impl Harness<'_> {
         Ok(())
     }
 
-    /// Reads the database or backup there whole.
+    /// Reads the whole database or backup in this directory.
     fn check(&self, data: &Path) -> Result<()> {
         let mut command = Command::new(&self.binary);
         tools::output_of(command.args(["check", "--data"]).arg(data)).map(|_| ())
@@ -504,7 +505,7 @@ fn end_of(mut backup: Child) -> Result<bool> {
     }
 }
 
-/// A server whose logs are on a disk that is gone serves nobody, and ends if it was told to do so.
+/// A server whose logs are on a lost disk serves no client, and ends if it was told to.
 fn expect_refusal(
     instance: &Instance,
     server: &mut RunningServer,
@@ -524,8 +525,8 @@ fn expect_refusal(
         bail!("the server ended by itself after the disk was lost");
     }
     match instance.connection_options().connect(postgres::NoTls) {
-        Ok(_) => bail!("somebody new is let in after the disk was lost"),
+        Ok(_) => bail!("a new client is let in after the disk was lost"),
         Err(error) if error.code() == Some(&postgres::error::SqlState::IO_ERROR) => Ok(Aftermath::Refused),
-        Err(error) => Err(error).context("somebody new after the disk was lost"),
+        Err(error) => Err(error).context("a new client after the disk was lost"),
     }
 }

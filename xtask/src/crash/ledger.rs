@@ -1,8 +1,8 @@
 //! What the clients know: which transactions were acknowledged, refused, or left without an answer.
 //!
 //! pgbench cannot tell which of its transactions were acknowledged, so clients of our own run the same
-//! transaction and mark each one: the pair (client, sequence number), never used twice, goes into a table of
-//! ours in the same transaction, and becomes *acknowledged* only after COMMIT has returned.
+//! transaction and mark each one: the pair (client, sequence number), never used twice, is inserted into a
+//! table of ours in the same transaction, and counts as *acknowledged* only after COMMIT has returned.
 //!
 //! Decision table for a marker:
 //!
@@ -18,37 +18,37 @@ use std::collections::{BTreeSet, HashMap};
 
 use anyhow::{Result, bail};
 
-/// Ledger clients; pgbench brings as many again.
+/// The number of ledger clients. pgbench adds as many.
 pub(super) const CLIENTS: usize = 8;
 
 /// Client and sequence number.
 pub(super) type Marker = (i32, i64);
 
-/// What one client did in one round; one that only read leaves all but `seen` at its default.
+/// What one client did in one round. One that only read leaves all but `seen` at its default.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) client: usize,
     pub(super) acknowledged: Vec<(Marker, i32)>,
-    /// COMMIT was sent and not answered; at most one.
+    /// The transaction whose COMMIT was sent and not answered, at most one.
     pub(super) undecided: Option<(Marker, i32)>,
-    /// The first sequence number not used.
+    /// The first unused sequence number.
     pub(super) next_sequence: i64,
-    /// Transactions that a conflict ended and that were begun again.
+    /// The number of transactions that a conflict ended and that were begun again.
     pub(super) retries: u64,
-    /// The highest counter of each client that this one has read with an answer.
+    /// The highest counter of each client that an answered read of this one has shown.
     pub(super) seen: [i64; CLIENTS],
     /// The last alteration of the schema that was acknowledged ([`super::schema`]).
     pub(super) generation: i64,
-    /// That whose COMMIT was sent and not answered.
+    /// The one whose COMMIT was sent and not answered.
     pub(super) altering: Option<i64>,
-    /// Of the client that writes aside.
+    /// Those of the client that writes aside.
     pub(super) aside: Option<Numbers>,
 }
 
 /// All that the clients of one database know.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// Marker to the delta that was sent with it.
+    /// The delta that was sent with each marker.
     pub(super) acknowledged: HashMap<Marker, i32>,
     pub(super) undecided: HashMap<Marker, i32>,
     pub(super) next_sequence: [i64; CLIENTS],
@@ -56,12 +56,12 @@ pub(super) struct Ledger {
     pub(super) generation: i64,
     pub(super) altering: Option<i64>,
     pub(super) aside: Numbers,
-    /// Rows of the table that nobody touches.
+    /// Rows of the table that no client touches.
     pub(super) ballast: i64,
 }
 
 impl Ledger {
-    /// Takes in what the clients did; returns how many acknowledgements are new.
+    /// Adds what the clients did. Returns how many acknowledgements are new.
     pub(super) fn add(&mut self, outcomes: &[Outcome]) -> u64 {
         let before = self.acknowledged.len();
         self.altering = outcomes.iter().find_map(|outcome| outcome.altering);
@@ -75,7 +75,7 @@ impl Ledger {
             }
             self.generation = self.generation.max(outcome.generation);
             if let Some(aside) = &outcome.aside {
-                // It has decided what had no answer before.
+                // This client's read has decided what had no answer before.
                 self.aside.undecided.clear();
                 self.aside.add(aside);
             }
@@ -84,25 +84,25 @@ impl Ledger {
     }
 }
 
-/// What is known of the numbers that one client writes aside ([`super::aside`]).
+/// What is known about the numbers that one client writes aside ([`super::aside`]).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbers {
     pub(super) acknowledged: BTreeSet<i64>,
-    /// Sent, and not answered.
+    /// Numbers that were sent and not answered.
     pub(super) undecided: BTreeSet<i64>,
-    /// The first that was never sent.
+    /// The first number that was never sent.
     pub(super) next: i64,
 }
 
 impl Numbers {
-    /// Takes in what one client did.
+    /// Adds what one client did.
     pub(super) fn add(&mut self, other: &Numbers) {
         self.acknowledged.extend(&other.acknowledged);
         self.undecided.extend(&other.undecided);
         self.next = self.next.max(other.next);
     }
 
-    /// Compares them with what is there, and decides those that had no answer.
+    /// Compares them with the numbers that were found, and decides those that had no answer.
     pub(super) fn check(&mut self, found: &[i64]) -> Result<()> {
         let there: BTreeSet<i64> = found.iter().copied().collect();
         if there.len() != found.len() {

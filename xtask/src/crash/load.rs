@@ -1,5 +1,5 @@
-//! The load of a round: eight ledger clients, one reader, one that alters the ledger's table, and the real
-//! pgbench with eight clients, until the server dies or its disk does.
+//! The load of a round: eight ledger clients, one reader, one client that alters the ledger's table, and the
+//! real pgbench with eight clients, until the server or its disk fails.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,20 +19,20 @@ use super::schema::{self, Alterer};
 use crate::pgbench;
 use crate::server::{Instance, RunningServer};
 
-/// How many transactions of a hundred end in ROLLBACK on purpose.
+/// How many of a hundred transactions end in ROLLBACK on purpose.
 const ROLLBACK_PERCENT: u32 = 5;
-/// How many of a hundred update branch and teller in the other order, so that deadlocks happen and
+/// How many of a hundred update branch and teller in the opposite order, so that deadlocks happen and
 /// transactions begin again.
 const OTHER_ORDER_PERCENT: u32 = 10;
-/// Clients notice a killed server at once; one that does not has a server process left over.
+/// Clients notice a killed server at once. If one does not, a server process is left over.
 const END_LIMIT: Duration = Duration::from_secs(10);
 
-/// Who is at work beside those who always are, and how.
+/// The clients that do not always run, and options of all.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Others {
-    /// Somebody alters the ledger's table.
+    /// A client alters the ledger's table.
     pub(super) alters: bool,
-    /// Somebody writes where nobody else does.
+    /// A client writes to a table of its own.
     pub(super) writes_aside: bool,
     /// Half of the ledger's transactions are calls of one procedure.
     pub(super) calls: bool,
@@ -40,12 +40,12 @@ pub(super) struct Others {
     pub(super) loses_disk: bool,
 }
 
-/// The end of the server, as its clients have to take it.
+/// The end of the server, as its clients must interpret it.
 #[derive(Default)]
 pub(super) struct End {
-    /// Announced before it happens: from then on a lost connection is no mistake.
+    /// Announced before it happens: from then on a lost connection is not an error.
     is_near: AtomicBool,
-    /// Nor is the answer that nothing can be written or read any more.
+    /// Neither is the answer that nothing can be written or read any more.
     is_of_disk: bool,
 }
 
@@ -54,8 +54,8 @@ impl End {
         self.is_near.load(Ordering::SeqCst)
     }
 
-    /// What servers say that are about to end: PostgreSQL's processes when the one they belong to has been
-    /// killed, every server that is told to stop, and one that has lost its disk.
+    /// The errors of servers that are about to end: PostgreSQL's processes when their parent has been killed,
+    /// any server that is told to stop, and one that has lost its disk.
     fn is_said_by(&self, code: &SqlState) -> bool {
         let is_said = *code == SqlState::ADMIN_SHUTDOWN || (self.is_of_disk && *code == SqlState::IO_ERROR);
         is_said && self.is_near()
@@ -75,7 +75,7 @@ impl Load {
         let mut random = StdRng::seed_from_u64(seed);
         let mut threads = Vec::new();
         if others.writes_aside {
-            // Before the others: they take a while to connect.
+            // Connected before the others, which take a while to connect.
             let aside = Aside::new(instance.connect()?, Arc::clone(&end), &ledger.aside);
             threads.push(std::thread::spawn(move || aside.run()));
         }
@@ -104,7 +104,7 @@ impl Load {
         Ok(Load { threads, pgbench: pgbench::Background::start(instance, &run)?, end })
     }
 
-    /// Everything must still be at work; announces the kill.
+    /// Checks that everything is still running, and announces the kill.
     pub(super) fn expect_running(mut self, server: &mut RunningServer) -> Result<Load> {
         if !server.is_running() {
             bail!("the server ended by itself under load\n{}", server.log_tail());
@@ -120,7 +120,8 @@ impl Load {
         Ok(self)
     }
 
-    /// Waits until every client has been refused or has lost its connection; whether that came in time.
+    /// Waits until every client has been refused or has lost its connection. Returns whether that happened in
+    /// time.
     pub(super) fn wait_refused(&self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
         while !self.threads.iter().all(JoinHandle::is_finished) {
@@ -132,7 +133,7 @@ impl Load {
         true
     }
 
-    /// After the kill: what every client knows.
+    /// After the kill: returns what every client knows.
     pub(super) fn finish(mut self) -> Result<Vec<Outcome>> {
         self.pgbench.finish()?;
         let deadline = Instant::now() + END_LIMIT;
@@ -178,7 +179,7 @@ struct Statements {
     history: Statement,
     ledger: Statement,
     counter: Statement,
-    /// All of it in one call, if there are calls.
+    /// The statement that does all of it in one call, if there are calls.
     call: Option<Statement>,
 }
 
@@ -231,7 +232,7 @@ impl Teller {
                 Ok(()) => {}
                 Err(Stopped::Retry) => {
                     self.outcome.retries += 1;
-                    // The transaction has failed; if the server is gone, the next BEGIN says so.
+                    // The transaction has failed. If the server is gone, the next BEGIN reports it.
                     let _ = self.client.batch_execute("rollback");
                 }
                 Err(Stopped::Disconnected) => return Ok(self.outcome),
@@ -265,7 +266,7 @@ impl Teller {
         self.learn(marker, delta, committed)
     }
 
-    /// Enters what has become of a transaction that was to be committed.
+    /// Records the outcome of a transaction that was to be committed.
     fn learn(
         &mut self,
         marker: Marker,
@@ -328,8 +329,8 @@ impl Teller {
     }
 }
 
-/// A conflict may be retried; a lost connection is right only when the server is being killed; anything else
-/// is a mistake.
+/// A conflict may be retried. A lost connection is right only when the server is being killed. Anything else
+/// is an error.
 pub(super) fn classify(error: &postgres::Error, client: &Client, end: &End) -> Result<Stopped> {
     match error.code() {
         Some(code)
@@ -340,7 +341,7 @@ pub(super) fn classify(error: &postgres::Error, client: &Client, end: &End) -> R
         Some(code) if end.is_said_by(code) => Ok(Stopped::Disconnected),
         Some(code) => bail!("the server refused a transaction: {} ({})", error_text(error), code.code()),
         None if error.is_closed() || client.is_closed() => {
-            // The kill is announced before it happens, so this cannot be early.
+            // The kill is announced before it happens, so this check cannot come too early.
             if !end.is_near() {
                 bail!("the server closed a connection: {}", error_text(error));
             }
@@ -355,7 +356,7 @@ fn error_text(error: &postgres::Error) -> String {
     error.as_db_error().map_or_else(|| error.to_string(), |database| database.message().to_owned())
 }
 
-/// Reads the counters one at a time, each in a transaction of its own: what an answer has shown must survive.
+/// Reads the counters one at a time, each in its own transaction: what an answer has shown must survive.
 struct Reader {
     client: Client,
     statement: Statement,

@@ -1,8 +1,8 @@
-//! How a killed server is started again: let nobody in before everything is there, or restart on demand and
-//! be at work, and killed again, while the restart goes on behind.
+//! How a killed server is started again: it lets no client in before everything is restored, or it restarts
+//! on demand, works with clients, and is killed again while the restart goes on in the background.
 //!
-//! Each round draws one of the two, unless one was asked for. A [`Watcher`] sees how far a restart is
-//! (`hyades_restart`), so that a kill in its middle is no matter of luck.
+//! Each round draws one of the two, unless one was chosen. A [`Watcher`] sees how far a restart is
+//! (`hyades_restart`), so that a kill in its middle does not depend on luck.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ use crate::server::{Instance, RunningServer};
 /// A recovery that takes longer than this has failed.
 pub(super) const RECOVERY_LIMIT: Duration = Duration::from_secs(120);
 
-/// Between two looks at how far a restart is.
+/// The pause between two looks at how far a restart is.
 const PAUSE: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -57,16 +57,16 @@ impl fmt::Display for Restart {
 /// A server that restarts on demand and serves clients meanwhile.
 pub(super) struct Middle {
     pub(super) server: RunningServer,
-    /// Its end has been announced.
+    /// The end of the server has been announced to it.
     pub(super) load: Load,
-    /// How much of the restart had been done at the last look, and whether that was not all.
+    /// How much of the restart was done at the last look, and whether it was still going on.
     pub(super) percent: f64,
     pub(super) went_on: bool,
 }
 
 impl Middle {
     /// Starts the server, has all clients work while the restart goes on, and returns when a random part of
-    /// it has been done.
+    /// it is done.
     pub(super) fn reach(
         instance: &Instance,
         ledger: &mut Ledger,
@@ -83,10 +83,10 @@ impl Middle {
     }
 }
 
-/// A kill in the middle of a restart on demand, or right behind it.
+/// A kill in the middle of a restart on demand, or right after it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MiddleKill {
-    /// How much of the restart had been done at the last look.
+    /// How much of the restart was done at the last look.
     pub(super) percent: f64,
     /// The restart was not complete at the last look.
     pub(super) went_on: bool,
@@ -98,7 +98,7 @@ impl fmt::Display for MiddleKill {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.went_on {
             true => write!(f, "killed in the middle at {:.0} %", self.percent)?,
-            false => write!(f, "killed behind the restart")?,
+            false => write!(f, "killed after the restart")?,
         }
         match self.acknowledged {
             0 => Ok(()),
@@ -115,14 +115,14 @@ impl Watcher {
         Ok(Watcher(instance.connect()?))
     }
 
-    /// How much is done, and whether that is not all.
+    /// How much is done, and whether the restart still goes on.
     pub(super) fn look(&mut self) -> Result<(f64, bool)> {
         let sql = "select percent, is_complete from hyades_restart";
         let row = self.0.query_one(sql, &[]).context(sql)?;
         Ok((row.try_get(0)?, !row.try_get::<_, bool>(1)?))
     }
 
-    /// Waits for this share of what is still to be done, or for the end of the restart; what it saw last.
+    /// Waits for this share of what remains to be done, or for the end of the restart. Returns the last look.
     pub(super) fn wait_for(&mut self, share: f64, limit: Duration) -> Result<(f64, bool)> {
         let deadline = Instant::now() + limit;
         let (begun, _) = self.look()?;

@@ -1,9 +1,9 @@
-//! The ledger's tables and everything that hangs on them: a sequence, secondary indexes, a foreign key and
-//! checks; and a client that alters them while the others write.
+//! The ledger's tables with their sequence, secondary indexes, foreign key and checks; and a client that
+//! alters them while the others write.
 //!
-//! Each alteration is a *generation*: in one transaction it takes the column of the generation before out of
-//! the ledger, adds its own, makes an index anew and writes its number into a table. So what a recovery
-//! shows can be told: one column, that of the number in the table, filled in every row.
+//! Each alteration is a *generation*: in one transaction it drops the column of the previous generation from
+//! the ledger, adds its own, recreates an index and writes its number into a table. So the state after a
+//! recovery can be checked: one column, that of the number in the table, filled in every row.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,13 +16,14 @@ use super::aside;
 use super::ledger::{CLIENTS, Marker, Outcome};
 use super::load::{End, Stopped, classify};
 
-/// Between two alterations: each waits for all writers and lets none pass.
+/// The pause between two alterations: each waits for all writers and lets none pass.
 const PAUSE: Duration = Duration::from_millis(40);
-/// Rows that nobody reads or writes under load: a restart on demand brings them last.
+/// Rows that are not read or written under load: a restart on demand loads them last.
 pub(super) const BALLAST: i64 = 1_000_000;
 /// A whole transaction of the ledger in one call; a server may log it as a command.
 pub(super) const CALL: &str = "call crash_transfer($1, $2, $3, $4, $5)";
-/// Its procedure. It draws from no sequence, which would make data of it: the numbers below zero are its own.
+/// Its procedure. It draws from no sequence, because it would then be logged as data: it uses its own numbers
+/// below zero.
 const PROCEDURE: &str = "create procedure crash_transfer(
         its_client int, its_sequence bigint, its_delta int, its_account int, its_teller int)
     language plpgsql as $$ begin
@@ -35,12 +36,12 @@ const PROCEDURE: &str = "create procedure crash_transfer(
             values (-8 * its_sequence - its_client, its_client, its_sequence, its_delta);
         update crash_counter set sequence = its_sequence where client = its_client;
     end $$";
-/// Every so many alterations are rolled back.
+/// One of this many alterations is rolled back.
 const ROLLED_BACK: i64 = 4;
 
-/// The tables of the ledger, beside pgbench's, with so many rows of ballast.
+/// Creates the tables of the ledger, beside pgbench's, with this many rows of ballast.
 pub(super) fn create_tables(client: &mut Client, ballast: i64) -> Result<()> {
-    // No unique index: a marker that were replayed twice would be found twice.
+    // No unique index: a marker that was replayed twice must be found twice.
     let statements = [
         "create table crash_counter (client int primary key, sequence bigint not null check (sequence >= 0))",
         "create table crash_ledger (number bigserial, client int not null references crash_counter, \
@@ -61,7 +62,7 @@ pub(super) fn create_tables(client: &mut Client, ballast: i64) -> Result<()> {
     Ok(())
 }
 
-/// What [`CALL`] calls; an error if the server would not log it as a command.
+/// Creates the procedure of [`CALL`]. An error if the server would not log it as a command.
 pub(super) fn create_procedure(client: &mut Client) -> Result<()> {
     client.batch_execute(PROCEDURE).context("the procedure")?;
     let mut promised = String::new();
@@ -75,7 +76,7 @@ pub(super) fn create_procedure(client: &mut Client) -> Result<()> {
     Ok(())
 }
 
-/// A table that takes long to bring back.
+/// Creates a table that takes long to load.
 pub(super) fn create_ballast(client: &mut Client, rows: i64) -> Result<()> {
     let ballast = format!(
         "create table crash_ballast (id bigint primary key, filler text not null); \
@@ -88,7 +89,7 @@ pub(super) fn create_ballast(client: &mut Client, rows: i64) -> Result<()> {
 pub(super) struct Alterer {
     client: Client,
     server_end: Arc<End>,
-    /// That of the database.
+    /// The generation of the database.
     generation: i64,
 }
 
@@ -116,7 +117,7 @@ impl Alterer {
                     Stopped::Disconnected => break,
                     Stopped::Retry => {
                         outcome.retries += 1;
-                        // If the server is gone, the next BEGIN says so.
+                        // If the server is gone, the next BEGIN reports it.
                         let _ = self.client.batch_execute("rollback");
                     }
                 },
@@ -149,7 +150,7 @@ pub(super) fn generation(client: &mut Client) -> Result<i64> {
     Ok(client.query_one("select number from crash_generation", &[])?.try_get(0)?)
 }
 
-/// What nobody has touched is as it was.
+/// Checks that untouched rows have not changed.
 pub(super) fn check_ballast(client: &mut Client, expected: i64) -> Result<()> {
     let sql = "select count(*), count(*) filter (where filler = repeat('x', 80) || id) from crash_ballast";
     let row = client.query_one(sql, &[]).context(sql)?;
@@ -160,7 +161,7 @@ pub(super) fn check_ballast(client: &mut Client, expected: i64) -> Result<()> {
     Ok(())
 }
 
-/// Sequence, indexes, constraints and columns after a recovery; returns the generation.
+/// Checks sequence, indexes, constraints and columns after a recovery. Returns the generation.
 pub(super) fn check(client: &mut Client) -> Result<i64> {
     let generation = generation(client)?;
     check_columns(client, generation)?;
@@ -204,7 +205,7 @@ fn check_columns(client: &mut Client, generation: i64) -> Result<()> {
     Ok(())
 }
 
-/// No number is given twice, and the next one is beyond all of them.
+/// Checks that no number was returned twice, and that the next one is beyond all of them.
 fn check_sequence(client: &mut Client) -> Result<()> {
     let row = client.query_one(
         "select count(*) - count(distinct number), coalesce(max(number), 0) from crash_ledger",
@@ -218,7 +219,7 @@ fn check_sequence(client: &mut Client) -> Result<()> {
     Ok(())
 }
 
-/// What a scan finds, the indexes find.
+/// Checks that the indexes find what a scan finds.
 fn check_indexes(client: &mut Client) -> Result<()> {
     let mut markers = |sql: &str| -> Result<Vec<Marker>> {
         let rows = client.query(sql, &[]).with_context(|| sql.to_owned())?;

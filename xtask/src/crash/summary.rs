@@ -10,7 +10,7 @@ use crate::tools::Spread;
 /// A kill during recovery.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SecondKill {
-    /// After the start of the process.
+    /// The time since the start of the process.
     pub(super) after: Duration,
     /// It had not answered a query yet.
     pub(super) was_recovering: bool,
@@ -20,14 +20,14 @@ pub(super) struct SecondKill {
 pub(super) struct RoundReport {
     pub(super) restart: Restart,
     pub(super) load_ms: u64,
-    /// By this round's clients, pgbench's not counted.
+    /// Acknowledged by this round's clients, not counting pgbench's.
     pub(super) acknowledged: u64,
     pub(super) retries: u64,
-    /// Of the ledger's table, committed in this round.
+    /// Alterations of the ledger's table that were committed in this round.
     pub(super) alterations: i64,
     pub(super) second_kill: Option<SecondKill>,
     pub(super) middle_kills: Vec<MiddleKill>,
-    /// How much of the last restart had been done when the comparison began, if it was one on demand.
+    /// How much of the last restart was done when the comparison began, if it was on demand.
     pub(super) read_at_percent: Option<f64>,
     /// From the start of the process to its first answer.
     pub(super) recovery: Duration,
@@ -101,7 +101,7 @@ impl Summary {
     }
 }
 
-/// Only rounds that were verified are counted, so nothing of what is counted is lost.
+/// Only rounds that were verified are counted, so nothing that is counted was lost.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let undecided = self.undecided_found + self.undecided_absent;

@@ -3,19 +3,19 @@
 //! The load and the checks are `hyades bench tpcc --connect`, with its ledger. A round: four clients run the
 //! full mix; at a random moment the server gets SIGKILL; then its logs are recovered in memory (`replays`,
 //! `hyades log verify`) in several ways; in half of the rounds the server is started and killed again at a
-//! random moment of its recovery; then it is started for good. By a draw of the round the starts are complete
-//! ones or on demand ([`super::restart`]): then the clients work on until the second kill, and the last
-//! comparison begins while the restart goes on. What must hold:
-//! 1. the twelve consistency conditions of TPC-C, and its indexes find what their tables hold;
-//! 2. every acknowledged order and payment is there, and none that nobody asked for;
+//! random moment of its recovery; then it is started for good. Each round draws whether the starts are
+//! complete or on demand ([`super::restart`]). On demand, the clients work on until the second kill, and the
+//! last comparison begins while the restart goes on. What must hold:
+//! 1. the twelve consistency conditions of TPC-C, and its indexes agree with their tables;
+//! 2. every acknowledged order and payment is there, and none that was never requested;
 //! 3. nothing that an earlier recovery has shown is gone;
-//! 4. all ways of recovery come to the same state, byte for byte: one worker and two, and, where the server
-//!    was told to leave the after-images of every call behind it (`--command-images`), calls that are run
-//!    again and images that are put in place.
+//! 4. all ways of recovery lead to the same state, byte for byte: one worker and two, and, where the server
+//!    was told to log the after-images of every call too (`--command-images`), running calls again and
+//!    applying images.
 //!
 //! The last point compares command with data logging of the very same run, whatever its clients did at the
-//! same time: the record of a call and its after-images become durable together. Besides, every replayed call
-//! is checked against the hash of what it wrote.
+//! same time: the record of a call and its after-images become durable together. In addition, every replayed
+//! call is checked against the hash of what it wrote.
 //!
 //! Databases follow each other with every pair of protocol and logging ([`COMBINATIONS`]).
 
@@ -34,12 +34,12 @@ use super::{Options, Peer, schema, usual_arguments};
 use crate::server::{Hyades, Instance, PostgreSql, RunningServer, System};
 use crate::tools;
 
-/// What one database is run with.
+/// The options of one database.
 #[derive(Clone, Copy)]
 struct Combination {
     protocol: &'static str,
     logging: &'static str,
-    /// Calls leave their after-images behind them.
+    /// Calls also log their after-images.
     has_images: bool,
 }
 
@@ -47,7 +47,7 @@ const fn combination(protocol: &'static str, logging: &'static str, has_images: 
     Combination { protocol, logging, has_images }
 }
 
-/// Few rounds meet the first ones only.
+/// With few rounds, only the first ones are used.
 const COMBINATIONS: &[Combination] = &[
     combination("taurus", "command", true),
     combination("serial", "command", true),
@@ -61,7 +61,7 @@ const COMBINATIONS: &[Combination] = &[
 const WRITING_CALLS: [&str; 3] = ["tpcc_new_order", "tpcc_payment", "tpcc_delivery"];
 const CLIENTS: &str = "4";
 const WAREHOUSES: &str = "2";
-/// Rows of the table that keeps a restart going on.
+/// The number of rows in the table that prolongs a restart.
 const BALLAST: i64 = 300_000;
 /// Longer than any round: the kill ends it.
 const LOAD_SECONDS: &str = "60";
@@ -74,7 +74,7 @@ struct Rounds<'o> {
     /// How the round restarts.
     restart: Restart,
     middle_kills: Vec<MiddleKill>,
-    /// Rounds that were restarted on demand, and those of them that were compared while that went on.
+    /// Rounds that were restarted on demand, and those of them that were compared while the restart went on.
     on_demand: [u32; 2],
     /// For each of [`WRITING_CALLS`].
     rounds_with_calls: [u32; 3],
@@ -133,7 +133,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
 
 impl Rounds<'_> {
     fn all(&mut self, directory: &Path) -> Result<()> {
-        // All pairs are met even in few rounds.
+        // All pairs are used even in few rounds.
         let share = self.options.rounds.div_ceil(COMBINATIONS.len() as u32);
         let each = self.options.rounds_per_database.clamp(1, share.max(1));
         let mut done = 0;
@@ -164,7 +164,7 @@ impl Rounds<'_> {
         }
     }
 
-    /// Options of the servers that a round starts; draws how they restart.
+    /// The options of the servers of a round. Draws how they restart.
     fn arguments(&mut self, combination: Combination, next_round: u32) -> Vec<String> {
         self.restart = self.options.draw_restart(&mut self.random);
         if self.options.peer.is_some() {
@@ -214,7 +214,7 @@ impl Rounds<'_> {
         Ok(())
     }
 
-    /// What it did, and the hash of the state that was recovered (of Hyades only).
+    /// Runs a round. Returns what it did, and the hash of the recovered state (of Hyades only).
     fn round(
         &mut self,
         instance: &Instance,
@@ -257,7 +257,7 @@ impl Rounds<'_> {
         Ok((said, hash))
     }
 
-    /// What the logs say that a kill has left; the hash of their state (of Hyades only).
+    /// Checks the logs that a kill has left. Returns the hash of their state (of Hyades only).
     fn judge_logs(&mut self, instance: &Instance, combination: Combination) -> Result<Option<String>> {
         if self.options.peer.is_some() {
             return Ok(None);
@@ -266,7 +266,7 @@ impl Rounds<'_> {
         Ok(Some(self.replays(instance, combination)?))
     }
 
-    /// Has the clients work for a random time, and kills the server; says how long they had.
+    /// Has the clients work for a random time, and kills the server. Returns how long they worked.
     fn load_and_kill(
         &mut self,
         instance: &Instance,
@@ -278,7 +278,8 @@ impl Rounds<'_> {
         // Short times are as likely as long ones.
         let fraction: f64 = self.random.random::<f64>().powi(2);
         let load_ms = 20 + (fraction * self.options.longest_load_ms as f64) as u64;
-        // Nobody is let in before all changes of the catalog have been replayed: none are to be.
+        // No client is let in before all changes of the catalog have been replayed. The checkpoint leaves
+        // none.
         let takes_checkpoint = self.restart == Restart::OnDemand;
         self.load_until(instance, server, combination, is_first, ledger, || {
             if takes_checkpoint {
@@ -289,8 +290,8 @@ impl Rounds<'_> {
         })
     }
 
-    /// Has the clients work until this is over, and kills the server. Returns when they have noticed that,
-    /// and written their ledger.
+    /// Has the clients work until `until` returns, and kills the server. Returns when they have noticed
+    /// that, and written their ledger.
     fn load_until<T>(
         &mut self,
         instance: &Instance,
@@ -317,7 +318,7 @@ impl Rounds<'_> {
     }
 
     /// Starts the server, has the clients work while the restart goes on, and kills it when a random part of
-    /// that has been done. Their ledger goes on.
+    /// that is done. Their ledger continues.
     fn kill_in_the_middle(
         &mut self,
         instance: &Instance,
@@ -333,7 +334,7 @@ impl Rounds<'_> {
         Ok(MiddleKill { percent, went_on, acknowledged: 0 })
     }
 
-    /// Counts the rounds whose log holds calls: a harness that compares data with data proves nothing.
+    /// Counts the rounds whose log contains calls: comparing data with data would prove nothing.
     fn look_at_calls(&mut self, instance: &Instance, combination: Combination) -> Result<()> {
         let mut command = Command::new(&self.binary);
         let said =
@@ -348,7 +349,7 @@ impl Rounds<'_> {
         Ok(())
     }
 
-    /// Recovers the logs in memory in several ways, which must come to the same state; its hash.
+    /// Recovers the logs in memory in several ways, which must lead to the same state. Returns its hash.
     fn replays(&self, instance: &Instance, combination: Combination) -> Result<String> {
         let replay = |options: &[&str]| {
             let mut command = Command::new(&self.binary);
@@ -384,12 +385,12 @@ impl Rounds<'_> {
 /// Clients of `hyades bench --ledger` that work until the server goes away.
 pub(crate) struct Load {
     child: Child,
-    /// Of what it prints.
+    /// The lines that it prints.
     lines: Lines<BufReader<ChildStdout>>,
 }
 
 impl Load {
-    /// Returns when the tables are there and the clients work.
+    /// Returns when the tables exist and the clients work.
     pub(crate) fn begin(mut command: Command) -> Result<Load> {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let mut lines = BufReader::new(child.stdout.take().context("no output of the load")?).lines();
@@ -400,8 +401,8 @@ impl Load {
         Ok(Load { child, lines })
     }
 
-    /// Returns when the clients have noticed that the server is gone, and written their ledger; how many
-    /// transactions were acknowledged.
+    /// Returns when the clients have noticed that the server is gone, and written their ledger. The result is
+    /// the number of acknowledged transactions.
     pub(crate) fn finish(mut self) -> Result<u64> {
         let last = self.lines.next().transpose()?;
         let output = self.child.wait_with_output()?;

@@ -13,20 +13,20 @@ use super::{aside, schema};
 use crate::server::Instance;
 use crate::tools::with_deadline;
 
-/// A comparison that takes longer waits for something that will not happen.
+/// A comparison that takes longer is waiting for something that will not happen.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What a comparison found in order.
+/// The results of a successful comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Verified {
-    /// Acknowledged transactions of this database found, those of earlier rounds included.
+    /// Acknowledged transactions of this database that were found, including those of earlier rounds.
     pub(super) markers: u64,
-    /// Transactions without an answer that turned out to have happened, and not to.
+    /// Transactions without an answer that turned out to have happened, or not to have happened.
     pub(super) undecided_found: u64,
     pub(super) undecided_absent: u64,
 }
 
-/// What the recovered database says.
+/// The contents of the recovered database.
 #[derive(Clone, Debug, Default)]
 struct Found {
     markers: Vec<(Marker, i32)>,
@@ -54,7 +54,7 @@ pub(super) fn compare(instance: &Instance, ledger: &mut Ledger) -> Result<Verifi
     check_markers(&found.markers, ledger)
 }
 
-/// Which alteration came last, as a recovery shows it: from then on that is decided.
+/// Which alteration came last, as a recovery shows it. From then on it is decided.
 pub(super) fn decide_generation(instance: &Instance, ledger: &mut Ledger) -> Result<()> {
     let options = instance.connection_options();
     let found = with_deadline("reading the generation", LIMIT, move || {
@@ -64,7 +64,7 @@ pub(super) fn decide_generation(instance: &Instance, ledger: &mut Ledger) -> Res
     check_generation(found, ledger)
 }
 
-/// The last alteration that was acknowledged, or the one whose COMMIT was not answered.
+/// Must be the last acknowledged alteration, or the one whose COMMIT was not answered.
 fn check_generation(found: i64, ledger: &mut Ledger) -> Result<()> {
     if found != ledger.generation && ledger.altering != Some(found) {
         bail!(
@@ -105,7 +105,7 @@ fn read(client: &mut Client) -> Result<Found> {
     Ok(found)
 }
 
-/// One number in text form, whatever its type; NULL (the sum of nothing) is 0.
+/// One number in text form, whatever its type. NULL (the sum of no rows) is 0.
 fn read_number(client: &mut Client, sql: &str) -> Result<i64> {
     for message in client.simple_query(sql).with_context(|| sql.to_owned())? {
         if let SimpleQueryMessage::Row(row) = message {
@@ -180,7 +180,7 @@ fn check_markers(markers: &[(Marker, i32)], ledger: &mut Ledger) -> Result<Verif
     Ok(verified)
 }
 
-/// One hash for each table, of its rows in no order.
+/// One hash for each table, over its rows in any order.
 pub(super) fn content_hash(instance: &Instance) -> Result<Vec<u64>> {
     let options = instance.connection_options();
     with_deadline("hashing the tables", LIMIT, move || {
@@ -202,7 +202,7 @@ fn hash_of_table(client: &mut Client, table: &str) -> Result<u64> {
             for column in 0..row.len() {
                 row.try_get(column)?.hash(&mut hasher);
             }
-            // A sum, unlike an exclusive or, notices a row that is there twice.
+            // A sum, unlike an exclusive or, notices a duplicated row.
             sum = sum.wrapping_add(hasher.finish());
         }
     }
@@ -226,12 +226,12 @@ mod tests {
         let all = [((0, 1), 5), ((1, 1), 6), ((0, 2), 7)];
         let verified = check_markers(&all, &mut ledger).expect("all in order");
         assert_eq!(verified, Verified { markers: 3, undecided_found: 1, undecided_absent: 0 });
-        // Shown once, it must stay.
+        // Once shown, it must stay.
         assert!(check_markers(&all[..2], &mut ledger).is_err());
 
         let mut ledger = self::ledger();
         assert_eq!(check_markers(&all[..2], &mut ledger).expect("all in order").undecided_absent, 1);
-        // Absent once, it must not rise again.
+        // Once absent, it must not reappear.
         assert!(check_markers(&all, &mut ledger).is_err());
     }
 

@@ -1,7 +1,8 @@
-//! Clients that go away in the middle of something.
+//! Clients that go away in the middle of an action.
 //!
-//! What must hold: what they did ends at once, computing or waiting; the locks they held are free; the server
-//! serves, however many of them there were; it does not go on computing for nobody.
+//! What must hold: their statements end at once, whether computing or waiting; their locks are free; the
+//! server serves, however many such clients there were; it does not go on computing for clients that are
+//! gone.
 
 use std::time::{Duration, Instant};
 
@@ -42,7 +43,7 @@ const ATTACKS: [Attack; 8] = [
         brief: false,
         work: |ground| leave(ground, "select * from generate_series(1, 100000000) g"),
     },
-    Attack { name: "waiting for a lock: those behind it", brief: true, work: waiting },
+    Attack { name: "waiting for a lock: the next in line", brief: true, work: waiting },
     Attack {
         name: "idle in a transaction: its locks",
         brief: true,
@@ -72,12 +73,12 @@ fn busy(host: &Host, row: u32, sql: &str) -> Result<Client> {
     let mut client = host.connect()?;
     client.value(&format!("begin; update t set v = v + 1 where id = {row}"))?;
     client.send(&client::query(sql))?;
-    // On its way through the socket, and a little into it.
+    // Let it pass through the socket, and begin.
     std::thread::sleep(Duration::from_millis(100));
     Ok(client)
 }
 
-/// How long until somebody else gets the lock of a row.
+/// How long it takes until another client gets the lock of a row.
 fn freed(ground: &Ground, host: &Host, row: u32) -> Result<Duration> {
     let start = Instant::now();
     let mut other = host.connect()?;
@@ -122,7 +123,7 @@ fn half_closed(ground: &Ground) -> Result<Observed> {
     expect_soon(ground, took)
 }
 
-/// First in line is somebody who goes away; the next one must get the lock when the holder lets go.
+/// The first in line goes away. The next one must get the lock when the holder releases it.
 fn waiting(ground: &Ground) -> Result<Observed> {
     let host = host(ground)?;
     let mut holder = host.connect()?;
@@ -132,7 +133,7 @@ fn waiting(ground: &Ground) -> Result<Observed> {
     next.send(&client::query("update t set v = 3 where id = 1"))?;
     std::thread::sleep(Duration::from_millis(50));
     waiter.vanish();
-    // What the waiter held is free although what it waited for is not.
+    // The locks of the waiter are free, although the one it waited for is not.
     let took = freed(ground, &host, 2)?;
     holder.value("commit")?;
     let answer = next.answer().context("the next in line")?;
@@ -154,7 +155,7 @@ fn many(ground: &Ground) -> Result<Observed> {
     let pings = pingers.finish()?;
     host.expect_alive()?;
     let limit = ground.within(Duration::from_secs(2));
-    // Nothing to do: a moment must come in which it does next to nothing.
+    // With nothing to do, there must be a moment in which it does next to nothing.
     let rests = until(limit, || {
         let before = host.cpu().context("/proc tells the time computed")?;
         std::thread::sleep(Duration::from_millis(300));

@@ -1,5 +1,5 @@
-//! A client made of bytes: one socket, the messages that an attack needs, and answers that never keep it
-//! waiting for ever.
+//! A client at the level of bytes: one socket, the messages that an attack needs, and answers that are never
+//! awaited for ever.
 //!
 //! The library that the other commands use hides what matters here: unsolicited errors, half a handshake, a
 //! message cut in two, a client that does not read.
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-/// Startup packet of protocol 3.0.
+/// The startup packet's version, protocol 3.0.
 const VERSION: u32 = 196_608;
 const CANCEL: u32 = 80_877_102;
-/// How long an attack waits for an answer that should come at once.
+/// How long an attack waits for an answer that should arrive at once.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Type byte and body of a message from the server.
@@ -25,7 +25,7 @@ pub(super) struct Message {
 /// Everything up to ReadyForQuery, or up to the end of the connection.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
-    /// SQLSTATE and words of the first error.
+    /// The SQLSTATE and message of the first error.
     pub(super) error: Option<(String, String)>,
     pub(super) rows: u64,
     /// The first column of the last row.
@@ -71,7 +71,7 @@ pub(super) fn parse(name: &str, sql: &str) -> Vec<u8> {
     message(b'P', format!("{name}\0{sql}\0\0\0").as_bytes())
 }
 
-/// Text results; a parameter is its format and its bytes.
+/// A Bind with text results. A parameter is its format and its bytes.
 pub(super) fn bind(portal: &str, statement: &str, parameters: &[(u16, &[u8])]) -> Vec<u8> {
     let mut body = format!("{portal}\0{statement}\0").into_bytes();
     let count = (parameters.len() as u16).to_be_bytes();
@@ -96,19 +96,19 @@ pub(super) fn sync() -> Vec<u8> {
     message(b'S', b"")
 }
 
-/// Asks the server at a port to cancel what a connection does.
+/// Asks the server at a port to cancel the statement of a connection.
 pub(super) fn cancel(port: u16, process_id: i32, secret: &[u8]) -> Result<()> {
     let mut body = CANCEL.to_be_bytes().to_vec();
     body.extend_from_slice(&process_id.to_be_bytes());
     body.extend_from_slice(secret);
     let mut stream = connect(port)?;
     stream.write_all(&message(0, &body)[1..]).context("cannot send a cancel request")?;
-    // The server closes when it has obeyed.
+    // The server closes the connection once it has obeyed.
     let _ = stream.read(&mut [0]);
     Ok(())
 }
 
-/// A socket that has said nothing yet.
+/// A socket on which nothing has been sent yet.
 pub(super) fn connect(port: u16) -> Result<TcpStream> {
     let stream = TcpStream::connect(("127.0.0.1", port)).context("cannot connect")?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -144,7 +144,7 @@ impl Client {
         self.stream.write_all(bytes).context("cannot send")
     }
 
-    /// One message; `None` when the connection has ended.
+    /// Reads one message. `None` when the connection has ended.
     pub(super) fn read(&mut self) -> Result<Option<Message>> {
         let mut header = [0; 5];
         if !read_exactly(&mut self.stream, &mut header)? {
@@ -159,7 +159,7 @@ impl Client {
         Ok(Some(Message { kind, body }))
     }
 
-    /// Everything up to ReadyForQuery or the end.
+    /// Reads everything up to ReadyForQuery or the end.
     pub(super) fn answer(&mut self) -> Result<Answer> {
         let mut answer = Answer::default();
         loop {
@@ -186,7 +186,7 @@ impl Client {
         self.answer()
     }
 
-    /// A statement that must succeed; its last row's first column.
+    /// Runs a statement that must succeed. Returns the first column of its last row.
     pub(super) fn value(&mut self, sql: &str) -> Result<String> {
         let answer = self.query(sql)?;
         match answer.error {
@@ -195,19 +195,19 @@ impl Client {
         }
     }
 
-    /// How long answers may take from now on.
+    /// Sets how long answers may take from now on.
     pub(super) fn set_patience(&mut self, patience: Duration) -> Result<()> {
         self.stream.set_read_timeout(Some(patience)).context("cannot set a time limit")
     }
 
-    /// Closes the socket without a word; what the server still sends is answered with a reset.
+    /// Closes the socket silently. What the server still sends is answered with a reset.
     pub(super) fn vanish(self) {
-        // Gone is gone.
+        // It may be closed already.
         let _ = self.stream.shutdown(Shutdown::Both);
     }
 }
 
-/// False at the end of the stream, however it ended.
+/// Returns false at the end of the stream, however it ended.
 fn read_exactly(stream: &mut TcpStream, bytes: &mut [u8]) -> Result<bool> {
     let start = Instant::now();
     match stream.read_exact(bytes) {

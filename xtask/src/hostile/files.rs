@@ -1,4 +1,4 @@
-//! Who may read the data, and directories that a server must not open.
+//! Permissions of the data, and directories that a server must not open.
 
 use std::fs::File;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -30,7 +30,7 @@ pub(super) fn run(ground: &Ground, report: &mut dyn FnMut(Verdict)) {
     ground.run("files", &ATTACKS, report);
 }
 
-/// Everything below a directory that others than the owner may touch.
+/// Everything below a directory that users other than the owner may access.
 fn open_to_others(directory: &Path, found: &mut Vec<String>) -> Result<()> {
     let permissions = std::fs::symlink_metadata(directory)?;
     if permissions.mode() & 0o077 != 0 {
@@ -46,10 +46,10 @@ fn open_to_others(directory: &Path, found: &mut Vec<String>) -> Result<()> {
 
 fn permissions(ground: &Ground) -> Result<Observed> {
     let mut host =
-        ground.host_behind(&["sh", "-c", "umask 000; exec \"$0\" \"$@\""], &["--segment-mib", "1"])?;
+        ground.host_with_prefix(&["sh", "-c", "umask 000; exec \"$0\" \"$@\""], &["--segment-mib", "1"])?;
     let mut client = host.connect()?;
     client.value("create table t (id integer primary key, v text)")?;
-    // Some segments of each log, and another incarnation.
+    // Makes some segments of each log, and another incarnation.
     client.value("insert into t select g, repeat('x', 1000) from generate_series(1, 5000) g")?;
     host.restart()?;
     host.connect()?.value("insert into t values (0, '')")?;
@@ -61,7 +61,7 @@ fn permissions(ground: &Ground) -> Result<Observed> {
     }
 }
 
-/// What a server says that must not start.
+/// The error of a server that must not start.
 fn refusal(ground: &Ground, data: &Path, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new("timeout");
     command.arg("10").arg(&ground.binary).args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data);
@@ -94,7 +94,7 @@ fn no_protocol(ground: &Ground) -> Result<Observed> {
     Ok(Observed::default())
 }
 
-/// One log, so that no other one has anchors that name what is missing.
+/// One log, so that no other one has anchors that name the missing segment.
 fn missing_segment(ground: &Ground) -> Result<Observed> {
     let mut host = ground.host(&["--logs", "1", "--segment-mib", "1"])?;
     let mut client = host.connect()?;
@@ -140,7 +140,7 @@ fn single_faults(ground: &Ground) -> Result<Observed> {
     Ok(Observed::note(format!("{} faults", ground.faults)))
 }
 
-/// The segments of a log that hold anything, oldest first.
+/// The segments of a log that contain anything, oldest first.
 fn used_segments(log: &Path) -> Result<Vec<PathBuf>> {
     let mut segments = Vec::new();
     for entry in std::fs::read_dir(log).context("no log directory")? {
@@ -153,7 +153,7 @@ fn used_segments(log: &Path) -> Result<Vec<PathBuf>> {
     Ok(segments)
 }
 
-/// Nothing can be torn there, so what is missing is not forgiven.
+/// After a stop nothing can be torn, so a missing end is not forgiven.
 fn cut_after_stop(ground: &Ground) -> Result<Observed> {
     let arguments = ["--logs", "1", "--segment-mib", "1"];
     let mut host = ground.host(&arguments)?;
@@ -178,7 +178,7 @@ fn cut_after_stop(ground: &Ground) -> Result<Observed> {
     Ok(Observed::note(sentence))
 }
 
-/// A file system in memory; gone when dropped.
+/// A file system in memory, which disappears when dropped.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -189,7 +189,7 @@ impl SmallDisk {
         mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&directory);
         match tools::output_of(&mut mount) {
             Ok(_) => Ok(SmallDisk(directory)),
-            // Not everybody may.
+            // Not every user may mount.
             Err(error) => skip(format!("cannot mount a small file system: {error}")),
         }
     }
@@ -202,7 +202,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // The server may not be quite gone: detach it as soon as it is.
+        // The server may not be quite gone: detach the file system as soon as it is.
         let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
     }
 }

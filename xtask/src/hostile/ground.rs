@@ -1,4 +1,4 @@
-//! Where attacks take place: servers of their own, and how an attack becomes a verdict.
+//! The environment of attacks: servers of their own, and how an attack becomes a verdict.
 
 use std::cell::Cell;
 use std::fmt;
@@ -21,7 +21,7 @@ pub(super) const END_LIMIT: Duration = Duration::from_secs(60);
 /// An attack that is one statement.
 pub(super) struct Statement {
     pub(super) name: &'static str,
-    /// Whether the shortened suite has it.
+    /// Whether the shortened run includes it.
     pub(super) brief: bool,
     pub(super) sql: fn() -> String,
 }
@@ -32,9 +32,9 @@ pub(super) const fn statement(name: &'static str, brief: bool, sql: fn() -> Stri
 
 /// One row of a group's table.
 pub(super) struct Attack {
-    /// What is done, and what must hold.
+    /// The action, and what must hold.
     pub(super) name: &'static str,
-    /// Part of the shortened run.
+    /// Whether the shortened run includes it.
     pub(super) brief: bool,
     pub(super) work: fn(&Ground) -> Result<Observed>,
 }
@@ -43,17 +43,17 @@ pub(super) struct Attack {
 pub(super) struct Ground {
     pub(super) binary: PathBuf,
     pub(super) directory: PathBuf,
-    /// What `hyades serve --help` prints.
+    /// The output of `hyades serve --help`.
     pub(super) help: String,
-    /// The shortened run: no attack lasts long, and nothing is said about time but that there is an end.
+    /// The shortened run: no attack lasts long, and the only requirement on time is that there is an end.
     pub(super) brief: bool,
     pub(super) seed: u64,
-    /// Single faults on log directories.
+    /// The number of single faults on log directories.
     pub(super) faults: u32,
     pub(super) next: Cell<u32>,
 }
 
-/// A failure that is not simply one.
+/// Why an attack fails other than by an ordinary error.
 #[derive(Debug)]
 enum Special {
     Skip(String),
@@ -72,19 +72,19 @@ impl fmt::Display for Special {
 impl std::error::Error for Special {}
 
 impl Ground {
-    /// A new database behind a new server.
+    /// A new server with a new database.
     pub(super) fn host(&self, arguments: &[&str]) -> Result<Host> {
-        self.host_behind(&[], arguments)
+        self.host_with_prefix(&[], arguments)
     }
 
-    /// The same, with something before the command line.
-    pub(super) fn host_behind(&self, prefix: &[&str], arguments: &[&str]) -> Result<Host> {
+    /// The same, with a prefix before the command line.
+    pub(super) fn host_with_prefix(&self, prefix: &[&str], arguments: &[&str]) -> Result<Host> {
         self.next.set(self.next.get() + 1);
         let directory = self.directory.join(self.next.get().to_string());
         self.host_in(directory, prefix, arguments)
     }
 
-    /// The same, in a directory of the attack's own.
+    /// The same, in a directory that the attack chooses.
     pub(super) fn host_in(&self, directory: PathBuf, prefix: &[&str], arguments: &[&str]) -> Result<Host> {
         let system =
             System::Hyades(Hyades { binary: self.binary.clone(), protocol: "taurus".to_owned(), logs: None });
@@ -99,7 +99,7 @@ impl Ground {
         Ok(Host { instance, server })
     }
 
-    /// The attack is about an option; without it there is nothing to attack.
+    /// The attack is about an option. Without that option there is nothing to attack.
     pub(super) fn needs(&self, option: &str) -> Result<()> {
         if self.help.split_whitespace().any(|word| word == option) {
             return Ok(());
@@ -149,7 +149,7 @@ impl Ground {
     }
 }
 
-/// Ends an attack that makes no sense.
+/// Ends an attack that is not applicable.
 pub(super) fn skip<T>(why: impl Into<String>) -> Result<T> {
     bail!(Special::Skip(why.into()))
 }
@@ -182,13 +182,13 @@ impl Host {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The server's log is written a little later than what it tells of happens.
+    /// Waits for a line in the server's log, which is written a little later than the event that it reports.
     pub(super) fn wait_for_line(&self, words: &str) -> Result<()> {
         let found = until(Duration::from_secs(20), || Ok(self.log().contains(words)))?;
         found.map(drop).with_context(|| format!("the log does not say \"{words}\""))
     }
 
-    /// The process lives, has not panicked, and answers somebody new.
+    /// Checks that the process lives, has not panicked, and answers a new client.
     pub(super) fn expect_alive(&mut self) -> Result<()> {
         if !self.server.is_running() {
             bail!(Special::Aborted(last_line(&self.log())));
@@ -211,12 +211,12 @@ impl Host {
         line.trim().strip_suffix("kB")?.trim().parse().ok()
     }
 
-    /// Not every system can.
+    /// Not every system supports this.
     pub(super) fn reset_peak(&self) {
         let _ = std::fs::write(self.proc("clear_refs"), "5");
     }
 
-    /// Time that the process has computed.
+    /// The CPU time of the process.
     pub(super) fn cpu(&self) -> Option<Duration> {
         let stat = std::fs::read_to_string(self.proc("stat")).ok()?;
         let mut fields = stat.rsplit_once(") ")?.1.split(' ').skip(11);
@@ -229,7 +229,7 @@ impl Host {
         Path::new("/proc").join(self.server.process_id().to_string()).join(file)
     }
 
-    /// Sends a signal and waits for the end; gives the exit code.
+    /// Sends a signal and waits for the end. Returns the exit code.
     pub(super) fn end_with(&mut self, signal: Signal) -> Result<Option<i32>> {
         self.server.signal(signal)?;
         self.wait_end()
@@ -241,7 +241,7 @@ impl Host {
         Ok(status.code())
     }
 
-    /// SIGKILL and a new process on the same data, with other arguments if there are any.
+    /// SIGKILL and a new process on the same data, with the current arguments.
     pub(super) fn restart(&mut self) -> Result<()> {
         if self.server.is_running() {
             self.server.kill()?;
@@ -255,7 +255,7 @@ fn last_line(log: &str) -> String {
     log.lines().last().unwrap_or_default().to_owned()
 }
 
-/// Repeats until it works or the time is over; says how long that took.
+/// Repeats until it succeeds or the time is over. Returns how long that took.
 pub(super) fn until(limit: Duration, mut attempt: impl FnMut() -> Result<bool>) -> Result<Option<Duration>> {
     let start = Instant::now();
     loop {

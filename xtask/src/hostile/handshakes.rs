@@ -1,7 +1,7 @@
 //! Connections that are never completed.
 //!
-//! What must hold: others get in, requests to cancel get through, the last places are there for the operator,
-//! and whoever takes too long is sent away.
+//! What must hold: others get in, cancel requests get through, the last places are free for the operator, and
+//! clients that take too long are disconnected.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -36,10 +36,10 @@ fn silent_connections(host: &Host, count: usize) -> Result<Vec<TcpStream>> {
     (0..count).map(|_| connect(host.port())).collect()
 }
 
-/// Somebody new gets in.
+/// A new client gets in.
 fn gets_in(ground: &Ground, host: &Host) -> Result<Duration> {
     let start = Instant::now();
-    host.connect().context("nobody gets in")?.value("select 1")?;
+    host.connect().context("no client gets in")?.value("select 1")?;
     let (took, bound) = (start.elapsed(), ground.within(Duration::from_secs(1)));
     if took > bound {
         bail!("getting in took {:.1} s", took.as_secs_f64());
@@ -77,13 +77,13 @@ fn canceled(ground: &Ground) -> Result<Observed> {
     Ok(Observed::note(format!("57014 after {:.0} ms", took.as_secs_f64() * 1e3)))
 }
 
-/// Whoever says nothing gives its descriptor to whoever comes.
+/// A silent client loses its descriptor to a new one.
 fn out_of_descriptors(ground: &Ground) -> Result<Observed> {
     let mut host =
-        ground.host_behind(&["prlimit", "--nofile=256:256", "--"], &["--max-connections", "20"])?;
+        ground.host_with_prefix(&["prlimit", "--nofile=256:256", "--"], &["--max-connections", "20"])?;
     let _silent = silent_connections(&host, 400)?;
     let start = Instant::now();
-    host.connect().context("nobody gets in")?.value("select 1")?;
+    host.connect().context("no client gets in")?.value("select 1")?;
     let took = start.elapsed();
     if took > ground.within(Duration::from_secs(5)) {
         bail!("getting in took {:.1} s", took.as_secs_f64());
@@ -92,7 +92,7 @@ fn out_of_descriptors(ground: &Ground) -> Result<Observed> {
     Ok(Observed::note(format!("in after {:.0} ms", took.as_secs_f64() * 1e3)))
 }
 
-/// New silent connections all the time, faster than their time runs out.
+/// Opens silent connections all the time, faster than they time out.
 fn flood(ground: &Ground) -> Result<Observed> {
     let host = ground.host(&[])?;
     let port = host.port();
@@ -204,7 +204,7 @@ const ENCRYPT: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 /// The beginning of a ClientHello of 512 bytes.
 const HELLO: [u8; 11] = [0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3];
 
-/// A server with a certificate of its own making.
+/// A server with a certificate made here.
 fn encrypting_host(ground: &Ground) -> Result<Host> {
     ground.needs("--tls-certificate")?;
     let (certificate, key) = (ground.directory.join("tls.pem"), ground.directory.join("tls.key"));
@@ -225,7 +225,7 @@ fn encrypting_host(ground: &Ground) -> Result<Host> {
     ground.host(&["--tls-certificate", certificate, "--tls-key", key, "--authentication-timeout", "5"])
 }
 
-/// A socket on which the server waits for a handshake of TLS.
+/// A socket on which the server waits for a TLS handshake.
 fn begin_tls(host: &Host) -> Result<TcpStream> {
     let mut stream = connect(host.port())?;
     stream.write_all(&ENCRYPT)?;
@@ -243,7 +243,7 @@ fn tls_half_open(ground: &Ground) -> Result<Observed> {
     let mut half = Vec::new();
     for _ in 0..1200 {
         let mut stream = begin_tls(&host)?;
-        // Whoever lost his place already cannot send.
+        // A client that has lost its place already cannot send.
         let _ = stream.write_all(&HELLO);
         half.push(stream);
     }
@@ -268,7 +268,7 @@ fn tls_garbage(ground: &Ground) -> Result<Observed> {
         let mut bytes = HELLO.to_vec();
         bytes.truncate((seed >> 60) as usize);
         bytes.extend((0..(seed >> 32) % 700).map(|at| (seed.rotate_left((at % 64) as u32) >> 7) as u8));
-        // It may be sent away before it has sent all.
+        // It may be disconnected before it has sent everything.
         let _ = stream.write_all(&bytes);
         let _ = stream.shutdown(std::net::Shutdown::Write);
         let _ = stream.read_to_end(&mut Vec::new());
@@ -277,7 +277,7 @@ fn tls_garbage(ground: &Ground) -> Result<Observed> {
     Ok(Observed::note(format!("{tries} tries")))
 }
 
-/// Clients that do nothing but handshakes: those computations are the dearest that a stranger can ask for.
+/// Clients that do nothing but handshakes, the most expensive computation that a stranger can cause.
 fn tls_storm(ground: &Ground) -> Result<Observed> {
     let mut host = encrypting_host(ground)?;
     let port = host.port().to_string();

@@ -1,6 +1,6 @@
-//! The operator's door over HTTP: requests that never end, never begin, or are too large.
+//! The operator's HTTP port: requests that never end, never begin, or are too large.
 //!
-//! What must hold: clients of the database are served meanwhile, the door opens again, memory stays small.
+//! What must hold: clients of the database are served meanwhile, the port recovers, memory stays small.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -23,7 +23,7 @@ pub(super) fn run(ground: &Ground, report: &mut dyn FnMut(Verdict)) {
     ground.run("http", &ATTACKS, report);
 }
 
-/// A server with the door, and its port.
+/// A server with HTTP, and the port.
 fn host(ground: &Ground) -> Result<(Host, u16)> {
     ground.needs("--http")?;
     let host = ground.host(&["--http", "127.0.0.1:0"])?;
@@ -45,7 +45,7 @@ fn is_healthy(port: u16) -> Result<bool> {
     let mut stream = connect(port)?;
     stream.write_all(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")?;
     let mut answer = String::new();
-    // Whoever waited too long was cut off.
+    // A client that waited too long was cut off.
     let _ = stream.read_to_string(&mut answer);
     Ok(answer.starts_with("HTTP/1.1 200"))
 }

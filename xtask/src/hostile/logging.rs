@@ -1,6 +1,6 @@
 //! A log that cannot be written.
 //!
-//! What must hold: nobody notices, neither at the start nor later, and the server ends as it should.
+//! What must hold: clients do not notice, neither at the start nor later, and the server ends as it should.
 
 use anyhow::{Context, Result, bail};
 use rustix::process::Signal;
@@ -35,13 +35,13 @@ pub(super) fn run(ground: &Ground, report: &mut dyn FnMut(Verdict)) {
 fn log_to(ground: &Ground, redirection: &str) -> Result<Observed> {
     let script = format!("exec \"$0\" \"$@\" {redirection}");
     let arguments = ["--log-level", "debug", "--log-format", "json"];
-    let mut host = ground.host_behind(&["bash", "-c", &script], &arguments)?;
+    let mut host = ground.host_with_prefix(&["bash", "-c", &script], &arguments)?;
     host.connect()?.value("create table t (id integer primary key)")?;
-    // A start with something to say.
+    // A start that has something to log.
     host.end_with(Signal::TERM).and_then(expect_clean)?;
     host.restart().context("the second start")?;
     let pingers = Pingers::start(host.port())?;
-    // Some 500 bytes for each, and a pipe takes 64 KiB.
+    // Some 500 bytes for each row, and a pipe takes 64 KiB.
     for row in 0..ground.tries(1000, 300) {
         host.connect()?.value(&format!("insert into t values ({row})"))?;
     }

@@ -1,11 +1,11 @@
 //! Clients that do not know the password: broken, forged and replayed SCRAM messages, and very many of them.
 //!
-//! What must hold: nobody gets in without the password, each is told what PostgreSQL tells (08P01 what is
-//! malformed, 28P01 what is wrong), the log says that logins fail without growing with them, and others work
-//! and log in meanwhile.
+//! What must hold: no client gets in without the password, each gets PostgreSQL's error (08P01 for a
+//! malformed message, 28P01 for a wrong one), the log reports failed logins without growing with them, and
+//! others work and log in meanwhile.
 //!
-//! The answers are those of PostgreSQL 15 to the same messages, but for messages that are too long, which it
-//! calls a wrong password.
+//! The answers are those of PostgreSQL 15 to the same messages, except for messages that are too long, which
+//! it calls a wrong password.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ pub(super) fn run(ground: &Ground, report: &mut dyn FnMut(Verdict)) {
 
 /// A server that asks for passwords.
 fn host(ground: &Ground) -> Result<Host> {
-    ground.host_behind(&["env", &format!("HYADES_PASSWORD={PASSWORD}")], &[])
+    ground.host_with_prefix(&["env", &format!("HYADES_PASSWORD={PASSWORD}")], &[])
 }
 
 /// A client that has been asked for its SASL messages.
@@ -64,7 +64,7 @@ fn first(bytes: &[u8]) -> Vec<u8> {
     initial_response(MECHANISM, bytes.len() as i32, bytes)
 }
 
-/// What the server answers: the type of its message, and its text or SQLSTATE.
+/// The server's answer: the type of its message, and its text or SQLSTATE.
 fn answered(client: &mut Client) -> Result<(u8, String)> {
     let Some(answer) = client.read()? else { bail!("closed without a word") };
     Ok(match answer.kind {
@@ -73,7 +73,7 @@ fn answered(client: &mut Client) -> Result<(u8, String)> {
     })
 }
 
-/// Sends a message in the place of the first.
+/// Sends a message in place of the first.
 fn refused_with(host: &Host, expected: &str, bytes: &[u8], what: &str) -> Result<()> {
     let mut client = begin(host, USER)?;
     client.send(bytes)?;
@@ -85,14 +85,14 @@ fn expect(client: &mut Client, expected: &str, what: &str) -> Result<()> {
     if kind != b'E' || state != expected {
         bail!("{what}: {} {state} instead of {expected}", char::from(kind));
     }
-    // FATAL: nothing comes behind it.
+    // FATAL: nothing follows it.
     if client.read()?.is_some() {
         bail!("{what}: the server goes on");
     }
     Ok(())
 }
 
-/// Who knows the password gets in, and the server has not panicked.
+/// A client with the password gets in, and the server has not panicked.
 fn expect_well(host: &mut Host) -> Result<()> {
     if !host.server.is_running() {
         bail!("the server ended by itself");
@@ -103,7 +103,7 @@ fn expect_well(host: &mut Host) -> Result<()> {
     login(host, PASSWORD).context("the right password")?.value("select 1").map(drop)
 }
 
-/// Logs in as a client should.
+/// Logs in as a proper client does.
 fn login(host: &Host, password: &str) -> Result<Client> {
     let mut client = begin(host, USER)?;
     let mut scram = ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported());
@@ -136,7 +136,7 @@ fn first_messages(ground: &Ground) -> Result<Observed> {
         ("a plain password", "08P01", message(b'p', format!("{PASSWORD}\0").as_bytes())),
         ("longer than its message", "08P01", initial_response(MECHANISM, 5000, good)),
         ("a negative length", "08P01", initial_response(MECHANISM, -5, good)),
-        ("bytes behind it", "08P01", initial_response(MECHANISM, good.len() as i32 - 2, good)),
+        ("bytes after it", "08P01", initial_response(MECHANISM, good.len() as i32 - 2, good)),
         ("empty", "08P01", first(b"")),
         ("not UTF-8", "08P01", first(b"n,,n=,r=\xff\xfe")),
         ("no header", "08P01", first(b"n=,r=abc")),
@@ -147,7 +147,7 @@ fn first_messages(ground: &Ground) -> Result<Observed> {
         ("no nonce", "08P01", first(b"n,,n=")),
         ("a nonce with a blank", "08P01", first(b"n,,n=,r=a b")),
         ("a nonce with a zero", "08P01", first(b"n,,n=,r=a\0b")),
-        // PostgreSQL: 28P01, these three. It cannot read them.
+        // PostgreSQL: 28P01 for these three. It cannot read them.
         ("1,500 bytes", "08P01", long(1500)),
         ("3,000 bytes", "08P01", long(3000)),
         ("1 GiB announced", "08P01", vec![b'p', 0x40, 0, 0, 0]),
@@ -161,7 +161,7 @@ fn first_messages(ground: &Ground) -> Result<Observed> {
     Ok(Observed::note(format!("{} refused", tries.len())))
 }
 
-/// Makes a client's last message of the nonce that both have.
+/// Makes a client's last message from the combined nonce.
 type Last = fn(&str) -> String;
 
 fn last_messages(ground: &Ground) -> Result<Observed> {
@@ -177,11 +177,11 @@ fn last_messages(ground: &Ground) -> Result<Observed> {
         ("a proof that is not base64", NONCE, "08P01", |nonce| format!("c=biws,r={nonce},p=!!!")),
         ("an empty proof", NONCE, "08P01", |nonce| format!("c=biws,r={nonce},p=")),
         ("no proof", NONCE, "08P01", |nonce| format!("c=biws,r={nonce}")),
-        ("something behind the proof", NONCE, "08P01", |nonce| format!("c=biws,r={nonce},p={NO_PROOF},x=1")),
+        ("something after the proof", NONCE, "08P01", |nonce| format!("c=biws,r={nonce},p={NO_PROOF},x=1")),
         ("another header", NONCE, "08P01", |nonce| format!("c=eSws,r={nonce},p={NO_PROOF}")),
         ("no header", NONCE, "08P01", |nonce| format!("c=,r={nonce},p={NO_PROOF}")),
         ("empty", NONCE, "08P01", |_| String::new()),
-        // It could bind channels, and thinks that the server cannot.
+        // The client could bind channels, and believes that the server cannot.
         ("flag y", "y,,n=,r=abcdefgh", "28P01", |nonce| format!("c=eSws,r={nonce},p={NO_PROOF}")),
         ("flag y taken back", "y,,n=,r=abcdefgh", "08P01", |nonce| format!("c=biws,r={nonce},p={NO_PROOF}")),
     ];
@@ -198,7 +198,7 @@ fn last_messages(ground: &Ground) -> Result<Observed> {
     }
     for password in ["", "Secret", "secret ", PASSWORD.repeat(100).as_str()] {
         match login(&host, password) {
-            Ok(_) => bail!("\"{password}\" lets somebody in"),
+            Ok(_) => bail!("\"{password}\" lets a client in"),
             Err(error) if error.to_string() == "refused: 28P01" => {}
             Err(error) => return Err(error.context(format!("\"{password}\""))),
         }
@@ -207,7 +207,7 @@ fn last_messages(ground: &Ground) -> Result<Observed> {
     Ok(Observed::note(format!("{} refused", tries.len() * 2 + 4)))
 }
 
-/// All that a good client has said is said again, by somebody who does not know the password.
+/// A client that does not know the password repeats all messages of a good one.
 fn replayed(ground: &Ground) -> Result<Observed> {
     let mut host = host(ground)?;
     let mut scram = ScramSha256::new(PASSWORD.as_bytes(), ChannelBinding::unsupported());
@@ -229,18 +229,18 @@ fn replayed(ground: &Ground) -> Result<Observed> {
         thief.send(&last)?;
         expect(&mut thief, "08P01", "a replay")?;
     }
-    // Once in, nobody is asked again.
+    // Once a client is in, it is not asked again.
     let mut client = login(&host, PASSWORD)?;
     client.send(&last)?;
     let answer = client.answer()?;
     if answer.state() != "08P01" || !answer.closed {
-        bail!("a password behind the login: {answer:?}");
+        bail!("a password after the login: {answer:?}");
     }
     expect_well(&mut host)?;
     Ok(Observed::note("50 replays refused"))
 }
 
-/// Clients that go away in the middle of what they say.
+/// Clients that go away in the middle of the exchange.
 fn cut_off(ground: &Ground) -> Result<Observed> {
     let mut host = host(ground)?;
     let opening = first(NONCE.as_bytes());
@@ -261,9 +261,9 @@ fn cut_off(ground: &Ground) -> Result<Observed> {
     Ok(Observed::note(format!("{} cut off", opening.len() + last.len())))
 }
 
-/// Threads that try passwords.
+/// The number of threads that try passwords.
 const GUESSERS: usize = 8;
-/// The log says now and then that logins fail.
+/// The log reports failed logins only now and then.
 const MOST_LINES: usize = 200;
 
 fn stormed(ground: &Ground) -> Result<Observed> {

@@ -1,7 +1,7 @@
 //! Many of everything.
 //!
 //! What must hold: it works, or is refused with PostgreSQL's SQLSTATE; others are answered meanwhile; memory
-//! does not run away.
+//! stays bounded.
 
 use anyhow::{Context, Result, bail};
 

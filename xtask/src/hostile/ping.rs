@@ -1,5 +1,5 @@
-//! The other sessions: each asks `select 1` every few milliseconds while an attack runs, and notes how long
-//! the answers took.
+//! The other sessions: each sends `select 1` every few milliseconds while an attack runs, and records how
+//! long the answers took.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use crate::tools;
 const SESSIONS: usize = 4;
 const INTERVAL: Duration = Duration::from_millis(5);
 
-/// What the answers must keep to.
+/// The bounds on these times.
 #[derive(Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) p99: Duration,
@@ -25,7 +25,7 @@ impl Bounds {
     /// On a machine with nothing else to do.
     pub(super) const STRICT: Bounds =
         Bounds { p99: Duration::from_millis(20), max: Duration::from_millis(100) };
-    /// Answered at all, on a machine that may do anything besides.
+    /// Only requires an answer, on a machine that may be busy with other work.
     pub(super) const ALIVE: Bounds = Bounds { p99: Duration::from_secs(8), max: Duration::from_secs(8) };
 }
 
@@ -45,7 +45,7 @@ impl Pings {
         Some(Pings { count: micros.len(), p50: at(0.5)?, p99: at(0.99)?, max: at(1.0)? })
     }
 
-    /// What is wrong with them.
+    /// Describes a violation of the bounds, if there is one.
     pub(super) fn beyond(&self, bounds: Bounds) -> Option<String> {
         let is_beyond = |micros: u64, bound: Duration| Duration::from_micros(micros) > bound;
         (is_beyond(self.p99, bounds.p99) || is_beyond(self.max, bounds.max)).then(|| {
@@ -70,7 +70,7 @@ impl Pingers {
         Ok(Pingers::with(clients))
     }
 
-    /// Sessions that exist.
+    /// Pings with these sessions.
     pub(super) fn with(clients: Vec<Client>) -> Pingers {
         let stop = Arc::new(AtomicBool::new(false));
         let ping = |client| {
@@ -80,7 +80,7 @@ impl Pingers {
         Pingers { threads: clients.into_iter().map(ping).collect(), stop }
     }
 
-    /// An answer that has not come is a failure, as is an error.
+    /// A missing answer is a failure, as is an error.
     pub(super) fn finish(mut self) -> Result<Pings> {
         self.stop.store(true, Ordering::Relaxed);
         let mut all = Vec::new();

@@ -1,7 +1,8 @@
-//! A log that can suddenly not be written: the kernel refuses to write beyond a limit on the size of files.
+//! A log that suddenly cannot be written: the kernel refuses writes beyond a limit on the size of files.
 //!
-//! What must hold: nothing is acknowledged after it; every session learns the reason, `select 1` of a health
-//! check included; the process ends if it shall; the next one has everything that was acknowledged.
+//! What must hold: nothing is acknowledged after that; every session gets the reason, including the `select
+//! 1` of a health check; the process ends if it was told to; the next one has everything that was
+//! acknowledged.
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
@@ -11,9 +12,9 @@ use super::ground::{Attack, Ground, Host};
 use super::report::{Observed, Verdict};
 
 const ATTACKS: [Attack; 4] = [
-    Attack { name: "taurus: everybody learns it", brief: true, work: |ground| told(ground, &[]) },
+    Attack { name: "taurus: all sessions learn it", brief: true, work: |ground| told(ground, &[]) },
     Attack {
-        name: "four logs: everybody learns it",
+        name: "four logs: all sessions learn it",
         brief: false,
         work: |ground| told(ground, &["--logs", "4"]),
     },
@@ -25,8 +26,7 @@ pub(super) fn run(ground: &Ground, report: &mut dyn FnMut(Verdict)) {
     ground.run("poisoned", &ATTACKS, report);
 }
 
-/// A server that cannot write any more, with sessions from before; what was acknowledged are the rows 0 to
-/// 99.
+/// A server that can no longer write, with sessions from before. The acknowledged rows are 0 to 99.
 fn poisoned(ground: &Ground, arguments: &[&str]) -> Result<(Host, Vec<Client>)> {
     let host = ground.host(arguments)?;
     let mut client = host.connect()?;
@@ -67,7 +67,7 @@ fn expect_rows(host: &mut Host) -> Result<Observed> {
 fn told(ground: &Ground, arguments: &[&str]) -> Result<Observed> {
     let (mut host, sessions) = poisoned(ground, arguments)?;
     for (mut session, sql) in sessions.into_iter().zip(["select 1", "show server_version", "begin"]) {
-        // It may have been told before it asks.
+        // It may get the error before it sends a query.
         let state = match session.query(sql) {
             Ok(answer) => answer.state().to_owned(),
             Err(_) => session.answer()?.state().to_owned(),
@@ -77,14 +77,14 @@ fn told(ground: &Ground, arguments: &[&str]) -> Result<Observed> {
         }
     }
     match host.connect() {
-        Ok(_) => bail!("somebody new got in"),
+        Ok(_) => bail!("a new client got in"),
         Err(error) if error.to_string().contains("58030") => {}
-        Err(error) => return Err(error.context("somebody new")),
+        Err(error) => return Err(error.context("a new client")),
     }
     if !host.server.is_running() {
         bail!("the process has ended");
     }
-    // A thread of its own writes the log.
+    // The log is written by a thread of its own.
     host.wait_for_line("could not write log file")?;
     let reasons = host.log().lines().filter(|line| line.contains("could not write log file")).count();
     if reasons != 1 {

@@ -1,10 +1,10 @@
-//! What an attack has shown, as a line of a table.
+//! The result of an attack, as a line of a table.
 
 use std::time::Duration;
 
 use super::ping::Pings;
 
-/// Whether what must hold has held.
+/// Whether the condition has held.
 pub(super) enum Outcome {
     Passed,
     Failed(String),
@@ -12,11 +12,11 @@ pub(super) enum Outcome {
     Skipped(String),
 }
 
-/// What else was seen.
+/// Other observations.
 #[derive(Default)]
 pub(super) struct Observed {
     pub(super) pings: Option<Pings>,
-    /// The server's largest memory (VmHWM) during the attack, in KiB, and what it must stay below.
+    /// The server's peak memory (VmHWM) during the attack, in KiB, and its upper bound.
     pub(super) peak_kib: Option<u64>,
     pub(super) limit_kib: Option<u64>,
     /// In a few words: the answer, a number of tries.
@@ -39,7 +39,7 @@ pub(super) struct Verdict {
     pub(super) took: Duration,
 }
 
-/// Above every group's table.
+/// Printed above every group's table.
 pub(super) const HEADING: &str = "                                                      verdict  pings p50    p99     max ms  peak/limit MiB    s  seen";
 
 impl Verdict {

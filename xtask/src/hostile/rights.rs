@@ -1,7 +1,7 @@
-//! Clients that want more than their role may.
+//! Clients that try more than their role may do.
 //!
-//! What must hold: whoever has no right is told so (42501) and changes nothing; a right that was taken away
-//! is gone for the next statement, prepared or not; limits of a role hold in a storm.
+//! What must hold: a client without the right gets 42501 and changes nothing; a right that was revoked is
+//! gone for the next statement, prepared or not; limits of a role hold in a storm.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -22,7 +22,7 @@ pub(super) fn run(ground: &Ground, report: &mut dyn FnMut(Verdict)) {
     ground.run("rights", &ATTACKS, report);
 }
 
-/// A server with a role "eve" that may do nothing, and things that are not hers.
+/// A server with a role "eve" that may do nothing, and objects that are not hers.
 fn host(ground: &Ground) -> Result<Host> {
     let host = ground.host(&[])?;
     let mut owner = host.connect()?;
@@ -130,7 +130,7 @@ fn forbidden(ground: &Ground) -> Result<Observed> {
         "set session authorization boss",
         "select pg_terminate_backend(pid) from pg_stat_activity where usename <> 'eve'",
     ] {
-        // There may be nobody to be ended.
+        // There may be no session to end.
         let state = eve.query(sql)?.state().to_owned();
         if state != "42501" && !(state.is_empty() && sql.contains("terminate")) {
             bail!("\"{state}\" instead of 42501: {sql}");
@@ -144,7 +144,7 @@ fn forbidden(ground: &Ground) -> Result<Observed> {
     Ok(Observed::note(format!("{} refused", FORBIDDEN.len() + 6)))
 }
 
-/// The answer to REVOKE is the end of the right, for prepared statements too.
+/// Once REVOKE is answered, the right is gone, for prepared statements too.
 fn revoked(ground: &Ground) -> Result<Observed> {
     let mut host = host(ground)?;
     let mut owner = host.connect()?;

@@ -1,7 +1,7 @@
 //! Timeouts of sessions: of the statement, of the lock, of the idle transaction, of the idle session; by SET
 //! and by the server's options.
 //!
-//! What must hold: the SQLSTATE of PostgreSQL after the time that was set, and whoever waited is served.
+//! What must hold: PostgreSQL's SQLSTATE after the time that was set, and waiting clients are served.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ const ATTACKS: [Attack; 10] = [
 ];
 
 const LOCKED: &str = "update t set v = 'mine' where id = 1";
-/// Every timeout here.
+/// The value of every timeout here.
 const TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(super) fn run(ground: &Ground, report: &mut dyn FnMut(Verdict)) {
@@ -107,7 +107,7 @@ fn idle_in_transaction(ground: &Ground) -> Result<Observed> {
     let (answer, took) = silent(holder)?;
     let observed = expect(ground, &answer, "25P03", took)?;
     if !waiter.answer()?.state().is_empty() {
-        bail!("whoever waited was not served");
+        bail!("the waiting client was not served");
     }
     Ok(observed)
 }

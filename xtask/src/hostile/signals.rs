@@ -1,7 +1,8 @@
 //! Signals, under load.
 //!
 //! What must hold: those that are not meant to end a server do nothing; SIGTERM and SIGINT end it cleanly;
-//! SIGQUIT ends it at once; nothing that was acknowledged is lost; one that was stopped for a while goes on.
+//! SIGQUIT ends it at once; nothing that was acknowledged is lost; a server that was stopped for a while goes
+//! on.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -25,7 +26,7 @@ pub(super) fn run(ground: &Ground, report: &mut dyn FnMut(Verdict)) {
     ground.run("signals", &ATTACKS, report);
 }
 
-/// Clients that insert; what each of them has had acknowledged.
+/// Runs clients that insert. Returns what was acknowledged to each of them.
 fn under_load(host: &mut Host, during: impl FnOnce(&mut Host) -> Result<()>) -> Result<u64> {
     host.connect()?.value("create table t (client integer, n bigint, primary key (client, n))")?;
     let (stop, port) = (AtomicBool::new(false), host.port());
@@ -58,7 +59,7 @@ fn under_load(host: &mut Host, during: impl FnOnce(&mut Host) -> Result<()>) -> 
     })
 }
 
-/// Everything acknowledged is there, and at most one more of each client.
+/// Everything acknowledged is there, and at most one more row of each client.
 fn expect_rows(host: &Host, acknowledged: u64) -> Result<Observed> {
     let rows: u64 = host.connect()?.value("select count(*) from t")?.parse()?;
     if !(acknowledged..=acknowledged + 4).contains(&rows) {

@@ -1,7 +1,7 @@
-//! Statements that compute for long, each beside sessions that ask `select 1`.
+//! Statements that compute for long, each beside sessions that send `select 1`.
 //!
-//! What must hold: the others are answered in time; the statement ends by itself or soon after a request to
-//! cancel, with the SQLSTATE for that; the server lives.
+//! What must hold: the others are answered in time; the statement ends by itself or soon after a cancel
+//! request, with the SQLSTATE for that; the server lives.
 
 use std::time::{Duration, Instant};
 
@@ -99,11 +99,11 @@ pub(super) fn run(ground: &Ground, report: &mut dyn FnMut(Verdict)) {
     }
 }
 
-/// The host of all statements; a new one if the last has not survived.
+/// The host of all statements, or a new one if the last has not survived.
 fn host_of<'a>(ground: &Ground, host: &'a mut Option<Host>) -> Result<&'a mut Host> {
     if host.as_mut().is_none_or(|host| host.expect_alive().is_err()) {
-        // So that a statement without a bound does not end this machine.
-        let fresh = ground.host_behind(&["prlimit", "--as=8589934592", "--"], &[])?;
+        // So that a statement without a bound does not bring this machine down.
+        let fresh = ground.host_with_prefix(&["prlimit", "--as=8589934592", "--"], &[])?;
         let mut client = fresh.connect()?;
         for sql in SETUP {
             client.value(sql).context("setup")?;
@@ -123,7 +123,7 @@ fn attack(ground: &Ground, host: &mut Option<Host>, sql: &str) -> Result<Observe
     host.expect_alive()?;
     let (note, late) = outcome?;
     let pings = pings?;
-    // Whatever it left open must not stay for the next.
+    // What the statement left open must not stay for the next.
     client.vanish();
     if let Some(wrong) = pings.beyond(ground.bounds()).or(late) {
         bail!("{wrong} ({note}; {} pings)", pings.count);
@@ -131,7 +131,7 @@ fn attack(ground: &Ground, host: &mut Option<Host>, sql: &str) -> Result<Observe
     Ok(Observed { pings: Some(pings), peak_kib: host.peak_kib(), note, ..Observed::default() })
 }
 
-/// What became of the statement, and what is wrong with how it ended.
+/// Runs the statement. Returns how it ended, or what is wrong with that.
 fn run_and_cancel(
     ground: &Ground,
     client: &mut Client,

@@ -1,9 +1,9 @@
-//! Statements that want more memory than there is.
+//! Statements that need more memory than there is.
 //!
-//! What must hold: the statement fails with 53200, or goes on in files until it is cancelled (or 54000,
-//! 54001: no machine has that much; or it is done after all), nobody else notices, the server stays below its
-//! limit and lives. The server runs below a limit on its address space as well, so that one that bounds
-//! nothing ends itself and not this machine.
+//! What must hold: the statement fails with 53200, or goes on in files until it is cancelled (or fails with
+//! 54000 or 54001, because no machine has that much, or succeeds after all), no other session notices, the
+//! server stays below its limit and lives. The server also runs with a limit on its address space, so that a
+//! server that bounds nothing ends itself and not this machine.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use super::ground::{Attack, Ground, Host, Statement, statement, until};
 use super::ping::Pingers;
 use super::report::{Observed, Verdict};
 
-/// What the server is given, in MiB.
+/// The server's memory limit, in MiB.
 const LIMIT_MIB: u64 = 768;
 const PER_CONNECTION_MIB: u64 = 128;
-/// What it may take beyond: code, buffers of the logs, stacks, what the allocator keeps.
+/// How much it may take above the limit: code, buffers of the logs, stacks, what the allocator keeps.
 const SLACK_MIB: u64 = 256;
 /// Above this the process ends itself.
 const ADDRESS_SPACE: &str = "--as=6442450944";
@@ -99,13 +99,13 @@ pub(super) fn run(ground: &Ground, report: &mut dyn FnMut(Verdict)) {
     ground.run("memory", &ATTACKS, report);
 }
 
-/// A server with limits, if it knows them.
+/// A server with limits, if it supports them.
 fn limited(ground: &Ground) -> Result<Host> {
     ground.needs("--memory-limit")?;
     ground.needs("--memory-per-connection")?;
     let (limit, per_connection) = (LIMIT_MIB.to_string(), PER_CONNECTION_MIB.to_string());
     let arguments = ["--memory-limit", &limit, "--memory-per-connection", &per_connection];
-    let host = ground.host_behind(&["prlimit", ADDRESS_SPACE, "--"], &arguments)?;
+    let host = ground.host_with_prefix(&["prlimit", ADDRESS_SPACE, "--"], &arguments)?;
     let mut client = host.connect()?;
     for sql in SETUP {
         client.value(sql).context("setup")?;
@@ -120,7 +120,7 @@ fn host_of<'a>(ground: &Ground, host: &'a mut Option<Host>) -> Result<&'a mut Ho
     host.as_mut().context("a server was just started")
 }
 
-/// Runs an attack beside sessions that ping; judges them, the memory and the server.
+/// Runs an attack beside sessions that ping. Judges them, the memory and the server.
 fn beside_others(
     ground: &Ground,
     host: &mut Host,
@@ -147,11 +147,11 @@ fn beside_others(
     Ok(Observed { pings: Some(pings), peak_kib, limit_kib: Some(limit_kib), note })
 }
 
-/// The statement fails as it must; one that is still at it after a while is canceled.
+/// The statement must fail. One that still runs after a while is canceled.
 fn refused(ground: &Ground, client: &mut Client, port: u16, sql: &str) -> Result<String> {
     let patience = Duration::from_secs(if ground.brief { 3 } else { 20 });
     client.stream.set_write_timeout(Some(Duration::from_secs(60)))?;
-    // A message beyond the limit on messages: the server hangs up while it is sent.
+    // A message beyond the limit on messages: the server hangs up while it is being sent.
     client.send(&client::query(sql))?;
     client.set_patience(patience)?;
     if client.stream.peek(&mut [0]).is_err() {

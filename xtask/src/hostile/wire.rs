@@ -1,4 +1,4 @@
-//! Bytes that no client sends, made from a seed that the report prints.
+//! Bytes that no proper client sends, made from a seed that the report prints.
 //!
 //! What must hold: the server lives and has not panicked, answers with an error or hangs up, and no lock is
 //! left behind.
@@ -45,7 +45,7 @@ fn host(ground: &Ground) -> Result<Host> {
     Ok(host)
 }
 
-/// Lives, and nobody holds a lock.
+/// Checks that the server lives, and that no lock is held.
 fn expect_well(host: &mut Host) -> Result<()> {
     host.expect_alive()?;
     let mut client = host.connect()?;
@@ -54,7 +54,7 @@ fn expect_well(host: &mut Host) -> Result<()> {
     Ok(())
 }
 
-/// Sends bytes on a fresh socket, reads whatever comes.
+/// Sends bytes on a fresh socket, and reads the reply.
 fn shout(host: &Host, bytes: &[u8]) -> Result<Vec<u8>> {
     let mut stream = connect(host.port())?;
     // The server may have hung up in the middle.
@@ -122,7 +122,7 @@ fn change(bytes: &mut [u8], random: &mut StdRng) {
     }
 }
 
-/// Connects, sends, hangs up or waits for the end of what came.
+/// Connects, sends, then hangs up or waits for the end of the reply.
 fn session(host: &Host, bytes: &[u8], random: &mut StdRng) -> Result<()> {
     let mut client = host.connect()?;
     // The server may have hung up in the middle.

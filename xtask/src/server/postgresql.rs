@@ -1,5 +1,5 @@
-//! PostgreSQL as Debian installs it: finding its programs, making a cluster, starting it as somebody who is
-//! not root.
+//! PostgreSQL as Debian installs it: finding its programs, making a cluster, starting it as a user other than
+//! root.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -69,7 +69,7 @@ fn as_system_user(command: &Command) -> Command {
     super::with_prefix(&prefix, command)
 }
 
-/// A program of PostgreSQL: the newest of Debian's versions, else whatever is on the path.
+/// A program of PostgreSQL: the newest of Debian's versions, or else the one on the path.
 pub(crate) fn find_tool(name: &str) -> Result<PathBuf> {
     let mut found: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()

@@ -1,13 +1,13 @@
-//! How many files of a crate may need each other in a circle.
+//! How many files of a crate may depend on each other in a circle.
 //!
 //! The order of the rooms (`imports`) says nothing about the files of one room. Here every file of a crate
-//! that is not one of tests is a node, and leads to each file that holds an item it names. Declarations
-//! `mod x;` are no imports; a re-export is followed to the file that holds the item, and counts for the file
-//! that re-exports only where the name stands there a second time. Files that reach each other are a
-//! *component* (Tarjan 1972, "Depth-first search and linear graph algorithms"); whoever reads one of them has
-//! to read all, so a component is small.
+//! that is not one of tests is a node, with an edge to each file that holds an item it names. Declarations
+//! `mod x;` are not imports. A re-export is followed to the file that holds the item, and counts for the file
+//! that re-exports only if the name occurs there a second time. Files that reach each other are a *component*
+//! (Tarjan 1972, "Depth-first search and linear graph algorithms"). To read one of them, one has to read all,
+//! so a component must be small.
 //!
-//! What the paths do not say is not seen: a method that another file defines for a type, and what macros put
+//! What paths do not show is not seen: a method that another file defines for a type, and what macros put
 //! together.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -19,10 +19,10 @@ use super::paths::{Names, Used, is_of_tests, module_of, used_paths};
 use super::problem::Problem;
 use super::source::{Source, is_word, line_of};
 
-/// Files of one component.
+/// The most files of one component.
 const LARGEST: usize = 3;
 
-/// What a file is for others.
+/// A file as other files see it.
 struct File {
     /// From the root of the checkout.
     path: String,
@@ -30,20 +30,20 @@ struct File {
     code: Vec<char>,
     /// The same without its `use` declarations.
     body: Vec<char>,
-    /// Names that stand for modules here: children, and modules that are imported.
+    /// Names that are modules here: children, and imported modules.
     names: Names,
-    /// What it declares itself.
+    /// The items that it declares itself.
     defines: BTreeSet<String>,
-    /// What its `use` declarations call by which name; `None` is not of this crate.
+    /// The names that its `use` declarations introduce. `None` is outside this crate.
     imports: BTreeMap<String, Option<Vec<String>>>,
     /// Modules of which it imports everything.
     globs: Vec<Vec<String>>,
 }
 
-/// The files of one crate by their modules; the root's is empty.
+/// The files of one crate by their modules. The root's path is empty.
 type Files = BTreeMap<Vec<String>, File>;
 
-/// For each file those it uses, with the first line that does.
+/// For each file the files that it uses, with the first line that does so.
 type Graph = BTreeMap<Vec<String>, BTreeMap<Vec<String>, usize>>;
 
 pub(super) fn check(root: &Path, files: &[String], problems: &mut Vec<Problem>) -> Result<()> {
@@ -138,7 +138,7 @@ fn without_tests(code: &[char]) -> Vec<char> {
     code
 }
 
-/// Behind the `;` or the closing brace of the item that starts at a position.
+/// The position after the `;` or the closing brace of the item that starts at `from`.
 fn end_of_item(code: &[char], from: usize) -> usize {
     let mut depth = 0_i32;
     for (i, &c) in code.iter().enumerate().skip(from) {
@@ -158,7 +158,7 @@ fn end_of_item(code: &[char], from: usize) -> usize {
     code.len()
 }
 
-/// The words of the code, and what stands between each and the next.
+/// The words of the code, with their positions.
 fn words(code: &[char]) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     for (i, &c) in code.iter().enumerate() {
@@ -195,7 +195,7 @@ fn defined(code: &[char]) -> BTreeSet<String> {
     words.windows(2).filter(follows).map(|pair| pair[1].1.clone()).collect()
 }
 
-/// The code without its `use` declarations, and the names these give to what is not of this crate.
+/// The code without its `use` declarations, and the names that these give to imported items.
 fn split_uses(code: &[char]) -> (Vec<char>, BTreeMap<String, Option<Vec<String>>>) {
     let mut body = code.to_vec();
     let mut imports = BTreeMap::new();
@@ -232,8 +232,8 @@ fn graph_of(files: &Files) -> Graph {
     graph
 }
 
-/// Whether an import is a use by itself: not that of a module, whose items are met where they are named; not
-/// a re-export of what the file does not need.
+/// Whether an import counts as a use by itself. That of a module does not, because its items count where they
+/// are named, nor does a re-export of what the file itself does not need.
 fn counts(file: &File, files: &Files, path: &[String], import: &super::paths::Import) -> bool {
     if import.name == "*" {
         return !import.is_public;
@@ -247,7 +247,7 @@ fn counts(file: &File, files: &Files, path: &[String], import: &super::paths::Im
 /// The file that holds what a path names, through re-exports.
 fn holder(files: &Files, path: &[String]) -> Option<Vec<String>> {
     let mut path = path.to_vec();
-    // No chain of re-exports is longer; one that leads round ends here.
+    // No chain of re-exports is longer. A cyclic one ends here.
     for _ in 0..16 {
         let length = (0..=path.len()).rev().find(|&length| files.contains_key(&path[..length]))?;
         let (module, rest) = path.split_at(length);

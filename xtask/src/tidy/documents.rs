@@ -1,8 +1,8 @@
 //! Documents name files that exist, and nothing names a path of somebody's machine.
 //!
-//! A token of a document counts as a path of the checkout when it holds a slash and ends in `.rs`, `.md` or
-//! `.toml`, or when it stands in backticks or is a link and ends in a slash. It is looked up from the root
-//! and from the document's own directory.
+//! A token of a document counts as a path of the checkout when it contains a slash and ends in `.rs`, `.md`
+//! or `.toml`, or when it is in backticks or a link and ends in a slash. It is looked up from the root and
+//! from the document's own directory.
 
 use std::path::Path;
 
@@ -47,7 +47,7 @@ fn looks_like_path(token: &str, line: &str) -> bool {
     is_file || is_directory
 }
 
-/// The checkout itself, the home directory of whoever runs this, and where home directories usually are.
+/// The checkout itself, the home directory of the current user, and where home directories usually are.
 pub(super) fn check_machine_paths(root: &Path, file: &str, text: &str, problems: &mut Vec<Problem>) {
     let mut forbidden: Vec<String> =
         [["/ro", "ot/"], ["/ho", "me/"], ["/Use", "rs/"]].iter().map(|halves| halves.concat()).collect();
@@ -63,13 +63,13 @@ pub(super) fn check_machine_paths(root: &Path, file: &str, text: &str, problems:
     }
 }
 
-/// A directory as a prefix to look for; none for the likes of `/`, which every path starts with.
+/// A directory as a prefix to look for. `None` for directories like `/`, with which every path starts.
 fn own_prefix(directory: &Path) -> Option<String> {
     let text = directory.to_str()?.trim_end_matches('/');
     (text.len() > 1).then(|| format!("{text}/"))
 }
 
-/// Whether `path` stands in the line as the start of an absolute path, not in the middle of another one.
+/// Whether `path` occurs in the line as the start of an absolute path, not in the middle of another one.
 fn contains_absolute(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(at, _)| {
         !line[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || "_-.)}$".contains(c))

@@ -1,9 +1,9 @@
-//! Who may use whom: between crates (read from the `Cargo.toml` files) and between the rooms of each crate,
-//! its top-level modules (read from paths that start with `crate::` or `super::`).
+//! Which code may use which: between crates (read from the `Cargo.toml` files) and between the rooms of each
+//! crate, its top-level modules (read from paths that start with `crate::` or `super::`).
 //!
 //! The two tables below are ARCHITECTURE.md's direction in a form that a machine can check. A file of tests
-//! (`tests.rs`, `*_tests.rs`, or anything below a directory `tests`) may use every module of its crate: it is
-//! built only for tests.
+//! (`tests.rs`, `*_tests.rs`, or anything below a directory `tests`) may use every module of its crate,
+//! because it is built only for tests.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ const CRATES: &[(&str, &str, &[&str])] = &[
 const SIMULATOR: &str = "hyades-sim";
 
 /// The rooms of each crate, its top-level modules, lowest first: a room uses only rooms before it, so there
-/// are no circles across rooms. `types` is one room: a value's forms, casts and operators are told of each
+/// are no circles across rooms. `types` is one room: a value's forms, casts and operators depend on each
 /// other.
 const LAYERS: &[(&str, &[&str])] = &[
     (
@@ -171,7 +171,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Files that stand above all rooms of their crate.
+/// Files that are above all rooms of their crate.
 const ROOTS: &[&str] = &["lib", "main"];
 
 const ENGINE_SOURCES: &str = "engine/src/";
@@ -214,7 +214,7 @@ fn check_manifest(file: &str, manifest: &toml::Table, allowed: &[&str], problems
     }
 }
 
-/// Section and name of every dependency, those of single targets included.
+/// The section and name of every dependency, including those of single targets.
 fn dependencies(manifest: &toml::Table) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     let targets = manifest.get("target").and_then(|target| target.as_table());
@@ -243,7 +243,7 @@ pub(super) fn check_modules(file: &str, source: &Source, files: &[String], probl
     }
 }
 
-/// Why `module` must not use `path`, both as parts below the crate.
+/// Why `module` must not use `path`, both given as parts below the crate.
 fn objection(krate: &str, module: &[String], path: &[String], files: &[String]) -> Option<String> {
     let (room, used) = (module.first()?, path.first()?);
     if let Some((_, layers)) = LAYERS.iter().find(|(name, _)| *name == krate) {

@@ -1,20 +1,20 @@
-//! Limits of a Rust file: it explains itself, is short, has short functions, and holds nothing unfinished.
+//! Limits of a Rust file: it explains itself, is short, has short functions, and contains nothing unfinished.
 
 use super::problem::Problem;
 use super::source::{Source, is_word, line_of};
 
-/// Lines of a file, documentation and tests included.
+/// The most lines of a file, including documentation and tests.
 const FILE_LINES: usize = 800;
-/// Lines of a protocol's file: a reader must be able to hold it.
+/// The most lines of a protocol's file, so that a reader can keep it in mind.
 const PROTOCOL_LINES: usize = 700;
 /// From the line of `fn` to the line of the closing brace.
 const FUNCTION_LINES: usize = 70;
 
-/// Characters of a line of comment; code has the same limit in `rustfmt.toml`. Tables and what stands between
-/// fences may be wider.
+/// The most characters of a line of comment. Code has the same limit in `rustfmt.toml`. Tables and text
+/// between fences may be wider.
 const COMMENT_WIDTH: usize = 110;
 
-/// What may not stand in code, and what to do instead.
+/// What code must not contain, and what to do instead.
 const UNFINISHED: &[(&str, &str)] = &[
     ("todo!", "write it or return an error"),
     ("unimplemented!", "write it or return an error"),
@@ -45,7 +45,7 @@ pub(super) fn check(file: &str, text: &str, source: &Source, problems: &mut Vec<
     check_type_documents(file, text, problems);
 }
 
-/// A public type is met where its file's head is not seen: its document is a sentence of its own.
+/// A public type is seen without the head of its file, so its document must be a sentence of its own.
 fn check_type_documents(file: &str, text: &str, problems: &mut Vec<Problem>) {
     let mut refers_to_head = None;
     for (index, line) in text.lines().enumerate() {
@@ -165,7 +165,7 @@ fn body_start(code: &[char], from: usize) -> Option<usize> {
     None
 }
 
-/// The position of the brace that closes the one at `open`; the end of the file when there is none.
+/// The position of the brace that closes the one at `open`. The end of the file when there is none.
 fn matching_brace(code: &[char], open: usize) -> usize {
     let mut depth = 0_i32;
     for (i, &c) in code.iter().enumerate().skip(open) {

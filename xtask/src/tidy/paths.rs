@@ -1,30 +1,30 @@
 //! Which paths below its crate a file names: in `use` declarations and anywhere else in its code.
 //!
-//! A scanner, not a parser: it reads every path that starts with `crate::`, `super::` or a name that it was
-//! told stands for a module. Paths that macros put together stay unseen. Reference: "Paths" and "Use
-//! declarations" in The Rust Reference.
+//! A scanner, not a parser: it reads every path that starts with `crate::`, `super::` or a name that it knows
+//! to be a module. Paths that macros put together are not seen. Reference: "Paths" and "Use declarations" in
+//! The Rust Reference.
 
 use std::collections::BTreeMap;
 
 use super::source::is_word;
 
-/// First words of paths that stand for modules, as paths below the crate.
+/// First words of paths that are modules, with their paths below the crate.
 pub(super) type Names = BTreeMap<String, Vec<String>>;
 
 /// A path that the code names.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Used {
-    /// Where it starts, as a position of the code; for a tree of `{...}` the start of the whole.
+    /// Where it starts, as a position in the code. For a tree of `{...}` the start of the whole.
     pub(super) at: usize,
     /// Its parts below the crate.
     pub(super) path: Vec<String>,
     pub(super) import: Option<Import>,
 }
 
-/// What a `use` declaration makes of a path.
+/// The name that a `use` declaration gives to a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Import {
-    /// What the file calls it; `*` for all that is in it.
+    /// The name in the file. `*` for everything inside.
     pub(super) name: String,
     pub(super) is_public: bool,
 }
@@ -76,7 +76,7 @@ pub(super) fn used_paths(code: &[char], module: &[String], names: &Names) -> Vec
     found
 }
 
-/// What a path's first word stands for.
+/// The module that a path's first word refers to.
 fn base_of(word: &str, module: &[String], names: &Names) -> Option<Vec<String>> {
     match word {
         "crate" => Some(Vec::new()),
@@ -97,7 +97,7 @@ fn take_parents(code: &[char], at: &mut usize, mut base: Vec<String>) -> Vec<Str
     }
 }
 
-/// Whether `pub` or `pub(...)` stands before a position.
+/// Whether `pub` or `pub(...)` precedes a position.
 fn is_public(code: &[char], at: usize) -> bool {
     let before: String = code[..at].iter().collect();
     let before = before.trim_end();
@@ -132,7 +132,7 @@ fn skip_space(code: &[char], at: &mut usize) {
     }
 }
 
-/// Reads a path or a tree of `{...}` after its prefix and adds every leaf with the name that it would get.
+/// Reads a path or a tree of `{...}` after its prefix, and adds every leaf with the name that it introduces.
 fn take_tree(
     code: &[char],
     at: &mut usize,

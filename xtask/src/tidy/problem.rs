@@ -1,4 +1,4 @@
-//! What the rules of tidy say when one is broken.
+//! The problems that tidy reports.
 
 use std::fmt;
 

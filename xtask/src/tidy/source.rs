@@ -1,5 +1,5 @@
-//! Splits Rust source into code and comments, both in place: what is masked becomes spaces, newlines stay, so
-//! that positions and line numbers are those of the file.
+//! Splits Rust source into code and comments, both in place: masked characters become spaces and newlines
+//! stay, so that positions and line numbers are those of the file.
 //!
 //! A scanner, not a parser: it knows line and nested block comments, strings, byte and C strings, raw strings
 //! with any number of `#`, character literals and lifetimes. Reference: "Tokens" in The Rust Reference.

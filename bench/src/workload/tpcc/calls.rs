@@ -57,7 +57,7 @@ pub(super) const CALLS: &[Call] = &[
     },
 ];
 
-/// An order and a payment leave a row each; a delivery does not.
+/// An order and a payment leave a row each. A delivery does not.
 pub(super) const TRACES: &[Trace] = &[
     Trace {
         call: NEW_ORDER,

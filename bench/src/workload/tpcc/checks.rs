@@ -1,12 +1,12 @@
-//! The twelve consistency conditions (clause 3.3.2), and that the secondary indexes find what their tables
-//! hold.
+//! The twelve consistency conditions (clause 3.3.2), and a check that the secondary indexes agree with their
+//! tables.
 //!
 //! Condition 11 of the specification holds for the initial population only: every delivery moves one order
-//! out of NEW-ORDER. Here the deliveries that customers have counted are taken into account, so that it is a
-//! condition at any time.
+//! out of NEW-ORDER. Here the deliveries that customers have counted are taken into account, so that the
+//! condition holds at any time.
 //!
-//! Sums are made here and not by the database: what is checked is what its tables hold, with little trust in
-//! its aggregates.
+//! Sums are computed here and not by the database: the contents of its tables are checked with little trust
+//! in its aggregates.
 
 use std::collections::{HashMap, HashSet};
 
@@ -41,16 +41,16 @@ struct Customer {
     deliveries: i64,
 }
 
-/// Everything that the conditions speak of.
+/// All data that the conditions refer to.
 #[derive(Default)]
 struct State {
     warehouses: HashMap<i64, i64>,
-    /// Year to date and next order.
+    /// Year-to-date amount and number of the next order.
     districts: HashMap<District, (i64, i64)>,
     customers: HashMap<Key, Customer>,
     orders: HashMap<Key, Order>,
     new_orders: HashMap<District, Vec<i64>>,
-    /// Lines without their order.
+    /// Order lines without an order.
     orphans: u64,
     history_of_warehouse: HashMap<i64, i64>,
     history_of_district: HashMap<District, i64>,
@@ -229,8 +229,8 @@ impl State {
     }
 }
 
-/// What the secondary indexes find is what the tables hold. All columns but the last are given, so that the
-/// planner has no better way than the index.
+/// Checks that the secondary indexes find what the tables hold. All columns but the last are given, so that
+/// the index is the planner's best choice.
 fn check_indexes(
     connection: &mut dyn Connection,
     state: &State,
@@ -245,7 +245,7 @@ fn check_indexes(
     require(violations, "orders_by_customer finds all orders", is_whole, || {
         format!("{} through the index, {} in the table", orders.len(), state.orders.len())
     });
-    // The first customers have the names in their order, and the others names out of these.
+    // The first customers have the names in order, and the others random ones of these.
     let highest = state.customers.keys().map(|(_, _, customer)| customer.unsigned_abs()).max();
     let names = highest.unwrap_or(0).min(LAST_NAMES);
     let mut customers = HashSet::new();
@@ -262,7 +262,7 @@ fn check_indexes(
     Ok(())
 }
 
-/// Read through `orders_by_customer`.
+/// Reads through `orders_by_customer`.
 pub fn orders_of(warehouse: i64, district: i64, customer: i64) -> String {
     format!(
         "SELECT o_w_id, o_d_id, o_id FROM orders \
@@ -270,7 +270,7 @@ pub fn orders_of(warehouse: i64, district: i64, customer: i64) -> String {
     )
 }
 
-/// Read through `customer_by_name`.
+/// Reads through `customer_by_name`.
 pub fn customers_named(warehouse: i64, district: i64, name: &str) -> String {
     format!(
         "SELECT c_w_id, c_d_id, c_id FROM customer \

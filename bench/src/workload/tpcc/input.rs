@@ -1,8 +1,8 @@
 //! What terminals enter (clauses 2.4.1 to 2.8.1), and the deck from which the kind of a transaction is drawn
 //! (clause 5.2.4.2).
 //!
-//! A worker stands for all terminals of its home warehouses: those whose number leaves its own as remainder;
-//! with more workers than warehouses, several share one.
+//! A worker stands for all terminals of its home warehouses: those whose number, divided by the number of
+//! workers, leaves the worker's own as remainder. With more workers than warehouses, several share one.
 
 use compact_str::CompactString;
 use rand::RngExt;
@@ -15,7 +15,7 @@ use super::scale::{DISTRICTS, Scale, Tpcc};
 use crate::generator::{non_uniform, random_for};
 use crate::workload::{Argument, Calls, Request};
 
-/// The constants C of clause 2.1.6.1; that of last names differs from the load's by 66.
+/// The constants C of clause 2.1.6.1. That of last names differs from the load's by 66.
 const C_LAST: u64 = 223;
 const C_CUSTOMER: u64 = 259;
 const C_ITEM: u64 = 4321;
@@ -76,7 +76,7 @@ impl Terminals {
         non_uniform(&mut self.random, 8191, C_ITEM, 1, self.scale.items)
     }
 
-    /// Last name and number: 60 times in a hundred the name.
+    /// Last name or number: in 60 of 100 cases the name.
     fn customer_or_name(&mut self) -> (Argument, Argument) {
         if self.number(1, 100) <= 60 {
             let last = self.scale.customers.min(LAST_NAMES) - 1;

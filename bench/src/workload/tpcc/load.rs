@@ -1,5 +1,5 @@
-//! The initial population (clause 4.3.3), every row made from its own number, so that tables that must agree
-//! are written one after the other and agree.
+//! The initial population (clause 4.3.3). Every row is derived from its own number, so that tables that must
+//! agree can be written one after the other.
 
 use std::fmt::Write;
 
@@ -12,14 +12,14 @@ use super::scale::{DISTRICTS, Tpcc};
 use crate::generator::{letters, non_uniform, random_for, text};
 use crate::workload::{Connection, copy_rows};
 
-/// Different last names (clause 4.3.2.3).
+/// The number of different last names (clause 4.3.2.3).
 pub(super) const LAST_NAMES: u64 = 1000;
 /// The constant C of last names in the load (clause 2.1.6.1).
 const C_LAST_LOAD: u64 = 157;
 const LOADED_AT: &str = "2026-01-01 00:00:00";
 const FIRST_PAYMENT: u64 = 1_000;
 
-/// What the rows of a table are made from, so that each table has its own stream.
+/// The first part of the seed of a row, so that each table has its own stream.
 #[derive(Clone, Copy)]
 enum Of {
     Warehouse = 1,
@@ -64,7 +64,7 @@ impl Address {
     }
 }
 
-/// "ORIGINAL" somewhere in one text of ten (clause 4.3.3.1).
+/// Contains "ORIGINAL" in one of ten texts (clause 4.3.3.1).
 fn data(random: &mut SmallRng) -> String {
     let mut data = text(random, 26, 50);
     if random.random_range(0..10) == 0 {
@@ -74,7 +74,7 @@ fn data(random: &mut SmallRng) -> String {
     data
 }
 
-/// First and last name of a customer: needed twice.
+/// First and last name of a customer, and the generator for the rest. Needed twice.
 fn names(warehouse: u64, district: u64, customer: u64) -> (String, String, SmallRng) {
     let mut random = random_of(Of::Customer, &[warehouse, district, customer]);
     let number = match customer {
@@ -84,7 +84,7 @@ fn names(warehouse: u64, district: u64, customer: u64) -> (String, String, Small
     (text(&mut random, 8, 16), last_name(number), random)
 }
 
-/// Lines and entry of an order: needed twice.
+/// The number of lines of an order, and the generator for the rest. Needed twice.
 fn order(warehouse: u64, district: u64, order: u64) -> (u64, SmallRng) {
     let mut random = random_of(Of::Order, &[warehouse, district, order]);
     (random.random_range(5..=15), random)
@@ -119,7 +119,7 @@ fn items(tpcc: &Tpcc, connection: &mut dyn Connection) -> Result<()> {
     })
 }
 
-/// The warehouse and its districts.
+/// Loads the warehouse and its districts.
 fn head(tpcc: &Tpcc, warehouse: u64, connection: &mut dyn Connection) -> Result<()> {
     let received = tpcc.scale.customers * FIRST_PAYMENT;
     copy_rows(connection, "warehouse", 1, |_, line| {
@@ -150,7 +150,7 @@ fn stock(tpcc: &Tpcc, warehouse: u64, connection: &mut dyn Connection) -> Result
     })
 }
 
-/// Customers and the history of their first payment.
+/// Loads customers and the history of their first payment.
 fn customers(tpcc: &Tpcc, warehouse: u64, connection: &mut dyn Connection) -> Result<()> {
     let customers = tpcc.scale.customers;
     let place = move |row: u64| (row / customers + 1, row % customers + 1);
@@ -178,7 +178,7 @@ fn customers(tpcc: &Tpcc, warehouse: u64, connection: &mut dyn Connection) -> Re
     })
 }
 
-/// The orders of a district with their lines; the last ones are not delivered.
+/// Loads the orders of a district with their lines. The last ones are not delivered.
 fn orders(tpcc: &Tpcc, warehouse: u64, district: u64, connection: &mut dyn Connection) -> Result<()> {
     let count = tpcc.scale.customers;
     let delivered = count - tpcc.scale.undelivered;

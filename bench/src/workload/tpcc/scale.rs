@@ -1,12 +1,12 @@
-//! How much there is of everything, and which transactions are run.
+//! The size of the population, and the transactions that are run.
 
-/// How much there is of everything; [`Scale::SPEC`] is clause 1.2.1.
+/// The size of the population. [`Scale::SPEC`] is clause 1.2.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
     pub items: u64,
-    /// For each district; as many orders to begin with.
+    /// For each district, which initially has as many orders.
     pub customers: u64,
-    /// Orders for each district that are not delivered to begin with.
+    /// Orders of each district that are initially undelivered.
     pub undelivered: u64,
 }
 
@@ -16,7 +16,7 @@ impl Scale {
     pub const SMALL: Scale = Scale { items: 1_000, customers: 30, undelivered: 9 };
 }
 
-/// Which transactions are run.
+/// The transactions that are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Mix {
     /// 45 % New-Order, 43 % Payment, 4 % each of Order-Status, Delivery and Stock-Level (clause 5.2.3).

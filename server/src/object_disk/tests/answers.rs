@@ -1,4 +1,4 @@
-//! What is said when a store is in trouble, refuses, or is none; settings that make no sense.
+//! The errors for a store that is in trouble, refuses, or does not exist, and for invalid settings.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use super::*;
 
 const SECRET: &str = "a-very-secret-key";
 
-/// A server that gives these answers, the last one for ever.
+/// A server that gives these replies, the last one for ever.
 struct Server {
     endpoint: String,
     asked: Arc<AtomicUsize>,
@@ -23,7 +23,7 @@ impl Server {
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
         let asked = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&asked);
-        // It ends with the process: nobody connects any more when a test is over.
+        // The thread ends with the process: there are no more connections once a test is over.
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = BufReader::new(stream.unwrap());
@@ -41,7 +41,7 @@ impl Server {
                     "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
                     body.len()
                 );
-                // Whoever has not waited has had enough.
+                // A client that has not waited has given up.
                 let _ = stream.get_mut().write_all(answer.as_bytes());
             }
         });
@@ -61,7 +61,7 @@ fn builder(endpoint: &str) -> AmazonS3Builder {
         .with_region("us-east-1")
 }
 
-/// With less patience between two requests.
+/// Opens a store with a shorter retry limit.
 fn open(endpoint: &str) -> Result<ObjectDisk, String> {
     let backoff = BackoffConfig {
         init_backoff: Duration::from_millis(1),
@@ -95,7 +95,7 @@ fn a_store_that_stays_busy_is_given_up() {
     let server = Server::start(vec![busy]);
     assert_eq!(
         server.open().err().unwrap(),
-        "the store of bucket \"bucket\" answers 503 Service Unavailable: SlowDown: Reduce your request rate."
+        "the store of bucket \"bucket\" returned 503 Service Unavailable: SlowDown: Reduce your request rate."
     );
     assert_eq!(server.asked.load(Ordering::Relaxed), RETRIES + 1);
 }
@@ -115,7 +115,7 @@ fn refusals_are_sentences_without_secrets() {
     );
     assert_eq!(
         refused("400 Bad Request", error("AuthorizationHeaderMalformed", "the region is wrong\nmore")),
-        "the store of bucket \"bucket\" answers 400 Bad Request: AuthorizationHeaderMalformed: the region is wrong"
+        "the store of bucket \"bucket\" returned 400 Bad Request: AuthorizationHeaderMalformed: the region is wrong"
     );
     let no_store = refused("200 OK", "<html>It works!</body>".to_owned());
     assert!(

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 const FENCE: &str = "```";
 
-/// Cargo says at run time where the crate is: what is compiled in may be another clone.
+/// Cargo says at run time where the crate is: the path that was compiled in may belong to another clone.
 fn page() -> PathBuf {
     let root = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     Path::new(&root).join("../docs/tour.md")
 }
 
-/// Every block of the page must be one of these, and each of these must be there; or, if the environment asks
-/// for it, the blocks of the page are written anew.
+/// Every block of the page must be one of these, and each of these must be there. If the environment asks for
+/// it, the blocks of the page are rewritten instead.
 pub(super) fn check(blocks: &[(&str, String)]) {
     let page = page();
     let text = std::fs::read_to_string(&page).expect("docs/tour.md is there");
@@ -24,7 +24,7 @@ pub(super) fn check(blocks: &[(&str, String)]) {
     }
 }
 
-/// The page with the right blocks, and what was wrong with it.
+/// The page with the right blocks, and a list of what was wrong with it.
 fn rewritten(text: &str, blocks: &[(&str, String)]) -> (String, String) {
     let (mut page, mut wrong) = (String::new(), String::new());
     let mut missing: Vec<&str> = blocks.iter().map(|(name, _)| *name).collect();

@@ -1,7 +1,7 @@
 //! Bytes with a line for each field: the wire message, the log record, the block, the answer.
 //!
-//! The record is read here as docs/log-format.md says, not by the engine's decoder, which must then agree.
-//! When the format of log records changes, `record` changes with that page.
+//! The record is decoded here by docs/log-format.md, not by the engine's decoder, which must then agree. When
+//! the format of log records changes, `record` changes with that page.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use hyades_engine::lsn::Lsn;
 
 use super::relay::messages;
 
-/// Bytes in one line.
+/// The number of bytes in one line.
 const LINE: usize = 8;
 
 struct Fields<'a> {
@@ -28,7 +28,7 @@ impl<'a> Fields<'a> {
         Fields { bytes, offset: 0, text: String::new() }
     }
 
-    /// Shows so many bytes, and behind them what they mean.
+    /// Shows `length` bytes, followed by their meaning.
     fn field(&mut self, length: usize, means: impl FnOnce(&[u8]) -> String) -> &'a [u8] {
         let field = &self.bytes[self.offset..self.offset + length];
         let hex: Vec<String> = field.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -36,7 +36,7 @@ impl<'a> Fields<'a> {
         field
     }
 
-    /// As `field`, for bytes that are others in every run.
+    /// As `field`, for bytes that differ from run to run.
     fn hidden(&mut self, length: usize, means: &str) {
         self.lines(&vec!["..".to_owned(); length], means);
     }
@@ -147,7 +147,7 @@ pub(super) fn record(start: u64, bytes: &[u8]) -> String {
     fields.done()
 }
 
-/// The engine's own decoder has read the same.
+/// Checks that the engine's own decoder reads the same.
 fn agree(start: u64, bytes: &[u8], (vector, routine, hash): (&[u64], u64, u64)) {
     let decoded = Records::new(Lsn(start), bytes).next().unwrap().unwrap();
     let RecordBody::Transaction { content, .. } = decoded.body else { panic!("{decoded:?}") };
@@ -162,7 +162,7 @@ fn agree(start: u64, bytes: &[u8], (vector, routine, hash): (&[u64], u64, u64)) 
     );
 }
 
-/// Where a block lies in its segment file.
+/// The place of a block in its segment file.
 pub(super) struct BlockPlace {
     offset: usize,
     /// Of the payload, in the log.
@@ -199,7 +199,7 @@ impl BlockPlace {
     }
 }
 
-/// The header of a block, and what stands behind it.
+/// The header of a block, and the payload that follows it.
 pub(super) fn block(place: &BlockPlace, segment: &[u8]) -> String {
     let mut fields = Fields::new(&segment[place.offset..place.offset + BLOCK_HEADER_BYTES]);
     fields.field(4, |magic| format!("\"{}\"", text_of(magic)));

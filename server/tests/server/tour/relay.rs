@@ -1,10 +1,11 @@
-//! Stands between psql and the server and writes down what both say.
+//! A relay between psql and the server that records what both send.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread::JoinHandle;
 
-/// What psql may ask for before its startup packet, and the server refuses with one byte: TLS, GSSAPI.
+/// The requests that psql may send before its startup packet, and that the server refuses with one byte: TLS,
+/// GSSAPI.
 const ENCRYPTION_REQUESTS: [u32; 2] = [80_877_103, 80_877_104];
 
 /// Serves one connection.
@@ -27,7 +28,7 @@ impl Relay {
         Relay { port, thread }
     }
 
-    /// The messages of the client behind its startup, and those of the server behind its greeting.
+    /// The messages of the client after its startup packet, and those of the server after its greeting.
     pub(super) fn heard(self) -> (Vec<u8>, Vec<u8>) {
         let (client, server) = self.thread.join().unwrap();
         let mut sent = &client[..];

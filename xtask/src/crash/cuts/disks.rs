@@ -7,17 +7,17 @@
 //!        `- a file, loop device: another disk, for logs
 //! ```
 //!
-//! The kernel knows an order for tests (the ioctl EXT4_IOC_SHUTDOWN, the same number on xfs) that ends a file
-//! system at once: what is in memory only, pages and journal, is not written any more, and whoever asks for
-//! anything gets EIO. Given to one of the two disks, it loses what no sync has asked for, and whatever a
-//! server has written past the page cache stays. Given to the lower file system, it is a power cut of the
-//! machine: both disks lose, at one moment, everything that has come to them since their last flush, because
-//! the pages of their files are the cache that a disk has inside. Both are then mounted again, as a machine
-//! does it that is switched on: the kernel replays the journals.
+//! The kernel has a request for tests (the ioctl EXT4_IOC_SHUTDOWN, the same number on xfs) that shuts a file
+//! system down at once: pages and journal that are only in memory are no longer written, and every further
+//! operation gets EIO. On one of the two disks, it loses what was not synced, and keeps what a server has
+//! written past the page cache. On the lower file system, it is a power cut of the machine: both disks lose,
+//! at one moment, everything that has reached them since their last flush, because the pages of their files
+//! act as a disk's internal cache. Both are then mounted again, as by a machine that is switched on: the
+//! kernel replays the journals.
 //!
-//! Invariant: everything hangs on this process. The mounts are those of its mount namespace
-//! ([`super::namespace`]), the loop devices go with the last mount or with [`Disks`], and the file that is
-//! below all has no name any more.
+//! Invariant: everything is bound to this process. The mounts are those of its mount namespace
+//! ([`super::namespace`]), the loop devices disappear with the last mount or with [`Disks`], and the file
+//! below everything is already unlinked.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -35,10 +35,10 @@ const MIB: u64 = 1 << 20;
 const LOWER_MIB: u64 = 1280;
 /// xfs takes no less than 300.
 const DISK_MIB: u64 = 480;
-/// A file system can be busy for a moment after the last process that used it.
+/// A file system may stay busy for a moment after the last process that used it has ended.
 const BUSY_LIMIT: Duration = Duration::from_secs(10);
 
-/// What the disks are made into.
+/// The file system of the disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum FileSystem {
     Ext4,
@@ -53,7 +53,7 @@ impl FileSystem {
         }
     }
 
-    /// The program that makes one.
+    /// The program that makes the file system.
     pub(super) fn maker(self) -> &'static str {
         match self {
             FileSystem::Ext4 => "mkfs.ext4",
@@ -73,11 +73,11 @@ impl FileSystem {
 /// What loses power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Cut {
-    /// The machine.
+    /// The whole machine.
     Power,
     /// The file system of the data directory alone.
     DataDisk,
-    /// That of the logs alone.
+    /// The file system of the logs alone.
     LogDisk,
 }
 
@@ -95,7 +95,7 @@ pub(super) struct Disks {
     directory: PathBuf,
     /// The loop device of the lower file system.
     device: PathBuf,
-    /// As long as it is open, the device is there.
+    /// Keeps the device while it is open.
     _open_device: File,
     cutter: Cutter,
     file_system: FileSystem,
@@ -103,7 +103,7 @@ pub(super) struct Disks {
 }
 
 impl Disks {
-    /// Below an empty directory. There is nothing to be mounted yet.
+    /// Prepares an empty directory. Nothing is mounted yet.
     pub(super) fn attach(directory: &Path) -> Result<Disks> {
         for name in ["lower", "data-disk", "log-disk"] {
             std::fs::create_dir_all(directory.join(name))?;
@@ -113,7 +113,7 @@ impl Disks {
         let attached = tools::output_of(Command::new("losetup").args(["--find", "--show"]).arg(&image));
         let device = PathBuf::from(attached.context("no loop device can be had")?.trim());
         let open_device = File::open(&device);
-        // Of a device that is open, the kernel remembers it until that is over.
+        // While the device is open, the kernel delays detaching it.
         tools::output_of(Command::new("losetup").arg("--detach").arg(&device))?;
         std::fs::remove_file(&image)?;
         Ok(Disks {
@@ -138,7 +138,7 @@ impl Disks {
         self.directory.join("lower")
     }
 
-    /// Place of each disk, and its file.
+    /// The mount point and the file of each disk.
     fn disks(&self) -> Vec<(PathBuf, PathBuf)> {
         let mut disks = vec![(self.data_disk(), self.lower().join("data.image"))];
         if self.has_log_disk {
@@ -174,7 +174,7 @@ impl Disks {
         Ok(())
     }
 
-    /// Everything that has not been durable is lost when this returns. The server is still there.
+    /// Everything that was not durable is lost when this returns. The server is still running.
     pub(super) fn cut(&mut self, cut: Cut) -> Result<()> {
         let place = match cut {
             Cut::Power => self.lower(),
@@ -184,7 +184,7 @@ impl Disks {
         self.cutter.cut(&place)
     }
 
-    /// Switches the machine on again. Nobody may use the disks any more.
+    /// Switches the machine on again. No process may still use the disks.
     pub(super) fn remount(&mut self) -> Result<()> {
         self.unmount()?;
         self.mount_lower()?;
@@ -205,7 +205,7 @@ impl Disks {
         Ok(())
     }
 
-    /// Copies what is on the disks to where it stays.
+    /// Copies the contents of the disks to a place where they stay.
     pub(super) fn keep(&mut self) -> Result<()> {
         self.remount()?;
         for (place, _) in self.disks() {
@@ -218,7 +218,7 @@ impl Disks {
 
 impl Drop for Disks {
     fn drop(&mut self) {
-        // What cannot be unmounted goes with the namespace.
+        // What cannot be unmounted disappears with the namespace.
         let _ = self.unmount();
     }
 }
@@ -228,15 +228,15 @@ fn is_mount_point(place: &Path) -> Result<bool> {
     Ok(mounts.lines().any(|line| line.split(' ').nth(1).is_some_and(|path| Path::new(path) == place)))
 }
 
-/// A process that gives the order: an ioctl has no safe name in Rust. It is there beforehand, so that a cut
-/// takes no longer than the ioctl.
+/// A process that makes the request: an ioctl has no safe name in Rust. It is started beforehand, so that a
+/// cut takes no longer than the ioctl.
 struct Cutter {
     child: Child,
     orders: ChildStdin,
     answers: BufReader<ChildStdout>,
 }
 
-/// 0x8004587D is _IOR('X', 125, __u32); 2 says: without writing the journal first.
+/// 0x8004587D is _IOR('X', 125, __u32). The argument 2 means: without writing the journal first.
 const PROGRAM: &str = r#"
 import fcntl, os, struct, sys
 for line in sys.stdin:
@@ -272,7 +272,7 @@ impl Cutter {
 
 impl Drop for Cutter {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

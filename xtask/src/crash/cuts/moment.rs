@@ -1,15 +1,15 @@
-//! When power is cut, and what is done until the server gets SIGKILL.
+//! When the power is cut, and what happens until the server gets SIGKILL.
 
 use rand::RngExt;
 use rand::rngs::StdRng;
 
-/// What the server does when it happens.
+/// What the server does at that moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Moment {
-    /// It makes its files, at its very first start.
+    /// It creates its files, at its very first start.
     Creation,
     Load,
-    /// Load, beside a checkpoint that was asked for.
+    /// Load, beside a requested checkpoint.
     Checkpoint,
     /// Load, beside `hyades backup`.
     Backup,
@@ -32,7 +32,7 @@ impl Moment {
         Moment::Middle,
     ];
 
-    /// That of the first cut of a round.
+    /// Draws the moment of the first cut of a round.
     pub(super) fn draw_first(random: &mut StdRng) -> Moment {
         match random.random_range(0..10) {
             0..4 => Moment::Load,
@@ -55,16 +55,16 @@ impl Moment {
     }
 }
 
-/// What is seen of a server whose disk is gone.
+/// How a server reacts to the loss of its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Aftermath {
-    /// Nothing: it is killed at once, as by a real power cut.
+    /// Unknown: it is killed at once, as by a real power cut.
     Killed,
     /// It went on: its logs were not on that disk.
     WentOn,
-    /// It refused everybody.
+    /// It refused all clients.
     Refused,
-    /// It ended by itself, as --exit-when-poisoned wants it.
+    /// It ended by itself, as --exit-when-poisoned demands.
     Exited,
 }
 
@@ -73,7 +73,7 @@ impl Aftermath {
         match self {
             Aftermath::Killed => "killed at once",
             Aftermath::WentOn => "the server went on",
-            Aftermath::Refused => "everybody refused",
+            Aftermath::Refused => "all clients refused",
             Aftermath::Exited => "the server ended itself",
         }
     }

@@ -1,9 +1,9 @@
-//! Runs the command again in namespaces of its own, so that nothing of it is left, however it ends.
+//! Runs the command again in namespaces of its own, so that it leaves nothing, however it ends.
 //!
 //! The outer process makes the scratch directory, and starts itself again below `unshare`, with mounts and
-//! processes of its own. The kernel ends the inner processes, all of them, when the outer one ends, by
-//! whatever (Ctrl-C, SIGKILL, a panic), and with the last of them go the mounts and the loop devices. What
-//! stays in the worst case is a directory with logs; the next run removes it.
+//! processes of its own. However the outer process ends (Ctrl-C, SIGKILL, a panic), the kernel then ends all
+//! inner processes, and with the last of them the mounts and the loop devices disappear. In the worst case a
+//! directory with logs remains, which the next run removes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +15,7 @@ use super::disks::FileSystem;
 const PREFIX: &str = "hyades-cuts-";
 const PROGRAMS: [&str; 7] = ["setpriv", "unshare", "losetup", "mount", "umount", "mkfs.ext4", "python3"];
 
-/// Why this machine cannot do it, in a sentence.
+/// Checks that this machine can do it. The error is a sentence.
 pub(super) fn check_machine(file_system: Option<FileSystem>) -> Result<()> {
     if !rustix::process::geteuid().is_root() {
         bail!("this machine cannot cut: only root may mount file systems and shut them down");
@@ -42,7 +42,7 @@ fn has_program(name: &str) -> bool {
     std::env::split_paths(&path).chain(usual).any(|directory| directory.join(name).is_file())
 }
 
-/// Runs this program again, with the same arguments and these. Returns the scratch directory if it failed.
+/// Runs this program again, with the same arguments and `more`. Returns the scratch directory if it failed.
 pub(super) fn run_inside(parent: Option<&Path>, more: &[String]) -> Result<std::result::Result<(), PathBuf>> {
     let parent = parent.map_or_else(std::env::temp_dir, Path::to_path_buf);
     std::fs::create_dir_all(&parent)?;
@@ -66,7 +66,7 @@ pub(super) fn run_inside(parent: Option<&Path>, more: &[String]) -> Result<std::
     Ok(Err(kept))
 }
 
-/// What earlier runs have left, of which the process is gone.
+/// Removes what earlier runs have left whose process is gone.
 fn remove_leftovers(parent: &Path) -> Result<()> {
     for entry in std::fs::read_dir(parent)? {
         let path = entry?.path();
@@ -87,7 +87,7 @@ mod tests {
     fn only_what_nobody_uses_is_removed() {
         let parent = tempfile::tempdir().unwrap();
         let own = format!("{PREFIX}{}", std::process::id());
-        // No process has this number.
+        // This number belongs to no process.
         for name in ["hyades-cuts-4294967295", &own, "hyades-cuts-kept", "else"] {
             std::fs::create_dir(parent.path().join(name)).unwrap();
         }

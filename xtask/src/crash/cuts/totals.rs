@@ -15,10 +15,10 @@ use crate::tools::Spread;
 pub(super) struct Done {
     pub(super) moment: Moment,
     pub(super) cut: Cut,
-    /// Since the load began, or the start of the process.
+    /// Since the load began, or since the process was started.
     pub(super) after: Duration,
     pub(super) aftermath: Aftermath,
-    /// Transactions that were acknowledged before it, since the start of the server.
+    /// Transactions acknowledged before the cut, since the start of the server.
     pub(super) acknowledged: u64,
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for RoundReport {
 #[derive(Default)]
 pub(super) struct Totals {
     rounds: u64,
-    /// Each moment, and how many of its cuts were cuts of power.
+    /// For each moment, its cuts, and how many of them cut the power.
     cuts: BTreeMap<Moment, (u64, u64)>,
     of_one_disk: BTreeMap<Cut, u64>,
     refused: u64,
@@ -110,7 +110,7 @@ impl Totals {
     }
 }
 
-/// Only rounds that were verified are counted, so nothing of what is counted is lost.
+/// Only rounds that were verified are counted, so nothing that is counted was lost.
 impl fmt::Display for Totals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "cuts: {} cuts in {} rounds passed", self.all_cuts(), self.rounds)?;
@@ -126,7 +126,7 @@ impl fmt::Display for Totals {
         writeln!(f, "  unanswered    {undecided} transactions, of which {} happened", self.undecided_found)?;
         writeln!(
             f,
-            "  looked at     {} servers that refused everybody, {} that ended themselves",
+            "  looked at     {} servers that refused all clients, {} that ended themselves",
             self.refused, self.exited
         )?;
         writeln!(

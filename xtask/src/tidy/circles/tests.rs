@@ -1,4 +1,4 @@
-//! Circles that are found, and what is none.
+//! Circles that are found, and code without any.
 
 use super::*;
 
