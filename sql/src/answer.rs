@@ -1,4 +1,5 @@
-//! What a client is told: columns, command tags, messages; and who takes it ([`Output`]).
+//! What the server sends to a client: columns, command tags and messages, and the trait that receives them
+//! ([`Output`]).
 
 use std::borrow::Cow;
 
@@ -16,7 +17,7 @@ pub struct ResultColumn {
     pub source: Option<(u32, i16)>,
 }
 
-/// What executing a statement will answer.
+/// What a statement will return when it is executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Response {
     /// An empty statement.
@@ -46,7 +47,7 @@ pub enum Completion {
     CopyIn,
 }
 
-/// Of a session, as ReadyForQuery tells it.
+/// The transaction status of a session, as ReadyForQuery reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionStatus {
     Idle,
@@ -54,7 +55,7 @@ pub enum TransactionStatus {
     Failed,
 }
 
-/// A message beside the result.
+/// A message sent in addition to the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// NOTICE, WARNING ...
@@ -70,7 +71,7 @@ impl Notice {
         Notice { severity, state, message: message.into(), detail: None, hint: None }
     }
 
-    /// What a routine says.
+    /// A message that a routine raised.
     pub(crate) fn of(message: Message) -> Notice {
         let severity = match message.severity {
             Severity::Debug => "DEBUG",
@@ -90,13 +91,13 @@ impl Notice {
     }
 }
 
-/// Receives what a statement answers. Must not wait for a client: locks are held. Everything is kept back
+/// Receives what a statement returns. Must not wait for a client: locks are held. All output is held back
 /// until the durability of the answer is known.
 pub trait Output {
     fn row(&mut self, values: &mut [Value]) -> Result<()>;
     /// One row of COPY TO data.
     fn copy_data(&mut self, bytes: &[u8]) -> Result<()>;
     fn notice(&mut self, notice: Notice);
-    /// Forget the rows of the statement that is running: it is being retried unseen.
+    /// Discards the rows of the running statement: it is being retried, and the client has seen none of them.
     fn restart(&mut self);
 }

@@ -6,13 +6,13 @@
 //! (the walk), `operator`, `function_call` (functions), `aggregate`, `aggregation` and `aggregate_level`,
 //! `coerce` (conversions), `select`, `from_clause`, `join`, `full_join`, `select_list` and `row_locks` (the
 //! clauses of a query), `derived` and `recursive` (queries in FROM and WITH), `view`, `view_target`,
-//! `deparse` (queries and expressions as text), `scope` (what FROM shows), `column` (names of its
+//! `deparse` (queries and expressions as text), `scope` (what FROM makes visible), `column` (names of its
 //! tables and columns), `visible_variables` and `variable` (those of a routine), `routine_call` (calls of
-//! routines), `sequence_call` (functions of sequences), `shown_expression` (the way back, for the catalog),
-//! `defaults`, `array_expression`, `collation`, `types` (type names), `missing` (functions that are not there
-//! yet).
+//! routines), `sequence_call` (functions of sequences), `shown_expression` (expressions back to text, for the
+//! catalog), `defaults`, `array_expression`, `collation`, `types` (type names), `missing` (functions that are
+//! not implemented yet).
 //!
-//! Every error carries the position in the statement's text that PostgreSQL's would.
+//! Every error carries the position in the statement's text that PostgreSQL reports.
 
 mod aggregate;
 mod aggregate_level;
@@ -102,29 +102,30 @@ pub(crate) trait Tables {
     fn has_schema(&self, name: &str) -> bool {
         self.schema(name).is_some()
     }
-    /// The number of the schema that has been created under this name.
+    /// The number of the schema that has been created with this name.
     fn schema(&self, name: &str) -> Option<SchemaId>;
-    /// The schema of the session's temporary relations, if it has had any.
+    /// The schema of the session's temporary relations, if the session has created any.
     fn temporary_schema(&self) -> Option<String>;
     /// The time of the snapshot that the statement will read at, if some unique index is newer.
     fn old_snapshot(&self) -> Option<u64>;
 }
 
-/// What binding needs to know of its surroundings.
+/// What binding needs to know of its environment.
 #[derive(Clone, Copy)]
 pub(crate) struct BindContext<'a> {
     pub(crate) tables: &'a dyn Tables,
     /// For literals of `timestamptz`.
     pub(crate) time_zone: &'a jiff::tz::TimeZone,
     pub(crate) database: &'a str,
-    /// For names without a schema. A routine's body has the path of who created it, whoever calls it.
+    /// For names without a schema. A routine's body uses the path of the user who created it, whoever calls
+    /// it.
     pub(crate) path: &'a SearchPath,
-    /// The values of the parameters, where EXPLAIN is to show them.
+    /// The values of the parameters, if EXPLAIN is to show them.
     pub(crate) shown_parameters: &'a [Value],
 }
 
 impl<'a> BindContext<'a> {
-    /// Of a body, which means the same in every session.
+    /// The context of a routine's body, which means the same in every session.
     pub(crate) fn of_routine(
         tables: &'a dyn Tables,
         time_zone: &'a jiff::tz::TimeZone,
@@ -133,13 +134,13 @@ impl<'a> BindContext<'a> {
         BindContext { tables, time_zone, database: "", path, shown_parameters: &[] }
     }
 
-    /// Whether there is a schema that is called so here.
+    /// Whether a schema of this name is visible here.
     pub(crate) fn has_schema(&self, name: &str) -> bool {
         let own = self.path.schema(name);
         is_system(own) || self.tables.has_schema(own) || self.path.temporary() == Some(own)
     }
 
-    /// The relation that a name means; if there is none, the name that messages are about.
+    /// The relation that a name refers to. If there is none, the name to report in messages.
     pub(crate) fn meant(&self, schema: Option<&str>, name: &str) -> TableName {
         self.path.find(schema, name, |name| {
             self.tables.table(name).is_some() || self.tables.sequence(name).is_some()
@@ -156,7 +157,7 @@ impl NamedTypes for Binder<'_> {
 }
 
 impl Binder<'_> {
-    /// Notes that the statement depends on what the type is now.
+    /// Records that the statement depends on the current definition of the type.
     pub(crate) fn used_type(&self, stored: Arc<StoredType>) -> EnumType {
         let enum_type = stored.enum_type;
         let mut types = self.types.borrow_mut();
@@ -167,11 +168,11 @@ impl Binder<'_> {
     }
 }
 
-/// Variables that a query reads, and the registers to which they are copied before it begins: it must not see
-/// what the body of its loop makes of them.
+/// Variables that a query reads, and the registers to which they are copied before the query begins: it must
+/// not see what the body of its loop assigns to them.
 pub(crate) type Captured = Vec<(Register, Register)>;
 
-/// What has been taken of a procedure's frame.
+/// The slots of a procedure's frame allocated so far.
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
     pub(crate) registers: Cell<u32>,
@@ -204,7 +205,7 @@ impl Slots {
     }
 }
 
-/// Enum types that a procedure is compiled with.
+/// Enum types that a procedure was compiled with.
 pub(crate) type UsedTypes = Rc<RefCell<Vec<Arc<StoredType>>>>;
 
 /// See the module head.
@@ -216,51 +217,51 @@ pub(crate) struct Binder<'a> {
     pub(crate) scope: Scope,
     pub(crate) aggregates: Vec<Aggregate>,
     pub(crate) aggregate_mode: AggregateMode,
-    /// What the expression at hand has named.
+    /// What the current expression has named.
     named: Named,
-    /// In a select list: its functions that give sets.
+    /// In a select list: its set-returning functions.
     set_calls: Option<set_call::SetCalls>,
     pub(crate) session_calls: Vec<SessionCall>,
-    /// Where columns were named, to point at one that is not grouped.
+    /// Where columns were named, so that an error can point at one that is not grouped.
     pub(crate) column_places: Vec<(RowSlot, u16, Place)>,
     /// The next free register and row slot, shared with the code.
     slots: Rc<Slots>,
-    /// In INSERT ... SELECT the columns that the select list fills: their types go to literals and parameters
-    /// of no type.
+    /// In INSERT ... SELECT: the columns that the select list fills. Their types are given to literals and
+    /// parameters without a type.
     pub(crate) output_hints: Vec<(SqlType, String)>,
-    /// The variables of the routine that is compiled.
+    /// The variables of the routine that is being compiled.
     pub(crate) names: Option<Names>,
     /// Variables copied for a query that outlives its statement.
     pub(crate) captured: Option<Captured>,
     /// The subqueries of the procedure, in the order of their numbers.
     pub(crate) subqueries: Vec<Subquery>,
-    /// Whether what is bound may run when the statement has changed rows already.
+    /// Whether the code being bound may run after the statement has changed rows.
     pub(crate) sees_changes: bool,
-    /// In RETURNING of INSERT: 0 for a row that was inserted, another number for one that was there.
+    /// In RETURNING of INSERT: 0 for a row that was inserted, another number for one that already existed.
     pub(crate) replaced: Option<Expr>,
-    /// The queries of WITH that can be seen, innermost last.
+    /// The visible queries of WITH, innermost last.
     pub(crate) common_tables: Vec<CommonTable>,
-    /// The tables in FROM and those whose rows are changed, as they come.
+    /// The tables in FROM and those whose rows are changed, in the order in which they were bound.
     pub(crate) tables_read: Vec<TableId>,
     /// The views that were bound.
     pub(crate) views: Vec<TableReference>,
-    /// What whoever runs the statement must be allowed to do.
+    /// The rights that the user who runs the statement needs.
     pub(crate) rights: RefCell<Vec<NeededRight>>,
     /// The views whose queries are being bound, outermost first.
     expanding: Vec<TableId>,
-    /// Rows of an item of the FROM that is bound may be missing.
+    /// Rows of an item of the current FROM may be missing.
     in_outer_join: bool,
     /// Names without a schema that were looked up as relations.
     pub(crate) open_names: RefCell<BTreeSet<String>>,
-    /// The number of a query that is only there to call a function of a select list.
+    /// The number of a query that exists only to call a function of a select list.
     call_level: Option<usize>,
-    /// How often something was read of a query around the one that is bound.
+    /// How often something of an enclosing query was read.
     handed_over: usize,
-    /// What stands in FROM beside the query that is bound, which does not see it.
+    /// The other items of the FROM in which the current query stands. The query does not see them.
     beside: Vec<Scope>,
-    /// The queries around the one that is bound, outermost first.
+    /// The queries that enclose the current one, outermost first.
     surroundings: Vec<Surroundings>,
-    /// The routine that is compiled.
+    /// The routine that is being compiled.
     pub(crate) current: Option<Arc<RoutineDefinition>>,
     /// Routines that the statement calls, shared with the code.
     pub(crate) callees: Rc<RefCell<Vec<CalleeEntry>>>,
@@ -269,7 +270,7 @@ pub(crate) struct Binder<'a> {
     /// Routines that expressions call.
     pub(crate) called: Vec<Arc<Routine>>,
     depth: usize,
-    /// The statement says COLLATE somewhere.
+    /// The statement contains COLLATE.
     has_collation: bool,
 }
 
@@ -334,7 +335,7 @@ impl<'a> Binder<'a> {
         })
     }
 
-    /// A register nobody else uses.
+    /// A register that nothing else uses.
     pub(crate) fn new_register(&mut self) -> Result<Register> {
         let register = self.slots.registers.get();
         self.slots.registers.set(register + 1);
@@ -346,12 +347,12 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// How many registers are taken.
+    /// How many registers have been allocated.
     pub(crate) fn register_count(&self) -> u16 {
         u16::try_from(self.slots.registers.get()).unwrap_or(u16::MAX)
     }
 
-    /// A slot for rows that nobody else uses.
+    /// A row slot that nothing else uses.
     pub(crate) fn new_row(&mut self) -> Result<RowSlot> {
         self.slots.new_row()
     }
@@ -361,7 +362,7 @@ impl<'a> Binder<'a> {
         Rc::clone(&self.slots)
     }
 
-    /// The types of all parameters, or which one has none.
+    /// The types of all parameters, or an error that names one without a type.
     pub(crate) fn finished_parameters(&self) -> Result<Vec<SqlType>> {
         self.parameter_types
             .iter()
@@ -373,7 +374,7 @@ impl<'a> Binder<'a> {
             .collect()
     }
 
-    /// Adds the position to an error that has none.
+    /// Adds the position to an error that has none yet.
     pub(crate) fn place(&self, error: Error, place: Place) -> Error {
         if matches!(&error, Error::Input(input) if input.position.is_some()) {
             return error;
@@ -410,7 +411,7 @@ impl<'a> Binder<'a> {
         Ok(crate::statement::names::fold(alias))
     }
 
-    /// Something PostgreSQL can and Hyades cannot yet.
+    /// A feature that PostgreSQL has and Hyades does not support yet.
     pub(crate) fn unsupported<T>(&self, what: &str, place: Place) -> Result<T> {
         self.fail(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet"), place)
     }

@@ -1,10 +1,10 @@
 //! Compiling: from a parsed statement to a [`Plan`].
 //!
 //! Files by clause: `select` (the query), `level` and `loops` (nested loops over FROM), `access` (how a table
-//! is read), `stages` (what the executor does behind the procedure), `output` (descriptions of answers),
+//! is read), `stages` (what the executor does after the procedure), `output` (descriptions of results),
 //! `row_sink` (where rows go), `insert`, `change` and `collected_change` (UPDATE and DELETE), `copy`, `check`
 //! and `foreign_key` (the checks that changes carry) and `referential_events` (what is done when a statement
-//! is over), `schema` and `alter_table` (DDL), `views`, `storage_parameter`, `utility` (everything that runs
+//! is over), `schema` and `alter_table` (DDL), `views`, `storage_parameter`, `utility` (statements that run
 //! no procedure), `code` (the assembler).
 
 pub(crate) mod access;
@@ -73,8 +73,8 @@ use code::Code;
 use event_kinds::Events;
 use row_sink::{Nested, Sink};
 
-/// Compiles the statement of a text. `declared` gives the types of the first parameters where the client said
-/// them; `truncated` gets the names that are too long, and what is left of them.
+/// Compiles the statement of a text. `declared` gives the types of the first parameters that the client has
+/// specified. `truncated` gets the names that are too long, and their truncated forms.
 pub(crate) fn compile(
     sql: &str,
     context: BindContext<'_>,
@@ -88,13 +88,13 @@ pub(crate) fn compile(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Run,
-    /// It is described as well.
+    /// To run, and to describe the plan.
     Explain,
-    /// And what it does is counted.
+    /// The same, and to count what it does.
     Analyze,
 }
 
-/// As [`compile`].
+/// As [`compile`], for this purpose.
 pub(crate) fn compile_for(
     sql: &str,
     context: BindContext<'_>,
@@ -105,7 +105,7 @@ pub(crate) fn compile_for(
     with_stack_for(sql, || compile_here(sql, context, declared, truncated, purpose))
 }
 
-/// The parser's tree is dropped, and asked for places, by recursion that does not look at the stack.
+/// Dropping the parser's tree and reading spans from it recurse without checking the stack.
 fn with_stack_for<T>(sql: &str, compile: impl FnOnce() -> T) -> T {
     if sql.len() < DEEP_TEXT_BYTES {
         return compile();
@@ -115,7 +115,7 @@ fn with_stack_for<T>(sql: &str, compile: impl FnOnce() -> T) -> T {
 
 /// Shorter texts nest no deeper than a thread's own stack.
 const DEEP_TEXT_BYTES: usize = 1 << 10;
-/// Enough for as many levels as the parser and the binder take. Only what is used of it costs memory.
+/// Enough for as many levels as the parser and the binder allow. Only the part that is used costs memory.
 const DEEP_STACK_BYTES: usize = 32 << 20;
 
 fn compile_here(
@@ -138,31 +138,32 @@ fn compile_here(
 pub(crate) struct Compiler<'a> {
     pub(crate) binder: Binder<'a>,
     pub(crate) code: Code,
-    /// Where rows go.
+    /// The destination of rows.
     pub(crate) sink: Sink,
-    /// In a routine: what is known of the statement that is compiled into it.
+    /// In a routine: what is known about the statement that is compiled into it.
     pub(crate) nested: Option<Nested>,
     pub(crate) purpose: Purpose,
-    /// Registers that rows to be inserted have their numbers of sequences in.
+    /// The registers that hold the sequence numbers drawn for rows to be inserted.
     pub(crate) draw_registers: Vec<Register>,
-    /// The view that is changed, if it is not a table.
+    /// The view that is changed, if the target is a view.
     through: Option<ThroughView>,
     /// CHECK constraints of the tables whose rows are written, with their conditions, by table and row slot.
     pub(crate) checks: Vec<((TableIndex, RowSlot), NamedConditions)>,
-    /// The drafts of these rows, and what the generated columns of their tables compute over them.
+    /// The drafts of these rows, and what the generated columns of their tables compute from them.
     pub(crate) computed: Vec<((TableIndex, RowSlot), Draft)>,
-    /// What the statement has to look at when it is done.
+    /// What the statement has to check when it is done.
     pub(crate) events: Events,
-    /// Of a subquery that runs for every row around it: where the values of that row are.
+    /// In a subquery that runs for every row of the enclosing query: the registers with the values of that
+    /// row.
     outer: Vec<Register>,
     /// Registers that must be NULL when the statement begins.
     marks: Vec<Register>,
-    /// The tables whose sizes have a say in the plan.
+    /// The tables whose sizes influence the plan.
     judged: Vec<JudgedSize>,
     is_in_subquery: bool,
     /// Descriptions of the subqueries so far, for EXPLAIN.
     subplans: Vec<(String, PlanNode)>,
-    /// The same of those whose rows are kept, by their numbers.
+    /// The same for subqueries whose rows are kept, by number.
     kept_plans: Vec<(usize, PlanNode)>,
     /// For EXPLAIN ANALYZE.
     counters: Counters,
@@ -293,8 +294,8 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// 42601 at the first of these clauses that is there: other databases have them, and sqlparser takes them
-    /// everywhere. They must not be dropped.
+    /// 42601 at the first of these clauses that is present. Other databases have them, and sqlparser accepts
+    /// them everywhere. They must not be dropped silently.
     pub(crate) fn refuse_foreign(&self, clauses: &[(bool, &str)]) -> Result<()> {
         match clauses.iter().find(|(is_there, _)| *is_there) {
             Some((_, word)) => Err(query::syntax_error_at_word(self.binder.sql, word)),
@@ -302,8 +303,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The procedure assembled so far. In a routine, and while the rows go to a spool, the code goes on, and
-    /// there is no procedure yet.
+    /// The procedure assembled so far. In a routine, and while the rows go to a spool, the code continues,
+    /// and there is no procedure yet.
     pub(crate) fn finish_code(&mut self, name: &str, output: Vec<SqlType>) -> Result<Arc<Procedure>> {
         if self.is_part() {
             return Ok(Arc::default());
@@ -321,12 +322,12 @@ impl<'a> Compiler<'a> {
         code.finish(name, parameters, registers, output).map(Arc::new)
     }
 
-    /// Whether a part of a procedure is being compiled, and what surrounds it is still to come.
+    /// Whether a part of a procedure is being compiled, and the rest of the procedure is still to come.
     fn is_part(&self) -> bool {
         self.nested.is_some() || !matches!(self.sink, Sink::Answer)
     }
 
-    /// A plan of the procedure that emits the answer. What a part of it needs, the whole gets.
+    /// The plan of the procedure that emits the result. It takes over what its parts need.
     pub(crate) fn direct_run(
         &mut self,
         procedure: Arc<Procedure>,
@@ -346,14 +347,14 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// A query or change, compiled.
+/// A compiled query or change.
 pub(crate) struct CompiledQuery {
     pub(crate) run: RunPlan,
-    /// `None`: it answers no rows.
+    /// `None`: it returns no rows.
     pub(crate) columns: Option<Vec<ResultColumn>>,
 }
 
-/// An error in a text that is part of a larger one: moves its position.
+/// Moves the position of an error in a text that is part of a larger one.
 pub(crate) fn shifted(error: Error, offset: u32) -> Error {
     match &error {
         Error::Input(input) => match input.position {
@@ -364,7 +365,7 @@ pub(crate) fn shifted(error: Error, offset: u32) -> Error {
     }
 }
 
-/// Refuses what Hyades lacks.
+/// Refuses a feature that Hyades lacks.
 pub(crate) fn unsupported<T>(sentence: impl Into<String>) -> Result<T> {
     Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, sentence))
 }

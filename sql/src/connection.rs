@@ -1,7 +1,7 @@
-//! The embedded database: a blocking connection for programs that have no server in between.
+//! The embedded database: a blocking connection for programs that use no server.
 //!
 //! A [`Connection`] is a [`Session`] whose waits block the calling thread: for rows that other transactions
-//! hold, and for the durability of what it answers. Results come whole.
+//! hold, and for the durability of what it returns. Results are returned as a whole.
 //!
 //! ```no_run
 //! use hyades::{Config, Database, Value};
@@ -41,7 +41,8 @@ pub struct Connection {
 /// A transaction of a [`Connection`]; see [`Connection::transaction`].
 pub struct Transaction<'c> {
     session: &'c mut Session,
-    /// A statement met a conflict: the whole must run again, whatever the body makes of it.
+    /// A statement met a conflict: the whole transaction must run again, whatever the body does with the
+    /// error.
     is_aborted: bool,
 }
 
@@ -110,7 +111,7 @@ fn run(session: &mut Session, sql: &str, parameters: &[Value], rows: &mut Rows) 
     run_prepared(session, &prepared, parameters, rows)
 }
 
-/// Waits until the outcome, an error too, may be told (architecture invariant 1).
+/// Waits until the outcome, even an error, may be reported (architecture invariant 1).
 fn settled<T>(session: &mut Session, outcome: Result<T>) -> Result<T> {
     let ended = match outcome {
         Ok(value) => wait(session, Session::end_implicit).map(|()| value),
@@ -136,7 +137,7 @@ impl Database {
 }
 
 impl Connection {
-    /// The session below, for what needs more: COPY, parameter types, cancelling.
+    /// The underlying session, for everything else: COPY, parameter types, cancelling.
     pub fn session(&mut self) -> &mut Session {
         &mut self.session
     }
@@ -151,7 +152,7 @@ impl Connection {
         settled(&mut self.session, outcome).map(|tag| count_of(&tag))
     }
 
-    /// Runs one statement and answers its rows.
+    /// Runs one statement and returns its rows.
     ///
     /// # Errors
     /// Those of the statement; nothing has happened then.
@@ -161,7 +162,7 @@ impl Connection {
         settled(&mut self.session, outcome).map(|_| rows.0)
     }
 
-    /// Compiles a statement to be run often.
+    /// Compiles a statement that is to run often.
     ///
     /// # Errors
     /// Those of syntax, names and types.
@@ -170,7 +171,7 @@ impl Connection {
         settled(&mut self.session, outcome)
     }
 
-    /// As [`Connection::query`], of a compiled statement.
+    /// As [`Connection::query`], for a compiled statement.
     ///
     /// # Errors
     /// Those of the statement; nothing has happened then.
@@ -199,7 +200,7 @@ impl Connection {
             let end = if is_aborted || outcome.is_err() { "rollback" } else { "commit" };
             match run(&mut self.session, end, &[], &mut Rows::default()) {
                 Ok(tag) if end == "commit" && tag != "COMMIT" => {
-                    // The body passed over the failure of a statement.
+                    // The body ignored the failure of a statement.
                     outcome = Err(Error::input(
                         sqlstate::IN_FAILED_SQL_TRANSACTION,
                         "a statement of the transaction failed, so it was rolled back",
@@ -210,7 +211,7 @@ impl Connection {
                 Err(error) => outcome = Err(error),
             }
             if is_aborted {
-                // Nobody is told of this attempt.
+                // The outcome of this attempt is not reported.
                 self.session.pending_durability();
                 continue;
             }
@@ -230,7 +231,7 @@ impl Transaction<'_> {
         self.noted(outcome).map(|tag| count_of(&tag))
     }
 
-    /// As [`Connection::query`]. The answer is provisional until the transaction commits.
+    /// As [`Connection::query`]. The result is provisional until the transaction commits.
     ///
     /// # Errors
     /// Those of the statement; the transaction has failed then.

@@ -1,8 +1,8 @@
 //! Evaluation outside procedures: literals and constants at compile time.
 //!
 //! Folding never raises an error that the statement might not meet when it runs: `CASE WHEN false THEN 1/0
-//! END` compiles. Only what is immutable is folded; what depends on the session's time zone or the clock is
-//! left to run time.
+//! END` compiles. Only immutable expressions are folded. What depends on the session's time zone or the clock
+//! is left to run time.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -65,12 +65,13 @@ pub(crate) fn evaluate(expr: &Expr, registers: &[Value], environment: &Environme
     evaluate::evaluate(expr, &Context::of_registers(registers, environment))
 }
 
-/// Whether the result depends on the operand alone, not on the session's time zone or `extra_float_digits`.
+/// Whether the result depends only on the operand, and not on the session's time zone or
+/// `extra_float_digits`.
 pub(crate) fn is_immutable_cast(from: SqlType, to: SqlType) -> bool {
     if matches!(from, SqlType::Real | SqlType::DoublePrecision | SqlType::Array(_)) && to.is_text() {
         return false;
     }
-    // Elements are read and printed as values of their own are.
+    // Elements are read and printed like single values.
     let element = |sql_type| match sql_type {
         SqlType::Array(element) => element.sql_type(),
         other => other,
@@ -83,22 +84,23 @@ pub(crate) fn is_immutable_cast(from: SqlType, to: SqlType) -> bool {
     let is_plain = |sql_type: SqlType| {
         !sql_type.is_text() && !sql_type.is_datetime() && !matches!(sql_type, SqlType::Time(_))
     };
-    // Reading or printing a date depends on settings too ('today').
+    // Reading or printing a date also depends on settings ('today').
     let is_readable = |one: SqlType, other: SqlType| !one.is_text() || is_plain(other) || other.is_text();
     !is_zoned(from) && !is_zoned(to) && is_readable(from, to) && is_readable(to, from)
 }
 
 thread_local! {
-    /// For constants, which look at none of it.
+    /// For constants, which use none of it.
     static NOWHERE: LazyLock<Environment> = LazyLock::new(|| environment("", ""));
 }
 
-/// Computes an expression of constants; the error is the statement's.
+/// Computes an expression of constants. An error is that of the statement.
 pub(crate) fn fold(expr: Expr) -> Result<Expr> {
     NOWHERE.with(|environment| evaluate(&expr, &[], environment)).map(Expr::Const)
 }
 
-/// Computes an expression if all its parts are constants and it is immutable; leaves it alone if that fails.
+/// Computes an expression if all its parts are constants and it is immutable. Leaves it as it is if that
+/// fails.
 pub(crate) fn fold_if_constant(expr: Expr) -> Expr {
     let mut are_constant = true;
     expr.for_each_part(&mut |part| are_constant &= matches!(part, Expr::Const(_)));
@@ -121,7 +123,7 @@ pub(crate) fn fold_if_constant(expr: Expr) -> Expr {
     }
 }
 
-/// Whether a constant is NULL, the number zero or an interval of no length.
+/// Whether a constant is NULL, the number zero or an interval of length zero.
 pub(crate) fn is_zero(expr: &Expr) -> bool {
     match expr {
         Expr::Const(Value::Interval(interval)) => interval.span() == 0,

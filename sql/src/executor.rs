@@ -1,14 +1,14 @@
-//! What procedures feed rows to and read them from: grouping, DISTINCT, sorting, LIMIT.
+//! The stages that procedures feed with rows and read rows from: grouping, DISTINCT, sorting, LIMIT.
 //!
-//! Rows are pushed in one by one ([`StageRun::feed`]) and come out after the last ([`StageRun::finish`]). The
-//! state outlives waits of the procedure. What they get are ready values: the procedure evaluates, so
-//! subqueries and functions may stand anywhere. Of a sort with LIMIT only what is wanted is held.
+//! Rows are fed one by one ([`StageRun::feed`]) and come out after the last one ([`StageRun::finish`]). The
+//! state survives waits of the procedure. Stages receive computed values: the procedure evaluates, so
+//! subqueries and functions are allowed everywhere. A sort with LIMIT holds only the wanted rows.
 //!
-//! A sort and a grouping hold `work_mem` each in memory (`held_bytes` estimates that); the rest goes to
-//! temporary files. What comes out, and in which order, does not depend on it.
+//! A sort and a grouping each hold `work_mem` in memory (`held_bytes` estimates that). The rest goes to
+//! temporary files. The output and its order do not depend on it.
 //!
-//! Files: `sorter`; `folding` (rows with equal keys made one) and what it serves: `aggregate` and
-//! `combination` (UNION and its like); `row_keys` (what tells rows apart); `array_of`.
+//! Files: `sorter`, `folding` (rows with equal keys folded into one), with its uses `aggregate` and
+//! `combination` (UNION and the like), `row_keys` (distinguishing rows by their values), `array_of`.
 
 mod accumulator;
 mod aggregate;
@@ -37,20 +37,20 @@ use sorter::{Sorted, Sorter};
 pub(crate) use staged_row::Row;
 use staged_row::held_bytes;
 
-/// The rows on their way. See the module head.
+/// A sort in progress. See the module head.
 struct SortingRun {
     sorting: Arc<Sorting>,
     limit: Option<usize>,
     offset: usize,
-    /// What comes first: DISTINCT, and DISTINCT ON without an order.
+    /// The step before sorting: DISTINCT, and DISTINCT ON without an order.
     distinct: Option<Folding<FirstRows>>,
     sorter: Sorter,
 }
 
-/// Of rows that are equal in these values the first.
+/// Keeps the first of the rows that are equal in these columns.
 struct FirstRows {
     columns: Vec<usize>,
-    /// Those of type `character`.
+    /// The columns of type `character`.
     chars: Vec<usize>,
 }
 
@@ -139,7 +139,7 @@ impl StageRun for SortingRun {
         }
         let sorted = self.sorter.finish()?;
         let columns = match &self.sorting.distinct {
-            // Of neighbours.
+            // The sort has made equal rows neighbours.
             Distinct::On(columns) if !self.sorting.sort.is_empty() => columns.clone(),
             Distinct::Sorted => (0..self.sorting.width).collect(),
             _ => Vec::new(),
@@ -169,7 +169,7 @@ impl StageRun for SortingRun {
     }
 }
 
-/// What OFFSET and LIMIT leave of sorted rows, none of which is repeated.
+/// Applies OFFSET and LIMIT to sorted rows without repetitions.
 fn limited(mut rows: Vec<Row>, (offset, limit): (usize, Option<usize>), width: usize) -> Result<Vec<Row>> {
     guest::spend_for(rows.len())?;
     if offset > 0 {
@@ -185,10 +185,10 @@ fn limited(mut rows: Vec<Row>, (offset, limit): (usize, Option<usize>), width: u
 /// Sorted rows after DISTINCT ON, OFFSET and LIMIT.
 struct Answered {
     rows: Sorted,
-    /// Of DISTINCT ON.
+    /// The columns of DISTINCT ON.
     columns: Vec<usize>,
     chars: Vec<usize>,
-    /// The key of the row before, for these columns; empty before the first.
+    /// The key of the previous row, for these columns. Empty before the first.
     last: RowKeys,
     key: RowKeys,
     offset: usize,

@@ -1,5 +1,5 @@
-//! EXPLAIN: the chosen access in PostgreSQL's words, without invented costs; with ANALYZE, what was counted
-//! while it ran (`counted`).
+//! EXPLAIN: the chosen access in PostgreSQL's words, without invented costs. With ANALYZE also what was
+//! counted during execution (`counted`).
 
 pub(crate) mod counted;
 
@@ -22,11 +22,11 @@ pub(crate) struct PlanNode {
     /// `Index Cond` and the like, with their text.
     pub(crate) details: Vec<(&'static str, String)>,
     pub(crate) children: Vec<PlanNode>,
-    /// Queries in its expressions, with the names that these have there.
+    /// Queries in its expressions, with the names that the expressions use for them.
     pub(crate) subplans: Vec<(String, PlanNode)>,
     /// Lines of the procedures that it runs.
     pub(crate) program: Vec<String>,
-    /// What counts its rows, for ANALYZE.
+    /// The counters of its rows, for ANALYZE.
     events: Option<NodeCounts>,
     actual: Option<Actual>,
 }
@@ -36,7 +36,7 @@ impl PlanNode {
         PlanNode { title: title.into(), ..PlanNode::default() }
     }
 
-    /// This node above another one.
+    /// This node on top of another one.
     #[must_use]
     pub(crate) fn over(mut self, child: PlanNode) -> PlanNode {
         self.children.push(child);
@@ -51,7 +51,7 @@ impl PlanNode {
         self
     }
 
-    /// This node, with the listings of a procedure that it runs and of those that it calls, each once.
+    /// This node, with the listings of a procedure that it runs and of those that this one calls, each once.
     #[must_use]
     pub(crate) fn running(mut self, procedure: &Procedure) -> PlanNode {
         let mut listed: Vec<&Procedure> = vec![procedure];
@@ -70,7 +70,7 @@ impl PlanNode {
         self
     }
 
-    /// The whole description, a text for each row of the answer.
+    /// The whole description, one text for each row of the result.
     pub(crate) fn texts(&self, is_json: bool, times: Option<Times>) -> Vec<String> {
         if is_json {
             return vec![self.json_text(times)];
@@ -148,19 +148,19 @@ impl PlanNode {
     }
 }
 
-/// How long it took.
+/// How long planning and execution took.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
     pub(crate) planning: Duration,
     pub(crate) execution: Duration,
 }
 
-/// Prints expressions with the names of the query.
+/// Prints expressions with the query's names.
 pub(crate) struct Names<'a> {
     pub(crate) scope: &'a Scope,
-    /// Whether columns carry their table's name.
+    /// Whether columns are qualified with the name of their table.
     pub(crate) is_qualified: bool,
-    /// The values of the parameters, if they are to be seen.
+    /// The values of the parameters, if they are to be shown.
     pub(crate) parameters: &'a [Value],
 }
 
@@ -213,7 +213,7 @@ impl SlotNames for Names<'_> {
             {
                 return match relation.columns.get(usize::from(column)) {
                     Some((name, _)) => self.qualified(&relation.name, name),
-                    // Only an index is on it.
+                    // Only an index uses this column.
                     None => table.definition().key_name(column).to_owned(),
                 };
             }
@@ -221,7 +221,7 @@ impl SlotNames for Names<'_> {
         format!("?{row}.{column}")
     }
 
-    /// Those of `unnest`, which has the array's name.
+    /// The arrays of `unnest`, whose columns are named after the array.
     fn hides_subscript(&self, array: &Expr) -> bool {
         let Expr::Register(register) = array else { return false };
         self.scope.relations.iter().any(|relation| {

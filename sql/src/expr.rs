@@ -1,4 +1,4 @@
-//! Looking at and rewriting expressions of the procedure IR.
+//! Inspecting and rewriting expressions of the procedure IR.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use hyades_types::function::{Function, Volatility};
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::SqlType;
 
-/// A row without what is computed from it.
+/// A row without its computed columns.
 #[derive(Clone)]
 pub(crate) struct Draft {
     pub(crate) row: RowSlot,
@@ -15,16 +15,16 @@ pub(crate) struct Draft {
     pub(crate) computed: Arc<[(u16, Expr)]>,
 }
 
-/// A column that is there for an index only.
+/// A column that exists only for an index.
 #[derive(Clone, Debug)]
 pub(crate) struct Computed {
     pub(crate) column: u16,
-    /// What stands in it, where the conditions hold; NULL elsewhere.
+    /// Its value, where the conditions hold. NULL elsewhere.
     pub(crate) value: Expr,
     pub(crate) conditions: Vec<Expr>,
 }
 
-/// Conditions with the names of what they belong to.
+/// Conditions with the names of their constraints.
 pub(crate) type NamedConditions = Arc<[(String, Expr)]>;
 
 /// Whether the test holds for the expression or any part of it.
@@ -37,7 +37,7 @@ pub(crate) fn any(expr: &Expr, test: &dyn Fn(&Expr) -> bool) -> bool {
     found
 }
 
-/// Whether it nests deeper than this. Levels are counted anew where the stack is looked at ([`Expr::Deep`]).
+/// Whether it nests deeper than this. Levels are counted anew where the stack is checked ([`Expr::Deep`]).
 pub(crate) fn depth_exceeds(expr: &Expr, limit: usize) -> bool {
     if matches!(expr, Expr::Deep(_)) {
         return false;
@@ -69,7 +69,7 @@ pub(crate) fn reads(expr: &Expr, wanted: RowSlot, registers: &[Register]) -> boo
     })
 }
 
-/// Whether two evaluations may differ.
+/// Whether two evaluations may give different results.
 pub(crate) fn is_volatile(expr: &Expr) -> bool {
     any(expr, &|part| match part {
         Expr::Call { function, .. } => function.volatility() == Volatility::Volatile,
@@ -78,12 +78,12 @@ pub(crate) fn is_volatile(expr: &Expr) -> bool {
     })
 }
 
-/// Whether the expression has a value whatever the row is.
+/// Whether the expression has a value for every row.
 pub(crate) fn never_fails(expr: &Expr) -> bool {
     !any(expr, &|part| match part {
         Expr::Const(_) | Expr::Column { .. } | Expr::Register(_) | Expr::IsNull(_) | Expr::Not(_) => false,
         Expr::And(..) | Expr::Or(..) | Expr::InList { .. } | Expr::NotDistinct(..) => false,
-        // What is converted without being asked for is widened.
+        // Implicit conversions only widen.
         Expr::Cast { to, explicit, .. } => {
             let is_wide = matches!(
                 to,
@@ -109,7 +109,8 @@ pub(crate) fn never_fails(expr: &Expr) -> bool {
     })
 }
 
-/// Replaces parts from the outside in: where `replace` answers an expression, that is taken as it is.
+/// Replaces parts from the outside in. A part for which `replace_with` returns an expression is replaced by
+/// that, which is not searched again.
 pub(crate) fn replace(expr: &mut Expr, replace_with: &mut dyn FnMut(&Expr) -> Option<Expr>) {
     if let Some(new) = replace_with(expr) {
         *expr = new;
@@ -118,7 +119,7 @@ pub(crate) fn replace(expr: &mut Expr, replace_with: &mut dyn FnMut(&Expr) -> Op
     expr.for_each_part_mut(&mut |part| replace(part, replace_with));
 }
 
-/// The conditions that AND joins, in order.
+/// The conditions joined by AND, in order.
 pub(crate) fn conjuncts(expr: Expr, into: &mut Vec<Expr>) {
     let mut stack = vec![expr];
     while let Some(expr) = stack.pop() {

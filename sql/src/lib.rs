@@ -1,9 +1,9 @@
 //! The embeddable Hyades database: SQL compiled to procedures, sessions, a blocking API.
 //!
 //! Reading order: `statement` (text to statements), `bind` (names and types), `compile` (procedures), `plan`
-//! (what comes out), `executor` (what procedures cannot do), `plpgsql` (bodies of routines), `session` (the
-//! conversation), `answer` (what is told), `connection` (the blocking API), `verification` (whether rows keep
-//! to their constraints).
+//! (the result of compiling), `executor` (what procedures cannot do), `plpgsql` (bodies of routines),
+//! `session` (the conversation with a client), `answer` (what a client receives), `connection` (the blocking
+//! API), `verification` (whether rows satisfy their constraints).
 
 mod answer;
 mod bind;

@@ -47,7 +47,7 @@ fn kind_of(name: &str) -> Option<AggregateKind> {
         "percentile_cont" => AggregateKind::OrderedSet(OrderedSet::PercentileContinuous),
         "percentile_disc" => AggregateKind::OrderedSet(OrderedSet::PercentileDiscrete),
         "mode" => AggregateKind::OrderedSet(OrderedSet::Mode),
-        // The element is known with the argument.
+        // The element type becomes known with the argument.
         "array_agg" => AggregateKind::ArrayAgg(ArrayElement::Text),
         _ if json_aggregate(name).is_some() => AggregateKind::ArrayAgg(ArrayElement::Text),
         _ => return None,
@@ -59,7 +59,7 @@ pub(super) fn is_aggregate_name(name: &str) -> bool {
     kind_of(name).is_some()
 }
 
-/// The type the argument is computed in, and the result's.
+/// The type in which the argument is computed, and the type of the result.
 pub(super) fn types(kind: AggregateKind, argument: SqlType) -> Option<(SqlType, SqlType)> {
     use SqlType::{
         BigInt, Boolean, Bytea, DoublePrecision, Integer, Interval, Numeric, Real, SmallInt, Text, Time,
@@ -143,7 +143,8 @@ impl Binder<'_> {
         Ok(Some(self.json_result(name, bound, item.as_ref(), place)))
     }
 
-    /// What stands for the result of the aggregate, which is computed once wherever it is written.
+    /// The expression that stands for the result of the aggregate, which is computed once however often it is
+    /// written.
     pub(super) fn aggregate_result(&mut self, aggregate: Aggregate, place: Place) -> Result<Bound> {
         let result = aggregate.result;
         let number = match self.aggregates.iter().position(|known| *known == aggregate) {
@@ -201,7 +202,7 @@ impl Binder<'_> {
             };
             aggregate.order = keys.iter().map(|key| self.aggregate_order(key)).collect::<Result<_>>()?;
             for (key, order) in keys.iter().zip(&mut aggregate.order) {
-                // The same subquery is another one each time it is bound.
+                // The same subquery is a different one each time it is bound.
                 let is_same = |argument: &&FunctionArg| matches!(argument, FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) if *expr == key.expr);
                 let same = list.args.iter().zip(&aggregate.arguments).find(|(written, _)| is_same(written));
                 if let Some((_, argument)) = same

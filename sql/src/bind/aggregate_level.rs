@@ -1,12 +1,12 @@
-//! To which query an aggregate belongs.
+//! Which query an aggregate belongs to.
 //!
-//! An aggregate is computed by the query of the innermost column that its arguments name, and by the one it
-//! stands in if they name none. In `SELECT (SELECT sum(o.x) FROM i) FROM o` it is an aggregate of the outer
-//! query: its arguments are taken out of the subquery, as if they had been written there, and its result is
-//! handed in like a column. What the subquery had been handed for the arguments alone is taken back: it would
-//! be a column that is not grouped.
+//! An aggregate is computed by the query of the innermost column that its arguments name, and if they name
+//! none by the query in which it is written. In `SELECT (SELECT sum(o.x) FROM i) FROM o` it is an aggregate
+//! of the outer query: its arguments are taken out of the subquery, as if they had been written in the outer
+//! query, and its result is passed in like a column. What had been passed to the subquery for the arguments
+//! alone is withdrawn: it would be a column that is not grouped.
 //!
-//! Whether an aggregate may stand here is a question to the query it belongs to.
+//! Whether an aggregate is allowed here depends on the query it belongs to.
 //!
 //! Reference: section 4.2.7 of PostgreSQL's documentation; check_agg_arguments of parse_agg.c.
 
@@ -18,7 +18,7 @@ use super::{Binder, Bound, Place};
 use crate::expr;
 
 impl Binder<'_> {
-    /// The number of the query at hand.
+    /// The number of the current query.
     pub(super) fn level(&self) -> usize {
         self.surroundings.len()
     }
@@ -28,7 +28,7 @@ impl Binder<'_> {
         note(&mut self.named.columns, level, place);
     }
 
-    /// Binds something that may have no aggregate of this query: `clause` is where it stands.
+    /// Binds something that must not contain an aggregate of this query. `clause` says where it stands.
     pub(super) fn without_aggregates<T>(
         &mut self,
         clause: &'static str,
@@ -49,7 +49,8 @@ impl Binder<'_> {
         bound
     }
 
-    /// What stands for the result of an aggregate, given what binds it. `what` may not be allowed here.
+    /// The expression that stands for the result of an aggregate, given what binds it. `what` may not be
+    /// allowed here.
     pub(super) fn settled_aggregate(
         &mut self,
         what: &str,
@@ -97,7 +98,7 @@ impl Binder<'_> {
         self.fail(sqlstate::GROUPING_ERROR, "aggregate function calls cannot be nested", place)
     }
 
-    /// The number of the query that an aggregate belongs to, whose arguments have named this.
+    /// The number of the query that an aggregate belongs to, given what its arguments have named.
     fn level_of_aggregate(&self, named: &Named) -> Result<usize> {
         let found = [innermost(&named.columns), innermost(&named.aggregates)].into_iter().flatten();
         let own = self.level() - usize::from(self.call_level == Some(self.level()));
@@ -122,7 +123,7 @@ impl Binder<'_> {
         Ok(level)
     }
 
-    /// Says of the query with this number what an aggregate computes.
+    /// Expresses what an aggregate computes in terms of the query with this number.
     fn take_out(&self, aggregate: &mut Aggregate, level: usize) {
         let ordered = aggregate.order.iter_mut().map(|key| &mut key.expr);
         for part in aggregate.arguments.iter_mut().chain(&mut aggregate.filter).chain(ordered) {

@@ -6,7 +6,7 @@ use hyades_types::value::{ArrayElement, SqlType};
 use super::bound::Place;
 
 /// Registers from here on are placeholders for results of aggregates and for group keys, until the stages
-/// behind the procedure are laid out (`compile::stages`).
+/// that follow the procedure are laid out (`compile::stages`).
 pub(crate) const AGGREGATE_PLACEHOLDER: Register = 0xe000;
 pub(crate) const GROUP_PLACEHOLDER: Register = 0xf000;
 
@@ -28,15 +28,15 @@ pub(crate) enum AggregateKind {
     /// `string_agg(value, delimiter)`.
     StringAgg,
     ArrayAgg(ArrayElement),
-    /// The same of arrays, which make up one with a dimension more.
+    /// The same for arrays, which form one array with one more dimension.
     ArrayOfArrays(ArrayElement),
     Statistic(Statistic),
     OrderedSet(OrderedSet),
-    /// Which keys of the group are left out by its grouping set.
+    /// Which keys of the group its grouping set leaves out.
     Grouping,
 }
 
-/// What is computed of one number, or of pairs of y and x.
+/// Statistics of one number, or of pairs of y and x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Statistic {
     VariancePopulation,
@@ -58,7 +58,7 @@ pub(crate) enum Statistic {
 }
 
 impl Statistic {
-    /// Of pairs.
+    /// Whether it takes pairs.
     pub(crate) fn is_of_pairs(self) -> bool {
         !matches!(
             self,
@@ -79,7 +79,7 @@ pub(crate) enum OrderedSet {
 }
 
 impl AggregateKind {
-    /// Whether NULL is a value like others.
+    /// Whether it treats NULL like any other value.
     pub(crate) fn takes_null(self) -> bool {
         matches!(
             self,
@@ -101,7 +101,7 @@ impl AggregateKind {
 pub(crate) struct Aggregate {
     pub(crate) kind: AggregateKind,
     pub(crate) arguments: Vec<Expr>,
-    /// Of the first argument, as the executor will see it.
+    /// The type of the first argument, as the executor will see it.
     pub(crate) argument_type: SqlType,
     pub(crate) is_distinct: bool,
     pub(crate) filter: Option<Expr>,
@@ -119,7 +119,7 @@ pub(crate) struct AggregateOrder {
     pub(crate) nulls_first: bool,
 }
 
-/// Whether an aggregate may stand here.
+/// Whether an aggregate is allowed here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AggregateMode {
     Allowed,
@@ -129,20 +129,20 @@ pub(crate) enum AggregateMode {
     Forbidden(&'static str),
 }
 
-/// Where no aggregate may stand, nor a function that gives a set inside of another one.
+/// Where neither an aggregate is allowed nor a set-returning function inside another one.
 pub(crate) const IN_FUNCTION: &str = "in functions in FROM";
 
-/// What has been named of which query: a query's number is how many there are around it. Each query counts
-/// once, with the first place.
+/// The places where something of a query was named, with the number of that query: how many queries enclose
+/// it. Each query is listed once, with its first place.
 #[derive(Default)]
 pub(super) struct Named {
     pub(super) columns: Vec<(usize, Place)>,
     pub(super) aggregates: Vec<(usize, Place)>,
-    /// The same in direct arguments, which have no say in the matter.
+    /// The same for direct arguments, which do not decide which query the aggregate belongs to.
     pub(super) direct: Vec<Named>,
 }
 
-/// Notes a query that is not in the list yet.
+/// Adds a query that is not in the list yet.
 pub(super) fn note(list: &mut Vec<(usize, Place)>, level: usize, place: Place) {
     if !list.iter().any(|(known, _)| *known == level) {
         list.push((level, place));
@@ -155,7 +155,7 @@ pub(super) fn innermost(list: &[(usize, Place)]) -> Option<(usize, Place)> {
 }
 
 impl Named {
-    /// Adds what else was named of the queries before this one.
+    /// Adds what `other` has named of the queries before this one.
     pub(super) fn add(&mut self, other: Named, before: usize) {
         let lists = [(&mut self.columns, other.columns), (&mut self.aggregates, other.aggregates)];
         for (list, added) in lists {

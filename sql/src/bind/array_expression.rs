@@ -1,5 +1,5 @@
-//! Arrays in expressions: subscripts, `ARRAY[...]`, ANY and ALL, `||`, and their functions, whose types
-//! depend on the elements'.
+//! Arrays in expressions: subscripts, `ARRAY[...]`, ANY and ALL, `||`, and array functions, whose types
+//! depend on those of the elements.
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::array_value::MOST_DIMENSIONS;
@@ -18,7 +18,7 @@ use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
 use crate::statement::query::end_of;
 
-/// A parameter or the result of a function of arrays: the array, its element, or a type of its own.
+/// A parameter or the result of an array function: the array, its element, or another type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Part {
     Array,
@@ -26,7 +26,7 @@ enum Part {
     Is(SqlType),
 }
 
-/// Subscripts, or the bounds of slices: then `written` says which of them there are (see
+/// Subscripts, or the bounds of slices: then `written` says which of the bounds are written (see
 /// `types/src/function/array_subscript.rs`).
 struct Subscripts {
     written: Option<i32>,
@@ -46,7 +46,7 @@ fn element_of(sql_type: SqlType) -> Option<ArrayElement> {
     sql_type.element()
 }
 
-/// The symbol of an operator that compares a text with a pattern.
+/// The symbol of an operator that matches a text against a pattern.
 pub(super) fn pattern_symbol(operator: &ast::BinaryOperator) -> Option<&'static str> {
     use ast::BinaryOperator as Ast;
     Some(match operator {
@@ -63,7 +63,7 @@ pub(super) fn pattern_symbol(operator: &ast::BinaryOperator) -> Option<&'static 
 }
 
 impl Binder<'_> {
-    /// `name[index]`, `name[first:last]`, and several of them.
+    /// `name[index]`, `name[first:last]`, and chains of them.
     pub(crate) fn subscript(&mut self, root: &ast::Expr, chain: &[AccessExpr]) -> Result<Bound> {
         let place = Place::of_expr(root);
         let mut idents = match root {
@@ -72,11 +72,11 @@ impl Binder<'_> {
             _ => Vec::new(),
         };
         let mut rest = chain;
-        while let [AccessExpr::Dot(ast::Expr::Identifier(ident)), behind @ ..] = rest
+        while let [AccessExpr::Dot(ast::Expr::Identifier(ident)), after @ ..] = rest
             && !idents.is_empty()
         {
             idents.push(ident.clone());
-            rest = behind;
+            rest = after;
         }
         let array = match idents.as_slice() {
             [] => self.expression(root)?,
@@ -127,7 +127,7 @@ impl Binder<'_> {
         Ok(Bound::typed(expr, element.sql_type(), place))
     }
 
-    /// What stands in the brackets.
+    /// The contents of the brackets.
     fn subscripts(&mut self, chain: &[AccessExpr], place: Place) -> Result<Subscripts> {
         let is_slice =
             chain.iter().any(|access| matches!(access, AccessExpr::Subscript(Subscript::Slice { .. })));
@@ -152,7 +152,7 @@ impl Binder<'_> {
                 bounds.push(self.array_bound(upper)?);
                 continue;
             }
-            // Beside a slice an index is a slice from 1.
+            // Next to a slice, an index is a slice from 1.
             bounds.push(if is_index { Expr::Const(Value::Integer(1)) } else { self.array_bound(lower)? });
             bounds.push(self.array_bound(upper)?);
             written |= i32::from(is_index || lower.is_some()) << (2 * dimension);
@@ -235,7 +235,7 @@ impl Binder<'_> {
         Ok(Bound::typed(Expr::Array { element, items }, SqlType::Array(element), place))
     }
 
-    /// `ARRAY[...]::type[]`: every element is converted by itself.
+    /// `ARRAY[...]::type[]`: every element is converted individually.
     pub(super) fn array_of_type(
         &mut self,
         items: &[ast::Expr],
@@ -285,7 +285,7 @@ impl Binder<'_> {
         let Some(operator) = from_ast(operator).filter(|operator| operator.is_comparison()) else {
             return self.unsupported(&format!("{operator} with ANY or ALL is"), place);
         };
-        // They look for the value, and there are quicker ways to do that.
+        // `= ANY` is IN and `<> ALL` is NOT IN, for which there are faster ways.
         let is_in = matches!((operator, is_all), (BinaryOperator::Equal, false));
         let is_not_in = matches!((operator, is_all), (BinaryOperator::NotEqual, true));
         let (left, array) = match right {
@@ -306,7 +306,7 @@ impl Binder<'_> {
         Ok(boolean(if is_not_in { Expr::Not(Box::new(test)) } else { test }, place))
     }
 
-    /// Both sides of a comparison with the elements of an array.
+    /// Both sides of a comparison of a value with the elements of an array.
     fn elements(
         &mut self,
         operator: BinaryOperator,
@@ -329,7 +329,7 @@ impl Binder<'_> {
         };
         // The engine compares values of one type, so a wider left side widens the elements too.
         let meeting = left.known_type().and_then(|left| comparison_type(left, element.sql_type()));
-        // Blanks at the end of a `char(n)` do not count.
+        // Trailing blanks of a `char(n)` do not count.
         let common = match meeting.and_then(ArrayElement::of).unwrap_or(element.without_modifier()) {
             ArrayElement::Char => ArrayElement::Text,
             common => common,
@@ -341,7 +341,7 @@ impl Binder<'_> {
         Ok((left, right))
     }
 
-    /// A function of arrays, if the name is one's.
+    /// An array function, if this is the name of one.
     pub(crate) fn try_array_call(
         &mut self,
         name: &str,
@@ -397,7 +397,7 @@ impl Binder<'_> {
         Ok(Some(Bound::typed(evaluation::fold_if_constant(expr), type_of(&result), place)))
     }
 
-    /// The elements' type of all arrays among the arguments, wide enough for the elements among them.
+    /// The element type of all arrays among the arguments, wide enough for the single elements among them.
     fn common_element(&self, arguments: &[Bound], parts: &[Part]) -> Option<ArrayElement> {
         let mut common: Option<SqlType> = None;
         for (argument, part) in arguments.iter().zip(parts) {
@@ -469,7 +469,7 @@ impl Binder<'_> {
         Ok(Bound::typed(expr, SqlType::Boolean, start))
     }
 
-    /// `||` where a side is an array.
+    /// `||` where one side is an array.
     pub(crate) fn array_concat(&mut self, left: Bound, right: Bound, place: Place) -> Result<Option<Bound>> {
         let side = |bound: &Bound| bound.known_type().and_then(element_of);
         let name = match (side(&left), side(&right)) {
@@ -480,7 +480,7 @@ impl Binder<'_> {
             (Some(_), None) => "array_append",
             (None, Some(_)) => "array_prepend",
         };
-        // A literal beside an array is an array too.
+        // A literal next to an array is an array too.
         let (left, right) = match (side(&left), side(&right), name) {
             (None, Some(element), "array_cat") => {
                 let sql_type = SqlType::Array(element);

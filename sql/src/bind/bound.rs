@@ -1,4 +1,4 @@
-//! Bound expressions: what is known of their types, and where they stand in the text.
+//! Bound expressions: what is known of their types, and their places in the text.
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, sqlstate};
@@ -6,7 +6,7 @@ use hyades_types::value::SqlType;
 use sqlparser::ast::{self, Spanned};
 use sqlparser::tokenizer::Location;
 
-/// Where something stands in the statement's text.
+/// A place in the statement's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Unknown,
@@ -15,13 +15,13 @@ pub(crate) enum Place {
     OperatorAfter(Location),
     /// At the `::` that follows the operand ending here.
     CastAfter(Location),
-    /// At the type behind the `::` or AS that follows the operand ending here.
+    /// At the type after the `::` or AS that follows the operand ending here.
     TypeAfter(Location),
     /// At the word CAST before the operand that begins here.
     CastBefore(Location),
 }
 
-/// Where an expression begins. A long chain of operators leans to the left; sqlparser's own answer would
+/// Where an expression begins. A long chain of operators leans to the left, and sqlparser's own spans would
 /// recurse along it.
 pub(crate) fn start_of(expr: &ast::Expr) -> Location {
     let mut rest = expr;
@@ -47,7 +47,7 @@ pub(crate) fn start_of(expr: &ast::Expr) -> Location {
     }
 }
 
-/// The same for a query, which may be deep.
+/// The same for a query, which may be deeply nested.
 pub(crate) fn start_of_query(query: &ast::Query) -> Location {
     match (&query.with, query.body.as_ref()) {
         (Some(with), _) => with.with_token.0.span.start,
@@ -83,11 +83,11 @@ pub(crate) enum Class {
     /// A literal in quotes.
     Literal(String),
     Null,
-    /// A parameter nobody has given a type yet.
+    /// A parameter that has no type yet.
     Parameter(u16),
 }
 
-/// A bound expression. `expr` is meaningful for `Typed` and `Parameter`; others get one when they get a type.
+/// A bound expression. `expr` is meaningful for `Typed` and `Parameter`. The others get one with their type.
 #[derive(Clone, Debug)]
 pub(crate) struct Bound {
     pub(crate) expr: Expr,
@@ -113,7 +113,7 @@ impl Bound {
     }
 }
 
-/// 42P18: nothing tells the parameter's type.
+/// 42P18: nothing determines the parameter's type.
 pub(crate) fn no_parameter_type(number: u16) -> Error {
     let message = format!("could not determine data type of parameter ${}", number + 1);
     Error::input(sqlstate::INDETERMINATE_DATATYPE, message)

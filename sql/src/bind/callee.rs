@@ -8,7 +8,7 @@ use hyades_engine::procedure::ir::Callee;
 #[derive(Clone, Debug)]
 pub(crate) struct CalleeEntry {
     pub(crate) callee: Callee,
-    /// NULL for an argument gives NULL without a call.
+    /// A NULL argument gives NULL without a call.
     pub(crate) is_strict: bool,
 }
 

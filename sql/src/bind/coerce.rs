@@ -1,7 +1,7 @@
 //! Conversions between types: which are allowed where, and the common type of several expressions.
 //!
 //! Reference: PostgreSQL's documentation, chapter 10 (type conversion), and the rows of pg_cast for the types
-//! Hyades has.
+//! that Hyades has.
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::cast::allowed;
@@ -59,7 +59,7 @@ pub(crate) fn category(sql_type: SqlType) -> Category {
     }
 }
 
-/// The preferred type of its category.
+/// Whether the type is the preferred one of its category.
 pub(crate) fn is_preferred(sql_type: SqlType) -> bool {
     matches!(
         sql_type,
@@ -85,13 +85,13 @@ fn is_named_object(sql_type: SqlType) -> bool {
     }
 }
 
-/// Whether reading a literal of the type asks for the session's time zone.
+/// Whether reading a literal of the type needs the session's time zone.
 fn is_zoned(sql_type: SqlType) -> bool {
     let one = sql_type.element().map_or(sql_type, ArrayElement::sql_type);
     matches!(one, SqlType::TimestampTz(_))
 }
 
-/// Whether a text of the type may say `now`.
+/// Whether a text of the type may be `now`.
 fn reads_the_clock(sql_type: SqlType) -> bool {
     sql_type.is_datetime() || matches!(sql_type, SqlType::Time(_))
 }
@@ -108,32 +108,32 @@ pub(crate) fn cast(expr: Expr, from: SqlType, to: SqlType, is_explicit: bool) ->
         return Ok(expr);
     }
     if matches!(from, SqlType::Char(_)) && matches!(to, SqlType::Text | SqlType::Varchar(_)) {
-        // Blanks at the end are no part of the text (see the function's own comment).
+        // Trailing blanks are not part of the text (see the function's own comment).
         let stripped = Expr::Call { function: Function::CharToText, arguments: vec![expr] };
         return cast(evaluation::fold_if_constant(stripped), SqlType::Text, to, is_explicit);
     }
     let is_constant = matches!(expr, Expr::Const(_));
     let cast = Expr::Cast { operand: Box::new(expr), to, explicit: is_explicit };
     if is_constant && evaluation::is_immutable_cast(from, to) {
-        // What fails is to fail when it runs, if it does.
+        // An expression that fails must do so when it runs, if it runs at all.
         return Ok(evaluation::fold(cast.clone()).unwrap_or(cast));
     }
     Ok(cast)
 }
 
 impl Binder<'_> {
-    /// Converts to this type where the context allows it; `Ok(None)` where it does not.
+    /// Converts to this type if the context allows it. Returns `Ok(None)` if it does not.
     pub(crate) fn try_coerce(&mut self, bound: Bound, to: SqlType, context: Context) -> Result<Option<Expr>> {
         let is_explicit = context == Context::Explicit;
         match bound.class {
             Class::Null => Ok(Some(Expr::Const(Value::Null))),
-            // What it names is looked up when the statement runs.
+            // The object that it names is looked up when the statement runs.
             Class::Literal(ref text) if is_named_object(to) => {
                 let text = Expr::Const(Value::text(text.as_str()));
                 Ok(Some(Expr::Cast { operand: Box::new(text), to, explicit: is_explicit }))
             }
             Class::Literal(ref text) => {
-                // The fields of an interval say how to read it.
+                // The fields of an interval determine how it is read.
                 let is_read_with_modifier = matches!(to, SqlType::Interval(_));
                 let base = if is_read_with_modifier { to } else { to.without_modifier() };
                 let is_routine = self.names.is_some();
@@ -145,7 +145,7 @@ impl Binder<'_> {
                     Ok(value) if !is_routine || !is_zoned(base) => {
                         cast(Expr::Const(value), base, to, is_explicit).map(Some)
                     }
-                    // A routine is compiled for all sessions, and its errors come when it runs.
+                    // A routine is compiled for all sessions, and its errors are raised when it runs.
                     _ if is_routine => {
                         let text = Expr::Const(Value::text(text.as_str()));
                         let read = Expr::Cast { operand: Box::new(text), to: base, explicit: is_explicit };
@@ -167,8 +167,9 @@ impl Binder<'_> {
         }
     }
 
-    /// `'today'` and its like, read when the statement runs. PostgreSQL reads it once, when it compiles:
-    /// where what is compiled is kept and used again, that would be wrong, or later than PostgreSQL's.
+    /// `'today'` and the like, read when the statement runs. PostgreSQL reads it once, when it compiles:
+    /// where compiled code is kept and used again, that would give a wrong value, or a later one than
+    /// PostgreSQL's.
     fn clock_literal(&mut self, text: &str, to: SqlType, error: Error, place: Place) -> Result<Expr> {
         let now = Reading { now: Some(0), ..self.context.time_zone.into() };
         if let Err(wrong) = value_text::parse(text, to, now) {
@@ -181,7 +182,7 @@ impl Binder<'_> {
         Ok(Expr::Cast { operand: Box::new(text), to, explicit: true })
     }
 
-    /// Refuses what would be read anew whenever an expression that is kept is used.
+    /// Refuses literals that would be read anew whenever a stored expression is used.
     pub(crate) fn refuse_clock_literals(&self, expr: &Expr, place: Place) -> Result<()> {
         let is_one = |part: &Expr| match part {
             Expr::Cast { operand, to, .. } if reads_the_clock(*to) => {
@@ -192,12 +193,12 @@ impl Binder<'_> {
         if !expr::any(expr, &is_one) {
             return Ok(());
         }
-        let message = "\"now\", \"today\" and their like are not supported in defaults";
+        let message = "\"now\", \"today\" and similar values are not supported in defaults";
         let error = Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message);
         Err(self.place(error.with_hint("Use current_date or current_timestamp."), place))
     }
 
-    /// Converts implicitly to a type chosen so that this is possible.
+    /// Converts implicitly to a type that was chosen so that this is possible.
     pub(crate) fn coerce(&mut self, bound: Bound, to: SqlType) -> Result<Expr> {
         let from = bound.type_name();
         let place = bound.place;
@@ -260,8 +261,8 @@ impl Binder<'_> {
         Err(self.place(Error::input(sqlstate::DATATYPE_MISMATCH, message), place))
     }
 
-    /// The type all of these can become (UNION, CASE, COALESCE, VALUES, IN). `what` names the construct for
-    /// the message.
+    /// The type to which all of these can be converted (UNION, CASE, COALESCE, VALUES, IN). `what` names the
+    /// construct for the message.
     pub(crate) fn common_type<'b>(
         &self,
         items: impl IntoIterator<Item = &'b Bound>,
@@ -289,7 +290,7 @@ impl Binder<'_> {
                 );
                 return Err(self.place(Error::input(sqlstate::DATATYPE_MISMATCH, message), item.place));
             }
-            // PostgreSQL's select_common_type: of types that become each other, as strings do, the first.
+            // PostgreSQL's select_common_type: of types that convert to each other, as strings do, the first.
             let takes_over =
                 !is_preferred(current) && is_implicit(current, sql_type) && !is_implicit(sql_type, current);
             let winner = if takes_over && !current.is_same_base(sql_type) { sql_type } else { current };
@@ -297,7 +298,7 @@ impl Binder<'_> {
             chosen = Some(winner.without_modifier());
         }
         let chosen = chosen.unwrap_or(SqlType::Text);
-        // A literal has no length, so the type has none.
+        // A literal has no length, so neither has the type.
         Ok(if is_literal { chosen.without_modifier() } else { chosen })
     }
 }

@@ -1,5 +1,5 @@
-//! COLLATE. There is one collation, by bytes, under the names "C", "POSIX" and "default"; what is left to do
-//! is to refuse what PostgreSQL refuses: collations of types that have none, and two explicit ones that meet.
+//! COLLATE. There is one collation, by bytes, under the names "C", "POSIX" and "default". What remains is to
+//! refuse what PostgreSQL refuses: collations of types that have none, and two conflicting explicit ones.
 //!
 //! Reference: assign_collations_walker of parse_collate.c.
 
@@ -10,7 +10,7 @@ use super::{Binder, Bound, Place};
 use crate::statement::dialect::symmetric_bound;
 use crate::statement::query::end_of;
 
-/// An explicit collation: its name as it is shown, and where it stands.
+/// An explicit collation: its name as shown in messages, and its place.
 type Explicit = (String, Place);
 
 impl Binder<'_> {
@@ -46,7 +46,7 @@ impl Binder<'_> {
     }
 }
 
-/// The parts whose collations meet in an expression.
+/// The parts of an expression whose collations must agree.
 fn meeting(expr: &ast::Expr) -> Vec<&ast::Expr> {
     use ast::Expr as Ast;
     match expr {
@@ -78,7 +78,7 @@ fn argument(argument: &ast::FunctionArg) -> Option<&ast::Expr> {
     }
 }
 
-/// The explicit collation that an expression has, of its own or from its parts.
+/// The explicit collation of an expression, its own or that of its parts.
 fn explicit(expr: &ast::Expr) -> Option<Explicit> {
     use ast::Expr as Ast;
     match expr {

@@ -1,4 +1,4 @@
-//! Tables and columns by their names.
+//! Tables and columns by name.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ use crate::statement::names::{fold, is_reserved, parts};
 use crate::system::relation;
 
 impl Binder<'_> {
-    /// The relation that a name means, and notes the name if it may mean another one to others.
+    /// The relation that a name refers to. Records the name if it may refer to another relation for other
+    /// users.
     pub(crate) fn meant(&self, schema: Option<&str>, name: &str) -> TableName {
         match schema {
             None => drop(self.open_names.borrow_mut().insert(name.to_owned())),
@@ -25,7 +26,7 @@ impl Binder<'_> {
         self.context.meant(schema, name)
     }
 
-    /// Schema and name, the schema that the search path leads to filled in.
+    /// Schema and name. A missing schema is filled in from the search path.
     pub(crate) fn table_name(&self, name: &ObjectName) -> Result<(TableName, Place)> {
         let idents = parts(name)?;
         let place = idents.first().map_or(Place::Unknown, |ident| Place::at(ident.span.start));
@@ -43,7 +44,7 @@ impl Binder<'_> {
         Ok((name, place))
     }
 
-    /// 3F000 of a schema that is not there.
+    /// 3F000 if the schema does not exist.
     pub(crate) fn check_schema(&self, schema: &str, place: Place) -> Result<()> {
         if self.context.has_schema(schema) {
             return Ok(());
@@ -51,7 +52,7 @@ impl Binder<'_> {
         self.fail(sqlstate::INVALID_SCHEMA_NAME, format!("schema \"{schema}\" does not exist"), place)
     }
 
-    /// sqlparser takes some of PostgreSQL's reserved words for names.
+    /// sqlparser accepts some of PostgreSQL's reserved words as names.
     pub(crate) fn refuse_reserved(&self, ident: &Ident) -> Result<()> {
         if ident.quote_style.is_some() || !is_reserved(&ident.value) {
             return Ok(());
@@ -71,7 +72,7 @@ impl Binder<'_> {
                 self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place)
             }
             None => {
-                // Looked at only now, because this runs for every statement.
+                // Checked only here, because this code runs for every statement.
                 parts(name)?.into_iter().try_for_each(|ident| self.refuse_reserved(ident))?;
                 let written: Vec<String> = parts(name)?.into_iter().map(fold).collect();
                 let shown = written.join(".");
@@ -118,8 +119,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The name of a function in FROM that gives single values means the value, whatever its column is
-    /// called.
+    /// The name of a scalar function in FROM refers to its value, whatever its column is called.
     fn element_of_relation(&mut self, name: &str, place: Place) -> Option<Bound> {
         let is_one = |relation: &Relation| {
             relation.name == name
@@ -184,7 +184,7 @@ impl Binder<'_> {
         self.column_of_relation(table, column, place)
     }
 
-    /// 42P01 if what is called so in FROM is not the relation of this schema.
+    /// 42P01 if the item of this name in FROM is not the relation of this schema.
     fn check_schema_of(&self, schema: &str, name: &str, place: Place) -> Result<()> {
         let named = self.scope.named().find(|(_, relation)| relation.name == name);
         let Some((_, relation)) = named else { return Ok(()) };
@@ -223,8 +223,9 @@ impl Binder<'_> {
         }
     }
 
-    /// `tableoid`: the number of the relation, NULL where an outer join has found no row of it, which a
-    /// column that is never NULL tells. `xmax` of a row that an INSERT has written: whether it was there.
+    /// `tableoid`: the number of the relation, NULL where an outer join has found no row of it, which shows
+    /// in a column that is never NULL. `xmax` of a row that an INSERT has written: whether the row already
+    /// existed.
     fn system_column(&mut self, relation: usize, name: &str, place: Place) -> Result<Option<Bound>> {
         let is_table = matches!(self.scope.relations[relation].kind, RelationKind::Table { .. });
         match (name, &self.replaced) {
@@ -262,7 +263,7 @@ impl Binder<'_> {
         let mut named = self.scope.named().filter(|(_, relation)| relation.name == name);
         match (named.next(), named.next()) {
             (Some((found, _)), None) => Ok(found),
-            // A table called `excluded` that is inserted into.
+            // A table called `excluded` that is the target of the insert.
             (Some(_), Some(_)) => {
                 let message = format!("table reference \"{name}\" is ambiguous");
                 self.fail(sqlstate::AMBIGUOUS_ALIAS, message, place)
@@ -299,7 +300,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The value of a column that is named without its relation.
+    /// The value of a column that is named without a relation.
     pub(crate) fn scope_column(&mut self, column: ScopeColumn, place: Place) -> Bound {
         match column {
             ScopeColumn::Of { relation, column } => self.column_of(relation, column, place),

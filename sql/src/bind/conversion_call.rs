@@ -1,10 +1,10 @@
-//! Calls with one argument of what is called as a type is: conversions, `date(now())`.
+//! Calls with one argument whose name is that of a type: conversions, `date(now())`.
 //!
-//! PostgreSQL has many of them as functions of pg_catalog, which comes before the schemas of users. The
-//! others it takes for conversions where no function fits exactly. Here all conversions to built-in types
-//! come before the routines of users; so what indexes and generated columns keep as text means the same
-//! whatever somebody creates later. Those to types of users come after the routines, but for literals, which
-//! fit none exactly.
+//! PostgreSQL has many of them as functions of pg_catalog, which is searched before the schemas of users. It
+//! treats the others as conversions if no function fits exactly. Here all conversions to built-in types come
+//! before the routines of users, so that the texts kept for indexes and generated columns mean the same
+//! whatever is created later. Conversions to types of users come after the routines, except for literals,
+//! which fit no routine exactly.
 //!
 //! Reference: func_get_detail of PostgreSQL's parse_func.c.
 
@@ -15,7 +15,7 @@ use super::coerce::Context;
 use super::types::{self, NamedTypes};
 use super::{Binder, Bound, Class};
 
-/// What a call is if no routine is meant.
+/// What a call means if it does not refer to a routine.
 pub(crate) struct Conversion {
     pub(crate) to: SqlType,
     pub(crate) bound: Bound,
@@ -23,7 +23,7 @@ pub(crate) struct Conversion {
 }
 
 impl Binder<'_> {
-    /// See the module head; `None` if there is no such type, or no conversion.
+    /// See the module head. `None` if there is no such type, or no conversion.
     pub(crate) fn try_conversion(
         &mut self,
         idents: &[String],

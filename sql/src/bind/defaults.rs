@@ -10,8 +10,8 @@ use super::{Bound, Class, Place};
 const NUMBERS: &[(&str, &[&str])] =
     &[("make_interval", &["years", "months", "weeks", "days", "hours", "mins", "secs"])];
 
-/// The arguments in the order of the parameters, with defaults for those that are not given; as they are if
-/// the function has no defaults or they do not fit it.
+/// The arguments in the order of the parameters, with defaults for those that are not given. Returned
+/// unchanged if the function has no defaults or the arguments do not fit it.
 pub(super) fn with_defaults(function: &str, arguments: Arguments, place: Place) -> Arguments {
     let Some((_, parameters)) = NUMBERS.iter().find(|(name, _)| *name == function) else { return arguments };
     let mut given: Vec<Option<Bound>> = vec![None; parameters.len()];

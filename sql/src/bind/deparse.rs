@@ -1,19 +1,20 @@
 //! Queries and expressions as PostgreSQL's `pg_get_viewdef` and `pg_get_expr` print them.
 //!
-//! What is printed is the parser's tree, with the types that the binder finds: a [`Deparser`] goes through a
-//! query as binding does, binds FROM, and asks the binder for the type of every part of an expression it
-//! prints. So stars are columns, every column has its relation in front, every literal has its type, and
-//! conversions that were implied are written. Relations and routines are printed with their schemas, whatever
-//! the search path is: this is the form in which definitions are kept, and they mean the same for everybody.
+//! The parser's tree is printed, with the types that the binder finds: a [`Deparser`] walks a query as
+//! binding does, binds FROM, and asks the binder for the type of every part of an expression it prints. So
+//! stars become columns, every column is qualified with its relation, every literal has its type, and implied
+//! conversions are written out. Relations and routines are printed with their schemas, whatever the search
+//! path is: this is the form in which definitions are kept, and they mean the same for every user.
 //! `system::shown_text` leaves out what a reader's path makes unnecessary.
 //!
 //! Files: this one (a query and its clauses), `from_items` (FROM), `expressions`, `calls` (functions and
 //! constructs like them).
 //!
-//! Invariant: what is printed, parsed and printed again is the same text. Who keeps a definition checks that.
+//! Invariant: what is printed, parsed and printed again is the same text. The code that stores a definition
+//! checks this.
 //!
 //! Reference: PostgreSQL's ruleutils.c. Indentation is that of its `PRETTYFLAG_INDENT`, parentheses are those
-//! of `PRETTYFLAG_PAREN` or of its absence.
+//! with or without its `PRETTYFLAG_PAREN`.
 
 mod calls;
 pub(crate) mod expressions;
@@ -40,16 +41,16 @@ fn quoted(name: &str) -> String {
     hyades_types::identifier::quoted_identifier(name).into_string()
 }
 
-/// What one level of a query is further in than the one around it.
+/// How much further a query is indented than the one that encloses it.
 const STEP: i32 = 8;
 
-/// What a definition names.
+/// The objects that a definition names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Uses {
     pub(crate) tables: BTreeSet<TableId>,
     /// Columns of tables.
     pub(crate) columns: BTreeSet<(TableId, u16)>,
-    /// Routines, each with the types of what a caller gives.
+    /// Routines, each with the types of the arguments that a caller gives.
     pub(crate) routines: Vec<(TableName, Vec<SqlType>)>,
 }
 
@@ -70,20 +71,21 @@ struct Target {
 /// See the module head.
 pub(crate) struct Deparser<'b, 'a> {
     binder: &'b mut Binder<'a>,
-    /// As few parentheses as possible.
+    /// Prints as few parentheses as possible.
     is_pretty: bool,
-    /// Columns have their relations in front.
+    /// Qualifies columns with their relations.
     has_prefixes: bool,
     indent: i32,
-    /// The names of the columns of the query that is printed next, if they are not those that it gives them.
+    /// The names for the columns of the query that is printed next, if they differ from the query's own.
     result_names: Option<Vec<String>>,
-    /// Innermost last.
+    /// The levels, innermost last.
     levels: Vec<Level>,
     uses: Uses,
 }
 
 impl Binder<'_> {
-    /// A query of a view whose columns have these names, bound for nothing else, and what it names.
+    /// The query of a view whose columns have these names, bound only for printing, and the objects that it
+    /// names.
     pub(crate) fn shown_query(
         &mut self,
         query: &Query,
@@ -103,7 +105,7 @@ impl<'b, 'a> Deparser<'b, 'a> {
         Deparser { binder, is_pretty, has_prefixes, indent: 0, result_names: None, levels, uses }
     }
 
-    /// Begins a line with this word, `plus` characters further in than the level says.
+    /// Begins a line with this word, indented by `plus` characters more than the level says.
     fn line(&mut self, out: &mut String, word: &str, (before, after): (i32, i32), plus: usize) {
         self.indent += before;
         out.truncate(out.trim_end_matches(' ').len());
@@ -119,7 +121,7 @@ impl<'b, 'a> Deparser<'b, 'a> {
         self.line(out, word, (-STEP, STEP), plus);
     }
 
-    /// The relations of a query can be named from now on.
+    /// Makes the relations of a query visible from now on.
     fn push_level(&mut self, scope: Scope) {
         let mut names: Vec<String> = Vec::with_capacity(scope.relations.len());
         for relation in &scope.relations {
@@ -134,7 +136,7 @@ impl<'b, 'a> Deparser<'b, 'a> {
         self.levels.push(Level { scope, names });
     }
 
-    /// A query that stands somewhere in the one at hand. `sees_around`: it can name its relations.
+    /// A query nested in the current one. `sees_around`: it can name the relations of the current one.
     fn nested(&mut self, query: &Query, sees_around: bool, has_names: bool) -> Result<String> {
         self.binder.aggregate_mode = AggregateMode::Allowed;
         let saved = self.binder.go_inside(sees_around);
@@ -259,7 +261,7 @@ impl<'b, 'a> Deparser<'b, 'a> {
         Ok(targets)
     }
 
-    /// The select list with its stars spelled out.
+    /// The select list with its stars expanded.
     fn targets(&mut self, items: &[SelectItem]) -> Result<Vec<Target>> {
         let mut targets = Vec::with_capacity(items.len());
         for item in items {
@@ -321,7 +323,7 @@ impl<'b, 'a> Deparser<'b, 'a> {
         }
     }
 
-    /// VALUES as a whole query; columns that have names of their own are those of a SELECT around it.
+    /// VALUES as a whole query. Columns with other names get them from a SELECT around it.
     fn only_values(
         &mut self,
         values: &ast::Values,
@@ -412,7 +414,7 @@ impl<'b, 'a> Deparser<'b, 'a> {
         Ok(())
     }
 
-    /// One side of UNION and its like.
+    /// One side of UNION and the like.
     fn side(&mut self, body: &SetExpr, out: &mut String, has_names: bool) -> Result<()> {
         let whole = match body {
             SetExpr::Query(query) => query.as_ref().clone(),
@@ -448,7 +450,7 @@ impl<'b, 'a> Deparser<'b, 'a> {
         Ok(())
     }
 
-    /// A key that sorts the rows of UNION and its like.
+    /// A sort key of the rows of UNION and the like.
     fn column_number(&mut self, key: &ast::Expr, names: &[String]) -> Result<String> {
         if let ast::Expr::Identifier(ident) = key
             && let Some(at) = names.iter().position(|name| *name == fold(ident))
@@ -477,7 +479,7 @@ impl<'b, 'a> Deparser<'b, 'a> {
             let inner =
                 if let [only] = list.as_slice() { nested_sets(only).filter(|_| is_sets) } else { None };
             match inner {
-                // Sets of sets are sets.
+                // Nested grouping sets are flattened.
                 Some(ast::Expr::GroupingSets(inner)) => waiting.extend(inner.into_iter().rev()),
                 Some(inner) => shown.push(self.grouping_item(&inner, targets)?),
                 None => shown.push(self.grouping_list(&list, targets, is_sets || list.len() != 1)?),
@@ -497,7 +499,8 @@ impl<'b, 'a> Deparser<'b, 'a> {
         Ok(if in_parentheses { format!("({keys})") } else { keys })
     }
 
-    /// A key of ORDER BY, GROUP BY or DISTINCT ON: numbers and names of the select list are spelled out.
+    /// A key of ORDER BY, GROUP BY or DISTINCT ON: numbers and names of the select list are replaced by what
+    /// they stand for.
     fn sort_key(
         &mut self,
         key: &ast::Expr,
@@ -592,7 +595,7 @@ impl<'b, 'a> Deparser<'b, 'a> {
     }
 }
 
-/// The direction of a key, where it is not the usual one.
+/// The direction of a key, if it is not the default.
 pub(crate) fn order_words(is_descending: bool, nulls_first: Option<bool>) -> &'static str {
     match (is_descending, nulls_first.unwrap_or(is_descending)) {
         (false, false) => "",
@@ -602,7 +605,7 @@ pub(crate) fn order_words(is_descending: bool, nulls_first: Option<bool>) -> &'s
     }
 }
 
-/// The body without parentheses that mean nothing.
+/// The body without redundant parentheses.
 fn unwrapped(body: &SetExpr) -> &SetExpr {
     match body {
         SetExpr::Query(query) if clause_around(query).is_none() => unwrapped(&query.body),

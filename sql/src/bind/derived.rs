@@ -1,9 +1,9 @@
-//! Queries whose rows are gone through like a table's: in FROM, of WITH, VALUES, and the sides of UNION,
-//! INTERSECT and EXCEPT.
+//! Queries whose rows are read like a table's: in FROM, of WITH, VALUES, and the sides of UNION, INTERSECT
+//! and EXCEPT.
 //!
-//! Each is a subquery of its own, whose rows are kept when they are first needed. A query that is one of
-//! these reads them as a SELECT of all columns would, so ORDER BY, LIMIT and everything around it are the
-//! same code.
+//! Each is a subquery of its own, whose rows are kept when they are first needed. A query that consists of
+//! one of these reads them as a SELECT of all columns would, so ORDER BY, LIMIT and everything around it use
+//! the same code.
 
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::error::{Result, sqlstate};
@@ -84,7 +84,7 @@ impl Binder<'_> {
         self.add_derived((derived, relation), alias, label).map(Some)
     }
 
-    /// Binds a query of WITH, which sees those before it.
+    /// Binds a query of WITH, which sees the earlier ones.
     fn bind_common(&mut self, at: usize, common: &CommonTable) -> Result<BoundCommonTable> {
         let before = self.handed_over;
         let later = self.common_tables.split_off(at + usize::from(common.is_recursive));
@@ -101,14 +101,14 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    /// The same for one that does not refer to itself.
+    /// The same for a query that does not refer to itself.
     pub(super) fn plain_common(&mut self, common: &CommonTable) -> Result<BoundCommonTable> {
         let (query, mut columns) = self.rows_of(&common.query)?;
         self.rename_columns(common, &mut columns)?;
         Ok(BoundCommonTable { query, columns, recursion: None })
     }
 
-    /// Gives columns the names that WITH gives them.
+    /// Gives columns the names that the WITH clause lists.
     pub(crate) fn rename_columns(&self, common: &CommonTable, columns: &mut Columns) -> Result<()> {
         if common.column_names.len() > columns.len() {
             let message = format!(
@@ -161,7 +161,7 @@ impl Binder<'_> {
         Ok((DerivedTable { query, registers, outer: Vec::new(), recursion: None }, relation))
     }
 
-    /// The queries of WITH can be seen from now on.
+    /// Makes the queries of WITH visible from now on.
     pub(crate) fn with_clause(&mut self, with: &ast::With) -> Result<()> {
         let first = self.common_tables.len();
         for table in &with.cte_tables {
@@ -175,7 +175,7 @@ impl Binder<'_> {
         self.bind_commons(first)
     }
 
-    /// The name of a query of WITH is known from now on; the first of that WITH has the number `first`.
+    /// Declares the name of a query of WITH. The first query of that WITH has the number `first`.
     pub(crate) fn declare_common(
         &mut self,
         table: &ast::Cte,
@@ -197,7 +197,7 @@ impl Binder<'_> {
 
     /// Binds the queries of WITH from this number on.
     pub(crate) fn bind_commons(&mut self, first: usize) -> Result<()> {
-        // Whether or not anybody refers to it, it must be right.
+        // It must be valid even if nothing refers to it.
         for at in first..self.common_tables.len() {
             let name = self.common_tables[at].name.clone();
             let scope = std::mem::take(&mut self.scope);
@@ -210,7 +210,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// Binds a query whose rows are to be kept, beside the one at hand.
+    /// Binds a query whose rows are to be kept, next to the current one.
     fn rows_of(&mut self, query: &ast::Query) -> Result<(u16, Columns)> {
         let before = self.handed_over;
         let (branch, columns) = self.beside(|binder| {
@@ -221,7 +221,7 @@ impl Binder<'_> {
         Ok((self.keep_rows(branch, before), columns))
     }
 
-    /// The same of a query that sees what stands before it in FROM; what it reads of that.
+    /// The same for a query that sees the items before it in FROM. Also returns what it reads of them.
     pub(super) fn lateral_rows_of(&mut self, query: &ast::Query) -> Result<(u16, Columns, Vec<Expr>)> {
         let Nested { query, scope, captured } = self.bind_nested(query)?;
         let columns = columns_of(&query);
@@ -265,7 +265,7 @@ impl Binder<'_> {
     pub(super) fn combined_query(&mut self, query: &ast::Query) -> Result<BoundQuery> {
         if !query.locks.is_empty() {
             let what = if matches!(query.body.as_ref(), SetExpr::Query(_)) {
-                "a locking clause behind parentheses is"
+                "a locking clause after parentheses is"
             } else {
                 "a locking clause over VALUES, UNION, INTERSECT or EXCEPT is"
             };
@@ -351,7 +351,7 @@ impl Binder<'_> {
         let mut columns = Vec::with_capacity(left_columns.len());
         for (at, ((name, left_type), (_, right_type))) in left_columns.iter().zip(&right_columns).enumerate()
         {
-            // A NULL that has become something else than text has a type of its own.
+            // A NULL that was converted to another type than text has that type.
             let is_unknown = |branch, body, sql_type: SqlType| {
                 sql_type == SqlType::Text && (is_null(branch, at) || is_literal(body, at))
             };
@@ -377,13 +377,13 @@ impl Binder<'_> {
         Ok((Branch { body, scope: Scope::default() }, columns))
     }
 
-    /// The branch with values of these types.
+    /// The branch with its values converted to these types.
     pub(super) fn retyped(&mut self, mut branch: Branch, from: &Columns, to: &Columns) -> Result<Branch> {
         let mut convert = |expr: &mut Expr, at: usize, place: Place| -> Result<()> {
             let (from, to) = (from[at].1, to[at].1);
             if from != to && *expr != Expr::Const(Value::Null) {
                 let whole = std::mem::replace(expr, Expr::Register(0));
-                // It is a literal: other texts become nothing else.
+                // It is a literal. Other texts are not converted.
                 let class = match &whole {
                     Expr::Const(Value::Text(text)) if from == SqlType::Text => {
                         Class::Literal(text.to_string())
@@ -407,7 +407,7 @@ impl Binder<'_> {
                     values.try_for_each(|(at, value)| convert(value, at, Place::Unknown))?;
                 }
             }
-            // Nothing combines it with another: it stands in FROM.
+            // It stands in FROM and is never combined with another.
             QueryBody::System(_) => {}
             QueryBody::Both { sides, .. } => {
                 let [left, right] = sides.as_mut();
@@ -463,7 +463,7 @@ impl Binder<'_> {
     }
 }
 
-/// A query of nothing but this body.
+/// A query that consists of only this body.
 pub(super) fn query_of(body: &SetExpr) -> ast::Query {
     ast::Query {
         with: None,
@@ -479,7 +479,7 @@ pub(super) fn query_of(body: &SetExpr) -> ast::Query {
     }
 }
 
-/// Whether a column of these rows is the literal NULL, which is of any type.
+/// Whether this column is the literal NULL, which can have any type.
 fn is_null(branch: &Branch, column: usize) -> bool {
     match &branch.body {
         QueryBody::Select(query) => {
@@ -490,7 +490,7 @@ fn is_null(branch: &Branch, column: usize) -> bool {
     }
 }
 
-/// Whether a column of these rows is written as a text without a type.
+/// Whether this column is written as a text literal without a type.
 fn is_literal(body: &SetExpr, column: usize) -> bool {
     match body {
         SetExpr::Select(select) => match select.projection.get(column) {

@@ -1,5 +1,5 @@
 //! `enum_first`, `enum_last` and `enum_range`: the values of an enum type, which are known when a statement
-//! is compiled. What they are given says only which type it is, and may be NULL.
+//! is compiled. The arguments only say which type it is, and may be NULL.
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Result, sqlstate};
@@ -53,7 +53,7 @@ impl Binder<'_> {
         Ok(Some(Bound { expr, class: Class::Typed(result), place }))
     }
 
-    /// From one value to another; NULL is the first, or the last.
+    /// From one value to another. NULL means the first, or the last.
     fn enum_slice(&mut self, all: Expr, sql_type: SqlType, ends: [&Bound; 2]) -> Result<Expr> {
         let mut arguments = vec![all.clone(), Expr::Const(Value::Integer(BOTH_BOUNDS))];
         for (end, default) in ends.into_iter().zip([1, i32::MAX]) {

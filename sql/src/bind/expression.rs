@@ -20,11 +20,11 @@ use crate::statement::dialect::symmetric_bound;
 use crate::statement::query::end_of;
 use crate::statement::split::too_deep;
 
-/// Stack kept free for the deepest leaf, and what is added when less is left.
+/// Stack kept free for the deepest leaf, and the size of the segment added when less is left.
 const RED_ZONE_BYTES: usize = 128 << 10;
 const STACK_SEGMENT_BYTES: usize = 2 << 20;
 
-/// What it takes to bind a node of an expression, as work of a guest.
+/// The cost of binding one node of an expression, in work units of a guest.
 const UNITS_PER_NODE: u32 = 20;
 
 impl Binder<'_> {
@@ -38,7 +38,7 @@ impl Binder<'_> {
         let bound = stacker::maybe_grow(RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || self.expression_inner(node));
         self.depth -= 1;
         let mut bound = bound?;
-        // Where a part stands twice (BETWEEN, CASE over a value), each level doubles what is in it.
+        // Where a part is used twice (BETWEEN, CASE over a value), each level doubles what it contains.
         memory::check(0)?;
         if self.has_collation {
             self.check_collations(node)?;
@@ -171,7 +171,7 @@ impl Binder<'_> {
         })
     }
 
-    /// An integer literal is of the smallest of int4, int8, numeric that holds it.
+    /// An integer literal has the smallest of the types int4, int8 and numeric that holds it.
     fn number(&mut self, digits: &str, place: Place) -> Result<Bound> {
         if digits.trim_start_matches('-').bytes().all(|digit| digit.is_ascii_digit()) {
             if let Ok(number) = digits.parse::<i32>() {
@@ -326,7 +326,7 @@ impl Binder<'_> {
             return self.row_compared_with_query(&left, operator, query, place);
         }
         if row_items(left).is_none() {
-            // What is wrong with it comes first.
+            // Errors in it are reported first.
             self.expression(left)?;
         }
         let (Some(left), Some(right)) = (row_items(left), row_items(right)) else {
@@ -342,7 +342,7 @@ impl Binder<'_> {
         Ok(boolean(self.compared_rows(operator, pairs, place)?, place))
     }
 
-    /// Equality is made of the columns one by one; order of the first columns that differ.
+    /// Equality compares the columns one by one. Order is decided by the first columns that differ.
     pub(super) fn compared_rows(
         &mut self,
         operator: BinaryOperator,
@@ -383,7 +383,7 @@ impl Binder<'_> {
         }
         let whole = whole.unwrap_or(Expr::Const(Value::Boolean(true)));
         match first {
-            // It follows from the rest, and a range of a key can begin with it.
+            // The extra condition follows from the rest, and a range of a key can begin with it.
             Some((left, right)) if !is_single => {
                 let bound = self.binary(weak, left, right, place)?.expr;
                 Ok(Expr::And(Box::new(bound), Box::new(whole)))
@@ -470,7 +470,7 @@ impl Binder<'_> {
         let place = Place::OperatorAfter(end_of(inner));
         let operand = self.expression(inner)?;
         let low = self.expression(low)?;
-        // A parameter that got its type from the first comparison has it in the second.
+        // A parameter that got its type from the first comparison keeps it in the second.
         let above = self.binary(BinaryOperator::GreaterEqual, operand.clone(), low, place)?;
         let operand = if operand.known_type().is_none() { self.expression(inner)? } else { operand };
         let high = self.expression(high)?;
@@ -499,7 +499,7 @@ impl Binder<'_> {
                 Place::of_expr(inner),
             ));
         }
-        // Like PostgreSQL, find one type for all; failing that there is no operator for some pair.
+        // Like PostgreSQL, look for one type for all. If there is none, some pair has no operator.
         let all = std::iter::once(&operand).chain(&items);
         let common = match self.common_type(all, "IN") {
             Ok(common) => common,
@@ -517,9 +517,9 @@ impl Binder<'_> {
         Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, Place::of_expr(inner)))
     }
 
-    /// IN where a `char(n)` is among the types. Whether trailing blanks count then depends on which types
-    /// meet, so it is done as PostgreSQL does it (transformAExprIn): what reads a row is compared by itself,
-    /// and so is a constant that is alone; several constants get one type with the operand.
+    /// IN with a `char(n)` among the types. Whether trailing blanks count then depends on which types are
+    /// compared, so it is done as in PostgreSQL (transformAExprIn): an item that reads a row is compared
+    /// individually, and so is a single constant. Several constants get a common type with the operand.
     fn in_list_of_chars(&mut self, operand: Bound, items: Vec<Bound>, place: Place) -> Result<Expr> {
         let parameters = self.parameter_types.len();
         let reads_row = |expr: &Expr| match expr {
@@ -577,7 +577,7 @@ impl Binder<'_> {
             Some(otherwise) => self.expression(otherwise)?,
             None => Bound { expr: Expr::Const(Value::Null), class: Class::Null, place },
         });
-        // PostgreSQL looks at ELSE first.
+        // PostgreSQL considers ELSE first.
         let common = self.common_type(results.iter().rev().take(1).chain(results.iter()), "CASE")?;
         let mut coerced =
             results.into_iter().map(|result| self.coerce(result, common)).collect::<Result<Vec<Expr>>>()?;
@@ -587,7 +587,7 @@ impl Binder<'_> {
         Ok(Bound::typed(case, common, place))
     }
 
-    /// COALESCE, with the type all arguments share.
+    /// COALESCE, with the common type of all arguments.
     pub(crate) fn coalesce(&mut self, arguments: Vec<Bound>, place: Place) -> Result<Bound> {
         let common = self.common_type(&arguments, "COALESCE")?;
         let items =
@@ -603,7 +603,7 @@ impl Binder<'_> {
         }
     }
 
-    /// An expression that may not read any column, of this type: LIMIT, arguments of a function in FROM.
+    /// An expression of this type that may not read any column: LIMIT, arguments of a function in FROM.
     pub(crate) fn columnless(&mut self, expr: &ast::Expr, to: SqlType, clause: &str) -> Result<Expr> {
         let scope = std::mem::take(&mut self.scope);
         let mode = std::mem::replace(
@@ -638,7 +638,7 @@ pub(crate) fn boolean(expr: Expr, place: Place) -> Bound {
     Bound::typed(evaluation::fold_if_constant(expr), SqlType::Boolean, place)
 }
 
-/// A number, perhaps behind signs and in brackets, and whether it is negative.
+/// A number, possibly after signs and in parentheses, and whether it is negative.
 pub(super) fn signed_digits(mut expr: &ast::Expr) -> Option<(&str, bool)> {
     let mut is_negative = false;
     loop {

@@ -1,4 +1,4 @@
-//! The items of FROM, and what they show. (`join` puts them together.)
+//! The items of FROM, and the names they make visible. (`join` joins them.)
 
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::access::Privileges;
@@ -128,7 +128,7 @@ impl Binder<'_> {
             Some(table) => table,
             None => match self.sequence_item(full, alias, place)? {
                 Some(item) => return Ok(item),
-                // It is not there.
+                // Neither exists: this reports the error.
                 None => self.table(name)?,
             },
         };
@@ -146,7 +146,8 @@ impl Binder<'_> {
         Ok(Item::new(Source::Table { table, row, computed, old_snapshot }, label, relation))
     }
 
-    /// Whether a name without a schema means a temporary table, which come before those of the catalog.
+    /// Whether a name without a schema refers to a temporary table. Those come before the relations of the
+    /// catalog.
     fn is_temporary(&self, name: &ObjectName) -> Result<bool> {
         if self.context.path.temporary().is_none() {
             return Ok(false);
@@ -156,7 +157,7 @@ impl Binder<'_> {
             && self.context.tables.table(&name).is_some())
     }
 
-    /// The relation of the catalog that a name means, if it means one.
+    /// The relation of the catalog that a name refers to, if any.
     pub(super) fn system_relation(&self, name: &ObjectName) -> Result<Option<&'static SystemRelation>> {
         if self.is_temporary(name)? {
             return Ok(None);
@@ -171,7 +172,7 @@ impl Binder<'_> {
         })
     }
 
-    /// A relation of the catalog, if the name is one's: its rows are kept like those of a query.
+    /// A relation of the catalog, if this is the name of one: its rows are kept like those of a query.
     fn system_item(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Option<Item>> {
         let Some(relation) = self.system_relation(name)? else { return Ok(None) };
         self.need_catalog(relation.oid, relation.name);
@@ -179,7 +180,7 @@ impl Binder<'_> {
         self.catalog_rows(relation.oid, own_name, columns, alias, Place::of(name)).map(Some)
     }
 
-    /// A sequence in the place of a table: its one row says how far it has come.
+    /// A sequence in the place of a table: its one row holds the state of the sequence.
     fn sequence_item(
         &mut self,
         full: TableName,
@@ -193,7 +194,7 @@ impl Binder<'_> {
         self.catalog_rows(oid, full.name, columns, alias, place).map(Some)
     }
 
-    /// The rows that the catalog has under a number.
+    /// The rows that the catalog keeps under a number.
     fn catalog_rows(
         &mut self,
         oid: u32,
@@ -268,7 +269,7 @@ impl Binder<'_> {
         let own_name = alias_name.unwrap_or_else(|| "generate_series".to_owned());
         let relation = Relation {
             name: own_name.clone(),
-            // An alias of the function is also the name of its only column.
+            // An alias of the function also names its only column.
             columns: vec![(own_name.clone(), sql_type)],
             kind: RelationKind::Registers(vec![current]),
             visibility: Visibility::Everywhere,
@@ -279,7 +280,7 @@ impl Binder<'_> {
         Ok(Item::new(Source::Series(series), own_name, relation))
     }
 
-    /// The types of a series and of its step; None if there is none with such arguments.
+    /// The types of a series and of its step. None if no series takes such arguments.
     fn series_types(&self, arguments: &[Bound]) -> Option<(SqlType, SqlType)> {
         let common = |arguments: &[Bound]| self.common_type(arguments, "series").ok();
         let (ends, step) = arguments.split_at_checked(2)?;
@@ -301,7 +302,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Functions of the catalogue that give sets, but for `generate_series`.
+    /// Set-returning functions of the catalogue, except `generate_series`.
     pub(super) fn set_item(
         &mut self,
         name: &ObjectName,
@@ -360,7 +361,7 @@ impl Binder<'_> {
                 let arrays = self.option_arrays(options, place)?;
                 self.elements_item(shown, arrays, alias, with_ordinality, place).map(Some)
             }
-            // There are no partitions, so nothing has ancestors.
+            // There are no partitions, so no relation has ancestors.
             ("pg_partition_ancestors", [relation]) => {
                 self.coerce(relation.clone(), SqlType::System(SystemType::RegClass))?;
                 let element = ArrayElement::System(SystemType::RegClass);
@@ -420,7 +421,7 @@ impl Binder<'_> {
         self.derived_item(&select_of(call)?, Some(&alias), true)
     }
 
-    /// `generate_subscripts(array, 1)`: a vector's count from 0.
+    /// `generate_subscripts(array, 1)`: the subscripts of a vector count from 0.
     fn subscripts_item(
         &mut self,
         array: Bound,
@@ -434,8 +435,8 @@ impl Binder<'_> {
         let is_vector = matches!(array.known_type(), Some(SqlType::System(_)));
         let dimension = self.coerce(dimension, SqlType::Integer)?;
         let register = self.new_register()?;
-        // NULL for an array without elements, or another dimension: then there is no subscript. A vector
-        // counts from 0.
+        // NULL for an array without elements, or for another dimension: then there are no subscripts. A
+        // vector counts from 0.
         let bound = |function: Function| {
             let arguments = vec![Expr::Register(register), dimension.clone()];
             let bound = Expr::Call { function, arguments };
@@ -468,8 +469,8 @@ impl Binder<'_> {
         Ok(Item::new(Source::Series(series), name, relation))
     }
 
-    /// The elements of arrays side by side: a series that counts those of the longest. Columns that have no
-    /// name of their own have the function's.
+    /// The elements of several arrays side by side: a series that counts the elements of the longest. Columns
+    /// without a name of their own are named after the function.
     fn elements_item(
         &mut self,
         function: &str,
@@ -480,7 +481,7 @@ impl Binder<'_> {
     ) -> Result<Item> {
         let own_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
         let name = own_name.unwrap_or_else(|| function.to_owned());
-        // An alias of the function is also the name of its only column.
+        // An alias of the function also names its only column.
         let column = if bound.len() == 1 { name.clone() } else { function.to_owned() };
         let (mut registers, mut columns, mut arrays) = (Vec::new(), Vec::new(), Vec::new());
         for (given, array) in bound {
@@ -491,7 +492,7 @@ impl Binder<'_> {
             registers.push(register);
             let column = if given.is_empty() { column.clone() } else { given.to_owned() };
             columns.push((column, element.sql_type()));
-            // Elements are taken one after the other, whatever the dimensions are.
+            // Elements are taken in order, whatever the dimensions are.
             let flat = Expr::Call { function: Function::ArrayFlat, arguments: vec![array.expr] };
             arrays.push((register, flat));
         }
@@ -518,7 +519,7 @@ impl Binder<'_> {
         Series { start: one.clone(), stop, step: one, sql_type: SqlType::Integer, current, arrays }
     }
 
-    /// A function that gives one value: a query of one row.
+    /// A function that returns one value: a query of one row.
     fn value_item(
         &mut self,
         name: &ObjectName,
@@ -540,7 +541,7 @@ impl Binder<'_> {
         let (query, mut columns, outer) = self.lateral_rows_of(&select_of(call)?)?;
         let alias_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
         let own_name = alias_name.unwrap_or(own_name);
-        // An alias of the function is also the name of its only column.
+        // An alias of the function also names its only column.
         for column in &mut columns {
             column.0.clone_from(&own_name);
         }
@@ -549,7 +550,7 @@ impl Binder<'_> {
         self.add_derived((derived, relation), alias, own_name)
     }
 
-    /// A function of one's own.
+    /// A call of a routine.
     fn routine_item(
         &mut self,
         name: &ObjectName,
@@ -582,7 +583,7 @@ impl Binder<'_> {
     }
 }
 
-/// The columns of what a function gives, as a relation of this name.
+/// The columns that a function returns, as a relation of this name.
 fn row_of(definition: &RoutineDefinition, name: &str) -> Vec<(String, SqlType)> {
     let outputs = || definition.parameters.iter().filter(|parameter| parameter.mode.is_output());
     let single = |sql_type: SqlType| {

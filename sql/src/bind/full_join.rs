@@ -1,9 +1,9 @@
 //! Full joins between joins: `(a JOIN b ON ...) FULL JOIN (c JOIN d ON ...) ON ...`.
 //!
-//! A full join keeps the rows of one side, and knows of each whether it has found one of the other side. What
-//! it keeps is one relation. So where both sides are joins, the right one becomes a query in FROM, whose rows
-//! have the columns of all its relations. The relations stay where they are in the scope, and their columns
-//! are columns of that query from then on.
+//! A full join keeps the rows of one side, and tracks for each whether it has matched a row of the other
+//! side. The kept rows form one relation. So where both sides are joins, the right one becomes a query in
+//! FROM, whose rows have the columns of all its relations. The relations stay where they are in the scope,
+//! and their columns are read from that query from then on.
 
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::error::Result;
@@ -23,8 +23,8 @@ fn is_lone(side: &JoinGroup) -> bool {
 }
 
 impl Binder<'_> {
-    /// The right side of a full join, whose relations are those from this number on. `before`: how much had
-    /// been handed in from around when it began.
+    /// The right side of a full join, whose relations are those from the number `first` on. `before`: how
+    /// often enclosing queries had been read when it began.
     pub(super) fn right_of_full_join(
         &mut self,
         left: &JoinGroup,
@@ -72,7 +72,7 @@ impl Binder<'_> {
         Ok(JoinGroup::of(Item::new(Source::Query(derived), OWN_NAME.to_owned(), relation)))
     }
 
-    /// The columns of the relations from this number on, which are read from registers from now on.
+    /// The columns of the relations from this number on. They are read from registers from now on.
     fn columns_of_side(&mut self, first: usize) -> Result<(Vec<OutputColumn>, Vec<Register>)> {
         let (mut outputs, mut registers) = (Vec::new(), Vec::new());
         let mut side = self.scope.relations.split_off(first);

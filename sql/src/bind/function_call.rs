@@ -22,13 +22,13 @@ use crate::statement::names::{fold, parts};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Fit {
     exact: usize,
-    /// Preferred types among the arguments that need a conversion.
+    /// How many arguments are converted to a preferred type.
     preferred: usize,
     /// Unknown arguments that would become text.
     strings: usize,
 }
 
-/// The argument pattern at a position, the last one repeated for a variadic function.
+/// The argument pattern at a position. The last one repeats for a variadic function.
 fn pattern(signature: &Signature, at: usize) -> TypePattern {
     signature.arguments[at.min(signature.arguments.len() - 1)]
 }
@@ -49,7 +49,7 @@ fn fit(signature: &Signature, arguments: &[Bound]) -> Option<Fit> {
             TypePattern::Exact(wanted) => wanted,
         };
         match argument.known_type() {
-            // varchar is as good as text for functions: it has none of its own.
+            // varchar is as good as text for functions, since no function is declared for it.
             Some(own)
                 if own.is_same_base(wanted)
                     || (wanted == SqlType::Text && matches!(own, SqlType::Varchar(_))) =>
@@ -68,7 +68,7 @@ fn fit(signature: &Signature, arguments: &[Bound]) -> Option<Fit> {
 }
 
 impl Binder<'_> {
-    /// There is no such function, or not yet.
+    /// There is no such function, or it is not implemented yet.
     pub(crate) fn no_function_of(&self, name: &str, arguments: &[Bound], place: Place) -> Error {
         let types: Vec<&str> = arguments.iter().map(Bound::type_name).collect();
         let plain = name.strip_prefix("pg_catalog.").unwrap_or(name);
@@ -88,7 +88,7 @@ impl Binder<'_> {
         self.place(error, place)
     }
 
-    /// A call as it stands in the text: an aggregate, a function of the session, or one of the catalogue.
+    /// A call as it is written: an aggregate, a function of the session, or one of the catalogue.
     pub(crate) fn call(&mut self, call: &Function) -> Result<Bound> {
         let idents = parts(&call.name)?;
         let place = idents.first().map_or(Place::Unknown, |ident| Place::at(ident.span.start));
@@ -130,14 +130,14 @@ impl Binder<'_> {
         if arguments.names.is_empty() {
             return self.call_of(&name, arguments.bound, place);
         }
-        // Other functions of the catalogue have no names for their parameters.
+        // Other functions of the catalogue have no parameter names.
         match self.try_routine(std::slice::from_ref(&name), &arguments, place)? {
             Some(bound) => Ok(bound),
             None => Err(self.no_function(&name, &arguments.shown(), place)),
         }
     }
 
-    /// A call of a routine of users, or a conversion (`conversion_call`).
+    /// A call of a user's routine, or a conversion (`conversion_call`).
     fn routine_or_conversion(
         &mut self,
         idents: &[String],
@@ -208,7 +208,7 @@ impl Binder<'_> {
         self.apply(signature, name, arguments, place)
     }
 
-    /// An operator that stands in the list of functions under its symbol.
+    /// An operator that is listed under its symbol among the functions.
     pub(super) fn operator_of(&mut self, symbol: &str, sides: [Bound; 2], place: Place) -> Result<Bound> {
         let shown = format!("{} {symbol} {}", sides[0].type_name(), sides[1].type_name());
         let signature = match self.choose(symbol, &sides, "", place) {
@@ -237,7 +237,7 @@ impl Binder<'_> {
                 TypePattern::Exact(wanted) => self.coerce(argument, wanted)?,
                 TypePattern::Common => self.coerce(argument, common)?,
                 TypePattern::Any => match argument.class {
-                    // Text forms are made by the function itself; a literal of no type is text.
+                    // The function itself produces text forms. A literal without a type is text.
                     Class::Typed(_) => argument.expr,
                     Class::Parameter(number) => return Err(no_parameter_type(number)),
                     _ => self.coerce(argument, SqlType::Text)?,
@@ -253,7 +253,7 @@ impl Binder<'_> {
         Ok(Bound::typed(evaluation::fold_if_constant(expr), result, place))
     }
 
-    /// `current_timestamp(3)` and its like.
+    /// `current_timestamp(3)` and the like.
     fn try_clock(&mut self, name: &str, argument: &Bound, place: Place) -> Result<Option<Bound>> {
         let precision = match argument.expr {
             Expr::Const(Value::Integer(precision)) => u8::try_from(precision).ok(),
@@ -270,7 +270,7 @@ impl Binder<'_> {
         self.coerce_explicitly(clock, to, place).map(Some)
     }
 
-    /// The types in which a function of the catalogue takes its arguments, where it converts them.
+    /// The types to which a function of the catalogue converts its arguments.
     pub(super) fn shown_arguments(&self, name: &str, arguments: &[Bound]) -> Vec<Option<SqlType>> {
         let as_they_are = |bound: &Bound| match bound.class {
             Class::Typed(_) => None,

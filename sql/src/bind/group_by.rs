@@ -1,8 +1,9 @@
 //! GROUP BY: plain keys, GROUPING SETS, ROLLUP and CUBE, and the function GROUPING.
 //!
-//! A query with grouping sets is grouped once by each set, over all keys of all sets: those that a set leaves
-//! out are NULL in its groups. GROUPING says which of its arguments are left out; the arguments are known to
-//! be keys only when GROUP BY has been bound, so its calls wait among the aggregates until then.
+//! A query with grouping sets is grouped once by each set, over all keys of all sets: the keys that a set
+//! leaves out are NULL in its groups. GROUPING says which of its arguments are left out. Whether the
+//! arguments are keys is known only when GROUP BY has been bound, so its calls wait among the aggregates
+//! until then.
 //!
 //! Reference: section 7.2.4 of PostgreSQL's documentation; expand_grouping_sets of parse_agg.c.
 
@@ -17,23 +18,23 @@ use super::tree::{GroupBy, OutputColumn};
 use super::{Binder, Bound, Place};
 use crate::statement::names::fold;
 
-/// PostgreSQL's limit on the sets of a query, and of one CUBE.
+/// PostgreSQL's limit on the sets of a query, and of a single CUBE.
 const MOST_SETS: usize = 4096;
 const MOST_CUBE_KEYS: usize = 12;
 
 /// The most arguments of GROUPING: its result is an integer.
 const MOST_GROUPING_ARGUMENTS: usize = 31;
 
-/// Some sets, each as the places of its keys.
+/// Grouping sets, each as the positions of its keys.
 type Sets = Vec<Vec<usize>>;
 
-/// Each set of the one with each of the other.
+/// The concatenation of each set on the left with each on the right.
 fn product(left: &Sets, right: &Sets) -> Sets {
     left.iter().flat_map(|one| right.iter().map(move |other| [&one[..], &other[..]].concat())).collect()
 }
 
 impl Binder<'_> {
-    /// Numbers and names of the select list are understood; a column goes before a name of the list.
+    /// Numbers and names of the select list are accepted. A column takes precedence over a name of the list.
     pub(super) fn group(
         &mut self,
         group_by: &GroupByExpr,
@@ -68,7 +69,7 @@ impl Binder<'_> {
         Ok(Some(GroupBy { keys, sets: if is_plain { Vec::new() } else { sets } }))
     }
 
-    /// The sets that an item of GROUP BY, or of GROUPING SETS, stands for.
+    /// The sets that an item of GROUP BY or GROUPING SETS stands for.
     fn sets_of(
         &mut self,
         item: &ast::Expr,
@@ -129,7 +130,7 @@ impl Binder<'_> {
         lists.iter().map(|list| self.key_list(list, outputs, keys)).collect()
     }
 
-    /// The places of these keys, which are added where they are new.
+    /// The positions of these keys, which are added if they are new.
     fn key_list(
         &mut self,
         list: &[ast::Expr],
@@ -174,7 +175,7 @@ impl Binder<'_> {
         Ok(key)
     }
 
-    /// `GROUPING(keys)`, whose value waits for GROUP BY; `None` for other functions.
+    /// `GROUPING(keys)`, whose value waits for GROUP BY. `None` for other functions.
     pub(super) fn try_grouping_call(
         &mut self,
         name: &str,
@@ -207,7 +208,7 @@ impl Binder<'_> {
         Ok(Some(bound))
     }
 
-    /// 42803 of an argument of GROUPING.
+    /// 42803 for an argument of GROUPING.
     fn no_key<T>(&self, argument: &Expr) -> Result<T> {
         let mut place = Place::Unknown;
         if let Expr::Column { row, column } = argument {
@@ -218,7 +219,8 @@ impl Binder<'_> {
         self.fail(sqlstate::GROUPING_ERROR, message, place)
     }
 
-    /// GROUP BY is bound: the arguments of GROUPING become one array, its values in the groups of each set.
+    /// Called when GROUP BY is bound: the arguments of GROUPING become one array of its values in the groups
+    /// of each set.
     pub(super) fn settle_grouping_calls(
         &self,
         group: Option<&GroupBy>,
@@ -245,7 +247,7 @@ impl Binder<'_> {
     }
 }
 
-/// ROLLUP, CUBE or GROUPING SETS inside of GROUPING SETS. The parser takes the first two for functions there.
+/// ROLLUP, CUBE or GROUPING SETS inside GROUPING SETS. The parser takes the first two for functions there.
 pub(super) fn nested_sets(item: &ast::Expr) -> Option<ast::Expr> {
     let call = match item {
         ast::Expr::GroupingSets(_) => return Some(item.clone()),
@@ -268,7 +270,7 @@ pub(super) fn nested_sets(item: &ast::Expr) -> Option<ast::Expr> {
     }
 }
 
-/// Whether the item is more, or less, than one set of some keys.
+/// Whether the item stands for anything other than a single set of keys.
 fn is_sets(item: &ast::Expr) -> bool {
     match item {
         ast::Expr::GroupingSets(_) | ast::Expr::Rollup(_) | ast::Expr::Cube(_) => true,

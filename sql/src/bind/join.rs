@@ -1,7 +1,7 @@
-//! FROM: how its items are joined, and what of them can be named where.
+//! FROM: how its items are joined, and which of their names are visible where.
 //!
-//! The condition of a join sees the two sides of that join and nothing else; an item that is LATERAL, or the
-//! argument of a function, sees everything before it.
+//! The condition of a join sees the two sides of that join and nothing else. An item that is LATERAL, or the
+//! argument of a function, sees all items before it.
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Result, sqlstate};
@@ -26,7 +26,7 @@ enum Kind {
     Full,
 }
 
-/// Where the two sides of a join stand in the scope.
+/// The ranges of the two sides of a join in the scope.
 #[derive(Clone, Copy)]
 struct Sides {
     first_relation: usize,
@@ -151,7 +151,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Makes one column of each pair of this name; they come first.
+    /// Merges each pair of columns of these names into one. The merged columns come first.
     fn merge(&mut self, kind: Kind, names: &[String], sides: Sides, on: &mut Vec<Expr>) -> Result<()> {
         let Sides { first_column, middle, .. } = sides;
         let mut right = self.scope.columns.split_off(middle);
@@ -176,7 +176,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// `USING (...) AS alias`: the columns merged last can be named as its columns, too.
+    /// `USING (...) AS alias`: the columns merged last can also be named as columns of the alias.
     fn name_merged(&mut self, alias: &str, count: usize) -> Result<()> {
         let merged = &self.scope.merged[self.scope.merged.len() - count..];
         let columns = merged.iter().map(|column| (column.name.clone(), column.sql_type)).collect();
@@ -186,7 +186,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// Takes the column of this name out of one side.
+    /// Removes the column of this name from one side.
     fn take_named(&self, columns: &mut Vec<ScopeColumn>, name: &str, side: &str) -> Result<ScopeColumn> {
         let is_named = |column: &ScopeColumn| self.scope.column_name(*column) == name;
         let Some(at) = columns.iter().position(is_named) else {
@@ -202,9 +202,9 @@ impl Binder<'_> {
         Ok(column)
     }
 
-    /// The value is that of the side whose rows all stay, in a full join that of either; in an inner join
-    /// that of the side that has the common type already, as buildMergedJoinVar of PostgreSQL's
-    /// parse_clause.c has it: 5 and 5.00 are equal, and not shown the same.
+    /// The value comes from the side whose rows are all kept, in a full join from either. In an inner join it
+    /// comes from the side that already has the common type, as in buildMergedJoinVar of PostgreSQL's
+    /// parse_clause.c: 5 and 5.00 are equal, but are shown differently.
     fn merged(&mut self, kind: Kind, name: &str, left: &Bound, right: &Bound) -> Result<MergedColumn> {
         let both = [left.clone(), right.clone()];
         let sql_type = self.common_type(&both, "JOIN/USING")?;
@@ -222,7 +222,7 @@ impl Binder<'_> {
         Ok(MergedColumn { name: name.to_owned(), expr, sql_type })
     }
 
-    /// `(a JOIN b ON ...)`, which may have a name of its own: then those inside cannot be named.
+    /// `(a JOIN b ON ...)`, which may have a name of its own: then the relations inside cannot be named.
     pub(super) fn nested_join(
         &mut self,
         joined: &TableWithJoins,

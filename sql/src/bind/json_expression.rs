@@ -1,8 +1,8 @@
 //! Operators and functions of json and jsonb whose types or arguments have rules of their own: operators,
-//! subscripts, what takes values of any type, whole rows, and aggregates.
+//! subscripts, functions that take values of any type or whole rows, and aggregates.
 //!
-//! An aggregate of JSON is `array_agg` of what the rows give, and a function that makes JSON of the array:
-//! DISTINCT, ORDER BY and FILTER are those of every aggregate.
+//! An aggregate of JSON is `array_agg` of the items that the rows give, followed by a function that makes
+//! JSON of the array. DISTINCT, ORDER BY and FILTER work as in every aggregate.
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -39,12 +39,12 @@ pub(super) fn symbol_of(operator: &Ast) -> Option<&'static str> {
     })
 }
 
-/// Whether the operator takes JSON, and other types too.
+/// Whether the operator takes JSON as well as other types.
 pub(super) fn is_shared(operator: &Ast) -> bool {
     matches!(operator, Ast::AtArrow | Ast::ArrowAt | Ast::StringConcat | Ast::Minus)
 }
 
-/// The symbol of an operator that takes these sides for JSON, and others for something else.
+/// The symbol of an operator that has a JSON meaning for these operands, and another for others.
 pub(super) fn shared_symbol(operator: &Ast, left: &Bound, right: &Bound) -> Option<&'static str> {
     let is_open = |side: &Bound| side.known_type().is_none() || is_jsonb(side);
     let is_one = is_jsonb(left) || is_jsonb(right);
@@ -57,7 +57,8 @@ pub(super) fn shared_symbol(operator: &Ast, left: &Bound, right: &Bound) -> Opti
     })
 }
 
-/// The aggregates of JSON: what makes the result of the array, its type, and whether they take a key, too.
+/// The aggregates of JSON: the function that makes the result of the array, its type, and whether it also
+/// takes a key.
 pub(super) fn json_aggregate(name: &str) -> Option<(Function, SqlType, bool)> {
     Some(match name {
         "json_agg" => (Function::JsonOfRows, SqlType::Json, false),
@@ -73,7 +74,7 @@ fn call(function: Function, arguments: Vec<Expr>) -> Expr {
 }
 
 impl Binder<'_> {
-    /// 42883 for what cannot be told apart: the texts of json.
+    /// 42883 for types without equality: json.
     pub(super) fn check_equality(&self, sql_type: SqlType, place: Place) -> Result<()> {
         match is_json(sql_type) {
             true => {
@@ -85,7 +86,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The same for what has no order.
+    /// The same for types without an order.
     pub(super) fn check_order(&self, sql_type: SqlType, place: Place) -> Result<()> {
         if !is_json(sql_type) {
             return Ok(());
@@ -141,7 +142,8 @@ impl Binder<'_> {
         Ok(Bound::typed(call(Function::JsonPath, arguments), SqlType::Jsonb, place))
     }
 
-    /// An argument of a function of JSON: a name that no column has may be a relation's, and means its row.
+    /// An argument of a function of JSON: a name that is not a column may be that of a relation, and means
+    /// its row.
     pub(super) fn json_argument(&mut self, argument: &ast::Expr) -> Result<Bound> {
         let ast::Expr::Identifier(ident) = argument else { return self.expression(argument) };
         let (name, place) = (fold(ident), Place::at(ident.span.start));
@@ -215,7 +217,7 @@ impl Binder<'_> {
         Ok(Some(Bound::typed(call(function, given), result, place)))
     }
 
-    /// What an aggregate of JSON collects of each row.
+    /// The item that an aggregate of JSON collects from each row.
     pub(super) fn json_item(
         &mut self,
         name: &str,
@@ -259,7 +261,7 @@ impl Binder<'_> {
         })
     }
 
-    /// The result of an aggregate of JSON, of the array that it collects from `item`.
+    /// The result of an aggregate of JSON, made of the array of `item`s that it collects.
     pub(super) fn json_result(&self, name: &str, array: Bound, item: Option<&Expr>, place: Place) -> Bound {
         let Some((function, result, has_key)) = json_aggregate(name) else { return array };
         let mut arguments = vec![array.expr];
@@ -270,7 +272,8 @@ impl Binder<'_> {
         Bound::typed(Expr::Call { function, arguments }, result, place)
     }
 
-    /// The arrays of which a function that takes a JSON value apart gives the elements, with their names.
+    /// The arrays whose elements are the result of a function that takes a JSON value apart, with their
+    /// names.
     pub(super) fn json_set(
         &mut self,
         name: &str,

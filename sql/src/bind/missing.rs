@@ -1,8 +1,8 @@
-//! Functions that PostgreSQL has and Hyades has not yet. A call says so, instead of that there is no such
-//! function.
+//! Functions that PostgreSQL has and Hyades does not have yet. A call of one reports that, instead of saying
+//! that the function does not exist.
 
-/// Names of which nothing is there, one on each line, sorted: those that PostgreSQL 15 has in `pg_proc` for
-/// its users, and those of its grammar.
+/// Names of functions that are not implemented at all, one on each line, sorted: those that PostgreSQL 15 has
+/// in `pg_proc` for its users, and those of its grammar.
 const NAMES: &str = include_str!("missing_functions.txt");
 
 /// Whether PostgreSQL has the function.

@@ -1,9 +1,9 @@
-//! Operators: which one is meant, on which types, with which result.
+//! Operators: which operator is meant, on which types, with which result.
 //!
-//! PostgreSQL resolves an operator by searching pg_operator; the types Hyades has are few enough for rules:
-//! an unknown literal or parameter takes the type of the other side; numbers meet in the wider type (an
-//! integer or numeric beside a `real` in `double precision`); dates and timestamps meet in the wider one;
-//! everything else must be equal.
+//! PostgreSQL resolves an operator by searching pg_operator. The types that Hyades has are few enough for
+//! rules: an unknown literal or parameter takes the type of the other side; numbers are converted to the
+//! wider type (an integer or numeric with a `real` to `double precision`); so are dates and timestamps; all
+//! other types must be equal.
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -43,7 +43,7 @@ pub(crate) fn from_ast(operator: &ast::BinaryOperator) -> Option<BinaryOperator>
     })
 }
 
-/// The operator with its sides exchanged.
+/// The operator that gives the same result with its sides exchanged.
 pub(crate) fn mirrored(operator: BinaryOperator) -> BinaryOperator {
     match operator {
         BinaryOperator::Less => BinaryOperator::Greater,
@@ -67,7 +67,7 @@ impl Signature {
     }
 }
 
-/// The type in which two numbers meet.
+/// The common type of two numbers.
 pub(crate) fn common_number(left: SqlType, right: SqlType) -> SqlType {
     use SqlType::{BigInt, DoublePrecision, Integer, Numeric, Real, SmallInt};
     match (left.without_modifier(), right.without_modifier()) {
@@ -83,7 +83,7 @@ pub(crate) fn common_number(left: SqlType, right: SqlType) -> SqlType {
 
 /// The type in which two values are compared, if they can be.
 pub(crate) fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> {
-    // A time of day beside an interval is one.
+    // A time of day compared with an interval is converted to one.
     let is_span = |sql_type| matches!(sql_type, SqlType::Interval(_) | SqlType::Time(_));
     if category(left) != category(right) && is_span(left) && is_span(right) {
         return Some(SqlType::INTERVAL);
@@ -93,8 +93,7 @@ pub(crate) fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> 
     }
     Some(match category(left) {
         Category::Numeric => common_number(left, right),
-        // Two `char(n)` compare as text without trailing blanks, which is what their cast to text makes of
-        // them.
+        // Two `char(n)` compare as text without trailing blanks, which is what their cast to text produces.
         Category::String => SqlType::Text,
         Category::DateTime => match (left, right) {
             (SqlType::Time(_), SqlType::Time(_)) => SqlType::TIME,
@@ -166,8 +165,8 @@ pub(super) fn signature(operator: BinaryOperator, left: SqlType, right: SqlType)
     }
 }
 
-/// The types in which both sides of an operator are printed: where PostgreSQL has one that takes both as they
-/// are, they stay.
+/// The types in which both sides of an operator are printed. Where PostgreSQL has an operator that takes both
+/// unconverted, they keep their types.
 pub(super) fn shown_operands(
     operator: BinaryOperator,
     left: Option<SqlType>,
@@ -190,7 +189,7 @@ pub(super) fn shown_operands(
     if stays {
         return Some((left_type, right_type));
     }
-    // A `varchar` beside a `char(n)` is compared as one.
+    // A `varchar` compared with a `char(n)` is converted to one.
     if operator.is_comparison() && (is_char(left_type) || is_char(right_type)) {
         let as_char = |own: SqlType| if own == SqlType::Text { own } else { SqlType::Char(0) };
         if left_type != SqlType::Text && right_type != SqlType::Text {
@@ -209,7 +208,7 @@ fn span_signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Op
     use BinaryOperator as Op;
     const INTERVAL: SqlType = SqlType::INTERVAL;
     const FACTOR: SqlType = SqlType::DoublePrecision;
-    // A date is its midnight.
+    // A date counts as its midnight.
     let time = |sql_type| match sql_type {
         SqlType::TimestampTz(_) => SqlType::TIMESTAMPTZ,
         _ => SqlType::TIMESTAMP,
@@ -225,7 +224,7 @@ fn span_signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Op
             (SqlType::TIME, INTERVAL, SqlType::TIME)
         }
         Op::Add if is_interval(left) && is_time(right) => (INTERVAL, SqlType::TIME, SqlType::TIME),
-        // Beside anything else a time of day is an interval.
+        // Combined with anything else a time of day is an interval.
         Op::Add | Op::Subtract if is_time(left) && is_time(right) => return None,
         Op::Add | Op::Subtract if left.without_modifier() == right.without_modifier() => {
             (INTERVAL, INTERVAL, INTERVAL)
@@ -239,7 +238,7 @@ fn span_signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Op
     Some(Signature { left, right, result })
 }
 
-/// What an unknown side becomes beside a side of this type.
+/// What an unknown side becomes next to a side of this type.
 pub(super) fn type_beside(operator: BinaryOperator, known: SqlType) -> SqlType {
     match operator {
         BinaryOperator::Concat if known != SqlType::Bytea => SqlType::Text,
@@ -258,8 +257,8 @@ pub(super) fn type_beside(operator: BinaryOperator, known: SqlType) -> SqlType {
     }
 }
 
-/// The type of NULLIF's result, and the one in which its arguments are compared. PostgreSQL has operators
-/// between types of the same kind, which leave both arguments as they are.
+/// The type of NULLIF's result, and the type in which its arguments are compared. PostgreSQL has operators
+/// between types of the same kind, which leave both arguments unconverted.
 fn null_if_types(types: (Option<SqlType>, Option<SqlType>)) -> (SqlType, SqlType) {
     let is_float = |sql_type| matches!(sql_type, SqlType::Real | SqlType::DoublePrecision);
     let as_operand = |sql_type: SqlType| match sql_type {
@@ -291,7 +290,7 @@ fn null_if_types(types: (Option<SqlType>, Option<SqlType>)) -> (SqlType, SqlType
     (result, compared)
 }
 
-/// A time with time zone and an interval: the session's zone says how long a day is.
+/// A time with time zone and an interval: the session's time zone determines the length of a day.
 fn shifted_in_zone(operator: BinaryOperator, left: Expr, right: Expr, is_interval_first: bool) -> Expr {
     let is_sum = operator == BinaryOperator::Add;
     let function = if is_sum { Function::AddInterval } else { Function::SubtractInterval };
@@ -299,7 +298,7 @@ fn shifted_in_zone(operator: BinaryOperator, left: Expr, right: Expr, is_interva
     Expr::Call { function, arguments }
 }
 
-/// The text without the blanks at its end.
+/// The text without its trailing blanks.
 fn without_blanks(text: Expr) -> Expr {
     evaluation::fold_if_constant(Expr::Call { function: Function::CharToText, arguments: vec![text] })
 }
@@ -321,8 +320,8 @@ impl Binder<'_> {
         self.place(error, place)
     }
 
-    /// Both sides of a binary operator in the types it works on, and the type of its result. `place` is the
-    /// operator's.
+    /// Both sides of a binary operator in the types it works on, and the type of its result. `place` is that
+    /// of the operator.
     pub(crate) fn operands(
         &mut self,
         operator: BinaryOperator,
@@ -358,8 +357,8 @@ impl Binder<'_> {
         let is_concat = operator == BinaryOperator::Concat && signature.result == SqlType::Text;
         let mut left = self.operand(left, left_type, signature.left, is_concat)?;
         let mut right = self.operand(right, right_type, signature.right, is_concat)?;
-        // PostgreSQL compares a `varchar` beside a `char(n)` as the latter: its blanks at the end do not
-        // count either.
+        // PostgreSQL compares a `varchar` with a `char(n)` as the latter: trailing blanks of the `varchar` do
+        // not count either.
         match (left_type, right_type) {
             (SqlType::Varchar(_), SqlType::Char(_)) if operator.is_comparison() => {
                 left = without_blanks(left)
@@ -372,14 +371,14 @@ impl Binder<'_> {
         Ok((left, right, signature.result))
     }
 
-    /// One side: `beside` is its own type, or what it becomes when it has none; `to` is what the operator
-    /// wants.
+    /// One side. `beside` is its own type, or the type it gets if it has none. `to` is the type that the
+    /// operator takes.
     fn operand(&mut self, side: Bound, beside: SqlType, to: SqlType, is_concat: bool) -> Result<Expr> {
         if side.known_type().is_none() {
             let expr = self.coerce(side, beside)?;
             return cast(expr, beside, to, false);
         }
-        // `||` takes anything beside a text.
+        // `||` takes anything together with a text.
         if is_concat {
             Ok(self.coerce_explicitly(side, to, Place::Unknown)?.expr)
         } else {
@@ -387,7 +386,7 @@ impl Binder<'_> {
         }
     }
 
-    /// A binary operator of the IR on two bound sides. `place` is the operator's.
+    /// A binary operator of the IR on two bound sides. `place` is that of the operator.
     pub(crate) fn binary(
         &mut self,
         operator: BinaryOperator,
@@ -395,7 +394,8 @@ impl Binder<'_> {
         right: Bound,
         place: Place,
     ) -> Result<Bound> {
-        // The place of the whole is where it begins; errors of the operator itself point at the operator.
+        // The whole expression is placed at its beginning. Errors of the operator itself point at the
+        // operator.
         let start = left.place;
         let is_interval_first = matches!(right.known_type(), Some(SqlType::TimestampTz(_)));
         let (left, right, result) = self.operands(operator, left, right, place)?;

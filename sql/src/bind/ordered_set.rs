@@ -1,7 +1,7 @@
 //! Aggregates of pairs, and aggregates WITHIN GROUP: their arguments.
 //!
-//! The sorted expression and the fraction travel as arguments of one row, so that the executor has nothing
-//! new to do: it sorts the rows by the first, as for ORDER BY inside of an aggregate.
+//! The sorted expression and the fraction are passed as arguments of one row, so the executor needs nothing
+//! new: it sorts the rows by the first, as for ORDER BY inside an aggregate.
 
 use hyades_types::error::Result;
 use hyades_types::value::{ArrayElement, SqlType};
@@ -12,7 +12,7 @@ use super::aggregation::{Aggregate, AggregateKind, OrderedSet, Statistic};
 use super::{Binder, Bound, Place};
 
 impl Binder<'_> {
-    /// `corr(y, x)` and its like.
+    /// `corr(y, x)` and the like.
     pub(super) fn aggregate_of_pairs(
         &mut self,
         name: &str,
@@ -38,7 +38,7 @@ impl Binder<'_> {
         })
     }
 
-    /// `percentile_cont(fraction) WITHIN GROUP (ORDER BY value)` and its like.
+    /// `percentile_cont(fraction) WITHIN GROUP (ORDER BY value)` and the like.
     pub(super) fn ordered_set(
         &mut self,
         name: &str,

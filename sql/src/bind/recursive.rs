@@ -1,8 +1,8 @@
-//! WITH RECURSIVE: a query that reads what it has found so far.
+//! WITH RECURSIVE: a query that reads the rows it has found so far.
 //!
-//! `left UNION [ALL] right`: the rows of the left side are kept; then the right side runs again and again,
-//! each time over the rows that the time before has added, until it adds none (PostgreSQL's documentation,
-//! 7.8.2). Each step runs only when a reader has come to the end of what is kept, so a LIMIT outside ends it.
+//! `left UNION [ALL] right`: the rows of the left side are kept. Then the right side runs again and again,
+//! each time over the rows that the previous run has added, until it adds none (PostgreSQL's documentation,
+//! 7.8.2). Each step runs only when a reader has reached the end of the kept rows, so an outer LIMIT ends it.
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -17,7 +17,7 @@ use super::tree::{
 use super::{Binder, Bound, Place};
 
 impl Binder<'_> {
-    /// Binds a query of WITH RECURSIVE; the last one that can be seen is this one.
+    /// Binds a query of WITH RECURSIVE: the last of the visible ones.
     pub(super) fn recursive_common(&mut self, common: &CommonTable) -> Result<BoundCommonTable> {
         let name = &common.name;
         let SetExpr::SetOperation { op: SetOperator::Union, set_quantifier, left, right } =
@@ -44,7 +44,7 @@ impl Binder<'_> {
             Some(SelfReference::Working { reads, .. }) => reads.len(),
             _ => 0,
         };
-        // Enclosing queries do not depend on it.
+        // Enclosing queries do not depend on these reads.
         self.handed_over -= reads;
         if reads == 0 {
             let clause =
@@ -92,7 +92,7 @@ impl Binder<'_> {
         })
     }
 
-    /// What PostgreSQL refuses.
+    /// Checks for what PostgreSQL refuses.
     fn check_recursive(&self, common: &CommonTable) -> Result<()> {
         clause_outside(&common.query).map_or(Ok(()), |(clause, place)| self.fail_of_clause(clause, place))
     }
@@ -111,7 +111,7 @@ impl Binder<'_> {
         self.common_tables.iter().map(reads).sum()
     }
 
-    /// The last reference is on a side of an outer join whose rows may be missing.
+    /// Fails because the last reference is on the nullable side of an outer join.
     pub(super) fn fail_in_outer_join<T>(&self) -> Result<T> {
         let last = self.common_tables.iter().rev().find_map(|common| match &common.own {
             SelfReference::Working { reads, .. } => reads.last().map(|place| (&common.name, *place)),
@@ -122,7 +122,7 @@ impl Binder<'_> {
         self.fail(sqlstate::INVALID_RECURSION, message, place)
     }
 
-    /// The right side with values of the left one's types.
+    /// The right side with its values converted to the types of the left one.
     fn step_of(
         &mut self,
         common: &CommonTable,
@@ -186,7 +186,7 @@ impl Binder<'_> {
     }
 }
 
-/// The first clause that concerns the rows of both sides, and where it stands.
+/// The first clause that applies to the rows of both sides, and its place.
 fn clause_outside(query: &ast::Query) -> Option<(&'static str, Place)> {
     let (limit, offset) = match &query.limit_clause {
         Some(ast::LimitClause::LimitOffset { limit, offset, .. }) => {

@@ -1,7 +1,7 @@
-//! What whoever runs a statement must be allowed to do; gathered while it is bound, asked for when it runs.
+//! The rights that the user who runs a statement needs: collected while it is bound, checked when it runs.
 //!
-//! The tables of a view are asked for in the name of the view's owner, those of a routine in the name of its
-//! caller: all of them when it is called, also those that only a branch needs that is not taken.
+//! Rights on the tables of a view are checked for the view's owner, those on the tables of a routine for its
+//! caller: all of them when it is called, also those that only a branch not taken needs.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ impl Binder<'_> {
         }
     }
 
-    /// On a table or view that is named where names are looked up now.
+    /// Rights on a table or view that is named where names are looked up now.
     pub(crate) fn need_on_table(&self, table: &Arc<Table>, privileges: Privileges) {
         self.need_of(table, privileges, self.expanding.last().map(|view| view.0));
     }
@@ -41,7 +41,7 @@ impl Binder<'_> {
         });
     }
 
-    /// On a table or view whose rows are changed, and on all that is below the view.
+    /// Rights on a table or view whose rows are changed, and on everything underneath the view.
     pub(crate) fn need_to_change(&self, table: &Arc<Table>, privileges: Privileges) {
         self.need_on_table(table, privileges);
         let mut above = Arc::clone(table);
@@ -65,7 +65,7 @@ impl Binder<'_> {
         });
     }
 
-    /// On a relation of the catalog that holds what is not for everybody.
+    /// Rights on a relation of the catalog whose contents are not public.
     pub(crate) fn need_catalog(&self, oid: u32, name: &str) {
         if matches!(name, "pg_authid" | "pg_shadow" | "pg_user_mapping" | "pg_statistic" | "pg_subscription")
         {
@@ -80,7 +80,7 @@ impl Binder<'_> {
         }
     }
 
-    /// A routine that is called: PostgreSQL asks whoever runs the statement, also inside a view.
+    /// The right to call a routine: PostgreSQL checks the user who runs the statement, also inside a view.
     pub(crate) fn need_to_call(&self, id: RoutineId, definition: &RoutineDefinition) {
         let word = if definition.kind == RoutineKind::Procedure { "procedure" } else { "function" };
         self.need(NeededRight {
@@ -93,7 +93,8 @@ impl Binder<'_> {
         });
     }
 
-    /// A schema that is written out; not by the query of a view, whose names were looked up when it was made.
+    /// Rights on a schema that is written explicitly. Not in the query of a view, whose names were looked up
+    /// when it was created.
     pub(crate) fn need_schema(&self, name: &str) {
         if !self.expanding.is_empty() {
             return;

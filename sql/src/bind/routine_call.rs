@@ -1,4 +1,4 @@
-//! Calls of procedures and functions of one's own: overloads, defaults, results.
+//! Calls of routines: overloads, defaults, results.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::statement::kept_names::{NameOf, respelled_expression};
 use crate::statement::names::{positional_behind_named, split_arguments};
 use crate::statement::query::{CallSyntax, parse_expression};
 
-/// The arguments of a call, those given by name behind the others.
+/// The arguments of a call. Those given by name come after the others.
 #[derive(Clone, Default)]
 pub(crate) struct Arguments {
     pub(crate) bound: Vec<Bound>,
-    /// The names of the last ones.
+    /// The names of the last arguments.
     pub(crate) names: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ impl Arguments {
         shown.collect::<Vec<String>>().join(", ")
     }
 
-    /// Which argument each of the parameters gets; `None` if they do not fit.
+    /// Which argument each parameter gets. `None` if they do not fit.
     fn arranged(&self, wanted: &[&RoutineParameter]) -> Option<Vec<Option<usize>>> {
         let positional = self.bound.len() - self.names.len();
         if positional > wanted.len() {
@@ -56,10 +56,10 @@ impl Arguments {
     }
 }
 
-/// A routine that a call means.
+/// The routine that a call refers to.
 #[derive(Clone)]
 pub(crate) enum Chosen {
-    /// The one that is being compiled.
+    /// The routine that is being compiled.
     Current(Arc<RoutineDefinition>),
     Stored(Arc<Routine>),
 }
@@ -73,12 +73,12 @@ impl Chosen {
     }
 }
 
-/// The parameters that a call gives: of a CALL also those for output only.
+/// The parameters that a call supplies. For CALL these include output-only parameters.
 fn wanted(definition: &RoutineDefinition, is_call: bool) -> Vec<&RoutineParameter> {
     definition.parameters.iter().filter(|parameter| is_call || parameter.mode.is_input()).collect()
 }
 
-/// How well the arguments fit, larger is better; `None`: not at all.
+/// How well the arguments fit: larger is better, `None` is not at all.
 fn fit(
     definition: &RoutineDefinition,
     arguments: &Arguments,
@@ -103,7 +103,7 @@ fn fit(
     Some(fit)
 }
 
-/// The type of a function's value; `None` if it has none or several.
+/// The type of a function's value. `None` if it has none or several.
 pub(crate) fn value_type(definition: &RoutineDefinition) -> Option<SqlType> {
     match &definition.returns {
         Returns::Value(sql_type) => Some(*sql_type),
@@ -114,7 +114,7 @@ pub(crate) fn value_type(definition: &RoutineDefinition) -> Option<SqlType> {
 }
 
 impl Binder<'_> {
-    /// The routines of this name along the path; of two that take the same the one that comes first.
+    /// The routines of this name along the path. Of two with the same parameters the first one on the path.
     pub(super) fn candidates(&self, parts: &[String]) -> Vec<Chosen> {
         let mut candidates: Vec<Chosen> = Vec::new();
         let Some(own) = parts.last() else { return candidates };
@@ -143,7 +143,7 @@ impl Binder<'_> {
         candidates
     }
 
-    /// The routine of this name that takes these arguments; `Ok(None)` if there is none of that name.
+    /// The routine of this name that takes these arguments. `Ok(None)` if there is no routine of that name.
     pub(crate) fn choose_routine(
         &self,
         parts: &[String],
@@ -207,7 +207,7 @@ impl Binder<'_> {
         Ok(Arguments { bound, names: call.names.clone() })
     }
 
-    /// The arguments of a call inside an expression.
+    /// The arguments of a call in an expression.
     pub(crate) fn written_arguments(
         &mut self,
         arguments: &[FunctionArg],
@@ -235,7 +235,7 @@ impl Binder<'_> {
         self.place(error, place)
     }
 
-    /// The arguments as the routine takes them, defaults filled in.
+    /// The arguments converted to the routine's parameters, with defaults filled in.
     pub(crate) fn routine_arguments(
         &mut self,
         chosen: &Chosen,
@@ -269,8 +269,8 @@ impl Binder<'_> {
         bound.map(|bound| Bound { place: Place::Unknown, ..bound })
     }
 
-    /// The text of an expression as it is kept: what it has been bound to is named with its schema, so that
-    /// it means the same to everybody.
+    /// The text of an expression as it is kept: the names it was bound to are qualified with their schemas,
+    /// so that it means the same for every user.
     pub(crate) fn kept_text(&self, text: &str) -> String {
         let respell = |of: NameOf, schema: Option<&str>, name: &str| match (of, schema) {
             (_, Some(_)) => None,
@@ -286,7 +286,7 @@ impl Binder<'_> {
         respelled_expression(text, &respell).ok().flatten().unwrap_or_else(|| text.to_owned())
     }
 
-    /// The number by which code calls it.
+    /// The number by which the code calls it.
     pub(crate) fn callee(&mut self, chosen: &Chosen) -> Result<CalleeIndex> {
         let callee = match chosen {
             Chosen::Current(_) => Callee::Current,
@@ -308,7 +308,7 @@ impl Binder<'_> {
         })
     }
 
-    /// Whether a routine that code calls ends transactions.
+    /// Whether a routine that the code calls ends transactions.
     pub(crate) fn ends_transactions(&self, callee: CalleeIndex) -> bool {
         match self.callees.borrow().get(usize::from(callee)).map(|entry| &entry.callee) {
             Some(Callee::Procedure { procedure, .. }) => procedure.ends_transactions(),
@@ -316,7 +316,7 @@ impl Binder<'_> {
         }
     }
 
-    /// A call of a function in an expression, if there is one of that name.
+    /// A call of a function in an expression, if a function of that name exists.
     pub(crate) fn try_routine(
         &mut self,
         parts: &[String],

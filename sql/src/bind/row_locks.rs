@@ -11,7 +11,7 @@ use super::{Binder, Place};
 use crate::statement::locking::{Locking, name_of, unpack};
 
 impl Binder<'_> {
-    /// Gives each item of FROM the intent that the locking clauses of the query ask for.
+    /// Gives each item of FROM the intent that the query's locking clauses ask for.
     pub(crate) fn lock_items(&self, query: &Query, from: &mut JoinGroup) -> Result<()> {
         for clause in &query.locks {
             let place = clause.of.as_ref().map_or(Place::Unknown, Place::of);
@@ -41,7 +41,7 @@ impl Binder<'_> {
                 return Ok(());
             }
             match &item.source {
-                // Whoever locks rows keeps others from changing them.
+                // Locking rows keeps others from changing them, so it needs UPDATE.
                 Source::Table { table, .. } => self.need_on_table(table, Privileges::UPDATE),
                 Source::Query(_) | Source::Working(..) => {
                     return self.unsupported("a locking clause over a query in FROM is", place);
@@ -56,7 +56,8 @@ impl Binder<'_> {
                 let message = format!("{clause} cannot be applied to the nullable side of an outer join");
                 return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::Unknown);
             }
-            // Of several clauses the strongest counts, and NOWAIT goes before SKIP LOCKED.
+            // If there are several clauses, the strongest applies, and NOWAIT takes precedence over SKIP
+            // LOCKED.
             let known = item.locking;
             let strength = known.map_or(locking.strength, |(known, _)| known.max(locking.strength));
             let impatience = known.and_then(|(_, impatience)| impatience).max(locking.impatience);
@@ -64,7 +65,7 @@ impl Binder<'_> {
             item.intent = Intent::chosen(strength, impatience);
             Ok(())
         })?;
-        // What is left is a join, or stands in the kept side of a full one.
+        // A remaining name is that of a join, or of a relation on the kept side of a full one.
         let relation = self.scope.named().find(|(_, relation)| unseen.contains(&relation.name));
         let Some((_, relation)) = relation else { return Ok(()) };
         let (what, place) = match relation.kind {
@@ -74,7 +75,7 @@ impl Binder<'_> {
         self.fail(sqlstate::FEATURE_NOT_SUPPORTED, format!("{clause} cannot be applied to {what}"), place)
     }
 
-    /// Refuses the clauses that rows of the answer do not come through one by one.
+    /// Refuses the clauses under which the rows of the result are not read one by one.
     pub(crate) fn check_locking(&self, query: &Query, select: &Select, has_aggregates: bool) -> Result<()> {
         let Some(clause) = query.locks.first() else { return Ok(()) };
         let is_grouped = match &select.group_by {

@@ -7,21 +7,21 @@ use hyades_engine::storage::table::Table;
 use hyades_types::definition::ColumnDefinition;
 use hyades_types::value::SqlType;
 
-/// What stands behind a relation's columns.
+/// The source of a relation's columns.
 #[derive(Clone, Debug)]
 pub(crate) enum RelationKind {
     /// A stored row.
     Table { table: Arc<Table>, row: RowSlot },
     /// Registers, one for each column.
     Registers(Vec<Register>),
-    /// The same for the relation of the catalog that has this number.
+    /// The same for the relation of the catalog with this number.
     System(Vec<Register>, u32),
-    /// Arrays in registers, one for each column; the current row is that of the number in the last register,
-    /// which a column behind them shows (WITH ORDINALITY).
+    /// Arrays in registers, one for each column. The last register holds the number of the current row, which
+    /// a column after them shows (WITH ORDINALITY).
     Elements(Vec<Register>, Register),
     /// Values of other relations: `(a JOIN b) AS name`.
     Values(Vec<Expr>),
-    /// The same of the relations of a view.
+    /// The same for the relations of a view.
     View(Vec<Expr>, Arc<Table>),
 }
 
@@ -31,9 +31,9 @@ pub(crate) enum Visibility {
     Everywhere,
     /// Only as `name.column` (`excluded`).
     Qualified,
-    /// Not at all: it stands in a join that has a name of its own.
+    /// Not at all: it belongs to a join that has a name of its own.
     Hidden,
-    /// Not at all: it stands in the view before it.
+    /// Not at all: it belongs to the view before it.
     InView,
 }
 
@@ -104,7 +104,7 @@ pub(crate) enum ScopeColumn {
     Merged(usize),
 }
 
-/// A column that USING or NATURAL makes of one on either side of a join.
+/// A column that USING or NATURAL merges from one column on each side of a join.
 #[derive(Clone, Debug)]
 pub(crate) struct MergedColumn {
     pub(crate) name: String,
@@ -117,7 +117,7 @@ pub(crate) struct MergedColumn {
 pub(crate) struct Scope {
     /// The items of FROM, in order.
     pub(crate) relations: Vec<Relation>,
-    /// Those before it cannot be named: they stand outside the join whose condition is bound.
+    /// Relations before this one cannot be named: they stand outside the join whose condition is being bound.
     pub(crate) first_visible: usize,
     /// The columns in the order of `*`.
     pub(crate) columns: Vec<ScopeColumn>,
@@ -141,7 +141,7 @@ impl Scope {
         self.relations.push(relation);
     }
 
-    /// Takes the names of a relation away.
+    /// Makes the names of a relation invisible.
     pub(crate) fn hide(&mut self, number: usize) {
         self.relations[number].visibility = Visibility::Hidden;
         self.columns
@@ -160,7 +160,7 @@ impl Scope {
         self.relations.insert(0, relation);
     }
 
-    /// Only the first relation, as before the others were added.
+    /// Keeps only the first relation, as before the others were added.
     pub(crate) fn keep_first(&mut self) {
         self.relations.truncate(1);
         self.columns.retain(|column| matches!(column, ScopeColumn::Of { relation: 0, .. }));
@@ -172,7 +172,7 @@ impl Scope {
         relations.filter(|(_, relation)| relation.can_be_named())
     }
 
-    /// Whether the expression itself is a column of a relation here.
+    /// Whether the expression itself is a column of a relation of this scope.
     pub(crate) fn reads(&self, expr: &Expr) -> bool {
         self.relations.iter().any(|relation| match (&relation.kind, expr) {
             (RelationKind::Table { row, .. }, Expr::Column { row: read, .. }) => row == read,
@@ -203,7 +203,7 @@ impl Scope {
         })
     }
 
-    /// The table behind a row slot.
+    /// The table that fills a row slot.
     pub(crate) fn table_of(&self, wanted: RowSlot) -> Option<&Arc<Table>> {
         self.relations.iter().find_map(|relation| match &relation.kind {
             RelationKind::Table { table, row } if *row == wanted => Some(table),

@@ -1,4 +1,4 @@
-//! SELECT: its clauses, bound.
+//! Binding of the clauses of SELECT.
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Result, sqlstate};
@@ -136,14 +136,14 @@ impl Binder<'_> {
             target,
             sql_type,
             is_descending,
-            // NULLs count as larger than everything.
+            // NULLs sort as larger than all other values.
             nulls_first: key.options.nulls_first.unwrap_or(is_descending),
             place,
             column_places: (first, self.column_places.len()),
         })
     }
 
-    /// What an expression of ORDER BY or DISTINCT ON means: a number or name of the select list, or an
+    /// What an expression of ORDER BY or DISTINCT ON refers to: a number or name of the select list, or an
     /// expression over the rows.
     fn target(
         &mut self,
@@ -231,8 +231,8 @@ impl Binder<'_> {
     }
 }
 
-/// The first clause of a query beside its body. Whoever takes the body alone refuses the rest by name: it
-/// must not be dropped.
+/// The first clause of a query in addition to its body. A caller that uses only the body refuses the other
+/// clauses by name: they must not be dropped silently.
 pub(crate) fn clause_around(query: &Query) -> Option<&'static str> {
     let Query {
         body: _,

@@ -8,14 +8,14 @@ use super::tree::OutputColumn;
 use super::{Binder, Bound, Class, Place, types};
 use crate::statement::names::{fold, parts};
 
-/// The name PostgreSQL gives to an expression (`FigureColname`), and how sure it is of it.
+/// The name PostgreSQL gives to an expression (`FigureColname`), and whether it is a strong choice.
 pub(crate) fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
     use ast::Expr as Ast;
     let sure = |name: &str| Some((name.to_owned(), true));
     match expr {
         Ast::Identifier(ident) => Some((fold(ident), true)),
         Ast::Array(_) => sure("array"),
-        // An element is named like its array.
+        // An element is named after its array.
         Ast::CompoundFieldAccess { root, .. } => figure_name(root),
         Ast::CompoundIdentifier(idents) => idents.last().map(|ident| (fold(ident), true)),
         Ast::Nested(inner) | Ast::Collate { expr: inner, .. } => figure_name(inner),
@@ -49,7 +49,7 @@ pub(crate) fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
     }
 }
 
-/// A subquery is named like its column.
+/// A subquery is named after its column.
 fn subquery_name(query: &ast::Query) -> Option<String> {
     name_of_body(query.body.as_ref())
 }
@@ -68,7 +68,7 @@ fn name_of_body(body: &ast::SetExpr) -> Option<String> {
     }
 }
 
-/// What a conversion gives its name to; that of an array has the elements' type.
+/// The name that a conversion gives to its result. For an array type it is that of the element type.
 fn type_name(data_type: &ast::DataType) -> Option<(String, bool)> {
     Some((types::called(data_type)?, false))
 }
@@ -80,7 +80,7 @@ pub(super) fn column_name(expr: &ast::Expr) -> String {
 /// PostgreSQL's limit. The protocol counts columns with 16 bits.
 const MOST_OUTPUTS: usize = 1664;
 
-/// Refuses rows that are too wide for an answer.
+/// Refuses rows that are too wide for a result.
 pub(crate) fn check_width(columns: usize) -> Result<()> {
     if columns <= MOST_OUTPUTS {
         return Ok(());
@@ -92,7 +92,7 @@ pub(crate) fn check_width(columns: usize) -> Result<()> {
 impl Binder<'_> {
     /// Binds a select list.
     pub(crate) fn outputs(&mut self, items: &[SelectItem]) -> Result<Vec<OutputColumn>> {
-        // Before the work, and again when every * has become columns.
+        // Once before the work, and again when every * has been expanded to columns.
         check_width(items.len())?;
         let mut outputs = Vec::with_capacity(items.len());
         for item in items {
@@ -137,7 +137,7 @@ impl Binder<'_> {
         Ok(OutputColumn { name, expr, sql_type, place, column_places })
     }
 
-    /// `*` takes no alias and nothing else that other databases put behind it.
+    /// `*` takes no alias and none of the options that other databases allow after it.
     fn refuse_wildcard_options(&self, options: &ast::WildcardAdditionalOptions) -> Result<()> {
         if let Some(alias) = &options.opt_alias {
             let message = format!("syntax error at or near \"{}\"", alias.value);
@@ -149,7 +149,7 @@ impl Binder<'_> {
             || options.opt_replace.is_some()
             || options.opt_rename.is_some();
         if has_more {
-            return self.unsupported("options behind * are", Place::Unknown);
+            return self.unsupported("options after * are", Place::Unknown);
         }
         Ok(())
     }

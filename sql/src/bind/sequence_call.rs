@@ -1,7 +1,7 @@
-//! `nextval`, `currval` and `setval` of a sequence whose name is a constant: it is looked up now, and the
-//! procedure holds its number. Other names are looked up when the procedure runs.
+//! `nextval`, `currval` and `setval` of a sequence whose name is a constant: the name is looked up now, and
+//! the procedure holds the sequence's number. Other names are looked up when the procedure runs.
 //!
-//! There is no type `regclass`; a cast to it is left out where one of these functions takes the value.
+//! There is no type `regclass`. A cast to it is left out where one of these functions takes the value.
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::definition::SequenceId;
@@ -42,7 +42,7 @@ pub(super) fn without_regclass(name: &str, arguments: &FunctionArguments) -> Opt
     Some(FunctionArguments::List(list))
 }
 
-/// The sequences that an expression draws from or looks at by their numbers.
+/// The sequences that an expression accesses by number.
 pub(crate) fn sequences_of(expr: &Expr) -> Vec<SequenceId> {
     let mut found = Vec::new();
     expr::any(expr, &|part| matches!(part, Expr::Call { function, .. } if function.looks_at().sequences))
@@ -93,7 +93,7 @@ impl Binder<'_> {
         let name = self.meant(schema.as_deref(), &name);
         match self.context.tables.sequence(&name) {
             Some(sequence) => Ok(sequence.id),
-            // PostgreSQL finds that out when it runs.
+            // PostgreSQL reports that when the statement runs.
             None if self.context.tables.table(&name).is_some() => Err(not_a_sequence(&name.name)),
             None => Err(self.place(no_relation(text, |schema| self.context.has_schema(schema)), place)),
         }

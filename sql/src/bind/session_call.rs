@@ -3,7 +3,7 @@
 //!
 //! The engine's functions see only the [`Environment`](hyades_types::environment::Environment). What needs
 //! the session's settings is computed once, before the procedure runs, into a register of its own
-//! ([`SessionCall`]); its arguments may therefore be constants and parameters, not columns.
+//! ([`SessionCall`]). Its arguments may therefore be constants and parameters, but not columns.
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Result, sqlstate};
@@ -16,12 +16,12 @@ use super::{Binder, Bound, Place};
 use crate::settings::SERVER_VERSION;
 use crate::{evaluation, expr};
 
-/// What users, databases and schemas are called.
+/// The type of the names of users, databases and schemas.
 const NAME: SqlType = SqlType::System(SystemType::Name);
-/// The pseudo-type of a literal that nobody has given a type.
+/// The pseudo-type of a literal without a type.
 const UNKNOWN: (u32, &str) = (705, "unknown");
 
-/// What `version()` answers.
+/// The result of `version()`.
 pub(crate) fn version_text() -> String {
     format!("PostgreSQL {SERVER_VERSION} on {}-{}, 64-bit", std::env::consts::ARCH, std::env::consts::OS)
 }
@@ -99,14 +99,14 @@ impl Binder<'_> {
         Ok(Some(Bound::typed(Expr::Register(into), result, place)))
     }
 
-    /// Whether it is `current_setting` of something that rows say: the catalog answers that.
+    /// Whether it is `current_setting` with a name that comes from rows: the catalog handles that.
     fn is_setting_of_row(&self, name: &str, arguments: &[Bound]) -> bool {
         let [argument] = arguments else { return false };
         name == "current_setting" && expr::any(&argument.expr, &|part| self.scope.reads(part))
     }
 
-    /// `current_schemas(with_implicit)`: those of the search path that exist, and `pg_catalog`, which is
-    /// searched first, whether or not the path has it.
+    /// `current_schemas(with_implicit)`: the existing schemas of the search path, and `pg_catalog`, which is
+    /// searched first whether or not the path contains it.
     fn current_schemas(&mut self, arguments: &[Bound], place: Place) -> Result<Bound> {
         let with_implicit = self.coerce(arguments[0].clone(), SqlType::Boolean)?;
         let path = self.context.path;

@@ -9,7 +9,8 @@ pub(crate) enum SessionFunction {
     /// `set_config(name, value, is_local)`.
     SetConfig,
     BackendProcess,
-    /// Of the row on which a cursor stands: (cursor, number and name of its table, place in the primary key).
+    /// For the row on which a cursor stands: (cursor, number and name of its table, position in the primary
+    /// key).
     CursorKey,
     CurrentTransaction,
     /// `hyades_last_commit()`.

@@ -1,12 +1,12 @@
-//! Functions that give sets, in the select list: `SELECT name, unnest(tags) FROM ...`.
+//! Set-returning functions in the select list: `SELECT name, unnest(tags) FROM ...`.
 //!
-//! Such a function becomes an item of FROM that comes after all others, so it is called for every row of them
-//! that satisfies WHERE, and what it gives is a column. DISTINCT, ORDER BY and LIMIT find the rows as they
-//! are then. Several functions go side by side, and those that have no more rows give NULL: each makes an
-//! array first, and one item counts through the longest. One inside of another is an item before it. With
+//! Such a function becomes an item of FROM after all others, so it is called for every row of them that
+//! satisfies WHERE, and its result is a column. DISTINCT, ORDER BY and LIMIT apply to the rows after that.
+//! Several functions go in lockstep, and those that have no more rows give NULL: each makes an array first,
+//! and one item counts through the longest. A function in the arguments of another is an item before it. With
 //! GROUP BY or aggregates they are called for each group.
 //!
-//! The name of the item is hidden: neither `*` nor anybody else sees it.
+//! The name of the item is hidden: neither `*` nor anything else sees it.
 //!
 //! Reference: PostgreSQL 15 documentation, section 38.5.9.
 
@@ -29,7 +29,7 @@ use crate::expr;
 use crate::statement::names::{fold, parts};
 use crate::statement::query::select_of;
 
-/// The functions of PostgreSQL that give sets.
+/// PostgreSQL's set-returning functions.
 pub(super) const SET_FUNCTIONS: [&str; 18] = [
     "generate_series",
     "generate_subscripts",
@@ -51,32 +51,33 @@ pub(super) const SET_FUNCTIONS: [&str; 18] = [
     "unnest",
 ];
 
-/// A name that nobody writes.
+/// A name that cannot clash with a written one.
 const HIDDEN_NAME: &str = "?set?";
 
 const HINT: &str = "You might be able to move the set-returning function into a LATERAL FROM item.";
 
-/// The functions of one select list that give sets.
+/// The set-returning functions of one select list.
 #[derive(Default)]
 pub(super) struct SetCalls {
-    /// Those that are called for a row, those that are called for what these give, and so on.
+    /// First the functions that are called for a row, then those that are called for the results of these,
+    /// and so on.
     levels: Vec<Level>,
-    /// The level of what is bound: one more than the calls in its arguments have.
+    /// The level of the call being bound: one more than that of the calls in its arguments.
     level: usize,
-    /// Calls that were bound, so that ORDER BY finds the one of the select list.
+    /// Calls that were bound, so that ORDER BY finds the one in the select list.
     known: Vec<(ast::Function, Bound)>,
-    /// The select list is bound: what is equal to one of it is that one.
+    /// The select list is bound: a call that equals one of its calls is the same call.
     is_complete: bool,
 }
 
-/// Functions that go side by side.
+/// Functions that go in lockstep.
 #[derive(Default)]
 struct Level {
-    /// How many there are in the list. The only one needs no array.
+    /// How many there are in the list. A single one needs no array.
     calls: usize,
     item: Option<Item>,
     arrays: Vec<(Register, Expr)>,
-    /// The number of the row in them.
+    /// The number of the current row in them.
     current: Option<Register>,
 }
 
@@ -114,7 +115,7 @@ fn arguments_of(call: &ast::Function) -> impl Iterator<Item = &Ast> {
 }
 
 impl Binder<'_> {
-    /// Whether a call is one of a function that gives a set.
+    /// Whether this calls a set-returning function.
     fn is_set_call(&self, call: &ast::Function) -> bool {
         let Ok(idents) = parts(&call.name) else { return false };
         let names: Vec<String> = idents.into_iter().map(fold).collect();
@@ -136,7 +137,7 @@ impl Binder<'_> {
         found.is_break()
     }
 
-    /// How many of such functions stand in each other.
+    /// How deeply such functions are nested.
     fn set_depth(&self, expr: &Ast) -> usize {
         match expr {
             Ast::Function(call) => {
@@ -149,15 +150,15 @@ impl Binder<'_> {
         }
     }
 
-    /// What a select list may call.
+    /// The set-returning functions that a select list may call.
     pub(super) fn set_calls_of(&self, items: &[SelectItem]) -> SetCalls {
         let mut calls = SetCalls::default();
         for item in items {
             let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
                 continue;
             };
-            // Not into queries, which have lists of their own, and not into what no such function may stand
-            // in.
+            // Descends neither into queries, which have select lists of their own, nor into constructs where
+            // no such function is allowed.
             let mut waiting = vec![expr];
             while let Some(part) = waiting.pop() {
                 match part {
@@ -179,7 +180,7 @@ impl Binder<'_> {
         calls
     }
 
-    /// Binds something that must not call such a function.
+    /// Binds something that must not call a set-returning function.
     pub(super) fn without_set_calls<T>(
         &mut self,
         construct: &str,
@@ -198,7 +199,7 @@ impl Binder<'_> {
         Err(self.place(error, place))
     }
 
-    /// A call of such a function; None of another.
+    /// A call of a set-returning function. None for any other.
     pub(super) fn try_set_call(&mut self, call: &ast::Function, place: Place) -> Result<Option<Bound>> {
         if !self.is_set_call(call) {
             return Ok(None);
@@ -239,13 +240,13 @@ impl Binder<'_> {
         Ok(Some(bound))
     }
 
-    /// The level that a call with bound arguments belongs to. The only one of its level is an item.
+    /// The level of a call with bound arguments. The only call of its level is an item.
     fn own_level(&mut self, is_item: bool, place: Place) -> Result<Option<&mut Level>> {
         let Some(calls) = &mut self.set_calls else { return Ok(None) };
         let at = calls.level;
         let level = calls.level_of(at);
         if level.item.is_some() || (is_item && level.current.is_some()) {
-            // One of them stands where nobody has looked for it.
+            // One of them stands where the search did not look.
             return self.unsupported("several set-returning functions in such expressions are", place);
         }
         Ok(self.set_calls.as_mut().map(|calls| calls.level_of(at)))
@@ -294,7 +295,7 @@ impl Binder<'_> {
         self.element_of_set(array, place)
     }
 
-    /// What is unnested, and what its elements are read as.
+    /// What is unnested, and the type that its elements are read as.
     pub(super) fn set_as_array(
         &mut self,
         name: &str,
@@ -312,7 +313,7 @@ impl Binder<'_> {
             }
             "string_to_table" => Ok((self.call_of("string_to_array", arguments, place)?, None)),
             "regexp_matches" => {
-                // Checked as its like, whose rows are arrays too.
+                // Checked like `regexp_match`, whose rows are arrays too.
                 self.call_of("regexp_match", arguments.clone(), place)?;
                 let texts = SqlType::Array(ArrayElement::Text);
                 let arguments = arguments.into_iter().map(|argument| self.coerce(argument, SqlType::Text));
@@ -330,7 +331,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The column of a function that stands for itself.
+    /// The column of a function that is an item by itself.
     fn set_item_of(
         &mut self,
         call: &ast::Function,
@@ -366,7 +367,7 @@ impl Binder<'_> {
             return self.unsupported("a set-returning function here is", place);
         };
         let current = *level.current.get_or_insert(new);
-        // One after the other, whatever the dimensions are.
+        // In order, whatever the dimensions are.
         let flat = Expr::Call { function: Function::ArrayFlat, arguments: vec![array.expr] };
         level.arrays.push((register, flat));
         let (array, index) = (Box::new(Expr::Register(register)), Box::new(Expr::Register(current)));
@@ -380,8 +381,8 @@ impl Binder<'_> {
         })
     }
 
-    /// Puts the items of the functions behind those of FROM. Those of a query with groups come back: they are
-    /// called for each group, unless it is grouped by what they give.
+    /// Puts the items of the functions after those of FROM. Those of a query with groups are returned: they
+    /// are called for each group, unless the query is grouped by their results.
     pub(super) fn place_set_calls(
         &mut self,
         calls: SetCalls,

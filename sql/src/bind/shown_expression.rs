@@ -1,9 +1,9 @@
 //! Expressions as the catalog shows them: CHECK constraints and generated columns.
 //!
 //! PostgreSQL prints the tree that it keeps: every operator in parentheses, literals with their types, the
-//! conversions that it has put in, and other words for some forms (`IN` is `= ANY (ARRAY[...])`). What is
-//! kept here is the text, so the tree is read again, and the types of its parts tell what PostgreSQL would
-//! have put in. A form that is not known here is shown as it was written.
+//! conversions that it has inserted, and other words for some forms (`IN` is `= ANY (ARRAY[...])`). Hyades
+//! keeps the text, so the tree is parsed again, and the types of its parts tell what PostgreSQL would have
+//! inserted. A form that is not known here is shown as it was written.
 //!
 //! Reference: get_rule_expr and get_const_expr of PostgreSQL's ruleutils.c.
 
@@ -22,7 +22,7 @@ use crate::evaluation;
 use crate::statement::dialect::symmetric_bound;
 use crate::statement::names::{fold, quoted};
 
-/// A part of an expression: how it is shown, and what is known of its type.
+/// A part of an expression: how it is shown, and what is known about its type.
 struct Part {
     shown: String,
     class: Class,
@@ -44,14 +44,14 @@ impl Part {
         }
     }
 
-    /// Converted to a type that it does not have.
+    /// Cast to a type that it does not have.
     fn cast(&self, to: SqlType) -> String {
         format!("({})::{}", self.shown, to.name())
     }
 }
 
 impl Binder<'_> {
-    /// The expression in PostgreSQL's words, the names of columns taken from the scope.
+    /// The expression as PostgreSQL would print it. Names of columns come from the scope.
     pub(crate) fn shown_expression(&mut self, expr: &ast::Expr) -> String {
         let shown = self.part(expr).map(|part| part.shown);
         shown.unwrap_or_else(|| format!("({expr})"))
@@ -115,7 +115,7 @@ impl Binder<'_> {
         self.expression(expr).ok()
     }
 
-    /// A column, or a word that stands for a function.
+    /// A column, or a keyword that stands for a function.
     fn named(&mut self, expr: &ast::Expr) -> Option<Part> {
         let sql_type = self.bound_part(expr)?.known_type()?;
         let name = match expr {
@@ -221,7 +221,7 @@ impl Binder<'_> {
         Some(Part::typed(format!("({} {symbol} {})", shown[0], shown[1]), result))
     }
 
-    /// Two operands of an operator, each as the operator takes it.
+    /// The two operands of an operator, each as the operator takes it.
     fn compared(
         &mut self,
         left: &ast::Expr,
@@ -268,7 +268,7 @@ impl Binder<'_> {
         })
     }
 
-    /// A literal of no type of its own, where this type is wanted.
+    /// A literal without a type of its own, where this type is wanted.
     fn given_type(&mut self, part: &Part, wanted: SqlType) -> Option<String> {
         match &part.class {
             Class::Null => Some(format!("NULL::{}", wanted.without_modifier().name())),
@@ -295,7 +295,7 @@ impl Binder<'_> {
         Some(Part::truth(format!("({} {symbol} {})", sides[0], sides[1])))
     }
 
-    /// IN: one comparison with an array where the items read no column, else one for each.
+    /// IN: one comparison with an array if the items read no column, else one comparison for each.
     fn listed(&mut self, inner: &ast::Expr, list: &[ast::Expr], is_negated: bool) -> Option<Part> {
         let operator = if is_negated { BinaryOperator::NotEqual } else { BinaryOperator::Equal };
         let bound = list.iter().map(|item| self.bound_part(item)).collect::<Option<Vec<Bound>>>()?;
@@ -327,7 +327,7 @@ impl Binder<'_> {
         Some(Part::truth(format!("({operand} {} {word} ({array}))", operator.symbol())))
     }
 
-    /// A part in the common type of several.
+    /// A part converted to the common type of several.
     fn as_type(&mut self, part: &Part, common: SqlType) -> Option<String> {
         match part.sql_type() {
             None => self.given_type(part, common),
@@ -443,7 +443,7 @@ impl Binder<'_> {
         Some(Part::typed(format!("{}({})", quoted(&name), shown.join(", ")), sql_type))
     }
 
-    /// An argument, as the function takes it: `given` is what it gets.
+    /// An argument as the function takes it. `given` is the value that it receives.
     fn argument(&mut self, part: &Part, given: &Expr, takes_text: bool) -> Option<String> {
         let wanted = match given {
             Expr::Const(value) => value.sql_type(),
@@ -462,7 +462,7 @@ impl Binder<'_> {
     }
 }
 
-/// What a literal becomes beside an operand of this type.
+/// What a literal becomes next to an operand of this type.
 fn unknown_beside(operator: BinaryOperator, known: SqlType) -> SqlType {
     match known {
         SqlType::Char(_) if operator.is_comparison() => SqlType::Char(0),
@@ -470,13 +470,13 @@ fn unknown_beside(operator: BinaryOperator, known: SqlType) -> SqlType {
     }
 }
 
-/// Whether some overload of a function of the catalogue takes a text here.
+/// Whether some overload of a function of the catalogue takes a text at this position.
 fn takes_text(name: &str, at: usize) -> bool {
     let is_text = |pattern: Option<&TypePattern>| pattern == Some(&TypePattern::Exact(SqlType::Text));
     lookup(name).iter().any(|signature| is_text(signature.arguments.get(at)))
 }
 
-/// Whether PostgreSQL puts in a conversion of an operand. It has operators between types of one kind.
+/// Whether PostgreSQL inserts a conversion of an operand. It has operators between types of one kind.
 fn is_converted(operator: BinaryOperator, own: SqlType, other: SqlType, wanted: SqlType) -> bool {
     let are_both = |is: fn(SqlType) -> bool| is(own) && is(other);
     let is_float = |sql_type| matches!(sql_type, SqlType::Real | SqlType::DoublePrecision);
@@ -503,7 +503,7 @@ fn literal(text: &str, type_name: &str) -> String {
     format!("'{}'::{type_name}", text.replace('\'', "''"))
 }
 
-/// A constant with its type, which numbers that tell it themselves do not need.
+/// A constant with its type, which is left out for numbers whose type shows in the literal.
 pub(crate) fn constant(value: &Value, sql_type: SqlType) -> Option<String> {
     if value.is_null() {
         return Some(format!("NULL::{}", sql_type.without_modifier().name()));

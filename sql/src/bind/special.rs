@@ -1,5 +1,5 @@
 //! Constructs with a grammar of their own: LIKE, EXTRACT, SUBSTRING, TRIM, POSITION, AT TIME ZONE, COALESCE
-//! and the like; and clear refusals for what is missing.
+//! and the like, and clear refusals of those that are missing.
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -159,7 +159,7 @@ impl Binder<'_> {
         Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, place))
     }
 
-    /// `left LIKE ANY (array)` and its like, and the same with a subquery.
+    /// `left LIKE ANY (array)` and the like, and the same with a subquery.
     pub(super) fn quantified_match(
         &mut self,
         left: &ast::Expr,
@@ -191,7 +191,8 @@ impl Binder<'_> {
         Ok(boolean(evaluation::fold_if_constant(Expr::Call { function, arguments }), place))
     }
 
-    /// The text that a pattern is compared with: a `char(n)` with its blanks, as by PostgreSQL's bpcharlike.
+    /// The text that is matched against a pattern: a `char(n)` with its blanks, as in PostgreSQL's
+    /// bpcharlike.
     pub(super) fn matched_text(&mut self, bound: Bound) -> Result<Expr> {
         match bound.class {
             Class::Typed(SqlType::Char(_)) => Ok(bound.expr),
@@ -199,7 +200,7 @@ impl Binder<'_> {
         }
     }
 
-    /// 42883 unless both sides are texts.
+    /// 42883 unless both sides are text.
     pub(super) fn check_match(
         &self,
         left: &Bound,

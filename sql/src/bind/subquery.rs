@@ -1,9 +1,9 @@
 //! Queries inside expressions: bound here, compiled by `compile::subquery`, placed where the expression is
 //! evaluated.
 //!
-//! A subquery sees the columns of the queries around it. Each that it reads is handed to it in a register of
-//! its own, so its code does not depend on what stands behind the column; what is handed over are parts of
-//! the expression ([`Expr::Query`]), which planning looks at like any other.
+//! A subquery sees the columns of the enclosing queries. Each column that it reads is passed to it in a
+//! register of its own, so its code does not depend on where the column comes from. The values passed are
+//! parts of the expression ([`Expr::Query`]), which planning treats like any other.
 
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::error::{Result, sqlstate};
@@ -19,14 +19,14 @@ use super::scope::Scope;
 use super::tree::{BoundQuery, Branch, QueryBody, RowTest, Subquery, SubqueryKind, Surroundings};
 use super::{Binder, Bound, Class, Place};
 
-/// A query inside the one at hand, and what it reads of that: the expression there, and the register here.
+/// A nested query, and what it reads of the current one: the expression there, and the register here.
 pub(super) struct Nested {
     pub(super) query: BoundQuery,
     pub(super) scope: Scope,
     pub(super) captured: Vec<(Expr, Register)>,
 }
 
-/// The state of a query while another one, inside it, is bound.
+/// The state of a query while a nested one is bound.
 pub(super) struct Around {
     is_seen: bool,
     aggregates: Vec<Aggregate>,
@@ -46,7 +46,8 @@ impl Binder<'_> {
         Ok(Bound::typed(self.add_nested(nested, SubqueryKind::Value), sql_type, place))
     }
 
-    /// `(SELECT ...)` as a row: its values, with NULLs without a row. The first of them is what computes all.
+    /// `(SELECT ...)` as a row: its values, or NULLs if there is no row. The first value is the expression
+    /// that computes all.
     pub(crate) fn row_subquery(&mut self, query: &ast::Query) -> Result<Vec<Bound>> {
         let nested = self.bind_nested(query)?;
         let columns: Vec<(SqlType, Place)> =
@@ -69,7 +70,7 @@ impl Binder<'_> {
         Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, place))
     }
 
-    /// `left [NOT] IN (SELECT ...)`, `left = ANY (SELECT ...)`: what is to be found becomes an array.
+    /// `left [NOT] IN (SELECT ...)`, `left = ANY (SELECT ...)`: the values to search become an array.
     pub(crate) fn in_subquery(
         &mut self,
         left: &ast::Expr,
@@ -89,8 +90,8 @@ impl Binder<'_> {
         Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, place))
     }
 
-    /// The left side of a comparison with each value of a subquery, and those values as an array: one in
-    /// order, where it is made once and only asked what it has.
+    /// The left side of a comparison with each value of a subquery, and those values as an array: a sorted
+    /// one if it is built once and only searched.
     pub(super) fn found_values(
         &mut self,
         operator: BinaryOperator,
@@ -117,7 +118,7 @@ impl Binder<'_> {
         Ok((left, self.add_nested(nested, kind)))
     }
 
-    /// The values of a subquery as an array of patterns for what stands on the left.
+    /// The values of a subquery as an array of patterns for the left side.
     pub(super) fn patterns_of_query(
         &mut self,
         query: &ast::Query,
@@ -135,14 +136,14 @@ impl Binder<'_> {
         Ok(self.add_nested(nested, SubqueryKind::Array(ArrayElement::Text)))
     }
 
-    /// `(a, b) IN (SELECT x, y ...)`: the values on the left are handed to the subquery, whose rows are
-    /// compared with them one after the other.
+    /// `(a, b) IN (SELECT x, y ...)`: the values on the left are passed to the subquery, which compares its
+    /// rows with them one by one.
     fn row_in_subquery(&mut self, left: &[&ast::Expr], query: &ast::Query, place: Place) -> Result<Expr> {
         let (nested, test) = self.row_beside_query(left, BinaryOperator::Equal, query, place)?;
         Ok(self.add_nested(nested, SubqueryKind::Any(test)))
     }
 
-    /// `(a, b) < ANY (SELECT x, y ...)`, and ALL: there is no row for which it is not so.
+    /// `(a, b) < ANY (SELECT x, y ...)`, and ALL: no row for which the comparison is false.
     pub(super) fn row_quantified(
         &mut self,
         left: &ast::Expr,
@@ -159,7 +160,7 @@ impl Binder<'_> {
         Ok(boolean(if is_all { Expr::Not(Box::new(found)) } else { found }, place))
     }
 
-    /// `(a, b) = (SELECT x, y ...)`: with the only row there is.
+    /// `(a, b) = (SELECT x, y ...)`: the comparison with its single row.
     pub(super) fn row_compared_with_query(
         &mut self,
         left: &[&ast::Expr],
@@ -218,7 +219,7 @@ impl Binder<'_> {
         Ok(Bound::typed(expr, SqlType::Array(element), place))
     }
 
-    /// Binds a query inside the one at hand, with what it reads of that.
+    /// Binds a query nested in the current one, and records what it reads of that.
     pub(super) fn bind_nested(&mut self, query: &ast::Query) -> Result<Nested> {
         let around = self.go_inside(true);
         let bound = self.bind_query(query);
@@ -226,7 +227,7 @@ impl Binder<'_> {
         Ok(Nested { query: bound?, scope: own, captured })
     }
 
-    /// What follows is inside the query at hand, and has a scope of its own.
+    /// Enters a query nested in the current one, with a scope of its own.
     pub(super) fn go_inside(&mut self, sees_around: bool) -> Around {
         let scope = std::mem::take(&mut self.scope);
         let forbidden = AggregateMode::Forbidden("in this context");
@@ -248,13 +249,14 @@ impl Binder<'_> {
         }
     }
 
-    /// The end of what [`Binder::go_inside`] begins: the scope there, and what was read of the one around.
+    /// Ends what [`Binder::go_inside`] begins. Returns the nested scope, and what was read of the enclosing
+    /// one.
     pub(super) fn come_back(&mut self, around: Around) -> (Scope, Vec<(Expr, Register)>) {
         self.output_hints = around.hints;
         self.aggregate_mode = around.mode;
         self.aggregates = around.aggregates;
         let named = std::mem::replace(&mut self.named, around.named);
-        // What is its own is nobody else's.
+        // What was named of the nested query itself does not concern the others.
         self.named.add(named, self.level());
         let own = std::mem::take(&mut self.scope);
         let mut captured = Vec::new();
@@ -268,7 +270,7 @@ impl Binder<'_> {
         (own, captured)
     }
 
-    /// The types of the columns of a query inside the one at hand.
+    /// The types of the columns of a nested query.
     pub(super) fn types_of_nested(&mut self, query: &ast::Query) -> Result<Vec<SqlType>> {
         let nested = self.bind_nested(query)?;
         Ok(nested.query.outputs.iter().map(|output| output.sql_type).collect())
@@ -283,13 +285,13 @@ impl Binder<'_> {
         Expr::Query { query, outer: expressions }
     }
 
-    /// Gives a subquery its number.
+    /// Registers a subquery and returns its number.
     pub(crate) fn add_subquery(&mut self, subquery: Subquery) -> u16 {
         self.subqueries.push(Subquery { sees_changes: self.sees_changes, ..subquery });
         u16::try_from(self.subqueries.len() - 1).unwrap_or(u16::MAX)
     }
 
-    /// The column of this name in the queries around the one at hand, the nearest first.
+    /// The column of this name in the enclosing queries, the nearest first.
     pub(super) fn find_outer_column(&mut self, name: &str, place: Place) -> Result<Option<Bound>> {
         for depth in (0..self.surroundings.len()).rev() {
             let found = self.at_depth(depth, |binder| binder.find_column(name, place))?;
@@ -301,7 +303,7 @@ impl Binder<'_> {
         Ok(None)
     }
 
-    /// The same for `table.column`, if a query around this one has such a table and this one has not.
+    /// The same for `table.column`, if an enclosing query has such a table and this one does not.
     pub(super) fn find_outer_qualified(
         &mut self,
         (table, column): (&str, &str),
@@ -327,7 +329,7 @@ impl Binder<'_> {
         found
     }
 
-    /// Hands a value of this query around inwards, from subquery to subquery.
+    /// Passes a value of this enclosing query inwards, from subquery to subquery.
     pub(super) fn hand_over(&mut self, depth: usize, found: Bound) -> Result<Bound> {
         self.handed_over += 1;
         let mut expr = found.expr;

@@ -1,4 +1,4 @@
-//! The typed tree of a query: what binding makes of its text, and planning begins with.
+//! The typed tree of a query: the result of binding its text, and the input of planning.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::expr::{self, Computed};
 use sqlparser::ast;
 use sqlparser::ast::SetOperator;
 
-/// A column of the answer.
+/// A column of the result.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputColumn {
     pub(crate) name: String,
@@ -35,7 +35,7 @@ pub(crate) struct Series {
     pub(crate) step: Expr,
     pub(crate) sql_type: SqlType,
     pub(crate) current: Register,
-    /// Arrays that it counts the elements of: evaluated first, into these registers.
+    /// Arrays whose elements it counts: evaluated first, into these registers.
     pub(crate) arrays: Vec<(Register, Expr)>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) enum Source {
     Table {
         table: Arc<Table>,
         row: RowSlot,
-        /// What its indexes are on besides columns.
+        /// The expressions that its indexes are on, apart from columns.
         computed: Arc<[Computed]>,
         /// Its rows are read at a snapshot of this time, and some unique index is newer.
         old_snapshot: Option<u64>,
@@ -52,7 +52,7 @@ pub(crate) enum Source {
     Series(Series),
     Routine(RoutineSource),
     Query(DerivedTable),
-    /// The rows that the last step of a recursive query has added; they come in these registers.
+    /// The rows that the last step of a recursive query has added, read into these registers.
     Working(WorkingTable, Vec<Register>),
 }
 
@@ -62,7 +62,7 @@ impl Source {
         Source::Table { table: Arc::clone(table), row, computed: Arc::new([]), old_snapshot: None }
     }
 
-    /// The registers that its rows come in.
+    /// The registers that hold its rows.
     pub(crate) fn registers(&self) -> &[Register] {
         match self {
             Source::Table { .. } => &[],
@@ -73,7 +73,7 @@ impl Source {
         }
     }
 
-    /// What it evaluates to find its rows.
+    /// The expressions that it evaluates to find its rows.
     pub(crate) fn arguments(&self) -> Vec<&Expr> {
         match self {
             Source::Table { .. } | Source::Working(..) => Vec::new(),
@@ -86,7 +86,7 @@ impl Source {
         }
     }
 
-    /// The same, to be replaced.
+    /// The same, for replacement.
     pub(crate) fn arguments_mut(&mut self) -> Vec<&mut Expr> {
         match self {
             Source::Table { .. } | Source::Working(..) => Vec::new(),
@@ -99,7 +99,7 @@ impl Source {
         }
     }
 
-    /// Whether an expression reads a row of it.
+    /// Whether an expression reads a row of this source.
     pub(crate) fn is_read_by(&self, expr: &Expr) -> bool {
         expr::any(expr, &|part| match (self, part) {
             (Source::Table { row, .. }, Expr::Column { row: read, .. }) => row == read,
@@ -109,18 +109,18 @@ impl Source {
     }
 }
 
-/// A function of one's own: its rows come in these registers, one after the other.
+/// A call of a routine: its rows are read one by one into these registers.
 #[derive(Clone, Debug)]
 pub(crate) struct RoutineSource {
     pub(crate) callee: CalleeIndex,
     pub(crate) arguments: Vec<Expr>,
     pub(crate) registers: Vec<Register>,
     pub(crate) is_set: bool,
-    /// NULL for an argument gives no run.
+    /// A NULL argument means that it does not run.
     pub(crate) is_strict: bool,
 }
 
-/// A query in FROM, or a reference to one of WITH: its rows come in these registers.
+/// A query in FROM, or a reference to a query of WITH: its rows are read into these registers.
 #[derive(Clone, Debug)]
 pub(crate) struct DerivedTable {
     /// The number of the subquery.
@@ -128,11 +128,11 @@ pub(crate) struct DerivedTable {
     pub(crate) registers: Vec<Register>,
     /// What it reads of the relations before it (LATERAL).
     pub(crate) outer: Vec<Expr>,
-    /// For a recursive query, the number of the subquery that does a step.
+    /// For a recursive query, the number of the subquery that runs a step.
     pub(crate) recursion: Option<(u16, Recursion)>,
 }
 
-/// The rows of a spool from one number on and up to before another, in registers.
+/// The rows of a spool from one number on, up to but excluding another, with the numbers in registers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WorkingTable {
     pub(crate) spool: SpoolSlot,
@@ -143,26 +143,26 @@ pub(crate) struct WorkingTable {
 /// The state of a recursive query.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recursion {
-    /// All its rows stand in this spool; the working table is what the last step has added.
+    /// This spool holds all its rows. The working table is what the last step has added.
     pub(crate) working: WorkingTable,
-    /// How many rows there are.
+    /// The number of its rows.
     pub(crate) count: Register,
     pub(crate) is_finished: Register,
-    /// For UNION without ALL, the rows that there are.
+    /// For UNION without ALL, the rows found so far.
     pub(crate) seen: Option<JoinSlot>,
 }
 
-/// A relation of FROM before its place among the loops is known.
+/// A relation of FROM whose place among the loops is not known yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
     pub(crate) source: Source,
-    /// The number of what it shows in the scope.
+    /// The number of its relation in the scope.
     pub(crate) relation: usize,
-    /// What locking clauses have asked for.
+    /// The lock that locking clauses have asked for.
     pub(crate) locking: Option<(Strength, Option<Impatience>)>,
     pub(crate) intent: Intent,
     pub(crate) label: String,
-    /// Its rows are found for every row of all items before it.
+    /// Its rows are read for every row of all items before it.
     pub(crate) is_last: bool,
 }
 
@@ -172,11 +172,11 @@ impl Item {
     }
 }
 
-/// Relations that are joined with each other, in any order.
+/// Relations that are joined with each other in any order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JoinGroup {
     pub(crate) members: Vec<JoinMember>,
-    /// What must be true of their rows: those of WHERE and of inner joins.
+    /// The conditions on their rows: those of WHERE and of inner joins.
     pub(crate) conditions: Vec<Expr>,
 }
 
@@ -189,7 +189,7 @@ pub(crate) enum JoinMember {
 /// A left join or a full one. (A right join is a left one with its sides exchanged.)
 #[derive(Clone, Debug)]
 pub(crate) struct OuterJoin {
-    /// Whether rows of the right side that find none stay too.
+    /// Whether rows of the right side without a match are kept too.
     pub(crate) is_full: bool,
     pub(crate) left: JoinGroup,
     pub(crate) right: JoinGroup,
@@ -201,13 +201,13 @@ impl JoinGroup {
         JoinGroup { members: vec![JoinMember::Item(item)], conditions: Vec::new() }
     }
 
-    /// Both, joined by their conditions only.
+    /// Both groups, joined only by their conditions.
     pub(crate) fn append(&mut self, other: JoinGroup) {
         self.members.extend(other.members);
         self.conditions.extend(other.conditions);
     }
 
-    /// Visits the items, each with whether an outer join may leave its row out.
+    /// Visits the items, each with whether an outer join may replace its row by NULLs.
     pub(crate) fn for_each_item_mut(
         &mut self,
         visit: &mut dyn FnMut(&mut Item, bool) -> Result<()>,
@@ -254,7 +254,7 @@ pub(crate) enum OrderTarget {
     Expression(Expr),
 }
 
-/// A SELECT, bound: nothing is said yet of the order in which FROM is gone through.
+/// A bound SELECT. The order in which FROM is read is not decided yet.
 #[derive(Clone, Debug)]
 pub(crate) struct BoundQuery {
     pub(crate) from: JoinGroup,
@@ -262,7 +262,7 @@ pub(crate) struct BoundQuery {
     pub(crate) group: Option<GroupBy>,
     pub(crate) having: Option<Expr>,
     pub(crate) having_places: (usize, usize),
-    /// Functions of its select list that are called for each group.
+    /// Set-returning functions of its select list that are called for each group.
     pub(crate) sets: Vec<Item>,
     pub(crate) order: Vec<OrderKey>,
     pub(crate) distinct: BoundDistinct,
@@ -274,7 +274,8 @@ pub(crate) struct BoundQuery {
 #[derive(Clone, Debug)]
 pub(crate) struct GroupBy {
     pub(crate) keys: Vec<(Expr, SqlType)>,
-    /// Grouping sets, each as the places of its keys; none for a plain GROUP BY, which is by all keys.
+    /// Grouping sets, each as the positions of its keys. Empty for a plain GROUP BY, which groups by all
+    /// keys.
     pub(crate) sets: Vec<Vec<usize>>,
 }
 
@@ -285,33 +286,33 @@ pub(crate) enum BoundDistinct {
     On(Vec<(OrderTarget, SqlType)>),
 }
 
-/// What becomes of a subquery's rows.
+/// What a subquery does with its rows.
 #[derive(Clone, Debug)]
 pub(crate) enum SubqueryKind {
-    /// The only value, NULL without a row.
+    /// The only value, or NULL if there is no row.
     Value,
-    /// The values of the only row, in registers of their own; NULLs without a row.
+    /// The values of the only row, in registers of their own, or NULLs if there is no row.
     Row { first: Register, width: u16 },
     /// Whether there is a row.
     Exists,
     /// The values, as an array.
     Array(ArrayElement),
-    /// The same in order, each value once: for IN, where it is made once for all rows.
+    /// The same, sorted and each value once: for IN, where the array is built once for all rows.
     Set(ArrayElement),
-    /// They are kept, so that they can be gone through.
+    /// The rows are kept, so that they can be read.
     Rows,
-    /// They are the first rows of a recursive query.
+    /// The rows are the first rows of a recursive query.
     Start(Recursion),
-    /// They are added to it.
+    /// The rows are added to the recursive query.
     Step(Recursion),
-    /// Whether the condition is true of a row; NULL if it is of none, but NULL of one.
+    /// Whether the condition is true for some row. NULL if it is true for none, but NULL for one.
     Any(RowTest),
-    /// The condition of its only row; that of a row of NULLs without one.
+    /// The condition applied to its only row, or to a row of NULLs if there is none.
     Compared(RowTest),
 }
 
 impl SubqueryKind {
-    /// Whether it stands in an expression, not in FROM.
+    /// Whether it stands in an expression instead of in FROM.
     pub(crate) fn is_in_expression(&self) -> bool {
         !matches!(self, SubqueryKind::Rows | SubqueryKind::Start(_) | SubqueryKind::Step(_))
     }
@@ -320,12 +321,12 @@ impl SubqueryKind {
 /// A condition over the rows of a subquery.
 #[derive(Clone, Debug)]
 pub(crate) struct RowTest {
-    /// Where the values of a row are for the condition, and their types.
+    /// The registers in which the condition expects the values of a row, and their types.
     pub(crate) values: Vec<(Register, SqlType)>,
     pub(crate) condition: Expr,
 }
 
-/// Where rows come from.
+/// The source of a query's rows.
 #[derive(Clone, Debug)]
 pub(crate) enum QueryBody {
     Select(Box<BoundQuery>),
@@ -355,9 +356,9 @@ pub(crate) struct CommonTable {
     pub(crate) query: Box<ast::Query>,
     /// Whether it may refer to itself.
     pub(crate) is_recursive: bool,
-    /// What a reference to itself means now.
+    /// What a reference to itself means at this point.
     pub(crate) own: SelfReference,
-    /// What has become of it; it is bound again for each reference if it depends on queries around it.
+    /// Its bound form. It is bound again for each reference if it depends on enclosing queries.
     pub(crate) bound: Option<BoundCommonTable>,
 }
 
@@ -375,14 +376,14 @@ pub(crate) struct BoundCommonTable {
 pub(crate) enum SelfReference {
     /// It is not being bound.
     Hidden,
-    /// 42P19, with this message; at this place instead of the reference's.
+    /// 42P19 with this message, at this place instead of that of the reference.
     Refused(String, Option<Place>),
     /// 0A000, at this place: a clause of the whole query, with this name.
     InClause(&'static str, Place),
     Working {
         recursion: Recursion,
         columns: Vec<(String, SqlType)>,
-        /// Where the references stand.
+        /// The places of the references.
         reads: Vec<Place>,
     },
 }
@@ -392,20 +393,20 @@ pub(crate) enum SelfReference {
 pub(crate) struct Subquery {
     pub(crate) branch: Branch,
     pub(crate) kind: SubqueryKind,
-    /// Whether it reads nothing of the queries around it: then it runs at most once in a statement.
+    /// Whether it reads nothing of the enclosing queries: then it runs at most once in a statement.
     pub(crate) is_independent: bool,
-    /// Whether it may run when the statement has changed rows already.
+    /// Whether it may run after the statement has changed rows.
     pub(crate) sees_changes: bool,
-    /// Where the values from around it are handed over, in the order of [`Expr::Query`]'s parts.
+    /// The registers that receive the values of enclosing queries, in the order of [`Expr::Query`]'s parts.
     pub(crate) outer: Vec<Register>,
 }
 
-/// What a subquery sees of the query around it.
+/// What a subquery sees of the enclosing query.
 pub(crate) struct Surroundings {
     pub(super) scope: Scope,
     /// What the subquery has read of it: the expression there, and the register here.
     pub(super) captured: Vec<(Expr, Register)>,
-    /// Its aggregates, and whether there may be one where the subquery stands.
+    /// Its aggregates, and whether one is allowed where the subquery stands.
     pub(super) aggregates: Vec<Aggregate>,
     pub(super) mode: AggregateMode,
 }

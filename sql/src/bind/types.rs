@@ -19,12 +19,12 @@ fn unsupported<T>(name: &str) -> Result<T> {
     Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("type {name} is not supported yet")))
 }
 
-/// The types of the catalog, as whoever names one sees them.
+/// The types of the catalog, as seen by the user who names one.
 pub(crate) trait NamedTypes {
     fn named_type(&self, schema: Option<&str>, name: &str) -> Option<EnumType>;
 }
 
-/// None but those that there are from the start.
+/// Only the built-in types.
 struct BuiltIn;
 
 impl NamedTypes for BuiltIn {
@@ -80,7 +80,7 @@ pub(crate) fn resolve(data_type: &DataType, types: &dyn NamedTypes) -> Result<Sq
         },
         DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
             match resolve(element, types)? {
-                // The number of dimensions is no part of the type.
+                // The number of dimensions is not part of the type.
                 array @ SqlType::Array(_) => array,
                 element => match ArrayElement::fitted(element) {
                     Some(element) => SqlType::Array(element),
@@ -93,7 +93,7 @@ pub(crate) fn resolve(data_type: &DataType, types: &dyn NamedTypes) -> Result<Sq
     })
 }
 
-/// The type of a column: some of the catalog's are only for expressions.
+/// The type of a column: some types of the catalog are only for expressions.
 pub(crate) fn resolve_column(data_type: &DataType, types: &dyn NamedTypes) -> Result<SqlType> {
     match resolve(data_type, types)? {
         SqlType::System(system_type) if system_type.is_stored() => Ok(SqlType::System(system_type)),
@@ -101,7 +101,7 @@ pub(crate) fn resolve_column(data_type: &DataType, types: &dyn NamedTypes) -> Re
     }
 }
 
-/// The type of a parameter or a variable: those of the catalog are not for them.
+/// The type of a parameter or a variable: types of the catalog are not allowed for them.
 pub(crate) fn resolve_stored(data_type: &DataType, types: &dyn NamedTypes) -> Result<SqlType> {
     match resolve(data_type, types)? {
         SqlType::System(system_type) if system_type != SystemType::RefCursor => {
@@ -112,15 +112,15 @@ pub(crate) fn resolve_stored(data_type: &DataType, types: &dyn NamedTypes) -> Re
     }
 }
 
-/// Of an array type: the elements' type, if it has a length or a precision, which the type of the array does
-/// not keep.
+/// For an array type: the element type, if it has a length or a precision, which the array type does not
+/// keep.
 pub(crate) fn fitted_element(data_type: &DataType, types: &dyn NamedTypes) -> Result<Option<SqlType>> {
     let DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) = data_type else { return Ok(None) };
     let element = resolve(element, types)?;
     Ok((element != element.without_modifier()).then_some(element))
 }
 
-/// An enum type of the catalog, or the type of its arrays by its own name. Built-in types are found first, as
+/// An enum type of the catalog, or its array type by its own name. Built-in types are found first, as
 /// `pg_catalog` is searched first.
 fn named(name: &ObjectName, types: &dyn NamedTypes) -> Result<Option<SqlType>> {
     let parts: Vec<String> = parts(name)?.into_iter().map(fold).collect();
@@ -144,7 +144,7 @@ fn named(name: &ObjectName, types: &dyn NamedTypes) -> Result<Option<SqlType>> {
     Ok(element.map(|element| SqlType::Array(ArrayElement::Enum(element))))
 }
 
-/// `_int4`: the type of arrays by its own name.
+/// `_int4`: an array type by its own name.
 fn array_of_built_in(name: &str, types: &dyn NamedTypes) -> Option<SqlType> {
     let element = name.strip_prefix('_')?;
     let sql_type = resolve(&query::parse_type(element).ok()?, types).ok()?;
@@ -154,7 +154,7 @@ fn array_of_built_in(name: &str, types: &dyn NamedTypes) -> Option<SqlType> {
     ArrayElement::fitted(sql_type.without_modifier()).map(SqlType::Array)
 }
 
-/// The name as it was written, words without quotes in lower case.
+/// The name as it was written, with unquoted words in lower case.
 fn written(name: &ObjectName) -> String {
     let parts = parts(name).unwrap_or_default().into_iter().map(fold);
     parts.collect::<Vec<String>>().join(".")
@@ -170,7 +170,7 @@ fn is_built_in(name: &str) -> bool {
     !custom(name, &[]).is_err_and(|error| is_unknown(&error))
 }
 
-/// The last part of the name, as a column is called that is converted to the type.
+/// The last part of the name, which names a column that is converted to the type.
 pub(crate) fn called(data_type: &DataType) -> Option<String> {
     match (resolve(data_type, &BuiltIn), data_type) {
         (Ok(SqlType::Array(element)), DataType::Array(_)) => {
@@ -214,7 +214,7 @@ fn custom(name: &str, modifiers: &[String]) -> Result<SqlType> {
         "json" => SqlType::Json,
         "jsonb" => SqlType::Jsonb,
         "interval" => SqlType::INTERVAL,
-        // Without quotes it is `character(1)`, which the parser knows.
+        // Unquoted it is `character(1)`, which the parser knows.
         "char" if !name.contains('"') && base == folded => SqlType::Char(1),
         _ if let Some(system_type) = SystemType::from_name(base) => SqlType::System(system_type),
         "timetz" | "money" | "inet" | "cidr" | "macaddr" | "macaddr8" | "xml" | "point" | "line" | "lseg"
@@ -324,7 +324,7 @@ fn interval(fields: Option<&str>, precision: Option<u64>) -> Result<SqlType> {
     Ok(SqlType::Interval(IntervalModifier { fields, precision: time_precision(precision) }))
 }
 
-/// PostgreSQL warns of a larger precision than 6 and takes 6.
+/// PostgreSQL warns about a precision above 6 and uses 6.
 fn time_precision(written: Option<u64>) -> Precision {
     written.map(|precision| precision.min(u64::from(interval::MAXIMUM_PRECISION)) as u8)
 }

@@ -9,7 +9,7 @@ use super::scope::Scope;
 use super::{Binder, Bound, Captured, Place};
 use crate::bind::visible_variables::Found;
 
-/// What belongs to one statement, put aside while another one is compiled in its middle.
+/// The state of one statement, saved while another one is compiled in the middle of it.
 pub(crate) struct Saved<'a> {
     sql: &'a str,
     scope: Scope,
@@ -94,7 +94,7 @@ impl Binder<'_> {
         Ok(Bound::typed(Expr::Register(register), sql_type, place))
     }
 
-    /// 42702, as PL/pgSQL says it.
+    /// 42702, in the words of PL/pgSQL.
     pub(crate) fn ambiguous_variable(&self, name: &str, place: Place) -> Error {
         let error =
             Error::input(sqlstate::AMBIGUOUS_COLUMN, format!("column reference \"{name}\" is ambiguous"))

@@ -1,8 +1,8 @@
 //! Views in the place of tables: their queries are bound where they are named.
 //!
-//! A query that only picks rows and columns is taken apart: its relations and conditions become those of the
-//! query that names the view, as if its text stood there, so indexes are found and rows are locked as without
-//! the view. Any other is a query in FROM.
+//! A query that only picks rows and columns is pulled up: its relations and conditions become those of the
+//! query that names the view, as if its text stood there. So indexes are found and rows are locked as without
+//! the view. Any other view is a query in FROM.
 //!
 //! Reference: PostgreSQL's is_simple_subquery and pull_up_simple_subquery.
 
@@ -54,7 +54,7 @@ pub(super) fn has_outer_join(from: &[TableWithJoins]) -> bool {
     })
 }
 
-/// Whether the query picks rows and columns, and nothing else.
+/// Whether the query only picks rows and columns.
 fn is_simple(query: &BoundQuery, in_outer_join: bool) -> bool {
     let only_picks = query.group.is_none()
         && query.having.is_none()
@@ -68,19 +68,19 @@ fn is_simple(query: &BoundQuery, in_outer_join: bool) -> bool {
     only_picks
         && query.outputs.iter().all(|output| match &output.expr {
             Expr::Column { .. } | Expr::Register(_) => true,
-            // Of a row that is missing it would be NULL, and is perhaps not.
+            // For a missing row it would have to be NULL, which it may not be.
             other => !in_outer_join && !expr::is_volatile(other) && !expr::any(other, &may_repeat),
         })
 }
 
-/// How the columns of the first relation of a scope, which has so many, are read.
+/// The expressions that read the columns of the first relation of a scope, which has `width` columns.
 pub(super) fn row_columns(scope: &Scope, width: usize) -> Vec<Expr> {
     let relation = scope.relations.first();
     relation.map_or_else(Vec::new, |relation| (0..width).map(|column| relation.column(column)).collect())
 }
 
 impl Binder<'_> {
-    /// A view in FROM, if the name is one's.
+    /// A view in FROM, if this is the name of one.
     pub(super) fn view_group(
         &mut self,
         name: &ObjectName,
@@ -104,7 +104,7 @@ impl Binder<'_> {
         let kind = RelationKind::View(values, view);
         let relation = Relation { name: shown, columns, kind, visibility: Visibility::Everywhere };
         let relation = self.add_relation(relation, alias, Place::of(name))?;
-        // For those who look what stands behind a row or register.
+        // Code that looks up which table a row slot or register belongs to finds it here.
         let inner = scope.relations.into_iter();
         let inner = inner.map(|inner| Relation { visibility: Visibility::InView, ..inner });
         self.scope.relations.extend(inner);
@@ -116,7 +116,7 @@ impl Binder<'_> {
         Ok(Some(group))
     }
 
-    /// The view that a name in FROM means.
+    /// The view that a name in FROM refers to.
     pub(crate) fn view_named(&self, name: &ObjectName) -> Result<Option<Arc<Table>>> {
         let (table_name, _) = self.table_name(name)?;
         let table = self.context.tables.table(&table_name);
@@ -130,7 +130,7 @@ impl Binder<'_> {
         Ok(self.system_relation(name)?.is_none().then_some(table))
     }
 
-    /// Binds the query of a view: it sees nothing of the one that names it.
+    /// Binds the query of a view. It sees nothing of the query that names the view.
     pub(super) fn query_of(&mut self, view: &Arc<Table>) -> Result<(BoundQuery, Scope)> {
         let reference = TableReference::new(Arc::clone(view));
         let definition = Arc::clone(&reference.definition);

@@ -1,8 +1,8 @@
-//! Views that are changed: the rows that change are those of the table below.
+//! Changes through views: the rows that change are those of the underlying table.
 //!
 //! A view that picks rows and columns of one table shows each of its rows once, so an INSERT, UPDATE or
-//! DELETE of the view is one of the table: columns are renamed, and what the view asks of its rows is asked
-//! here too. Of other views PostgreSQL's words say why they cannot be changed.
+//! DELETE of the view becomes one of the table: columns are renamed, and the conditions of the view apply
+//! here too. For other views PostgreSQL's messages say why they cannot be changed.
 //!
 //! Reference: view_query_is_auto_updatable and view_col_is_auto_updatable of PostgreSQL's rewriteHandler.c.
 
@@ -30,7 +30,7 @@ pub(crate) enum ViewChange {
 }
 
 impl ViewChange {
-    /// As messages have it: the verb, the participle, and the command of a trigger.
+    /// The words for messages: the verb, the participle, and the command of a trigger.
     fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
             ViewChange::Insert => ("insert into", "inserting into", "INSERT"),
@@ -44,7 +44,7 @@ impl ViewChange {
 #[derive(Clone, Debug)]
 pub(crate) struct ThroughView {
     pub(crate) view: Arc<Table>,
-    /// For each of its columns, which one of the table below it is.
+    /// For each of its columns, the number of the column of the underlying table.
     pub(crate) columns: Vec<Option<usize>>,
 }
 
@@ -53,22 +53,22 @@ pub(crate) struct ChangeTarget {
     /// The table whose rows change.
     pub(crate) table: Arc<Table>,
     pub(crate) row: RowSlot,
-    /// What the statement sees of it.
+    /// What the statement sees of the target.
     pub(crate) relation: Relation,
-    /// What a view asks of its rows.
+    /// The conditions of a view on its rows.
     pub(crate) conditions: Vec<Expr>,
     pub(crate) through: Option<ThroughView>,
 }
 
 impl ThroughView {
-    /// The column of the table below that a column of the view is.
+    /// The column of the underlying table that a column of the view shows.
     pub(crate) fn column(&self, name: &str, change: ViewChange) -> Result<Option<usize>> {
         let definition = self.view.definition();
         let Some(at) = definition.column_index(name) else { return Ok(None) };
         self.column_at(at, change).map(Some)
     }
 
-    /// The same of a column by its number.
+    /// The same for a column given by its number.
     pub(crate) fn column_at(&self, at: usize, change: ViewChange) -> Result<usize> {
         self.columns.get(at).copied().flatten().ok_or_else(|| {
             let definition = self.view.definition();
@@ -82,7 +82,7 @@ impl ThroughView {
 }
 
 impl Binder<'_> {
-    /// The table of this name, or the one below a view.
+    /// The table of this name, or the one underneath a view.
     pub(crate) fn change_target(
         &mut self,
         table: Arc<Table>,
@@ -134,7 +134,7 @@ impl Binder<'_> {
         Ok(ChangeTarget { table: base, row, relation, conditions: bound.from.conditions, through })
     }
 
-    /// The table whose rows change with those of this one.
+    /// The table that is changed by a change of this one.
     pub(crate) fn table_below(&self, table: Arc<Table>) -> Arc<Table> {
         let definition = table.definition();
         let base = definition.view().and_then(|view| view.base.as_ref());
@@ -144,7 +144,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The view, of this one and those below, that cannot be changed, and why.
+    /// Which view, this one or one underneath it, cannot be changed, and why.
     fn reason_of(&self, view: &Arc<Table>) -> Result<(Arc<Table>, &'static str)> {
         let definition = view.definition();
         let Some(wanted) = definition.view() else { return Ok((Arc::clone(view), NOT_SINGLE)) };
@@ -189,7 +189,7 @@ impl Binder<'_> {
         for output in &bound.outputs {
             let at = places.iter().position(|place| *place == output.expr);
             let column = at.and_then(|at| u16::try_from(at).ok()).filter(is_changed);
-            // A column that is shown twice is changed through neither.
+            // A column that is shown twice cannot be changed through either.
             columns.push(column.filter(|column| !columns.contains(&Some(*column))));
         }
         Ok(Some(ViewBase { relation: table.id(), columns }))
@@ -265,7 +265,7 @@ fn not_updatable(definition: &TableDefinition, change: ViewChange, reason: &str)
     ))
 }
 
-/// 0A000 of a form of change that does not go through views yet.
+/// 0A000 for a form of change that is not supported through views yet.
 pub(crate) fn unsupported_through(binder: &Binder<'_>, what: &str) -> Result<()> {
     binder.unsupported(&format!("{what} of a view is"), Place::Unknown)
 }

@@ -1,29 +1,29 @@
-//! The variables that a place in a routine can see.
+//! The variables that are visible at a place in a routine.
 //!
-//! Names are looked up as PostgreSQL does: a name in SQL may be a column or a variable, and being both is an
-//! error. Blocks hide what lies around them; `label.variable` reaches it again. The routine's own name is the
-//! label of its parameters.
+//! Names are looked up as in PostgreSQL: a name in SQL may be a column or a variable, and it is an error if
+//! it is both. Blocks hide the variables of enclosing blocks, but `label.variable` still reaches them. The
+//! routine's own name is the label of its parameters.
 //!
-//! A record's columns are known from the statement that last gave it a row, in the order of the text. Where
-//! paths with different columns meet, they are not known any more, and using them is refused when the routine
-//! is created.
+//! A record's columns are those of the statement that last assigned a row to it, in the order of the text.
+//! Where paths with different columns meet, the columns become unknown, and using them is refused when the
+//! routine is created.
 
 use hyades_engine::procedure::ir::Register;
 use hyades_types::value::SqlType;
 
-/// A variable of one value.
+/// A scalar variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scalar {
     pub(crate) register: Register,
     pub(crate) sql_type: SqlType,
     pub(crate) is_constant: bool,
     pub(crate) is_not_null: bool,
-    /// Of an array: the type of its elements, if that has a length or a precision.
+    /// For an array: the element type, if that has a length or a precision.
     pub(crate) element: Option<SqlType>,
 }
 
 impl Scalar {
-    /// One that takes any value of its type.
+    /// A variable that takes any value of its type.
     pub(crate) fn new(register: Register, sql_type: SqlType) -> Scalar {
         Scalar { register, sql_type, is_constant: false, is_not_null: false, element: None }
     }
@@ -37,14 +37,14 @@ pub(crate) enum RecordState {
     /// Nothing has been assigned yet.
     Unassigned,
     Known(Columns),
-    /// Different paths have left different columns.
+    /// Different paths have assigned different columns.
     Unclear,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     pub(crate) state: RecordState,
-    /// `%ROWTYPE`: the columns stay.
+    /// `%ROWTYPE`: the columns are fixed.
     pub(crate) is_fixed: bool,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Scope {
     pub(crate) variables: Vec<(String, Variable)>,
 }
 
-/// What a name turned out to be.
+/// What a name refers to.
 #[derive(Clone, Debug)]
 pub(crate) enum Found {
     Scalar(Scalar),
@@ -80,7 +80,7 @@ pub(crate) struct Names {
     pub(crate) records: Vec<Record>,
     /// Parameters in order, for `$1`.
     pub(crate) parameters: Vec<(Register, SqlType)>,
-    /// A name that is a column too means the column, as in functions in SQL.
+    /// A name that is also a column refers to the column, as in SQL functions.
     pub(crate) yields_to_columns: bool,
 }
 
@@ -100,7 +100,7 @@ impl Names {
         self.scopes.iter().rev().find_map(|scope| find(scope, name))
     }
 
-    /// What the dotted name means, if its beginning is a variable or a label.
+    /// What the dotted name refers to, if its first part is a variable or a label.
     pub(crate) fn find(&self, parts: &[String]) -> Option<Found> {
         if let Some(variable) = self.variable(parts.first()?) {
             return self.member(parts[0].as_str(), variable, &parts[1..]);
@@ -127,7 +127,7 @@ impl Names {
         }
     }
 
-    /// The states of all records, to compare where paths meet.
+    /// The states of all records, for comparison where paths meet.
     pub(crate) fn states(&self) -> Vec<RecordState> {
         self.records.iter().map(|record| record.state.clone()).collect()
     }
@@ -145,7 +145,7 @@ impl Names {
                 continue;
             }
             record.state = match (&record.state, state) {
-                // On the path where nothing was assigned its columns are NULL here.
+                // On the path where nothing was assigned the columns are NULL here.
                 (RecordState::Unassigned, known @ RecordState::Known(_))
                 | (known @ RecordState::Known(_), RecordState::Unassigned) => known.clone(),
                 _ => RecordState::Unclear,

@@ -1,13 +1,13 @@
 //! Choosing how a table is read: by full primary key, by a range of an index, or whole.
 //!
 //! Each index is tried, the primary key first, and the one that leads to the fewest rows wins, as far as the
-//! form of the conditions tells.
+//! form of the conditions shows.
 //!
 //! A condition can steer an access ([`Steering`]) if it compares a key column with something known before the
-//! row is read. Equality on the first key columns, then at most one lower and one upper bound on the next,
-//! make the range; equality on all of them makes a point. Conditions that steer exactly are not checked
-//! again; those that steer only roughly (`<` of a `bigint` and an `integer` column, `char(n)` against text)
-//! stay in the filter.
+//! row is read. Equality on the first key columns, followed by at most one lower and one upper bound on the
+//! next, makes the range. Equality on all of them makes a point. Conditions that steer exactly are not
+//! checked again. Those that steer only roughly (`<` of a `bigint` and an `integer` column, `char(n)` against
+//! text) stay in the filter.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -25,10 +25,10 @@ use crate::bind::operator::mirrored;
 use crate::evaluation;
 use crate::expr;
 
-/// Longest IN list whose items are part of the code; a longer one is made an array, in order, when the
-/// statement begins.
+/// Longest IN list whose items are part of the code. A longer one becomes a sorted array when the statement
+/// begins.
 const LONGEST_CODED_LIST: usize = 64;
-/// From this length on a list of constants is searched, not gone through.
+/// From this length on a list of constants is searched instead of compared item by item.
 const SEARCHED_LIST: usize = 16;
 
 /// How the rows of one table are found.
@@ -37,7 +37,7 @@ pub(crate) enum Access {
     Point {
         key: Vec<Expr>,
     },
-    /// Key by key of an index: `before` are the columns before the last one, which takes each of `items` in
+    /// Key by key of an index: `before` holds the columns before the last one, which takes each of `items` in
     /// turn.
     PointList {
         index: IndexNumber,
@@ -45,7 +45,7 @@ pub(crate) enum Access {
         items: Vec<Expr>,
     },
     /// The same for the elements of an array that is known only when the statement runs. They may be of a
-    /// wider type than the key column: from that one to that one.
+    /// wider type than the key column: `narrows` gives the two types.
     PointArray {
         index: IndexNumber,
         before: Vec<Expr>,
@@ -61,7 +61,7 @@ pub(crate) enum Access {
 }
 
 impl Access {
-    /// The index that it goes by.
+    /// The index that it uses.
     pub(crate) fn index(&self) -> IndexNumber {
         match self {
             Access::Point { .. } => None,
@@ -76,13 +76,13 @@ impl Access {
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     pub(crate) join: JoinSlot,
-    /// How they are read in the first place, and which of them.
+    /// How they are read in the first place, and with which conditions.
     pub(crate) build: Choice,
-    /// The values that they are kept under,
+    /// The values that they are kept under.
     pub(crate) key: Vec<Expr>,
-    /// and those that they are looked for with.
+    /// The values that they are looked up with.
     pub(crate) probe: Vec<Expr>,
-    /// The key holds all columns of a unique index: at most one row is kept under it.
+    /// The key contains all columns of a unique index: at most one row is kept under it.
     pub(crate) is_unique: bool,
     pub(crate) reading: Reading,
 }
@@ -90,13 +90,13 @@ pub(crate) struct Kept {
 /// When the rows of a join table are read.
 #[derive(Clone, Debug)]
 pub(crate) enum Reading {
-    /// Before the loops, each time these run.
+    /// Before the loops, each time the loops run.
     EachTime,
-    /// Before the loops, the first time in a statement that they run. The register, NULL until then, says
-    /// that it has happened.
+    /// Before the loops, the first time they run in a statement. The register, NULL until then, records that
+    /// this has happened.
     Once(Register),
-    /// The second time in a statement that the loops run, for which the register counts: NULL, false, then
-    /// true. The first time the rows are gone through in this way: there may be no second time.
+    /// The second time that the loops run in a statement. The register counts the runs: NULL, false, then
+    /// true. The first time the rows are read by this choice, because there may be no second time.
     SecondTime(Register, Box<Choice>),
 }
 
@@ -104,8 +104,8 @@ pub(crate) enum Reading {
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     pub(crate) access: Access,
-    /// Conditions that steer the access, as written, for EXPLAIN, and to be looked at again where a row may
-    /// have changed since it was found by a secondary index.
+    /// Conditions that steer the access, as written: for EXPLAIN, and to be checked again where a row may
+    /// have changed since a secondary index found it.
     pub(crate) steering: Vec<Expr>,
     /// Conditions to check on each row.
     pub(crate) filter: Vec<Expr>,
@@ -116,8 +116,8 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// Smaller is better: point, points, bounded range, everything. Of two that are alike, the one that fixes
-    /// more columns.
+    /// Smaller is better: point, points, bounded range, everything. Of two with the same rank, the one that
+    /// fixes more columns wins.
     pub(crate) fn rank(&self) -> u8 {
         match &self.access {
             _ if self.is_single => 0,
@@ -135,7 +135,7 @@ struct Key {
     index: IndexNumber,
     columns: Vec<IndexColumn>,
     is_unique: bool,
-    /// It serves equality only.
+    /// It supports only equality.
     is_hash: bool,
 }
 
@@ -156,11 +156,11 @@ fn keys(definition: &TableDefinition) -> Vec<Key> {
     primary_key.chain(secondary).collect()
 }
 
-/// Where the rows of a table are read to, and the time of the snapshot that they are read at, if some unique
-/// index is newer.
+/// The row slot into which the rows of a table are read, and the time of the snapshot at which they are read,
+/// if some unique index is newer.
 pub(crate) type Reader = (RowSlot, Option<u64>);
 
-/// The same for whoever reads at a snapshot of this time, to whom a newer index is not unique.
+/// The same for a reader at a snapshot of this time, for which a newer index is not unique.
 fn keys_at(table: &Table, definition: &TableDefinition, old_snapshot: Option<u64>) -> Vec<Key> {
     let mut keys = keys(definition);
     if let Some(time) = old_snapshot {
@@ -173,7 +173,7 @@ fn keys_at(table: &Table, definition: &TableDefinition, old_snapshot: Option<u64
     keys
 }
 
-/// Whether two rows of a table never have the same values of these, apart from NULLs.
+/// Whether two rows of a table never agree in all of these values, apart from NULLs.
 pub(crate) fn is_unique(table: &Table, (row, old_snapshot): Reader, values: &[Expr]) -> bool {
     let has = |column: u16| values.contains(&Expr::Column { row, column });
     keys_at(table, &table.definition(), old_snapshot)
@@ -198,7 +198,7 @@ fn integer_range(sql_type: SqlType) -> Option<(i64, i64)> {
     }
 }
 
-/// Whether all integers of one type are some of the other.
+/// Whether all integers of one type fit the other.
 fn is_widening(from: SqlType, to: SqlType) -> bool {
     match (integer_range(from), integer_range(to)) {
         (Some((from_least, from_most)), Some((least, most))) => least <= from_least && from_most <= most,
@@ -207,7 +207,7 @@ fn is_widening(from: SqlType, to: SqlType) -> bool {
 }
 
 fn integer(sql_type: SqlType, number: i64) -> Expr {
-    // The callers pass numbers of the type's range.
+    // The callers pass numbers in the range of the type.
     #[allow(clippy::cast_possible_truncation)]
     Expr::Const(match sql_type {
         SqlType::SmallInt => Value::SmallInt(number as i16),
@@ -216,8 +216,9 @@ fn integer(sql_type: SqlType, number: i64) -> Expr {
     })
 }
 
-/// A wider integer as a bound on a narrower key column: what lies outside becomes the nearest bound, or NULL
-/// where nothing can match. Not for a column that is cast to a narrower type: that is an error in some rows.
+/// A wider integer as a bound on a narrower key column: a value out of range becomes the nearest bound, or
+/// NULL where nothing can match. Not for a column that is cast to a narrower type, which is an error in some
+/// rows.
 pub(crate) fn narrowed(
     value: &Expr,
     wide: SqlType,
@@ -248,7 +249,7 @@ pub(crate) fn narrowed(
     Some(evaluation::fold_if_constant(case))
 }
 
-/// The condition as steering of this column, if it is of that form.
+/// The condition as steering of this column, if it has that form.
 fn steering(condition: &Expr, row: RowSlot, column: u16, sql_type: SqlType) -> Option<Steering> {
     match condition {
         Expr::Binary { operator, left, right } => one_side(left, *operator, right, row, column, sql_type)
@@ -282,7 +283,7 @@ fn one_side(
         }
         Expr::Cast { operand, to, .. } if is_column(operand, row, column) && is_widening(sql_type, *to) => {
             let value = narrowed(value, *to, sql_type, operator)?;
-            // What lies beyond the column's range becomes a bound that its values meet, or NULL.
+            // A value out of the column's range becomes a bound that its values meet, or NULL.
             let is_exact = matches!(operator, Equal | LessEqual | GreaterEqual);
             Some(Steering { operator, value, is_exact })
         }
@@ -298,7 +299,7 @@ fn one_side(
     }
 }
 
-/// Collects bounds while going through the key columns.
+/// Collects bounds while walking the key columns.
 #[derive(Default)]
 struct Search {
     used: Vec<usize>,
@@ -314,7 +315,7 @@ impl Search {
     }
 }
 
-/// Everything, filtered.
+/// A scan of all rows, filtered.
 pub(crate) fn unsteered(conditions: &[Expr]) -> Choice {
     Choice {
         access: Access::Scan { range: ScanRange::whole(), direction: Direction::Forward },
@@ -325,7 +326,7 @@ pub(crate) fn unsteered(conditions: &[Expr]) -> Choice {
     }
 }
 
-/// Chooses the access to a table. `conditions` are those that hold for its rows; `is_known` tells whether an
+/// Chooses the access to a table. `conditions` hold for the wanted rows. `is_known` tells whether an
 /// expression can be evaluated before the row is read.
 pub(crate) fn choose(
     table: &Arc<Table>,
@@ -341,7 +342,7 @@ pub(crate) fn choose(
     best.unwrap_or_else(|| unsteered(conditions.conditions))
 }
 
-/// What is known of the rows of a table that are wanted.
+/// What is known about the wanted rows of a table.
 struct Conditions<'c> {
     definition: &'c TableDefinition,
     row: RowSlot,
@@ -416,8 +417,8 @@ impl Conditions<'_> {
         (self.is_known)(value) && !expr::is_volatile(value)
     }
 
-    /// Both ends of a range of values of the column behind the equal ones, in the order of the index. NULLs
-    /// are in no range.
+    /// Both ends of a range of values of the column after the equal ones, in the order of the index. A range
+    /// never contains NULLs.
     fn bounds(
         &self,
         equal: &[Expr],
@@ -434,16 +435,16 @@ impl Conditions<'_> {
         (end(first, has_nulls && column.nulls_first), end(last, has_nulls && !column.nulls_first))
     }
 
-    /// An IN list or `= ANY (array)` on the column behind the equal ones: of the primary key, if it is the
-    /// last.
+    /// An IN list or `= ANY (array)` on the column after the equal ones. In the primary key this must be the
+    /// last column.
     fn list_access(&self, key: &Key, equal: &[Expr]) -> Option<(Access, usize)> {
-        let (column, behind) = key.columns[equal.len()..].split_first()?;
-        if !behind.is_empty() && (key.index.is_none() || key.is_hash) {
+        let (column, rest) = key.columns[equal.len()..].split_first()?;
+        if !rest.is_empty() && (key.index.is_none() || key.is_hash) {
             return None;
         }
         let (index, column) = (key.index, column.column);
         let sql_type = self.definition.columns[usize::from(column)].sql_type;
-        // What the column is compared as, if it is this column.
+        // The type in which the column is compared, if the operand is this column.
         let compared_as = |operand: &Expr| match operand {
             _ if is_column(operand, self.row, column) => Some(sql_type),
             Expr::Cast { operand, to, .. } if is_column(operand, self.row, column) => {
@@ -504,7 +505,7 @@ fn bound(equal: &[Expr], steering: Option<Steering>) -> ScanBound {
     if is_strict && steering.is_exact { ScanBound::Excluded(values) } else { ScanBound::Included(values) }
 }
 
-/// A column of a table that rows are asked for in the order of.
+/// A column of a table by which rows are to be ordered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OrderColumn {
     pub(crate) column: u16,
@@ -512,8 +513,8 @@ pub(crate) struct OrderColumn {
     pub(crate) nulls_first: bool,
 }
 
-/// In which direction an index, from the equal columns on, yields rows in the order asked for. `None`: in
-/// neither.
+/// The direction in which an index, from the equal columns on, yields rows in the requested order. `None`:
+/// neither direction does.
 fn order_of_scan(
     definition: &TableDefinition,
     index: IndexNumber,
@@ -531,7 +532,7 @@ fn order_of_scan(
         let next = match columns.next() {
             Some(next) if next.column == *column => next,
             Some(_) => return None,
-            // The whole key is ordered already: it is unique, unless NULLs are in it.
+            // The whole key is already in order: it is unique, unless it contains NULLs.
             None if is_only_table && key.is_unique && index.is_none() => break,
             None => return None,
         };
@@ -548,8 +549,8 @@ fn order_of_scan(
     Some(wanted.unwrap_or(Direction::Forward))
 }
 
-/// The index, and the direction, in which a scan that was chosen can yield rows in the order asked for. One
-/// that no condition steers may go by any index if the query stops early.
+/// The index and direction in which a chosen scan can yield rows in the requested order. A scan that no
+/// condition steers may use any index if the query stops early.
 pub(crate) fn in_order(
     definition: &TableDefinition,
     choice: &Choice,
@@ -568,13 +569,14 @@ pub(crate) fn in_order(
     })
 }
 
-/// The secondary indexes of a table that have an order, by number.
+/// The ordered secondary indexes of a table, by number.
 fn ordered_indexes(definition: &TableDefinition) -> impl Iterator<Item = IndexNumber> {
     let indexes = (0u16..).zip(&definition.indexes);
     indexes.filter(|(_, index)| index.kind == IndexKind::Ordered).map(|(number, _)| Some(number))
 }
 
-/// The condition with its long lists of constants in order, so that a few comparisons find a value in them.
+/// The condition with its long lists of constants sorted, so that a value is found in them with few
+/// comparisons.
 fn searched(mut condition: Expr) -> Expr {
     expr::replace(&mut condition, &mut |part| match part {
         Expr::InList { operand, list } if list.len() >= SEARCHED_LIST => {
@@ -599,8 +601,8 @@ fn searched(mut condition: Expr) -> Expr {
     condition
 }
 
-/// The list without repetitions: constants are sorted and compared now, others when they are met. (Not in a
-/// list that is too long to be coded.)
+/// The list without repetitions: constants are sorted and compared now, others when they are reached. (Not in
+/// a list that is too long to be coded.)
 fn distinct(list: &[Expr]) -> Vec<Expr> {
     let others = list.iter().filter(|item| !matches!(item, Expr::Const(_))).count();
     if others > LONGEST_CODED_LIST {

@@ -1,7 +1,7 @@
 //! ALTER TABLE: from the parser's tree to actions, in the order in which they are done.
 //!
-//! What an action means is told from the table as it is then, when it is locked (`session::alteration`), so
-//! only names and forms are looked at here.
+//! What an action means is decided from the table as it is then, when it is locked (`session::alteration`),
+//! so only names and forms are checked here.
 //!
 //! Reference: ATPrepCmd of PostgreSQL's tablecmds.c, for the passes.
 
@@ -47,7 +47,7 @@ impl Compiler<'_> {
                 actions.push(self.action(operation)?);
             }
         }
-        // Stable: within a pass they are done as they are written.
+        // Stable: within a pass, actions are done in the order in which they are written.
         actions.sort_by_key(pass);
         Ok(SchemaCommand::AlterTable { table, if_exists: alter.if_exists, actions })
     }
@@ -125,7 +125,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A DEFAULT whose errors point at no place, as PostgreSQL has it for tables that are there.
+    /// A DEFAULT whose errors have no position, as in PostgreSQL for existing tables.
     fn later_default(&mut self, expr: &ast::Expr, sql_type: SqlType, name: &str) -> Result<Option<String>> {
         if let Some(error) = loose_default(self.binder.sql, expr) {
             return Err(error);
@@ -193,7 +193,7 @@ impl Compiler<'_> {
     }
 }
 
-/// PostgreSQL does what several actions say in this order.
+/// The passes in which PostgreSQL executes the actions.
 fn pass(action: &AlterAction) -> u8 {
     match action {
         AlterAction::DropConstraint { .. }

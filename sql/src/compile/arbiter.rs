@@ -1,8 +1,8 @@
-//! Which unique index ON CONFLICT speaks of.
+//! Which unique index ON CONFLICT refers to.
 //!
-//! It names a constraint, or says what the index is on: columns and expressions in any order, and a condition
-//! that the index's own must follow from. One that is on all rows serves every condition, so it comes before
-//! those on some rows.
+//! ON CONFLICT names a constraint, or describes the index: columns and expressions in any order, and a
+//! condition from which that of the index must follow. An index on all rows serves every condition, so it
+//! takes precedence over those on some rows.
 //!
 //! Reference: infer_arbiter_indexes of PostgreSQL's plancat.c.
 
@@ -24,7 +24,7 @@ use crate::statement::names::fold;
 use crate::statement::query::{parse_expression, words_position};
 
 impl Compiler<'_> {
-    /// Which keys ON CONFLICT speaks of.
+    /// The keys that ON CONFLICT refers to.
     pub(super) fn arbiter(
         &mut self,
         on: &ast::OnConflict,
@@ -64,7 +64,8 @@ impl Compiler<'_> {
         Ok(columns)
     }
 
-    /// The index on these keys and, at most, on the rows of the condition. They see the target by its alias.
+    /// The index on these keys and at most on the rows of the condition, both of which name the target by its
+    /// alias.
     fn inferred(
         &mut self,
         (keys, predicate): (&str, &str),
@@ -150,7 +151,7 @@ fn named_constraint(name: &ast::ObjectName, definition: &TableDefinition) -> Res
     })
 }
 
-/// What an index is on: a column stands for what it computes.
+/// The values that an index is on: a computed column is replaced by its expression.
 fn values_of(columns: impl Iterator<Item = u16>, row: RowSlot, computed: &[Computed]) -> Vec<Expr> {
     let value = |column: u16| {
         let own = computed.iter().find(|own| own.column == column);
@@ -159,7 +160,7 @@ fn values_of(columns: impl Iterator<Item = u16>, row: RowSlot, computed: &[Compu
     columns.map(value).collect()
 }
 
-/// Whether each is in the other.
+/// Whether each list contains the other.
 fn are_same(left: &[Expr], right: &[Expr]) -> bool {
     left.iter().all(|value| right.contains(value)) && right.iter().all(|value| left.contains(value))
 }

@@ -1,7 +1,7 @@
 //! UPDATE and DELETE.
 //!
 //! The rows are found with intent to write and changed where they are found, unless the statement could meet
-//! what it has changed: see `collected_change`.
+//! rows that it has changed: see `collected_change`.
 
 use std::sync::Arc;
 
@@ -72,22 +72,22 @@ impl Change {
 
 /// The table being changed.
 pub(super) struct Changed {
-    /// What the statement names: the table, or a view of it.
+    /// The target that the statement names: the table, or a view of it.
     named: Arc<Table>,
     pub(super) table: Arc<Table>,
     pub(super) row: RowSlot,
     pub(super) steps: Vec<Step>,
     /// Conditions that read no row.
     pub(super) constant: Vec<Expr>,
-    /// What WHERE asks of its row.
+    /// The conditions of WHERE on its row.
     pub(super) wanted: Vec<Expr>,
-    /// Row slots and registers of the relations of FROM or USING; `None`: there is no such clause.
+    /// Row slots and registers of the relations of FROM or USING. `None`: there is no such clause.
     pub(super) beside: Option<(Vec<RowSlot>, Vec<Register>)>,
     pub(super) outputs: Option<Vec<OutputColumn>>,
     label: String,
 }
 
-/// What is said of the rows to be changed.
+/// The clauses that describe the rows to be changed.
 struct Clauses<'c> {
     change: ViewChange,
     target: &'c TableWithJoins,
@@ -97,7 +97,7 @@ struct Clauses<'c> {
 }
 
 impl Changed {
-    /// The same lock on every row that is to be changed.
+    /// Sets the same lock for every row that is to be changed.
     fn set_intent(&mut self, intent: Intent, is_kept: bool) {
         for step in &mut self.steps {
             if let Step::Loop(level) = step
@@ -109,7 +109,7 @@ impl Changed {
     }
 
     /// Whether setting these columns may move rows ahead of the scan that finds them: along the primary key,
-    /// or along the index that it goes by.
+    /// or along the index that the scan uses.
     fn moves(&self, set: &[(u16, Expr)]) -> bool {
         let definition = self.table.definition();
         let is_set = |column: u16| set.iter().any(|(set, _)| *set == column);
@@ -176,7 +176,7 @@ impl Compiler<'_> {
         Ok(Changed { named, table, row, steps, constant, wanted, beside, outputs, label })
     }
 
-    /// Who looks at what he changes must be allowed to.
+    /// Reading columns of the rows to be changed needs the SELECT right.
     fn need_to_read<'e>(&self, named: &Arc<Table>, row: RowSlot, read: impl Iterator<Item = &'e Expr>) {
         let mut read = read;
         if read.any(|expr| expr::reads(expr, row, &[])) {
@@ -184,7 +184,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// FROM or USING: its items do not see the table that is changed, everything behind it sees both.
+    /// FROM or USING: its items do not see the table that is changed. Everything after it sees both.
     fn relations_beside(&mut self, target: Relation, from: &[TableWithJoins]) -> Result<JoinGroup> {
         self.binder.scope = Scope::default();
         let mut others = self.binder.from(from)?;
@@ -223,7 +223,7 @@ impl Compiler<'_> {
         let set = self.assignments(&update.assignments, &changed.table, changed.row)?;
         self.need_to_read(&changed.named, changed.row, set.iter().map(|(_, value)| value));
         let definition = changed.table.definition();
-        // Those who only rely on the key may go on.
+        // Transactions that rely only on the key may go on.
         let sets_key = set.iter().any(|(column, _)| definition.is_key_column(*column));
         let strength = if sets_key { Strength::Write } else { Strength::NoKeyWrite };
         let is_single = is_single(&changed.steps);
@@ -259,8 +259,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether a row that is changed where it is found could be found again, or could change what others are
-    /// compared with.
+    /// Whether a row that is changed where it is found could be found again, or could change what other rows
+    /// are compared with.
     fn must_collect(changed: &Changed, set: &[(u16, Expr)]) -> bool {
         let asks_again = |expr: &Expr| matches!(expr, Expr::Query { outer, .. } if !outer.is_empty());
         let values = set.iter().map(|(_, value)| value);
@@ -375,7 +375,7 @@ impl Compiler<'_> {
         Ok(set)
     }
 
-    /// `column[...] = value`; each sees what those before it have made of the column.
+    /// `column[...] = value`: each sees what the previous ones have assigned to the column.
     fn assign_elements(
         &mut self,
         (name, chain, value): (&ast::ObjectName, &[ast::AccessExpr], &ast::Expr),
@@ -451,7 +451,7 @@ impl Compiler<'_> {
         Ok(at)
     }
 
-    /// `defaults` are looked up when the first of them is needed.
+    /// `defaults` are looked up when the first one is needed.
     fn new_value(
         &mut self,
         value: &ast::Expr,
@@ -490,7 +490,7 @@ fn refuse_generated(column: &ColumnDefinition) -> Result<()> {
     Err(generated_always(message, column))
 }
 
-/// Where the values of these relations are.
+/// The row slots and registers with the values of these relations.
 fn places_of(relations: &mut JoinGroup) -> Result<(Vec<RowSlot>, Vec<Register>)> {
     let (mut rows, mut registers) = (Vec::new(), Vec::new());
     relations.for_each_item_mut(&mut |item, _| {

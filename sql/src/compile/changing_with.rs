@@ -1,9 +1,9 @@
 //! WITH whose queries change rows, and WITH in front of INSERT, UPDATE and DELETE.
 //!
-//! The queries that change something run once, in their order and before the statement itself, whether or
-//! not anybody reads what they return; that is kept in spools. All are to see what was there before the
-//! statement. So a query that reads tables runs where it stands in WITH, before the changes that follow it;
-//! where a table would be read behind its change, the statement is refused.
+//! The queries that change something run once, in their order and before the statement itself, whether or not
+//! their results are read. The results are kept in spools. All queries are to see the state before the
+//! statement. So a query that reads tables runs where it stands in WITH, before the changes that follow it. A
+//! statement that would read a table after changing it is refused.
 
 use hyades_engine::procedure::ir::Instruction;
 use hyades_types::definition::TableId;
@@ -74,7 +74,7 @@ impl Compiler<'_> {
 
     fn changing_body(&mut self, query: &ast::Query) -> Result<CompiledQuery> {
         if let Some(clause) = clause_around(&ast::Query { with: None, ..query.clone() }) {
-            return self.binder.unsupported(&format!("{clause} behind a change is"), Place::Unknown);
+            return self.binder.unsupported(&format!("{clause} after a change is"), Place::Unknown);
         }
         match query.body.as_ref() {
             SetExpr::Insert(ast::Statement::Insert(insert)) => self.insert(insert),
@@ -84,7 +84,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A query of WITH, of which the first has the number `visible`.
+    /// A query of WITH. The first of them has the number `visible`.
     fn common_part(&mut self, table: &ast::Cte, visible: usize, changed: &mut Vec<TableId>) -> Result<()> {
         let first_read = self.binder.tables_read.len();
         if !derived::changes_rows(&table.query.body) {
@@ -108,7 +108,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The code of a change, with its rows in a spool.
+    /// The code of a change that puts its rows into a spool.
     fn common_change(&mut self, table: &ast::Cte, visible: usize) -> Result<()> {
         self.prepare_subqueries()?;
         let inner = self.binder.common_tables.len();
@@ -125,7 +125,7 @@ impl Compiler<'_> {
         (self.sink, self.nested) = (sink, nested);
         let CompiledQuery { columns, .. } = compiled?;
         self.binder.common_tables.truncate(inner);
-        // The statement counts its own rows only.
+        // The statement counts only its own rows.
         self.code.push(Instruction::ResetCount);
         self.prepare_subqueries()?;
         self.binder.declare_common(table, visible, false)?;
@@ -148,14 +148,14 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// What was read since must not have been changed before.
+    /// Refuses reads, from this one on, of tables that were changed before.
     fn refuse_late_reads(&self, changed: &[TableId], first_read: usize) -> Result<()> {
         let late = self.binder.tables_read[first_read..].iter().find(|table| changed.contains(table));
         let Some(late) = late.and_then(|table| self.binder.context.tables.by_id(*table)) else {
             return Ok(());
         };
         let name = &late.definition().name.name;
-        let what = format!("reading table \"{name}\" behind a query of WITH that changes it is");
+        let what = format!("reading table \"{name}\" after a query of WITH that changes it is");
         self.binder.unsupported(&what, Place::Unknown)
     }
 }

@@ -1,7 +1,7 @@
-//! CHECK constraints: what CREATE and ALTER TABLE make of them, and the tests that changes of rows carry.
+//! CHECK constraints: how CREATE and ALTER TABLE define them, and the tests that changes of rows carry.
 //!
-//! Where a table has such constraints, a row that is inserted or changed is made first in a row slot, looked
-//! at there, and then written as it stands:
+//! Where a table has such constraints, a row that is inserted or changed is first built in a row slot,
+//! checked there, and then written as it is:
 //!
 //! ```text
 //! row := (values)                  NOT NULL and lengths are checked, and generated columns computed
@@ -10,7 +10,7 @@
 //! ok: insert row
 //! ```
 //!
-//! That is PostgreSQL's order: NOT NULL, then CHECK, then what is unique, then foreign keys.
+//! That is PostgreSQL's order: NOT NULL, then CHECK, then unique constraints, then foreign keys.
 //!
 //! Reference: ExecConstraints of PostgreSQL's execMain.c, AddRelationNewConstraints of heap.c.
 
@@ -37,7 +37,7 @@ use crate::plan::{Action, Plan, Tag, WantedCheck};
 use crate::statement::names::{cut_name, fold, quoted};
 use crate::statement::query::{end_of, parse_expression};
 
-/// A column of a table that is altered, whose values are computed.
+/// A column of an altered table whose values are computed.
 #[derive(Clone, Debug)]
 pub(crate) enum Filling {
     /// By its default.
@@ -48,7 +48,7 @@ pub(crate) enum Filling {
     Converted { into: u16, from: u16, expr: Option<Box<ast::Expr>> },
 }
 
-/// Functions that give several rows.
+/// Functions that return several rows.
 const SET_RETURNING: [&str; 6] = [
     "generate_series",
     "unnest",
@@ -59,7 +59,7 @@ const SET_RETURNING: [&str; 6] = [
 ];
 
 impl Binder<'_> {
-    /// Refuses what may not stand in an expression over the row of a table: `what` completes the message.
+    /// Refuses what is not allowed in an expression over the row of a table. `what` completes the message.
     pub(crate) fn refuse_queries(&self, expr: &ast::Expr, what: &str) -> Result<()> {
         let found = visit_expressions(expr, |part| {
             let place = match part {
@@ -100,7 +100,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Binds something over the row of a table in this slot, where nothing else can be seen.
+    /// Binds something over the row of a table in this slot, with nothing else visible.
     pub(crate) fn over_row<T>(
         &mut self,
         table: &Arc<Table>,
@@ -119,7 +119,7 @@ impl Binder<'_> {
         bound
     }
 
-    /// A condition of a row.
+    /// A condition on a row.
     pub(crate) fn check_condition(
         &mut self,
         table: &Arc<Table>,
@@ -133,7 +133,7 @@ impl Binder<'_> {
         })
     }
 
-    /// The values of a column in another type.
+    /// The values of a column converted to another type.
     pub(crate) fn conversion(
         &mut self,
         table: &Arc<Table>,
@@ -166,7 +166,7 @@ impl Binder<'_> {
         })
     }
 
-    /// A constraint on a table, whose name is made up if none was given.
+    /// A constraint on a table. Its name is generated if none was given.
     pub(crate) fn check_constraint(
         &mut self,
         table: &Arc<Table>,
@@ -189,7 +189,7 @@ impl Binder<'_> {
     }
 }
 
-/// The expression with the names of columns alone: the table may get another one.
+/// The expression with unqualified names of columns: the table may be renamed.
 pub(super) fn unqualified(expr: &ast::Expr) -> ast::Expr {
     let mut expr = expr.clone();
     let _: ControlFlow<()> = visit_expressions_mut(&mut expr, |part| {
@@ -218,8 +218,8 @@ pub(crate) fn columns_of(whole: &Expr, row: RowSlot) -> Vec<u16> {
     columns.into_inner()
 }
 
-/// `table_column_check` of a constraint on one column, else `table_check`, with a number behind it if that is
-/// taken.
+/// `table_column_check` for a constraint on one column, else `table_check`, followed by a number if that name
+/// is taken.
 fn made_up_name(definition: &TableDefinition, columns: &[u16]) -> String {
     let labels = std::iter::once("check".to_owned()).chain((1u32..).map(|number| format!("check{number}")));
     let table = &definition.name.name;
@@ -231,7 +231,7 @@ fn made_up_name(definition: &TableDefinition, columns: &[u16]) -> String {
     labels.map(name).find(|name| !definition.has_constraint(name)).unwrap_or_default()
 }
 
-/// A CHECK clause; `name` is that of a column's constraint.
+/// A CHECK clause. `name` is that of a column's constraint.
 pub(crate) fn wanted_check(
     check: &ast::CheckConstraint,
     name: Option<&ast::Ident>,
@@ -328,7 +328,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Makes a row, computes these columns of it, and fails unless it fulfils the constraints.
+    /// Builds a row, computes these columns of it, and fails unless it satisfies the constraints.
     fn make_row(
         &mut self,
         table: TableIndex,
@@ -352,7 +352,7 @@ impl Compiler<'_> {
         self.test_row(table, row, false, None)
     }
 
-    /// Fails unless the row in a slot fulfils the constraints, or the one of this name.
+    /// Fails unless the row in a slot satisfies the constraints, or the one of this name.
     fn test_row(
         &mut self,
         table: TableIndex,
@@ -365,7 +365,7 @@ impl Compiler<'_> {
                 continue;
             }
             let fulfilled = self.code.label();
-            // What is unknown is no violation.
+            // An unknown result is not a violation.
             self.code.jump_unless(Expr::Not(Box::new(condition.clone())), fulfilled);
             let constraint = constraint.clone();
             self.code.push(Instruction::RefuseRow { table, row, constraint, is_stored });
@@ -392,7 +392,7 @@ impl Compiler<'_> {
         Ok(bound)
     }
 
-    /// Values of a column that cannot be had from the old rows as they are.
+    /// The new values of a column that the old rows do not hold as they are.
     fn filled(&mut self, table: &Arc<Table>, row: RowSlot, filling: &Filling) -> Result<(u16, Expr)> {
         match filling {
             Filling::Default(column) => {
@@ -420,13 +420,13 @@ impl Compiler<'_> {
         let index = self.code.table(table)?;
         let set = vec![self.filled(table, row, filling)?];
         self.over_all_rows(table, row, Strength::Write, |compiler| {
-            // Nobody has promised anything of rows that are half done.
+            // No constraint needs to hold for half-finished rows.
             compiler.code.push(Instruction::Update { table: index, row, set: set.clone() });
             Ok(())
         })
     }
 
-    /// A procedure that does something to every row of a table that is locked.
+    /// A procedure that does something to every row of a locked table.
     fn over_all_rows(
         &mut self,
         table: &Arc<Table>,
@@ -454,7 +454,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// A procedure that fails if a row of the table does not fulfil the constraint of this name.
+    /// A procedure that fails if a row of the table does not satisfy the constraint of this name.
     fn validation(&mut self, table: &Arc<Table>, constraint: &str) -> Result<Plan> {
         let row = self.code.new_row()?;
         let index = self.code.table(table)?;
@@ -464,7 +464,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Compiles what looks whether the rows of a table fulfil a constraint.
+/// Compiles the check of whether the rows of a table satisfy a constraint.
 pub(crate) fn compile_validation(
     context: BindContext<'_>,
     table: &Arc<Table>,
@@ -473,7 +473,7 @@ pub(crate) fn compile_validation(
     Compiler::new("", context, &[], 0)?.validation(table, constraint)
 }
 
-/// Compiles what fills a column of a table that is altered.
+/// Compiles the procedure that fills a column of an altered table.
 pub(crate) fn compile_filling(
     context: BindContext<'_>,
     table: &Arc<Table>,
@@ -482,7 +482,7 @@ pub(crate) fn compile_filling(
     Compiler::new("", context, &[], 0)?.filling(table, filling).map_err(Error::without_position)
 }
 
-/// The text of a DEFAULT for a column that is there; `None` for NULL.
+/// The text of a DEFAULT for an existing column. `None` for NULL.
 pub(crate) fn compile_default(
     context: BindContext<'_>,
     column: &ColumnDefinition,
@@ -492,7 +492,7 @@ pub(crate) fn compile_default(
     compiler.default_text(expr, column.sql_type, &column.name).map_err(Error::without_position)
 }
 
-/// A table that nobody sees, so that the columns of a definition can be named.
+/// A table that is not in the catalog, so that the columns of a definition can be named.
 pub(crate) fn row_type(definition: &TableDefinition) -> Arc<Table> {
     Arc::new(Table::new(TableId(0), definition.clone()))
 }

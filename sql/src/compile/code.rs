@@ -28,12 +28,12 @@ pub(crate) struct Code {
     /// The next free slots, shared with the binder.
     slots: Rc<Slots>,
     stages: Vec<Option<Arc<dyn Stage>>>,
-    /// Routines that are called, shared with the binder.
+    /// Routines that the code calls, shared with the binder.
     callees: Rc<RefCell<Vec<CalleeEntry>>>,
     types: UsedTypes,
     lines: Vec<Line>,
     rights: Vec<NeededRight>,
-    /// Code of subqueries, by their numbers.
+    /// Code of subqueries, by number.
     fragments: Vec<Fragment>,
     /// Instructions copied from fragments.
     copied: usize,
@@ -49,38 +49,38 @@ fn calls_routine(expr: &Expr) -> bool {
 #[derive(Clone, Debug)]
 pub(crate) struct Fragment {
     instructions: Vec<Instruction>,
-    /// The number of its first label, and where its labels stand in it.
+    /// The number of its first label, and the positions of its labels in it.
     first_label: usize,
     labels: Vec<Label>,
     result: FragmentResult,
 }
 
-/// What goes into a fragment, and what comes out.
+/// The inputs and outputs of a fragment.
 #[derive(Clone, Debug)]
 pub(crate) struct FragmentResult {
-    /// Where values of the query around it are handed over.
+    /// The registers that receive values of the enclosing query.
     pub(crate) outer: Vec<Register>,
     pub(crate) result: Register,
-    /// Where its rows are, if they are kept.
+    /// The spool with its rows, if they are kept.
     pub(crate) spool: Option<SpoolSlot>,
-    /// Whether it has run, if it is to run once only.
+    /// Whether it has run, if it is to run only once.
     pub(crate) done: Option<Register>,
 }
 
-/// What was assembled before a fragment was begun.
+/// The code that was assembled before a fragment was begun.
 pub(crate) struct Interrupted {
     instructions: Vec<Instruction>,
     first_label: usize,
 }
 
-/// Code of subqueries in subqueries is copied again and again, and a subquery may stand in an expression
-/// several times.
+/// Limit on the instructions copied. Code of nested subqueries is copied again and again, and a subquery may
+/// occur in an expression several times.
 const MOST_COPIED: usize = 100_000;
 
-/// Jumps behind each other that are made one.
+/// Successive jumps that are merged into one.
 const MOST_JUMPS: usize = 16;
 
-/// A label that stands nowhere yet.
+/// A label that has not been placed yet.
 const UNPLACED: Label = Label::MAX;
 
 fn too_large() -> Error {
@@ -97,7 +97,7 @@ impl Code {
         Label::try_from(self.labels.len() - 1).unwrap_or(UNPLACED)
     }
 
-    /// The label stands before the next instruction.
+    /// Places the label before the next instruction.
     pub(crate) fn place(&mut self, label: Label) {
         self.labels[label as usize] = Label::try_from(self.instructions.len()).unwrap_or(UNPLACED);
     }
@@ -110,13 +110,13 @@ impl Code {
         self.instructions.push(instruction);
     }
 
-    /// The code that follows belongs to a subquery.
+    /// Begins the code of a subquery.
     pub(crate) fn begin_fragment(&mut self) -> Interrupted {
         let instructions = std::mem::take(&mut self.instructions);
         Interrupted { instructions, first_label: self.labels.len() }
     }
 
-    /// The subquery's code is complete; what was assembled before goes on.
+    /// Ends the code of a subquery and resumes the code before it.
     pub(crate) fn end_fragment(&mut self, interrupted: Interrupted, result: FragmentResult) -> Fragment {
         let Interrupted { instructions, first_label } = interrupted;
         let instructions = std::mem::replace(&mut self.instructions, instructions);
@@ -132,41 +132,41 @@ impl Code {
         self.fragments.push(fragment);
     }
 
-    /// Stands for a query whose rows are in this spool already.
+    /// Stands for a query whose rows are already in this spool.
     pub(crate) fn add_kept(&mut self, spool: SpoolSlot) {
         let result = FragmentResult { outer: Vec::new(), result: 0, spool: Some(spool), done: None };
         let (instructions, labels) = (Vec::new(), Vec::new());
         self.fragments.push(Fragment { instructions, first_label: self.labels.len(), labels, result });
     }
 
-    /// Whether the query runs once in a statement.
+    /// Whether the query runs at most once in a statement.
     pub(crate) fn runs_once(&self, query: u16) -> bool {
         let fragment = self.fragments.get(usize::from(query));
         fragment.is_some_and(|fragment| fragment.result.done.is_some())
     }
 
-    /// Puts the code here that keeps a query's rows; returns where they are.
+    /// Inserts the code that keeps a query's rows here. Returns their spool.
     pub(crate) fn kept_rows(&mut self, query: u16, outer: &[Expr]) -> Option<SpoolSlot> {
         let outer = outer.iter().map(|value| self.lowered(value.clone())).collect();
         self.place_fragment(query, outer);
         self.fragments.get(usize::from(query))?.result.spool
     }
 
-    /// Puts the code here that does a step of a recursive query.
+    /// Inserts the code that runs a step of a recursive query here.
     pub(crate) fn place_step(&mut self, query: u16) {
         self.place_fragment(query, Vec::new());
     }
 
-    /// Copies a subquery's code to this place; returns its value.
+    /// Copies a subquery's code to this place. Returns its value.
     fn place_fragment(&mut self, query: u16, outer: Vec<Expr>) -> Expr {
         let fragment = self.fragments.get(usize::from(query));
         self.copied += fragment.map_or(0, |fragment| fragment.instructions.len());
         if self.copied > MOST_COPIED {
-            // Told when the procedure is finished.
+            // Reported when the procedure is finished.
             return Expr::Const(Value::Null);
         }
         let Some(fragment) = fragment.cloned() else {
-            // Whoever emits code for a clause prepares its subqueries first.
+            // Code that emits a clause prepares its subqueries first.
             self.instructions.push(Instruction::Raise {
                 state: sqlstate::INTERNAL_ERROR.0,
                 message: Expr::Const(Value::text("a subquery was not compiled")),
@@ -212,7 +212,7 @@ impl Code {
         self.slots.new_join()
     }
 
-    /// A stage that is known later: see [`Code::set_stage`].
+    /// A stage that is set later: see [`Code::set_stage`].
     pub(crate) fn new_stage(&mut self) -> Result<StageIndex> {
         self.stages.push(None);
         StageIndex::try_from(self.stages.len() - 1).map_err(|_| too_large())
@@ -222,7 +222,7 @@ impl Code {
         self.stages[usize::from(stage)] = Some(meaning);
     }
 
-    /// Keeps a place for instructions that are known only later.
+    /// Reserves a place for instructions that are known only later.
     pub(crate) fn reserve(&mut self) -> usize {
         self.instructions.push(Instruction::Return);
         self.instructions.len() - 1
@@ -250,7 +250,7 @@ impl Code {
         labels.chain(lines).for_each(|label| *label += added);
     }
 
-    /// The code that follows belongs to this line of a body.
+    /// Assigns the code that follows to this line of a body.
     pub(crate) fn line(&mut self, line: u32, kind: &'static str) {
         let from = Label::try_from(self.instructions.len()).unwrap_or(UNPLACED);
         if self.lines.last().is_some_and(|last| last.from == from) {
@@ -259,7 +259,7 @@ impl Code {
         self.lines.push(Line { from, line, kind });
     }
 
-    /// The statements that begin in this part go on with the one around it.
+    /// Makes the statements that begin in this part continue the enclosing one.
     pub(crate) fn join_statements(&mut self, part: Range<usize>) {
         let unused = self.new_register();
         for instruction in &mut self.instructions[part] {
@@ -290,8 +290,8 @@ impl Code {
         }
     }
 
-    /// The expression with its calls made before it. CASE, COALESCE, AND and OR still evaluate only what they
-    /// need.
+    /// The expression with its calls moved in front of it. CASE, COALESCE, AND and OR still evaluate only
+    /// what they need.
     fn lowered(&mut self, expr: Expr) -> Expr {
         if !calls_routine(&expr) {
             return expr;
@@ -405,12 +405,12 @@ impl Code {
         TableIndex::try_from(index).map_err(|_| too_large())
     }
 
-    /// What whoever runs the procedure must be allowed to do.
+    /// Adds rights that the user who runs the procedure needs.
     pub(crate) fn add_rights(&mut self, rights: Vec<NeededRight>) {
         self.rights.extend(rights);
     }
 
-    /// The views whose queries are in the code.
+    /// Adds the views whose queries are in the code.
     pub(crate) fn add_views(&mut self, views: Vec<TableReference>) {
         for view in views {
             if !self.tables.iter().any(|known| Arc::ptr_eq(&known.table, &view.table)) {
@@ -432,13 +432,13 @@ impl Code {
         self.tables[usize::from(table)].table.id()
     }
 
-    /// What must be known of the table is not visible yet: the procedure is to wait for the table and be
-    /// compiled again.
+    /// Marks the procedure as stale: a table is not visible yet, so the procedure is to wait for this one and
+    /// be compiled again.
     pub(crate) fn make_stale(&mut self, table: TableIndex) {
         self.tables[usize::from(table)].version = u64::MAX;
     }
 
-    /// A row slot that nobody reads.
+    /// A row slot that nothing reads.
     pub(crate) fn check_row(&mut self, table: TableIndex) -> Result<RowSlot> {
         if let Some((_, row)) = self.check_rows.iter().find(|(known, _)| *known == table) {
             return Ok(*row);
@@ -448,13 +448,12 @@ impl Code {
         Ok(row)
     }
 
-    /// The finished procedure. All labels must stand somewhere.
-    /// Labels in front of a jump stand where that leads: the end of an inner loop is the next round of the
-    /// one around it, and rows are many.
+    /// Moves labels in front of a jump to its target: the end of an inner loop is the next iteration of the
+    /// enclosing one, and there are many rows.
     fn look_through_jumps(&mut self) {
         for at in 0..self.labels.len() {
             let mut place = self.labels[at];
-            // An endless loop ends somewhere in itself.
+            // An endless loop ends somewhere within itself.
             for _ in 0..MOST_JUMPS {
                 match self.instructions.get(place as usize) {
                     Some(Instruction::Jump { to }) if self.labels[*to as usize] != UNPLACED => {
@@ -467,6 +466,7 @@ impl Code {
         }
     }
 
+    /// The finished procedure. All labels must have been placed.
     pub(crate) fn finish(
         mut self,
         name: &str,

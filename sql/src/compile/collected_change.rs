@@ -1,12 +1,12 @@
 //! UPDATE and DELETE that find all their rows before they change the first.
 //!
-//! An UPDATE that changes the primary key while it scans, or the columns of the index it goes by, would meet
-//! the rows it has moved ahead of itself (the Halloween problem); FROM and USING may find a row several
-//! times, which is changed once; a subquery that runs for each row must not see what has become of those
-//! before. So the first part of the procedure keeps the rows to be changed in a join table, with all that is
-//! needed of the other relations and with the new values; the second locks one after the other and changes
-//! it. Who reads at a snapshot may find a row changed meanwhile. Then WHERE is asked again, of the new row
-//! beside the same rows of the others.
+//! An UPDATE that changes the primary key while it scans, or the columns of the index it uses, would meet the
+//! rows it has moved ahead of itself (the Halloween problem). FROM and USING may find a row several times,
+//! which is changed only once. A subquery that runs for each row must not see the rows changed before. So the
+//! first part of the procedure keeps the rows to be changed in a join table, with everything that is needed
+//! from the other relations and with the new values. The second part locks and changes them one by one. A
+//! transaction that reads at a snapshot may find a row changed meanwhile. Then WHERE is evaluated again, on
+//! the new row next to the same rows of the others.
 
 use hyades_engine::procedure::ir::{
     Expr, Instruction, Intent, JoinStep, JoinedParts, Register, Strength, TableIndex,
@@ -19,8 +19,7 @@ use super::select::{described, is_single};
 use super::{CompiledQuery, Compiler};
 use crate::expr;
 
-/// What is kept beside a row, in registers that follow each other: the new values, then values of the other
-/// relations.
+/// What is kept with a row, in consecutive registers: the new values, then values of the other relations.
 struct Carried {
     first: Register,
     values: Vec<Expr>,
@@ -90,7 +89,7 @@ impl Compiler<'_> {
         self.finish_change(&changed, &change, explain)
     }
 
-    /// What the second part of the procedure needs and cannot find any more.
+    /// The values that the second part of the procedure needs and cannot read any more.
     fn carried(&mut self, changed: &Changed, change: &Change) -> Result<Carried> {
         let mut values: Vec<Expr> = change.new_values().iter().map(|(_, value)| value.clone()).collect();
         let new_values = values.len();
@@ -118,7 +117,7 @@ impl Compiler<'_> {
         Ok(Carried { first: first.unwrap_or_default(), values })
     }
 
-    /// Locks the row, and looks at it again if it is not what it was.
+    /// Locks the row, and checks it again if it has changed.
     fn lock_again(
         &mut self,
         changed: &Changed,

@@ -1,4 +1,4 @@
-//! COPY: the insert procedure of COPY FROM, the query of COPY TO.
+//! COPY: the insert procedure of COPY FROM and the query of COPY TO.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The table of a name that this front parsed itself.
+    /// The table of a name that Hyades' own parser has read.
     pub(crate) fn named_table(&self, name: &QualifiedName) -> Result<Arc<Table>> {
         let context = &self.binder.context;
         match context.tables.table(&context.meant(name.schema.as_deref(), &name.name)) {
@@ -182,7 +182,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// The query, and whether it changes nothing.
+    /// The query, and whether it leaves the database unchanged.
     fn copied_query(&mut self, text: &str) -> Result<(CompiledQuery, bool)> {
         let Statement::Query(statement) = query::parse(text)? else {
             return self.binder.unsupported("COPY of this statement is", Place::Unknown);
@@ -214,8 +214,8 @@ fn select_text(name: &QualifiedName, table: &Arc<Table>, numbers: &[usize]) -> S
 }
 
 impl Binder<'_> {
-    /// The condition that a row in this slot fulfils if COPY inserts it. The row's generated columns are not
-    /// computed yet.
+    /// The condition that a row in this slot satisfies if COPY inserts it. The row's generated columns are
+    /// not computed yet.
     pub(super) fn copied_if(
         &mut self,
         table: &Arc<Table>,

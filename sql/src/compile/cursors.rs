@@ -1,7 +1,7 @@
 //! Cursors: the query of DECLARE, and `WHERE CURRENT OF`.
 //!
-//! A cursor on the rows of one table also keeps their primary keys, behind the columns that it shows:
-//! `CURRENT OF` is the condition that the key is that of the row the cursor stands on.
+//! A cursor on the rows of one table also keeps their primary keys, after the columns that it shows: `CURRENT
+//! OF` is the condition that the key equals that of the row the cursor stands on.
 
 use std::sync::Arc;
 
@@ -41,11 +41,11 @@ impl Compiler<'_> {
         let plain = self.declared(cursor, query, None)?;
         check_options(cursor, query)?;
         let Some((table, query)) = self.keyed(query) else { return Ok(plain) };
-        // Aggregates and the like stand beside no key.
+        // Rows of aggregates and the like have no key.
         Ok(self.declared(cursor, &query, Some((&table, &plain))).unwrap_or(plain))
     }
 
-    /// `keyed`: the table whose primary key follows the columns of the plan without it.
+    /// `keyed`: the table whose primary key comes after the columns of the plan without it.
     fn declared(
         &self,
         cursor: &DeclareCursor,
@@ -75,7 +75,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// The query with the primary key of its table behind its columns, if it shows the rows of one table.
+    /// The query with the primary key of its table appended to its columns, if it shows the rows of one
+    /// table.
     fn keyed(&self, query: &ast::Query) -> Option<(Arc<Table>, ast::Query)> {
         let SetExpr::Select(select) = &*query.body else { return None };
         let is_grouped = match &select.group_by {

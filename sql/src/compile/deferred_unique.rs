@@ -1,16 +1,17 @@
-//! UNIQUE and PRIMARY KEY that can be deferred: what INSERT, UPDATE and ON CONFLICT carry because of them.
+//! UNIQUE and PRIMARY KEY constraints that can be deferred: the code that INSERT, UPDATE and ON CONFLICT
+//! carry for them.
 //!
-//! Their index takes a row whose values another row has, and locks them against other transactions. Behind
-//! the instruction that writes the row stands what [`Compiler::check_twins`] emits:
+//! Their index accepts a row whose values another row has, and locks the values against other transactions.
+//! The instruction that writes the row is followed by what [`Compiler::check_twins`] emits:
 //!
 //! ```text
-//! no other row can have the values   nothing to do: whoever gives them to one looks for this row then
+//! no other row can have the values   nothing to do: a change that gives them to another row finds this one
 //! the constraint is deferred         the check waits for the end of the transaction (`session::deferred`)
 //! else                               an event: it is made when the statement is done (`referential_events`)
 //! ```
 //!
-//! A check knows the row by the key under which it is stored, and looks at what it is then: it is gone, or no
-//! other has its values, or 23505.
+//! A check identifies the row by the key under which it is stored, and looks at its state at that time: it is
+//! gone, or no other row has its values, or 23505.
 //!
 //! Reference: unique_key_recheck of PostgreSQL's constraint.c, `UNIQUE_CHECK_PARTIAL` of nbtinsert.c,
 //! ExecCheckIndexConstraints of execIndexing.c.
@@ -27,13 +28,13 @@ use super::Compiler;
 use super::event_kinds::Event;
 use super::foreign_key::{ColumnValues, all_same, negated, touches, value_of};
 
-/// The indexes of a table whose constraints are checked later, with their places.
+/// The indexes of a table whose constraints are checked later, with their positions.
 fn checked_later(definition: &TableDefinition) -> impl Iterator<Item = (u16, &IndexDefinition)> {
     (0u16..).zip(&definition.indexes).filter(|(_, index)| index.is_checked_later())
 }
 
 impl Compiler<'_> {
-    /// The row in `row` has just been written, or these columns of it have.
+    /// The row in `row`, or these columns of it, have just been written.
     pub(super) fn check_twins(
         &mut self,
         table: TableIndex,
@@ -46,7 +47,7 @@ impl Compiler<'_> {
             let key: Vec<u16> = index.key_columns().collect();
             let done = self.code.label();
             if let Some((columns, old)) = changed {
-                // A check that waits for the row knows it by the key under which it was stored.
+                // A pending check identifies the row by the key under which it was stored.
                 let moves = touches(&primary_key, columns);
                 if !moves && !touches(&key, columns) {
                     continue;
@@ -76,7 +77,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Fails if the row that is stored under this key is there, and another one has its values.
+    /// Fails if the row stored under this key exists, and another one has its values.
     pub(super) fn refuse_twin(&mut self, table: TableIndex, index: u16, stored: Expr) -> Result<()> {
         let done = self.code.label();
         let row = self.code.new_row()?;
@@ -87,7 +88,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// ON CONFLICT asks whether a row can be inserted at once, which such a constraint cannot say.
+    /// ON CONFLICT asks whether a row can be inserted now, which such a constraint cannot answer.
     pub(super) fn refuse_arbiter(&mut self, table: TableIndex, arbiter: Arbiter) {
         let definition = self.code.definition(table);
         let is_asked = |(number, _): &(u16, &IndexDefinition)| match arbiter {

@@ -1,4 +1,4 @@
-//! What a statement has to look at when it is done, by kind: see `referential_events`.
+//! What a statement has to check when it is done, by kind: see `referential_events`.
 
 use hyades_engine::procedure::ir::{Expr, Register, SpoolSlot, TableIndex};
 use hyades_types::definition::TableId;
@@ -6,24 +6,24 @@ use hyades_types::definition::TableId;
 /// A kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// Of a row of this table with this foreign key; carries the key under which the row is stored, and the
+    /// For a row of this table with this foreign key. Carries the key under which the row is stored, and the
     /// values of the columns.
     Missing { table: TableIndex, number: usize },
-    /// Of a row of this table that this foreign key references; carries the key.
+    /// For a row of this table that this foreign key references. Carries the key.
     Removed { table: TableIndex, child: TableId, number: usize },
-    /// The same; carries the old key and the new one.
+    /// The same. Carries the old key and the new one.
     Moved { table: TableIndex, child: TableId, number: usize },
-    /// Of a row of this table whose values another one may have in the index of this number; carries the key
+    /// For a row of this table whose values another one may have in the index of this number. Carries the key
     /// under which the row is stored.
     Twin { table: TableIndex, index: u16 },
 }
 
-/// What carries the events of one kind.
+/// The spool that carries the events of one kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
     pub(crate) event: Event,
     pub(crate) spool: SpoolSlot,
-    /// Where an event is put when it is looked at.
+    /// The first of the registers into which an event is read.
     pub(crate) first: Register,
     pub(crate) width: u16,
 }
@@ -37,7 +37,7 @@ impl Kind {
 /// The events of the statement that is being compiled.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
-    /// The kinds in the order in which the events came.
+    /// The kinds in the order in which the events occurred.
     pub(crate) order: Option<SpoolSlot>,
     pub(crate) kinds: Vec<Kind>,
 }

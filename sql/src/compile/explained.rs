@@ -43,7 +43,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// The description of a plan, made only for EXPLAIN.
+    /// The description of a plan, built only for EXPLAIN.
     pub(crate) fn explained(&mut self, describe: impl FnOnce(&Self) -> PlanNode) -> Option<PlanNode> {
         if self.purpose == Purpose::Run {
             return None;
@@ -55,7 +55,7 @@ impl Compiler<'_> {
         Some(node)
     }
 
-    /// For EXPLAIN ANALYZE: counts each time that the code comes by here.
+    /// For EXPLAIN ANALYZE: counts how often execution reaches this point.
     pub(super) fn count(&mut self, counted: Counted) -> Result<()> {
         if self.purpose != Purpose::Analyze {
             return Ok(());
@@ -77,12 +77,12 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A row of an outer join whose inner side begins with this loop.
+    /// Counts a row of an outer join whose inner side begins with this loop.
     pub(super) fn count_joined(&mut self, inner: Option<&Level>) -> Result<()> {
         inner.map_or(Ok(()), |inner| self.count(Counted::Joined(inner.name())))
     }
 
-    /// The description of a subquery in an expression, for that of its statement.
+    /// Records the description of a subquery in an expression, for that of its statement.
     pub(super) fn note_subplan(&mut self, plan: Option<PlanNode>) {
         let name = format!("SubPlan {}", self.code.fragment_count() + 1);
         self.subplans.extend(plan.map(|plan| (name, plan)));
@@ -152,7 +152,7 @@ impl Compiler<'_> {
     pub(crate) fn explain_steps(&self, steps: &[Step]) -> PlanNode {
         let names = self.names();
         let mut node: Option<PlanNode> = None;
-        // Loops inside of loops begin together.
+        // Nested loops start together.
         let opened = first_level(steps).map_or(Counted::Started, |first| Counted::Opened(first.name()));
         let joined = |inner: Option<&Level>| Counted::Joined(inner.map_or(LoopName::NONE, Level::name));
         for step in steps {
@@ -207,7 +207,7 @@ impl Compiler<'_> {
             .over(PlanNode::new("Hash").counted(opened, found).over(reading))
     }
 
-    /// The whole plan of a SELECT. `is_direct`: the procedure does it all.
+    /// The whole plan of a SELECT. `is_direct`: the procedure does everything.
     pub(crate) fn explain_select(&self, bound: &BoundSelect, is_direct: bool) -> PlanNode {
         let names = self.names();
         let (began, answered) = (Counted::Began(bound.number), Counted::Answered(bound.number));
@@ -273,7 +273,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Whether EXPLAIN tells of such statements.
+/// Whether EXPLAIN describes such statements.
 fn is_explained(action: &Action) -> bool {
     matches!(
         action,
@@ -285,7 +285,7 @@ fn is_explained(action: &Action) -> bool {
     )
 }
 
-/// The syntax error where a statement turns out to be none of those: CREATE, but not of a table from a query.
+/// The syntax error for a statement that is none of those: CREATE, but not of a table from a query.
 fn unexplained(body: &str) -> Error {
     let at = |tokens: &mut Tokens<'_>| {
         tokens.expect("create")?;
@@ -302,7 +302,7 @@ fn unexplained(body: &str) -> Error {
     outcome.err().unwrap_or_else(|| Error::corrupt("a statement that cannot be explained"))
 }
 
-/// What EXPLAIN does instead of this.
+/// The action that EXPLAIN runs instead of this one.
 fn explained_action(action: Action, options: ExplainOptions, planning: Duration) -> Result<Action> {
     let ExplainOptions { is_analyze, is_verbose, is_json, .. } = options;
     let mut rights = Vec::new();

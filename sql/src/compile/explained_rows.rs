@@ -1,5 +1,5 @@
-//! Describes, for EXPLAIN, queries whose rows are gone through like a table's: those in FROM and of WITH, and
-//! the sides of UNION, INTERSECT and EXCEPT.
+//! Describes, for EXPLAIN, queries whose rows are read like a table's: those in FROM and of WITH, and the
+//! sides of UNION, INTERSECT and EXCEPT.
 
 use sqlparser::ast::SetOperator;
 
@@ -7,10 +7,10 @@ use super::Compiler;
 use crate::bind::tree::{DerivedTable, QueryBody};
 use crate::explain::PlanNode;
 
-/// What a body is made of; the plans of its SELECTs come while it is compiled, in their order.
+/// The structure of a body. The plans of its SELECTs become available while it is compiled, in order.
 pub(super) enum Shape {
     Select,
-    /// Rows that no plan is made for, with what they are called.
+    /// Rows without a plan of their own, and their title in the output.
     Rows(Option<&'static str>),
     Both(String, Box<[Shape; 2]>),
 }
@@ -44,7 +44,7 @@ impl Shape {
                 let mut node = PlanNode::new(title);
                 for side in *sides {
                     match side.plan(plans) {
-                        // One after the other is the same whatever stands in parentheses.
+                        // Appending is associative, whatever the parentheses.
                         Some(inner) if node.title == "Append" && inner.title == "Append" => {
                             node.children.extend(inner.children);
                         }
@@ -58,7 +58,7 @@ impl Shape {
 }
 
 impl Compiler<'_> {
-    /// What stands below the scan of a query's rows.
+    /// The plans underneath the scan of a query's rows.
     pub(super) fn plans_below(&self, derived: &DerivedTable) -> Vec<PlanNode> {
         let plan_of = |query: u16| {
             let kept = self.kept_plans.iter().find(|(number, _)| *number == usize::from(query));

@@ -1,6 +1,6 @@
-//! Foreign keys: reading their clauses, and what INSERT, UPDATE, DELETE and COPY carry because of them.
+//! Foreign keys: reading their clauses, and the code that INSERT, UPDATE, DELETE and COPY carry for them.
 //!
-//! Every instruction that changes a row goes through [`Compiler::write`], which puts behind it:
+//! Every instruction that changes a row goes through [`Compiler::write`], which appends:
 //!
 //! ```text
 //! new or changed row of a child    search for the parent by the key that is referenced; absent -> event
@@ -8,20 +8,20 @@
 //! changed key of a parent          the same with the old key
 //! ```
 //!
-//! What counts is what is there when the statement is done, as in PostgreSQL: the *events* are kept until
-//! then, and looked at by what `referential_events` puts behind the statement. Where a search finds that all
-//! is well, no event is needed: if a row that was found goes later, that is an event of its own. Actions
-//! (CASCADE, SET NULL, SET DEFAULT) are always events. Where a foreign key is deferred, its checks wait for
-//! the end of the transaction instead (`session::deferred`). Keys that can be deferred are checked in the
+//! What counts is the state when the statement is done, as in PostgreSQL: the *events* are kept until then,
+//! and processed by the code that `referential_events` appends to the statement. Where a search finds that
+//! all is well, no event is needed: if a row that was found disappears later, that is an event of its own.
+//! Actions (CASCADE, SET NULL, SET DEFAULT) are always events. If a foreign key is deferred, its checks wait
+//! for the end of the transaction instead (`session::deferred`). Keys that can be deferred are checked in the
 //! same way (`deferred_unique`).
 //!
-//! The reads lock what they see, absent rows and gaps included, so the answer holds until the transaction
-//! ends. Of a parent only the key is looked at and locked (FOR KEY SHARE): others may change the rest of it,
-//! and refer to it, at the same time.
+//! The reads lock what they see, absent rows and gaps included, so the result holds until the transaction
+//! ends. Of a parent only the key is read and locked (FOR KEY SHARE): other transactions may change the rest
+//! of it, and refer to it, at the same time.
 //!
-//! A procedure is compiled without locks. If a table that it must look at is not visible yet (its transaction
-//! runs), the procedure is made stale: it waits for the table it changes, which that transaction has locked,
-//! and is compiled again.
+//! A procedure is compiled without locks. If a table that it must read is not visible yet (its transaction is
+//! still running), the procedure is made stale: it waits for the table it changes, which that transaction has
+//! locked, and is compiled again.
 
 use std::sync::Arc;
 
@@ -48,15 +48,15 @@ use crate::statement::names::fold;
 use crate::statement::places::byte_offset;
 use crate::statement::reference_syntax;
 
-/// A foreign key, as those see it that change the table which it references.
+/// A foreign key, as seen from the table that it references.
 pub(super) struct Reference {
     pub(super) child: Arc<Table>,
-    /// The place of the foreign key among those of the child.
+    /// The position of the foreign key among those of the child.
     pub(super) number: usize,
     pub(super) key: ForeignKey,
 }
 
-/// Values of columns, by their numbers.
+/// Values of columns, by column number.
 pub(super) type ColumnValues = Vec<(u16, Expr)>;
 
 pub(super) fn negated(expr: Expr) -> Expr {
@@ -71,7 +71,7 @@ fn both(left: Expr, right: Expr) -> Expr {
     Expr::And(Box::new(left), Box::new(right))
 }
 
-/// Each of these equals the other one, NULLs included.
+/// Each pair is equal, NULLs included.
 pub(super) fn all_same(pairs: impl Iterator<Item = (Expr, Expr)>) -> Option<Expr> {
     pairs.map(|(left, right)| Expr::NotDistinct(Box::new(left), Box::new(right))).reduce(both)
 }
@@ -86,7 +86,7 @@ impl Compiler<'_> {
         Ok(wanted)
     }
 
-    /// The same of one column.
+    /// The same for one column.
     pub(super) fn foreign_keys_of(
         &self,
         column: &ast::ColumnDef,
@@ -134,8 +134,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// Emits an instruction that changes a row, with the checks of CHECK constraints and what foreign keys
-    /// ask for.
+    /// Emits an instruction that changes a row, with the tests of CHECK constraints and the checks for
+    /// foreign keys.
     pub(crate) fn write(&mut self, instruction: Instruction) -> Result<()> {
         let instruction = self.checked(instruction)?;
         match &instruction {
@@ -154,7 +154,8 @@ impl Compiler<'_> {
                 let references = self.references_to(table);
                 let old = self.old_values(table, row, &changed, &references)?;
                 self.code.push(instruction);
-                // As PostgreSQL fires its triggers: those of keys first, then those of the parent.
+                // In the order in which PostgreSQL fires its triggers: those of keys first, then those of the
+                // parent.
                 self.check_twins(table, row, Some((&changed, &old)))?;
                 self.check_moved(table, row, (&changed, &old), &references)?;
                 self.check_parents(table, row, Some((&changed, &old)))
@@ -171,7 +172,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The foreign keys that reference a table, in the order in which they were made.
+    /// The foreign keys that reference a table, in the order of their creation.
     pub(super) fn references_to(&mut self, table: TableIndex) -> Vec<Reference> {
         let definition = self.code.definition(table);
         let parent = self.code.table_id(table);
@@ -192,7 +193,7 @@ impl Compiler<'_> {
         references
     }
 
-    /// Keeps what will be asked for of a row that is about to change.
+    /// Keeps the old values of a row that is about to change, as far as the checks need them.
     fn old_values(
         &mut self,
         table: TableIndex,
@@ -219,7 +220,7 @@ impl Compiler<'_> {
         Ok(old)
     }
 
-    /// The row in `row` is new, or these columns of it have changed: its parents must exist.
+    /// The row in `row` is new, or these columns of it have changed. Its parents must exist.
     fn check_parents(
         &mut self,
         table: TableIndex,
@@ -231,7 +232,7 @@ impl Compiler<'_> {
         for (number, key) in definition.foreign_keys.iter().enumerate() {
             let done = self.code.label();
             if let Some((columns, old)) = changed {
-                // An event that waits for the row knows it by the key under which it was stored.
+                // A pending event identifies the row by the key under which it was stored.
                 let moves = touches(&primary_key, columns) && !key.is_not_valid;
                 let is_touched = touches(&key.columns, columns);
                 if !moves && !is_touched {
@@ -270,7 +271,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Where the foreign key can be deferred: if it is, its check waits for the end of the transaction.
+    /// For a foreign key that can be deferred: if it is, its check waits for the end of the transaction.
     fn defer(&mut self, key: &ForeignKey, child: TableId, (kind, values): (CheckKind, &[Expr]), done: Label) {
         if key.deferral == Deferral::Never {
             return;
@@ -287,7 +288,8 @@ impl Compiler<'_> {
         self.code.place(immediate);
     }
 
-    /// A NULL refers to nothing, whatever the other columns say; under MATCH FULL they must all be NULL.
+    /// A NULL refers to nothing, whatever the other columns contain. Under MATCH FULL all of them must be
+    /// NULL.
     pub(super) fn skip_nulls(&mut self, key: &ForeignKey, values: &[Expr], done: Label, mixed: Label) {
         if key.is_full && values.len() > 1 {
             if let Some(all) = values.iter().map(is_null).reduce(both) {
@@ -303,7 +305,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Goes on if there is the parent of a row with these values in the columns of the foreign key.
+    /// Continues if the parent of a row with these values in the columns of the foreign key exists.
     pub(super) fn parent_of(
         &mut self,
         (table, key): (TableIndex, &ForeignKey),
@@ -358,7 +360,7 @@ impl Compiler<'_> {
         self.row_with_key((index, row), &parent_key, sought, absent)
     }
 
-    /// Goes on if a row has this key, in the order of the key.
+    /// Continues if a row has this key, in the order of the key.
     pub(super) fn row_with_key(
         &mut self,
         (table, row): (TableIndex, RowSlot),
@@ -374,7 +376,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Nothing may refer to a row that is gone, or something happens to what does.
+    /// A row is gone. No other row may refer to it, or an action applies to those that do.
     fn check_removed(&mut self, table: TableIndex, row: RowSlot) -> Result<()> {
         for reference in self.references_to(table) {
             let key = &reference.key;
@@ -393,7 +395,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The same where the key of the row is another one now.
+    /// The same where the key of the row has changed.
     fn check_moved(
         &mut self,
         table: TableIndex,
@@ -427,7 +429,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Where nothing but a check would follow: it is not needed if nobody refers to the key now.
+    /// If only a check would follow, it is not needed if no row refers to the key now.
     fn skip_unreferenced(
         &mut self,
         action: KeyAction,
@@ -479,7 +481,7 @@ impl Compiler<'_> {
         self.rows_that(&reference.child, row, &conditions, strength, &mut |compiler| body(compiler, row))
     }
 
-    /// The newest rows of a table that fulfil these conditions, locked.
+    /// The newest rows of a table that satisfy these conditions, locked.
     fn rows_that(
         &mut self,
         table: &Arc<Table>,
@@ -512,7 +514,7 @@ fn action(action: Option<ReferentialAction>) -> KeyAction {
     }
 }
 
-/// The foreign key as its parent sees it: a NULL in a key that is referenced is no key.
+/// The foreign key from the parent's side: a referenced key with a NULL in it is not a key.
 fn simple(key: &ForeignKey) -> ForeignKey {
     ForeignKey { is_full: false, ..key.clone() }
 }
@@ -533,8 +535,8 @@ fn types_of(key: &ForeignKey, child: &TableDefinition, parent: &TableDefinition)
     pairs.map(|(own, other)| (sql_type(child, *own), sql_type(parent, *other))).collect()
 }
 
-/// What must be the same of two values for a key not to have changed: equal numbers and intervals may be
-/// written differently, and what refers to them follows.
+/// The values that must be equal for a key not to have changed: equal numbers and intervals may be written
+/// differently, and the rows that refer to them follow.
 fn as_stored(was: &Expr, is: &Expr, sql_type: SqlType) -> Vec<(Expr, Expr)> {
     let text =
         |expr: &Expr| Expr::Cast { operand: Box::new(expr.clone()), to: SqlType::Text, explicit: true };

@@ -1,8 +1,8 @@
-//! Generated columns: what CREATE and ALTER TABLE make of them, and the values that rows get.
+//! Generated columns: how CREATE and ALTER TABLE define them, and the values that rows get.
 //!
-//! Where a table has such columns, a row that is inserted or changed is made in two steps: first what the
-//! statement gives, then, over that row, what its generated columns compute ([`super::check`]). An UPDATE
-//! computes those whose columns it changes.
+//! Where a table has such columns, a row that is inserted or changed is built in two steps: first from the
+//! values that the statement gives, then, over that row, the values of its generated columns
+//! ([`super::check`]). An UPDATE computes those that depend on the columns it changes.
 //!
 //! Reference: ExecComputeStoredGenerated of PostgreSQL's nodeModifyTable.c, cookDefault of heap.c.
 
@@ -28,7 +28,7 @@ use crate::expr::{self, Draft};
 use crate::statement::names::fold;
 use crate::statement::query::parse_expression;
 
-/// The expression of a column that is written as generated.
+/// The expression of a column that is declared as generated.
 fn written_generation(column: &ast::ColumnDef) -> Option<&ast::Expr> {
     column.options.iter().find_map(|option| match &option.option {
         ColumnOption::Generated { generation_expr, .. } => generation_expr.as_ref(),
@@ -37,7 +37,7 @@ fn written_generation(column: &ast::ColumnDef) -> Option<&ast::Expr> {
 }
 
 impl Binder<'_> {
-    /// What a generated column computes from the row in a slot.
+    /// The value that a generated column computes from the row in a slot.
     pub(crate) fn computed(
         &mut self,
         table: &Arc<Table>,
@@ -55,7 +55,7 @@ impl Binder<'_> {
         })
     }
 
-    /// A generated column of a table, read for the first time or anew.
+    /// A generated column of a table, compiled for the first time or again.
     pub(crate) fn generation(
         &mut self,
         table: &Arc<Table>,
@@ -102,7 +102,7 @@ impl Binder<'_> {
     }
 }
 
-/// Whether a row always gives the same value, whatever the session, the clock and the other rows.
+/// Whether a row always gives the same value, whatever the session, the clock and the other rows are.
 pub(super) fn is_immutable(value: &Expr, definition: &TableDefinition, row: RowSlot) -> bool {
     !expr::any(value, &|part| match part {
         Expr::Call { function, .. } => function.volatility() != Volatility::Immutable,
@@ -119,7 +119,7 @@ pub(super) fn is_immutable(value: &Expr, definition: &TableDefinition, row: RowS
     })
 }
 
-/// 42804 of a default or a generated column.
+/// 42804 for a default or a generated column.
 pub(super) fn default_mismatch(name: &str, sql_type: SqlType, from: &str) -> Error {
     let message = format!(
         "column \"{name}\" is of type {} but default expression is of type {from}",
@@ -130,7 +130,7 @@ pub(super) fn default_mismatch(name: &str, sql_type: SqlType, from: &str) -> Err
 }
 
 impl Compiler<'_> {
-    /// What generates a column, before anybody has looked at it: its table may not be known yet.
+    /// The expression that generates a column, not checked yet: its table may not be known.
     pub(super) fn unread_generation(
         &self,
         table: &str,
@@ -169,7 +169,7 @@ impl Compiler<'_> {
         self.misdeclared(column, format!("{what} for column \"{name}\" of table \"{table}\""))
     }
 
-    /// Reads the generated columns of a new table.
+    /// Checks the generated columns of a new table.
     pub(super) fn created_generations(
         &mut self,
         create: &ast::CreateTable,
@@ -184,7 +184,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The draft of the rows that are made in this slot.
+    /// The draft of the rows that are built in this slot.
     pub(super) fn draft_of(&mut self, table: TableIndex, row: RowSlot) -> Result<Draft> {
         if let Some((_, known)) = self.computed.iter().find(|(of, _)| *of == (table, row)) {
             return Ok(known.clone());
@@ -197,7 +197,7 @@ impl Compiler<'_> {
             let written = parse_expression(&generation.expression)?;
             let value = self.binder.computed(&named, draft, column, &written);
             let mut value = value.map_err(Error::without_position)?;
-            // The draft has no generated columns: what an index computes of one computes that too.
+            // The draft has no generated columns: an index that reads one computes its expression too.
             expr::replace(&mut value, &mut |part| match part {
                 Expr::Column { row, column } if *row == draft => {
                     computed.iter().find(|(known, _)| known == column).map(|(_, known)| known.clone())

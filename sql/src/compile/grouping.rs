@@ -1,4 +1,4 @@
-//! GROUP BY: its keys, what may stand beside them, and how the arguments of aggregates are laid out.
+//! GROUP BY: its keys, what is allowed next to them, and how the arguments of aggregates are laid out.
 
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::error::{Result, sqlstate};
@@ -13,7 +13,7 @@ use crate::bind::{AGGREGATE_PLACEHOLDER, GROUP_PLACEHOLDER, Place};
 use crate::expr;
 use crate::plan::{AggregateCall, SortKey};
 
-/// What the procedure computes of each row for aggregates.
+/// What the procedure computes from each row for aggregates.
 #[derive(Default)]
 pub(super) struct AggregateLayout {
     pub(super) calls: Vec<AggregateCall>,
@@ -22,14 +22,14 @@ pub(super) struct AggregateLayout {
 }
 
 impl Compiler<'_> {
-    /// The keys of the groups; replaces them in the other clauses and refuses columns that are neither keys
+    /// The keys of the groups. Replaces them in the other clauses, and refuses columns that are neither keys
     /// nor aggregated.
     pub(super) fn group_keys(&mut self, bound: &mut BoundSelect) -> Result<Vec<(Expr, SqlType)>> {
         self.add_dependent_keys(bound);
         let keys = bound.group.as_ref().map(|group| group.keys.clone()).unwrap_or_default();
         let has_sets = bound.group.as_ref().is_some_and(|group| !group.sets.is_empty());
         let replace_keys = |expr: &mut Expr| {
-            // A constant is a key as a whole only: sets that leave it out have NULL there.
+            // A constant is a key only as a whole: sets that leave it out have NULL in its place.
             if has_sets
                 && matches!(expr, Expr::Const(_))
                 && let Some(at) = keys.iter().position(|(key, _)| key == expr)
@@ -76,8 +76,8 @@ impl Compiler<'_> {
         Ok(keys)
     }
 
-    /// Whoever groups by a primary key may name the table's other columns: they become keys too.
-    /// With grouping sets the primary key must be in all of them.
+    /// A query that groups by a primary key may name the table's other columns: they become keys too. With
+    /// grouping sets the primary key must be in all of them.
     fn add_dependent_keys(&self, bound: &mut BoundSelect) {
         let Some(mut group) = bound.group.take() else { return };
         let GroupBy { keys, sets } = &mut group;
@@ -118,7 +118,7 @@ impl Compiler<'_> {
         bound.group = Some(group);
     }
 
-    /// `sets`: the registers of functions that are called for each group.
+    /// `sets`: the registers of set-returning functions that are called for each group.
     fn refuse_ungrouped(&self, expr: &Expr, places: (usize, usize), sets: &[Register]) -> Result<()> {
         let mut ungrouped: Option<Expr> = None;
         let is_free = |part: &Expr| match part {
@@ -151,8 +151,8 @@ impl Compiler<'_> {
         self.binder.fail(sqlstate::GROUPING_ERROR, message, place)
     }
 
-    /// Adds the arguments of the aggregates to the values that are fed. Those of an aggregate with a filter
-    /// are computed only where it is true.
+    /// Adds the arguments of the aggregates to the values that are fed. Arguments of an aggregate with a
+    /// filter are computed only where the filter is true.
     pub(super) fn aggregate_layout(
         &mut self,
         aggregates: &[Aggregate],
@@ -209,7 +209,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The results of a group with the values of GROUPING in the place of the number of its set.
+/// The results of a group, with the values of GROUPING instead of the number of its set.
 pub(super) fn with_grouping_calls(
     mut results: Vec<Expr>,
     aggregates: &[Aggregate],
@@ -237,7 +237,7 @@ fn find(expr: &Expr, wanted: &dyn Fn(&Expr) -> bool, found: &mut Option<Expr>) {
     expr.for_each_part(&mut |part| find(part, wanted, found));
 }
 
-/// The expression with the keys of its group and the results of its aggregates.
+/// The expression with the keys of its group and the results of its aggregates filled in.
 pub(super) fn with_results(mut expr: Expr, results: &[Expr], keys: usize) -> Expr {
     expr::replace(&mut expr, &mut |part| match part {
         Expr::Register(register) if *register >= GROUP_PLACEHOLDER => {

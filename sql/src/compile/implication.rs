@@ -1,8 +1,8 @@
 //! Whether one condition follows from others, so that an index on some rows serves a statement.
 //!
 //! A condition is taken as alternatives (OR, IN, = ANY), each of them as parts that hold together (AND, NOT
-//! IN). It follows from another if each alternative of that one implies all parts of one of its own. Whether
-//! a part implies another is a matter of operators and constants.
+//! IN). It follows from another condition if each alternative of that one implies all parts of one of its
+//! own. Whether one part implies another depends on operators and constants.
 //!
 //! Reference: PostgreSQL's predtest.c; the comparisons are its table BT_implic_table.
 
@@ -16,10 +16,10 @@ use hyades_types::value::{SqlType, Value};
 use crate::bind::operator::mirrored;
 use crate::evaluation::fold_if_constant;
 
-/// Longer lists are not taken apart: they imply what they are, as in PostgreSQL (MAX_SAOP_ARRAY_SIZE).
+/// Longer lists are not taken apart: they imply only themselves, as in PostgreSQL (MAX_SAOP_ARRAY_SIZE).
 const LONGEST_LIST: usize = 100;
 
-/// No more parts of the conditions are compared with those of what is wanted.
+/// At most this many parts of the conditions are compared with those of the wanted one.
 const MOST_PARTS: usize = 300;
 
 /// Whether rows that satisfy all the conditions satisfy this one.
@@ -29,7 +29,7 @@ pub(super) fn is_implied(wanted: &Expr, conditions: &[Expr]) -> bool {
     }
     let wanted = alternatives(wanted);
     let known: Vec<_> = conditions.iter().flat_map(parts).take(MOST_PARTS).collect();
-    // What the conditions leave to show of each alternative.
+    // The parts of each alternative that the conditions do not imply yet.
     let open = |one| {
         let is_open = |part: &Cow<'_, Expr>| !known.iter().any(|known| implies(known, part));
         parts(one).into_iter().filter(is_open).collect()
@@ -42,7 +42,7 @@ pub(super) fn is_implied(wanted: &Expr, conditions: &[Expr]) -> bool {
         || conditions.iter().any(|condition| alternatives(condition).iter().all(|one| some_hold(&parts(one))))
 }
 
-/// What of which one holds if the condition does; the condition itself if it is nothing of the kind.
+/// The alternatives of which one holds if the condition does, or the condition itself if it has none.
 fn alternatives(condition: &Expr) -> Vec<Cow<'_, Expr>> {
     let mut found = Vec::new();
     let mut stack = vec![condition];
@@ -66,7 +66,7 @@ fn alternatives(condition: &Expr) -> Vec<Cow<'_, Expr>> {
     found
 }
 
-/// What holds together if the condition does.
+/// The parts that all hold if the condition does.
 fn parts(condition: &Expr) -> Vec<Cow<'_, Expr>> {
     let mut found = Vec::new();
     let mut stack = vec![condition];
@@ -89,7 +89,7 @@ fn compared(operand: &Expr, operator: BinaryOperator, value: &Expr) -> Expr {
     Expr::Binary { operator, left: Box::new(operand.clone()), right: Box::new(value.clone()) }
 }
 
-/// `operand IN (values)`, or `= ANY` of an array that is known.
+/// `operand IN (values)`, or `= ANY` of a constant array.
 fn listed(condition: &Expr) -> Option<(&Expr, Vec<Cow<'_, Expr>>)> {
     match condition {
         Expr::InList { operand, list } => {
@@ -121,7 +121,7 @@ fn implies(condition: &Expr, wanted: &Expr) -> bool {
         // No row satisfies it.
         return true;
     }
-    // What the constant of the condition must be to the one that is wanted.
+    // The relation that must hold between the constant of the condition and the wanted one.
     let relation = match (known_operator, operator) {
         (Equal, operator) => operator,
         (NotEqual, NotEqual) => Equal,
@@ -142,7 +142,7 @@ fn implies(condition: &Expr, wanted: &Expr) -> bool {
     fold_if_constant(holds) == Expr::Const(Value::Boolean(true))
 }
 
-/// What is compared as a wider integer.
+/// The value that is compared as a wider integer.
 fn integer_under_casts(mut value: &Expr) -> &Expr {
     while let Expr::Cast { operand, to: SqlType::Integer | SqlType::BigInt, explicit: false } = value {
         value = operand;
@@ -157,7 +157,8 @@ fn not_null(wanted: &Expr) -> Option<&Expr> {
     Some(value)
 }
 
-/// Whether a condition compares this value with others, so that it is not NULL in rows that satisfy it.
+/// Whether a condition compares this value with others, so the value is not NULL in rows that satisfy the
+/// condition.
 fn compares(condition: &Expr, value: &Expr) -> bool {
     match condition {
         Expr::Binary { left, right, operator } => {
@@ -172,7 +173,7 @@ fn compares(condition: &Expr, value: &Expr) -> bool {
     }
 }
 
-/// `value < constant`, or the same the other way round or denied.
+/// `value < constant`, or the same with exchanged sides or negated.
 fn against_constant(condition: &Expr) -> Option<(&Expr, BinaryOperator, &Value)> {
     if let Expr::Not(inner) = condition {
         let (value, operator, constant) = against_constant(inner)?;
@@ -212,7 +213,7 @@ mod tests {
         prop_oneof![8 => (0..4).prop_map(Value::Integer), 1 => Just(Value::Null)]
     }
 
-    /// A comparison of one of two columns, a list, or one of these denied.
+    /// A comparison of one of two columns, a list, or the negation of one of these.
     fn part() -> impl Strategy<Value = Expr> {
         let operator = prop::sample::select(vec![Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual]);
         let against =

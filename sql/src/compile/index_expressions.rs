@@ -1,15 +1,15 @@
 //! Indexes on expressions, and indexes on some of the rows.
 //!
-//! Both are indexes on columns that rows compute (`hyades_types::definition::Indexed`): `lower(name)` for an
-//! expression, `CASE WHEN condition THEN name END` where the index has a WHERE. A statement's conditions are
-//! looked through for what such a column computes:
+//! Both are indexes on columns that are computed from the row (`hyades_types::definition::Indexed`):
+//! `lower(name)` for an expression, `CASE WHEN condition THEN name END` where the index has a WHERE. A
+//! statement's conditions are searched for the expressions of such columns:
 //!
 //! ```text
 //! lower(name) = 'x'             becomes   column = 'x'
 //! name = 'x' AND condition      becomes   name = 'x' AND condition AND column = 'x'
 //! ```
 //!
-//! and from then on the index is found as any other. The second needs the index's condition among those of
+//! From then on the index is found like any other. The second form needs the index's condition among those of
 //! the statement.
 
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::expr::{self, Computed};
 use crate::statement::names::quoted;
 use crate::statement::query::parse_expression;
 
-/// What an index may compute from a row.
+/// A value that an index may compute from a row.
 pub(crate) struct IndexedValue {
     pub(crate) sql_type: SqlType,
     pub(crate) expression: String,
@@ -39,7 +39,7 @@ pub(crate) struct IndexedValue {
 }
 
 impl IndexedValue {
-    /// A column as it stands.
+    /// A column itself.
     pub(crate) fn of_column(name: &str, number: u16, sql_type: SqlType) -> IndexedValue {
         let (expression, shown) = (quoted(name), quoted(name));
         IndexedValue { sql_type, expression, shown, columns: vec![number] }
@@ -47,7 +47,7 @@ impl IndexedValue {
 }
 
 impl Binder<'_> {
-    /// An expression that an index is to be on.
+    /// An expression for an index to be created.
     pub(crate) fn indexed_value(&mut self, table: &Arc<Table>, written: &ast::Expr) -> Result<IndexedValue> {
         self.refuse_queries(written, "index expression")?;
         let row = self.new_row()?;
@@ -92,7 +92,7 @@ impl Binder<'_> {
         })
     }
 
-    /// What the columns that only indexes are on compute from the row in a slot.
+    /// The values that columns which exist only for indexes compute from the row in a slot.
     pub(crate) fn computed_for_indexes(
         &mut self,
         table: &Arc<Table>,
@@ -127,7 +127,7 @@ impl Binder<'_> {
         self.over_row(table, row, |binder| binder.index_key(&written))
     }
 
-    /// What a key of an index computes.
+    /// The value of a key of an index.
     pub(super) fn index_key(&mut self, written: &ast::Expr) -> Result<Expr> {
         let bound = self.expression(written)?;
         let sql_type = bound.known_type().unwrap_or(SqlType::Text);
@@ -140,7 +140,7 @@ pub(crate) fn only_where(predicate: &IndexPredicate, value: &str) -> String {
     format!("CASE WHEN {} THEN {value} END", predicate.expression)
 }
 
-/// Conditions of a row in terms of the columns that indexes are on.
+/// Conditions on a row in terms of the columns that indexes are on.
 pub(super) fn with_computed(conditions: &[Expr], row: RowSlot, computed: &[Computed]) -> Vec<Expr> {
     let mut all = conditions.to_vec();
     for Computed { column, value, conditions: wanted } in computed {

@@ -1,7 +1,7 @@
 //! CREATE, ALTER and DROP INDEX, REINDEX INDEX, and UNIQUE constraints.
 //!
-//! Tables, columns and names are looked up when the statement runs; what can be said without them is checked
-//! here.
+//! Tables, columns and names are looked up when the statement runs. What can be checked without them is
+//! checked here.
 //!
 //! Reference: DefineIndex and ComputeIndexAttrs of PostgreSQL's indexcmds.c, transformIndexConstraint of
 //! parse_utilcmd.c.
@@ -40,7 +40,7 @@ impl Compiler<'_> {
         }
         let key = |key: &IndexKey| -> Result<WantedKey> {
             let is_descending = key.is_descending.unwrap_or(false);
-            // Without a word NULLs are as if they were larger than everything.
+            // By default NULLs sort as larger than all other values.
             let nulls_first = key.nulls_first.unwrap_or(is_descending);
             let indexed = match &key.indexed {
                 IndexedWritten::Column(name) => WantedIndexed::Column(name.clone()),
@@ -89,7 +89,7 @@ impl Compiler<'_> {
         Plan { is_read_only: false, ..self.simple(command, Action::Schema(schema)) }
     }
 
-    /// The UNIQUE of a column.
+    /// The UNIQUE constraint of a column.
     pub(super) fn column_unique(
         &self,
         option: &UniqueConstraint,
@@ -102,13 +102,13 @@ impl Compiler<'_> {
         Ok(unique)
     }
 
-    /// A UNIQUE constraint of a new table, behind so many others.
+    /// A UNIQUE constraint of a new table, with the number of UNIQUE constraints before it.
     pub(super) fn table_unique(&self, unique: &UniqueConstraint, number: usize) -> Result<WantedUnique> {
         let position = words_position(self.binder.sql, &["unique"], number);
         Ok(WantedUnique { position, is_of_new_table: true, ..self.unique(unique)? })
     }
 
-    /// When a constraint is checked, as it is written.
+    /// When a constraint is checked, as written.
     pub(super) fn deferral(&self, written: Option<&ConstraintCharacteristics>) -> Result<Deferral> {
         let Some(written) = written else { return Ok(Deferral::Never) };
         if written.enforced.is_some() {
@@ -130,7 +130,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A UNIQUE constraint as it is written.
+    /// A UNIQUE constraint as written.
     pub(super) fn unique(&self, unique: &UniqueConstraint) -> Result<WantedUnique> {
         let is_foreign = unique.index_type_display != KeyOrIndexDisplay::None
             || unique.index_name.is_some()
@@ -155,7 +155,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Where a text says something and then its contrary: at the latter.
+/// The place of the second of two contradictory phrases in a text.
 fn place_of_contradiction(sql: &str) -> Option<u32> {
     let (never, later) = (["not", "deferrable"], ["initially", "deferred"]);
     [(never, later), (later, never)].into_iter().find_map(|(said, contrary)| {
@@ -164,7 +164,7 @@ fn place_of_contradiction(sql: &str) -> Option<u32> {
     })
 }
 
-/// An expression that is a column is one.
+/// An expression that consists of a column is that column.
 fn wanted_expression(expr: ast::Expr) -> WantedIndexed {
     match expr {
         ast::Expr::Nested(inner) => wanted_expression(*inner),
@@ -190,7 +190,7 @@ fn index_kind(method: &str) -> Result<IndexKind> {
     }
 }
 
-/// What PostgreSQL's hash indexes lack, in its order.
+/// What PostgreSQL's hash indexes lack, in the order in which it checks.
 fn refuse_hash(create: &CreateIndex) -> Result<()> {
     let lacks = [
         (create.is_unique, "unique indexes"),

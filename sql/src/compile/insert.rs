@@ -1,6 +1,6 @@
 //! INSERT.
 //!
-//! Rows of VALUES become one Insert instruction each; a SELECT becomes the loops with the Insert innermost,
+//! Rows of VALUES become one Insert instruction each. A SELECT becomes the loops with the Insert innermost,
 //! unless it reads the table it fills or needs the executor: then its rows are collected first and inserted
 //! by a second procedure.
 
@@ -51,8 +51,8 @@ enum Conflict {
     },
 }
 
-/// What RETURNING has as `xmax` of a row that was inserted, and of one that was there. In PostgreSQL the
-/// latter is the number of the transaction that has locked the row; who asks compares with 0.
+/// The `xmax` that RETURNING shows for an inserted row, and for one that already existed. In PostgreSQL the
+/// latter is the number of the transaction that has locked the row. Clients compare it with 0.
 const INSERTED: Value = Value::Oid(0);
 const REPLACED: Value = Value::Oid(1);
 
@@ -61,18 +61,18 @@ struct Target {
     table: Arc<Table>,
     row: RowSlot,
     through: Option<ThroughView>,
-    /// Which table column each given value goes to, and where it is named.
+    /// The table column that each given value goes to, and where it is named.
     columns: Vec<usize>,
     column_places: Vec<Place>,
-    /// Of every table column, what it gets when not given.
+    /// For every table column, its value if none is given.
     defaults: Vec<Expr>,
     overriding: Option<Overriding>,
     conflict: Conflict,
-    /// With ON CONFLICT DO UPDATE the new row's values stand here, for `excluded`.
+    /// With ON CONFLICT DO UPDATE: the registers with the new row's values, for `excluded`.
     excluded: Option<Vec<Register>>,
     /// With ON CONFLICT DO UPDATE: [`INSERTED`] or [`REPLACED`], for `xmax`.
     replaced: Option<Register>,
-    /// With ON CONFLICT DO UPDATE and more than one row: keeps which rows the statement has written.
+    /// With ON CONFLICT DO UPDATE and more than one row: records which rows the statement has written.
     written: Option<SpoolSlot>,
     outputs: Option<Vec<OutputColumn>>,
 }
@@ -82,7 +82,7 @@ impl Compiler<'_> {
         let TableObject::TableName(name) = &insert.table else {
             return self.binder.unsupported("this target of INSERT is", Place::Unknown);
         };
-        // What other databases have, sqlparser takes and PostgreSQL calls a syntax error.
+        // Clauses of other databases, which sqlparser accepts and PostgreSQL calls a syntax error.
         self.refuse_foreign(&[
             (insert.or.is_some(), "OR"),
             (insert.overwrite, "OVERWRITE"),
@@ -123,7 +123,7 @@ impl Compiler<'_> {
         Ok(CompiledQuery { run, columns })
     }
 
-    /// A conflict is looked for among rows that are there, RETURNING reads what was added.
+    /// Finding a conflict reads existing rows, and RETURNING reads the added ones.
     fn need_to_insert(&self, insert: &ast::Insert, table: &Arc<Table>) {
         let mut needed = Privileges::INSERT;
         if let Some(OnInsert::OnConflict(conflict)) = &insert.on {
@@ -206,7 +206,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// What RETURNING asks for, and the register that tells it whether the row was there.
+    /// The outputs of RETURNING, and the register that tells them whether the row already existed.
     fn returning(
         &mut self,
         items: Option<&[ast::SelectItem]>,
@@ -271,7 +271,7 @@ impl Compiler<'_> {
         columns
     }
 
-    /// The columns that `width` given values go to, or why that is the wrong number of them.
+    /// The columns that `width` given values go to, or an error about the wrong number of them.
     fn value_columns(&self, target: &Target, width: usize, place: Place) -> Result<Vec<usize>> {
         let named = target.columns.len();
         let room = value_room(target);
@@ -316,7 +316,7 @@ impl Compiler<'_> {
         self.insert_rows(target, &rows, label)
     }
 
-    /// Whether a value that is given for a column goes into it; that of an identity column may be ignored, or
+    /// Whether a value given for a column is stored in it. That of an identity column may be ignored, or
     /// refused.
     fn takes_value(&self, target: &Target, at: usize) -> Result<bool> {
         let definition = target.table.definition();
@@ -347,7 +347,7 @@ impl Compiler<'_> {
         self.binder.assign(bound, sql_type, name)
     }
 
-    /// Rows of (column, value); what is not given gets its default.
+    /// Rows of (column, value). Columns without a value get their defaults.
     fn insert_rows(&mut self, target: &Target, rows: &[Vec<(usize, Expr)>], label: &str) -> Result<RunPlan> {
         self.prepare_subqueries()?;
         if let Some(outputs) = &target.outputs {
@@ -374,7 +374,7 @@ impl Compiler<'_> {
         Ok(self.direct_run(source, Tag::Insert, explain))
     }
 
-    /// Inserts one row and answers it; goes to `next` when there is nothing to do.
+    /// Inserts one row and emits it. Jumps to `next` when there is nothing to do.
     fn insert_one(
         &mut self,
         target: &Target,
@@ -401,7 +401,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Has numbers drawn from sequences before the insert: that may have to wait, and is then begun again.
+    /// Moves draws from sequences in front of the insert, which may have to wait and is then started again.
     fn draw_once(&mut self, values: &mut [Expr]) -> Result<()> {
         let mut registers = std::mem::take(&mut self.draw_registers).into_iter();
         let mut used = Vec::new();
@@ -418,7 +418,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Insert, or update the row that is there. If it is gone when it is to be updated, insert again.
+    /// Inserts the row, or updates the existing one. If that is gone when it is to be updated, inserts again.
     fn upsert(
         &mut self,
         target: &Target,
@@ -455,7 +455,7 @@ impl Compiler<'_> {
         self.code.place(duplicate);
         note(self, REPLACED);
         if has_generated {
-            // Of the row that could not be inserted.
+            // From the row that could not be inserted.
             for (at, value) in self.draft_of(table, row)?.computed.iter() {
                 self.code.evaluate(registers[usize::from(*at)], value.clone());
             }
@@ -485,7 +485,7 @@ impl Compiler<'_> {
         let definition = target.table.definition();
         let hinted: Vec<usize> = match (&target.through, target.columns.is_empty()) {
             (_, false) => target.columns.clone(),
-            // One that takes no value is an error when its value comes.
+            // A column that takes no value is reported when its value is assigned.
             (Some(through), true) => through.columns.iter().map_while(|column| *column).collect(),
             (None, true) => (0..definition.visible_columns().len()).collect(),
         };
@@ -499,7 +499,7 @@ impl Compiler<'_> {
         let columns = self.value_columns(&target, bound.outputs.len(), place)?;
         let takes: Vec<bool> =
             columns.iter().map(|at| self.takes_value(&target, *at)).collect::<Result<_>>()?;
-        // Values get the columns' types where they come from.
+        // Values are converted to the columns' types at their source.
         for (output, at) in bound.outputs.iter_mut().zip(&columns) {
             let column = &definition.columns[*at];
             let value = Bound::typed(output.expr.clone(), output.sql_type, output.place);
@@ -512,7 +512,7 @@ impl Compiler<'_> {
             && bound.order.is_empty()
             && bound.limits.limit.is_none()
             && bound.limits.offset.is_none();
-        // What is not taken has its default instead, behind the last column.
+        // A column that takes no value gets its default instead. Its number lies past the last column.
         let skipped = definition.columns.len();
         let columns: Vec<usize> =
             columns.into_iter().zip(takes).map(|(at, takes)| if takes { at } else { skipped }).collect();
@@ -540,7 +540,7 @@ impl Compiler<'_> {
         Ok(self.direct_run(source, Tag::Insert, explain))
     }
 
-    /// The rows go to a spool first, then each is inserted.
+    /// Collects the rows in a spool first, then inserts each.
     fn spool_then_insert(
         &mut self,
         target: &Target,
@@ -571,7 +571,7 @@ impl Compiler<'_> {
         Ok(self.direct_run(procedure, Tag::Insert, explain))
     }
 
-    /// What is done with the rows, above where they come from.
+    /// The node for what is done with the rows, above the node of their source.
     fn explain_insert(&self, target: &Target, label: &str) -> PlanNode {
         let node = PlanNode::new(format!("Insert on {label}")).counted(Counted::Started, Counted::Told);
         let (resolution, index, filter) = match &target.conflict {
@@ -590,14 +590,14 @@ impl Compiler<'_> {
             .with("Conflict Filter", filter)
     }
 
-    /// Puts the rows of a query into a table, for CREATE TABLE AS.
+    /// Inserts the rows of a query into a table, for CREATE TABLE AS.
     pub(super) fn fill(&mut self, query: &ast::Query, table: &Arc<Table>) -> Result<RunPlan> {
         let definition = table.definition();
         let target = self.plain_target(table, (0..definition.columns.len()).collect())?;
         self.insert_select(target, query, &definition.name.name)
     }
 
-    /// A table that takes rows as they are.
+    /// A target that takes rows as they are.
     fn plain_target(&mut self, table: &Arc<Table>, columns: Vec<usize>) -> Result<Target> {
         Ok(Target {
             through: None,
@@ -615,8 +615,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// A procedure that inserts the row of these columns, its parameters, if it fulfils the condition: for
-    /// COPY.
+    /// A procedure that inserts the row with these columns, which are its parameters, if it satisfies the
+    /// condition: for COPY.
     pub(super) fn insert_procedure(
         &mut self,
         table: &Arc<Table>,
@@ -650,7 +650,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Whether it is sure to insert one row.
+/// Whether it certainly inserts exactly one row.
 fn is_one_row(insert: &ast::Insert) -> bool {
     match insert.source.as_deref().map(|query| query.body.as_ref()) {
         None => true,
@@ -659,7 +659,7 @@ fn is_one_row(insert: &ast::Insert) -> bool {
     }
 }
 
-/// How many values it takes.
+/// How many values the target takes.
 fn value_room(target: &Target) -> usize {
     match (&target.through, target.columns.is_empty()) {
         (_, false) => target.columns.len(),
@@ -682,14 +682,14 @@ pub(super) fn generated_always(message: String, column: &ColumnDefinition) -> Er
     Error::input(sqlstate::GENERATED_ALWAYS, message).with_detail(detail)
 }
 
-/// DEFAULT in the place of a value.
+/// DEFAULT in place of a value.
 pub(crate) fn is_default(expr: &ast::Expr) -> bool {
     matches!(expr, ast::Expr::Identifier(ident)
         if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
 }
 
 impl Binder<'_> {
-    /// What each column of a table gets when no value is given.
+    /// The value of each column of a table if none is given.
     pub(crate) fn defaults(&mut self, table: &Arc<Table>) -> Result<Vec<Expr>> {
         let definition = table.definition();
         let scope = std::mem::take(&mut self.scope);

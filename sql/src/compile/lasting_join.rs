@@ -1,19 +1,20 @@
-//! Join tables that last as long as their statement: for subqueries that run for every row around them.
+//! Join tables that last as long as their statement: for subqueries that run for every row of the enclosing
+//! query.
 //!
-//! `WHERE i.x = o.y` in a subquery says which rows of `i` a row of the query around it is about. Where no
-//! index leads to them, they would be looked for among all rows again for every `o`. So the rows of `i` are
-//! kept under `i.x` once, and found there: what EXISTS becomes is a semi-join by hashing, what NOT EXISTS
-//! becomes an anti-join, and the value of a subquery is found in the same way wherever it stands.
+//! `WHERE i.x = o.y` in a subquery says which rows of `i` a row of the enclosing query refers to. Where no
+//! index leads to them, they would be searched for among all rows again for every `o`. So the rows of `i` are
+//! kept under `i.x` once, and found there: EXISTS becomes a hash semi-join, NOT EXISTS an anti-join, and the
+//! value of a subquery is found in the same way wherever it stands.
 //!
-//! The first time the subquery runs in a statement the rows are gone through as they are: it may be the only
-//! time. From the second time on they are found in the join table.
+//! The first time the subquery runs in a statement the rows are read as they are: it may be the only time.
+//! From the second time on they are found in the join table.
 //!
 //! Invariants:
-//! 1. What is kept does not depend on the row around: conditions that read it are part of the key or checked
-//!    on what is found.
-//! 2. A condition that may fail or is volatile is evaluated for the rows that are found and no others.
-//! 3. The rows do not change while the statement runs: what sees changes of its own statement (RETURNING)
-//!    keeps nothing, and neither does a statement that calls a function that changes anything.
+//! 1. What is kept does not depend on the enclosing row: conditions that read it are part of the key or
+//!    checked on the rows found.
+//! 2. A condition that may fail or is volatile is evaluated only for the rows found.
+//! 3. The rows do not change while the statement runs: code that sees changes of its own statement
+//!    (RETURNING) keeps nothing, and neither does a statement that calls a function that changes anything.
 
 use std::sync::Arc;
 
@@ -55,7 +56,7 @@ impl Around for Compiler<'_> {
     }
 
     /// In a routine every table counts the same: the replay of a call that was logged as a command compiles
-    /// it again, and must go through rows in the same order.
+    /// it again, and must read rows in the same order.
     fn row_count(&mut self, table: &Arc<Table>) -> f64 {
         if self.nested.is_some() {
             return JudgedSize::FEWEST_ROWS as f64;
@@ -71,7 +72,7 @@ impl Around for Compiler<'_> {
 }
 
 impl Compiler<'_> {
-    /// The code that follows is that of a subquery; gives what is to be put back when it is done.
+    /// Begins the code of a subquery. Returns the state to restore when it is done.
     pub(super) fn begin_repeated(&mut self, subquery: &Subquery) -> Vec<Register> {
         let is_step = matches!(subquery.kind, SubqueryKind::Start(_) | SubqueryKind::Step(_));
         let may_last = !is_step && !subquery.sees_changes && self.calls_only_look();
@@ -83,7 +84,7 @@ impl Compiler<'_> {
         self.outer = before;
     }
 
-    /// Where the statement begins: nothing is kept yet.
+    /// At the beginning of the statement: nothing is kept yet.
     pub(super) fn forget_kept(&mut self) {
         for mark in std::mem::take(&mut self.marks) {
             self.code.evaluate(mark, Expr::Const(Value::Null));
@@ -97,8 +98,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// The loop over rows that are kept from the second time on. Both ways to find them share what is inside
-    /// the loop.
+    /// The loop over rows that are kept from the second time on. Both ways to find the rows share the inside
+    /// of the loop.
     pub(super) fn second_time(
         &mut self,
         level: &Level,

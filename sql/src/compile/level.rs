@@ -2,9 +2,9 @@
 //!
 //! Each level finds the rows of one relation, given those of the levels before it. Where neither a key nor a
 //! range leads to them but they are equal to something known, they are read once, before the loops, into a
-//! join table that finds them by that (a hash join); `lasting_join` is about those of subqueries. An outer
-//! join is a step whose inner loops run for every row of those before it; where they find nothing, the steps
-//! after it see a row of NULLs instead.
+//! join table that finds them by that value (a hash join). `lasting_join` describes those of subqueries. An
+//! outer join is a step whose inner loops run for every row of the steps before it. Where they find nothing,
+//! the steps after it see a row of NULLs instead.
 
 use hyades_engine::procedure::ir::{Expr, Intent};
 
@@ -12,7 +12,7 @@ use super::access::{Access, Choice, Kept};
 use crate::bind::tree::Source;
 use crate::explain::counted::LoopName;
 
-/// One part of the nest, inside those before it.
+/// One part of the nest, inside the parts before it.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Loop(Box<Level>),
@@ -26,7 +26,7 @@ pub(crate) struct Level {
     pub(crate) source: Source,
     pub(crate) choice: Choice,
     pub(crate) intent: Intent,
-    /// Whether the rows that pass are locked, and a scan that skips locked rows keeps their locks; otherwise
+    /// Whether the rows that pass are locked, and a scan that skips locked rows keeps their locks. Otherwise
     /// they are locked later.
     pub(crate) is_kept: bool,
     /// `table` or `table alias`, for EXPLAIN.
@@ -36,10 +36,10 @@ pub(crate) struct Level {
 /// The nullable side of a left join.
 #[derive(Clone, Debug)]
 pub(crate) struct LeftJoin {
-    /// Conditions of the join that read nothing of this side.
+    /// Conditions of the join that do not read this side.
     pub(crate) gate: Vec<Expr>,
     pub(crate) steps: Vec<Step>,
-    /// Conditions from outside the join, checked where nothing was found too.
+    /// Conditions from outside the join, also checked where nothing was found.
     pub(crate) after: Vec<Expr>,
 }
 
@@ -47,13 +47,13 @@ pub(crate) struct LeftJoin {
 #[derive(Clone, Debug)]
 pub(crate) struct FullJoin {
     pub(crate) left: Vec<Step>,
-    /// Kept in a join table; its filter is what the join asks besides.
+    /// Kept in a join table. Its filter holds the remaining conditions of the join.
     pub(crate) right: Level,
     pub(crate) after: Vec<Expr>,
 }
 
 impl Level {
-    /// Whether it goes by the whole primary key.
+    /// Whether it is a lookup by the whole primary key.
     pub(crate) fn is_point(&self) -> bool {
         matches!(self.choice.access, Access::Point { .. })
     }
@@ -98,7 +98,7 @@ pub(crate) fn any_level(steps: &[Step], test: impl Fn(&Level) -> bool) -> bool {
     found
 }
 
-/// The only level, if there is but one.
+/// The only level, if there is exactly one.
 pub(crate) fn only_level(steps: &[Step]) -> Option<&Level> {
     match steps {
         [Step::Loop(level)] => Some(level),

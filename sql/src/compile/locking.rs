@@ -1,14 +1,15 @@
 //! Locking clauses of SELECT: queries that skip locked rows.
 //!
 //! PostgreSQL locks a row when it has passed WHERE, ORDER BY and LIMIT. A serializable transaction locks what
-//! it reads anyway, so the rows that WHERE looks at are locked in the strength asked for; others lock those
-//! that have passed WHERE. A query with
-//! SKIP LOCKED promises nothing about what it does not answer with, and does as PostgreSQL: where it must
-//! sort, it looks at rows without keeping their locks, and then locks one after the other in the order of the
-//! answer until LIMIT is reached; what does not pass WHERE any more by then is left out.
+//! it reads anyway, so the rows that WHERE reads are locked with the requested strength. Other transactions
+//! lock the rows that have passed WHERE. A query with SKIP LOCKED promises nothing about the rows it does not
+//! return, and does as PostgreSQL: where it must sort, it reads rows without keeping their locks, and then
+//! locks them one by one in the order of the result until LIMIT is reached. Rows that no longer pass WHERE by
+//! then are left out.
 //!
-//! FOR KEY SHARE is taken as such where the query looks at nothing of the row, or at a snapshot. A
-//! serializable transaction would read columns that may be changed beside it; for it it is a FOR SHARE.
+//! FOR KEY SHARE is taken as such where the query reads nothing of the row, or reads at a snapshot. A
+//! serializable transaction would read columns that others may change at the same time, so for it the lock is
+//! a FOR SHARE.
 
 use std::sync::Arc;
 
@@ -29,8 +30,8 @@ use crate::expr;
 use crate::plan::{RunPlan, Sorting, Tag};
 
 impl Compiler<'_> {
-    /// The answer's rows are locked and looked at again in their order; see the module head. Only over one
-    /// table that has a key.
+    /// Locks the result's rows and checks them again in their order, see the module head. Only over one table
+    /// that has a key.
     pub(super) fn skipping_select(&mut self, bound: &BoundSelect) -> Result<RunPlan> {
         let explain = self.explained(|compiler| compiler.explain_select(bound, false));
         let Some(level) = only_level(&bound.steps) else {
@@ -100,7 +101,7 @@ impl Compiler<'_> {
 }
 
 impl BoundSelect {
-    /// Whether it must lock its rows in the order of the answer.
+    /// Whether it must lock its rows in the order of the result.
     pub(super) fn skips_in_order(&self) -> bool {
         any_level(&self.steps, |level| {
             level.intent.impatience == Some(Impatience::SkipLocked)
@@ -108,7 +109,7 @@ impl BoundSelect {
         })
     }
 
-    /// FOR KEY SHARE of a row that nothing looks at locks it at once, and shows no column.
+    /// FOR KEY SHARE of a row of which nothing is read locks it at once, and shows no column.
     pub(super) fn find_key_reads(&mut self) {
         let is_plain = matches!(self.distinct, BoundDistinct::No);
         let Some(level) = only_level(&self.steps) else { return };

@@ -17,16 +17,16 @@ use crate::bind::tree::{DerivedTable, RoutineSource, Series, Source};
 use crate::evaluation;
 use crate::explain::counted::Counted;
 
-/// What runs for each combination of rows: gets the label that leads to the next one.
+/// Emits the code for each combination of rows, given the label that leads to the next one.
 pub(crate) type Body<'b> = dyn FnMut(&mut Compiler<'_>, Label) -> Result<()> + 'b;
 
-/// What runs for each row that is found: gets the label that leads to the next one, and the cursor of the
-/// scan that found it.
+/// Emits the code for each row that is found, given the label that leads to the next one and the cursor of
+/// the scan that found it.
 type FoundBody<'b> = dyn FnMut(&mut Compiler<'_>, Label, Option<CursorSlot>) -> Result<()> + 'b;
 
-/// The last parts of the keys that one table is read under, one after the other.
+/// The last parts of the keys under which one table is read, one after the other.
 enum Keys {
-    /// The branches of a CASE over the number.
+    /// The branches of a CASE over the number of the key.
     OfList(Vec<Expr>),
     /// A register with an array, and the types that its elements are narrowed from and to.
     OfArray(Register, Option<(SqlType, SqlType)>),
@@ -50,7 +50,7 @@ impl Keys {
         }
     }
 
-    /// The key with the number in this register; they count from 1.
+    /// The key with the number in this register. Numbers count from 1.
     fn item(self, counter: Register) -> Expr {
         match self {
             Keys::OfList(items) => {
@@ -67,13 +67,13 @@ impl Keys {
 }
 
 impl Compiler<'_> {
-    /// Emits the loops and, innermost, the body. Afterwards the code continues when all rows have been seen.
+    /// Emits the loops and, innermost, the body. The code after it runs when all rows have been seen.
     pub(crate) fn loops(&mut self, steps: &[Step], next: Label, body: &mut Body<'_>) -> Result<()> {
         self.build_joins(steps)?;
         self.nest(steps, next, body)
     }
 
-    /// The same when what is kept in join tables is there.
+    /// The same when the join tables have been filled.
     pub(super) fn nest(&mut self, steps: &[Step], next: Label, body: &mut Body<'_>) -> Result<()> {
         let Some((step, inner)) = steps.split_first() else { return body(self, next) };
         match step {
@@ -88,15 +88,15 @@ impl Compiler<'_> {
         }
     }
 
-    /// Goes on only where all conditions are true.
+    /// Continues only if all conditions are true.
     pub(crate) fn check(&mut self, conditions: &[Expr], otherwise: Label) {
         for condition in conditions {
             self.code.jump_unless(condition.clone(), otherwise);
         }
     }
 
-    /// Goes on with a row of a table only if it is one of those that are wanted, and then locks it, if it is
-    /// to be locked and that has not happened.
+    /// Continues with a row of a table only if it is wanted, and then locks it, if it is to be locked and has
+    /// not been yet.
     fn choose(
         &mut self,
         level: &Level,
@@ -109,7 +109,7 @@ impl Compiler<'_> {
         self.code.place(changed);
         self.filter(level, otherwise)?;
         if locks {
-            // It may have left the place where it was found.
+            // The row may have left the place where it was found.
             if level.choice.access.index().is_some() {
                 self.check(&level.choice.steering, otherwise);
             }
@@ -120,7 +120,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Goes on only with rows that are wanted.
+    /// Continues only with wanted rows.
     pub(super) fn filter(&mut self, level: &Level, otherwise: Label) -> Result<()> {
         if !level.choice.filter.is_empty() {
             self.count(Counted::Read(level.name()))?;
@@ -157,7 +157,7 @@ impl Compiler<'_> {
             Source::Table { table, row, .. } => {
                 let (row, mut intent) = (*row, level.intent);
                 let table = self.code.table(table)?;
-                // Nothing is left to be chosen. (Under a lock on the key alone nobody may look at the row.)
+                // No choice is left. (Under a lock on the key alone the row must not be read.)
                 let is_point = matches!(level.choice.access, Access::Point { .. });
                 let is_chosen =
                     level.is_kept && intent.sight == Sight::Chosen && intent.strength != Strength::KeyRead;
@@ -193,14 +193,14 @@ impl Compiler<'_> {
                             inner(compiler, next)
                         })
                     }
-                    // Dealt with above.
+                    // Handled above.
                     Access::Kept(_) => Ok(()),
                 }
             }
         }
     }
 
-    /// The rows of a range, one after the other.
+    /// The rows of a range, in order.
     fn scan(
         &mut self,
         (range, direction): (ScanRange, Direction),
@@ -218,8 +218,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The rows with these values in the first columns of an index: goes on behind `inner`, and to `end`
-    /// when there are no more.
+    /// The rows with these values in the first columns of an index. Continues after `inner`, and jumps to
+    /// `end` when there are no more.
     fn rows_with(
         &mut self,
         index: IndexNumber,
@@ -232,7 +232,7 @@ impl Compiler<'_> {
         self.scan((ScanRange { index, lower, upper }, Direction::Forward), found, end, inner)
     }
 
-    /// The first row with these values; to `absent` if there is none.
+    /// The first row with these values. Jumps to `absent` if there is none.
     pub(crate) fn first_row_with(
         &mut self,
         index: IndexNumber,
@@ -248,15 +248,14 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The array's elements are sorted into a register first: a key that stands there twice finds its row
-    /// once.
+    /// The array's elements are sorted into a register first: a key that occurs twice finds its row once.
     fn keys_of_array(&mut self, array: Expr, narrows: Option<(SqlType, SqlType)>) -> Result<Keys> {
         let sorted = self.binder.new_register()?;
         self.code.evaluate(sorted, Expr::Call { function: Function::ArrayDistinct, arguments: vec![array] });
         Ok(Keys::OfArray(sorted, narrows))
     }
 
-    /// Reads key after key of an index: `before`, then what a counter chooses.
+    /// Reads one key of an index after another: `before`, then the part that a counter selects.
     fn points(
         &mut self,
         (index, before): (IndexNumber, Vec<Expr>),
@@ -270,7 +269,7 @@ impl Compiler<'_> {
         self.code.evaluate(counter, number(1));
         let again = self.code.label();
         self.code.place(again);
-        // The number of keys is NULL when the array is: there is no row then.
+        // The number of keys is NULL if the array is: then there is no row.
         self.code.jump_unless(binary(BinaryOperator::LessEqual, counter, keys.count()), end);
         let narrows = match keys {
             Keys::OfArray(_, narrows) => narrows,
@@ -294,7 +293,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The rows of a function are kept before the first of them is looked at.
+    /// The rows of a function are all kept before the first one is read.
     fn routine(
         &mut self,
         routine: &RoutineSource,
@@ -339,7 +338,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The rows of a query in FROM, which stay for the next time.
+    /// The rows of a query in FROM, which are kept for the next time.
     fn derived(
         &mut self,
         derived: &DerivedTable,
@@ -367,8 +366,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// `current` runs from start to stop. The step is added only when the result will be used, so that the
-    /// last value of the type does not overflow.
+    /// `current` runs from start to stop. The step is added only when the result will be used, so the last
+    /// value of the type does not overflow.
     fn series(&mut self, series: &Series, level: &Level, end: Label, inner: &mut Body<'_>) -> Result<()> {
         let stop = self.binder.new_register()?;
         let step = self.binder.new_register()?;
@@ -412,7 +411,7 @@ impl Compiler<'_> {
         let advance = self.code.label();
         self.code.place(again);
         self.code.jump_unless(within(stop), end);
-        // A NULL step or bound makes the series empty; `within(stop)` has seen the bound.
+        // A NULL step or bound makes the series empty. `within(stop)` has checked the bound.
         self.code.jump_unless(Expr::Not(Box::new(Expr::IsNull(register(step)))), end);
         self.filter(level, advance)?;
         inner(self, advance)?;
@@ -426,8 +425,8 @@ impl Compiler<'_> {
     }
 }
 
-/// A step of no length, and the ends of the type where sums could leave it unseen: sums of times are noticed
-/// by PostgreSQL too.
+/// A step of length zero, and the ends of the type if sums could exceed them unnoticed: an overflow of times
+/// is an error, as in PostgreSQL.
 fn zero_and_bounds(sql_type: SqlType) -> (Value, Option<(Value, Value)>) {
     match sql_type {
         SqlType::Integer => (Value::Integer(0), Some((Value::Integer(i32::MIN), Value::Integer(i32::MAX)))),
@@ -436,7 +435,7 @@ fn zero_and_bounds(sql_type: SqlType) -> (Value, Option<(Value, Value)>) {
     }
 }
 
-/// The current value of a series, a step further.
+/// The current value of a series, one step further.
 fn next_of(series: &Series, step: Register) -> Expr {
     let (current, step) = (Expr::Register(series.current), Expr::Register(step));
     match series.sql_type {

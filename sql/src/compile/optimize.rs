@@ -1,17 +1,17 @@
 //! Makes the code of a routine shorter without changing what it does.
 //!
 //! The compiler of PL/pgSQL writes each statement by itself: it copies the variables that a query reads, sets
-//! FOUND behind every statement, and an UPDATE reads again the row that a SELECT ... FOR UPDATE has just
-//! read. Here, over the whole flow of control:
+//! FOUND after every statement, and an UPDATE reads again the row that a SELECT ... FOR UPDATE has just read.
+//! This pass works over the whole control flow:
 //!
 //! 1. **Copies** of registers are looked through, within stretches that nothing jumps into.
-//! 2. **Rows read again** under the same key are taken from where they lie, if they were read to be written
-//!    and nothing has touched the table.
-//! 3. **Assignments that nobody reads** go away, if they cannot fail, and with them counts of rows and jumps
-//!    to the next instruction.
-//! 4. **Jumps** lead where they end, and not around errors (`jumps`).
+//! 2. **Rows read again** under the same key are taken from the slot that holds them, if they were read to be
+//!    written and nothing has touched the table.
+//! 3. **Assignments that nothing reads** are removed, if they cannot fail, and with them counts of rows and
+//!    jumps to the next instruction.
+//! 4. **Jumps** go straight to their final target, and not around code that raises errors (`jumps`).
 //! 5. **Assignments that one instruction reads** are computed there, if they cannot fail (`sink`).
-//! 6. **Loops that will read by key** say so ahead (`look_ahead`).
+//! 6. **Loops that will read by key** announce it ahead (`look_ahead`).
 //!
 //! An error may lead from any instruction to a handler, so what a handler reads counts as read everywhere. A
 //! stage (sorting, grouping) may read every register.
@@ -28,9 +28,9 @@ mod jumps;
 mod look_ahead;
 mod sink;
 
-/// Registers times instructions beyond which code stays as it is.
+/// Registers times instructions above which code is left as it is.
 const MOST_FACTS: usize = 1 << 21;
-/// Every round does most of what the earlier ones have left.
+/// Every round does most of what the earlier rounds have left.
 const MOST_ROUNDS: usize = 16;
 
 /// See the module head.
@@ -46,7 +46,7 @@ pub(crate) fn optimize(procedure: &mut Procedure) {
     look_ahead::announce_reads(procedure);
 }
 
-/// Makes the changes, and removes what they leave, until there is nothing left to do.
+/// Repeats the change, and removes the code it makes dead, until nothing changes any more.
 fn shorten(procedure: &mut Procedure, change: fn(&mut Procedure) -> bool) {
     for _ in 0..MOST_ROUNDS {
         let before = procedure.code.len();
@@ -64,7 +64,7 @@ fn labels(instruction: &Instruction) -> Vec<Label> {
     found
 }
 
-/// What leads where, and who reads what.
+/// The control flow, and which registers each instruction reads.
 struct Flow {
     labels: Vec<Vec<Label>>,
     falls_through: Vec<bool>,
@@ -93,7 +93,7 @@ impl Flow {
     }
 }
 
-/// Places that something jumps to.
+/// Places that are the target of a jump.
 fn targets(code: &[Instruction]) -> Vec<bool> {
     let mut targets = vec![false; code.len() + 1];
     for label in code.iter().flat_map(labels) {
@@ -102,7 +102,7 @@ fn targets(code: &[Instruction]) -> Vec<bool> {
     targets
 }
 
-/// Registers that the instruction reads. `None`: perhaps all.
+/// Registers that the instruction reads. `None`: possibly all.
 fn used(instruction: &Instruction) -> Option<Vec<Register>> {
     let mut found = Vec::new();
     instruction.for_each_expr(&mut |whole| registers_of(whole, &mut found));
@@ -185,7 +185,7 @@ fn reuse_rows(procedure: &mut Procedure) {
             else {
                 break;
             };
-            // Not a jump yet: the flow is still that of the read.
+            // Not a jump yet: the control flow is still that of the read.
             let Instruction::ReadPoint { row, .. } = &mut procedure.code[again] else { break };
             *row = RowSlot::MAX;
             rename_row(&mut procedure.code, gone, kept);
@@ -198,10 +198,10 @@ fn reuse_rows(procedure: &mut Procedure) {
     }
 }
 
-/// A read behind `first` that finds the same row, whose slot may be replaced by that of `first`.
+/// A read after `first` that finds the same row, whose slot may be replaced by that of `first`.
 fn reread(code: &[Instruction], flow: &Flow, first: usize) -> Option<usize> {
     let Instruction::ReadPoint { table, key, row, intent, .. } = &code[first] else { return None };
-    let available = available_behind(code, flow, first, (*table, key, *row));
+    let available = available_after(code, flow, first, (*table, key, *row));
     available.into_iter().find(|again| {
         let Instruction::ReadPoint { table: other, key: same, row: slot, intent: asked, .. } = &code[*again]
         else {
@@ -221,9 +221,9 @@ fn reread(code: &[Instruction], flow: &Flow, first: usize) -> Option<usize> {
     })
 }
 
-/// Instructions that are reached only through the success of the read at `first`, with its key and its table
-/// untouched since.
-fn available_behind(
+/// Instructions that are reached only if the read at `first` succeeds, with its key and its table untouched
+/// since.
+fn available_after(
     code: &[Instruction],
     flow: &Flow,
     first: usize,
@@ -244,7 +244,7 @@ fn available_behind(
             || (at != first && effects.row_filled == Some(row))
     };
     let is_killed: Vec<bool> = (0..code.len()).map(kills).collect();
-    // Assume all, take away what another way leads to.
+    // Assume all, then remove those that another path leads to.
     let mut is_available = vec![true; code.len() + 1];
     is_available[0] = false;
     loop {
@@ -344,8 +344,8 @@ fn union(set: &mut [u64], other: &[u64]) {
 /// Registers that are read later before they are set again.
 struct Live {
     before: Sets,
-    behind: Sets,
-    /// What some handler reads.
+    after: Sets,
+    /// The registers that some handler reads.
     handlers: Vec<u64>,
 }
 
@@ -355,11 +355,11 @@ impl Live {
     }
 }
 
-/// What is live before and behind each instruction.
+/// The registers that are live before and after each instruction.
 fn live(procedure: &Procedure, flow: &Flow) -> Live {
     let count = procedure.code.len();
     let mut before = Sets::new(count + 1, procedure.registers);
-    let mut behind = Sets::new(count + 1, procedure.registers);
+    let mut after = Sets::new(count + 1, procedure.registers);
     let mut results = vec![0; before.words];
     procedure.results.iter().for_each(|register| insert(&mut results, *register));
     before.get_mut(count).copy_from_slice(&results);
@@ -382,7 +382,7 @@ fn live(procedure: &Procedure, flow: &Flow) -> Live {
             for label in &flow.labels[at] {
                 union(&mut live, before.get(*label as usize));
             }
-            behind.get_mut(at).copy_from_slice(&live);
+            after.get_mut(at).copy_from_slice(&live);
             if flow.sets_always[at] {
                 for &register in &flow.sets[at] {
                     if !contains(&handlers, register) {
@@ -400,20 +400,20 @@ fn live(procedure: &Procedure, flow: &Flow) -> Live {
             }
         }
         if !is_changed {
-            return Live { before, behind, handlers };
+            return Live { before, after, handlers };
         }
     }
 }
 
-/// Whether computing it cannot fail and asks nobody.
+/// Whether computing it cannot fail and has no dependencies outside the procedure.
 fn is_harmless(expr: &Expr) -> bool {
     matches!(expr, Expr::Const(_) | Expr::Register(_) | Expr::Column { .. })
 }
 
-/// Takes out what has no effect.
+/// Removes code that has no effect.
 fn remove(procedure: &mut Procedure) {
     let flow = Flow::of(&procedure.code);
-    let live = live(procedure, &flow).behind;
+    let live = live(procedure, &flow).after;
     let is_reachable = reachable(&flow);
     for (at, instruction) in procedure.code.iter_mut().enumerate() {
         if let Instruction::TakeCount { found, count } = instruction {
@@ -439,7 +439,7 @@ fn remove(procedure: &mut Procedure) {
                 }
         })
         .collect();
-    // Where each instruction, or the one that follows in its place, comes to stand.
+    // The new position of each instruction, or of the one that follows in its place.
     let mut moved = Vec::with_capacity(is_needed.len() + 1);
     let mut next: Label = 0;
     for is_needed in &is_needed {
@@ -458,7 +458,7 @@ fn remove(procedure: &mut Procedure) {
     for line in &mut procedure.lines {
         line.from = moved[line.from as usize];
     }
-    // Of several that stand at one place now, the last is meant.
+    // Of several lines that now begin at the same place, the last one counts.
     let lines = std::mem::take(&mut procedure.lines);
     for line in lines {
         if procedure.lines.last().is_some_and(|last| last.from == line.from) {

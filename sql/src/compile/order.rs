@@ -1,12 +1,12 @@
 //! The order of the loops over FROM, and which loop checks which condition.
 //!
-//! Relations that are joined with each other stand in the order that is expected to cost least (`search`,
-//! with the numbers of `estimate`). Both sides of an outer join stay together; the side that may be absent
-//! comes last. A condition goes to the first loop that knows all it reads; one from outside an outer join
-//! waits until what may be absent has been replaced by NULLs.
+//! Joined relations stand in the order that is expected to cost least (`search`, with the numbers of
+//! `estimate`). Both sides of an outer join stay together, and the nullable side comes last. A condition goes
+//! to the first loop that knows everything it reads. A condition from outside an outer join waits until
+//! absent rows have been replaced by NULLs.
 //!
-//! Time: what a condition reads is looked up once, so that FROM lists of hundreds of tables are ordered in
-//! milliseconds.
+//! Time: the items that a condition reads are determined once, so FROM lists of hundreds of tables are
+//! ordered in milliseconds.
 
 mod estimate;
 mod search;
@@ -26,20 +26,20 @@ use super::level::{FullJoin, LeftJoin, Level, Step};
 use crate::bind::tree::{Item, JoinGroup, JoinMember, OuterJoin, Source};
 use crate::expr;
 
-/// What is around the loops.
+/// The context of the loops.
 pub(crate) trait Around {
     fn new_join(&mut self) -> Result<JoinSlot>;
 
     /// A register that is NULL when the statement begins.
     fn new_mark(&mut self) -> Result<Register>;
 
-    /// Where the loops find what is different each time that they run in a statement; empty if they run once.
+    /// The registers whose values differ each time that the loops run in a statement. Empty if they run once.
     fn outer(&self) -> &[Register];
 
-    /// Whether the rows of this are the same each time.
+    /// Whether the rows of this source are the same each time.
     fn is_lasting(&self, source: &Source) -> bool;
 
-    /// How many rows a table is taken to have.
+    /// The assumed number of rows of a table.
     fn row_count(&mut self, table: &Arc<Table>) -> f64;
 }
 
@@ -47,12 +47,12 @@ pub(crate) trait Around {
 #[derive(Debug)]
 pub(crate) struct EarlyStop {
     pub(crate) limit: f64,
-    /// The order in which they are wanted, if in any: that of columns of this row.
+    /// The requested order of the rows, if any: that of columns of this row.
     pub(crate) order: Option<(RowSlot, Vec<OrderColumn>)>,
 }
 
 /// Orders the items into loops and gives each condition to the first loop that can check it. Conditions that
-/// read no item come back.
+/// read no item are returned.
 pub(crate) fn steps(
     from: JoinGroup,
     early_stop: Option<EarlyStop>,
@@ -72,7 +72,7 @@ pub(crate) fn steps(
     Ok((steps, order.constant))
 }
 
-/// The same over one item, which is most of what applications ask.
+/// The same for a single item, the most common query.
 fn single(item: Item, conditions: Vec<Expr>) -> (Vec<Step>, Vec<Expr>) {
     let (own, constant): (Vec<Expr>, Vec<Expr>) =
         conditions.into_iter().partition(|condition| item.source.is_read_by(condition));
@@ -106,11 +106,11 @@ fn choice(source: &Source, conditions: &[Expr], is_known: &dyn Fn(&Expr) -> bool
 /// A condition that no loop has taken yet.
 struct Pending {
     condition: Option<Expr>,
-    /// The items it reads, by number.
+    /// The numbers of the items it reads.
     reads: Vec<usize>,
     /// How many of them have no loop yet.
     unplaced: usize,
-    /// The group whose rows it judges.
+    /// The group whose rows it filters.
     home: usize,
 }
 
@@ -118,14 +118,14 @@ struct Pending {
 #[derive(Default)]
 struct Group {
     members: Vec<Member>,
-    /// The groups around it whose conditions may be checked inside it: all up to the next outer join that may
+    /// The enclosing groups whose conditions may be checked inside it: all up to the next outer join that may
     /// leave its rows out.
     homes: Vec<usize>,
 }
 
 enum Member {
     Item(usize),
-    /// Both groups. The items, so that it is known what it depends on.
+    /// Both groups, and their items, from which its dependencies follow.
     Left {
         left: usize,
         right: usize,
@@ -148,7 +148,7 @@ impl Member {
     }
 }
 
-/// Whether a condition compares a relation with what is known beside it: both sides.
+/// If a condition compares a relation with values known outside it: both sides.
 type Equality<'f, 'a> = dyn Fn(&Order<'a>, &Expr) -> Option<(Expr, Expr)> + 'f;
 
 struct Order<'a> {
@@ -161,18 +161,18 @@ struct Order<'a> {
     group_of: Vec<usize>,
     /// The items that an item reads itself (LATERAL).
     depends: Vec<Vec<usize>>,
-    /// Which item a row slot or register belongs to: mostly one or two, so sorted lists are found in sooner
-    /// than hash tables.
+    /// The item that a row slot or register belongs to. Mostly there are one or two, so sorted lists are
+    /// searched faster than hash tables.
     rows: Vec<(RowSlot, usize)>,
     registers: Vec<(Register, usize)>,
     tables: Vec<(RowSlot, Arc<Table>)>,
     pending: Vec<Pending>,
     /// For each item the conditions that read it.
     readers: Vec<Vec<usize>>,
-    /// For each item how many rows it is taken to have, if there are several items.
+    /// For each item its assumed number of rows, if there are several items.
     row_counts: Vec<f64>,
     constant: Vec<Expr>,
-    /// Whether the loops so far find at most one row together.
+    /// Whether the loops so far together find at most one row.
     is_single: bool,
     /// Whether there is a loop already.
     has_loop: bool,
@@ -204,7 +204,7 @@ impl<'a> Order<'a> {
         };
         let mut conditions = Vec::new();
         order.add_group(from, None, &mut conditions);
-        // One alone is in no order.
+        // A single item needs no order.
         if order.items.len() > 1 {
             let count = |item: &Item| estimate::row_count(&item.source, order.around);
             order.row_counts = order.items.iter().flatten().map(count).collect();
@@ -290,7 +290,7 @@ impl<'a> Order<'a> {
         self.pending.push(Pending { condition: Some(condition), unplaced: reads.len(), reads, home });
     }
 
-    /// The items that the expression reads, each once.
+    /// The items that the expression reads, without repetitions.
     fn reads(&self, condition: &Expr) -> Vec<usize> {
         let mut reads = Vec::new();
         self.for_each_read(condition, &mut |item| reads.push(item));
@@ -309,14 +309,14 @@ impl<'a> Order<'a> {
         part.for_each_part(&mut |inner| self.for_each_read(inner, found));
     }
 
-    /// Whether everything that a member reads itself is known.
+    /// Whether everything that a member itself reads is known.
     fn is_ready(&self, member: &Member, is_known: &dyn Fn(usize) -> bool) -> bool {
         let items = member.items();
         let mut depends = items.iter().flat_map(|item| &self.depends[*item]);
         depends.all(|item| is_known(*item) || items.contains(item))
     }
 
-    /// The loops of a group, inside those that there are already.
+    /// The loops of a group, inside those that already exist.
     fn steps(&mut self, group: usize) -> Result<Vec<Step>> {
         let members = std::mem::take(&mut self.groups[group].members);
         let order = self.search(&members)?;
@@ -350,15 +350,15 @@ impl<'a> Order<'a> {
         self.readers[number].iter().copied().filter(is_checkable)
     }
 
-    /// Takes the conditions that this group's rows depend on and that read nothing of it: those of the group,
-    /// and of others in it whose rows are none of an outer join's that may be left out.
+    /// Takes the conditions on which this group's rows depend but which do not read them: those of the group,
+    /// and of groups inside it whose rows no outer join may leave out.
     fn settled_before(&mut self, group: usize) -> Vec<Expr> {
         let inside: Vec<usize> =
             (0..self.groups.len()).filter(|inner| self.groups[*inner].homes.contains(&group)).collect();
         self.settled(group, &inside)
     }
 
-    /// Takes the conditions of these homes that read nothing any more that has no loop.
+    /// Takes the conditions of these homes whose items all have loops.
     fn settled(&mut self, group: usize, homes: &[usize]) -> Vec<Expr> {
         debug_assert!(homes.contains(&group), "a group is at home in itself");
         let settled =
@@ -366,15 +366,15 @@ impl<'a> Order<'a> {
         settled.filter_map(|pending| pending.condition.take()).collect()
     }
 
-    /// Whether the value reads neither this relation, which has no loop yet, nor another that has none.
+    /// Whether the value reads neither this relation, which has no loop yet, nor another one without a loop.
     fn is_known(&self, source: &Source, value: &Expr) -> bool {
         let mut is_known = !source.is_read_by(value);
         self.for_each_read(value, &mut |read| is_known &= self.items[read].is_none());
         is_known
     }
 
-    /// Makes an item a loop, with the conditions it can check. `keeps`: its rows are kept in a join table
-    /// even if an index leads to them.
+    /// Turns an item into a loop, with the conditions it can check. `keeps`: its rows are kept in a join
+    /// table even if an index leads to them.
     fn place(&mut self, number: usize, keeps: bool) -> Result<Option<Level>> {
         let own: Vec<usize> = self.checkable(number).collect();
         let own: Vec<Expr> = own.into_iter().filter_map(|at| self.pending[at].condition.take()).collect();
@@ -389,7 +389,7 @@ impl<'a> Order<'a> {
         Ok(Some(level))
     }
 
-    /// The item, which has a loop from now on.
+    /// Takes the item, which has a loop from now on.
     fn take(&mut self, number: usize) -> Option<Item> {
         for at in std::mem::take(&mut self.readers[number]) {
             self.pending[at].unplaced -= 1;
@@ -397,8 +397,8 @@ impl<'a> Order<'a> {
         self.items[number].take()
     }
 
-    /// Reading all rows once, and finding them by values, if that is better than what was chosen: if they
-    /// were gone through again for every row of another relation, or each time that the loops run.
+    /// Reads all rows once and finds them by value, if that is better than the chosen access: if the rows
+    /// would be read again for every row of another relation, or each time that the loops run.
     fn kept_instead(
         &mut self,
         number: usize,
@@ -413,7 +413,7 @@ impl<'a> Order<'a> {
         if let Some(lasting) = self.lasting_instead(&item.source, chosen, own)? {
             return Ok(Some(lasting));
         }
-        // A function is called once.
+        // A function is called only once.
         let is_called = matches!(item.source, Source::Routine(_)) && self.has_loop;
         if !is_called && !keeps && (self.is_single || self.is_steered(chosen)) {
             return Ok(None);
@@ -428,7 +428,7 @@ impl<'a> Order<'a> {
         Ok((is_found || is_called).then_some(kept))
     }
 
-    /// Whether its rows are better found by values in a join table that lasts as long as the statement.
+    /// Whether its rows are found faster by value in a join table that lasts as long as the statement.
     fn is_kept_for_the_statement(&self, source: &Source, chosen: &Choice, own: &[Expr]) -> bool {
         let is_steered =
             || self.is_steered(chosen) || chosen.steering.iter().any(|part| self.reads_outer(part));
@@ -447,7 +447,7 @@ impl<'a> Order<'a> {
                 .any(|part| self.lasting_equality(source, part).is_some())
     }
 
-    /// The same, for as long as the statement runs.
+    /// The same with a join table that lasts as long as the statement.
     fn lasting_instead(&mut self, source: &Source, chosen: &Choice, own: &[Expr]) -> Result<Option<Choice>> {
         if !self.is_kept_for_the_statement(source, chosen, own) {
             return Ok(None);
@@ -472,7 +472,7 @@ impl<'a> Order<'a> {
         expr::any(value, &|part| matches!(part, Expr::Register(register) if outer.contains(register)))
     }
 
-    /// Whether the access goes by what the loops before it make known, or finds few rows.
+    /// Whether the access uses values from the loops before it, or finds few rows.
     fn is_steered(&self, chosen: &Choice) -> bool {
         let reads_others = chosen.steering.iter().any(|condition| self.reads(condition).len() > 1);
         reads_others || !matches!(chosen.access, Access::Scan { .. })
@@ -483,7 +483,7 @@ impl<'a> Order<'a> {
         source.is_read_by(value) && self.reads(value).len() == 1
     }
 
-    /// A join table of the rows for which `own` holds, found by the equalities among the other conditions.
+    /// A join table of the rows that satisfy `own`, searched by the equalities among the other conditions.
     fn kept(
         &mut self,
         source: &Source,
@@ -516,8 +516,8 @@ impl<'a> Order<'a> {
         self.sides_of(source, condition, &|outside| !self.reads(outside).is_empty())
     }
 
-    /// The same with values from around the loops too, where the rows are read once: computing a side must
-    /// not fail, since it may be computed for rows that are not looked at otherwise.
+    /// The same, also with values from outside the loops, where the rows are read only once. Computing a side
+    /// must not fail, since it may be computed for rows that are otherwise not read.
     fn lasting_equality(&self, source: &Source, condition: &Expr) -> Option<(Expr, Expr)> {
         let reads_around = |outside: &Expr| self.reads_outer(outside) || !self.reads(outside).is_empty();
         let sides = self.sides_of(source, condition, &reads_around)?;
@@ -526,7 +526,7 @@ impl<'a> Order<'a> {
         is_safe.then_some(sides)
     }
 
-    /// The value of this relation, and the other one, which reads what it should.
+    /// The value of this relation, and the other one, which must satisfy `reads_others`.
     fn sides_of(
         &self,
         source: &Source,
@@ -537,7 +537,7 @@ impl<'a> Order<'a> {
         if expr::is_volatile(condition) {
             return None;
         }
-        // Blanks at the end do not count.
+        // Trailing blanks do not count.
         let is_char = self.is_char(left) || self.is_char(right);
         let compared = |side: &Expr| match is_char {
             true => Expr::Call { function: Function::CharToText, arguments: vec![side.clone()] },

@@ -1,7 +1,8 @@
 //! The code of outer joins and of join tables.
 //!
-//! What comes after an outer join is emitted once. Where a row has found none of the other side, that side
-//! becomes a row of NULLs and the same code runs with it: `found` then is NULL, and says where to go on.
+//! The code after an outer join is emitted once. Where a row has no match on the other side, that side
+//! becomes a row of NULLs and the same code runs with it: `found` is then NULL, which determines where to
+//! continue.
 
 use hyades_engine::procedure::ir::{Expr, Instruction, JoinStep, JoinedParts, Label, Register};
 use hyades_types::error::Result;
@@ -26,7 +27,7 @@ pub(super) fn not(condition: Expr) -> Expr {
 }
 
 impl Compiler<'_> {
-    /// Reads what is kept in join tables.
+    /// Fills the join tables.
     pub(super) fn build_joins(&mut self, steps: &[Step]) -> Result<()> {
         let mut levels = Vec::new();
         for_each_level(steps, &mut |level| levels.extend(level.kept().map(|kept| (level, kept))));
@@ -59,7 +60,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// What is kept of a relation's row.
+    /// The parts of a relation's row that are kept.
     fn parts_of(&mut self, level: &Level) -> Result<JoinedParts> {
         let registers = level.source.registers();
         let row = match &level.source {
@@ -74,8 +75,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// The loop over the rows of a join table that are equal to something; where there can be but one, it is
-    /// none.
+    /// The loop over the rows of a join table that match a key. If at most one row can match, it is not a
+    /// loop.
     pub(super) fn probe(
         &mut self,
         level: &Level,
@@ -97,7 +98,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Up to the inside of that loop; returns the label that leads to the next row.
+    /// Everything up to the inside of that loop. Returns the label that leads to the next row.
     pub(super) fn probing(
         &mut self,
         level: &Level,
@@ -115,7 +116,7 @@ impl Compiler<'_> {
         Ok(again)
     }
 
-    /// Makes the rows of these steps rows of NULLs.
+    /// Replaces the rows of these steps by rows of NULLs.
     fn make_absent(&mut self, steps: &[Step]) -> Result<()> {
         let mut sources = Vec::new();
         for_each_level(steps, &mut |level| sources.push(&level.source));
@@ -158,7 +159,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Rows of the left side with those that they find; then those of the right side that nothing has found.
+    /// Rows of the left side with their matches, then the unmatched rows of the right side.
     pub(super) fn full_join(&mut self, join: &FullJoin, body: &mut Body<'_>) -> Result<()> {
         let Some(kept) = join.right.kept() else { return Ok(()) };
         let (found, position) = (self.binder.new_register()?, self.binder.new_register()?);

@@ -1,4 +1,4 @@
-//! The description of an answer's columns.
+//! The description of a result's columns.
 
 use hyades_engine::procedure::ir::Expr;
 
@@ -7,7 +7,7 @@ use crate::answer::ResultColumn;
 use crate::bind::tree::OutputColumn;
 
 impl Compiler<'_> {
-    /// The description of the answer.
+    /// The description of the result.
     pub(crate) fn result_columns(&self, outputs: &[OutputColumn]) -> Vec<ResultColumn> {
         outputs
             .iter()

@@ -1,4 +1,4 @@
-//! The code of recursive queries: the first rows, a step, and who reads them.
+//! The code of recursive queries: the first rows, a step, and the readers of the rows.
 
 use hyades_engine::procedure::ir::{Expr, Instruction, JoinStep, Label, Register, SpoolSlot};
 use hyades_types::error::Result;
@@ -36,7 +36,7 @@ impl Compiler<'_> {
         Ok((count, Some(working.spool)))
     }
 
-    /// What the other side makes of the rows that have come last.
+    /// The rows that the other side makes of those added last.
     pub(super) fn more_rows(
         &mut self,
         branch: Branch,
@@ -52,7 +52,7 @@ impl Compiler<'_> {
         Ok((count, None))
     }
 
-    /// Where a reader has come to the end of the rows: goes on if a step adds some.
+    /// At the end of the rows that a reader has: continues if a step adds some.
     pub(super) fn step(&mut self, step: u16, recursion: &Recursion, again: Label, end: Label) {
         let is_unfinished = Expr::Not(Box::new(Expr::Register(recursion.is_finished)));
         self.code.jump_unless(is_unfinished, end);
@@ -60,7 +60,7 @@ impl Compiler<'_> {
         self.code.jump(again);
     }
 
-    /// The loop over the rows that have come last.
+    /// The loop over the rows added last.
     pub(super) fn working_rows(
         &mut self,
         (working, registers): (&WorkingTable, &[Register]),

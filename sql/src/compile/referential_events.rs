@@ -1,19 +1,19 @@
-//! What foreign keys do when a statement is done: checks that could not be answered before, and actions; and
+//! What foreign keys do when a statement is done: checks that could not be decided before, and actions. Also
 //! checks of keys that can be deferred, but are not.
 //!
 //! While the statement runs, events go to spools: one spool for each kind of event, and one that holds the
-//! kinds in the order in which they came. Behind the statement stands a loop that takes event after event, in
+//! kinds in the order in which they occurred. After the statement comes a loop that processes the events in
 //! that order, as PostgreSQL fires its triggers. An action changes rows like any statement, through
-//! [`Compiler::write`], and so adds events at the end; the code for each kind stands there once, so that
-//! cascades may go in circles.
+//! [`Compiler::write`], and so adds events at the end. The code for each kind is emitted there once, so
+//! cascades may be cyclic.
 //!
 //! ```text
-//! Missing    a row that had no parent: if it is still there and still refers to that key, and there is no
+//! Missing    a row that had no parent: if it still exists and still refers to that key, and there is no
 //!            such parent now -> 23503
-//! Removed    a key that is gone: what refers to it is deleted, or set to something else; NO ACTION fails if
-//!            something does and no other row has the key
-//! Moved      the same for a key that is another one now
-//! Twin       a row whose values another one may have: if it is so -> 23505 (`deferred_unique`)
+//! Removed    a key that is gone: the rows that refer to it are deleted or set to something else. NO ACTION
+//!            fails if such a row exists and no other row has the key
+//! Moved      the same for a key that has changed
+//! Twin       a row whose values another one may have: if so -> 23505 (`deferred_unique`)
 //! ```
 //!
 //! Reference: PostgreSQL's ri_triggers.c and AfterTriggerEndQuery.
@@ -33,7 +33,7 @@ use super::event_kinds::{Event, Kind};
 use super::foreign_key::{Reference, all_same, is_null, reference};
 use crate::bind::{BindContext, coerce};
 
-/// The procedure that makes a check which was deferred; `None`: there is no such constraint any more.
+/// The procedure that makes a deferred check. `None`: the constraint no longer exists.
 pub(crate) fn compile_check(
     context: BindContext<'_>,
     check: &DeferrableCheck,
@@ -98,7 +98,7 @@ fn compile_twin_check(
 }
 
 impl Compiler<'_> {
-    /// Emits what keeps an event until the statement is done.
+    /// Emits the code that keeps an event until the statement is done.
     pub(super) fn queue(&mut self, event: Event, carried: Vec<Expr>) -> Result<()> {
         let order = match self.events.order {
             Some(order) => order,
@@ -124,7 +124,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Emits what happens when a statement is done; answers what must happen before it begins.
+    /// Emits the code that runs when a statement is done. Returns the code that must run before it begins.
     pub(crate) fn end_events(&mut self) -> Result<Vec<Instruction>> {
         let Some(order) = self.events.order else { return Ok(Vec::new()) };
         let (next, end) = (self.code.label(), self.code.label());
@@ -169,7 +169,7 @@ impl Compiler<'_> {
         Ok(spools.map(|spool| Instruction::OpenSpool { spool }).collect())
     }
 
-    /// A row that had no parent: it has one now, or it must not stay.
+    /// A row that had no parent: fails unless it has one now.
     fn look_for_parent(&mut self, kind: &Kind, table: TableIndex, number: usize) -> Result<()> {
         let definition = self.code.definition(table);
         let Some(key) = definition.foreign_keys.get(number).cloned() else { return Ok(()) };
@@ -180,7 +180,7 @@ impl Compiler<'_> {
         let intent = Intent::newest(Strength::Read);
         self.code.push(Instruction::ReadKey { table, key: stored.clone(), row, intent, absent: done });
         let columns = key.columns.iter().map(|&column| Expr::Column { row, column });
-        // If it refers to something else now, that has been looked at by itself.
+        // If it refers to something else now, that change has an event of its own.
         if let Some(is_same) = all_same(columns.zip(values.iter().cloned())) {
             self.code.jump_unless(is_same, done);
         }
@@ -204,7 +204,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A key is gone, or another one.
+    /// A key is gone, or has changed.
     fn act(&mut self, kind: &Kind, table: TableIndex, reference: &Reference) -> Result<()> {
         let carried = kind.carried();
         let is_removed = matches!(kind.event, Event::Removed { .. });
@@ -240,7 +240,7 @@ impl Compiler<'_> {
                 let default = |column: u16| (column, defaults[usize::from(column)].clone());
                 let set = columns.into_iter().map(default).collect();
                 self.set_children(table, reference, old, set)?;
-                // Their default may be the key that is gone.
+                // The default may be the key that is gone.
                 self.refuse_referenced(table, reference, old, true)
             }
         }
@@ -270,7 +270,7 @@ impl Compiler<'_> {
         self.children_of(table, reference, key, strength, &mut |compiler, row| {
             let mut kept = Vec::with_capacity(set.len());
             for (column, value) in &set {
-                // A wait must not draw from a sequence again.
+                // A retry after a wait must not draw from a sequence again.
                 let register = compiler.binder.new_register()?;
                 compiler.code.evaluate(register, value.clone());
                 kept.push((*column, Expr::Register(register)));
@@ -279,7 +279,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// Fails if a row refers to this key. With `may_return` not if another row has the key now.
+    /// Fails if a row refers to this key. With `may_return`, only if no other row has the key now.
     fn refuse_referenced(
         &mut self,
         table: TableIndex,

@@ -55,9 +55,9 @@ impl Compiler<'_> {
         ))
     }
 
-    /// DO: its block is compiled by the session.
+    /// DO: the session compiles its block.
     pub(super) fn anonymous_block(&mut self, block: &CreateRoutine) -> Result<Plan> {
-        // It is a function that returns void.
+        // A DO block is a function that returns void.
         let name = TableName { schema: String::new(), name: block.name.name.clone() };
         let written = self.routine_definition(block, name)?;
         let definition = Box::new(RoutineDefinition { kind: RoutineKind::Function, ..written });
@@ -80,8 +80,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// The path that names of a body are looked up in: what SET says, or that of who creates it. One without
-    /// schemas says nothing: what pg_dump writes is restored under it.
+    /// The path under which names in a body are looked up: that of the SET clause, or that of the user who
+    /// creates the routine. A path without schemas counts as none: dumps of pg_dump are restored under it.
     fn path_of_body(&self, written: Option<&[String]>) -> Option<Vec<String>> {
         let path: Vec<String> = match written {
             Some(written) => written.to_vec(),
@@ -181,7 +181,7 @@ impl Compiler<'_> {
         Ok(RoutineParameter { name: written.name.clone(), sql_type, mode: written.mode, default })
     }
 
-    /// A type's name, `table.column%TYPE` too. Lengths and precisions do not count in a signature.
+    /// The name of a type, also `table.column%TYPE`. Lengths and precisions do not count in a signature.
     fn written_type(&self, name: &str) -> Result<SqlType> {
         let Some((column, suffix)) = name.rsplit_once('%') else {
             let stored =
@@ -310,7 +310,7 @@ impl Compiler<'_> {
         ))
     }
 
-    /// The types of the inputs by which a routine is told from others of its name, if they are given.
+    /// The types of the inputs, if given. They distinguish a routine from others of its name.
     pub(super) fn signature(&self, arguments: Option<&[WrittenParameter]>) -> Result<Option<Vec<SqlType>>> {
         let Some(written) = arguments else { return Ok(None) };
         let inputs = written.iter().filter(|written| written.mode.is_input());
@@ -333,11 +333,12 @@ impl Compiler<'_> {
         let calls_function =
             |argument: &Expr| expr::any(argument, &|part| matches!(part, Expr::Routine { .. }));
         if arguments.iter().any(calls_function) || !self.binder.session_calls.is_empty() {
-            return self
-                .binder
-                .unsupported("functions of your own or of the session as arguments of CALL are", place);
+            return self.binder.unsupported(
+                "user-defined functions or functions of the session as arguments of CALL are",
+                place,
+            );
         }
-        // A routine that does not compile any more says so before it is called.
+        // A routine that no longer compiles reports that before it is called.
         self.binder.context.tables.procedure(&routine)?;
         let columns: Vec<ResultColumn> = routine
             .definition

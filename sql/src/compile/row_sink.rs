@@ -1,9 +1,9 @@
 //! Where the rows of a query or of RETURNING go.
 //!
-//! A statement's rows are its answer. In a routine the same code is compiled into the middle of another
-//! procedure, and its rows become variables, feed a loop, or are kept in a spool. Only this file knows the
-//! difference: everything else calls [`Compiler::describe`] when it knows the columns and [`Compiler::emit`]
-//! for each row.
+//! A statement's rows are its result. In a routine the same code is compiled into the middle of another
+//! procedure, and its rows are assigned to variables, drive a loop, or are kept in a spool. Only this file
+//! knows the difference: all other code calls [`Compiler::describe`] when it knows the columns and
+//! [`Compiler::emit`] for each row.
 
 use hyades_engine::procedure::ir::{
     ErrorField, Expr, Instruction, JoinStep, Label, Register, Report, SpoolSlot, StageIndex,
@@ -21,59 +21,59 @@ use crate::bind::visible_variables::RecordState;
 use crate::bind::{Bound, Place};
 use crate::expr;
 
-/// What a routine does with the rows of a query, said before the columns are known.
+/// What a routine does with the rows of a query. Given before the columns are known.
 #[derive(Clone, Debug)]
 pub(crate) enum Wanted {
-    /// Into these variables.
+    /// Assigns them to these variables.
     Variables(Vec<(Register, SqlType)>),
     Record(usize),
-    /// RETURN QUERY: of these types.
+    /// RETURN QUERY: rows of these types.
     Returned(Vec<SqlType>),
-    /// EXECUTE: of these types, to which they are converted; what is missing is NULL.
+    /// EXECUTE: rows converted to these types. Missing columns are NULL.
     Converted(Vec<SqlType>),
-    /// OPEN FOR EXECUTE: whatever they are.
+    /// OPEN FOR EXECUTE: rows of any types.
     Emitted,
     /// PERFORM.
     Nothing,
     Spool(SpoolSlot),
-    /// The first column of one row, in a register of its own.
+    /// The first column of a single row, in a register of its own.
     Value,
 }
 
-/// What follows when a row has been assigned.
+/// What follows the assignment of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     /// The next row.
     Continue,
-    /// Leave: one row is enough.
+    /// Leaves: one row is enough.
     Leave(Label),
-    /// At most one row may come: the query goes on to see whether there is another.
+    /// At most one row is allowed: the query continues, to see whether there is another.
     Once { flag: Register, done: Label, is_subquery: bool },
-    /// The body of a loop, which comes back to `resume`.
+    /// The body of a loop, which jumps back to `resume`.
     Body { body: Label, resume: Label },
 }
 
-/// Where rows go.
+/// The destination of rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Sink {
     /// To the client.
     #[default]
     Answer,
-    /// Columns are not known yet.
+    /// The columns are not known yet.
     Pending(Wanted),
     Assign {
         slots: Vec<(Register, SqlType)>,
         types: Vec<SqlType>,
     },
     Returned,
-    /// From these types to those.
+    /// Converted from the first types to the second.
     Converted(Vec<SqlType>, Vec<SqlType>),
     Discard(Register),
     Spool(SpoolSlot),
     Stage(StageIndex),
     /// To the rows of a recursive query.
     Recursive(Recursion),
-    /// To a stage that combines two queries, from the second one of them.
+    /// To a stage that combines two queries. The flag: from the second query.
     Side(StageIndex, bool),
 }
 
@@ -81,7 +81,7 @@ pub(crate) enum Sink {
 #[derive(Clone, Debug)]
 pub(crate) struct Nested {
     pub(crate) then: Then,
-    /// Whether there can be only one row.
+    /// Whether there is at most one row.
     pub(crate) is_single: bool,
     /// The columns of its rows.
     pub(crate) columns: Vec<(String, SqlType)>,
@@ -89,7 +89,7 @@ pub(crate) struct Nested {
     pub(crate) value: Option<(Register, SqlType)>,
 }
 
-/// One more than the number in a register.
+/// The number in a register plus one.
 fn one_more(register: Register) -> Expr {
     Expr::Binary {
         operator: BinaryOperator::Add,
@@ -98,7 +98,7 @@ fn one_more(register: Register) -> Expr {
     }
 }
 
-/// An error that a routine raises.
+/// An error raised by a routine.
 pub(crate) fn report(state: SqlState, message: &str, hint: Option<&str>) -> Instruction {
     let text = |text: &str| Expr::Const(Value::text(text));
     Instruction::Report(Box::new(Report {
@@ -109,14 +109,14 @@ pub(crate) fn report(state: SqlState, message: &str, hint: Option<&str>) -> Inst
     }))
 }
 
-/// What a function gets that ends the transaction, or calls who does.
+/// The error of a function that ends the transaction, or calls a routine that does.
 pub(crate) fn invalid_termination() -> Instruction {
     let message = "invalid transaction termination";
     report(sqlstate::INVALID_TRANSACTION_TERMINATION, message, None)
 }
 
 impl Compiler<'_> {
-    /// The columns of the rows that will be emitted, and whether there is at most one row.
+    /// Declares the columns of the rows that will be emitted, and whether there is at most one row.
     pub(crate) fn describe(&mut self, columns: Vec<(String, SqlType)>, is_single: bool) -> Result<()> {
         let Sink::Pending(wanted) = &self.sink else { return Ok(()) };
         let wanted = wanted.clone();
@@ -197,7 +197,7 @@ impl Compiler<'_> {
         Ok(slots)
     }
 
-    /// A statement in the middle of a routine.
+    /// Compiles a statement in the middle of a routine.
     pub(crate) fn nested_statement(&mut self, statement: &ast::Statement) -> Result<()> {
         match statement {
             ast::Statement::Query(query) => self.query(query).map(drop),
@@ -233,7 +233,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Hands on a row.
+    /// Passes a row on.
     pub(crate) fn emit(&mut self, values: Vec<Expr>) -> Result<()> {
         match self.sink.clone() {
             Sink::Answer | Sink::Pending(_) => self.code.push(Instruction::Emit { values }),
@@ -273,7 +273,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A row of a recursive query, if it is new or that does not matter.
+    /// A row of a recursive query, if it is new or if duplicates are kept.
     fn add_found(&mut self, recursion: Recursion, values: Vec<Expr>) -> Result<()> {
         let Recursion { working, count, seen, .. } = recursion;
         let known = self.code.label();
@@ -339,7 +339,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Assigns several values at once: none of them sees another's new value.
+    /// Assigns several values at once: none of them sees the new value of another.
     pub(crate) fn assign_all(&mut self, assigned: Vec<(Register, Expr)>) -> Result<()> {
         let collides = assigned.iter().enumerate().any(|(at, (register, _))| {
             assigned[at + 1..].iter().any(|(_, value)| expr::reads(value, u16::MAX, &[*register]))
@@ -362,7 +362,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A value as a variable of this type takes it: PL/pgSQL converts through text where SQL would refuse.
+    /// A value as assigned to a variable of this type: PL/pgSQL converts through text where SQL would refuse.
     pub(crate) fn assigned(&mut self, value: Expr, from: SqlType, to: SqlType) -> Result<Expr> {
         use crate::bind::coerce::Context;
         let bound = Bound::typed(value.clone(), from, Place::Unknown);

@@ -28,7 +28,7 @@ use crate::statement::{OnCommit, QualifiedName};
 const MOST_COLUMNS: usize = 1600;
 const MOST_KEY_COLUMNS: usize = 32;
 
-/// Columns that every table has in PostgreSQL.
+/// The system columns that every table has in PostgreSQL.
 const SYSTEM_COLUMNS: [&str; 6] = ["tableoid", "cmax", "xmax", "cmin", "xmin", "ctid"];
 
 impl Compiler<'_> {
@@ -59,7 +59,7 @@ impl Compiler<'_> {
         match idents.iter().map(|ident| fold(ident)).collect::<Vec<String>>().as_slice() {
             [name] => Ok(QualifiedName { schema: None, name: name.clone() }),
             [schema, name] => Ok(QualifiedName { schema: Some(schema.clone()), name: name.clone() }),
-            // Or it is an error.
+            // Anything else is an error.
             _ => self
                 .binder
                 .table_name(name)
@@ -144,14 +144,14 @@ impl Compiler<'_> {
         })
     }
 
-    /// The primary key of a new table; answers it if it can be deferred.
+    /// The primary key of a new table. Returns it if it can be deferred.
     fn set_primary_key(
         &self,
         definition: &mut TableDefinition,
         mut keys: Vec<WantedPrimaryKey>,
         index: IndexKind,
     ) -> Result<Option<WantedUnique>> {
-        // Points at the words PRIMARY KEY; a name before them would be the better place.
+        // Points at the words PRIMARY KEY. The constraint name before them would be the better place.
         let place_at = |error: Error, number: usize| match words_position(
             self.binder.sql,
             &["primary", "key"],
@@ -179,8 +179,8 @@ impl Compiler<'_> {
         Ok(None)
     }
 
-    /// The name of a relation that is created. That of a temporary one is in [`TEMPORARY`], whichever schema
-    /// the session has for it.
+    /// The name of a relation to be created. That of a temporary one is in [`TEMPORARY`], whichever schema
+    /// the session uses for it.
     pub(super) fn created_relation(
         &self,
         name: &QualifiedName,
@@ -208,7 +208,7 @@ impl Compiler<'_> {
         self.created_name(name, written)
     }
 
-    /// The name of something that is created: the first schema of the search path takes it, if it says none.
+    /// The name of an object to be created. Without a schema it goes to the first schema of the search path.
     pub(super) fn created_name(
         &self,
         name: &QualifiedName,
@@ -290,8 +290,8 @@ impl Compiler<'_> {
                         let message =
                             format!("collations are not supported by type {}", sql_type.base_name());
                         let error = Error::input(sqlstate::DATATYPE_MISMATCH, message);
-                        let behind = column.name.span.end;
-                        return Err(match query::word_behind(self.binder.sql, behind, "collate") {
+                        let end = column.name.span.end;
+                        return Err(match query::word_behind(self.binder.sql, end, "collate") {
                             Some(position) => error.with_position(position),
                             None => error,
                         });
@@ -307,7 +307,7 @@ impl Compiler<'_> {
         Ok(definition)
     }
 
-    /// Checks a DEFAULT and answers its text; `None` for NULL.
+    /// Checks a DEFAULT and returns its text. `None` for NULL.
     pub(super) fn default_text(
         &mut self,
         expr: &ast::Expr,
@@ -360,7 +360,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// WITH (...): the kind of the primary index; `fillfactor` and its like mean nothing in memory.
+    /// WITH (...): the kind of the primary index. `fillfactor` and the like have no effect in memory.
     fn table_options(&self, create: &ast::CreateTable) -> Result<IndexKind> {
         let (CreateTableOptions::With(options) | CreateTableOptions::Plain(options)) = &create.table_options
         else {
@@ -446,8 +446,8 @@ pub(crate) fn check_ordered(sql_type: SqlType) -> Result<()> {
     }
 }
 
-/// The primary key on these columns. Without a name of its own it has an empty one, until the session that
-/// creates it finds one that is free.
+/// The primary key on these columns. Without a given name it has an empty one, until the session that creates
+/// it finds a free name.
 pub(crate) fn primary_key(
     definition: &TableDefinition,
     name: Option<String>,

@@ -16,7 +16,7 @@ use crate::statement::{
     Moved, MovedTo, Owned, RoleName, WrittenParameter,
 };
 
-/// Names that PostgreSQL keeps for itself.
+/// Refuses names that PostgreSQL reserves for itself.
 pub(crate) fn refuse_reserved_schema(name: &str) -> Result<()> {
     if !name.starts_with("pg_") {
         return Ok(());
@@ -126,7 +126,7 @@ impl Compiler<'_> {
                 let tag = if granted.is_revoke { "REVOKE" } else { "GRANT" };
                 (tag, AccessCommand::Grant(self.granted(granted)?))
             }
-            // Compiled where what it is about is compiled.
+            // Compiled together with the object whose owner changes.
             AccessCommand::Own { .. } => {
                 return self.binder.unsupported("this OWNER TO is", Place::Unknown);
             }

@@ -1,7 +1,7 @@
 //! SELECT.
 //!
-//! If scan order is the order asked for, and there is no grouping and no DISTINCT, the procedure emits the
-//! answer itself and stops at LIMIT. Otherwise it emits what the stages need (`stages`).
+//! If scan order is the requested order, and there is no grouping and no DISTINCT, the procedure emits the
+//! result itself and stops at LIMIT. Otherwise it emits what the stages need (`stages`).
 
 use hyades_engine::procedure::ir::{Expr, Instruction, Label, Register, RowSlot};
 use hyades_types::error::{Result, sqlstate};
@@ -25,7 +25,7 @@ use crate::explain::counted::Counted;
 use crate::plan::Tag;
 use crate::statement::locking::{name_of, unpack};
 
-/// A SELECT, planned.
+/// A planned SELECT.
 pub(crate) struct BoundSelect {
     pub(crate) steps: Vec<Step>,
     /// Conditions that read no row.
@@ -34,13 +34,13 @@ pub(crate) struct BoundSelect {
     pub(crate) group: Option<GroupBy>,
     pub(crate) having: Option<Expr>,
     pub(crate) having_places: (usize, usize),
-    /// Loops inside of the one over the groups.
+    /// Loops inside the one over the groups.
     pub(crate) sets: Vec<Level>,
     pub(crate) order: Vec<OrderKey>,
     pub(crate) distinct: BoundDistinct,
     pub(crate) limits: Limits,
     pub(crate) aggregates: Vec<Aggregate>,
-    /// Names it among the SELECTs of its statement.
+    /// Identifies it among the SELECTs of its statement.
     pub(crate) number: u16,
 }
 
@@ -81,7 +81,7 @@ impl Compiler<'_> {
         self.plan_query(bound)
     }
 
-    /// Decides in which order FROM is gone through, and how.
+    /// Decides in which order and how FROM is read.
     pub(crate) fn plan_query(&mut self, bound: BoundQuery) -> Result<BoundSelect> {
         let is_join = !matches!(bound.from.members.as_slice(), [] | [JoinMember::Item(_)]);
         let early_stop = if is_join { early_stop(&bound) } else { None };
@@ -105,7 +105,7 @@ impl Compiler<'_> {
         Ok(planned)
     }
 
-    /// Compiles a planned SELECT whose rows are the answer.
+    /// Compiles a planned SELECT whose rows are the result.
     pub(crate) fn select_run(&mut self, mut bound: BoundSelect) -> Result<crate::plan::RunPlan> {
         let is_grouped = bound.is_grouped();
         let is_plain = !is_grouped && matches!(bound.distinct, BoundDistinct::No);
@@ -118,7 +118,7 @@ impl Compiler<'_> {
         self.staged_select(bound)
     }
 
-    /// The procedure emits the answer.
+    /// The procedure emits the result itself.
     fn direct_select(&mut self, bound: BoundSelect) -> Result<crate::plan::RunPlan> {
         let explain = self.explained(|compiler| compiler.explain_select(&bound, true));
         let types: Vec<SqlType> = bound.outputs.iter().map(|output| output.sql_type).collect();
@@ -130,7 +130,7 @@ impl Compiler<'_> {
         Ok(self.direct_run(source, Tag::Select, explain))
     }
 
-    /// Loops over FROM and emits these values, LIMIT and OFFSET obeyed.
+    /// Loops over FROM and emits these values, subject to LIMIT and OFFSET.
     fn emit_rows(&mut self, bound: &BoundSelect, values: &[Expr]) -> Result<()> {
         let end = self.code.label();
         let counters = self.limit_counters(&bound.limits, end)?;
@@ -142,7 +142,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Evaluates LIMIT and OFFSET into counters; ends at once when the limit is 0.
+    /// Evaluates LIMIT and OFFSET into counters. Ends immediately if the limit is 0.
     pub(super) fn limit_counters(
         &mut self,
         limits: &Limits,
@@ -242,8 +242,8 @@ fn has_room(limit: Register) -> Expr {
     )
 }
 
-/// Whether the first loop can yield its rows in the order asked for; turns it into the right direction. A
-/// query that stops at LIMIT goes by an index for that alone.
+/// Whether the first loop can yield its rows in the requested order. Sets its direction accordingly. A query
+/// that stops at LIMIT uses an index for that alone.
 fn use_scan_order(bound: &mut BoundSelect) -> bool {
     let is_only = bound.steps.len() == 1;
     let has_limit = bound.limits.limit.is_some();
@@ -275,7 +275,7 @@ fn expression_of<'q>(key: &'q OrderKey, outputs: &'q [OutputColumn]) -> &'q Expr
     }
 }
 
-/// After how many rows a query stops, and in which order, if it does not have to sort them in any case.
+/// The number of rows after which a query stops, and their order, unless it has to sort them in any case.
 fn early_stop(bound: &BoundQuery) -> Option<EarlyStop> {
     let is_plain = bound.aggregates.is_empty()
         && bound.group.is_none()
@@ -297,11 +297,11 @@ fn early_stop(bound: &BoundQuery) -> Option<EarlyStop> {
     Some(EarlyStop { limit, order: Some((row, columns)) })
 }
 
-/// What LIMIT is taken to be where a parameter says it.
+/// The assumed value of a LIMIT that is a parameter.
 const UNKNOWN_LIMIT: f64 = 100.0;
 
-/// The columns of a table's row that are ordered by, each with whether it descends and whether NULLs come
-/// first; `None` if it is ordered by anything else.
+/// The columns of a table's row by which rows are ordered, each with whether it descends and whether NULLs
+/// come first. `None` if they are ordered by anything else.
 fn columns_of_order(order: &[OrderKey], outputs: &[OutputColumn], row: RowSlot) -> Option<Vec<OrderColumn>> {
     let mut columns = Vec::new();
     for key in order {

@@ -1,7 +1,7 @@
 //! CREATE, ALTER and DROP SEQUENCE, and the sequences of columns: SERIAL and GENERATED AS IDENTITY.
 //!
-//! What is written is kept as it is; numbers are checked when the statement runs, against the sequence and
-//! the tables of that moment.
+//! The options are kept as written. Numbers are checked when the statement runs, against the sequence and the
+//! tables at that time.
 //!
 //! Reference: transformColumnDefinition of PostgreSQL's parse_utilcmd.c.
 
@@ -16,7 +16,7 @@ use crate::statement::query;
 use crate::statement::sequence_syntax::identity_options;
 use crate::statement::{AlterSequence, CreateSequence, DropSequence, SequenceOptions};
 
-/// The type of a column that is said to be SERIAL.
+/// The type of a column that is declared as SERIAL.
 pub(super) fn serial_type(data_type: &DataType) -> Option<SqlType> {
     let DataType::Custom(name, modifiers) = data_type else { return None };
     if !modifiers.is_empty() {
@@ -30,7 +30,7 @@ pub(super) fn serial_type(data_type: &DataType) -> Option<SqlType> {
     }
 }
 
-/// What a column says of itself.
+/// The options that a column declares.
 #[derive(Default)]
 struct Said {
     identity: Option<(Identity, SequenceOptions)>,
@@ -59,7 +59,7 @@ impl Compiler<'_> {
         Plan { is_read_only: false, ..self.simple(command, Action::Schema(schema)) }
     }
 
-    /// The sequence of a column of the table to be, if it has one; such a column is NOT NULL.
+    /// The sequence of a column of the new table, if it has one. Such a column is NOT NULL.
     pub(super) fn column_sequence(
         &self,
         table: &str,
@@ -100,7 +100,7 @@ impl Compiler<'_> {
         Ok(Some(WantedSequence { column: column_number, is_identity: identity.is_some(), options }))
     }
 
-    /// 42601, as PostgreSQL has it at the word GENERATED.
+    /// 42601 at the word GENERATED, as in PostgreSQL.
     pub(super) fn misdeclared<T>(&self, written: &ast::ColumnDef, message: String) -> Result<T> {
         let error = Error::input(sqlstate::SYNTAX_ERROR, message);
         if serial_type(&written.data_type).is_some() {
@@ -143,7 +143,8 @@ impl Compiler<'_> {
         Ok(said)
     }
 
-    /// The statement's text has them, at the byte that stands for them (`statement::sequence_syntax`).
+    /// The options, read from the statement's text at the byte offset that stands for them
+    /// (`statement::sequence_syntax`).
     pub(super) fn identity_options(
         &self,
         packed: Option<&[ast::SequenceOptions]>,

@@ -1,8 +1,8 @@
 //! SELECTs that the executor finishes: grouping, DISTINCT, sorting.
 //!
-//! Stages (`executor`) take ready values and give rows back. With grouping they get the keys and the
-//! arguments of the aggregates (`grouping`), and give a row for each group, from which the procedure computes
-//! the answer's columns; a sort gets these, and what else is sorted by.
+//! Stages (`executor`) take computed values and return rows. With grouping they receive the keys and the
+//! arguments of the aggregates (`grouping`), and return a row for each group, from which the procedure
+//! computes the columns of the result. A sort receives these, and the other values to sort by.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::bind::tree::{BoundDistinct, OrderTarget};
 use crate::explain::counted::Counted;
 use crate::plan::{Distinct, Grouping, RunPlan, SortKey, Sorting, Tag};
 
-/// What runs for each row of a spool: gets its values and the label that leads to the next one.
+/// Emits the code for each row of a spool, given its values and the label that leads to the next one.
 pub(crate) type SpooledBody<'b> = dyn FnMut(&mut Compiler<'_>, Vec<Expr>, Label) -> Result<()> + 'b;
 
 /// Values that a row carries between stages, and their types.
@@ -43,8 +43,8 @@ impl Carried {
 }
 
 impl BoundSelect {
-    /// Whether the rows of a SELECT DISTINCT are sorted by all of their values, so that equal ones become
-    /// neighbours: where the order of the types surely knows no other equality than DISTINCT does.
+    /// Whether the rows of a SELECT DISTINCT are sorted by all of their values, so that equal rows become
+    /// neighbours. Only if the order of the types certainly has the same equality as DISTINCT.
     pub(super) fn is_sorted_by_all(&self) -> bool {
         let is_key = |at: usize| {
             self.order.iter().any(|key| matches!(key.target, OrderTarget::Output(output) if output == at))
@@ -61,13 +61,13 @@ impl BoundSelect {
     }
 }
 
-/// Which of these types are `character`.
+/// The positions of the types that are `character`.
 pub(super) fn chars_among(types: impl IntoIterator<Item = SqlType>) -> Vec<usize> {
     let typed = types.into_iter().enumerate();
     typed.filter(|(_, sql_type)| matches!(sql_type, SqlType::Char(_))).map(|(at, _)| at).collect()
 }
 
-/// What runs with the label that leads to the next row.
+/// Emits code, given the label that leads to the next row.
 type EachRow<'b> = dyn FnMut(&mut Compiler<'_>, Label) -> Result<()> + 'b;
 
 impl Compiler<'_> {
@@ -75,7 +75,7 @@ impl Compiler<'_> {
         let explain = self.explained(|compiler| compiler.explain_select(&bound, false));
         let is_grouped = bound.is_grouped();
         let keys = if is_grouped { self.group_keys(&mut bound)? } else { Vec::new() };
-        // What is computed from a row: the columns, then what else is sorted by.
+        // The values computed from a row: the columns, then the other values to sort by.
         let width = bound.outputs.len();
         let mut answer = Carried::default();
         for output in &bound.outputs {
@@ -111,7 +111,7 @@ impl Compiler<'_> {
         Ok(self.direct_run(procedure, Tag::Select, explain))
     }
 
-    /// Emits the rows of a spool: those of an answer as they stand there.
+    /// Emits the rows of a spool. Rows of a result are emitted as they are.
     fn emit_spooled(&mut self, spool: SpoolSlot, width: usize, select: u16) -> Result<()> {
         if let (Sink::Answer, Purpose::Run | Purpose::Explain, Ok(width)) =
             (&self.sink, self.purpose, u16::try_from(width))
@@ -134,7 +134,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Hands `body` these values of each group for which HAVING is true.
+    /// Passes `body` these values of each group for which HAVING is true.
     fn groups(
         &mut self,
         bound: &BoundSelect,
@@ -178,7 +178,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// Feeds a stage with what is emitted; returns the spool of what it makes of that.
+    /// Feeds a stage with the emitted rows. Returns the spool with its output.
     fn through(
         &mut self,
         meaning: Arc<dyn Stage>,
@@ -266,7 +266,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Where the keys of ORDER BY stand among the carried values.
+/// The positions of the keys of ORDER BY among the carried values.
 fn sort_values(bound: &BoundSelect, answer: &Carried) -> Vec<usize> {
     bound
         .order

@@ -1,5 +1,5 @@
-//! Storage parameters of CREATE TABLE and CREATE INDEX: `WITH (fillfactor = 90)`. They mean nothing in
-//! memory; their names and values are checked as PostgreSQL does, so that a mistake is no surprise later.
+//! Storage parameters of CREATE TABLE and CREATE INDEX: `WITH (fillfactor = 90)`. They have no effect in
+//! memory. Their names and values are checked as in PostgreSQL, so that mistakes are reported immediately.
 //!
 //! Reference: PostgreSQL's documentation of CREATE TABLE, reloptions.c.
 
@@ -48,12 +48,12 @@ fn out_of_bounds(name: &str, value: &str, smallest: &str, largest: &str) -> Erro
         .with_detail(format!("Valid values are between \"{smallest}\" and \"{largest}\"."))
 }
 
-/// 22023 for a parameter that PostgreSQL does not know, and for a value that it does not take.
+/// 22023 for a parameter that PostgreSQL does not know, or for a value that it does not accept.
 pub(super) fn check_storage_parameter(name: &str, value: &str) -> Result<()> {
     check(name, value, kind(name))
 }
 
-/// The same of an index.
+/// The same for an index.
 pub(super) fn check_index_parameter(name: &str, value: &str, index: IndexKind) -> Result<()> {
     let kind = match name {
         "fillfactor" => Some(Kind::Integer(10, 100)),

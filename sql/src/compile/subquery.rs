@@ -1,8 +1,8 @@
 //! Code of subqueries: compiled once, placed wherever an expression needs the value.
 //!
-//! A subquery that reads nothing of the query around it runs at most once in a statement, when its value is
-//! first needed (PostgreSQL's InitPlan); another runs each time, though it need not read everything each time
-//! (`lasting_join`).
+//! A subquery that reads nothing of the enclosing query runs at most once in a statement, when its value is
+//! first needed (PostgreSQL's InitPlan). Any other subquery runs each time, though it need not read
+//! everything each time (`lasting_join`).
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ use crate::bind::tree::{Branch, QueryBody, RowTest, Subquery, SubqueryKind};
 use crate::plan::{ArrayOf, Combination};
 
 impl Compiler<'_> {
-    /// Compiles the subqueries that have been bound since. Before any code is emitted that needs them, and
-    /// where the statement begins: what has run once is forgotten here.
+    /// Compiles the subqueries bound since the last call. To be called before code is emitted that needs
+    /// them, and at the beginning of the statement: it resets the state of those that run only once.
     pub(crate) fn prepare_subqueries(&mut self) -> Result<()> {
         while let Some(subquery) = self.binder.subqueries.get(self.code.fragment_count()) {
             let subquery = subquery.clone();
@@ -137,7 +137,7 @@ impl Compiler<'_> {
         self.nested = Some(Nested { then, is_single: false, columns: Vec::new(), value: None });
     }
 
-    /// The value of the only row, or the first of its values if several are wanted.
+    /// The value of the only row, or its first value if several are wanted.
     fn value_of(&mut self, branch: Branch, wanted: Wanted) -> Result<Register> {
         let mut slots = match &wanted {
             Wanted::Variables(slots) => slots.clone(),
@@ -184,7 +184,7 @@ impl Compiler<'_> {
         Ok(result)
     }
 
-    /// Compares row after row, until one decides it.
+    /// Compares the rows one by one, until one decides the result.
     fn any_of(&mut self, branch: Branch, test: RowTest) -> Result<Register> {
         let (result, truth) = (self.binder.new_register()?, self.binder.new_register()?);
         let (body, resume, unknown, end) =
@@ -223,13 +223,13 @@ impl Compiler<'_> {
     }
 }
 
-/// How many columns its rows have.
+/// The number of columns of its rows.
 fn width_of(branch: &Branch) -> usize {
     match &branch.body {
         QueryBody::Select(query) => query.outputs.len(),
         QueryBody::Values(rows) => rows.first().map_or(0, Vec::len),
         QueryBody::Both { sides, .. } => width_of(&sides[0]),
-        // It is no side of another query.
+        // Never a side of another query.
         QueryBody::System(_) => 0,
     }
 }

@@ -14,7 +14,7 @@ use crate::bind::{BindContext, Place};
 use crate::plan::{Action, Analysis, Plan, SchemaCommand};
 use crate::statement::{CreateTableAs, Statement, query};
 
-/// Compiles the query whose rows fill a table, for the table that is there now.
+/// Compiles the query whose rows fill a table, for the table that now exists.
 pub(crate) fn compile_filling(
     sql: &str,
     context: BindContext<'_>,
@@ -78,7 +78,7 @@ impl Compiler<'_> {
         Ok(Plan { is_read_only: false, ..self.simple(command, Action::Schema(schema)) })
     }
 
-    /// The columns of the table: the first have names of their own.
+    /// The columns of the table. The first ones have the given names.
     fn columns_as(&self, names: &[String], columns: Vec<ResultColumn>) -> Result<Vec<ColumnDefinition>> {
         if names.len() > columns.len() {
             let message = "too many column names were specified";
@@ -99,7 +99,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Columns like those of a query; the first have names of their own.
+/// Columns like those of a query. The first ones have the given names.
 pub(super) fn named_results(names: &[String], columns: Vec<ResultColumn>) -> Result<Vec<ColumnDefinition>> {
     let mut defined: Vec<ColumnDefinition> = Vec::with_capacity(columns.len());
     for (at, column) in columns.into_iter().enumerate() {

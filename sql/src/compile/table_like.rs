@@ -1,6 +1,6 @@
-//! `CREATE TABLE t (LIKE other ...)`: what is taken over of the other table is written out as text in the
-//! place of LIKE, and the statement then compiled as if it had been written so. Only indexes that are no
-//! constraints have no text there ([`CopiedIndex`]).
+//! `CREATE TABLE t (LIKE other ...)`: the parts copied from the other table are written out as text in place
+//! of LIKE, and the statement is then compiled as if it had been written so. Only indexes that are not
+//! constraints cannot be written there ([`CopiedIndex`]).
 //!
 //! Reference: transformTableLikeClause of PostgreSQL 15's `parse_utilcmd.c`.
 
@@ -52,7 +52,7 @@ impl Compiler<'_> {
         {
             (*indexes, *comments) = (copied, copied_comments);
             for (name, default) in defaults {
-                // As it was written, which the catalog shows.
+                // As it was originally written, which is what the catalog shows.
                 if let Some(at) = definition.column_index(&name) {
                     definition.columns[at].default = Some(default);
                 }
@@ -61,9 +61,9 @@ impl Compiler<'_> {
         Ok(plan)
     }
 
-    /// The elements of CREATE TABLE that make these parts of a table.
+    /// The elements of CREATE TABLE that define these parts of a table.
     fn written_out(&self, table: &TableDefinition, parts: LikeParts) -> Vec<String> {
-        // An index has columns that no statement sees.
+        // An index has columns that are invisible to statements.
         let columns = table.columns.iter().filter(|column| column.indexed().is_none());
         let mut elements: Vec<String> = columns.map(|column| self.column_written(column, parts)).collect();
         if parts.constraints {
@@ -130,7 +130,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The type's name, which means it whatever the search path is.
+/// The type's name, which refers to it whatever the search path is.
 fn type_written(sql_type: SqlType) -> String {
     let Some(enum_type) = sql_type.enum_type() else { return sql_type.name().into_owned() };
     let definition = enum_type.definition();

@@ -113,7 +113,7 @@ impl Compiler<'_> {
             declared.push(if name.eq_ignore_ascii_case("unknown") {
                 None
             } else {
-                // PostgreSQL drops lengths and precisions of parameters.
+                // PostgreSQL ignores lengths and precisions of parameters.
                 Some(types::resolve(&query::parse_type(name)?, &self.binder)?.without_modifier())
             });
         }
@@ -122,8 +122,8 @@ impl Compiler<'_> {
         Ok(self.simple("PREPARE", action))
     }
 
-    /// The arguments are bound when the prepared statement's parameter types are known; here they must only
-    /// be constants.
+    /// The arguments are bound when the prepared statement's parameter types are known. Here they only have
+    /// to be constants.
     fn execute(&mut self, name: &str, arguments: &str) -> Result<Plan> {
         let mut bound = Vec::new();
         if !arguments.is_empty() {

@@ -1,7 +1,7 @@
 //! CREATE and DROP VIEW.
 //!
-//! The query is bound for its columns, and printed in the form in which it is kept: with stars spelled out,
-//! types written, and names in full, so that it means later what it means now (`bind::deparse`).
+//! The query is bound to get its columns, and printed in the form in which it is kept: with stars expanded,
+//! types written out, and names qualified, so that it keeps its present meaning (`bind::deparse`).
 //!
 //! Reference: DefineView of PostgreSQL's view.c.
 
@@ -51,7 +51,8 @@ fn printed(
 pub(crate) fn view_of(text: &str, context: BindContext<'_>, names: &[String]) -> Result<ViewDefinition> {
     let (query, uses) = printed(text, context, names, false)?;
     let (pretty, _) = printed(text, context, names, true)?;
-    // What is printed must mean the same: then it is printed the same. All types are written there.
+    // The printed query must mean the same, which shows in printing it again: the text must be the same. All
+    // types are written out in it.
     let mut binder = Binder::new(&query, context, &[], 0)?;
     let again = parsed_query(&query).and_then(|parsed| binder.shown_query(&parsed, names, false));
     let again = again.ok().filter(|(again, _)| *again == query);

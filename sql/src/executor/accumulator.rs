@@ -1,4 +1,4 @@
-//! What an aggregate has seen of a group, and what it makes of that.
+//! The state of an aggregate in a group, and its result.
 //!
 //! Result types are PostgreSQL's: sums of integers do not overflow their own type (`sum(integer)` is
 //! `bigint`, `sum(bigint)` and averages of integers are `numeric`).
@@ -14,11 +14,11 @@ use super::ordered_set::Ordered;
 use crate::bind::aggregation::AggregateKind;
 use crate::plan::AggregateCall;
 
-/// What has been seen so far.
+/// The values aggregated so far.
 #[derive(Debug)]
 pub(super) enum Accumulator {
     Count(i64),
-    /// Integers: sum and how many.
+    /// Integers: sum and count.
     Whole(i128, i64),
     Decimal(Option<Numeric>, i64),
     /// A sum begins with the first number, not with 0: it may be -0.
@@ -66,7 +66,7 @@ impl Accumulator {
         }
     }
 
-    /// Bytes of the text that it holds, or what is like one.
+    /// Bytes of the text, or a similar value, that it holds.
     pub(super) fn text_bytes(&self) -> usize {
         match self {
             Accumulator::Extreme(best) => best.heap_bytes(),
@@ -76,8 +76,8 @@ impl Accumulator {
         }
     }
 
-    /// Takes a row of which this is the first argument, if it is one of those that most groups are made of:
-    /// counts and sums of numbers. `false` if nothing has happened.
+    /// Takes a row of which this is the first argument, if the aggregate is one of the most common ones:
+    /// counts and sums of numbers. Returns `false` if nothing was done.
     #[inline]
     pub(super) fn add_plain(&mut self, kind: AggregateKind, argument: Option<&Value>) -> bool {
         match (self, argument) {
@@ -99,7 +99,7 @@ impl Accumulator {
         true
     }
 
-    /// Takes the arguments of a row; the first is NULL only for those that take NULL.
+    /// Takes the arguments of a row. The first is NULL only for aggregates that take NULL.
     pub(super) fn add(&mut self, kind: AggregateKind, arguments: &[Value]) -> Result<()> {
         let value = arguments.first().unwrap_or(&Value::Null);
         match self {
@@ -110,7 +110,7 @@ impl Accumulator {
             | Accumulator::Real(..)
             | Accumulator::Interval(..) => self.add_number(kind == AggregateKind::Sum, value)?,
             Accumulator::Extreme(best) => {
-                // Of equal numbers (0 and -0, 1.0 and 1.00) the last.
+                // Of equal numbers (0 and -0, 1.0 and 1.00) the last one is kept.
                 let is_better = best.is_null()
                     || if kind == AggregateKind::Minimum {
                         compare::total(value, best).is_le()
@@ -258,7 +258,7 @@ fn float_overflow() -> Error {
     Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow")
 }
 
-/// Bits of integers of this type, as one.
+/// An integer of this type from its bits.
 #[allow(clippy::cast_possible_truncation)]
 fn integer(sql_type: SqlType, number: i64) -> Value {
     match sql_type {

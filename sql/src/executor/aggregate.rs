@@ -1,8 +1,8 @@
 //! Aggregation: one [`Group`] for each distinct key, one [`Accumulator`] for each aggregate of a group.
 //!
-//! Groups come out in the order in which their first row came in (`folding`). With grouping sets every row
-//! goes to a group of each set, and a set without keys has its one group even if no row came. What a single
-//! group gathers (arrays, texts, DISTINCT, ORDER BY inside of an aggregate) stays in memory.
+//! Groups come out in the order of their first rows (`folding`). With grouping sets every row goes to a group
+//! of each set, and a set without keys has its single group even if there were no rows. What a single group
+//! gathers (arrays, texts, DISTINCT, ORDER BY inside an aggregate) stays in memory.
 
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ use super::staged_row::{Row, held_bytes};
 use crate::bind::aggregation::AggregateKind;
 use crate::plan::{Grouping, SortKey};
 
-/// What an aggregate of a group takes beside what it gathers.
+/// The size of an aggregate's state in a group, apart from what it gathers.
 const CALL_BYTES: usize = size_of::<Accumulator>() + size_of::<RowKeys>() + size_of::<Vec<Value>>();
 
-/// Rows that wait to be sorted in a group have memory for so many at once.
+/// The number of rows for which a group reserves memory at first, when rows wait to be sorted.
 const FEW_WAITING: usize = 4;
 
 #[derive(Debug)]
@@ -35,16 +35,16 @@ pub(super) struct Group {
     accumulators: Vec<Accumulator>,
     /// For DISTINCT aggregates, if there are any: the arguments seen.
     seen: Vec<RowKeys>,
-    /// For aggregates with ORDER BY, if there are any: arguments and keys of the rows, one row behind the
-    /// other, to be sorted.
+    /// For aggregates with ORDER BY, if there are any: arguments and keys of the rows to be sorted, one row
+    /// after the other.
     waiting: Vec<Vec<Value>>,
 }
 
-/// The groups on their way.
+/// A grouping in progress.
 struct GroupingRun {
     grouping: Arc<Grouping>,
     folding: Folding<Grouping>,
-    /// The one group of a grouping without keys.
+    /// The single group of a grouping without keys.
     only: Option<Group>,
     is_empty: bool,
 }
@@ -76,7 +76,7 @@ impl Group {
             if call.filter.is_some_and(|filter| values[filter].as_bool() != Some(true)) {
                 continue;
             }
-            // Arguments stand beside each other, and keys of the order after them.
+            // The arguments are adjacent, and the keys of the order follow them.
             let first = call.arguments.first().copied().unwrap_or_default();
             let arguments = &values[first..first + call.arguments.len()];
             if arguments.first().is_some_and(Value::is_null) && !call.kind.takes_null() {
@@ -112,7 +112,7 @@ impl Group {
         Ok(gathered)
     }
 
-    /// Its keys, then the results.
+    /// Its keys, followed by the results.
     fn result(self, grouping: &Grouping) -> Result<Row> {
         let mut row = self.keys;
         for (at, (mut accumulator, call)) in self.accumulators.into_iter().zip(&grouping.calls).enumerate() {
@@ -214,7 +214,7 @@ impl StageRun for GroupingRun {
         if !self.is_empty {
             return self.folding.finish();
         }
-        // A set without keys has its one group even then.
+        // A set without keys has its single group even then.
         let without_keys = grouping.sets.iter().enumerate().filter(|(_, set)| set.is_empty());
         let keys = vec![Value::Null; grouping.keys];
         let groups = without_keys.map(|(number, _)| Group::new(&grouping, number, keys.clone()));

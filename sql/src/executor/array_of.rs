@@ -1,4 +1,4 @@
-//! ARRAY (SELECT ...): one array of the values that come in.
+//! ARRAY (SELECT ...): one array of the values that are fed.
 
 use std::sync::Arc;
 

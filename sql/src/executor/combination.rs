@@ -1,5 +1,5 @@
-//! UNION, INTERSECT and EXCEPT: rows of two queries, told apart by a last value that says whether a row is
-//! the second one's.
+//! UNION, INTERSECT and EXCEPT: rows of two queries, marked by a last value that says whether a row is from
+//! the second query.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::row_keys::RowKeys;
 use super::staged_row::{Row, held_bytes};
 use crate::plan::Combination;
 
-/// A row, and how often each of the queries has it.
+/// A row, and how often each of the queries returned it.
 pub(super) struct Counted {
     row: Row,
     counts: [usize; 2],
@@ -66,7 +66,7 @@ impl Fold for Combination {
         let all = match self.operator {
             SetOperator::Union => left + right,
             SetOperator::Intersect => left.min(right),
-            // EXCEPT without ALL drops what the right side has, however often.
+            // EXCEPT without ALL drops a row that the right side has, however often.
             _ if self.is_all => left.saturating_sub(right),
             _ if right > 0 => 0,
             _ => left,

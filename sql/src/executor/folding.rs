@@ -1,4 +1,4 @@
-//! Rows with equal keys made one: what GROUP BY, DISTINCT and set operations have in common.
+//! Folding of rows with equal keys: the common part of GROUP BY, DISTINCT and set operations.
 //!
 //! ```text
 //!   row -> key -> known? -- yes -> folded into its state
@@ -6,11 +6,11 @@
 //!                  +-- room left -> a state of its own
 //!                  +-- none -> written to one of 32 partitions, by the hash of its key
 //! ```
-//! Once `work_mem` is used up no new key gets a state; rows of the known ones are folded as before. At the
-//! end each partition is folded in the same way by itself, with another hash.
+//! Once `work_mem` is used up no new key gets a state, while rows of known keys are folded as before. At the
+//! end each partition is folded separately in the same way, with another hash.
 //!
 //! The results come in the order of the keys' first rows, however much memory there was: a call that is
-//! replayed with more of it goes the same way. For that, states and spilled rows carry their *turn*, the
+//! replayed with more memory takes the same course. For that, states and spilled rows carry their *turn*, the
 //! number of the row, and the results of the partitions are merged by it. States in memory come before all
 //! partitions, because their first rows did.
 //!
@@ -34,14 +34,14 @@ use super::sorter::merged;
 use super::staged_row::Row;
 use crate::plan::SortKey;
 
-/// So many keys get states whatever memory they take, so that every partition of a partition is smaller.
+/// This many keys get states whatever memory they take, so that partitions shrink at each level.
 const LEAST_STATES: usize = 64;
-/// What a key costs beside its bytes: the allocation, and its place in the table of keys.
+/// The cost of a key in addition to its bytes: the allocation, and its entry in the table of keys.
 const KEY_BYTES: usize = 48;
 
-/// What is made of rows with equal keys.
+/// How rows with equal keys are folded.
 pub(super) trait Fold: Send + Sync + 'static {
-    /// Of one key.
+    /// The state of one key.
     type State: Send;
 
     /// How many keys a row has: a grouping has one for each of its sets.
@@ -49,44 +49,45 @@ pub(super) trait Fold: Send + Sync + 'static {
         1
     }
     fn push_key(&self, set: usize, values: &[Value], key: &mut RowKeys);
-    /// Before its first row, this one, is folded in; and how many bytes it holds. Values of the key may be
-    /// taken if there is only one set.
+    /// The state before its first row, which is this one, is folded in, and how many bytes it holds. Values
+    /// of the key may be taken if there is only one set.
     fn state(&self, set: usize, values: &mut [Value]) -> (Self::State, usize);
-    /// Folds a row in. Returns how many bytes more the state holds.
+    /// Folds a row in. Returns by how many bytes the state grows.
     fn add(&self, state: &mut Self::State, values: &mut [Value]) -> Result<usize>;
-    /// Appends the rows that come out.
+    /// Appends the resulting rows.
     fn finish(&self, state: Self::State, rows: &mut Vec<Row>) -> Result<()>;
 }
 
-/// Rows being folded.
+/// A folding in progress.
 pub(super) struct Folding<F: Fold> {
     level: Level<F>,
-    /// Where the state of the row is that comes next, if its key was looked up already.
+    /// The position of the next row's state, if its key has already been looked up.
     found: Option<usize>,
     /// The turn of the next row.
     turn: i64,
     file: Option<SpillFile>,
 }
 
-/// The rows that one pass folds: all, or those of a partition.
+/// One pass of folding: over all rows, or over those of a partition.
 struct Level<F: Fold> {
     fold: Arc<F>,
     work: WorkMemory,
-    /// In the order of their turns.
+    /// States in the order of their turns.
     states: Vec<(i64, F::State)>,
     keys: RowKeys,
     /// Estimated bytes of states and keys.
     held: usize,
-    /// Rows whose keys have no states, each with its turn and its set at the end; none before the first.
+    /// Rows whose keys have no states, each with its turn and its set appended. Empty until the first such
+    /// row.
     partitions: Vec<Tape>,
-    /// How often its rows have been partitioned already.
+    /// How often its rows have already been partitioned.
     depth: u64,
 }
 
-/// What has become of a row.
+/// What was done with a row.
 enum Folded {
     Here,
-    /// Nothing yet: it belongs into this partition.
+    /// Nothing yet: it belongs to this partition.
     Elsewhere(usize),
 }
 
@@ -95,15 +96,15 @@ impl<F: Fold> Folding<F> {
         Folding { level: Level::new(fold, work, 0), found: None, turn: 0, file: None }
     }
 
-    /// Whether there is a state for the key of the row that comes next; there is but one set. The key is
-    /// made as [`RowKeys::push`] makes it.
+    /// Whether there is a state for the key of the next row, with only one set. The key is encoded as by
+    /// [`RowKeys::push`].
     pub(super) fn knows(&mut self, key: &[u8]) -> bool {
         self.level.keys.set(key);
         self.found = self.level.keys.place();
         self.found.is_some()
     }
 
-    /// Takes a row; the values may be taken. Those of the key are not looked at if it is known.
+    /// Takes a row, and possibly its values. Those of a known key are not read.
     pub(super) fn feed(&mut self, values: &mut [Value]) -> Result<()> {
         if let Some(place) = self.found.take() {
             self.turn += 1;
@@ -183,19 +184,20 @@ impl<F: Fold> Level<F> {
         Ok(Folded::Here)
     }
 
-    /// Folds a row into a state that is there.
+    /// Folds a row into an existing state.
     #[inline]
     fn add(&mut self, place: usize, values: &mut [Value]) -> Result<()> {
         self.held += self.fold.add(&mut self.states[place].1, values)?;
         Ok(())
     }
 
-    /// Once a key has been turned away, no new one gets a state: the next row of that key would.
+    /// Once a key has been turned away, no new key gets a state: otherwise the next row of that key would get
+    /// one.
     fn is_full(&self) -> bool {
         !self.partitions.is_empty() || (self.held > self.work.bytes && self.states.len() >= LEAST_STATES)
     }
 
-    /// That of the key at hand.
+    /// The partition of the current key.
     fn partition(&mut self) -> usize {
         if self.partitions.is_empty() {
             self.partitions.resize_with(TAPES_AT_ONCE, Tape::default);
@@ -205,7 +207,7 @@ impl<F: Fold> Level<F> {
         (hasher.finish() >> 32) as usize % TAPES_AT_ONCE
     }
 
-    /// Writes all that comes out, in order, each row after its turn.
+    /// Writes all results in order, each row preceded by its turn.
     fn settle(self, file: &mut SpillFile) -> Result<Tape> {
         let Level { fold, work, states, keys, partitions, depth, .. } = self;
         drop(keys);
@@ -220,7 +222,7 @@ impl<F: Fold> Level<F> {
             }
         }
         let partitions = partitions.into_iter().filter(|partition| !partition.is_empty());
-        // Readers of tapes hold nothing before they begin.
+        // Readers of tapes hold no memory before they begin.
         let readers =
             partitions.map(|partition| file.read(partition)).collect::<Result<Vec<TapeReader>>>()?;
         let mut tapes = Vec::with_capacity(readers.len());

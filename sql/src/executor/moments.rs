@@ -1,8 +1,8 @@
 //! Statistics: variances, standard deviations, covariances, correlation and regression.
 //!
-//! Floating-point numbers are summed up so that large ones near each other do not cancel out (Youngs and
-//! Cramer, "Some Results Relevant to Choice of Sum and Sum-of-Product Algorithms", Technometrics 13, 1971):
-//! with each number the sum of the squared differences from the mean grows by what that number adds. Exact
+//! Floating-point numbers are summed in a way that large numbers close to each other do not cancel out
+//! (Youngs and Cramer, "Some Results Relevant to Choice of Sum and Sum-of-Product Algorithms", Technometrics
+//! 13, 1971): each number adds its contribution to the sum of the squared differences from the mean. Exact
 //! numbers need no such care.
 //!
 //! Reference: PostgreSQL 15's `float8_accum`, `float8_regr_accum` and `numeric_stddev_internal`.
@@ -13,14 +13,14 @@ use hyades_types::value::{BigDecimal, Numeric, Value};
 
 use crate::bind::aggregation::Statistic;
 
-/// What has been seen of one number or of pairs of them.
+/// The sums over single numbers, or over pairs of them.
 #[derive(Debug)]
 pub(super) enum Moments {
     Float(FloatSums),
     Exact { count: i64, sum: BigDecimal, squares: BigDecimal, is_special: bool },
 }
 
-/// Of pairs the first is y, the second x; of single numbers there is x only.
+/// In pairs the first number is y, the second x. Single numbers are x.
 #[derive(Debug, Default)]
 pub(super) struct FloatSums {
     count: f64,
@@ -51,13 +51,13 @@ impl Moments {
                     *is_special = true;
                     return Ok(());
                 };
-                // Sums may be larger than a numeric.
+                // Sums may exceed the range of a numeric.
                 let square = numeric::finite::square(number)?;
                 *sum += number;
                 *squares += square;
                 Ok(())
             }
-            // A pair with a NULL in it does not count.
+            // A pair that contains a NULL does not count.
             _ => Ok(()),
         }
     }
@@ -82,7 +82,7 @@ impl Moments {
 }
 
 impl FloatSums {
-    /// As PostgreSQL computes it, which rounds otherwise than for pairs.
+    /// As in PostgreSQL, which rounds differently than for pairs.
     fn add_single(&mut self, x: f64) -> Result<()> {
         let before = (self.count, self.x);
         self.count += 1.0;
@@ -108,7 +108,7 @@ impl FloatSums {
         self.x += x;
         self.y += y;
         if before.0 == 0.0 {
-            // Infinities and NaN have no variance, though there is only one of them.
+            // Infinities and NaN have no variance, even if there is only one value.
             if !x.is_finite() {
                 (self.xx, self.xy) = (f64::NAN, f64::NAN);
             }

@@ -1,4 +1,4 @@
-//! Aggregates WITHIN GROUP: percentiles and the mode. They get their values in order.
+//! Aggregates WITHIN GROUP: percentiles and the mode. They receive their values in order.
 //!
 //! Reference: PostgreSQL 15's `orderedsetaggs.c`.
 
@@ -10,7 +10,7 @@ use hyades_types::value::Value;
 
 use crate::bind::aggregation::OrderedSet;
 
-/// The values in order, and the fraction that is asked for.
+/// The values in order, and the requested fraction.
 #[derive(Debug, Default)]
 pub(super) struct Ordered {
     values: Vec<Value>,
@@ -75,7 +75,7 @@ impl Ordered {
         }
     }
 
-    /// Of equally frequent values the first.
+    /// Of equally frequent values the first one.
     fn most_frequent(&self) -> Value {
         let (mut best, mut most) = (0, 0);
         let mut start = 0;

@@ -1,7 +1,7 @@
-//! Rows told apart by their values, as DISTINCT, GROUP BY and set operations do it.
+//! Distinguishes rows by their values, as in DISTINCT, GROUP BY and set operations.
 //!
-//! Most rows of a grouping bring a key that is there. The keys stand in one buffer, and beside the place of
-//! each its hash, so finding one looks at one entry and then at the bytes of the key.
+//! Most rows of a grouping have a known key. The keys are in one buffer, and an entry holds the position of a
+//! key and its hash, so finding one reads one entry and then the bytes of the key.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -10,21 +10,21 @@ use hashbrown::HashTable;
 use hyades_types::key;
 use hyades_types::value::Value;
 
-/// The places of rows, by keys that are equal when SQL calls their values not distinct.
+/// Positions of rows by their keys, which are equal if the values are not distinct in SQL.
 #[derive(Debug, Default)]
 pub(super) struct RowKeys {
     entries: HashTable<Entry>,
-    /// Those keys, one after the other.
+    /// The keys, one after the other.
     bytes: Vec<u8>,
     hasher: RandomState,
-    /// The key that is being made.
+    /// The key that is being built.
     key: Vec<u8>,
 }
 
 #[derive(Debug)]
 struct Entry {
     hash: u64,
-    /// Where the key begins and ends in the buffer.
+    /// The range of the key in the buffer.
     start: usize,
     end: usize,
     place: usize,
@@ -36,7 +36,7 @@ impl RowKeys {
         self.key.clear();
     }
 
-    /// Keys that begin with different sets are never the same.
+    /// Keys that begin with different sets are never equal.
     pub(super) fn push_set(&mut self, set: usize) {
         self.key.extend_from_slice(&set.to_le_bytes());
     }
@@ -45,7 +45,7 @@ impl RowKeys {
         key::encode_distinct(value, &mut self.key);
     }
 
-    /// The same for a `character` if it is one: its trailing blanks do not count.
+    /// The same for a `character`, if it is one: trailing blanks do not count.
     pub(super) fn push_perhaps_char(&mut self, value: &Value, is_char: bool) {
         match value.as_str() {
             Some(text) if is_char => {
@@ -55,7 +55,7 @@ impl RowKeys {
         }
     }
 
-    /// The key is this one, made of values that none of them is a `character`.
+    /// Sets the key to this one, which contains no value of type `character`.
     pub(super) fn set(&mut self, key: &[u8]) {
         self.key.clear();
         self.key.extend_from_slice(key);
@@ -67,14 +67,14 @@ impl RowKeys {
         hasher.finish()
     }
 
-    /// The place of the row with the key that was made.
+    /// The position of the row with the key just built.
     pub(super) fn place(&self) -> Option<usize> {
         let hash = self.hash();
         let is_it = |entry: &Entry| entry.hash == hash && self.bytes[entry.start..entry.end] == self.key;
         self.entries.find(hash, is_it).map(|entry| entry.place)
     }
 
-    /// Gives the key that was made, which has none, this place.
+    /// Assigns this position to the key just built, which has none.
     pub(super) fn add(&mut self, place: usize) {
         let (hash, start) = (self.hash(), self.bytes.len());
         self.bytes.extend_from_slice(&self.key);
@@ -82,12 +82,12 @@ impl RowKeys {
         self.entries.insert_unique(hash, entry, |entry| entry.hash);
     }
 
-    /// The key that was made.
+    /// The key just built.
     pub(super) fn key(&self) -> &[u8] {
         &self.key
     }
 
-    /// Whether no row before had these values, all of them of type `character` or none.
+    /// Whether no earlier row had these values. Either all or none of them are of type `character`.
     pub(super) fn is_new<'a>(&mut self, values: impl IntoIterator<Item = &'a Value>, is_char: bool) -> bool {
         self.begin();
         values.into_iter().for_each(|value| self.push_perhaps_char(value, is_char));

@@ -1,7 +1,7 @@
 //! Sorting: in memory, and beyond `work_mem` by merging sorted runs from disk.
 //!
 //! Both are stable, so the order of equal rows does not depend on how much memory there was: a call that is
-//! replayed with more of it goes the same way.
+//! replayed with more memory takes the same course.
 //!
 //! Reference: Knuth, "The Art of Computer Programming", volume 3, 5.4.1 (multiway merging); PostgreSQL 15's
 //! `tuplesort.c`.
@@ -23,38 +23,38 @@ use hyades_types::value::Value;
 use super::staged_row::{Row, held_bytes};
 use crate::plan::SortKey;
 
-/// Bytes of texts that are compared in about ten nanoseconds.
+/// Bytes of text that are compared in about ten nanoseconds.
 const BYTES_PER_UNIT: usize = 64;
-/// What it takes to sort a row into its run where the beginnings of keys decide.
+/// The cost of sorting a row into its run where key prefixes decide.
 const UNITS_PER_SORTED_ROW: usize = 3;
-/// Rows sorted without a look at whether the statement is to stop.
+/// Rows sorted between checks of whether the statement is to stop.
 pub(super) const RUN_ROWS: usize = 512;
 
-/// The rows in memory are looked through for equal ones when there are so many times as many as there were
-/// left.
+/// The rows in memory are searched for equal ones when there are this many times as many as remained after
+/// the last search.
 const LOOKING_FACTOR: usize = 4;
 
-/// Sorting has so many places for each row: where it is taken from, where it goes, and what a run borrows.
+/// Number of places that sorting needs for each row: its source, its destination, and what a run borrows.
 const SORTING_PLACES: usize = 2;
 
-/// Takes rows, gives them back in order.
+/// Takes rows and returns them in order.
 pub(super) struct Sorter {
     keys: Arc<[SortKey]>,
-    /// Only so many of the first rows are wanted.
+    /// Only this many of the first rows are wanted.
     wanted: Option<usize>,
-    /// Of rows that are equal in all keys, and so in everything, only the first is.
+    /// Of rows that are equal in all keys, and so in everything, only the first is wanted.
     is_distinct: bool,
-    /// When so many are held, those that are not wanted are looked for.
+    /// When this many rows are held, the unwanted ones are searched for.
     next_look: usize,
     rows: Vec<Row>,
-    /// Bytes of the rows.
+    /// Total bytes of the rows.
     held: usize,
     work: WorkMemory,
-    /// Sorted runs, in the order in which their rows came.
+    /// Sorted runs, in the order in which their rows arrived.
     runs: Option<(SpillFile, Vec<Tape>)>,
 }
 
-/// Rows in order. Runs from disk have rows again that were dropped in memory.
+/// Sorted rows. Runs on disk may again contain rows that were dropped in memory.
 pub(super) enum Sorted {
     InMemory(vec::IntoIter<Row>),
     Spilled(SpillFile, Merge),
@@ -84,8 +84,8 @@ impl Sorter {
         if self.held > self.work.bytes { self.spill() } else { Ok(()) }
     }
 
-    /// Sorts the rows in memory, and keeps those that are wanted. Of equal rows the ones that came first are
-    /// first, and stay before those that are still to come.
+    /// Sorts the rows in memory and keeps the wanted ones. Equal rows keep the order in which they arrived,
+    /// and stay before those still to come.
     fn sort(&mut self) -> Result<()> {
         sort(&mut self.rows, &self.keys)?;
         if self.is_distinct {
@@ -102,7 +102,7 @@ impl Sorter {
         self.sort()?;
         self.held = self.rows.iter().map(|row| held_bytes(row)).sum();
         if self.wanted.is_none() {
-            // Where few are dropped, it is done seldom.
+            // If few rows are dropped, this is done rarely.
             self.next_look = self.rows.len().saturating_mul(LOOKING_FACTOR).max(RUN_ROWS);
         }
         Ok(())
@@ -124,7 +124,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// The rows, or at least those that are wanted.
+    /// The sorted rows, or at least the wanted ones.
     pub(super) fn finish(mut self) -> Result<Sorted> {
         if self.runs.is_some() {
             self.spill()?;
@@ -136,7 +136,7 @@ impl Sorter {
             return Ok(Sorted::InMemory(self.rows.into_iter()));
         };
         while runs.len() > TAPES_AT_ONCE {
-            // Neighbours, so that equal rows stay in order.
+            // Merges adjacent runs, so that equal rows stay in order.
             let mut longer = Vec::with_capacity(runs.len().div_ceil(TAPES_AT_ONCE));
             let mut rest = runs.into_iter();
             while rest.len() > 0 {
@@ -161,7 +161,7 @@ impl Iterator for Sorted {
     }
 }
 
-/// One tape of several sorted ones.
+/// Merges several sorted tapes into one.
 pub(super) fn merged(file: &mut SpillFile, tapes: Vec<Tape>, keys: &Arc<[SortKey]>) -> Result<Tape> {
     let mut merge = Merge::new(file, tapes, keys)?;
     let mut tape = Tape::default();
@@ -171,7 +171,7 @@ pub(super) fn merged(file: &mut SpillFile, tapes: Vec<Tape>, keys: &Arc<[SortKey
     Ok(tape)
 }
 
-/// Sorted tapes, read as one.
+/// Sorted tapes that are read as one.
 pub(super) struct Merge {
     tapes: Vec<TapeReader>,
     /// The next row of each tape.
@@ -185,7 +185,7 @@ struct Head {
 }
 
 impl Ord for Head {
-    /// The greatest comes first out of a heap.
+    /// Reversed, because a heap returns the greatest element first.
     fn cmp(&self, other: &Head) -> Ordering {
         let forward = compare_rows(&self.row, &other.row, &self.keys);
         forward.then(self.tape.cmp(&other.tape)).reverse()
@@ -207,7 +207,7 @@ impl PartialEq for Head {
 impl Eq for Head {}
 
 impl Merge {
-    /// Equal rows come in the order of the tapes.
+    /// Equal rows are returned in the order of the tapes.
     pub(super) fn new(file: &mut SpillFile, tapes: Vec<Tape>, keys: &Arc<[SortKey]>) -> Result<Merge> {
         let tapes = tapes.into_iter().map(|tape| file.read(tape)).collect::<Result<Vec<TapeReader>>>()?;
         let mut merge = Merge { heads: BinaryHeap::with_capacity(tapes.len()), tapes };
@@ -261,8 +261,7 @@ fn compare_rows(left: &[Value], right: &[Value], keys: &[SortKey]) -> Ordering {
         .unwrap_or(Ordering::Equal)
 }
 
-/// A row with the beginning of its first key, which decides most comparisons (PostgreSQL's abbreviated
-/// keys).
+/// A row with the prefix of its first key, which decides most comparisons (PostgreSQL's abbreviated keys).
 struct Keyed<R> {
     beginning: u64,
     row: R,
@@ -280,8 +279,8 @@ impl<R: AsRef<[Value]>> Keyed<R> {
     }
 }
 
-/// A number that is smaller only if the value comes first; of values that it cannot tell apart it is the
-/// same.
+/// A number that is smaller only if the value comes first. Values that it cannot distinguish have the same
+/// number.
 fn beginning(value: &Value, key: &SortKey) -> u64 {
     if value.is_null() {
         return if key.nulls_first { 0 } else { u64::MAX };
@@ -299,12 +298,12 @@ fn beginning(value: &Value, key: &SortKey) -> u64 {
         (None, None) => 0,
     };
     let number = if key.is_descending { !number } else { number };
-    // Between the two numbers of NULL.
+    // Between the two numbers that stand for NULL.
     1 + (number >> 1)
 }
 
-/// Sorts stably: short runs first, which are then merged two by two. A sort of the library could not be left
-/// before its end.
+/// Sorts stably: short runs first, which are then merged in pairs. A sort of the standard library could not
+/// be interrupted.
 pub(super) fn sort<R: AsRef<[Value]>>(rows: &mut Vec<R>, keys: &[SortKey]) -> Result<()> {
     if keys.is_empty() || rows.len() < 2 {
         return Ok(());

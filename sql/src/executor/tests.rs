@@ -1,4 +1,4 @@
-//! DISTINCT, ORDER BY, OFFSET and LIMIT, with memory enough and without.
+//! DISTINCT, ORDER BY, OFFSET and LIMIT, with and without enough memory.
 
 use super::*;
 
@@ -6,14 +6,14 @@ fn key(value: usize, is_descending: bool) -> SortKey {
     SortKey { is_descending, ..SortKey::ascending(value) }
 }
 
-/// An environment whose sorts and groupings hold so much.
+/// An environment with this much memory for sorts and groupings.
 fn environment(bytes: usize) -> Environment {
     let mut environment = Environment::default();
     environment.work_memory.bytes = bytes;
     environment
 }
 
-/// What comes out, and whether it came from disk.
+/// The output, and whether it came from disk.
 fn finished(stage: Box<dyn StageRun>) -> (Vec<Row>, bool) {
     match stage.finish().unwrap() {
         StageRows::InMemory(rows) => (rows, false),
@@ -36,7 +36,7 @@ fn a_limit_keeps_few_rows_and_the_right_ones() {
             ..Sorting::default()
         });
         let registers = [Value::BigInt(limit), Value::BigInt(offset)];
-        // Rows that are not wanted must not fill it.
+        // Unwanted rows must not fill it.
         let environment = environment(3000 * held_bytes(&row(0)));
         let mut run = SortingRun::begin(sorting, &registers, &environment);
         for at in 0..20_000 {
@@ -50,7 +50,7 @@ fn a_limit_keeps_few_rows_and_the_right_ones() {
     }
 }
 
-/// All there is to sort by and to leave out, in memory and with less and less of it.
+/// All combinations of sorting and dropping, in memory and with less and less memory.
 #[test]
 fn answers_do_not_depend_on_memory() {
     let distincts = [Distinct::No, Distinct::Rows(2), Distinct::On(vec![0]), Distinct::On(vec![1, 0])];
@@ -90,7 +90,7 @@ fn answers_do_not_depend_on_memory() {
     }
 }
 
-/// With ORDER BY of fewer columns than DISTINCT ON has.
+/// ORDER BY with fewer columns than DISTINCT ON.
 #[test]
 fn distinct_on_more_than_is_sorted_by_leaves_nothing_twice() {
     let sorting = Sorting {
@@ -107,7 +107,7 @@ fn distinct_on_more_than_is_sorted_by_leaves_nothing_twice() {
     assert_eq!(rows.iter().map(|row| row[1].as_i64().unwrap()).collect::<Vec<i64>>(), [1, 2, 3]);
 }
 
-/// What is sorted by all its values needs no table of them to drop what is there twice.
+/// A sort by all values needs no table of them to drop duplicates.
 #[test]
 fn neighbours_are_told_apart_as_by_a_table() {
     let chars = ["b", "b ", "a", "a  ", "", " "];
@@ -142,7 +142,7 @@ fn neighbours_are_told_apart_as_by_a_table() {
     }
 }
 
-/// However many rows come, no more are held than there are different ones.
+/// However many rows arrive, no more are held than there are distinct ones.
 #[test]
 fn repeated_rows_are_not_held() {
     let (sort, distinct) = (vec![key(0, false)], Distinct::Sorted);

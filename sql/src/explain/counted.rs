@@ -1,8 +1,8 @@
-//! EXPLAIN ANALYZE: how many rows came out of each node, and how often it began.
+//! EXPLAIN ANALYZE: how many rows each node returned, and how often it began.
 //!
-//! A plan becomes one procedure, in which a node is no unit that could be watched. So the compiler adds
-//! counters where rows pass ([`Counted`]), each a register that stays NULL until the first one does. Nodes
-//! name the counters that are theirs. Times are told of the whole alone: a pipeline of operators is one loop.
+//! A plan becomes one procedure, in which a node is not a unit that could be observed. So the compiler adds
+//! counters where rows pass ([`Counted`]), each a register that stays NULL until the first row. Nodes refer
+//! to their counters. Times are reported only for the whole: a pipeline of operators is one loop.
 
 use super::PlanNode;
 use crate::bind::tree::Source;
@@ -14,23 +14,23 @@ use hyades_types::value::Value;
 pub(crate) enum Counted {
     /// A loop over a relation begins.
     Opened(LoopName),
-    /// It has found a row, and not yet looked whether it is wanted.
+    /// It has found a row, and not yet checked whether the row is wanted.
     Read(LoopName),
     /// The row is wanted.
     Found(LoopName),
-    /// An outer join, whose inner side begins with this loop, has a row.
+    /// An outer join has a row. Its inner side begins with this loop.
     Joined(LoopName),
     /// The SELECT of this number begins.
     Began(u16),
-    /// It has a group that is wanted.
+    /// It has a wanted group.
     Grouped(u16),
-    /// It has a row of its answer.
+    /// It has a row of its result.
     Answered(u16),
     /// The statement begins.
     Started,
-    /// The statement has answered a row.
+    /// The statement has returned a row.
     Told,
-    /// As often as the statement says.
+    /// A fixed number of times that follows from the statement.
     Times(usize),
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct LoopName {
     /// The relation's row slot or first register.
     slot: Register,
     is_row: bool,
-    /// It goes over the rows that a join table has found, not over the relation's.
+    /// It iterates over the rows that a join table has found, not over the relation's.
     is_kept: bool,
 }
 
@@ -68,19 +68,19 @@ pub(crate) struct NodeCounts {
     pub(crate) read: Option<Counted>,
 }
 
-/// Where the numbers of a plan are.
+/// The registers that hold the counts of a plan.
 pub(crate) type Counters = Vec<(Counted, Register)>;
 
 /// What a run has counted.
 pub(crate) struct Counts<'r> {
     pub(crate) counters: &'r Counters,
     pub(crate) registers: &'r [Value],
-    /// Rows answered.
+    /// Rows returned.
     pub(crate) told: u64,
 }
 
 impl Counts<'_> {
-    /// How often it happened; `None` if nothing counts it.
+    /// How often it happened. `None` if nothing counts it.
     fn of(&self, wanted: Counted) -> Option<u64> {
         match wanted {
             Counted::Started => Some(1),
@@ -95,7 +95,7 @@ impl Counts<'_> {
     }
 }
 
-/// What EXPLAIN ANALYZE tells of a node, in PostgreSQL's units: rows of one loop.
+/// What EXPLAIN ANALYZE reports for a node, in PostgreSQL's units: rows of one loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Actual {
     pub(super) loops: u64,
@@ -103,14 +103,14 @@ pub(super) struct Actual {
 }
 
 impl PlanNode {
-    /// This node, whose rows and loops are counted here.
+    /// This node with the counters of its rows and loops.
     #[must_use]
     pub(crate) fn counted(mut self, loops: Counted, rows: Counted) -> PlanNode {
         self.events = Some(NodeCounts { loops, rows, read: None });
         self
     }
 
-    /// The same; rows before its filter are counted here.
+    /// The same with the counter of the rows before its filter.
     #[must_use]
     pub(crate) fn reading(mut self, read: Counted) -> PlanNode {
         if let Some(events) = &mut self.events {
@@ -119,7 +119,7 @@ impl PlanNode {
         self
     }
 
-    /// Notes what was counted, in this node and those below.
+    /// Records what was counted, in this node and those below.
     pub(crate) fn measure(&mut self, counts: &Counts<'_>) {
         if let Some(events) = self.events
             && let (Some(loops), Some(rows)) = (counts.of(events.loops), counts.of(events.rows))
@@ -140,7 +140,7 @@ impl PlanNode {
 }
 
 impl Actual {
-    /// As it stands after a title.
+    /// As printed after a title.
     pub(super) fn shown(self) -> String {
         match self.loops {
             0 => " (never executed)".to_owned(),

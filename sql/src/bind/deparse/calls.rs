@@ -1,4 +1,4 @@
-//! Functions, and constructs with a grammar of their own, printed.
+//! Printing of functions, and of constructs with a grammar of their own.
 
 use hyades_types::definition::RoutineKind;
 use hyades_types::error::Result;
@@ -20,7 +20,7 @@ use super::expressions::{Around, Shape, Shown, quoted_literal, written_type};
 use super::{Deparser, order_words, quoted};
 use crate::statement::names::{fold, parts};
 
-/// How many blanks WHEN is further in than CASE.
+/// How many blanks WHEN is indented from CASE.
 const WHEN: i32 = 4;
 
 impl Deparser<'_, '_> {
@@ -146,9 +146,9 @@ impl Deparser<'_, '_> {
             _ => Vec::new(),
         };
         let mut rest = chain;
-        while let [AccessExpr::Dot(Ast::Identifier(ident)), behind @ ..] = rest {
+        while let [AccessExpr::Dot(Ast::Identifier(ident)), after @ ..] = rest {
             idents.push(ident.clone());
-            rest = behind;
+            rest = after;
         }
         let array = match idents.as_slice() {
             [] => format!("({})", self.expression(root)?.text),
@@ -313,7 +313,7 @@ impl Deparser<'_, '_> {
         for ((argument, to), bound) in arguments.iter().zip(types).zip(&bound) {
             let text = match (to, &bound.class) {
                 (Some(to), _) => self.expression_as(argument, to)?.text,
-                // What takes anything takes it without a type.
+                // A parameter of any type takes it without a type.
                 (None, Class::Literal(literal)) => quoted_literal(literal),
                 (None, _) => self.expression(argument)?.text,
             };
@@ -372,8 +372,8 @@ impl Deparser<'_, '_> {
         self.call(&name, &arguments)
     }
 
-    /// A call that is a conversion, as a cast or, where PostgreSQL has it as a function, as a call; and
-    /// whether it is one before the routines.
+    /// A call that is a conversion, as a cast or, where PostgreSQL has a function for it, as a call; and
+    /// whether this conversion comes before the routines.
     fn conversion(&mut self, idents: &[String], arguments: &[FunctionArg]) -> Result<Option<(Shown, bool)>> {
         let [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] = arguments else { return Ok(None) };
         let Some(name) = idents.last().filter(|name| lookup(name).is_empty()) else { return Ok(None) };
@@ -407,7 +407,7 @@ impl Deparser<'_, '_> {
         }
     }
 
-    /// A call of a function of one's own, with the conversions of its arguments.
+    /// A call of a routine, with the conversions of its arguments.
     fn routine(&mut self, idents: &[String], arguments: &[FunctionArg]) -> Result<Option<String>> {
         let shown = idents.join(".");
         let written = self.binder.written_arguments(arguments, &shown, Place::Unknown)?;
@@ -436,7 +436,7 @@ impl Deparser<'_, '_> {
         let own = idents.last().cloned().unwrap_or_default();
         let plain = self.plain_arguments(arguments)?;
         let bound = plain.iter().map(|argument| self.bound(argument)).collect::<Result<Vec<Bound>>>()?;
-        // Those of a series meet in one type.
+        // The arguments of a series get a common type.
         let common = match own.as_str() {
             "generate_series" if bound.iter().all(|one| one.known_type().is_none_or(SqlType::is_integer)) => {
                 let common = self.binder.common_type(&bound, "series")?;

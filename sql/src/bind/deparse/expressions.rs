@@ -1,4 +1,4 @@
-//! Expressions, printed: columns, constants, operators and conversions.
+//! Printing of expressions: columns, constants, operators and conversions.
 
 use std::borrow::Cow;
 
@@ -20,26 +20,26 @@ use crate::evaluation;
 use crate::statement::dialect::symmetric_bound;
 use crate::statement::names::fold;
 
-/// What a printed expression is, for parentheses around it.
+/// The kind of a printed expression, which decides whether it needs parentheses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// It stands for itself.
+    /// Never needs parentheses.
     Simple,
-    /// This operator between two others, or in front of one.
+    /// This operator between two operands, or in front of one.
     Operator(&'static str),
     And,
     Or,
     Not,
-    /// `IS NULL` and its like, and subqueries.
+    /// `IS NULL` and the like, and subqueries.
     Test,
-    /// ANY and ALL of an array, which nothing stands beside.
+    /// ANY and ALL of an array, which take no operator next to them.
     Quantified,
 }
 
-/// What a printed expression stands in.
+/// The construct that contains a printed expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Around {
-    /// An operator; as its first operand.
+    /// An operator. The flag: as its first operand.
     Operator(&'static str, bool),
     And,
     Or,
@@ -83,7 +83,7 @@ fn is_safe(shape: Shape, around: Around) -> bool {
 }
 
 impl Deparser<'_, '_> {
-    /// With parentheses where it needs them; whoever prints without being pretty gives everything its own.
+    /// With parentheses where it needs them. Without pretty-printing, every expression already has its own.
     pub(super) fn inside(&self, shown: Shown, around: Around) -> String {
         match self.is_pretty && !is_safe(shown.shape, around) {
             true => format!("({})", shown.text),
@@ -91,7 +91,8 @@ impl Deparser<'_, '_> {
         }
     }
 
-    /// What is not simple, in parentheses of its own unless they are left to who prints around it.
+    /// Puts what is not simple in parentheses, unless pretty-printing leaves them to the enclosing
+    /// expression.
     pub(super) fn whole(&self, text: String, shape: Shape) -> Shown {
         let text = if self.is_pretty { text } else { format!("({text})") };
         Shown { text, shape, is_word: false }
@@ -106,7 +107,7 @@ impl Deparser<'_, '_> {
         self.expression_as(node, SqlType::Boolean)
     }
 
-    /// The expression as it is where this type is wanted.
+    /// The expression as it is printed where this type is wanted.
     pub(super) fn expression_as(&mut self, node: &Ast, to: SqlType) -> Result<Shown> {
         let bound = self.bound(node)?;
         match bound.class {
@@ -118,7 +119,7 @@ impl Deparser<'_, '_> {
         }
     }
 
-    /// The same without conversions that are implied.
+    /// The same without implied conversions.
     pub(super) fn expression_as_written(&mut self, node: &Ast, to: SqlType) -> Result<Shown> {
         match self.bound(node)?.class {
             Class::Typed(_) => self.expression(node),
@@ -153,7 +154,7 @@ impl Deparser<'_, '_> {
         }))
     }
 
-    /// An expression of the type that it has.
+    /// An expression with its own type.
     pub(super) fn expression(&mut self, node: &Ast) -> Result<Shown> {
         stacker::maybe_grow(128 << 10, 2 << 20, || self.expression_here(node))
     }
@@ -258,7 +259,7 @@ impl Deparser<'_, '_> {
         }
     }
 
-    /// A column of this query or one around it, the nearest first.
+    /// A column of this query or of an enclosing one, the nearest first.
     fn column(&mut self, names: &[String]) -> Option<String> {
         for level in (0..self.levels.len()).rev() {
             let is_own = level + 1 == self.levels.len();
@@ -336,7 +337,7 @@ impl Deparser<'_, '_> {
         Ok(self.joined_conditions(vec![low, high], !is_negated))
     }
 
-    /// With AND or OR between them.
+    /// The conditions joined by AND or OR.
     pub(super) fn joined_conditions(&self, conditions: Vec<Shown>, is_and: bool) -> Shown {
         let (around, shape, word) = match is_and {
             true => (Around::And, Shape::And, " AND "),
@@ -404,7 +405,7 @@ impl Deparser<'_, '_> {
         self.operator(left, (operator, operator.symbol()), right)
     }
 
-    /// An operator of JSON; None of others.
+    /// An operator of JSON. `None` for others.
     fn json_operator(&mut self, left: &Ast, op: &ast::BinaryOperator, right: &Ast) -> Result<Option<Shown>> {
         if symbol_of(op).is_none() && !is_shared(op) {
             return Ok(None);
@@ -441,13 +442,13 @@ impl Deparser<'_, '_> {
             }
             return Ok(self.joined_conditions(conditions, operator == BinaryOperator::Equal));
         }
-        let (mut before, mut behind) = (Vec::new(), Vec::new());
+        let (mut before, mut after) = (Vec::new(), Vec::new());
         for (left, right) in left.iter().zip(right) {
             let (one, other) = self.operand_pair(left, operator, right)?;
             before.push(one.text);
-            behind.push(other.text);
+            after.push(other.text);
         }
-        let text = format!("ROW({}) {} ROW({})", before.join(", "), operator.symbol(), behind.join(", "));
+        let text = format!("ROW({}) {} ROW({})", before.join(", "), operator.symbol(), after.join(", "));
         Ok(self.whole(text, Shape::Operator("")))
     }
 
@@ -472,7 +473,7 @@ impl Deparser<'_, '_> {
         Ok(self.whole(format!("{left} {symbol} {right}"), Shape::Operator(symbol)))
     }
 
-    /// LIKE, regular expressions and their like.
+    /// LIKE, regular expressions and the like.
     pub(super) fn pattern(&mut self, left: &Ast, symbol: &'static str, right: &Ast) -> Result<Shown> {
         let own = self.bound(left)?.known_type();
         let to = match own {
@@ -487,7 +488,7 @@ impl Deparser<'_, '_> {
         Ok(self.whole(format!("{left} {symbol} {right}"), Shape::Operator(symbol)))
     }
 
-    /// Constants become an array; what reads a column is compared one by one.
+    /// Constants become an array. Items that read a column are compared one by one.
     fn in_list(&mut self, left: &Ast, list: &[Ast], is_negated: bool) -> Result<Shown> {
         let operator = if is_negated { BinaryOperator::NotEqual } else { BinaryOperator::Equal };
         let (operator, symbol) = (operator, operator.symbol());
@@ -536,7 +537,7 @@ impl Deparser<'_, '_> {
         Ok(self.alternatives(tests, is_negated))
     }
 
-    /// One of the tests, or all if they are negated.
+    /// Any of the tests, or all of them if they are negated.
     fn alternatives(&self, mut tests: Vec<Shown>, is_negated: bool) -> Shown {
         match tests.pop() {
             Some(only) if tests.is_empty() => only,
@@ -557,7 +558,7 @@ fn is_literal(node: &Ast) -> bool {
     }
 }
 
-/// The name of a type that means it under every search path.
+/// The name of a type, which refers to it under every search path.
 pub(super) fn written_type(sql_type: SqlType) -> Cow<'static, str> {
     let Some(enum_type) = sql_type.enum_type() else { return sql_type.name() };
     let definition = enum_type.definition();

@@ -1,6 +1,6 @@
-//! FROM, printed.
+//! Printing of FROM.
 //!
-//! The items are gone through in the order in which binding gives them their numbers in the scope.
+//! The items are visited in the order in which binding numbers them in the scope.
 
 use hyades_types::error::Result;
 use sqlparser::ast::{
@@ -49,7 +49,7 @@ impl Deparser<'_, '_> {
                 JoinConstraint::Natural => self.natural_columns(visible.clone()),
                 _ => Vec::new(),
             };
-            // Without a column of the same name it joins each row with each.
+            // Without a column of the same name it is a cross join.
             let is_cross = matches!(constraint, JoinConstraint::Natural) && natural.is_empty();
             self.clause(&mut out, if is_cross && word == " JOIN " { " CROSS JOIN " } else { word }, 4);
             let is_nested =
@@ -93,7 +93,7 @@ impl Deparser<'_, '_> {
         Ok(out)
     }
 
-    /// Only these relations can be named, as in the condition of their join. Answers the scope before.
+    /// Makes only these relations visible, as in the condition of their join. Returns the previous scope.
     fn show_only(&mut self, relations: std::ops::Range<usize>) -> super::Scope {
         let saved = self.binder.scope.clone();
         let scope = &mut self.binder.scope;
@@ -118,7 +118,7 @@ impl Deparser<'_, '_> {
         saved
     }
 
-    /// The columns that a NATURAL join makes one of: those that are merged and belong to the last relation.
+    /// The columns that a NATURAL join merges: the merged ones that belong to the last relation.
     fn natural_columns(&self, relations: std::ops::Range<usize>) -> Vec<String> {
         let scope = &self.binder.scope;
         let shown: Vec<&super::super::scope::Relation> = scope.relations[relations]
@@ -139,7 +139,7 @@ impl Deparser<'_, '_> {
         names
     }
 
-    /// What stands in a view has numbers, and is not printed.
+    /// The relations inside a view have numbers but are not printed.
     fn factor(&mut self, factor: &TableFactor, number: &mut usize) -> Result<String> {
         let text = self.factor_here(factor, number)?;
         let relations = &self.binder.scope.relations;
@@ -217,7 +217,7 @@ impl Deparser<'_, '_> {
         names.get(relation).cloned().unwrap_or_default()
     }
 
-    /// The name behind an item and those of its columns, where they are said.
+    /// The name after an item and the names of its columns, where they are printed.
     fn named(
         &self,
         relation: usize,

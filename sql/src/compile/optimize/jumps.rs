@@ -1,8 +1,8 @@
 //! Fewer jumps: see the head of `optimize`.
 //!
-//! A jump to a jump goes where that leads. A test of what has just been set goes where it must: behind
-//! `SELECT ... INTO` FOUND is set on both ways, and `IF NOT FOUND` tests it right behind. And what raises an
-//! error stands at the end of the code, so that the way without errors is one straight line.
+//! A jump to a jump goes to the final target. A test of what has just been set is decided at compile time:
+//! after `SELECT ... INTO` both paths set FOUND, and `IF NOT FOUND` tests it right after that. Code that
+//! raises an error is moved to the end, so the path without errors is one straight line.
 
 use hyades_engine::procedure::ir::{Expr, Instruction, Label, Line, Procedure, Register};
 use hyades_types::environment::Severity;
@@ -10,10 +10,10 @@ use hyades_types::value::Value;
 
 use super::targets;
 
-/// Longest block that is taken for the handling of an error.
+/// Longest block that counts as the handling of an error.
 const LONGEST_ERROR: usize = 8;
 
-/// Makes jumps lead where they end; returns whether that changed anything.
+/// Makes jumps go to their final target. Returns whether that changed anything.
 pub(super) fn thread(code: &mut [Instruction]) -> bool {
     let ends: Vec<Label> = (0..=code.len()).map(|at| end_of_jumps(code, at)).collect();
     let mut is_changed = false;
@@ -28,7 +28,7 @@ pub(super) fn thread(code: &mut [Instruction]) -> bool {
 
 fn end_of_jumps(code: &[Instruction], from: usize) -> Label {
     let mut at = from;
-    // An endless loop ends somewhere in itself.
+    // An endless loop ends somewhere within itself.
     for _ in 0..code.len() {
         match code.get(at) {
             Some(Instruction::Jump { to }) => at = *to as usize,
@@ -38,7 +38,7 @@ fn end_of_jumps(code: &[Instruction], from: usize) -> Label {
     at as Label
 }
 
-/// Tests right behind the assignment of a constant to what they test.
+/// Decides tests that come right after the assignment of a constant to what they test.
 fn decide_tests(code: &mut [Instruction]) -> bool {
     let targets = targets(code);
     let mut is_changed = false;
@@ -81,7 +81,7 @@ fn is_error(instruction: &Instruction) -> bool {
     }
 }
 
-/// Moves blocks that end in an error, and that something jumps over, behind everything else.
+/// Moves blocks that end in an error, and that something jumps over, after all other code.
 pub(super) fn move_errors_away(procedure: &mut Procedure) {
     let lines = line_of_each(procedure);
     let is_told = |at: usize| procedure.lines.is_empty() || lines[at].is_some();
@@ -100,7 +100,7 @@ pub(super) fn move_errors_away(procedure: &mut Procedure) {
     }
     let (away, stay): (Vec<usize>, Vec<usize>) = (0..count).partition(|at| is_moved[*at]);
     let mut moved: Vec<Label> = vec![0; count + 1];
-    // What ran off the end now returns.
+    // Code that ran off the end now returns.
     moved[count] = stay.len() as Label;
     stay.iter().enumerate().for_each(|(to, from)| moved[*from] = to as Label);
     away.iter().enumerate().for_each(|(to, from)| moved[*from] = (stay.len() + 1 + to) as Label);
@@ -126,8 +126,8 @@ pub(super) fn move_errors_away(procedure: &mut Procedure) {
 fn line_of_each(procedure: &Procedure) -> Vec<Option<Line>> {
     let mut lines = vec![None; procedure.code.len()];
     for line in &procedure.lines {
-        if let Some(behind) = lines.get_mut(line.from as usize..) {
-            behind.fill(Some(line.clone()));
+        if let Some(following) = lines.get_mut(line.from as usize..) {
+            following.fill(Some(line.clone()));
         }
     }
     lines

@@ -1,9 +1,9 @@
 //! Reads that a loop announces: see the head of `optimize`.
 //!
-//! Where the key of a read follows from the number of the iteration and from what the loop does not change
-//! (elements of an array, say), the keys of later iterations are known, and the engine can ask for their
-//! rows' memory. A wrong key would only be a vain hint, so the body is looked through from top to bottom as
-//! if it had no branches.
+//! Where the key of a read follows from the number of the iteration and from values that the loop does not
+//! change (elements of an array, say), the keys of later iterations are known, and the engine can prefetch
+//! their rows. A wrong key would only be a useless hint, so the body is scanned from top to bottom as if it
+//! had no branches.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use hyades_engine::procedure::ir::{Expr, Instruction, Label, Procedure, Register
 
 use crate::expr;
 
-/// Of one loop. More would ask for more than a cache keeps.
+/// Per loop. More reads would ask for more than a cache holds.
 const MOST_READS: usize = 8;
-/// Keys are computed in vain if the loop ends early: they must be cheap.
+/// Keys are computed in vain if the loop ends early, so they must be cheap.
 const DEEPEST_KEY: usize = 6;
 
 /// Puts [`Instruction::LookAhead`] at the head of the bodies of loops.
@@ -33,7 +33,7 @@ fn reads_of_loop(code: &[Instruction], head: usize, variable: Register) -> Vec<(
     let goes_again = |instruction: &Instruction| matches!(instruction, Instruction::ForStep { again, .. } if *again as usize == head);
     let Some(length) = code[head..].iter().position(goes_again) else { return Vec::new() };
     let body = &code[head + 1..=head + length];
-    // What the loop sets is unknown until it is seen to be set.
+    // Registers that the loop sets are unknown until their assignment is seen.
     let mut known: BTreeMap<Register, Option<Expr>> = body
         .iter()
         .flat_map(|instruction| instruction.effects().sets)
@@ -65,7 +65,7 @@ fn reads_of_loop(code: &[Instruction], head: usize, variable: Register) -> Vec<(
     reads
 }
 
-/// The expression over what the loop does not set, and its variable.
+/// The expression in terms of registers that the loop does not set, and of its variable.
 fn resolved(whole: &Expr, known: &BTreeMap<Register, Option<Expr>>) -> Option<Expr> {
     let is_simple = |part: &Expr| {
         matches!(

@@ -1,13 +1,13 @@
 //! Values computed where they are needed: see the head of `optimize`.
 //!
 //! `x := row.column` followed by an INSERT of `x` copies a text into a register first. Where a variable is
-//! read only once, what it is set to takes its place, if computing it cannot fail, has no effect, and sees
-//! the same there:
+//! read only once, the assigned expression takes its place, if computing it cannot fail, has no effect, and
+//! gives the same value there:
 //!
-//! 1. from the assignment to the reader nothing jumps in, and what jumps out does not lead to where the
-//!    variable is read;
-//! 2. on the way nobody reads or sets the variable, and nothing that it is computed from is set;
-//! 3. behind the reader the variable is not read before it is set again, by handlers of errors neither.
+//! 1. no jump leads in between the assignment and the reader, and no jump out leads to where the variable is
+//!    read,
+//! 2. in between nothing reads or sets the variable, and nothing that it is computed from is set,
+//! 3. after the reader the variable is not read before it is set again, not even by error handlers.
 
 use std::collections::BTreeSet;
 
@@ -17,13 +17,13 @@ use hyades_types::value::SqlType;
 use super::{Flow, Live, filled, live, registers_of, targets};
 use crate::expr;
 
-/// Replaces what can be; returns whether anything was. The assignments are left as jumps to the next
+/// Replaces what can be replaced. Returns whether anything was. The assignments are left as jumps to the next
 /// instruction.
 pub(super) fn sink(procedure: &mut Procedure) -> bool {
     let flow = Flow::of(&procedure.code);
     let live = live(procedure, &flow);
     let targets = targets(&procedure.code);
-    // Registers that are read later than `live` knows.
+    // Registers that are read later than `live` says.
     let mut prolonged: BTreeSet<Register> = BTreeSet::new();
     let mut is_changed = false;
     for at in 0..procedure.code.len() {
@@ -57,7 +57,7 @@ fn registers(expr: &Expr) -> Vec<Register> {
     found
 }
 
-/// The one instruction that reads what is assigned at `at`.
+/// The one instruction that reads the value assigned at `at`.
 fn only_reader(
     procedure: &Procedure,
     flow: &Flow,
@@ -79,9 +79,9 @@ fn only_reader(
         let effects = instruction.effects();
         let sets = &effects.sets;
         if reads > 0 {
-            // Where the reader sets it again, it does so only if it does not fail.
+            // A reader that sets the variable again does so only if it does not fail.
             let is_set = sets.contains(into) && effects.sets_always;
-            let ends = !live.behind.has(here, *into) || (is_set && !live.handlers_read(*into));
+            let ends = !live.after.has(here, *into) || (is_set && !live.handlers_read(*into));
             return (reads == 1 && leaves && ends).then_some(here);
         }
         let changes_row = |row: RowSlot| [effects.row_filled, effects.row_changed].contains(&Some(row));
@@ -95,8 +95,8 @@ fn only_reader(
     None
 }
 
-/// Instructions whose expressions see registers and rows as they are before them, and which change nothing
-/// but what they say.
+/// Instructions whose expressions see registers and rows as they are before the instruction, and which change
+/// only what their effects say.
 fn is_plain(instruction: &Instruction) -> bool {
     matches!(
         instruction,
@@ -111,8 +111,8 @@ fn is_plain(instruction: &Instruction) -> bool {
     )
 }
 
-/// Whether it can be computed at another place: it cannot fail, and is the same there. What is nested deeper
-/// stays, so that expressions grow by no more than these levels.
+/// Whether it can be computed at another place: it cannot fail, and gives the same value there. Deeper
+/// expressions stay, so that expressions grow by no more than these levels.
 fn is_movable(whole: &Expr, procedure: &Procedure) -> bool {
     let is_test = |condition: &Expr| match condition {
         Expr::Binary { operator, left, right } => {
@@ -130,8 +130,8 @@ fn is_movable(whole: &Expr, procedure: &Procedure) -> bool {
     }
 }
 
-/// Whether it is where a value lies. (A column of `char(n)` is told by the column, and would not be told by a
-/// register.)
+/// Whether it is the place of a value. (For `char(n)` the type is known from the column, and would be lost in
+/// a register.)
 fn is_place(whole: &Expr, procedure: &Procedure) -> bool {
     let Expr::Column { row, column } = whole else {
         return matches!(whole, Expr::Const(_) | Expr::Register(_));

@@ -1,8 +1,8 @@
 //! How many rows are expected, and what it costs to find them.
 //!
-//! Known are the numbers of rows of tables, which columns are unique, and the form of conditions; where
-//! nothing tells how many values a column has, the numbers are PostgreSQL's for that case (`selfuncs.h`).
-//! Costs are in units of one row that a scan goes through.
+//! What is known: the numbers of rows of tables, which columns are unique, and the form of conditions. Where
+//! nothing says how many values a column has, the numbers are PostgreSQL's for that case (`selfuncs.h`). The
+//! unit of cost is one row read by a scan.
 
 use hyades_engine::procedure::ir::{Expr, Intent, RowSlot};
 use hyades_types::definition::TableDefinition;
@@ -13,50 +13,50 @@ use super::super::access::{self, Choice};
 use super::{Around, Member, Order, choice, item_of};
 use crate::bind::tree::Source;
 
-/// Values of a column of which nothing is known.
+/// Number of values of a column of which nothing is known.
 const DISTINCT_VALUES: f64 = 200.0;
 /// The share of rows on one side of a bound.
 const SHARE_OF_RANGE: f64 = 1.0 / 3.0;
-/// The share of rows that are NULL, or like a pattern.
+/// The share of rows that are NULL, or match a pattern.
 const SHARE_OF_MATCHES: f64 = 0.005;
 /// The share of rows for which a condition of another form holds.
 const SHARE_OF_OTHERS: f64 = 0.5;
-/// Elements of an array that is not known.
+/// Number of elements of an unknown array.
 const ELEMENTS: f64 = 10.0;
-/// Rows of a set of which nothing is known.
+/// Number of rows of a set of which nothing is known.
 const ROWS_OF_SET: f64 = 1000.0;
 
-/// Going down an index.
+/// Descending an index.
 const COST_OF_DESCENT: f64 = 1.0;
 /// A row that an index leads to.
 const COST_OF_FOUND: f64 = 1.0;
 /// Putting a row into a join table.
 const COST_OF_KEEPING: f64 = 4.0;
-/// Looking for a key in a join table.
+/// Looking up a key in a join table.
 pub(super) const COST_OF_PROBE: f64 = 1.0;
 
-/// How often a subquery runs that reads the row around it.
+/// Number of runs of a subquery that reads the enclosing row.
 const RUNS: f64 = 100.0;
 
-/// What it takes to join one member more to those before it.
+/// The cost of joining one more member to those before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extension {
-    /// Once.
+    /// Cost paid once.
     pub(super) build: f64,
-    /// For each row of those before it, unless its rows are kept.
+    /// Cost for each row of the members before it, unless its rows are kept.
     pub(super) probe: f64,
-    /// Rows for each row of those before it.
+    /// Number of rows for each row of the members before it.
     pub(super) rows: f64,
-    /// At most one.
+    /// It finds at most one row.
     pub(super) is_single: bool,
-    /// What it takes once if its rows are kept in a join table although an index leads to them.
+    /// Cost paid once if its rows are kept in a join table although an index leads to them.
     pub(super) kept: Option<f64>,
 }
 
 impl Extension {
     const NOTHING: Extension = Extension { build: 0.0, probe: 0.0, rows: 1.0, is_single: true, kept: None };
 
-    /// Both, one after the other.
+    /// Both extensions in sequence.
     fn then(self, next: Extension) -> Extension {
         Extension {
             build: self.build + next.build,
@@ -68,7 +68,7 @@ impl Extension {
     }
 }
 
-/// How many rows a relation is taken to have.
+/// The assumed number of rows of a relation.
 pub(super) fn row_count(source: &Source, around: &mut dyn Around) -> f64 {
     match source {
         Source::Table { table, .. } => around.row_count(table),
@@ -78,8 +78,8 @@ pub(super) fn row_count(source: &Source, around: &mut dyn Around) -> f64 {
 }
 
 impl Order<'_> {
-    /// `is_known` says of an item whether it comes before the member; `is_single` whether the loops before it
-    /// find at most one row together.
+    /// `is_known` tells whether an item comes before the member. `is_single` tells whether the loops before
+    /// it together find at most one row.
     pub(super) fn extension(
         &self,
         member: &Member,
@@ -163,12 +163,12 @@ impl Order<'_> {
         extension(0.0, found)
     }
 
-    /// Whether the loops run once, and to their end.
+    /// Whether the loops run only once, and to their end.
     fn is_worth_keeping(&self) -> bool {
         self.early_stop.is_none() && self.around.outer().is_empty()
     }
 
-    /// The conditions that an item's loop can check after the known items, and how it finds its rows then.
+    /// The conditions that an item's loop can check after the known items, and how it then finds its rows.
     pub(super) fn choice_after(&self, item: usize, is_known: &dyn Fn(usize) -> bool) -> (Vec<Expr>, Choice) {
         let Some(it) = &self.items[item] else { return (Vec::new(), access::unsteered(&[])) };
         let homes = &self.groups[self.group_of[item]].homes;
@@ -221,7 +221,7 @@ impl Order<'_> {
         }
     }
 
-    /// How many values an expression has in the rows of its table; 1 if it reads none.
+    /// The number of values of an expression in the rows of its table. 1 if it reads none.
     fn distinct_values(&self, value: &Expr) -> f64 {
         let mut most: f64 = match value {
             Expr::Column { row, column } => self.distinct_values_of_column(*row, *column),

@@ -1,13 +1,13 @@
-//! The search for the order of joins that costs least.
+//! The search for the cheapest join order.
 //!
 //! Selinger et al., "Access Path Selection in a Relational Database Management System" (SIGMOD 1979): the
-//! best order of a set of members ends with one of them, after the best order of the others; so the best
-//! orders of all sets are found from small ones to large ones. Beyond [`MOST_SEARCHED`] members the next
-//! one is the one that makes the least of the rows so far, members that share a condition with those before
-//! them first.
+//! best order of a set of members ends with one of them, after the best order of the others. So the best
+//! orders of all sets are found from small sets to large ones. Beyond [`MOST_SEARCHED`] members, the next
+//! member is the one whose cost and resulting rows add up to the least, and members that share a condition
+//! with earlier ones come first.
 //!
-//! Of orders that cost the same, the one that follows FROM longer is taken. Members of outer joins count as
-//! FROM has them; their own groups are searched when their turn comes.
+//! Of orders with the same cost, the one that follows FROM longer is taken. Members of outer joins count in
+//! the order of FROM. Their own groups are searched when their turn comes.
 
 use hyades_engine::procedure::ir::RowSlot;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -18,22 +18,22 @@ use super::estimate::{COST_OF_PROBE, Extension};
 use super::{Member, Order};
 use crate::bind::tree::Source;
 
-/// Members of which all orders are looked at.
+/// Largest number of members for which all orders are considered.
 const MOST_SEARCHED: usize = 8;
-/// What it takes to look at a member, as work of a guest.
+/// The cost of considering a member, in work units of a guest.
 const UNITS_PER_MEMBER: usize = 4;
-/// What becomes of a row after the joins, or before it meets the next one.
+/// The cost of processing a row after the joins, or before it meets the next relation.
 const COST_OF_ROW: f64 = 0.5;
-/// Comparing a row with another, when they are sorted.
+/// Comparing two rows when they are sorted.
 const COST_OF_COMPARISON: f64 = 0.5;
 
-/// Some members, joined.
+/// A set of joined members.
 #[derive(Clone, Copy, Debug)]
 struct Joined {
     cost: f64,
     rows: f64,
     is_single: bool,
-    /// Which member came last; none if there are no members yet.
+    /// The last member. None if there are no members yet.
     last: Option<usize>,
     /// Whether its rows are kept in a join table although an index leads to them.
     keeps: bool,
@@ -55,14 +55,14 @@ impl Joined {
     }
 }
 
-/// The members of a set as bits.
+/// Whether a set, represented as bits, contains a member.
 fn contains(set: usize, member: usize) -> bool {
     set & 1 << member != 0
 }
 
-/// A step of an order.
+/// One step of an order.
 pub(super) struct Next {
-    /// Its number.
+    /// The number of the member.
     pub(super) member: usize,
     /// As in [`Joined`].
     pub(super) keeps: bool,
@@ -88,9 +88,9 @@ impl Order<'_> {
 struct Search<'s, 'a> {
     order: &'s Order<'a>,
     members: &'s [Member],
-    /// Which member an item belongs to; of items that have loops already, none.
+    /// The member that an item belongs to. None for items that already have loops.
     member_of: Vec<Option<usize>>,
-    /// For each member those that it shares a condition with.
+    /// For each member, those with which it shares a condition.
     neighbours: Vec<Vec<usize>>,
 }
 
@@ -124,8 +124,8 @@ impl<'s, 'a> Search<'s, 'a> {
         self.member_of[item].map_or(self.order.items[item].is_none(), comes_before)
     }
 
-    /// The cheapest order of all, or the cheapest that begins with rows in the order that is asked for, where
-    /// stopping early makes it cheaper than sorting.
+    /// The cheapest order of all, or the cheapest that begins with rows in the requested order, if stopping
+    /// early makes it cheaper than sorting.
     fn all_orders(&self) -> Result<Option<Vec<Next>>> {
         let mut known = vec![None; self.members.len() << self.members.len() << 1];
         let any = self.cheapest(None, &mut known)?;
@@ -162,7 +162,7 @@ impl<'s, 'a> Search<'s, 'a> {
         })
     }
 
-    /// The best order of all members; `first`: of those that begin with this one. `known`: see
+    /// The best order of all members, or with `first` of those that begin with this one. `known`: see
     /// [`Search::known_extension`].
     fn cheapest(
         &self,
@@ -200,7 +200,7 @@ impl<'s, 'a> Search<'s, 'a> {
         Ok(Some((all, order)))
     }
 
-    /// What it takes to join a member to a set; `None` if it reads one that is not in the set. Only its
+    /// The cost of joining a member to a set. `None` if it reads one that is not in the set. Only its
     /// neighbours matter.
     fn known_extension(
         &self,
@@ -221,8 +221,8 @@ impl<'s, 'a> Search<'s, 'a> {
         }))
     }
 
-    /// One member after the other: of those that share a condition with one before them, if there are any,
-    /// the one that costs least with the rows that it leaves.
+    /// One member at a time: among those that share a condition with an earlier one, if there are any, the
+    /// one with the lowest cost, including the rows that it leaves.
     fn next_by_next(&self) -> Result<Option<Vec<Next>>> {
         let count = self.members.len();
         let mut order = Vec::with_capacity(count);

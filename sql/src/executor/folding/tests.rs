@@ -16,7 +16,7 @@ fn collected(rows: StageRows) -> (Vec<Row>, bool) {
     }
 }
 
-/// What a stage makes of these rows with so much memory, and whether it needed the disk.
+/// The output of a stage for these rows with this much memory, and whether it needed the disk.
 fn answer(stage: &Arc<impl Stage + 'static>, rows: &[Row], bytes: usize) -> (Vec<Row>, bool) {
     let mut environment = Environment::default();
     environment.work_memory.bytes = bytes;
@@ -46,7 +46,7 @@ fn call(kind: AggregateKind, argument: usize) -> AggregateCall {
     }
 }
 
-/// Keys of few and of many rows, and NULLs; partitions of partitions.
+/// Keys with few and with many rows, NULLs, and partitions of partitions.
 fn keyed_rows() -> Vec<Row> {
     (0..20_000_i32)
         .map(|at| {

@@ -46,7 +46,7 @@ fn any_number_of_runs_is_merged_stably() {
     }
 }
 
-/// The beginnings of keys decide only what the keys decide in the same way, and most of that.
+/// Key prefixes decide only what the keys decide in the same way, and most of that.
 #[test]
 fn beginnings_agree_with_the_order() {
     let texts = ["", "a", "a ", "a\t", "ab", "b", "longer than eight", "longer than night", "\u{e4}"];
