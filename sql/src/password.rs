@@ -1,7 +1,7 @@
-//! What is kept of a password: a verifier for SCRAM-SHA-256, from which the password cannot be read and with
-//! which nobody can log in.
+//! What is stored of a password: a verifier for SCRAM-SHA-256. The password cannot be read from it, and the
+//! verifier cannot be used to log in.
 //!
-//! Reference: RFC 5802, RFC 7677; the text is that of PostgreSQL's pg_authid.rolpassword.
+//! Reference: RFC 5802, RFC 7677. The text form is that of PostgreSQL's pg_authid.rolpassword.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ const MECHANISM: &str = "SCRAM-SHA-256";
 const ITERATIONS: u32 = 4096;
 const SALT_BYTES: usize = 16;
 
-/// A hash, or a key of one.
+/// A hash, or a key derived by one.
 pub type Key = [u8; 32];
 
 /// HMAC with SHA-256.
@@ -27,7 +27,7 @@ pub fn hmac_sha256(key: &[u8], message: &[u8]) -> Key {
     }
 }
 
-/// What is kept of a password: `SCRAM-SHA-256$<iterations>:<salt>$<stored key>:<server key>`.
+/// What is stored of a password: `SCRAM-SHA-256$<iterations>:<salt>$<stored key>:<server key>`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Verifier {
     pub iterations: u32,
@@ -42,9 +42,9 @@ impl Verifier {
         Verifier::with_salt(password, &rand::random::<[u8; SALT_BYTES]>(), ITERATIONS)
     }
 
-    /// With this salt.
+    /// A verifier with this salt.
     pub fn with_salt(password: &str, salt: &[u8], iterations: u32) -> Verifier {
-        // As PostgreSQL: a password that SASLprep forbids is used as it is.
+        // Like PostgreSQL: a password that SASLprep forbids is used as it is.
         let prepared = stringprep::saslprep(password).unwrap_or(password.into());
         let mut salted: Key = [0; 32];
         pbkdf2::pbkdf2_hmac::<Sha256>(prepared.as_bytes(), salt, iterations, &mut salted);
@@ -57,7 +57,8 @@ impl Verifier {
         }
     }
 
-    /// Belongs to no password; the salt depends on the user and a secret of this server only.
+    /// A verifier that matches no password. The salt depends only on the user and on a secret of this
+    /// server.
     pub fn invented(user: &str, secret: &[u8]) -> Verifier {
         let salt = hmac_sha256(secret, user.as_bytes());
         Verifier {

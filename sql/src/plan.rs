@@ -1,9 +1,9 @@
 //! What a statement compiles to: a [`Plan`].
 //!
-//! A query or change is one procedure that emits its answer ([`RunPlan`]). What needs all rows at once
-//! (aggregates, sorting, DISTINCT) are stages ([`Grouping`], [`Sorting`]) that the procedure feeds and reads;
-//! where rows must be collected before they may change (an UPDATE that moves rows along the scanned key,
-//! INSERT ... SELECT into the same table), the procedure spools them.
+//! A query or a change is one procedure that emits its result ([`RunPlan`]). Operations that need all rows
+//! at once (aggregates, sorting, DISTINCT) are stages ([`Grouping`], [`Sorting`]) that the procedure feeds
+//! and reads. Where rows must be collected before they may change (an UPDATE that moves rows along the
+//! scanned key, INSERT ... SELECT into the same table), the procedure spools them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,22 +51,22 @@ pub(crate) enum Action {
     /// DO, before the session has compiled its block.
     Block {
         definition: Box<RoutineDefinition>,
-        /// Characters of the statement before the body.
+        /// The number of characters of the statement before the body.
         body_offset: u32,
     },
-    /// No names: ALL.
+    /// No names means ALL.
     SetConstraints {
         names: Vec<QualifiedName>,
         is_deferred: bool,
     },
     Lock(LockCommand),
     Checkpoint,
-    /// Ready lines, and what the statement that they describe needs.
+    /// Finished lines, and the rights that the explained statement needs.
     Explain(Vec<String>, Vec<NeededRight>),
-    /// How a call is logged depends on the session.
+    /// How a call is logged depends on the session, which explains it for this reason.
     ExplainCall {
         routine: Arc<Routine>,
-        /// Its arguments draw from sequences.
+        /// Whether its arguments draw from sequences.
         draws: bool,
         is_verbose: bool,
         is_json: bool,
@@ -100,12 +100,12 @@ pub(crate) enum Action {
     Listen(ListenStatement),
     Declare(Box<DeclarePlan>),
     Fetch(FetchCursor),
-    /// No name: ALL.
+    /// `None` means ALL.
     CloseCursor(Option<String>),
 }
 
 impl Action {
-    /// What is asked of whoever runs it.
+    /// Calls `see` with each right that the role running it needs.
     pub(crate) fn for_each_right(&self, see: &mut dyn FnMut(&NeededRight) -> Result<()>) -> Result<()> {
         match self {
             Action::Run(run) => run.procedure.for_each_right(see),
@@ -154,7 +154,7 @@ pub(crate) enum SchemaCommand {
         foreign_keys: Vec<WantedForeignKey>,
         sequences: Vec<WantedSequence>,
         uniques: Vec<WantedUnique>,
-        /// Of the tables that it is like.
+        /// Those of the tables named by LIKE.
         indexes: Vec<CopiedIndex>,
         comments: Vec<CopiedComments>,
         on_commit: OnCommit,
@@ -162,20 +162,19 @@ pub(crate) enum SchemaCommand {
     CreateIndex(WantedIndex),
     DropIndex(DropIndex),
     RenameIndex(RenameIndex),
-    /// Of an index.
-    /// Whether CONCURRENTLY.
+    /// The index, and whether CONCURRENTLY.
     Reindex(QualifiedName, bool),
     AlterTable {
         table: QualifiedName,
         if_exists: bool,
-        /// In the order in which they are done.
+        /// In the order in which they are carried out.
         actions: Vec<AlterAction>,
     },
     /// CREATE [OR REPLACE] VIEW.
     CreateView {
         definition: Box<TableDefinition>,
         or_replace: bool,
-        /// The statement says which schema it goes to.
+        /// Whether the statement names the schema it goes to.
         names_schema: bool,
     },
     DropView(DropView),
@@ -183,7 +182,7 @@ pub(crate) enum SchemaCommand {
     CreateAs {
         definition: Box<TableDefinition>,
         if_not_exists: bool,
-        /// Whose rows go into it.
+        /// The query whose rows go into it.
         query: Option<String>,
         on_commit: OnCommit,
         /// Under EXPLAIN ANALYZE.
@@ -254,7 +253,7 @@ pub(crate) enum SchemaCommand {
     DropType(DropType),
     CreateRoutine {
         definition: Box<RoutineDefinition>,
-        /// Characters of the statement before the body.
+        /// The number of characters of the statement before the body.
         body_offset: u32,
         or_replace: bool,
     },
@@ -266,20 +265,20 @@ pub(crate) enum SchemaCommand {
     },
 }
 
-/// One action of ALTER TABLE, as written: it is looked at when the table is locked.
+/// One action of ALTER TABLE, as written. It is resolved once the table is locked.
 #[derive(Clone, Debug)]
 pub(crate) enum AlterAction {
     AddPrimaryKey(WantedPrimaryKey),
     AddUnique(WantedUnique),
-    /// CREATE INDEX of what rows must compute.
+    /// CREATE INDEX on something that must be computed from the rows.
     AddIndex(Box<WantedIndex>),
-    /// UNIQUE and PRIMARY KEY of an index that is there.
+    /// UNIQUE or PRIMARY KEY by an index that exists already.
     UseIndex {
         name: Option<String>,
         index: String,
         is_primary: bool,
         deferral: Deferral,
-        /// Where the constraint stands in the statement.
+        /// The position of the constraint in the statement.
         position: Option<u32>,
     },
     AddForeignKey(WantedForeignKey),
@@ -337,11 +336,11 @@ pub(crate) enum AlterAction {
         to: String,
     },
     SetOwner(RoleName),
-    /// What it says is so already, or changes nothing here.
+    /// Already the case, or without effect here.
     Nothing,
     DropConstraint {
         name: String,
-        /// The constraint need not be there.
+        /// Whether the constraint may be missing.
         may_lack: bool,
         cascades: bool,
     },
@@ -354,7 +353,7 @@ pub(crate) struct NewColumn {
     pub(crate) sequence: Option<WantedSequence>,
 }
 
-/// A CHECK constraint as written.
+/// A CHECK constraint, as written.
 #[derive(Clone, Debug)]
 pub(crate) struct WantedCheck {
     pub(crate) name: Option<String>,
@@ -362,16 +361,16 @@ pub(crate) struct WantedCheck {
     pub(crate) is_not_valid: bool,
 }
 
-/// A foreign key as written; tables and columns are looked up when the statement runs.
+/// A foreign key, as written. Its tables and columns are looked up when the statement runs.
 #[derive(Clone, Debug)]
 pub(crate) struct WantedForeignKey {
     pub(crate) name: Option<String>,
     pub(crate) columns: Vec<String>,
     pub(crate) parent: QualifiedName,
-    /// Empty: the parent's primary key.
+    /// Empty means the parent's primary key.
     pub(crate) parent_columns: Vec<String>,
     pub(crate) on_delete: KeyAction,
-    /// What ON DELETE sets; empty: all columns.
+    /// The columns that ON DELETE sets. Empty means all of them.
     pub(crate) delete_columns: Vec<String>,
     pub(crate) on_update: KeyAction,
     pub(crate) is_full: bool,
@@ -379,10 +378,10 @@ pub(crate) struct WantedForeignKey {
     pub(crate) is_not_valid: bool,
 }
 
-/// An index as written.
+/// An index, as written.
 #[derive(Clone, Debug)]
 pub(crate) struct WantedIndex {
-    /// One is made up where none is given.
+    /// `None` if a name must be made up.
     pub(crate) name: Option<String>,
     pub(crate) table: QualifiedName,
     pub(crate) keys: Vec<WantedKey>,
@@ -397,33 +396,33 @@ pub(crate) struct WantedIndex {
 }
 
 impl WantedIndex {
-    /// Whether rows must compute what it is on.
+    /// Whether it is on something that must be computed from the rows.
     pub(crate) fn is_computed(&self) -> bool {
         let is_expression = |key: &WantedKey| matches!(key.indexed, WantedIndexed::Expression(..));
         self.predicate.is_some() || self.keys.iter().any(is_expression)
     }
 }
 
-/// An index that a new table gets because another one has it.
+/// An index that a new table gets because a table named by LIKE has it.
 #[derive(Clone, Debug)]
 pub(crate) struct CopiedIndex {
-    /// The other table's.
+    /// The index of the other table.
     pub(crate) index: IndexDefinition,
     pub(crate) keys: Vec<CopiedKey>,
     pub(crate) included: Vec<String>,
     /// The columns that its condition reads.
     pub(crate) conditions: Vec<String>,
-    /// It has the other's comment.
+    /// Whether it takes over the comment on the other index.
     pub(crate) has_comment: bool,
     /// The other table.
     pub(crate) from: Arc<TableDefinition>,
 }
 
-/// What such an index is on.
+/// What a copied index is on.
 #[derive(Clone, Debug)]
 pub(crate) enum CopiedKey {
     Column(String),
-    /// A column that is there for the index only, and the columns that it reads.
+    /// A column that exists only for the index, and the columns from which it is computed.
     Computed(Box<ColumnDefinition>, Vec<String>),
 }
 
@@ -436,7 +435,7 @@ impl CopiedKey {
     }
 }
 
-/// The comments on parts of a table, for another one that is like it.
+/// The comments on parts of a table, for a new table made LIKE it.
 #[derive(Clone, Debug)]
 pub(crate) struct CopiedComments {
     pub(crate) from: Arc<Table>,
@@ -448,7 +447,7 @@ pub(crate) struct CopiedComments {
 #[derive(Clone, Debug)]
 pub(crate) enum WantedIndexed {
     Column(String),
-    /// And what it is called in names that are made up.
+    /// The expression, and what it is called in generated names.
     Expression(Box<ast::Expr>, String),
 }
 
@@ -460,7 +459,7 @@ impl WantedIndexed {
     }
 }
 
-/// What an index is on, and its order there.
+/// One key of an index: what it is on, and its order.
 #[derive(Clone, Debug)]
 pub(crate) struct WantedKey {
     pub(crate) indexed: WantedIndexed,
@@ -468,7 +467,7 @@ pub(crate) struct WantedKey {
     pub(crate) nulls_first: bool,
 }
 
-/// A PRIMARY KEY as written.
+/// A PRIMARY KEY, as written.
 #[derive(Clone, Debug)]
 pub(crate) struct WantedPrimaryKey {
     pub(crate) name: Option<String>,
@@ -476,7 +475,7 @@ pub(crate) struct WantedPrimaryKey {
     pub(crate) deferral: Deferral,
 }
 
-/// A UNIQUE constraint as written, or a PRIMARY KEY that can be deferred.
+/// A UNIQUE constraint, as written, or a PRIMARY KEY that can be deferred.
 #[derive(Clone, Debug)]
 pub(crate) struct WantedUnique {
     pub(crate) name: Option<String>,
@@ -484,7 +483,7 @@ pub(crate) struct WantedUnique {
     pub(crate) nulls_are_equal: bool,
     pub(crate) deferral: Deferral,
     pub(crate) is_primary: bool,
-    /// Where it stands in the statement.
+    /// Its position in the statement.
     pub(crate) position: Option<u32>,
     pub(crate) is_of_new_table: bool,
 }
@@ -527,7 +526,7 @@ pub(crate) enum Tag {
     Insert,
     Update,
     Delete,
-    /// DO counts nothing.
+    /// DO has no count.
     Do,
 }
 
@@ -542,9 +541,9 @@ pub(crate) struct RunPlan {
     pub(crate) explain: Option<PlanNode>,
     /// Only for EXPLAIN ANALYZE.
     pub(crate) counters: Counters,
-    /// The answer is this, and not the rows.
+    /// Set if the answer is this analysis instead of the rows.
     pub(crate) analysis: Option<Analysis>,
-    /// The tables of its joins.
+    /// The sizes of the tables that it joins.
     pub(crate) judged: Vec<JudgedSize>,
 }
 
@@ -562,15 +561,15 @@ impl RunPlan {
         }
     }
 
-    /// Whether it should be compiled again: a view or a type in it is not what it was then, or a table has
-    /// become so large or small that another order of joins may be better.
+    /// Whether it should be compiled again: a view or a type in it has changed since, or a table has grown
+    /// or shrunk so much that another join order may be better.
     pub(crate) fn is_outdated(&self) -> bool {
         (self.procedure.uses_unopened && !self.procedure.is_current())
             || self.judged.iter().any(JudgedSize::is_outdated)
     }
 }
 
-/// What EXPLAIN ANALYZE tells.
+/// What EXPLAIN ANALYZE reports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Analysis {
     pub(crate) options: ExplainOptions,
@@ -586,9 +585,9 @@ pub(crate) struct JudgedSize {
 }
 
 impl JudgedSize {
-    /// Smaller tables count as having so many: they may grow, and matter little until then.
+    /// Smaller tables count as having this many rows. They may grow, and matter little until then.
     pub(crate) const FEWEST_ROWS: u64 = 100;
-    /// A table that has become larger or smaller by this factor has outgrown the plan.
+    /// A plan is outdated once a table has grown or shrunk by this factor.
     const FACTOR: u64 = 8;
 
     pub(crate) fn of(table: &Arc<Table>) -> JudgedSize {
@@ -601,7 +600,7 @@ impl JudgedSize {
     }
 }
 
-/// UNION, INTERSECT and EXCEPT. The last value of a row that comes in says whether it is the second query's.
+/// UNION, INTERSECT and EXCEPT. The last value of an input row says whether it comes from the second query.
 #[derive(Debug)]
 pub(crate) struct Combination {
     /// Columns of type `character`, whose trailing blanks do not count.
@@ -610,25 +609,25 @@ pub(crate) struct Combination {
     pub(crate) is_all: bool,
 }
 
-/// ARRAY (SELECT ...): the elements of one array come in.
+/// ARRAY (SELECT ...): its input is the elements of one array.
 #[derive(Debug)]
 pub(crate) struct ArrayOf {
     pub(crate) element: ArrayElement,
-    /// They come out in order, each once, NULL last: for IN (SELECT ...), which looks for values.
+    /// The elements come out in order, each once, NULL last. For IN (SELECT ...), which searches them.
     pub(crate) is_set: bool,
 }
 
-/// DISTINCT, ORDER BY, OFFSET and LIMIT over the rows that a procedure feeds, in this order.
+/// DISTINCT, ORDER BY, OFFSET and LIMIT, in this order, over the rows that a procedure feeds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sorting {
     pub(crate) distinct: Distinct,
-    /// Values of type `character`, whose trailing blanks do not tell rows apart.
+    /// Values of type `character`, whose trailing blanks do not make rows distinct.
     pub(crate) chars: Vec<usize>,
     pub(crate) sort: Vec<SortKey>,
-    /// Registers with numbers of rows that are not negative; NULL is no limit.
+    /// Registers that hold non-negative row counts. NULL means no limit.
     pub(crate) limit: Option<Register>,
     pub(crate) offset: Option<Register>,
-    /// How many of the values come out; the rest served sorting only.
+    /// How many of the values are output. The others serve only for sorting.
     pub(crate) width: usize,
 }
 
@@ -636,44 +635,45 @@ pub(crate) struct Sorting {
 pub(crate) enum Distinct {
     #[default]
     No,
-    /// Equal in the first values.
+    /// Rows are duplicates if these first values are equal.
     Rows(usize),
-    /// The same where the rows are sorted by all of these: those that are equal become neighbours.
+    /// The same where the rows are sorted by all of these values, which makes duplicates neighbours.
     Sorted,
-    /// DISTINCT ON: the first row after sorting for each value of these.
+    /// DISTINCT ON: for each combination of these values, the first row after sorting.
     On(Vec<usize>),
 }
 
-/// GROUP BY and aggregates: a row for each group comes out, its keys and then the results.
+/// GROUP BY and aggregates: one row for each group is output, its keys first and then the results.
 #[derive(Clone, Debug)]
 pub(crate) struct Grouping {
-    /// The first values of a row are the keys of its group.
+    /// This many first values of a row are the keys of its group.
     pub(crate) keys: usize,
-    /// Those of type `character`, whose trailing blanks do not count.
+    /// Keys of type `character`, whose trailing blanks do not count.
     pub(crate) chars: Vec<usize>,
-    /// Without GROUP BY there is one group, even of no rows.
+    /// Without GROUP BY there is exactly one group, even if there are no rows.
     pub(crate) is_grouped: bool,
-    /// Grouping sets: a row goes to a group of each, whose other keys are NULL. None: all keys are one set.
+    /// Grouping sets: a row goes to one group of each set, whose other keys are NULL. If empty, all keys
+    /// form one set.
     pub(crate) sets: Vec<Vec<usize>>,
     pub(crate) calls: Vec<AggregateCall>,
 }
 
-/// An aggregate over values of the rows.
+/// An aggregate over values of the input rows.
 #[derive(Clone, Debug)]
 pub(crate) struct AggregateCall {
     pub(crate) kind: AggregateKind,
     /// The values it takes.
     pub(crate) arguments: Vec<usize>,
     pub(crate) argument_type: SqlType,
-    /// The value that must be true.
+    /// The value that must be true for a row to count.
     pub(crate) filter: Option<usize>,
     pub(crate) is_distinct: bool,
-    /// The order in which it takes them.
+    /// The order in which it takes the rows.
     pub(crate) order: Vec<SortKey>,
 }
 
 impl AggregateCall {
-    /// Whether it takes every row as it comes.
+    /// Whether it takes every row in input order.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.filter.is_none() && !self.is_distinct && self.order.is_empty()
@@ -689,7 +689,7 @@ pub(crate) struct SortKey {
 }
 
 impl SortKey {
-    /// As `ORDER BY value` of what is no `character`.
+    /// Like `ORDER BY value` for a type other than `character`.
     pub(crate) fn ascending(value: usize) -> SortKey {
         SortKey { value, is_descending: false, nulls_first: false, is_char: false }
     }
@@ -701,14 +701,14 @@ pub(crate) struct DeclarePlan {
     pub(crate) cursor: DeclareCursor,
     pub(crate) run: RunPlan,
     pub(crate) columns: Vec<ResultColumn>,
-    /// It may go backwards.
+    /// Whether the cursor may move backwards.
     pub(crate) is_scrollable: bool,
-    /// The table whose rows the query shows one by one; the values of its primary key follow those of the
+    /// The table of which the query returns each row individually. The values of its primary key follow the
     /// columns.
     pub(crate) table: Option<TableId>,
 }
 
-/// What COPY FROM makes of a field beside what it says.
+/// How COPY FROM converts a field besides reading its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ForcedField {
     /// FORCE_NULL.
@@ -720,12 +720,12 @@ pub(crate) struct ForcedField {
 #[derive(Debug)]
 pub(crate) struct CopyInPlan {
     pub(crate) table: Arc<Table>,
-    /// The columns of the data.
+    /// The columns of the data, in order.
     pub(crate) columns: Vec<(String, SqlType)>,
     pub(crate) options: CopyOptions,
     /// For each column.
     pub(crate) forced: Vec<ForcedField>,
-    /// Inserts one row given the columns' values as parameters.
+    /// Inserts one row, with the columns' values as parameters.
     pub(crate) insert: Arc<Procedure>,
 }
 
@@ -734,6 +734,6 @@ pub(crate) struct CopyOutPlan {
     pub(crate) run: RunPlan,
     pub(crate) columns: Vec<(String, SqlType)>,
     pub(crate) options: CopyOptions,
-    /// Of each column, whether its values are always quoted (CSV).
+    /// For each column, whether its values are always quoted (CSV).
     pub(crate) force_quote: Vec<bool>,
 }

@@ -1,13 +1,13 @@
 //! PL/pgSQL: from the text of a routine to a procedure.
 //!
 //! `parse` makes a tree (`tree`) of the body and leaves the SQL in it as text. `routine_body` compiles the
-//! tree; each piece of SQL goes through the same binder and compiler as a statement of a client, with the
-//! routine's variables (`bind::visible_variables`) as further names, and its code lands in the middle of the
-//! routine's own. So a routine is one procedure, and its variables are registers.
+//! tree. Each piece of SQL goes through the same binder and compiler as a client's statement, with the
+//! routine's variables (`bind::visible_variables`) as additional names. Its code becomes part of the
+//! routine's own code. So a routine is one procedure, and its variables are registers.
 //!
-//! Files: `routine_body` (the whole, blocks, variables), `control` (IF, CASE, loops), `elements` (arrays of a
-//! type with a length), `query` (SQL in a body), `raise`, `exception`, `replayable` (whether a call may be
-//! logged as a command).
+//! Files: `routine_body` (the whole routine, blocks, variables), `control` (IF, CASE, loops), `elements`
+//! (arrays of a type with a length), `query` (SQL in a body), `raise`, `exception`, `replayable` (whether a
+//! call may be logged as a command).
 
 mod control;
 mod cursor;
@@ -26,7 +26,7 @@ mod shared_cursor;
 mod sql_body;
 pub(crate) mod tree;
 
-/// A RAISE format cut at its placeholders; `%%` is a percent sign.
+/// A RAISE format split at its placeholders; `%%` is a percent sign.
 pub(crate) fn raise_parts(format: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut characters = format.chars().peekable();

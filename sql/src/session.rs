@@ -1,16 +1,18 @@
-//! Databases and sessions: what the server, the embedded API and the benchmarks program against.
+//! Databases and sessions: the interface used by the server, the embedded API and the benchmarks.
 //!
-//! A session never blocks: whatever must wait returns `Interrupt::Wait(ticket)`; await the ticket, then
-//! repeat the same call with the same arguments. It also never decides when an answer goes out: before
-//! sending anything to a client the caller awaits [`Session::pending_durability`] (architecture invariant 1).
+//! A session never blocks. A call that must wait returns `Interrupt::Wait(ticket)`. Await the ticket, then
+//! repeat the same call with the same arguments. A session also never decides when an answer is sent:
+//! before sending anything to a client the caller awaits [`Session::pending_durability`] (architecture
+//! invariant 1).
 //!
-//! What a session is made of: `activity` (what others see of it), `prepared` (compiled statements and their
-//! cache), `state` (where it stands in its transaction), `running` (statements in progress), `cursors`,
-//! `copy_in`, `copy_out`, `routine_compiler`. What it does: `show`, `prepare`, `transaction` (the state
-//! machine), `run` (statements that run procedures), `cursor_commands`, `routine_commands` (CALL, and changes
-//! to routines), `search_path` (what names mean), `schema` (DDL), `foreign_key`, `sequence_commands`,
-//! `schema_commands` (with `moves`, `dependents`), `view_commands`, `utility` (settings, EXPLAIN, PREPARE),
-//! `copy_feed` (with `copy_lines`, `copy_fields` and `copy_binary` over `copy_incoming`).
+//! What a session is made of: `activity` (what other sessions see of it), `prepared` (compiled statements
+//! and their cache), `state` (where it is in its transaction), `running` (statements in progress),
+//! `cursors`, `copy_in`, `copy_out`, `routine_compiler`. What it does: `show`, `prepare`, `transaction`
+//! (the state machine), `run` (statements that run procedures), `cursor_commands`, `routine_commands`
+//! (CALL, and changes to routines), `search_path` (what names mean), `schema` (DDL), `foreign_key`,
+//! `sequence_commands`, `schema_commands` (with `moves`, `dependents`), `view_commands`, `utility`
+//! (settings, EXPLAIN, PREPARE), `copy_feed` (with `copy_lines`, `copy_fields` and `copy_binary` over
+//! `copy_incoming`).
 //!
 //! The state machine is PostgreSQL's:
 //!
@@ -19,7 +21,7 @@
 //!   Idle ---------------> Implicit ----------> Block ------error-----> Failed
 //!    ^  <--end_implicit----  |                   |                       |
 //!    |  <-------error--------+                   |                       |
-//!    +--------------COMMIT or ROLLBACK-----------+----COMMIT, ROLLBACK---+   (COMMIT answers ROLLBACK)
+//!    +--------------COMMIT or ROLLBACK-----------+----COMMIT, ROLLBACK---+   (COMMIT returns ROLLBACK)
 //!                                                 <--ROLLBACK TO---------
 //! ```
 
@@ -126,7 +128,7 @@ use running::Running;
 use search_path::Meaning;
 use state::{NamedSavepoint, State};
 
-/// An open database; clones share it.
+/// An open database. Clones share it.
 #[derive(Clone)]
 pub struct Database {
     shared: Arc<Shared>,
@@ -147,12 +149,12 @@ struct Shared {
 pub struct SessionOptions {
     pub user: String,
     pub database: String,
-    /// Startup parameters (application_name, DateStyle, TimeZone ...), applied as by SET; unknown ones are
+    /// Startup parameters (application_name, DateStyle, TimeZone ...), applied as by SET. Unknown ones are
     /// kept.
     pub parameters: Vec<(String, String)>,
 }
 
-/// Compiles PL/pgSQL: an engine that is opened without [`Database::open`] needs it in its configuration to
+/// Compiles PL/pgSQL. An engine that is opened without [`Database::open`] needs it in its configuration to
 /// run routines.
 pub fn routine_compiler() -> Arc<dyn RoutineCompiler> {
     Arc::new(routine_compiler::PlpgsqlCompiler)
@@ -168,10 +170,10 @@ pub struct Session {
     meaning: Meaning,
     identity: Identity,
     environment: Environment,
-    /// Among those of the database.
+    /// The number of this session in the database.
     number: i32,
     activity: Arc<Activity>,
-    /// Where the statement lies that others see.
+    /// The address of the statement that other sessions see.
     shown_statement: usize,
     /// `None` while it computes.
     guest: Option<Box<Guest>>,
@@ -181,7 +183,7 @@ pub struct Session {
     process: i32,
     transaction_number: i64,
     cache: StatementCache,
-    /// Of the text that was looked at last.
+    /// The lifting of the text that was looked at last.
     lifting: Lifting,
     /// Statements of SQL's PREPARE.
     named: HashMap<String, NamedStatement>,
@@ -190,27 +192,29 @@ pub struct Session {
     /// LISTEN and UNLISTEN of the transaction.
     listen_changes: Vec<ListenChange>,
     savepoints: Vec<NamedSavepoint>,
-    /// The transaction has looked at data.
+    /// Whether the transaction has looked at data.
     has_queried: bool,
-    /// The transaction has its isolation level.
+    /// Whether the isolation level of the transaction is settled.
     is_isolated: bool,
-    /// The query string has several statements.
+    /// Whether the query string has several statements.
     is_in_list: bool,
-    /// What was found wrong with texts, for [`Session::take_notices`].
+    /// Warnings about statement texts, for [`Session::take_notices`].
     notices: Vec<Notice>,
-    /// Statements that have succeeded in the implicit transaction: then a conflict cannot be retried unseen.
+    /// Statements that have succeeded in the implicit transaction. If there are any, a conflict cannot be
+    /// retried transparently.
     implicit_statements: u32,
-    /// A statement that waits.
+    /// The statement that waits.
     running: Option<Running>,
-    /// A check of a constraint that waits, at the end of the transaction or in SET CONSTRAINTS.
+    /// The constraint check that waits, at the end of the transaction or in SET CONSTRAINTS.
     checking: Option<Box<Frame>>,
     /// What the transaction had gathered when the statement began.
     gathered_before: Gathered,
-    /// The prepared statement and values of the EXECUTE that waits.
+    /// The prepared statement and the values of the EXECUTE that waits.
     executing: Option<(Arc<Prepared>, Vec<Value>)>,
     schema_requests: SchemaRequests,
     copy: Option<Box<CopyIn>>,
-    /// Frames of procedures that ran lately, the latest last: to run one of them again needs no new memory.
+    /// Frames of procedures that ran lately, the latest last. Running one of them again needs no new
+    /// memory.
     #[allow(clippy::vec_box)] // They move out and in again with every statement.
     spare_frames: Vec<Box<Frame>>,
     account: Arc<Account>,
@@ -225,7 +229,7 @@ impl Database {
         Ok(Database::with_engine(hyades_engine::db::open(config, Some(routine_compiler()))?))
     }
 
-    /// What a recovery has found, in memory: to look at. What is written to it goes nowhere.
+    /// The state that a recovery has found, in memory, for inspection. What is written to it is not kept.
     ///
     /// # Errors
     /// A thread that cannot be started.
@@ -249,20 +253,20 @@ impl Database {
         }
     }
 
-    /// The engine below.
+    /// The underlying engine.
     pub fn engine(&self) -> &Arc<dyn Engine> {
         &self.shared.engine
     }
 
-    /// Starts a conversation.
+    /// Starts a session.
     ///
     /// # Errors
-    /// A startup parameter with a bad value.
+    /// Fails for a startup parameter with a bad value.
     pub fn session(&self, options: SessionOptions) -> Result<Session> {
         self.session_with(options, Arc::new(self.account()))
     }
 
-    /// How much memory there is.
+    /// The memory limits.
     pub fn memory_limits(&self) -> Limits {
         self.shared.memory
     }
@@ -272,7 +276,7 @@ impl Database {
         Account::new(self.shared.memory)
     }
 
-    /// As [`Database::session`]; this account pays for what the session does.
+    /// Like [`Database::session`], with this account charged for what the session does.
     ///
     /// # Errors
     /// As [`Database::session`].
@@ -345,20 +349,20 @@ impl Database {
         Ok(session)
     }
 
-    /// How far the restart is.
+    /// The progress of the restart.
     pub fn restart_status(&self) -> RestartStatus {
         self.shared.engine.restart_status()
     }
 
-    /// Nothing if the restart is complete, else a ticket that fires when it is, or has failed.
+    /// `None` if the restart is complete, else a ticket that fires when it is complete or has failed.
     ///
     /// # Errors
-    /// Why it has failed; the database is poisoned.
+    /// Returns the reason if it has failed. The database is poisoned then.
     pub fn wait_for_restart(&self) -> Result<Option<Ticket>> {
         self.shared.engine.wait_for_restart()
     }
 
-    /// What recovery found when the database was opened; nothing before the restart is complete.
+    /// What recovery found when the database was opened. Empty until the restart is complete.
     pub fn recovery_report(&self) -> RecoveryReport {
         self.shared.engine.recovery_report()
     }
@@ -373,24 +377,24 @@ impl Database {
 }
 
 impl Session {
-    /// Splits the text of a simple query at its semicolons; comments and quotes are understood. Statements
-    /// that are empty are left out. Each comes with the 0-based character offset at which it starts, to be
-    /// added to error positions.
+    /// Splits the text of a simple query at its semicolons, except those in comments and quotes. Empty
+    /// statements are left out. Each statement comes with the 0-based character offset at which it starts,
+    /// which must be added to error positions.
     ///
     /// # Errors
-    /// 42601 for a quote or comment that does not end.
+    /// 42601 for a quote or comment that is not closed.
     pub fn split(&mut self, sql: &str) -> Result<Vec<(usize, String)>> {
         self.as_guest(|_| split::split(sql))
     }
 
-    /// Says whether the statements up to the next [`Session::end_implicit`] came in one query string: then
-    /// those that must be transactions of their own are refused.
+    /// Says whether the statements up to the next [`Session::end_implicit`] came in one query string. If
+    /// so, those that must be transactions of their own are refused.
     pub fn set_in_list(&mut self, is_in_list: bool) {
         self.is_in_list = is_in_list;
     }
 
-    /// Compiles one statement. `parameter_types` may name the types of the first parameters. A failure fails
-    /// the transaction, as that of [`Session::execute`] does.
+    /// Compiles one statement. `parameter_types` may give the types of the first parameters. A failure
+    /// fails the transaction, as a failure of [`Session::execute`] does.
     ///
     /// # Errors
     /// Those of syntax, names and types; 25P02 in a failed transaction.
@@ -406,8 +410,8 @@ impl Session {
     }
 
     /// Runs a statement. Outside BEGIN it runs in an implicit transaction, which lasts until
-    /// [`Session::end_implicit`]. A conflict of a statement that stands alone is retried unseen. A failure
-    /// has already rolled back what it must.
+    /// [`Session::end_implicit`]. A conflict of a statement that is alone in its transaction is retried
+    /// transparently. When an error is returned, the necessary rollback has been done.
     ///
     /// # Errors
     /// Everything a statement can fail with.
@@ -439,11 +443,11 @@ impl Session {
     /// Commits the implicit transaction, if one is open: at Sync and at the end of a simple query.
     ///
     /// # Errors
-    /// Those of the commit; the transaction is rolled back then.
+    /// Those of the commit. The transaction is rolled back then.
     pub fn end_implicit(&mut self) -> Flow<()> {
         self.is_in_list = false;
         if self.state == State::Implicit {
-            // What it frees need not be counted: the account is set back behind a transaction.
+            // What it frees need not be counted: the account is settled after a transaction.
             let commits_soon = self.worker.commits_soon() && !self.environment.deferred.is_pending();
             let outcome = match commits_soon {
                 true => self.commit_transaction(),
@@ -455,7 +459,7 @@ impl Session {
         Ok(())
     }
 
-    /// Sets the account back to what it is known to keep, and `more`, if no transaction is open.
+    /// If no transaction is open, sets the account back to what the session is known to keep, plus `more`.
     #[inline]
     pub fn settle_account(&self, more: usize) {
         if self.state == State::Idle || self.state == State::Failed && !self.worker.in_transaction() {
@@ -463,13 +467,15 @@ impl Session {
         }
     }
 
-    /// Charges the session for something as long as the charge lives, not only to the end of the transaction.
+    /// Charges the session for something for as long as the charge lives, not only to the end of the
+    /// transaction.
     pub fn charge(&self, bytes: usize) -> Charge {
         self.account.keep(bytes)
     }
 
     /// Gives up a call that returned `Wait` (cancel, timeout, disconnect), or reports an error that the
-    /// caller met between calls: withdraws the wait, fails the transaction with this error and hands it back.
+    /// caller met between calls. Withdraws the wait, fails the transaction with this error and returns the
+    /// error.
     pub fn abandon(&mut self, error: Error) -> Error {
         self.running = None;
         self.executing = None;
@@ -487,14 +493,15 @@ impl Session {
         }
     }
 
-    /// Whether a transaction holds locks: that of a failed block does, too, if ROLLBACK TO may revive it.
+    /// Whether a transaction holds locks. A failed block holds them too, if ROLLBACK TO may revive it.
     pub fn is_in_transaction(&self) -> bool {
         self.worker.in_transaction()
     }
 
-    /// What must be durable before the answers produced since the last call go out: what the transactions
-    /// have seen and done, and what the names mean that were looked up. Immediate under
-    /// synchronous_commit=off (then a crash can lose the transactions acknowledged last; see `settings`).
+    /// What must be durable before the answers produced since the last call may be sent: what the
+    /// transactions have seen and done, and the definitions of the names that were looked up. Immediate
+    /// under synchronous_commit=off (a crash can then lose the transactions acknowledged last; see
+    /// `settings`).
     pub fn pending_durability(&mut self) -> Durability {
         let mut pending = std::mem::replace(&mut self.durability, Durability::immediate());
         if self.settings.is_commit_synchronous() {
@@ -503,12 +510,13 @@ impl Session {
         pending
     }
 
-    /// Through which other threads cancel the statement that runs, or end the session.
+    /// The handle by which other threads cancel the running statement or end the session.
     pub fn stop_request(&self) -> Arc<StopRequest> {
         Arc::clone(&self.environment.stop)
     }
 
-    /// Who is told when the session computes for long. Without a host it keeps its thread until it is done.
+    /// Sets the host that is told when the session computes for long. Without a host the session keeps its
+    /// thread until it is done.
     pub fn set_host(&mut self, host: Box<dyn Host>) {
         if let Some(guest) = &mut self.guest {
             guest.set_host(host);
@@ -516,7 +524,8 @@ impl Session {
     }
 
     /// Computes as the guest of this thread (`hyades_types::guest`), on the session's account unless the
-    /// caller has entered that already ([`Database::session_with`]); who enters it also settles it.
+    /// caller has entered that account already ([`Database::session_with`]). A caller that enters the
+    /// account also settles it.
     #[inline]
     pub fn as_guest<T>(&mut self, compute: impl FnOnce(&mut Session) -> T) -> T {
         let visit = self.enter();
@@ -533,7 +542,7 @@ impl Session {
         value
     }
 
-    /// Enters, to compute beside the session for it.
+    /// Enters the guest, to compute for the session outside of its methods.
     #[inline]
     pub fn enter(&mut self) -> Visit {
         guest::enter(self.guest.take())
@@ -543,7 +552,7 @@ impl Session {
     #[inline]
     pub fn leave(&mut self, visit: Visit) {
         if let Some(guest) = visit.leave() {
-            // It is not there while it computes.
+            // The guest is away while it computes.
             self.guest.get_or_insert(guest);
         }
     }
@@ -558,8 +567,8 @@ impl Session {
         self.settings.take_changed()
     }
 
-    /// Notices about the texts given to [`Session::prepare`] since the last call, of success or failure
-    /// alike.
+    /// Notices about the texts given to [`Session::prepare`] since the last call, whether it succeeded or
+    /// failed.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         std::mem::take(&mut self.notices)
     }
@@ -569,13 +578,13 @@ impl Session {
         self.settings.float_digits()
     }
 
-    /// Whether [`Session::take_changed_settings`] would tell of something.
+    /// Whether [`Session::take_changed_settings`] would return anything.
     pub fn has_changed_settings(&self) -> bool {
         self.settings.has_changed()
     }
 
-    /// What texts of values are read with: `now` is the transaction's time, or, where there is none, this
-    /// moment.
+    /// The context in which texts of values are read. `now` is the transaction's time, or the current time
+    /// if there is none.
     pub fn reading(&self) -> Reading<'_> {
         let is_open = self.worker.in_transaction();
         let now = if is_open { self.environment.transaction_time } else { now_us() };
@@ -587,19 +596,19 @@ impl Session {
         self.settings.time_zone().clone()
     }
 
-    /// The type that a user has made and that has this `pg_type.oid`.
+    /// The user-defined type with this `pg_type.oid`.
     pub fn user_type(&self, oid: u32) -> Option<SqlType> {
         let enums = self.worker.types().into_iter().map(|stored| stored.enum_type);
         let mut types = enums.flat_map(|one| [SqlType::Enum(one), SqlType::Array(ArrayElement::Enum(one))]);
         types.find(|sql_type| sql_type.oid() == oid)
     }
 
-    /// The number that `pg_backend_pid()` answers and a cancel request names.
+    /// The number that `pg_backend_pid()` returns and a cancel request names.
     pub fn process(&self) -> i32 {
         self.process
     }
 
-    /// Makes `pg_backend_pid()` answer this number, which the server gave the client.
+    /// Makes `pg_backend_pid()` return this number, which the server gave the client.
     pub fn set_process(&mut self, process: i32) {
         self.process = process;
         self.activity.set_process(process);
@@ -611,7 +620,7 @@ impl Drop for Session {
         self.shared.activities.remove(self.number);
         self.shared.listeners.remove(self.number);
         if self.worker.in_transaction() {
-            // It may have much to undo, as a guest like any other.
+            // There may be much to undo, so it runs as a guest like any other work.
             self.as_guest(|session| session.worker.rollback());
         }
         self.as_guest(Session::forget_temporaries);

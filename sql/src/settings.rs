@@ -1,19 +1,20 @@
 //! Session settings: SHOW, SET, RESET.
 //!
-//! A setting has a kind that says which values it takes, a default, and perhaps a transaction-local or not
-//! yet committed value. SET is transactional as in PostgreSQL: a rollback restores what the transaction
-//! changed, SET LOCAL ends with the transaction either way. For that the first change in a transaction
-//! remembers the value from before.
+//! A setting has a kind that says which values it accepts, a default, and perhaps a transaction-local or
+//! uncommitted value. SET is transactional as in PostgreSQL: a rollback restores what the transaction
+//! changed, and SET LOCAL ends with the transaction either way. For this purpose the first change in a
+//! transaction remembers the previous value.
 //!
-//! What works: `TimeZone`, `extra_float_digits`, `work_mem`, `temp_file_limit`, `search_path` (`path`),
-//! `client_min_messages`, `synchronous_commit`, `hyades.logging`, the transaction defaults, the timeouts
-//! (enforced by the server), `application_name`. The others are kept for SHOW, because clients set and read
-//! them; docs/sql.md lists them. A value that would change answers or promises and does not is refused.
+//! Settings with an effect: `TimeZone`, `extra_float_digits`, `work_mem`, `temp_file_limit`, `search_path`
+//! (`path`), `client_min_messages`, `synchronous_commit`, `hyades.logging`, the transaction defaults, the
+//! timeouts (enforced by the server), `application_name`. The others are kept for SHOW, because clients set
+//! and read them; docs/sql.md lists them. A value is refused if it ought to change results or guarantees
+//! but has no such effect here.
 //!
-//! `synchronous_commit = off`: the answer to COMMIT goes out before the log is durable. A crash of the
-//! process or the machine can then lose the transactions acknowledged within the last moments (those not yet
-//! synced by the loggers), always a dependency-closed set: what is recovered is still consistent. Nothing
-//! else is weakened.
+//! `synchronous_commit = off`: the answer to COMMIT is sent before the log is durable. A crash of the
+//! process or the machine can then lose the transactions acknowledged in the last moments (those not yet
+//! synced by the loggers). The lost transactions always form a dependency-closed set, so the recovered
+//! state is still consistent. Nothing else is weakened.
 
 mod choice;
 mod definition;
@@ -32,7 +33,7 @@ use hyades_types::memory;
 use jiff::tz::TimeZone;
 use number::Unit;
 
-/// The version that clients parse; its leading number decides which catalog queries they send.
+/// The version that clients parse. They choose their catalog queries by its leading number.
 pub const SERVER_VERSION: &str = concat!("15.0 (Hyades ", env!("CARGO_PKG_VERSION"), ")");
 
 /// One line of SHOW ALL and of `pg_settings`.
@@ -48,29 +49,30 @@ pub(crate) struct Shown {
     pub(crate) value_type: &'static str,
     pub(crate) context: &'static str,
     pub(crate) source: &'static str,
-    /// Least and greatest value; empty for what is no number.
+    /// The minimum and maximum. Empty unless the setting is a number.
     pub(crate) range: (&'static str, &'static str),
     pub(crate) choices: Vec<&'static str>,
     pub(crate) default: String,
-    /// What RESET goes back to.
+    /// The value that RESET restores.
     pub(crate) reset: String,
 }
 
 /// The settings of one session. Keys are lower-case names.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// What differs from the definition's default.
+    /// The values that differ from the definition's default.
     values: HashMap<String, String>,
-    /// Of their names and texts.
+    /// The bytes of their names and texts.
     bytes: usize,
-    /// What RESET goes back to, where it is not the definition's default: the startup parameters.
+    /// The values that RESET restores where they differ from the definition's default: the startup
+    /// parameters.
     initial: HashMap<String, String>,
-    /// What a rollback of the current transaction restores.
+    /// The values that a rollback of the current transaction restores.
     before: Vec<(String, Option<String>)>,
-    /// What the end of the current transaction restores: SET LOCAL.
+    /// The values that the end of the current transaction restores, because of SET LOCAL.
     local: Vec<(String, Option<String>)>,
     changed: Vec<String>,
-    /// Names with a dot that were ever set: they are empty when nothing is said of them.
+    /// Names with a dot that have ever been set. Their value is empty unless it is set.
     custom: BTreeSet<String>,
     time_zone: TimeZone,
     synchronous_commit: bool,
@@ -82,9 +84,10 @@ pub(crate) struct Settings {
     work_bytes: usize,
     /// `temp_file_limit`, in bytes.
     file_bytes: Option<u64>,
-    /// The least severe message that the client gets.
+    /// The least severe message that is sent to the client.
     least_message: Severity,
-    /// Whether something that is read while compiling was set since the last look.
+    /// Whether something that affects compilation was set since the last call of
+    /// `take_compiles_differently`.
     compiles_differently: bool,
     /// `current_user`
     user: String,
@@ -105,7 +108,7 @@ impl Snapshot {
     }
 }
 
-/// The setting's name as SHOW heads its column.
+/// The setting's name as SHOW prints it above the column.
 pub(crate) fn shown_name(name: &str) -> &str {
     definition(name).map_or(name, |definition| definition.name)
 }
@@ -141,7 +144,7 @@ impl Settings {
         settings
     }
 
-    /// Applies a startup parameter. Unknown names are kept, bad values refused.
+    /// Applies a startup parameter. Unknown names are kept, and bad values are refused.
     pub(crate) fn set_initial(&mut self, name: &str, value: &str) -> Result<()> {
         let lower = name.to_ascii_lowercase();
         let value = match definition(&lower) {
@@ -162,7 +165,7 @@ impl Settings {
             return Some(value.clone());
         }
         match lower.as_str() {
-            // A transaction's modes are the defaults unless it says otherwise.
+            // A transaction's modes are the defaults unless it sets them.
             "transaction_isolation" => self.get("default_transaction_isolation"),
             "transaction_read_only" => self.get("default_transaction_read_only"),
             "transaction_deferrable" => self.get("default_transaction_deferrable"),
@@ -173,7 +176,7 @@ impl Settings {
         }
     }
 
-    /// The value, or PostgreSQL's error.
+    /// The name and value for SHOW, or PostgreSQL's error.
     pub(crate) fn show(&self, name: &str) -> Result<(String, String)> {
         let value = self.get(name).ok_or_else(|| unknown(name))?;
         let shown = definition(name).map_or_else(|| name.to_owned(), |definition| definition.name.to_owned());
@@ -224,7 +227,7 @@ impl Settings {
         }
     }
 
-    /// What they take.
+    /// The memory that the values take.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -233,8 +236,8 @@ impl Settings {
         self.get(name).as_deref() == Some("on")
     }
 
-    /// Whether statements compiled before the last call must be forgotten: their literals and names meant
-    /// something else.
+    /// Whether statements compiled before the last call must be dropped, because their literals and names
+    /// now mean something else.
     pub(crate) fn take_compiles_differently(&mut self) -> bool {
         std::mem::take(&mut self.compiles_differently)
     }
@@ -244,7 +247,7 @@ impl Settings {
         (self.work_bytes, self.file_bytes)
     }
 
-    /// A setting in kB; negative if it is.
+    /// The value of a setting in kB, converted to bytes. Negative if the setting is.
     fn bytes_of(&self, lower: &str) -> i64 {
         let shown = self.get(lower).unwrap_or_default();
         number::parse_integer(&shown, Unit::Kilobytes).map_or(0, |kilobytes| kilobytes.saturating_mul(1024))
@@ -255,14 +258,14 @@ impl Settings {
         self.float_digits
     }
 
-    /// The schemas that `search_path` names, there or not, `$user` replaced.
+    /// The schemas that `search_path` names, whether they exist or not, with `$user` replaced.
     pub(crate) fn search_path(&self) -> Vec<String> {
         let named = |schema: String| if schema == "$user" { self.user.clone() } else { schema };
         let path = path::schemas(&self.get("search_path").unwrap_or_default());
         path.unwrap_or_default().into_iter().map(named).collect()
     }
 
-    /// `client_min_messages`: the least severe message that the client gets.
+    /// `client_min_messages`: the least severe message that is sent to the client.
     pub(crate) fn least_message(&self) -> Severity {
         self.least_message
     }
@@ -281,7 +284,7 @@ impl Settings {
         self.read_only
     }
 
-    /// Whether answers wait until their transaction is durable.
+    /// Whether answers wait until their transactions are durable.
     pub(crate) fn is_commit_synchronous(&self) -> bool {
         self.synchronous_commit
     }
@@ -307,7 +310,7 @@ impl Settings {
             (None, Some(value)) => Some(value.to_owned()),
             (_, None) => None,
         };
-        // It is there twice until the end of the transaction, and so is what it was before.
+        // Until the end of the transaction the new value is stored twice, and so is the old one.
         let old_bytes = self.values.get(&lower).map_or(0, String::len);
         memory::check(new.as_ref().map_or(0, String::len) + old_bytes)?;
         let old = self.values.get(&lower).cloned();
@@ -316,14 +319,14 @@ impl Settings {
             undo.push((lower.clone(), old));
         }
         if !is_local {
-            // A later SET overrides an earlier SET LOCAL also after the transaction.
+            // A later SET overrides an earlier SET LOCAL even after the transaction.
             self.local.retain(|(known, _)| *known != lower);
         }
         self.put(lower.clone(), new);
         Ok(self.get(&lower).unwrap_or_default())
     }
 
-    /// Somebody's own setting.
+    /// Records a custom setting of the user.
     fn add_custom(&mut self, name: &str, lower: &str) -> Result<()> {
         let refused = |detail: &str| {
             let message = format!("invalid configuration parameter name \"{name}\"");
@@ -355,12 +358,12 @@ impl Settings {
         role.map_or("none", String::as_str) == value
     }
 
-    /// What `$user` means.
+    /// Sets what `$user` means.
     pub(crate) fn set_user(&mut self, user: &str) {
         user.clone_into(&mut self.user);
     }
 
-    /// Whether the session is a superuser's, for clients that show it.
+    /// Sets whether the session belongs to a superuser, for clients that show it.
     pub(crate) fn set_superuser(&mut self, is_superuser: bool) {
         let value = if is_superuser { "on" } else { "off" };
         if self.get("is_superuser").as_deref() != Some(value) {
@@ -380,7 +383,7 @@ impl Settings {
         }
     }
 
-    /// What ROLLBACK TO goes back to.
+    /// The state that ROLLBACK TO restores.
     pub(crate) fn snapshot(&self) -> Snapshot {
         Snapshot {
             values: self.values.clone(),
@@ -390,7 +393,7 @@ impl Settings {
         }
     }
 
-    /// Goes back to a savepoint.
+    /// Restores the settings of a savepoint.
     pub(crate) fn roll_back_to(&mut self, snapshot: &Snapshot) {
         let names = self.values.keys().chain(snapshot.values.keys());
         let changed: Vec<String> =
@@ -403,7 +406,7 @@ impl Settings {
         self.local.clone_from(&snapshot.local);
     }
 
-    /// RELEASE keeps all but READ ONLY, which ends with what it was said in.
+    /// RELEASE keeps everything except READ ONLY, which ends with the subtransaction that set it.
     pub(crate) fn release(&mut self, snapshot: &Snapshot) {
         if self.read_only != snapshot.read_only {
             let name = "transaction_read_only";
@@ -411,7 +414,7 @@ impl Settings {
         }
     }
 
-    /// The transaction ended.
+    /// Restores values at the end of the transaction.
     pub(crate) fn end_transaction(&mut self, is_committed: bool) {
         if self.before.is_empty() && self.local.is_empty() {
             return;
@@ -427,7 +430,7 @@ impl Settings {
         }
     }
 
-    /// A mode's value as it is kept; without one, the default's.
+    /// The stored form of a mode's value. Without a value, that of the default.
     pub(crate) fn checked_mode(&self, lower: &str, value: Option<&str>) -> Result<String> {
         match (definition(lower), value) {
             (Some(definition), Some(value)) => checked(definition, value),
@@ -435,7 +438,7 @@ impl Settings {
         }
     }
 
-    /// A mode of the transaction, which ends with it.
+    /// Sets a mode of the transaction, which ends with it.
     pub(crate) fn set_for_transaction(&mut self, name: &str, value: String) {
         if !self.local.iter().any(|(known, _)| known == name) {
             self.local.push((name.to_owned(), self.values.get(name).cloned()));
@@ -454,7 +457,7 @@ impl Settings {
         self.refresh(&lower);
     }
 
-    /// Values that are needed for every statement are kept ready.
+    /// Updates values that every statement needs and that are kept parsed.
     fn refresh(&mut self, lower: &str) {
         match lower {
             "timezone" => {
@@ -483,7 +486,7 @@ impl Settings {
                 self.isolation = match self.get("transaction_isolation").as_deref() {
                     Some("serializable") => Isolation::Serializable,
                     Some("repeatable read") => Isolation::RepeatableRead,
-                    // READ UNCOMMITTED too, as in PostgreSQL.
+                    // This includes READ UNCOMMITTED, as in PostgreSQL.
                     _ => Isolation::ReadCommitted,
                 };
             }
@@ -501,7 +504,7 @@ impl Settings {
         }
     }
 
-    /// Whether reported settings changed since they were last taken.
+    /// Whether reported settings changed since [`Settings::take_changed`] was last called.
     pub(crate) fn has_changed(&self) -> bool {
         !self.changed.is_empty()
     }
@@ -558,7 +561,7 @@ fn out_of_range(definition: &Definition, number: &str) -> Error {
     )
 }
 
-/// Checks a value and brings it into the form in which it is shown.
+/// Checks a value and converts it to the form in which it is shown.
 fn checked(definition: &Definition, value: &str) -> Result<String> {
     let shown = read(definition, value)?;
     if definition.is_fixed && shown != definition.default {

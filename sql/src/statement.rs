@@ -1,10 +1,10 @@
-//! The statement front: from text to a [`Statement`].
+//! The parser front end: from text to a [`Statement`].
 //!
 //! The first keyword decides. Transaction control, settings, COPY, maintenance and prepared statements have
-//! few words and PostgreSQL forms that sqlparser lacks, so they are parsed here (`control`, `copy_syntax`,
-//! `routine_syntax`, `sequence_syntax`, `schema_syntax`, `table_as_syntax`, `index_syntax`, `view_syntax`).
-//! The rest goes through sqlparser (`query`), whose errors are turned into PostgreSQL's `syntax error at or
-//! near`.
+//! small grammars, and PostgreSQL forms that sqlparser lacks, so they are parsed here (`control`,
+//! `copy_syntax`, `routine_syntax`, `sequence_syntax`, `schema_syntax`, `table_as_syntax`, `index_syntax`,
+//! `view_syntax`). Everything else goes through sqlparser (`query`), whose errors are converted to
+//! PostgreSQL's `syntax error at or near`.
 
 mod access_commands;
 pub(crate) mod alteration_syntax;
@@ -55,7 +55,7 @@ pub(crate) use parsed::{
 
 use lexer::TokenKind;
 
-/// Parses one statement; a semicolon may end it, nothing may follow that.
+/// Parses one statement. A semicolon may end it, and nothing may follow.
 pub(crate) fn parse(sql: &str) -> Result<Statement> {
     parse_whole(sql).map_err(|error| missing::named(sql, error))
 }
@@ -74,7 +74,7 @@ fn parse_whole(sql: &str) -> Result<Statement> {
     }
     let word = first.text.to_ascii_lowercase();
     match word.as_str() {
-        // Other databases have no need for this FROM, and sqlparser knows them all.
+        // sqlparser accepts DELETE without FROM, as some other databases do. PostgreSQL does not.
         "delete" => match lexer.next()? {
             next if next.is_word("from") => query::parse(sql),
             next => Err(lexer::syntax_error(sql, &next)),
@@ -112,10 +112,10 @@ fn parse_whole(sql: &str) -> Result<Statement> {
     }
 }
 
-/// Parses a statement if it is one of its own.
+/// A parser that returns a statement if the text is of its kind.
 type OwnParser = fn(&str) -> Result<Option<Statement>>;
 
-/// The statement of the first of these parsers that knows it; else sqlparser's.
+/// The statement from the first of these parsers that accepts it, else from sqlparser.
 fn first_of(sql: &str, parsers: &[OwnParser]) -> Result<Statement> {
     for parse in parsers {
         if let Some(statement) = parse(sql)? {
@@ -158,7 +158,7 @@ fn create(sql: &str, first: lexer::Token<'_>) -> Result<Statement> {
     };
     match parsed {
         Some(create) => Ok(create),
-        // sqlparser does not know the word.
+        // sqlparser does not know this word.
         None if first.is_word("unlogged") => {
             let blank = " ".repeat(first.text.len());
             let rest = &sql[first.start + first.text.len()..];

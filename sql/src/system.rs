@@ -1,16 +1,16 @@
-//! PostgreSQL's system catalog and information schema, made of what the engine knows when a statement asks.
+//! PostgreSQL's system catalog and information schema, built from what the engine knows when a statement
+//! asks.
 //!
-//! A [`relation::SystemRelation`] is a name and columns; the planner takes it for a query whose rows are
-//! kept.
-//! A [`snapshot::System`] is what there is as the statement's transaction sees it: tables, sequences and
-//! routines with their numbers (`object_id`), and what of the session shows in views. `answers` says which
-//! relation has which rows.
+//! A [`relation::SystemRelation`] is a name and columns. The planner treats it like a query whose rows are
+//! kept. A [`snapshot::System`] is the catalog as the statement's transaction sees it: tables, sequences
+//! and routines with their numbers (`object_id`), and what views show of the session. `answers` lists the
+//! source of each relation's rows.
 //!
-//! Files: `relation` (the relations, their columns are in `relations.txt`), `row` (values of rows), `class`
-//! and `classes` (relations and columns), `constraints`, `routines`, `roles`, `data_types` (in `types.txt`),
-//! `cluster` (all that there is one of), `views`, `information_schema`, `definitions` (objects as SQL),
-//! `shown_text`, `sizes` (memory and logs), `names` (objects and their numbers), `functions` (what SQL can
-//! call).
+//! Files: `relation` (the relations, with their columns in `relations.txt`), `row` (values of rows),
+//! `class` and `classes` (relations and columns), `constraints`, `routines`, `roles`, `data_types` (from
+//! `types.txt`), `cluster` (everything that exists once), `views`, `information_schema`, `definitions`
+//! (objects as SQL), `shown_text`, `sizes` (memory and logs), `names` (objects and their numbers),
+//! `functions` (those that SQL can call).
 
 mod answers;
 mod class;

@@ -18,8 +18,8 @@ mod verification;
 
 use std::path::{Path, PathBuf};
 
-/// A folder of this crate's `tests`. Cargo says at run time where the crate is: what is compiled in may be
-/// another clone, because clones can share a build cache.
+/// A folder of this crate's `tests`. Cargo gives the crate's path at run time. A path that is compiled in
+/// may belong to another clone, because clones can share a build cache.
 fn folder(name: &str) -> PathBuf {
     let root = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     Path::new(&root).join("tests").join(name)

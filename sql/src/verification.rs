@@ -1,9 +1,10 @@
-//! Whether the rows of a database keep to its constraints, for `hyades check`.
+//! Checks whether the rows of a database satisfy its constraints, for `hyades check`.
 //!
-//! Statements cannot break a constraint, so what is found here is a mistake of the program, or damage that no
-//! checksum shows. It is asked in SQL, one query for each constraint: the expressions mean what they mean
-//! everywhere, and whatever finds rows is in use all day. Indexes must have been compared with the rows of
-//! their tables before (`hyades_engine::recovery::check_indexes`), because a query may use them.
+//! Statements cannot break a constraint, so a violation found here is a bug of the program, or damage that
+//! no checksum shows. The check uses SQL, one query for each constraint. So expressions mean the same as
+//! everywhere else, and the code that finds the rows is in constant use. The indexes must have been
+//! compared with the rows of their tables before (`hyades_engine::recovery::check_indexes`), because a
+//! query may use them.
 //!
 //! | constraint | the query looks for |
 //! |---|---|
@@ -13,7 +14,7 @@
 //! | foreign key | rows without a parent; with MATCH FULL also those that are NULL in part |
 //! | generated column | rows that hold anything else than the expression gives |
 //!
-//! Constraints that are NOT VALID promise nothing about rows and are passed over.
+//! Constraints that are NOT VALID promise nothing about existing rows and are skipped.
 
 use std::fmt::Write as _;
 
@@ -28,22 +29,23 @@ use hyades_types::value::Value;
 use crate::connection::Connection;
 use crate::session::Database;
 
-/// So many rows are named for each constraint; more are counted.
+/// The number of rows that are named for each constraint. Further ones are only counted.
 const MOST_NAMED: usize = 100;
-/// Characters of each value of a key that are shown.
+/// The number of characters that are shown of each value of a key.
 const SHOWN_CHARACTERS: usize = 100;
 
-/// What [`verify_constraints`] has looked at and found.
+/// What [`verify_constraints`] has checked and found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VerifiedConstraints {
     pub constraints: usize,
     pub violations: usize,
 }
 
-/// Looks for rows that break a constraint, and has each told as a sentence. Nothing may change meanwhile.
+/// Looks for rows that break a constraint, and reports each of them as a sentence. Nothing may change
+/// meanwhile.
 ///
 /// # Errors
-/// Whatever keeps a session from being opened. A constraint that cannot be evaluated is told as a violation.
+/// Those of opening a session. A constraint that cannot be evaluated is reported as a violation.
 pub fn verify_constraints(database: &Database, mut tell: impl FnMut(&str)) -> Result<VerifiedConstraints> {
     let mut verifier =
         Verifier { connection: database.connect()?, tell: &mut tell, found: VerifiedConstraints::default() };
@@ -68,14 +70,14 @@ pub fn verify_constraints(database: &Database, mut tell: impl FnMut(&str)) -> Re
     Ok(verifier.found)
 }
 
-/// A table as sentences and queries name it.
+/// The names of a table in sentences and in queries.
 struct About<'t> {
     definition: &'t TableDefinition,
     /// `"public.t"`
     said: String,
     /// `public.t`, with quotes where SQL needs them.
     sql: String,
-    /// What tells its rows apart: the columns of the primary key, or all that can be seen.
+    /// The columns that identify its rows: those of the primary key, or all visible ones.
     key: Vec<&'t str>,
 }
 
@@ -92,7 +94,8 @@ impl About<'_> {
         About { definition, said: said_name(&definition.name), sql: sql_name(&definition.name), key }
     }
 
-    /// A query for the rows that break a constraint: what tells them apart, and what else is to be shown.
+    /// A query for the rows that break a constraint, with what identifies them and what else is to be
+    /// shown.
     fn rows(&self, also: &str, condition: &str) -> String {
         let key: Vec<String> = self.key.iter().map(|column| quoted_identifier(column).to_string()).collect();
         format!("select {}{also} from {} where {condition}", shown(&key), self.sql)
@@ -103,7 +106,8 @@ impl About<'_> {
         format!("({}) = ", self.key.join(", "))
     }
 
-    /// A column as it stands in an expression; one that only an index uses is what the index is on.
+    /// A column in an expression. For a column that exists only for an index, this is the index's
+    /// expression.
     fn column_sql(&self, column: u16) -> String {
         let column = &self.definition.columns[usize::from(column)];
         match column.indexed() {
@@ -121,7 +125,7 @@ struct Verifier<'v> {
 }
 
 impl Verifier<'_> {
-    /// Runs the query of one constraint; `say` makes a sentence of each row that breaks it.
+    /// Runs the query of one constraint. `say` makes a sentence of each row that breaks it.
     fn look(&mut self, what: &str, query: &str, say: impl Fn(&[Value]) -> String) {
         self.found.constraints += 1;
         let rows = match self.connection.query(query, &[]) {
@@ -160,7 +164,7 @@ impl Verifier<'_> {
     fn check(&mut self, about: &About<'_>, check: &CheckConstraint) {
         let (table, name, keys) = (&about.said, &check.name, about.key_names());
         let what = format!("table {table}: check constraint \"{name}\"");
-        // False, and not unknown.
+        // False, as opposed to unknown.
         let condition = format!("({}) is false", check.expression);
         self.look(&what, &about.rows("", &condition), |row| {
             format!(

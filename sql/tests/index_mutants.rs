@@ -1,12 +1,12 @@
-//! Known bugs put back into secondary indexes: `indexes/lives.rs` must find them.
+//! Known bugs put back into secondary indexes. `indexes/lives.rs` must find them.
 //!
 //! | bug | caught by |
 //! |---|---|
-//! | whoever finds a row by an entry takes it, whatever it holds by now | an index leads to other rows than there are |
-//! | who puts values into a unique index does not wait for others who do | a unique value is there twice |
-//! | where values are checked later, those that somebody is taking away count as gone | the same |
+//! | a lookup takes the row that an entry leads to, whatever it holds by now | an index leads to other rows than there are |
+//! | a transaction that puts values into a unique index does not wait for others that do | a unique value exists twice |
+//! | where values are checked later, those that another transaction is removing count as gone | the same |
 //!
-//! A process of its own, because the switch is for the whole process.
+//! It has a process of its own, because the switch is for the whole process.
 
 #[path = "indexes/lives.rs"]
 mod lives;
@@ -34,7 +34,7 @@ fn lose(script: &Script, seed: u64) -> Result<(), String> {
 
 fn assert_found(script: &Script, mutant: Mutant) {
     activate(Some(mutant));
-    // How threads meet is chance.
+    // How threads interleave is chance.
     let found = (1..80).any(|seed| lose(script, seed).is_err());
     activate(None);
     assert!(found, "{mutant:?} is not found");

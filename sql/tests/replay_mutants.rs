@@ -1,11 +1,13 @@
-//! Known bugs put back into what decides how a call is logged: the search for broken promises must find each.
+//! Known bugs put back into the choice of how a call is logged. The search for broken promises must find
+//! each.
 //!
 //! | bug | caught by |
 //! |---|---|
-//! | 26 nothing captured | recovery comes to another state, or refuses the log |
-//! | 26 what stages evaluate is not looked at | EXPLAIN promises a command of what asks for the time of day above a group |
+//! | 26 nothing captured | recovery reaches another state, or refuses the log |
+//! | 26 what stages evaluate is not checked | EXPLAIN promises a command for a call that asks for the time of day above a group |
 //!
-//! One test, because the switch is for the whole process. The search passes without a bug first.
+//! There is only one test, because the switch is for the whole process. The search first passes without a
+//! bug.
 
 #[path = "replay/generator.rs"]
 mod generator;
@@ -14,11 +16,11 @@ mod round;
 
 use hyades::engine::mutant::{Mutant, activate};
 
-/// Calls in one round, and rounds.
+/// The number of calls in one round, and of rounds.
 const ROUND: usize = 60;
 const ROUNDS: usize = 12;
 
-/// What the first round that fails says.
+/// The error of the first round that fails.
 fn search() -> Option<String> {
     let mut tally = round::Tally::default();
     for number in 0..ROUNDS {

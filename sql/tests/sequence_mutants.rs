@@ -1,10 +1,10 @@
-//! A known bug put back into sequences: `sequences/draws.rs` must find it.
+//! A known bug put back into sequences. `sequences/draws.rs` must find it.
 //!
 //! | bug | caught by |
 //! |---|---|
 //! | a log record does not tell which numbers its transaction drew | a number is drawn again after a crash |
 //!
-//! A process of its own, because the switch is for the whole process.
+//! It has a process of its own, because the switch is for the whole process.
 
 #[path = "sequences/draws.rs"]
 mod draws;

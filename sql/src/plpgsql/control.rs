@@ -97,7 +97,7 @@ impl<'a> Routine<'a> {
         Ok(())
     }
 
-    /// Notes what a branch made of the records and goes back to what they were before it.
+    /// Records the state in which a branch left the records, and restores the state before it.
     pub(super) fn leave_branch(&mut self, before: &[RecordState], joined: &mut Option<Vec<RecordState>>) {
         if let Some(others) = joined {
             self.names().join(others);
@@ -154,7 +154,7 @@ impl<'a> Routine<'a> {
         Ok(())
     }
 
-    /// A branch's condition; with an operand, a list of values.
+    /// The condition of a branch. With an operand it is a list of values.
     fn case_test(&mut self, operand: Option<&Bound>, condition: &'a Fragment) -> Result<Expr> {
         let Some(operand) = operand else { return self.value(condition, SqlType::Boolean) };
         self.begin(condition).map_err(|error| self.placed(error, condition))?;
@@ -183,7 +183,7 @@ impl<'a> Routine<'a> {
         Ok(test.unwrap_or(Expr::Const(Value::Null)))
     }
 
-    /// The body of a loop, with the labels that EXIT and CONTINUE mean.
+    /// The body of a loop, with the labels for EXIT and CONTINUE.
     pub(super) fn loop_body(
         &mut self,
         label: Option<&String>,
@@ -228,7 +228,7 @@ impl<'a> Routine<'a> {
         Ok(())
     }
 
-    /// A flag that says whether a loop has run at all, for FOUND.
+    /// A flag that says whether a loop has run at all, needed for FOUND.
     pub(super) fn new_loop_flag(&mut self) -> Result<Option<Register>> {
         if self.found.is_none() {
             return Ok(None);

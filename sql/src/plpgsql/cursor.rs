@@ -1,10 +1,12 @@
 //! Bound cursors: `c CURSOR FOR query`, OPEN, FETCH, MOVE, CLOSE, FOR over one.
 //!
-//! OPEN runs the query and keeps its rows in a spool, FETCH takes the next one. So a cursor sees the rows as
-//! they were when it was opened, which is what PostgreSQL promises, and a COMMIT leaves it alone.
+//! OPEN runs the query and keeps its rows in a spool, and FETCH takes the next one. So a cursor sees the
+//! rows as they were when it was opened, which is what PostgreSQL promises, and a COMMIT does not affect
+//! it.
 //!
-//! One that others may know, because the body names it where a value stands or goes another way than to the
-//! next row, is the session's when it is open, and the body has its name in a variable (`shared_cursor`).
+//! A cursor may become known outside of the body, because the body uses its name as a value or moves it
+//! otherwise than to the next row. Such a cursor belongs to the session while it is open, and the body
+//! keeps its name in a variable (`shared_cursor`).
 
 use hyades_engine::procedure::cursor_statement::CursorAction;
 use hyades_engine::procedure::ir::{Expr, Instruction, Register};
@@ -43,7 +45,7 @@ impl<'a> Routine<'a> {
         Ok(())
     }
 
-    /// The query of a cursor sees its parameters before all others.
+    /// Makes a cursor's parameters visible to its query, before all other names.
     fn see_parameters(&mut self, parameters: &[(String, Register, SqlType)]) {
         let variable = |(name, register, sql_type): &(String, Register, SqlType)| {
             (name.clone(), Variable::Scalar(Scalar::new(*register, *sql_type)))
@@ -52,7 +54,7 @@ impl<'a> Routine<'a> {
         self.names().scopes.push(Scope { label: None, variables });
     }
 
-    /// The query is compiled for its columns alone.
+    /// The columns of a cursor's query, which is compiled here only to learn them.
     fn cursor_columns(&mut self, query: &'a Fragment) -> Result<Vec<(String, SqlType)>> {
         let ast::Statement::Query(select) = self.parsed(query)? else {
             return self.unsupported("a cursor for a statement that is no query is", query.start);
@@ -70,7 +72,7 @@ impl<'a> Routine<'a> {
         self.cursors.iter().rev().find(|cursor| cursor.name == name).cloned()
     }
 
-    /// An error unless the cursor is open, or closed, as it should be.
+    /// Emits an error unless the cursor is open, or closed, as required.
     fn expect_cursor(&mut self, cursor: &BoundCursor<'a>, is_open: bool) {
         if let Some(name_in) = cursor.name_in {
             return self.cursor(CursorAction::Refuse, name_in, &cursor.name);
@@ -142,7 +144,7 @@ impl<'a> Routine<'a> {
         Ok(())
     }
 
-    /// FETCH; without targets MOVE.
+    /// FETCH, or MOVE if there are no targets.
     pub(super) fn fetch(
         &mut self,
         named: &CursorName,
@@ -161,7 +163,7 @@ impl<'a> Routine<'a> {
         self.take_row(wanted, (cursor.spool, &cursor.columns), not_null)
     }
 
-    /// The next row of a spool, for these variables; they are NULL if there is none.
+    /// Assigns the next row of a spool to these variables, or NULL if there is none.
     pub(super) fn take_row(
         &mut self,
         wanted: Wanted,
@@ -200,7 +202,7 @@ impl<'a> Routine<'a> {
         Ok(())
     }
 
-    /// FOR over a cursor: the record is the loop's own.
+    /// FOR over a cursor. The record belongs to the loop.
     pub(super) fn for_cursor(
         &mut self,
         label: Option<&String>,

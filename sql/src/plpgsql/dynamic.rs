@@ -1,9 +1,9 @@
-//! EXECUTE: statements whose text is known only when they run; COMMIT and ROLLBACK.
+//! EXECUTE, which runs statements whose text is known only at run time; COMMIT and ROLLBACK.
 //!
-//! The text is compiled by the session as a small procedure of its own, which the routine then calls: its
-//! parameters are the values of USING, its rows go to a spool of the routine. So it sees none of the
-//! routine's variables. What it does is unknown to whoever logs the call. Changes of the schema are such
-//! texts too, which the session runs itself (`session::requests`).
+//! The session compiles the text as a small procedure of its own, which the routine then calls. The
+//! parameters are the values of USING, and the rows go to a spool of the routine. So the text sees none of
+//! the routine's variables. What the text does is unknown when the call is logged. Schema changes are also
+//! run by the session from their text (`session::requests`).
 
 use hyades_engine::procedure::ir::{DynamicRows, DynamicStatement, Expr, Instruction, Procedure, Register};
 use hyades_types::definition::{
@@ -85,7 +85,7 @@ pub(crate) fn compile(
     Ok(procedure)
 }
 
-/// 42P11 of a statement whose rows are no cursor's.
+/// Error 42P11 for a statement that cannot be opened as a cursor.
 pub(super) fn no_query_for_cursor(statement: &ast::Statement) -> Error {
     let shown = statement.to_string();
     let word = shown.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
@@ -108,7 +108,7 @@ fn refused(statement: &statement::Statement) -> Error {
 }
 
 impl<'a> Routine<'a> {
-    /// EXECUTE up to its rows; gives the register of their number.
+    /// EXECUTE up to its rows. Returns the register that holds their number.
     pub(super) fn dynamic(
         &mut self,
         query: &'a Fragment,
@@ -133,7 +133,7 @@ impl<'a> Routine<'a> {
         Ok(count)
     }
 
-    /// The columns that variables or a record take.
+    /// The types of the columns that variables or a record accept.
     fn columns_of(&mut self, wanted: &Wanted, targets: &[Path]) -> Result<Vec<(String, SqlType)>> {
         match wanted {
             Wanted::Variables(slots) => {
@@ -253,10 +253,10 @@ impl<'a> Routine<'a> {
         Ok(())
     }
 
-    /// A change of the schema: the session runs its text, which has no variables.
+    /// A schema change. The session runs its text, which has no variables.
     ///
     /// # Errors
-    /// Those of its syntax; whatever else is wrong with it is said when it runs.
+    /// Those of its syntax. All other errors are raised when it runs.
     pub(super) fn change_schema(&mut self, text: &Fragment) -> Result<()> {
         statement::parse(&text.text).map_err(|error| self.placed(error, text))?;
         let count = self.compiler.binder.new_register()?;

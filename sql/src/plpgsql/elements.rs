@@ -1,9 +1,9 @@
 //! Arrays whose elements have a length or a precision: `x numeric(4,2)[]`.
 //!
 //! The type of an array knows only the base type of its elements, so the variable keeps the rest
-//! (`Scalar::element`). What is assigned to one element is converted like any value; a whole array is gone
-//! through element by element, in a register of its own: where one does not fit, the variable keeps what it
-//! had.
+//! (`Scalar::element`). A value assigned to one element is converted like any other. A whole array is
+//! converted element by element in a register of its own, so that the variable keeps its old value if one
+//! element does not fit.
 
 use hyades_engine::procedure::ir::{Expr, Instruction, Register};
 use hyades_types::error::Result;
@@ -14,7 +14,7 @@ use super::routine_body::Routine;
 use crate::bind::visible_variables::Scalar;
 
 impl Routine<'_> {
-    /// A whole array that is to be assigned to this variable, its elements made to fit.
+    /// A whole array to be assigned to this variable, with its elements converted to fit.
     pub(super) fn with_fitting_elements(&mut self, scalar: &Scalar, value: Expr) -> Result<Expr> {
         let Some(element) = scalar.element else { return Ok(value) };
         let array = self.compiler.binder.new_register()?;

@@ -21,7 +21,7 @@ impl<'a> Routine<'a> {
         self.compiler.code.push(Instruction::LeaveBlock);
         self.compiler.code.jump(end);
         self.compiler.code.place(handler);
-        // The body may have come to any of its statements.
+        // The error may have occurred after any of the body's statements.
         self.names().join(&before);
         let entered = self.names().states();
         let mut joined = None;

@@ -1,8 +1,8 @@
-//! The parser of PL/pgSQL bodies: a recursive descent over the tokens.
+//! The parser of PL/pgSQL bodies: recursive descent over the tokens.
 //!
-//! As in PostgreSQL, expressions and SQL statements are not looked into: they end at a word or symbol that
-//! stands outside of all parentheses (`THEN`, `LOOP`, `;`), and are parsed when they are compiled. Reserved
-//! words end nothing else, so a variable may have most of the language's words as its name.
+//! As in PostgreSQL, expressions and SQL statements are not parsed here. They end at a word or symbol
+//! outside of all parentheses (`THEN`, `LOOP`, `;`), and are parsed when they are compiled. Reserved words
+//! have no other effect, so a variable may be named like most of the language's words.
 //!
 //! Reference: PostgreSQL's documentation, chapter 43; `pl_gram.y`.
 
@@ -16,10 +16,10 @@ use crate::statement::lexer::{
     Lexer, Token, TokenKind, character_position, identifier_value, string_value, syntax_error,
 };
 
-/// Deepest nesting of blocks, loops and branches.
+/// The deepest nesting of blocks, loops and branches.
 const DEEPEST_NESTING: usize = 200;
 
-/// Words that cannot begin a statement of SQL and are not names of variables.
+/// Words that cannot begin an SQL statement and cannot name variables.
 const RESERVED: [&str; 22] = [
     "all", "begin", "by", "case", "declare", "else", "end", "for", "foreach", "from", "if", "in", "into",
     "loop", "not", "null", "or", "strict", "then", "to", "using", "when",
@@ -30,7 +30,7 @@ pub(super) struct Parser<'a> {
     tokens: Vec<Token<'a>>,
     at: usize,
     depth: usize,
-    /// Labels of the blocks and loops around, for EXIT.
+    /// Labels of the enclosing blocks and loops, for EXIT.
     labels: Vec<(Option<String>, bool)>,
 }
 
@@ -65,12 +65,12 @@ impl<'a> Parser<'a> {
         self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
     }
 
-    /// Those of the whole body.
+    /// The tokens of the whole body.
     pub(super) fn all(&self) -> &[Token<'a>] {
         &self.tokens
     }
 
-    /// A place to come back to.
+    /// The current position, to come back to.
     pub(super) fn place(&self) -> usize {
         self.at
     }
@@ -168,7 +168,7 @@ impl<'a> Parser<'a> {
         Ok(paths)
     }
 
-    /// The text up to the first of these words or symbols outside of parentheses, which stays.
+    /// The text up to the first of these words or symbols outside of parentheses, which is not consumed.
     pub(super) fn fragment(&mut self, ends: &[&str]) -> Result<Fragment> {
         let start = self.peek().start;
         let mut end = start;
@@ -192,7 +192,7 @@ impl<'a> Parser<'a> {
             end = self.next().end();
         }
         if end == start {
-            // PostgreSQL says so of an empty expression.
+            // PostgreSQL reports an empty expression this way.
             return self.missing(ends);
         }
         Ok(Fragment { text: self.body[start..end].to_owned(), start })
@@ -214,7 +214,7 @@ impl<'a> Parser<'a> {
         self.fail(sqlstate::SYNTAX_ERROR, format!("syntax error at or near \"{}\"", token.text), token.start)
     }
 
-    /// `#variable_conflict` and its like.
+    /// Refuses `#variable_conflict` and similar options.
     fn refuse_options(&mut self) -> Result<()> {
         if self.peek().kind == TokenKind::Symbol && self.peek().text.starts_with('#') {
             let option = self.peek_at(1).text.to_owned();
@@ -232,7 +232,7 @@ impl<'a> Parser<'a> {
         Ok(Some(label))
     }
 
-    /// The label behind END, which must be the one in front.
+    /// The label after END, which must be the same as at the beginning.
     fn end_label(&mut self, label: Option<&String>) -> Result<()> {
         let token = self.peek();
         if !matches!(token.kind, TokenKind::Word | TokenKind::QuotedIdentifier) {
@@ -449,7 +449,7 @@ impl<'a> Parser<'a> {
             "perform" => {
                 self.next();
                 let mut query = self.fragment(&[";"])?;
-                // It is a SELECT without its word; blanks keep the place for positions.
+                // It is a SELECT without that word. The blanks keep positions right.
                 let mut text = "select ".to_owned();
                 text.push_str(&query.text);
                 query.start -= "select ".len();
@@ -478,7 +478,7 @@ impl<'a> Parser<'a> {
         Ok(kind)
     }
 
-    /// A statement of SQL, INTO taken out.
+    /// An SQL statement, with INTO taken out.
     fn sql(&mut self) -> Result<StatementKind> {
         let first = self.peek();
         let start = first.start;
@@ -502,9 +502,9 @@ impl<'a> Parser<'a> {
                 self.next();
                 let is_strict = self.accept("strict");
                 into = Some(IntoClause { targets: self.paths()?, is_strict });
-                let behind = self.tokens[self.at - 1].end();
-                cut = Some((token.start, behind));
-                end = end.max(behind);
+                let into_end = self.tokens[self.at - 1].end();
+                cut = Some((token.start, into_end));
+                end = end.max(into_end);
                 previous = "";
                 continue;
             }

@@ -8,8 +8,8 @@ use super::tree::{CursorDeclaration, CursorName, FetchSteps, Fragment, OpenQuery
 use crate::statement::lexer::{Token, TokenKind, identifier_value};
 
 impl Parser<'_> {
-    /// `[[NO] SCROLL] CURSOR [(name type, ...)] FOR query;` behind the name; nothing is read of anything
-    /// else.
+    /// `[[NO] SCROLL] CURSOR [(name type, ...)] FOR query;` after the name. If anything else follows,
+    /// nothing is consumed.
     pub(super) fn cursor_declaration(&mut self, name: &str) -> Result<Option<CursorDeclaration>> {
         let ahead = match self.peek() {
             token if token.is_word("cursor") => 0,
@@ -59,8 +59,8 @@ impl Parser<'_> {
         Ok(arguments)
     }
 
-    /// Whether the body does more with a cursor of this name than to open it, to take its rows one after the
-    /// other, and to close it: then others may know it.
+    /// Whether the body does anything with a cursor of this name other than open it, take its rows one
+    /// after the other, and close it. If so, the cursor may become known outside of the body.
     fn is_shared(&self, name: &str) -> bool {
         let word = |at: usize, back: usize| at.checked_sub(back).map(|at| self.all()[at]);
         let is_one_of = |token: Option<Token<'_>>, words: &[&str]| {
@@ -140,7 +140,7 @@ impl Parser<'_> {
         Ok(StatementKind::Open { cursor, arguments, query: Some(query) })
     }
 
-    /// Where FETCH and MOVE go, up to the cursor's name; whether they may pass several rows.
+    /// The direction of FETCH and MOVE, up to the cursor's name, and whether they may pass several rows.
     fn direction(&mut self) -> Result<(FetchSteps, bool)> {
         let of = |way, steps| FetchSteps { way, steps: Steps::Number(steps) };
         let following = self.peek_at(1);
@@ -176,7 +176,7 @@ impl Parser<'_> {
             "forward" | "backward" => {
                 let is_forward = self.next().is_word("forward");
                 let way = if is_forward { FetchWay::Forward } else { FetchWay::Backward };
-                let behind = self.peek_at(1);
+                let after = self.peek_at(1);
                 if self.peek().is_word("from") || self.peek().is_word("in") {
                     self.skip_from(true)?;
                     return Ok((of(way, 1), false));
@@ -185,7 +185,7 @@ impl Parser<'_> {
                     self.skip_from(false)?;
                     return Ok((all(way), true));
                 }
-                if behind.is_symbol(";") || behind.is_word("into") {
+                if after.is_symbol(";") || after.is_word("into") {
                     return Ok((of(way, 1), false));
                 }
                 let steps = Steps::Value(self.fragment(&["from", "in"])?);
@@ -204,13 +204,13 @@ impl Parser<'_> {
         }
     }
 
-    /// FROM or IN, which may be left out unless it `must_stand`.
+    /// FROM or IN, which is optional unless `must_stand`.
     fn skip_from(&mut self, must_stand: bool) -> Result<()> {
         let stands = self.accept("from") || self.accept("in");
         if must_stand && !stands { self.error() } else { Ok(()) }
     }
 
-    /// `FOR record IN cursor [(arguments)] LOOP`, behind IN; nothing is read of anything else.
+    /// `FOR record IN cursor [(arguments)] LOOP`, after IN. If anything else follows, nothing is consumed.
     pub(super) fn cursor_of_loop(&mut self) -> Option<(CursorName, Vec<Fragment>)> {
         let start = self.place();
         let parsed = self.cursor_name().and_then(|cursor| Ok((cursor, self.cursor_arguments()?)));

@@ -6,7 +6,7 @@ use super::parse::Parser;
 use super::tree::{Fragment, Into as IntoClause, StatementKind};
 
 impl Parser<'_> {
-    /// `EXECUTE text [INTO [STRICT] variables] [USING values]`, these in any order.
+    /// `EXECUTE text [INTO [STRICT] variables] [USING values]`, with the clauses in any order.
     pub(super) fn execute(&mut self) -> Result<StatementKind> {
         self.expect("execute")?;
         let query = self.fragment(&["into", "using", ";"])?;
@@ -31,14 +31,14 @@ impl Parser<'_> {
         }
     }
 
-    /// `text [USING values]`, up to this word.
+    /// `text [USING values]`, up to `end`.
     pub(super) fn dynamic(&mut self, end: &str) -> Result<(Fragment, Vec<Fragment>)> {
         let query = self.fragment(&["using", end])?;
         let using = if self.accept("using") { self.values(&[",", end])? } else { Vec::new() };
         Ok((query, using))
     }
 
-    /// A list; the first of these ends separates.
+    /// A list of values. The first of `ends` is the separator.
     fn values(&mut self, ends: &[&str]) -> Result<Vec<Fragment>> {
         let mut values = vec![self.fragment(ends)?];
         while self.accept_symbol(",") {

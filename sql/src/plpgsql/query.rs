@@ -1,9 +1,10 @@
 //! SQL in a body: statements, INTO, PERFORM, FOR over a query, RETURN NEXT and QUERY, CALL, subqueries.
 //!
-//! A FOR loop takes its rows as the scan finds them if its body neither changes data nor calls anything;
-//! otherwise the query runs first and its rows are kept, because the loop must not see what its own body
-//! does. Either way the query sees its variables as they were when the loop began. A body that runs while the
-//! query does reads at the query's snapshot (READ COMMITTED; PostgreSQL takes a new one for each statement).
+//! If the body of a FOR loop neither changes data nor calls anything, the loop takes rows as the scan finds
+//! them. Otherwise the query runs first and its rows are kept, because the loop must not see the effects of
+//! its own body. Either way the query sees its variables as they were when the loop began. A body that runs
+//! while its query is still running reads at the query's snapshot (READ COMMITTED; PostgreSQL takes a new
+//! one for each statement).
 
 use hyades_engine::procedure::effects::TableUse;
 use hyades_engine::procedure::ir::{Expr, Instruction, Register};
@@ -21,7 +22,7 @@ use crate::compile::row_sink::{Nested, Sink, Then, Wanted, invalid_termination, 
 use crate::statement::names::fold;
 use crate::statement::{self, query as parser};
 
-/// Whether it answers rows, and what it is.
+/// Whether it is a query, which returns rows.
 pub(super) fn is_select(statement: &ast::Statement) -> bool {
     matches!(statement, ast::Statement::Query(_))
 }
@@ -62,7 +63,8 @@ impl<'a> Routine<'a> {
             let place = routine.compiler.code.reserve();
             routine.compiler.nested_statement(statement)?;
             let before = match then {
-                // It may leave the statement's code: what follows the statement stands further behind.
+                // It may jump out of the statement's code. Whatever must come after the statement is
+                // emitted later.
                 Then::Leave(_) | Then::Once { .. } => Vec::new(),
                 Then::Continue | Then::Body { .. } => routine.compiler.end_events()?,
             };
@@ -88,7 +90,7 @@ impl<'a> Routine<'a> {
         })
     }
 
-    /// Whether somebody asks how many rows there were.
+    /// Whether the body asks for FOUND or for the row count.
     fn counts(&self) -> bool {
         self.found.is_some() || self.row_count.is_some()
     }
@@ -191,7 +193,7 @@ impl<'a> Routine<'a> {
             let flag = self.compiler.binder.new_register()?;
             Then::Once { flag, done: found, is_subquery: false }
         };
-        // What the statement reads of variables must not change while it looks for a second row.
+        // The variables that the statement reads must not change while it looks for a second row.
         self.compiler.binder.captured = matches!(then, Then::Once { .. }).then(Vec::new);
         let place = self.compiler.code.reserve();
         let nested = self.nested(text, statement, wanted.clone(), then)?;
@@ -222,7 +224,7 @@ impl<'a> Routine<'a> {
         Ok(())
     }
 
-    /// Fills the reserved place with the copies of variables that the query reads.
+    /// Fills the reserved place with copies of the variables that the query reads.
     fn copy_captured(&mut self, place: usize) {
         let copies = self.captured_copies();
         self.compiler.code.fill(place, copies);
@@ -292,7 +294,7 @@ impl<'a> Routine<'a> {
             .collect()
     }
 
-    /// The variables that are the columns of a set-returning function.
+    /// The variables that hold the columns of a set-returning function.
     fn output_variables(&mut self) -> Option<Vec<Register>> {
         let definition = std::sync::Arc::clone(&self.definition);
         let names: Vec<String> = match &definition.returns {
@@ -353,10 +355,10 @@ impl<'a> Routine<'a> {
         Ok(())
     }
 
-    /// What follows a loop over rows.
+    /// The code after a loop over rows.
     pub(super) fn after_loop(&mut self, taken: &Wanted, flag: Option<Register>) {
         self.take_loop_flag(flag);
-        // Without a row the variables become NULL.
+        // If there was no row, the variables become NULL.
         let end = self.compiler.code.label();
         if let Some(flag) = flag {
             self.compiler.code.jump_unless(Expr::Not(Box::new(Expr::Register(flag))), end);
@@ -367,7 +369,7 @@ impl<'a> Routine<'a> {
         self.compiler.code.place(end);
     }
 
-    /// The statement of an EXECUTE, which is all of this routine; gives its columns.
+    /// The statement of an EXECUTE, which is the whole of this routine. Returns its columns.
     pub(super) fn nested_text(
         &mut self,
         text: &'a str,
@@ -384,7 +386,7 @@ impl<'a> Routine<'a> {
         Ok(self.close().columns)
     }
 
-    /// Loops over rows that are kept already.
+    /// Loops over rows that are in a spool already.
     pub(super) fn for_spool(
         &mut self,
         label: Option<&String>,
@@ -413,7 +415,8 @@ impl<'a> Routine<'a> {
         Ok(())
     }
 
-    /// The body is compiled first, because what it does decides how the query runs.
+    /// A FOR loop over a query. The body is compiled first, because how the query runs depends on what the
+    /// body does.
     fn for_select(
         &mut self,
         label: Option<&String>,
@@ -453,7 +456,7 @@ impl<'a> Routine<'a> {
         let then = Then::Body { body: inside, resume };
         self.compiler.code.push(Instruction::BeginStatement);
         if can_stream {
-            // The query is not over while its body runs, which reads at the query's snapshot.
+            // The query still runs while its body does, so the body reads at the query's snapshot.
             self.compiler.code.join_statements(from..to);
             self.open(wanted, then);
             self.compiler.select_run(bound).map_err(|error| self.placed(error, fragment))?;
@@ -550,7 +553,7 @@ impl<'a> Routine<'a> {
     }
 }
 
-/// Whether an instruction leaves data alone, so that a scan around it is not disturbed.
+/// Whether an instruction changes no data, so that it does not disturb a scan around it.
 fn is_quiet(instruction: &Instruction) -> bool {
     let effects = instruction.effects();
     !effects.is_barrier && !matches!(effects.table, Some((_, TableUse::Write)))

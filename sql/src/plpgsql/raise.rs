@@ -86,7 +86,7 @@ impl<'a> Routine<'a> {
         if is_bare {
             return self.fail(sqlstate::SYNTAX_ERROR, "syntax error at or near \";\"", start);
         }
-        // Without a message PostgreSQL shows the condition, or the code.
+        // If there is no message, PostgreSQL shows the condition or the code.
         let condition =
             || raise.condition.as_ref().map_or_else(|| state.clone(), |(condition, _)| text(condition));
         let message = message.unwrap_or_else(condition);
@@ -102,7 +102,7 @@ impl<'a> Routine<'a> {
         self.value(value, SqlType::Text)
     }
 
-    /// A code that is known only when it is raised may be a condition's name too.
+    /// A code that is known only at run time may also be the name of a condition.
     fn state_expr(&self, expr: Expr) -> Expr {
         let known = match &expr {
             Expr::Const(Value::Text(name)) => conditions::states(name).next(),
@@ -111,7 +111,7 @@ impl<'a> Routine<'a> {
         known.map_or(expr, |state| text(state.0))
     }
 
-    /// The SQLSTATE that a condition's name, or a code, means.
+    /// The SQLSTATE of a condition's name or of a code.
     fn state_of(&self, condition: &str, start: usize) -> Result<SqlState> {
         if let Some(state) = conditions::states(condition).next() {
             return Ok(state);
@@ -128,7 +128,7 @@ impl<'a> Routine<'a> {
         )
     }
 
-    /// A value as it is printed, which is not always what it is as a text.
+    /// A value as it is printed, which can differ from its cast to text.
     fn shown(&mut self, value: &'a Fragment) -> Result<Expr> {
         let bound = self.bind(value)?;
         match bound.known_type() {
@@ -140,7 +140,7 @@ impl<'a> Routine<'a> {
                 let branches = vec![(is(true), text("t")), (is(false), text("f"))];
                 Ok(Expr::Case { branches, otherwise: Box::new(Expr::Const(Value::Null)) })
             }
-            // Its blanks are printed too.
+            // Its trailing blanks are printed too.
             Some(SqlType::Char(_)) => {
                 let register = self.compiler.binder.new_register()?;
                 self.compiler.code.evaluate(register, bound.expr);

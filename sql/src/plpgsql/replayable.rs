@@ -2,9 +2,9 @@
 //! same run.
 //!
 //! A run under two-phase locking is a function of its arguments, of what it captured, and of the rows it
-//! read. What remains is the order in which a scan without an order hands out rows: a table without a primary
-//! key, or with one in a hash. A procedure that reads such a table otherwise than by key is logged as data,
-//! whatever it does with the rows.
+//! read. What remains is the order in which an unordered scan returns rows, which matters for a table
+//! without a primary key, or with one in a hash index. A procedure that reads such a table otherwise than
+//! by key is logged as data, whatever it does with the rows.
 
 use std::borrow::Cow;
 
@@ -13,12 +13,12 @@ use hyades_engine::procedure::ir::{Callee, Condition, Instruction, Procedure, Re
 use hyades_types::definition::IndexKind;
 use hyades_types::function::LooksAt;
 
-/// Whether a handler takes what comes from outside, at a moment that no log knows.
+/// Whether a handler catches an error that comes from outside, at a moment that no log records.
 fn catches_cancel(condition: &Condition) -> bool {
     matches!(condition, Condition::State(state) if state.0.starts_with("57"))
 }
 
-/// What speaks against an instruction of the procedure.
+/// Why an instruction keeps the procedure from being logged as a command.
 fn objection(procedure: &Procedure, instruction: &Instruction) -> Option<&'static str> {
     if instruction.looks_at().clock {
         return Some("it asks for the time of day while it runs");

@@ -1,7 +1,7 @@
 //! A routine as a whole: parameters, blocks, variables, assignment, RETURN.
 //!
-//! Registers: what the caller gives comes first, then output parameters, then everything else as the text
-//! goes. A variable is a register for good; a block that is entered again sets its variables anew.
+//! Registers: the inputs come first, then output parameters, then everything else in the order of the text.
+//! A variable keeps its register for good. A block that is entered again initialises its variables again.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -28,17 +28,17 @@ use crate::statement::lexer::character_position;
 use crate::statement::{query, split};
 
 thread_local! {
-    /// Routines being compiled on this thread, to find those that call each other in a circle.
+    /// Routines being compiled on this thread, to detect those that call each other in a cycle.
     static COMPILING: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Where EXIT and CONTINUE lead.
+/// The targets of EXIT and CONTINUE.
 pub(super) struct Around {
     pub(super) label: Option<String>,
     pub(super) exit: Label,
-    /// None: a block.
+    /// `None` for a block.
     pub(super) again: Option<Label>,
-    /// Exception blocks and handlers open outside of it.
+    /// Exception blocks and handlers that are open outside of it.
     pub(super) blocks: usize,
     pub(super) handlers: usize,
 }
@@ -48,31 +48,31 @@ pub(super) struct Routine<'a> {
     pub(super) compiler: Compiler<'a>,
     pub(super) definition: Arc<RoutineDefinition>,
     body: &'a str,
-    /// It can never end a transaction.
+    /// Whether it can never end a transaction.
     pub(super) is_atomic: bool,
-    /// Characters in front of the body in the text that errors point into.
+    /// The number of characters before the body in the text that error positions refer to.
     offset: u32,
     pub(super) around: Vec<Around>,
-    /// Exception blocks that are open here, and handlers.
+    /// Exception blocks and handlers that are open here.
     pub(super) blocks: usize,
     pub(super) handlers: usize,
     pub(super) cursors: Vec<BoundCursor<'a>>,
     pub(super) opened: Vec<OpenedFor>,
-    /// FOUND and the row count, where the body asks for them.
+    /// FOUND and the row count, if the body asks for them.
     pub(super) found: Option<Register>,
     pub(super) row_count: Option<Register>,
-    /// A function's value.
+    /// The register and type of a function's value.
     result: Option<(Register, SqlType)>,
-    /// The statement that is being compiled: its line and what it is.
+    /// The statement that is being compiled: its line and its kind.
     pub(super) at: (u32, &'static str),
 }
 
-/// When a routine is compiled, for its errors.
+/// The occasion of a compilation, which decides what its errors look like.
 #[derive(Clone, Copy)]
 pub(crate) enum When {
-    /// Its body begins behind so many characters of the statement.
+    /// By CREATE. The body begins after this many characters of the statement.
     Created(u32),
-    /// The same of DO.
+    /// By DO. The number means the same.
     Anonymous(u32),
     Called,
 }
@@ -95,7 +95,7 @@ pub(crate) fn compile(definition: &RoutineDefinition, tables: &dyn Tables, when:
 /// A body, parsed.
 enum Body {
     Block(Block),
-    /// Of a function in SQL.
+    /// The body of a function in SQL.
     Statements(Vec<Fragment>),
 }
 
@@ -133,7 +133,7 @@ fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When)
     routine.finish(results, when)
 }
 
-/// As in the context of errors.
+/// The name of the routine in the context of errors.
 fn context_name(definition: &RoutineDefinition, when: When) -> String {
     match when {
         When::Anonymous(_) => definition.name.name.clone(),
@@ -142,7 +142,7 @@ fn context_name(definition: &RoutineDefinition, when: When) -> String {
     }
 }
 
-/// Whether the word stands in the text; in a string or comment is as good.
+/// Whether the word occurs in the text. One in a string or comment counts too, which does no harm.
 fn mentions(text: &str, word: &str) -> bool {
     text.to_ascii_lowercase().contains(word)
 }
@@ -167,8 +167,8 @@ impl<'a> Routine<'a> {
         })
     }
 
-    /// A routine that is one statement and sees no names but its parameters; its result is how many
-    /// rows there were, or were changed.
+    /// A routine that is one statement and sees no names except its parameters. Its result is the number of
+    /// rows returned or changed.
     pub(super) fn of_statement(
         definition: &RoutineDefinition,
         tables: &dyn Tables,
@@ -188,7 +188,7 @@ impl<'a> Routine<'a> {
         routine.finish(vec![count], When::Called)
     }
 
-    /// An error of the body with where in the routine it is.
+    /// Adds to an error of the body where in the routine it occurred.
     fn explained(&self, error: Error, when: When) -> Error {
         let Error::Input(mut input) = error else { return error };
         let (line, kind) = self.at;
@@ -200,7 +200,7 @@ impl<'a> Routine<'a> {
                 format!("compilation of PL/pgSQL function \"{}\" near line {line}", self.definition.name.name)
             }
             When::Called => {
-                // It would be one in the body, of which the client's statement is no part.
+                // The position would refer to the body, which is not part of the client's statement.
                 input.position = None;
                 format!("PL/pgSQL function {} line {line} at {kind}", context_name(&self.definition, when))
             }
@@ -209,7 +209,7 @@ impl<'a> Routine<'a> {
         Error::Input(input)
     }
 
-    /// Gives parameters their registers; returns those of the results.
+    /// Gives the parameters their registers. Returns those of the results.
     fn parameters(&mut self) -> Result<Vec<Register>> {
         let definition = Arc::clone(&self.definition);
         let mut names = Names::default();
@@ -250,7 +250,7 @@ impl<'a> Routine<'a> {
         self.results(&definition, &registers)
     }
 
-    /// FOUND and the row count are kept only where the body asks for them.
+    /// Keeps FOUND and the row count only if the body asks for them.
     fn asked_for(&mut self, found: Register) -> Result<()> {
         if mentions(self.body, "found") {
             self.found = Some(found);
@@ -264,7 +264,7 @@ impl<'a> Routine<'a> {
         Ok(())
     }
 
-    /// The registers that a caller takes in the end.
+    /// The registers whose values the caller takes at the end.
     fn results(&mut self, definition: &RoutineDefinition, registers: &[Register]) -> Result<Vec<Register>> {
         let outputs = || {
             let outputs = registers.iter().zip(&definition.parameters);
@@ -292,7 +292,7 @@ impl<'a> Routine<'a> {
         })
     }
 
-    /// What happens at the end of the body.
+    /// What happens when control reaches the end of the body.
     fn fall_off(&mut self) {
         if self.result.is_some() {
             self.compiler.code.line(0, "");
@@ -355,7 +355,7 @@ impl<'a> Routine<'a> {
         Err(Error::input(state, message).with_position(position))
     }
 
-    /// Where the statement ends that begins at this byte of the body.
+    /// The end of the statement that begins at this byte of the body.
     pub(super) fn statement_end(&self, start: usize) -> usize {
         start + self.body[start..].find(';').unwrap_or(0)
     }
@@ -372,12 +372,12 @@ impl<'a> Routine<'a> {
         if self.definition.language == IN_SQL { "functions in SQL" } else { "PL/pgSQL" }
     }
 
-    /// An error inside a fragment, as one of the whole text.
+    /// An error inside a fragment, with its position in the whole text.
     pub(super) fn placed(&self, error: Error, fragment: &Fragment) -> Error {
         shifted(error, self.offset + character_position(self.body, fragment.start) - 1)
     }
 
-    /// Turns the binder to a fragment.
+    /// Makes the binder work on a fragment.
     pub(super) fn begin(&mut self, fragment: &'a Fragment) -> Result<()> {
         self.begin_text(&fragment.text)
     }
@@ -403,8 +403,8 @@ impl<'a> Routine<'a> {
         self.with_subqueries(&parsed)
     }
 
-    /// Binds a parsed expression of the text at hand. PostgreSQL runs one with subqueries as a query, of one
-    /// row.
+    /// Binds a parsed expression of the current text. PostgreSQL runs an expression with subqueries as a
+    /// query that returns one row.
     pub(super) fn with_subqueries(&mut self, parsed: &ast::Expr) -> Result<Bound> {
         let before = self.compiler.binder.subqueries.len();
         let bound = self.compiler.binder.expression(parsed)?;
@@ -418,7 +418,7 @@ impl<'a> Routine<'a> {
         Ok(bound)
     }
 
-    /// The value of an expression as a variable of this type takes it.
+    /// The value of an expression, converted for a variable of this type.
     pub(super) fn value(&mut self, fragment: &'a Fragment, to: SqlType) -> Result<Expr> {
         let bound = self.bind(fragment)?;
         self.converted(bound, to).map_err(|error| self.placed(error, fragment))
@@ -561,8 +561,8 @@ impl<'a> Routine<'a> {
             return Ok(Declared::Record(None));
         }
         let without = |suffix: &str| {
-            let (name, behind) = text.rsplit_once('%')?;
-            behind.trim().eq_ignore_ascii_case(suffix).then(|| name.trim().to_owned())
+            let (name, after) = text.rsplit_once('%')?;
+            after.trim().eq_ignore_ascii_case(suffix).then(|| name.trim().to_owned())
         };
         if let Some(name) = without("rowtype") {
             return match self.table_columns(&name) {
@@ -632,7 +632,7 @@ impl<'a> Routine<'a> {
         Some(named_columns(definition.visible_columns()))
     }
 
-    /// A variable that is to be assigned: where it is, or whose record it is.
+    /// The target of an assignment: the place of a variable, or the record it belongs to.
     pub(super) fn target(&mut self, path: &Path) -> Result<Destination> {
         let shown = path.parts.join(".");
         match self.names().find(&path.parts) {
@@ -671,7 +671,7 @@ impl<'a> Routine<'a> {
         }
     }
 
-    /// The check behind an assignment to a variable that must not be NULL.
+    /// The check after an assignment to a variable that must not be NULL.
     pub(super) fn refuse_null(&mut self, register: Register, name: &str) {
         let fine = self.compiler.code.label();
         self.compiler.code.jump_unless(Expr::IsNull(Box::new(Expr::Register(register))), fine);
@@ -779,15 +779,15 @@ impl<'a> Routine<'a> {
     }
 }
 
-/// What a declaration's type is.
+/// The type of a declaration.
 enum Declared {
-    /// The type, and that of the elements if it has a length or a precision.
+    /// The type, and the type of its elements if that has a length or a precision.
     Scalar(SqlType, Option<SqlType>),
     /// `None`: RECORD.
     Record(Option<Vec<(String, SqlType)>>),
 }
 
-/// What is assigned to.
+/// The target of an assignment.
 pub(super) enum Destination {
     Scalar(Scalar),
     Record(usize),

@@ -1,11 +1,12 @@
-//! Cursors that the session keeps: variables of type refcursor, and bound cursors that others may know.
+//! Cursors that the session keeps: variables of type refcursor, and bound cursors that may be known
+//! outside.
 //!
-//! A variable holds the cursor's name. OPEN runs the query as for any bound cursor (`cursor`), and hands the
-//! rows to the session, where they stay until the transaction ends or somebody closes the cursor: the client
-//! can FETCH from it, and so can another routine that is given its name.
+//! A variable holds the cursor's name. OPEN runs the query as for any bound cursor (`cursor`) and hands the
+//! rows to the session. They stay there until the transaction ends or the cursor is closed. The client can
+//! FETCH from it, and so can another routine that is given its name.
 //!
-//! The columns of a RECORD are those of the OPEN that stands before it in the text. A cursor that has others
-//! when the routine runs is refused then.
+//! The columns of a RECORD are those of the last OPEN before it in the text. If the cursor has other
+//! columns at run time, it is refused then.
 //!
 //! Reference: exec_stmt_open, exec_stmt_fetch and exec_stmt_close of PostgreSQL's pl_exec.c.
 
@@ -31,7 +32,7 @@ impl<'a> Routine<'a> {
         self.compiler.code.push(Instruction::Cursor(Box::new(CursorStatement { action, name, variable })));
     }
 
-    /// The variable of a bound cursor holds its own name.
+    /// Declares the variable of a bound cursor, which holds the cursor's own name.
     pub(super) fn declare_shared(&mut self, name: &str) -> Result<Register> {
         let register = self.compiler.binder.new_register()?;
         self.compiler.code.evaluate(register, Expr::Const(Value::text(name)));
@@ -39,7 +40,7 @@ impl<'a> Routine<'a> {
         Ok(register)
     }
 
-    /// The variable of this name, which must be a cursor's.
+    /// The variable of this name, which must be of a cursor type.
     pub(super) fn cursor_variable(&mut self, named: &CursorName) -> Result<Scalar> {
         let CursorName { name, start } = named;
         let (name, start) = (name.as_str(), *start);
@@ -56,7 +57,7 @@ impl<'a> Routine<'a> {
         }
     }
 
-    /// The rows of a bound cursor become the session's.
+    /// Hands the rows of a bound cursor to the session.
     pub(super) fn share(&mut self, cursor: &BoundCursor<'a>, name_in: Register) -> Result<()> {
         let ast::Statement::Query(query) = self.parsed(cursor.query)? else { return Ok(()) };
         let (spool, columns) = (cursor.spool, Some(cursor.columns.clone()));
@@ -109,7 +110,7 @@ impl<'a> Routine<'a> {
         Ok(())
     }
 
-    /// The register that holds the name of such a cursor, and its columns where the text tells them.
+    /// The register that holds the name of such a cursor, and its columns if they are known from the text.
     fn shared_cursor(&mut self, named: &CursorName) -> Result<(Register, Option<Columns>)> {
         if let Some(BoundCursor { name_in: Some(name_in), columns, .. }) = self.bound_cursor(&named.name) {
             return Ok((name_in, Some(columns)));
@@ -151,7 +152,7 @@ impl<'a> Routine<'a> {
         self.take_row(wanted, (spool, &columns), not_null)
     }
 
-    /// The columns that the targets of FETCH take, and whether the cursor must have just these.
+    /// The columns that the targets of FETCH accept, and whether the cursor must have exactly these.
     fn fetched_columns(
         &mut self,
         wanted: &Wanted,
@@ -179,7 +180,7 @@ impl<'a> Routine<'a> {
         }
     }
 
-    /// FOUND and the row count behind MOVE.
+    /// Sets FOUND and the row count after MOVE.
     fn note_moved(&mut self, count: Register) {
         if let Some(found) = self.found {
             let is_any = Expr::Binary {

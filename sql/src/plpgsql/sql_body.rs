@@ -1,7 +1,7 @@
-//! Functions in SQL: statements one after the other, of which the last gives the result.
+//! Functions in SQL: a sequence of statements, of which the last gives the result.
 //!
-//! They become procedures like those in PL/pgSQL. A function of one value takes the first row of its last
-//! statement, and NULL if there is none; one of a set keeps the rows and then hands them on.
+//! They become procedures like routines in PL/pgSQL. A function of one value takes the first row of its
+//! last statement, or NULL if there is none. A set-returning function keeps the rows and then returns them.
 
 use hyades_engine::procedure::ir::{Expr, Instruction, Register, SQL_STATEMENT};
 use hyades_types::definition::{Returns, RoutineKind};
@@ -62,7 +62,7 @@ impl<'a> Routine<'a> {
         self.compiler.code.line(number, SQL_STATEMENT);
     }
 
-    /// The types of the columns that the last statement must give; none if its rows do not matter.
+    /// The types of the columns that the last statement must return. `None` if its rows are ignored.
     fn wanted_types(&self) -> Vec<SqlType> {
         match &self.definition.returns {
             _ if self.is_set() => self.returned_types(),
@@ -131,7 +131,7 @@ impl<'a> Routine<'a> {
         Ok(())
     }
 
-    /// The last statement gives what the function returns, or something that can be assigned to it.
+    /// Checks that the last statement returns the function's result types, or something assignable to them.
     fn check_columns(&mut self, columns: &[(String, SqlType)], types: &[SqlType]) -> Result<()> {
         let is_one = matches!(self.definition.returns, Returns::Value(_) | Returns::SetOf(_));
         if columns.len() != types.len() {

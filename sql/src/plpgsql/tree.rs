@@ -4,12 +4,12 @@ use hyades_engine::procedure::cursor_statement::FetchWay;
 use hyades_engine::procedure::ir::Register;
 use hyades_types::value::SqlType;
 
-/// A piece of SQL. `text` is as long as it was in the body: what does not belong to it (INTO) is blanked out,
-/// so that positions stay right.
+/// A piece of SQL. `text` is as long as it was in the body. Parts that do not belong to it (INTO) are
+/// blanked out, so that positions stay right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
     pub(crate) text: String,
-    /// Where it begins in the body, in bytes.
+    /// The byte at which it begins in the body.
     pub(crate) start: usize,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct Path {
     pub(crate) start: usize,
 }
 
-/// A variable, or an element of one that is an array.
+/// A variable, or an element of an array variable.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) path: Path,
@@ -57,34 +57,34 @@ pub(crate) enum DeclarationKind {
     Alias(Path),
 }
 
-/// A bound cursor: names and types of its parameters, and its query.
+/// A bound cursor: the names and types of its parameters, and its query.
 #[derive(Clone, Debug)]
 pub(crate) struct CursorDeclaration {
     pub(crate) parameters: Vec<(String, Fragment)>,
     pub(crate) query: Fragment,
     /// SCROLL, NO SCROLL.
     pub(crate) scrolls: Option<bool>,
-    /// The body does more with it than to take its rows one after the other.
+    /// Whether the body does more with it than take its rows one after the other.
     pub(crate) is_shared: bool,
 }
 
-/// OPEN of a cursor without a query of its own.
+/// OPEN of a cursor that has no query of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenQuery {
     pub(crate) query: Fragment,
-    /// The query is a text, and these are its parameters.
+    /// If present, the query is a text, and these are its parameters.
     pub(crate) dynamic: Option<Vec<Fragment>>,
     pub(crate) scrolls: Option<bool>,
 }
 
-/// A cursor where a statement names it.
+/// A cursor, named in a statement.
 #[derive(Clone, Debug)]
 pub(crate) struct CursorName {
     pub(crate) name: String,
     pub(crate) start: usize,
 }
 
-/// Where FETCH goes.
+/// The direction of a FETCH.
 #[derive(Clone, Debug)]
 pub(crate) struct FetchSteps {
     pub(crate) way: FetchWay,
@@ -98,7 +98,7 @@ pub(crate) enum Steps {
     Value(Fragment),
 }
 
-/// A cursor that the text at hand can use.
+/// A cursor that is visible in the current text.
 #[derive(Clone)]
 pub(super) struct BoundCursor<'a> {
     pub(super) name: String,
@@ -108,13 +108,13 @@ pub(super) struct BoundCursor<'a> {
     pub(super) spool: u16,
     pub(super) is_open: Register,
     pub(super) scrolls: Option<bool>,
-    /// The session keeps it, under the name that stands here.
+    /// The register with the name under which the session keeps it, if it does.
     pub(super) name_in: Option<Register>,
 }
 
 pub(super) type Columns = Vec<(String, SqlType)>;
 
-/// The columns of the query that a variable was opened for last in the text.
+/// The columns of the query for which a variable was last opened in the text.
 pub(super) struct OpenedFor {
     /// The register of the variable.
     pub(super) name_in: Register,
@@ -229,7 +229,7 @@ pub(crate) enum StatementKind {
         arguments: Vec<Fragment>,
         query: Option<OpenQuery>,
     },
-    /// No targets: MOVE.
+    /// MOVE if there are no targets.
     Fetch {
         cursor: CursorName,
         steps: FetchSteps,
@@ -258,18 +258,18 @@ pub(crate) enum StatementKind {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Raise {
-    /// Lower case; empty: none was given.
+    /// In lower case. Empty if none was given.
     pub(crate) level: String,
     pub(crate) format: Option<(String, usize)>,
     pub(crate) arguments: Vec<Fragment>,
-    /// A condition's name, or a SQLSTATE.
+    /// The name of a condition, or an SQLSTATE.
     pub(crate) condition: Option<(String, usize)>,
-    /// Lower-case option names and their values.
+    /// Option names in lower case, and their values.
     pub(crate) options: Vec<(String, Fragment, usize)>,
 }
 
 impl StatementKind {
-    /// What it is called in the context of errors.
+    /// Its name in the context of errors.
     pub(super) fn name(&self) -> &'static str {
         match self {
             StatementKind::Block(_) => "statement block",

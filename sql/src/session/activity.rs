@@ -1,9 +1,9 @@
-//! What the sessions of a database are doing, as others see it: `pg_stat_activity`, `pg_cancel_backend`,
-//! `pg_terminate_backend`.
+//! What the sessions of a database are doing, as other sessions see it: `pg_stat_activity`,
+//! `pg_cancel_backend`, `pg_terminate_backend`.
 //!
-//! Each session writes its own [`Activity`]: two or three plain stores for each statement, and the statement
-//! itself only if it is another than the last one. Who looks reads them while they change, so what is shown
-//! may be of two moments.
+//! Each session writes its own [`Activity`]: two or three plain stores for each statement, and the
+//! statement itself only if it differs from the last one. Readers see these fields while they change, so a
+//! row may mix two moments.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, AtomicU32, Ordering};
@@ -23,10 +23,10 @@ use crate::system::object_id::{DATABASE, OWNER};
 use crate::system::row::{self, NamedRow};
 use crate::system::snapshot::{SessionRows, SessionTotals};
 
-/// Who carries out what others want of a session, where a flag for its statement is not enough.
+/// Carries out requests of other sessions that need more than a flag for the running statement.
 pub trait Controller: Send + Sync {
     fn stop(&self, stop: Stop);
-    /// Something has come for its client.
+    /// Tells the connection that something has arrived for its client.
     fn wake(&self) {}
 }
 
@@ -35,9 +35,9 @@ pub trait Controller: Send + Sync {
 pub struct Encryption {
     /// `TLSv1.3`
     pub version: &'static str,
-    /// As OpenSSL calls it.
+    /// The name that OpenSSL uses.
     pub cipher: &'static str,
-    /// Of the key.
+    /// The length of the key.
     pub bits: i32,
 }
 
@@ -46,22 +46,22 @@ pub struct Encryption {
 pub(super) enum Doing {
     Idle = 0,
     Active = 1,
-    /// For a lock.
+    /// Waits for a lock.
     Waiting = 2,
     IdleInTransaction = 3,
     IdleInFailedTransaction = 4,
 }
 
-/// Texts are shown up to here (as in PostgreSQL); longer statements are not kept for it.
+/// Texts are shown up to this length (as in PostgreSQL). A longer statement is not kept alive for this.
 const SHOWN_BYTES: usize = 1024;
 
-/// The statement that runs, or the last one.
+/// The statement that runs, or the last one that ran.
 #[derive(Default)]
 pub(super) enum Shown {
     #[default]
     Nothing,
     Statement(Arc<Prepared>),
-    /// A statement with parameters, and how it was written without.
+    /// A statement with parameters, and how it was written before its literals were lifted.
     Written(Arc<Prepared>, String),
     Beginning(String),
 }
@@ -75,7 +75,7 @@ impl Shown {
         Shown::Beginning(statement.text()[..end].to_owned())
     }
 
-    /// Shows a statement as it was written.
+    /// Shows a statement as the client wrote it.
     pub(super) fn write(&mut self, statement: &Arc<Prepared>, text: &str) {
         let shown = &text[..text.floor_char_boundary(SHOWN_BYTES)];
         if let Shown::Written(last, written) = self {
@@ -99,10 +99,10 @@ impl Shown {
     }
 }
 
-/// One session as others see it.
+/// One session as other sessions see it.
 pub(super) struct Activity {
     user: String,
-    /// Who logged in.
+    /// The role that logged in.
     role: AtomicU32,
     database: String,
     started: i64,
@@ -111,9 +111,9 @@ pub(super) struct Activity {
     pub(super) client: OnceLock<std::net::SocketAddr>,
     pub(super) encryption: OnceLock<Encryption>,
     doing: AtomicU8,
-    /// 0: none is open.
+    /// 0 if none is open.
     transaction_start: AtomicI64,
-    /// 0: there was none yet.
+    /// 0 if there has been none.
     statement_start: AtomicI64,
     pub(super) statement: Mutex<Shown>,
     stop: Arc<StopRequest>,
@@ -165,7 +165,7 @@ impl Activity {
         *counted += 1;
     }
 
-    /// This account pays for the session.
+    /// Makes this account the one that is charged for the session.
     pub(super) fn pays(&self, account: &Arc<Account>) {
         let _ = self.account.set(Arc::downgrade(account));
     }
@@ -187,7 +187,7 @@ impl Activity {
         self.statement_start.store(time, Ordering::Relaxed);
     }
 
-    /// Its connection looks up.
+    /// Makes the session's connection look for work.
     pub(super) fn wake(&self) {
         if let Some(controller) = self.controller.get() {
             controller.wake();
@@ -203,7 +203,7 @@ impl Activity {
         }
     }
 
-    /// As `pg_stat_activity` shows it.
+    /// The row of `pg_stat_activity`.
     fn row(&self) -> NamedRow {
         let doing = self.doing.load(Ordering::Relaxed);
         let is = |wanted: Doing| doing == wanted as u8;
@@ -250,7 +250,7 @@ impl Activity {
 }
 
 impl Activity {
-    /// As `pg_stat_ssl` shows it. Clients have no certificates.
+    /// The row of `pg_stat_ssl`. Clients have no certificates.
     fn encryption_row(&self) -> NamedRow {
         let mut row = vec![
             ("pid", Value::Integer(self.process.load(Ordering::Relaxed))),
@@ -269,7 +269,7 @@ impl Activity {
 #[derive(Default)]
 pub(super) struct Activities {
     sessions: Mutex<BTreeMap<i32, Arc<Activity>>>,
-    /// What those have counted that are gone.
+    /// The counts of the sessions that have ended.
     before: Mutex<Counts>,
 }
 
@@ -280,7 +280,7 @@ impl std::fmt::Debug for Activities {
 }
 
 impl Activities {
-    /// False if as many sessions of its role are there as there may be.
+    /// Returns false if the role already has as many sessions as it may have.
     pub(super) fn add(&self, number: i32, activity: &Arc<Activity>, limit: Option<usize>) -> bool {
         let mut sessions = self.sessions.lock();
         let role = activity.role.load(Ordering::Relaxed);
@@ -299,7 +299,7 @@ impl Activities {
         }
     }
 
-    /// How many do what, what all have counted, and the memory that they use.
+    /// The number of sessions in each state, the counts of all of them, and the memory that they use.
     pub(super) fn counted(&self) -> (SessionCounts, Counts, u64) {
         let (mut now, mut bytes) = (SessionCounts::default(), 0);
         let sessions = self.sessions.lock();
@@ -327,7 +327,7 @@ impl Activities {
     }
 }
 
-/// The sessions as somebody may deal with them who is no superuser.
+/// The other sessions, with the checks that apply to a role that is not a superuser.
 #[derive(Debug)]
 pub(super) struct SessionsOfOthers {
     pub(super) activities: Arc<Activities>,

@@ -1,9 +1,10 @@
-//! Advisory locks: who has which, and who waits.
+//! Advisory locks: their holders and their waiters.
 //!
-//! They are locks of sessions, not of the engine's transactions: no log knows of them, and what a session
-//! takes may outlive its transactions. One mutex guards them all; it is held for moments only. Whoever is
-//! about to wait looks for a circle of those who wait for advisory locks, and gets 40P01 if it closes one.
-//! Circles that also lead through locks of rows are not seen: `lock_timeout` ends those.
+//! They are locks of sessions, not of the engine's transactions. They appear in no log, and a lock that a
+//! session takes may outlive its transactions. One mutex guards them all and is held only briefly. A
+//! session that is about to wait looks for a cycle among the sessions that wait for advisory locks, and
+//! gets 40P01 if its wait closes one. Cycles that also involve row locks are not detected. `lock_timeout`
+//! ends those.
 //!
 //! Reference: PostgreSQL's lockfuncs.c and lock.c.
 
@@ -17,7 +18,7 @@ use parking_lot::Mutex;
 
 use crate::system::snapshot::ShownLock;
 
-/// How often a session has a lock: exclusively and shared, for itself and for its transaction.
+/// How many times a session holds a lock: exclusive and shared, for the session and for its transaction.
 #[derive(Clone, Copy, Default)]
 struct Held {
     counts: [[u32; 2]; 2],
@@ -40,7 +41,7 @@ impl Held {
         !self.is_exclusive() && !self.is_shared()
     }
 
-    /// Whether it is in the way of somebody else's request.
+    /// Whether it conflicts with a request of another session.
     fn hinders(&self, is_shared: bool) -> bool {
         self.is_exclusive() || !is_shared && self.is_shared()
     }
@@ -71,7 +72,7 @@ impl Entry {
     }
 }
 
-/// What a session waits for, or has been granted without having seen it yet.
+/// A request that waits, or that has been granted but not yet collected by its session.
 struct Wait {
     request: AdvisoryRequest,
     is_granted: bool,
@@ -82,7 +83,7 @@ struct Wait {
 struct State {
     entries: HashMap<AdvisoryKey, Entry>,
     waits: HashMap<i32, Wait>,
-    /// Locks of transactions, in the order in which they were taken.
+    /// The locks of each session's transaction, in the order in which they were taken.
     of_transactions: HashMap<i32, Vec<AdvisoryRequest>>,
 }
 
@@ -100,7 +101,7 @@ impl State {
         }
     }
 
-    /// Gives a lock up once; false if it is not there.
+    /// Gives a lock up once. Returns false if it is not held.
     fn give_up(&mut self, session: i32, request: AdvisoryRequest) -> bool {
         let Some(entry) = self.entries.get_mut(&request.key) else { return false };
         let Some(at) = entry.holders.iter().position(|(holder, _)| *holder == session) else { return false };
@@ -116,7 +117,7 @@ impl State {
         true
     }
 
-    /// Gives a lock to those at the head of its queue who can have it.
+    /// Grants a lock to the requests at the head of its queue that are compatible.
     fn grant(&mut self, key: AdvisoryKey) {
         loop {
             let Some(entry) = self.entries.get_mut(&key) else { return };
@@ -138,7 +139,7 @@ impl State {
         }
     }
 
-    /// Whether those that `session` waits for wait for it.
+    /// Whether a chain of waits leads from `session` back to it.
     fn is_in_circle(&self, session: i32) -> bool {
         let mut reached = HashSet::new();
         let mut stack = vec![session];
@@ -163,7 +164,7 @@ impl State {
         false
     }
 
-    /// Stops waiting; what was granted meanwhile is given up.
+    /// Stops waiting, and gives up the lock if it was granted meanwhile.
     fn withdraw(&mut self, session: i32) {
         let Some(wait) = self.waits.remove(&session) else { return };
         if wait.is_granted {
@@ -179,7 +180,7 @@ impl State {
         }
     }
 
-    /// Gives up what the transaction has taken since.
+    /// Gives up what the transaction has taken since `mark`.
     fn go_back(&mut self, session: i32, mark: usize) {
         self.withdraw(session);
         let Some(taken) = self.of_transactions.get_mut(&session) else { return };
@@ -225,7 +226,7 @@ impl State {
         if !waits {
             return Ok(false);
         }
-        // Whoever has it already passes those who wait for that.
+        // A session that holds the lock already goes ahead of those that wait for it.
         if entry.holds(session).is_some() {
             entry.queue.push_front((session, request));
         } else {
@@ -241,7 +242,7 @@ impl State {
 }
 
 impl AdvisoryTable {
-    /// For `pg_locks`, ordered by session.
+    /// The rows for `pg_locks`, ordered by session.
     pub(super) fn shown(&self) -> Vec<ShownLock> {
         let state = self.state.lock();
         let mut all: BTreeMap<(i32, AdvisoryKey, bool), bool> = BTreeMap::new();
@@ -263,12 +264,12 @@ impl AdvisoryTable {
     }
 }
 
-/// The locks as one session sees them.
+/// The advisory locks from the view of one session.
 pub(super) struct SessionLocks {
     table: Arc<AdvisoryTable>,
     session: i32,
-    /// The transaction has asked for a lock. Each statement and each transaction marks and goes back, and
-    /// hardly any has to meet the others for that in the table.
+    /// Whether the transaction has asked for a lock. Each statement and each transaction sets a mark and
+    /// may go back to it. Very few of them need the shared table for that.
     has_asked: AtomicBool,
 }
 
@@ -317,7 +318,7 @@ impl AdvisoryLocks for SessionLocks {
     fn go_back(&self, mark: usize) {
         if self.has_asked.load(Ordering::Relaxed) {
             self.table.state.lock().go_back(self.session, mark);
-            // Back at the beginning it has none, and waits for none.
+            // Back at the beginning of the transaction it holds none, and waits for none.
             self.has_asked.store(mark > 0, Ordering::Relaxed);
         }
     }
@@ -346,7 +347,7 @@ mod tests {
         AdvisoryRequest { key: KEY, is_shared: false, is_of_session }
     }
 
-    /// Whether this is done while somebody else is in the table.
+    /// Whether `work` finishes while another thread holds the table's mutex.
     fn passes_by(table: &Arc<AdvisoryTable>, work: impl FnOnce() + Send + 'static) -> bool {
         let (done, is_done) = channel();
         let inside = table.state.lock();
@@ -369,7 +370,7 @@ mod tests {
             move || locks.go_back(locks.mark())
         };
         assert!(passes_by(&table, mark_and_go_back.clone()));
-        // A transaction that asks, and the next one, which does not.
+        // A transaction that asks for a lock, and then one that does not.
         assert!(locks.acquire(request(false), true).expect("it is free"));
         assert_eq!(locks.mark(), 1);
         locks.go_back(1);

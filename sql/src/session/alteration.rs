@@ -1,8 +1,8 @@
-//! ALTER TABLE: the table is locked first, then action follows action, each a function of the table as the
-//! one before has left it.
+//! ALTER TABLE: the table is locked first. Then the actions follow one another, each a function of the
+//! table that the previous one has left.
 //!
-//! An action gives changes of the catalog, and perhaps something to run over the rows: a test whether they
-//! fulfil a new constraint. All of it is undone together when anything fails.
+//! An action yields catalog changes, and perhaps a procedure to run over the rows, such as a test whether
+//! they satisfy a new constraint. If anything fails, all of it is undone together.
 //!
 //! Reference: PostgreSQL's tablecmds.c.
 
@@ -24,7 +24,7 @@ use crate::compile::schema::{check_ordered, primary_key};
 use crate::plan::{AlterAction, SchemaCommand, WantedCheck};
 use crate::statement::QualifiedName;
 
-/// What is run over the rows of a table that is altered answers nothing; what its functions say is told.
+/// What runs over the rows of an altered table returns no rows. Messages of its functions go to the client.
 struct Told<'a>(&'a mut dyn Output);
 
 impl RowSink for Told<'_> {
@@ -37,7 +37,7 @@ impl RowSink for Told<'_> {
     }
 }
 
-/// A table under another definition, its rows as they are.
+/// Gives a table another definition without changing its rows.
 pub(super) fn altered(table: &Table, definition: TableDefinition) -> CatalogChange {
     CatalogChange::AlterTable { id: table.id(), definition: Box::new(definition), columns: None }
 }
@@ -71,7 +71,7 @@ impl Session {
         }))
     }
 
-    /// The changes that come next; `None`: there is nothing more to do.
+    /// The next changes, or `None` if nothing is left to do.
     pub(super) fn alteration_step(
         &mut self,
         alteration: &mut Alteration,
@@ -86,7 +86,7 @@ impl Session {
             }
             alteration.is_locked = true;
         }
-        // Every change makes another table of it.
+        // Every change replaces the table.
         if let Some(now) = self.table_by_id(alteration.table.id()) {
             alteration.table = now;
         }
@@ -137,7 +137,7 @@ impl Session {
         Ok(Vec::new())
     }
 
-    /// What a view is made of is text that names tables and columns as they are.
+    /// A view is stored as text that names tables and columns as they are.
     fn refuse_under_views(&self, table: &Table, action: &AlterAction) -> Result<()> {
         match action {
             AlterAction::DropColumn { name, .. } => self.refuse_change_under_views(table, Some(name), true),
@@ -147,7 +147,7 @@ impl Session {
         }
     }
 
-    /// `name`: the column that is changed or dropped; `None`: something is renamed.
+    /// `name` is the column that is changed or dropped, `None` if something is renamed.
     pub(super) fn refuse_change_under_views(
         &self,
         table: &Table,
@@ -288,21 +288,21 @@ impl Session {
     }
 }
 
-/// 42710 of a constraint.
+/// Error 42710 for a constraint.
 pub(super) fn duplicate_constraint(definition: &TableDefinition, name: &str) -> Error {
     let table = &definition.name.name;
     let message = format!("constraint \"{name}\" for relation \"{table}\" already exists");
     Error::input(sqlstate::DUPLICATE_OBJECT, message)
 }
 
-/// 42703 of a column.
+/// Error 42703 for a column.
 pub(super) fn no_column(definition: &TableDefinition, name: &str) -> Error {
     let table = &definition.name.name;
     let message = format!("column \"{name}\" of relation \"{table}\" does not exist");
     Error::input(sqlstate::UNDEFINED_COLUMN, message)
 }
 
-/// The number of a column, or 42703.
+/// The number of a column, or error 42703.
 pub(super) fn column_of(definition: &TableDefinition, name: &str) -> Result<u16> {
     let at = definition.column_index(name).and_then(|at| u16::try_from(at).ok());
     at.ok_or_else(|| no_column(definition, name))
@@ -329,7 +329,7 @@ fn set_nullable(table: &Table, name: &str, is_nullable: bool) -> Result<Vec<Cata
     Ok(vec![altered(table, definition)])
 }
 
-/// 42704 of a constraint.
+/// Error 42704 for a constraint.
 pub(super) fn no_constraint(definition: &TableDefinition, name: &str) -> Error {
     let table = &definition.name.name;
     let message = format!("constraint \"{name}\" of relation \"{table}\" does not exist");
@@ -385,7 +385,7 @@ pub(super) fn refuse_second_key(definition: &TableDefinition) -> Result<()> {
     Err(Error::input(sqlstate::INVALID_TABLE_DEFINITION, message))
 }
 
-/// A new PRIMARY KEY by which rows are kept.
+/// Adds a PRIMARY KEY by which the rows are stored.
 pub(super) fn added_key(
     definition: &TableDefinition,
     name: Option<&str>,

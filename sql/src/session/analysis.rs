@@ -1,4 +1,4 @@
-//! The answer to EXPLAIN ANALYZE: the plan, with what its run has counted.
+//! The answer to EXPLAIN ANALYZE: the plan with the counts of its run.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::explain::Times;
 use crate::explain::counted::Counts;
 use crate::plan::{Analysis, RunPlan};
 
-/// Tells of a run that has ended, and had answered so many rows.
+/// Reports a run that has ended and returned `told` rows.
 pub(super) fn tell_counts(
     run: &RunPlan,
     Analysis { options, planning }: Analysis,

@@ -1,5 +1,5 @@
-//! CHECKPOINT: asks for one and waits for it. It belongs to no transaction: what it holds is what is
-//! committed when it begins, by whomever.
+//! CHECKPOINT: requests a checkpoint and waits for it. It belongs to no transaction: the checkpoint holds
+//! whatever any transaction has committed when it begins.
 
 use hyades_engine::db::{CheckpointRequest, Flow, Interrupt};
 

@@ -1,9 +1,9 @@
 //! ALTER TABLE ... ADD, DROP and ALTER COLUMN.
 //!
-//! Rows are written anew by the engine, each column from an old one or a constant
-//! (`CatalogChange::AlterTable`). Values that must be computed go into a column of their own first, which an
-//! UPDATE fills; then it takes its place. Columns behind one that is dropped move up, in everything that
-//! names them by their numbers: indexes, constraints, sequences, foreign keys of other tables.
+//! The engine rewrites the rows, taking each column from an old one or from a constant
+//! (`CatalogChange::AlterTable`). Values that must be computed go into a column of their own first. An
+//! UPDATE fills it, and then it takes the place of the old one. Columns after a dropped one move up, in
+//! everything that refers to them by number: indexes, constraints, sequences, foreign keys of other tables.
 //!
 //! Reference: ATExecAddColumn, ATExecDropColumn, ATPrepAlterColumnType of PostgreSQL's tablecmds.c.
 
@@ -31,13 +31,13 @@ use crate::compile::check::{Filling, row_type};
 use crate::compile::unsupported;
 use crate::plan::NewColumn;
 
-/// PostgreSQL's limit.
+/// The limit is PostgreSQL's.
 const MOST_COLUMNS: usize = 1600;
 
-/// The name of a column that is there only while its values are computed.
+/// The name of a column that exists only while its values are computed.
 const NEW_VALUES: &str = "........hyades.new........";
 
-/// All columns as they are.
+/// Takes all columns from the old row as they are.
 pub(super) fn unchanged(definition: &TableDefinition) -> Vec<ColumnSource> {
     (0u16..).zip(&definition.columns).map(|(number, _)| ColumnSource::Old(number)).collect()
 }
@@ -50,11 +50,11 @@ pub(super) fn rewritten(
     CatalogChange::AlterTable { id: table.id(), definition: Box::new(definition), columns: Some(columns) }
 }
 
-/// Puts a new column where statements see it last.
+/// Adds a column after the last one that statements can see.
 fn insert_column(definition: &mut TableDefinition, column: ColumnDefinition) -> u16 {
     let at = u16::try_from(definition.visible_columns().len()).unwrap_or(u16::MAX);
     definition.columns.insert(usize::from(at), column);
-    // Only indexes are on the columns after it.
+    // Only indexes use the columns after it.
     for key in definition.indexes.iter_mut().flat_map(|index| &mut index.columns) {
         if key.column >= at {
             key.column += 1;
@@ -63,7 +63,7 @@ fn insert_column(definition: &mut TableDefinition, column: ColumnDefinition) -> 
     at
 }
 
-/// A table without a column and the indexes that read it.
+/// Removes a column and the indexes that read it.
 fn without_indexed(table: &Table, gone: u16) -> CatalogChange {
     let old = table.definition();
     let (mut definition, mut columns) = (TableDefinition::clone(&old), vec![gone]);
@@ -74,7 +74,7 @@ fn without_indexed(table: &Table, gone: u16) -> CatalogChange {
     without_columns(table, &definition, columns)
 }
 
-/// A table without some columns and what is on them.
+/// Removes some columns and what is defined on them.
 pub(super) fn without_columns(
     table: &Table,
     definition: &TableDefinition,
@@ -98,7 +98,7 @@ fn computed_from(definition: &TableDefinition, at: u16) -> Vec<String> {
     definition.visible_columns().iter().filter(reads).map(|column| column.name.clone()).collect()
 }
 
-/// A number of a column when the one before `gone` is no longer there.
+/// The number of a column after the column `gone` has been removed.
 fn moved(column: u16, gone: u16) -> u16 {
     if column > gone { column - 1 } else { column }
 }
@@ -172,7 +172,7 @@ impl Session {
             return Ok(changes);
         }
         columns.insert(usize::from(at), ColumnSource::Null);
-        // NOT NULL follows when the values are there.
+        // NOT NULL is set once the values are there.
         definition.columns[usize::from(at)].is_nullable = true;
         changes.push(rewritten(&table, definition, columns));
         if !column.is_nullable {
@@ -183,7 +183,7 @@ impl Session {
         Ok(changes)
     }
 
-    /// What depends on the column goes first; then this comes again.
+    /// Drops what depends on the column first. The action then runs again.
     pub(super) fn dropped_column(
         &mut self,
         alteration: &mut Alteration,
@@ -215,7 +215,8 @@ impl Session {
         }
         for child in &children {
             let definition = child.definition();
-            // Those of the table itself that have the column on their own side go without a word.
+            // Foreign keys of the table itself that contain the column on their own side are dropped
+            // without a report.
             let is_freed = |key: &ForeignKey| child.id() == table.id() && key.columns.contains(&gone);
             let keys = definition.foreign_keys.iter().filter(|key| key.parent == table.id());
             for key in keys.filter(|key| key.parent_columns.contains(&gone) && !is_freed(key)) {
@@ -253,7 +254,7 @@ impl Session {
         Ok(changes)
     }
 
-    /// The tables whose foreign keys name this one.
+    /// The tables whose foreign keys refer to this one, each locked.
     fn locked_children(&mut self, definition: &TableDefinition) -> Flow<Vec<Arc<Table>>> {
         let mut children: Vec<Arc<Table>> = Vec::new();
         for child in definition.children() {
@@ -264,7 +265,7 @@ impl Session {
         Ok(children)
     }
 
-    /// 2BP01 of what others depend on, or the notice that they go too.
+    /// Returns error 2BP01 if other objects depend on it, or sends the notice that they are dropped too.
     fn tell_dependents(
         &self,
         what: &str,
@@ -298,7 +299,7 @@ impl Session {
         Ok(defaults)
     }
 
-    /// The sequences that go with a column go too; those of columns behind it move with them.
+    /// Sequences owned by a dropped column are dropped too. Those of columns after it are renumbered.
     fn without_sequences_of(&self, table: &Arc<Table>, gone: u16) -> Vec<CatalogChange> {
         let mut changes = Vec::new();
         for sequence in self.owned_sequences(&[table.id()]) {
@@ -399,7 +400,7 @@ impl Session {
     }
 }
 
-/// Equal values of both types have equal keys.
+/// Whether equal values of both types have equal keys.
 fn is_same_kind(one: SqlType, other: SqlType) -> bool {
     let is_text = |sql_type| matches!(sql_type, SqlType::Text | SqlType::Varchar(_));
     one == other || (is_text(one) && is_text(other))
@@ -413,7 +414,7 @@ fn check_retyping(column: &ColumnDefinition, sql_type: SqlType) -> Result<()> {
     Ok(())
 }
 
-/// A default is a value of the old type, and is to be one of the new.
+/// A default is a value of the old type, and must become one of the new type.
 fn check_default(column: &ColumnDefinition, sql_type: SqlType) -> Result<()> {
     let is_allowed = column.sql_type.is_same_base(sql_type)
         || cast::allowed(column.sql_type, sql_type).is_some_and(|weakest| weakest <= CastContext::Assignment);
@@ -428,7 +429,7 @@ fn check_default(column: &ColumnDefinition, sql_type: SqlType) -> Result<()> {
     Err(Error::input(sqlstate::DATATYPE_MISMATCH, message))
 }
 
-/// The definition without a column and without what is on it.
+/// The definition without a column and without what is defined on it.
 fn without_column(id: TableId, old: &TableDefinition, gone: u16) -> TableDefinition {
     let mut definition = old.clone();
     if old.columns[usize::from(gone)].indexed().is_none() {

@@ -1,4 +1,4 @@
-//! COMMENT ON in a session: what the comment is on.
+//! COMMENT ON in a session: resolves the object that the comment is on.
 //!
 //! Reference: CommentObject of PostgreSQL's comment.c, get_object_address of objectaddress.c.
 
@@ -96,7 +96,7 @@ impl Session {
 }
 
 impl<A> Commented<A> {
-    /// As messages say that something is not of this kind.
+    /// The kind with its article, as in messages that say something is not of this kind.
     fn article(&self) -> &'static str {
         match self {
             Commented::View => "a view",

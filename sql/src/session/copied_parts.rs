@@ -1,7 +1,8 @@
-//! What a new table has of another one that it is like, beside what CREATE TABLE has words for: indexes that
-//! are no constraints, and comments.
+//! What CREATE TABLE ... LIKE copies besides what CREATE TABLE itself can express: indexes that are not
+//! constraints, and comments.
 //!
-//! Texts name columns, which are called the same in both tables; numbers of columns are looked up again.
+//! Texts refer to columns by name, and the names are the same in both tables. Column numbers are looked up
+//! again.
 //!
 //! Reference: expandTableLikeClause and generateClonedIndexStmt of PostgreSQL's parse_utilcmd.c.
 
@@ -25,7 +26,7 @@ fn numbers(definition: &TableDefinition, names: &[String]) -> Result<Vec<u16>> {
     Ok(numbers)
 }
 
-/// The number of what an index is on, which the table has then.
+/// The number of the column that a copied index is on. A computed column is added to the table for it.
 fn key(definition: &mut TableDefinition, copied: &CopiedKey, old: &TableDefinition) -> Result<u16> {
     let (column, read) = match copied {
         CopiedKey::Column(name) => return number(definition, name),
@@ -43,8 +44,8 @@ fn key(definition: &mut TableDefinition, copied: &CopiedKey, old: &TableDefiniti
 }
 
 impl Session {
-    /// The indexes of tables that a table is like; gives the numbers of those whose comments are copied, each
-    /// with that of the one that it is made of.
+    /// Copies the indexes of the tables named by LIKE. Returns the old and new number of each index whose
+    /// comment must be copied.
     pub(super) fn copied_indexes(
         &self,
         definition: &mut TableDefinition,
@@ -81,7 +82,8 @@ impl Session {
         Ok(commented)
     }
 
-    /// The comments of tables that a new table is like. `indexes`: those that have been copied.
+    /// Copies the comments of the tables named by LIKE. `indexes` has the old and new numbers of indexes
+    /// that were copied.
     pub(super) fn copied_comments(
         &self,
         (id, definition): (TableId, &TableDefinition),

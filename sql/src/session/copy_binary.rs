@@ -6,8 +6,8 @@
 //!
 //! row = number of fields (i16) | field ...        field = length (i32, -1 for NULL) | bytes
 //! ```
-//! Of the flags, the lower 16 bits are for whoever knows them, and the upper ones must be known. The data may
-//! end without the last -1, but nothing may follow it.
+//! Of the flags, unknown ones among the lower 16 bits are ignored, and unknown upper ones are refused. The
+//! data may end without the last -1, but nothing may follow it.
 //!
 //! Reference: PostgreSQL's documentation of COPY, section "Binary Format"; messages of copyfromparse.c.
 
@@ -16,14 +16,14 @@ use hyades_types::memory::LARGEST_VALUE;
 
 use super::copy_incoming::Incoming;
 
-/// What binary data begins with.
+/// The first bytes of binary data.
 pub(super) const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
-/// Stands where a row's number of fields would.
+/// Stands in place of a row's number of fields.
 pub(super) const TRAILER: i16 = -1;
 /// The length of a NULL.
 pub(super) const NULL_LENGTH: i32 = -1;
 
-/// Rows begin with an OID, as they did before PostgreSQL 12.
+/// Set if each row begins with an OID, as before PostgreSQL 12.
 const FLAG_OIDS: i32 = 1 << 16;
 
 fn bad_format<T>(message: impl Into<String>) -> Result<T> {
@@ -34,20 +34,20 @@ fn bad_format<T>(message: impl Into<String>) -> Result<T> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Header,
-    /// So many bytes of the header are to be passed over.
+    /// This many bytes of the header must still be skipped.
     Extension(usize),
     Row,
-    /// So many fields of the row are left.
+    /// This many fields of the row are left.
     Fields(usize),
     End,
 }
 
-/// What the data goes on with.
+/// The next part of the data.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Part<'a> {
-    /// What comes next is not there yet; with all data read: this was all.
+    /// The next part has not arrived yet. If all data has been read, this is the end.
     Missing,
-    /// A row with so many fields.
+    /// The beginning of a row with this many fields.
     Row(i16),
     /// The next field; `None` for NULL.
     Field(Option<&'a [u8]>),
@@ -55,7 +55,7 @@ pub(super) enum Part<'a> {
     Trailer,
 }
 
-/// Binary data on its way into rows.
+/// Binary data that is being split into rows.
 pub(super) struct BinaryRows {
     incoming: Incoming,
     place: Place,
@@ -70,23 +70,23 @@ impl BinaryRows {
         self.incoming.take(bytes);
     }
 
-    /// The bytes of the row that was read last, its number of fields included.
+    /// The length of the row that was read last, including its number of fields.
     pub(super) fn row_length(&self) -> usize {
         self.incoming.seen - self.incoming.start
     }
 
-    /// A row has begun that is not complete.
+    /// Whether a row has begun and is not complete.
     pub(super) fn is_in_row(&self) -> bool {
         matches!(self.place, Place::Fields(1..))
     }
 
-    /// The row that was read last is read again.
+    /// Goes back to read the last row again.
     pub(super) fn repeat_row(&mut self) {
         self.incoming.seen = self.incoming.start;
         self.place = Place::Row;
     }
 
-    /// What comes next, if it is whole. With `is_last`, no more data will come.
+    /// The next part, if it is complete. With `is_last`, no more data will come.
     pub(super) fn next(&mut self, is_last: bool) -> Result<Part<'_>> {
         if !self.pass_header(is_last)? {
             return Ok(Part::Missing);
@@ -105,7 +105,7 @@ impl BinaryRows {
         &self.incoming.bytes[self.incoming.seen..]
     }
 
-    /// The row that was begun needs more data.
+    /// The current row needs more data.
     fn missing(&self, is_last: bool) -> Result<Part<'static>> {
         if is_last {
             return bad_format("unexpected EOF in COPY data");
@@ -114,11 +114,11 @@ impl BinaryRows {
         Ok(Part::Missing)
     }
 
-    /// A row, as far as its number of fields.
+    /// The beginning of a row, up to its number of fields.
     fn row(&mut self, is_last: bool) -> Result<Part<'static>> {
         self.incoming.start = self.incoming.seen;
         let Some(count) = self.rest().first_chunk() else {
-            // Half a number does not matter to PostgreSQL either.
+            // PostgreSQL ignores an incomplete number too.
             if is_last {
                 self.incoming.seen = self.incoming.bytes.len();
                 self.place = Place::End;
@@ -160,7 +160,7 @@ impl BinaryRows {
         Ok(Part::Field(Some(&self.incoming.bytes[start..start + size])))
     }
 
-    /// False while it is not there.
+    /// Returns false until the whole header has arrived.
     fn pass_header(&mut self, is_last: bool) -> Result<bool> {
         if self.place == Place::Header {
             match self.header(is_last)? {

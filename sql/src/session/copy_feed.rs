@@ -1,4 +1,4 @@
-//! Feeds COPY FROM STDIN; see the head of `copy_in`.
+//! Feeds COPY FROM STDIN; see the module head of `copy_in`.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use super::{Completion, Prepared, Session};
 use crate::plan::{Action, CopyInPlan, Plan};
 use crate::statement::{CopyFormat, CopyHeader};
 
-/// What a row of COPY costs, and what a unit of that reads.
+/// What a row of COPY costs, and how many bytes one such unit reads.
 const UNITS_PER_ROW: usize = 10;
 const BYTES_PER_UNIT: usize = 4;
 
@@ -78,10 +78,10 @@ impl Session {
         Ok(Completion::CopyIn)
     }
 
-    /// Data of COPY FROM STDIN, in chunks of any size.
+    /// Takes data of COPY FROM STDIN, in chunks of any size.
     ///
     /// # Errors
-    /// Those of bad data (22P04) and of inserting it; the transaction has failed then.
+    /// Those of bad data (22P04) and of inserting it. The transaction has failed then.
     pub fn copy_feed(&mut self, bytes: &[u8]) -> Flow<()> {
         let Some(mut copy) = self.copy.take() else {
             return failed(sqlstate::PROTOCOL_VIOLATION, "unexpected message type 0x64 outside COPY");
@@ -106,7 +106,7 @@ impl Session {
         }
     }
 
-    /// The data is complete.
+    /// Ends the data.
     ///
     /// # Errors
     /// As [`Session::copy_feed`].
@@ -123,7 +123,7 @@ impl Session {
         }
     }
 
-    /// The client gave up its COPY.
+    /// Handles a COPY that the client gave up.
     pub fn copy_fail(&mut self, message: &str) -> Error {
         self.abandon(Error::input(sqlstate::QUERY_CANCELED, message))
     }
@@ -148,7 +148,7 @@ impl Session {
         }
     }
 
-    /// Inserts all rows that are whole, and with `is_last` what is left.
+    /// Inserts all complete rows, and with `is_last` also the rest.
     fn copy_rows(&mut self, copy: &mut CopyIn, is_last: bool) -> Flow<()> {
         let mut plan = Arc::clone(&copy.plan);
         loop {
@@ -156,7 +156,7 @@ impl Session {
                 let outcome = self.worker.run(&mut copy.frame, &mut self.environment, &mut Nothing);
                 match outcome.map_err(unattended) {
                     Ok(()) => {}
-                    // From the first row on the table is locked against changes.
+                    // Once the first row is inserted, the table is locked against changes.
                     Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) if copy.rows == 0 => {
                         drop(self.worker.rollback_to(copy.savepoint));
                         self.environment.sequences.get_mut().repeat_statement();
@@ -181,7 +181,7 @@ impl Session {
         }
     }
 
-    /// The row in the frame once more, for the table as it is now.
+    /// Reads the row in the frame again, for the current definition of the table.
     fn repeat_row(&self, copy: &mut CopyIn, plan: &CopyInPlan) -> Result<()> {
         if let Data::Binary(rows) = &mut copy.data {
             rows.repeat_row();
@@ -194,7 +194,7 @@ impl Session {
         Ok(())
     }
 
-    /// The next row that is whole goes into the frame.
+    /// Reads the next complete row into the frame. Returns false if there is none.
     fn next_line(&self, copy: &mut CopyIn, plan: &CopyInPlan, is_last: bool) -> Result<bool> {
         loop {
             let Data::Lines(lines) = &mut copy.data else { return Ok(false) };
@@ -228,8 +228,8 @@ impl Session {
         }
     }
 
-    /// The fields that have come go into the frame's registers, up to the end of a row; whether that has
-    /// come.
+    /// Reads the fields that have arrived into the frame's registers, up to the end of a row. Returns
+    /// whether the row is complete.
     fn next_binary_row(&self, copy: &mut CopyIn, plan: &CopyInPlan, is_last: bool) -> Result<bool> {
         let Data::Binary(rows) = &mut copy.data else { return Ok(false) };
         let columns = &plan.columns;
@@ -303,11 +303,11 @@ impl Session {
     }
 }
 
-/// Cuts a line into its fields.
+/// Splits a line into its fields.
 fn split<'l>(copy: &mut CopyIn, plan: &CopyInPlan, line: &'l [u8]) -> Result<&'l str> {
     let line = std::str::from_utf8(line).map_err(|error| invalid_utf8(line, error))?;
     copy.fields.clear();
-    // Fields and values.
+    // Memory for the fields and for the values.
     memory::check(line.len() * 2)?;
     match plan.options.format {
         CopyFormat::Csv => split_csv(line, &plan.options, &mut copy.fields)?,
@@ -316,13 +316,13 @@ fn split<'l>(copy: &mut CopyIn, plan: &CopyInPlan, line: &'l [u8]) -> Result<&'l
     Ok(line)
 }
 
-/// An error of a line as a whole.
+/// An error about a line as a whole.
 fn of_line(copy: &CopyIn, plan: &CopyInPlan, line: &str, error: Error) -> Error {
     let table = &plan.table.definition().name.name;
     with_context(error, format!("COPY {table}, line {}: \"{}\"", copy.line_number, shortened(line)))
 }
 
-/// HEADER MATCH: the first line has the names of the columns, in this order.
+/// HEADER MATCH: the first line must have the names of the columns, in this order.
 fn check_header(copy: &mut CopyIn, plan: &CopyInPlan, line: &[u8]) -> Result<()> {
     let line = split(copy, plan, line)?;
     let (got, expected) = (copy.fields.len(), plan.columns.len());
@@ -343,14 +343,14 @@ fn check_header(copy: &mut CopyIn, plan: &CopyInPlan, line: &[u8]) -> Result<()>
     Ok(())
 }
 
-/// A field of binary data.
+/// The value of a field of binary data.
 fn binary_value(field: Option<&[u8]>, sql_type: SqlType) -> Result<Value> {
     let Some(bytes) = field else { return Ok(Value::Null) };
     memory::check(bytes.len() * 2)?;
     binary::read(bytes, sql_type)
 }
 
-/// Names the place in the data, unless it is named already.
+/// Adds the place in the data, unless the error names one already.
 fn with_context(error: Error, context: String) -> Error {
     match &error {
         Error::Input(input) if input.context.is_none() => error.with_context(context),
@@ -358,7 +358,7 @@ fn with_context(error: Error, context: String) -> Error {
     }
 }
 
-/// Data as it is shown in a context.
+/// Data, shortened for an error context.
 fn shortened(data: &str) -> String {
     const LONGEST_SHOWN: usize = 100;
     match data.char_indices().nth(LONGEST_SHOWN) {

@@ -1,4 +1,4 @@
-//! Cuts a row of COPY data into fields.
+//! Splits a row of COPY data into fields.
 
 use hyades_types::binary::invalid_utf8;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -55,7 +55,7 @@ fn digit(byte: Option<&u8>, radix: u32) -> Option<u8> {
     byte.and_then(|byte| char::from(*byte).to_digit(radix)).and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// Resolves `\n`, `\101` (octal), `\x41` and their like; a backslash before anything else is dropped.
+/// Resolves `\n`, `\101` (octal), `\x41` and similar. A backslash before anything else is dropped.
 fn unescape(raw: &[u8]) -> Result<String> {
     let mut out = Vec::with_capacity(raw.len());
     let mut at = 0;
@@ -100,7 +100,7 @@ fn unescape(raw: &[u8]) -> Result<String> {
     utf8(out)
 }
 
-/// CSV: fields between delimiters, perhaps in quotes; NULL is the unquoted NULL string.
+/// CSV: fields between delimiters, possibly quoted. NULL is the unquoted NULL string.
 pub(super) fn split_csv(line: &str, options: &CopyOptions, fields: &mut Vec<Field>) -> Result<()> {
     let bytes = line.as_bytes();
     let mut at = 0;
@@ -125,7 +125,7 @@ pub(super) fn split_csv(line: &str, options: &CopyOptions, fields: &mut Vec<Fiel
     }
 }
 
-/// Copies what stands in quotes; returns the place behind the closing one.
+/// Copies quoted text. Returns the place after the closing quote.
 fn quoted_part(bytes: &[u8], mut at: usize, options: &CopyOptions, field: &mut Vec<u8>) -> Result<usize> {
     while at < bytes.len() {
         let byte = bytes[at];

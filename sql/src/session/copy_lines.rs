@@ -1,14 +1,14 @@
-//! Cuts COPY data into rows.
+//! Splits COPY data into rows.
 //!
-//! A row ends at a newline (`\n` or `\r\n`; a lone `\r` too if the first row ended so). In CSV, newlines in
-//! quotes belong to the row; in text format a backslash before a newline does. A row `\.` ends the data.
+//! A row ends at a newline (`\n` or `\r\n`, or a lone `\r` if the first row ended so). In CSV, newlines in
+//! quotes belong to the row. In text format, a newline after a backslash does. A row `\.` ends the data.
 
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::copy_incoming::Incoming;
 use crate::statement::{CopyFormat, CopyOptions};
 
-/// The data, looked through for the end of the next row.
+/// The data, with how far it has been searched for the end of the next row.
 pub(super) struct Lines {
     incoming: Incoming,
     is_csv: bool,
@@ -45,7 +45,7 @@ impl Lines {
         }
     }
 
-    /// The next row, if it is whole (or the last one).
+    /// The next row, if it is complete (or the last one).
     pub(super) fn next(&mut self, is_last: bool) -> Result<Option<RowLines>> {
         if self.is_ended {
             return Ok(None);
@@ -97,7 +97,7 @@ impl Lines {
         self.incoming.check_length().map(|()| None)
     }
 
-    /// Takes out the row that ends here.
+    /// Takes out the row that ends at `end`.
     fn row(&mut self, end: usize) -> Option<RowLines> {
         let incoming = &mut self.incoming;
         let mut text = incoming.bytes[incoming.start..end].to_vec();

@@ -12,15 +12,15 @@ use crate::answer::Output;
 use crate::plan::CopyOutPlan;
 use crate::statement::{CopyFormat, CopyHeader, CopyOptions};
 
-/// Writes rows, each handed on as a chunk of its own: clients are promised one CopyData message for each
-/// row. See the documentation of COPY for the formats.
+/// Writes rows, each passed on as a chunk of its own, because the protocol promises one CopyData message
+/// for each row. See the documentation of COPY for the formats.
 pub(super) struct CopyWriter {
     options: CopyOptions,
     types: Vec<SqlType>,
     force_quote: Vec<bool>,
     time_zone: TimeZone,
     float_digits: i8,
-    /// What is handed on next.
+    /// The chunk that is being built.
     line: Vec<u8>,
     field: Vec<u8>,
     header: Option<Vec<String>>,
@@ -29,7 +29,7 @@ pub(super) struct CopyWriter {
 impl CopyWriter {
     pub(super) fn new(plan: &CopyOutPlan, form: TextForm<'_>) -> CopyWriter {
         let names = || plan.columns.iter().map(|(name, _)| name.clone()).collect();
-        // As in PostgreSQL, the header of binary data stands before the first row in its message.
+        // As in PostgreSQL, the header of binary data precedes the first row in the same message.
         let line = match plan.options.format {
             CopyFormat::Binary => [&SIGNATURE[..], &[0; 8]].concat(),
             _ => Vec::new(),
@@ -117,7 +117,7 @@ impl CopyWriter {
         self.end_line(output)
     }
 
-    /// Writes the header of a result without rows, and what stands after the last one.
+    /// Writes the header if there was no row, and the trailer of binary data.
     pub(super) fn finish(&mut self, output: &mut dyn Output) -> Result<()> {
         if self.options.format == CopyFormat::Binary {
             self.line.extend_from_slice(&TRAILER.to_be_bytes());
@@ -127,7 +127,7 @@ impl CopyWriter {
     }
 }
 
-/// Text format: backslash escapes for what would be misread.
+/// Text format: backslash escapes for whatever would be misread.
 fn escape_text(field: &[u8], delimiter: u8, out: &mut Vec<u8>) {
     for byte in field {
         let letter = match byte {
@@ -148,7 +148,7 @@ fn escape_text(field: &[u8], delimiter: u8, out: &mut Vec<u8>) {
     }
 }
 
-/// CSV: quotes around what would be misread.
+/// CSV: quotes around whatever would be misread.
 fn quote_csv(field: &[u8], options: &CopyOptions, is_forced: bool, is_only: bool, out: &mut Vec<u8>) {
     let is_special =
         |byte: &u8| *byte == options.delimiter || *byte == options.quote || matches!(byte, b'\n' | b'\r');

@@ -30,7 +30,7 @@ impl Session {
         Ok(())
     }
 
-    /// The query of a cursor has run.
+    /// Opens a cursor whose query has run.
     pub(super) fn open_cursor(&mut self, declare: &DeclarePlan, statement: &str, rows: KeptRows) {
         let cursor = &declare.cursor;
         let bytes = rows.bytes();

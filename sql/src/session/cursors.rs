@@ -1,10 +1,10 @@
-//! The cursors of a session: their rows, where they stand, and the row that `CURRENT OF` means.
+//! The cursors of a session: their rows, their positions, and the row that `CURRENT OF` means.
 //!
-//! The query of a cursor runs to its end when it is declared, because nothing may wait for a client while
-//! locks are held; its rows are kept, on the session's account, and FETCH hands them out. Portals of the
+//! The query of a cursor runs to its end when the cursor is declared, because nothing may wait for a client
+//! while locks are held. Its rows are kept on the session's account, and FETCH returns them. Portals of the
 //! protocol with a row limit do the same.
 //!
-//! Reference: PostgreSQL's pquery.c (PortalRunFetch) for where a cursor stands after what.
+//! Reference: PostgreSQL's pquery.c (PortalRunFetch) for the position of a cursor after each operation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::answer::ResultColumn;
 use crate::system::snapshot::ShownCursor;
 
-/// Of a row that is kept, besides its values.
+/// The cost of a kept row besides its values.
 const ROW_BYTES: usize = 32;
 
 /// The rows of a query that runs for a cursor.
@@ -54,19 +54,19 @@ pub(super) struct Cursor {
     pub(super) statement: String,
     pub(super) columns: Vec<ResultColumn>,
     pub(super) rows: Vec<Box<[Value]>>,
-    /// 0: before the first row; one more than there are rows: behind the last.
+    /// 0 is before the first row, and the number of rows plus 1 is after the last.
     pub(super) position: usize,
     pub(super) is_binary: bool,
     pub(super) is_scrollable: bool,
     pub(super) is_holdable: bool,
-    /// Its transaction has committed.
+    /// Whether its transaction has committed.
     pub(super) is_held: bool,
-    /// How many savepoints there were.
+    /// The number of savepoints when it was declared.
     pub(super) level: usize,
-    /// The table whose rows it shows.
+    /// The table whose rows it returns.
     pub(super) table: Option<u32>,
     pub(super) created: i64,
-    /// Which of those that routines have opened it is, from 1; 0: it was declared.
+    /// The number, from 1, among the cursors opened by routines. 0 if it was declared.
     pub(super) number: usize,
     pub(super) _charge: Charge,
 }
@@ -80,7 +80,7 @@ fn state_error(message: String) -> Error {
     Error::input(sqlstate::INVALID_CURSOR_STATE, message)
 }
 
-/// `None` is ALL.
+/// `None` means ALL.
 type Count = Option<usize>;
 
 impl Cursor {
@@ -96,7 +96,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Goes on by so many rows; gives the places of those it has passed.
+    /// Moves forward by `count` rows. Returns the indexes of the rows passed.
     fn forward(&mut self, count: Count) -> std::ops::Range<usize> {
         let from = self.position.min(self.rows.len());
         let left = self.rows.len() - from;
@@ -106,7 +106,7 @@ impl Cursor {
         from..from + passed
     }
 
-    /// The same back; the places in ascending order.
+    /// Moves backward by `count` rows. Returns the indexes in ascending order.
     fn backward(&mut self, count: Count) -> Result<std::ops::Range<usize>> {
         if !self.is_scrollable {
             return Err(forward_only());
@@ -118,7 +118,7 @@ impl Cursor {
         Ok(before - passed..before)
     }
 
-    /// Moves; gives the places of the rows to be shown, and whether they come in descending order.
+    /// Moves. Returns the indexes of the rows to be returned, and whether they come in descending order.
     pub(super) fn go(
         &mut self,
         direction: FetchDirection,
@@ -172,8 +172,8 @@ impl Cursor {
         }
     }
 
-    /// To where the row behind so many comes next: as PostgreSQL does it, so that a cursor that only goes
-    /// forward refuses the same.
+    /// Moves so that `rows` rows are before the position. It moves the way PostgreSQL does, so that a
+    /// forward-only cursor refuses the same cases.
     fn go_before(&mut self, rows: usize) -> Result<()> {
         if rows <= self.position.min(self.rows.len()) / 2 {
             self.rewind()?;
@@ -186,7 +186,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// The row on which it stands.
+    /// The row at the current position.
     fn again(&self, is_move: bool) -> Result<(std::ops::Range<usize>, bool)> {
         if !self.is_on_row() {
             return Ok((0..0, false));
@@ -198,7 +198,7 @@ impl Cursor {
     }
 }
 
-/// The cursors of a session, for the session and for the routines that it runs.
+/// The cursors of a session, shared by the session and the routines that it runs.
 pub(super) struct OpenCursors {
     cursors: Mutex<Cursors>,
     account: Arc<Account>,
@@ -289,7 +289,7 @@ impl SessionCursors for OpenCursors {
     }
 }
 
-/// What the statement that runs has done to a cursor that was there before it: it may run again.
+/// How to undo what the running statement has done to an older cursor, in case the statement runs again.
 enum Undo {
     Position(String, usize),
     Closed(String, Cursor),
@@ -299,25 +299,25 @@ enum Undo {
 #[derive(Default)]
 pub(super) struct Cursors {
     pub(super) by_name: BTreeMap<String, Cursor>,
-    /// How many routines have opened.
+    /// How many cursors routines have opened.
     numbered: usize,
-    /// How many they had when the statement began.
+    /// That number when the statement began.
     numbered_before: usize,
     undo: Vec<Undo>,
-    /// How many names have been made up, now and when the statement began.
+    /// How many names have been generated, now and when the statement began.
     made_up: u64,
     made_up_before: u64,
 }
 
 impl Cursors {
-    /// A statement begins.
+    /// Prepares for a new statement.
     pub(super) fn begin_statement(&mut self) {
         self.undo.clear();
         self.numbered_before = self.numbered;
         self.made_up_before = self.made_up;
     }
 
-    /// The statement runs again: what was there before it is as it was.
+    /// Restores the older cursors before the statement runs again.
     pub(super) fn repeat_statement(&mut self) {
         self.made_up = self.made_up_before;
         while let Some(undo) = self.undo.pop() {
@@ -344,7 +344,7 @@ impl Cursors {
         }
     }
 
-    /// As [`Cursor::go`].
+    /// Moves a cursor, like [`Cursor::go`].
     pub(super) fn go(
         &mut self,
         name: &str,
@@ -383,7 +383,7 @@ impl Cursors {
         self.by_name.contains_key(name)
     }
 
-    /// The transaction ends: what it has declared goes, or is held.
+    /// At the end of the transaction its cursors are closed, or held.
     pub(super) fn end_transaction(&mut self, is_committed: bool) {
         self.undo.clear();
         if self.by_name.is_empty() {
@@ -396,12 +396,12 @@ impl Cursors {
         }
     }
 
-    /// Goes back to the savepoint of this number.
+    /// Closes the cursors declared after the savepoint with this index.
     pub(super) fn roll_back_to(&mut self, savepoint: usize) {
         self.by_name.retain(|_, cursor| cursor.level <= savepoint);
     }
 
-    /// The savepoint of this number is gone, and those behind it.
+    /// The savepoint with this index is released, and all later ones.
     pub(super) fn release(&mut self, savepoint: usize) {
         for cursor in self.by_name.values_mut() {
             cursor.level = cursor.level.min(savepoint);
@@ -425,7 +425,7 @@ impl Cursors {
         self.by_name.iter().map(shown).collect()
     }
 
-    /// The value of the primary key, by its place there, of the row on which a cursor stands.
+    /// One value of the primary key, given by its place in the key, of the row at a cursor's position.
     pub(super) fn key(&self, name: &str, (table, table_name): (u32, &str), place: usize) -> Result<Value> {
         let cursor = self.get(name)?;
         if cursor.is_held {

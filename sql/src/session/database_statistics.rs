@@ -1,4 +1,4 @@
-//! What an operator is told of a database.
+//! The statistics of a database for its operator.
 
 use hyades_types::memory;
 
@@ -6,7 +6,7 @@ use super::Database;
 use super::statistics::{Memory, Statistics};
 
 impl Database {
-    /// How the database is.
+    /// The current statistics.
     pub fn statistics(&self) -> Statistics {
         let (sessions, counts, session_bytes) = self.shared.activities.counted();
         let engine = self.engine().statistics();

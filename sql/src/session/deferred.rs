@@ -1,8 +1,9 @@
 //! Constraints that are checked when the transaction ends, and SET CONSTRAINTS.
 //!
-//! What waits is kept by the environment (`hyades_types::deferred_checks`), where the procedures of
-//! statements put it. Each check is a procedure of its own, run in the transaction before it commits; it only
-//! looks, so it may stop and go on like any statement, and nothing is to be taken back if its plan is stale.
+//! Pending checks are kept by the environment (`hyades_types::deferred_checks`), where the procedures of
+//! statements put them. Each check is a procedure of its own, run in the transaction before it commits. It
+//! only reads, so it may stop and continue like any statement, and nothing must be undone if its plan is
+//! stale.
 //!
 //! Reference: PostgreSQL's AfterTriggerFireDeferred and AfterTriggerSetState.
 
@@ -23,7 +24,7 @@ use crate::compile::referential_events::compile_check;
 use crate::plan::{AlterAction, SchemaCommand};
 use crate::statement::QualifiedName;
 
-/// A check answers nothing.
+/// A check returns no rows.
 struct Nothing;
 
 impl RowSink for Nothing {
@@ -33,14 +34,14 @@ impl RowSink for Nothing {
 }
 
 impl Session {
-    /// Makes the checks that wait: all of them at the end of the transaction, else those that may not wait
-    /// any longer.
+    /// Runs pending checks: all of them at the end of the transaction, otherwise those that may not be
+    /// deferred any longer.
     pub(super) fn check_deferred(&mut self, is_end: bool) -> Flow<()> {
         let mut last: Option<(DeferrableCheck, Arc<Procedure>)> = None;
         while let Some((number, check)) = self.environment.deferred.next(is_end) {
             let (check, values) = (check.check.clone(), check.values.clone());
             let mut frame = match self.checking.take() {
-                // It has waited.
+                // The check has waited.
                 Some(frame) => frame,
                 None => {
                     let known = last.take().filter(|(known, _)| *known == check);
@@ -49,7 +50,7 @@ impl Session {
                         None => self.with_context(|context| compile_check(context, &check))?,
                     };
                     let Some(procedure) = procedure else {
-                        // The constraint is gone.
+                        // The constraint no longer exists.
                         self.environment.deferred.finish(number);
                         continue;
                     };
@@ -78,8 +79,8 @@ impl Session {
         Ok(())
     }
 
-    /// 55006 of a command that changes a table for which checks wait: they know its rows by their keys, and
-    /// constraints by their names.
+    /// Error 55006 for a command that changes a table with pending checks, because these refer to its rows
+    /// by key and to its constraints by name.
     pub(super) fn refuse_pending(&self, command: &SchemaCommand) -> Result<()> {
         if !self.environment.deferred.is_pending() {
             return Ok(());
@@ -111,7 +112,7 @@ impl Session {
     fn refuse_pending_of(&self, table: &Table, command: &str) -> Result<()> {
         let is_of_table = |check: &DeferrableCheck| match check.kind {
             CheckKind::Missing | CheckKind::Twin => check.table == table.id(),
-            // What waits there is about the other table.
+            // These are kept under the other table.
             CheckKind::Removed | CheckKind::Moved => self.table_by_id(check.table).is_some_and(|child| {
                 let definition = child.definition();
                 definition.foreign_key(&check.constraint).is_some_and(|key| key.parent == table.id())
@@ -125,7 +126,7 @@ impl Session {
         Err(Error::input(sqlstate::OBJECT_IN_USE, message))
     }
 
-    /// SET CONSTRAINTS; no names: ALL.
+    /// SET CONSTRAINTS. No names means ALL.
     pub(super) fn set_constraints(&mut self, names: &[QualifiedName], is_deferred: bool) -> Flow<()> {
         let mut found = Vec::new();
         for name in names {
@@ -143,7 +144,7 @@ impl Session {
         if is_deferred { Ok(()) } else { self.check_deferred(false) }
     }
 
-    /// The constraints of this name that can be deferred, in the first schema that has any of that name.
+    /// The deferrable constraints of this name, in the first schema that has any constraint of that name.
     fn deferrable(&self, name: &QualifiedName, is_deferred: bool) -> Result<Vec<(TableId, String)>> {
         let path = self.search_path();
         let schemas: Vec<&str> = match &name.schema {

@@ -1,9 +1,9 @@
-//! What depends on what, where many things go at once: the order in which PostgreSQL finds the dependents of
-//! something, and in which it tells of them.
+//! What depends on what, where many objects are dropped at once: the order in which PostgreSQL finds the
+//! dependents of an object, and the order in which it reports them.
 //!
-//! An object's dependents are visited from the newest to the oldest, each with its own before it; then they
-//! are told of from the end. What goes with another object in any case (a table's own constraints, defaults
-//! and sequences) is not told of.
+//! An object's dependents are visited from the newest to the oldest, each after its own dependents. They
+//! are reported in reverse order. Objects that are dropped with another one in any case (a table's own
+//! constraints, defaults and sequences) are not reported.
 //!
 //! Reference: findDependentObjects and reportDependentObjects of PostgreSQL's dependency.c.
 
@@ -23,7 +23,7 @@ use super::{Output, Session};
 use crate::statement::kept_names::names_type;
 use crate::statement::query::parse_expression;
 
-/// Something that others depend on, or that depends on others.
+/// An object that others depend on, or that depends on others.
 #[derive(Clone)]
 pub(super) enum Object {
     Schema(SchemaId, String),
@@ -32,16 +32,16 @@ pub(super) enum Object {
     Sequence(Arc<Sequence>),
     Routine(Arc<Routine>),
     Type(Arc<StoredType>),
-    /// The one with this number, which cannot stay without its type.
+    /// The column with this number, which cannot outlive its type.
     Column(Arc<Table>, u16),
-    /// The foreign key or condition of this name.
+    /// The foreign key or CHECK constraint of this name.
     Constraint(Arc<Table>, String),
-    /// Of the column with this number.
+    /// The default of the column with this number.
     Default(Arc<Table>, u16),
 }
 
 impl Object {
-    /// The newest has the greatest; parts of a table come after it.
+    /// The newest object has the greatest age. Parts of a table come after the table.
     fn age(&self) -> (u32, usize) {
         match self {
             Object::Schema(id, _) => (id.0, 0),
@@ -81,25 +81,25 @@ impl Object {
     }
 }
 
-/// An object that goes.
+/// An object to be dropped.
 struct Target {
     object: Object,
-    /// It goes with something else in any case, or was named.
+    /// Whether it was named, or is dropped with another object in any case.
     is_silent: bool,
-    /// What it was found to depend on.
+    /// The object through which it was found.
     on: String,
 }
 
-/// What goes when objects are dropped.
+/// What is dropped along with some objects.
 struct Dependents<'a> {
     session: &'a Session,
     tables: Vec<Arc<Table>>,
     sequences: Vec<Arc<Sequence>>,
     routines: Vec<Arc<Routine>>,
     types: Vec<Arc<StoredType>>,
-    /// Those that draw from sequences, once they have been looked for.
+    /// The defaults that draw from sequences, once they have been looked up.
     defaults: OnceCell<Vec<DrawingDefault>>,
-    /// Dependents stand before what they depend on.
+    /// Each object comes after its dependents.
     targets: Vec<Target>,
 }
 
@@ -127,14 +127,14 @@ impl<'a> Dependents<'a> {
         for (dependent, is_part) in dependents {
             self.visit(&dependent, is_part, shown.clone())?;
         }
-        // It may have been reached in a circle.
+        // It may have been reached through a cycle.
         if !self.targets.iter().any(|target| target.object.is(object)) {
             self.targets.push(Target { object: object.clone(), is_silent, on });
         }
         Ok(())
     }
 
-    /// What depends on an object, and whether it is a part of it.
+    /// The objects that depend on an object, each with whether it is a part of it.
     fn dependents_of(&self, object: &Object) -> Result<Vec<(Object, bool)>> {
         let mut found = Vec::new();
         match object {
@@ -143,7 +143,7 @@ impl<'a> Dependents<'a> {
             Object::Sequence(sequence) => {
                 let drawing = self.defaults()?.iter().filter(|default| default.sequence.id == sequence.id);
                 found.extend(drawing.map(|one| {
-                    // That of an identity column is the sequence's own.
+                    // The default of an identity column belongs to the sequence itself.
                     let is_identity = sequence.definition.owner.is_some_and(|owner| {
                         owner.is_identity && owner.table == one.table.id() && owner.column == one.column
                     });
@@ -202,7 +202,7 @@ impl<'a> Dependents<'a> {
                     found.push((Object::Default(Arc::clone(table), at), false));
                 }
             }
-            // An index goes with the columns that it reads.
+            // An index is dropped with the columns that it reads.
             let stays = |own: &Generation| {
                 !own.columns.iter().any(|at| is_of_type(&definition.columns[usize::from(*at)]))
             };
@@ -226,7 +226,7 @@ impl<'a> Dependents<'a> {
         Ok(())
     }
 
-    /// What goes with a column, and what is made of it.
+    /// The objects that belong to a column, and those that depend on it.
     fn dependents_of_column(&self, table: &Arc<Table>, column: u16, found: &mut Vec<(Object, bool)>) {
         let definition = table.definition();
         let constraint =
@@ -281,7 +281,7 @@ impl<'a> Dependents<'a> {
         }
     }
 
-    /// Whether it goes with its table anyway.
+    /// Whether it is dropped with its table anyway.
     fn is_part_of_target(&self, object: &Object) -> bool {
         let (Object::Default(table, _) | Object::Column(table, _) | Object::Constraint(table, _)) = object
         else {
@@ -290,7 +290,7 @@ impl<'a> Dependents<'a> {
         self.targets.iter().any(|target| target.object.is(&Object::Relation(Arc::clone(table))))
     }
 
-    /// What else goes than what was named: its description, and the sentence that says why.
+    /// What is dropped besides the named objects: a description, and the sentence that gives the reason.
     fn reported(&self) -> Vec<(String, String)> {
         let is_told = |target: &&Target| !target.is_silent && !self.is_part_of_target(&target.object);
         let told = self.targets.iter().rev().filter(is_told);
@@ -303,7 +303,7 @@ impl<'a> Dependents<'a> {
     }
 }
 
-/// 2BP01: the only object dropped, or several, cannot go while others depend on it.
+/// Error 2BP01: the object, or one of several, cannot be dropped while others depend on it.
 fn blocked(only: &str, count: usize, reported: &[(String, String)]) -> Error {
     let message = match count {
         1 => format!("cannot drop {only} because other objects depend on it"),
@@ -316,7 +316,7 @@ fn blocked(only: &str, count: usize, reported: &[(String, String)]) -> Error {
 }
 
 impl Session {
-    /// The changes that drop these objects, and what depends on them if that goes too.
+    /// The changes that drop these objects, and with `cascades` their dependents.
     pub(super) fn dropped_objects(
         &self,
         named: &[Object],
@@ -337,7 +337,7 @@ impl Session {
         self.drops_of_objects(&objects)
     }
 
-    /// The texts of a table that call a routine: the query of a view, defaults and conditions.
+    /// Finds what calls a routine in a table or view: the query of a view, defaults and CHECK constraints.
     fn callers_in(&self, table: &Arc<Table>, routine: &Arc<Routine>, found: &mut Vec<(Object, bool)>) {
         let (definition, called) = (table.definition(), &routine.definition);
         if let Some(view) = definition.view() {
@@ -363,7 +363,7 @@ impl Session {
         }
     }
 
-    /// The routines that an expression calls, perhaps over the row of a table.
+    /// The routines that an expression calls. With a table, the expression may use its columns.
     pub(super) fn called_in(&self, text: &str, table: Option<&Arc<Table>>) -> Result<Vec<Arc<Routine>>> {
         self.with_binder(|binder| {
             let parsed = parse_expression(text)?;
@@ -380,20 +380,20 @@ impl Session {
         })
     }
 
-    /// A table or view as messages call it.
+    /// The name of a table or view for messages.
     pub(super) fn described_table(&self, table: &Arc<Table>) -> String {
         let definition = table.definition();
         format!("{} {}", kind_of(&definition), self.shown(&definition.name))
     }
 
-    /// An object as PostgreSQL's messages call it: with its schema if it is not found without.
+    /// The name of an object in PostgreSQL's messages, with its schema if it is not found without.
     pub(super) fn described(&self, object: &Object) -> String {
         match object {
             Object::Schema(_, name) => format!("schema {name}"),
             Object::Relation(table) => self.described_table(table),
             Object::Sequence(sequence) => format!("sequence {}", self.shown(&sequence.definition.name)),
             Object::Routine(routine) => {
-                // As PostgreSQL calls procedures too.
+                // PostgreSQL calls procedures functions here too.
                 format!("function {}", self.shown_signature(&routine.definition))
             }
             Object::Type(stored) => format!("type {}", self.shown_type(stored)),

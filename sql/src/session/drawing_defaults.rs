@@ -1,4 +1,4 @@
-//! Defaults of columns that draw from sequences, which a change of the sequences has to know.
+//! Column defaults that draw from sequences, which must be known when sequences change.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) struct DrawingDefault {
 }
 
 impl Session {
-    /// Defaults that draw from these sequences, of tables that stay.
+    /// The defaults that draw from these sequences, except those of dropped tables.
     pub(super) fn drawing_defaults(
         &self,
         sequences: &[Arc<Sequence>],

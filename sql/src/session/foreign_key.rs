@@ -1,8 +1,9 @@
-//! Foreign keys in DDL: what CREATE, ALTER, DROP and TRUNCATE mean for the tables at the other end.
+//! Foreign keys in DDL: what CREATE, ALTER, DROP and TRUNCATE mean for the referenced and referencing
+//! tables.
 //!
-//! Everything here looks at definitions that are not locked yet. The engine looks again under the locks and
-//! answers `StalePlan` if something has changed, and the statement starts anew; only TRUNCATE, of which the
-//! engine sees one table at a time, is looked at again here ([`Session::is_truncation_whole`]).
+//! Everything here looks at definitions that are not locked yet. The engine checks again under the locks
+//! and returns `StalePlan` if something has changed, and the statement starts again. Only TRUNCATE is
+//! checked again here ([`Session::is_truncation_whole`]), because the engine sees one table at a time.
 //!
 //! Reference for checks, their order and messages: PostgreSQL's ATAddForeignKeyConstraint,
 //! heap_truncate_check_FKs, and reportDependentObjects.
@@ -32,7 +33,7 @@ fn columns_of(definition: &TableDefinition, names: &[String]) -> Result<Vec<u16>
     names.iter().map(|name| column_of(definition, name)).collect()
 }
 
-/// `table_column_column_fkey`, with a number behind it if that is taken.
+/// `table_column_column_fkey`, with a number appended if that is taken.
 fn made_up_name(definition: &TableDefinition, columns: &[String]) -> String {
     let (table, columns) = (&definition.name.name, columns.join("_"));
     let labels = std::iter::once("fkey".to_owned()).chain((1u32..).map(|number| format!("fkey{number}")));
@@ -40,7 +41,7 @@ fn made_up_name(definition: &TableDefinition, columns: &[String]) -> String {
     names.find(|name| !definition.has_constraint(name)).unwrap_or_default()
 }
 
-/// The columns of the parent's key that the foreign key names: the primary key, or one that is unique.
+/// The columns of the parent that the foreign key references: its primary key, or a unique key.
 fn parent_columns(parent: &TableDefinition, wanted: &WantedForeignKey) -> Result<Vec<u16>> {
     let table = &parent.name.name;
     let key = parent.primary_key.as_ref().map(|key| &key.columns);
@@ -147,7 +148,7 @@ fn resolve(
     })
 }
 
-/// Rows that a session loses at its end cannot be what others refer to, nor the other way about.
+/// Temporary and permanent tables cannot reference each other.
 fn check_persistence(child: &TableDefinition, parent: &Table) -> Result<()> {
     let kind = match (search_path::is_temporary(&child.name.schema), parent.id().is_temporary()) {
         (true, false) => "temporary",
@@ -221,7 +222,7 @@ impl Session {
         self.dropped_objects(&tables, cascades, output)
     }
 
-    /// TRUNCATE: no table may be emptied under rows that refer to it.
+    /// TRUNCATE: a table cannot be emptied while rows refer to it.
     pub(super) fn truncated(
         &self,
         mut tables: Vec<Arc<Table>>,
@@ -256,7 +257,7 @@ impl Session {
         Ok(ids.into_iter().map(|id| CatalogChange::Truncate { id }).chain(restarted).collect())
     }
 
-    /// Whether the tables truncated, all locked by now, include those that refer to them.
+    /// Whether the truncated tables, all locked by now, include those that reference them.
     pub(super) fn is_truncation_whole(&self, changes: &[CatalogChange]) -> bool {
         let is_truncated = |id: &TableId| changes.contains(&CatalogChange::Truncate { id: *id });
         changes.iter().all(|change| match change {

@@ -15,14 +15,14 @@ use super::{Output, Session};
 use crate::statement::role_syntax::privileges;
 use crate::statement::{Granted, GrantedOn, Moved, Owned, QualifiedName, RoleName};
 
-/// Something that rights are on.
+/// An object that rights can be granted on.
 pub(super) struct Object {
     pub(super) id: u32,
     pub(super) kind: ObjectKind,
-    /// What messages call it.
+    /// The kind of object in messages.
     pub(super) word: &'static str,
     pub(super) name: String,
-    /// Where it is, if it is in a schema.
+    /// Its schema, if it is in one.
     pub(super) schema: Option<String>,
 }
 
@@ -30,7 +30,7 @@ fn invalid_grant<T>(message: impl Into<String>) -> Result<T> {
     Err(Error::input(sqlstate::INVALID_GRANT_OPERATION, message))
 }
 
-/// What GRANT calls the kind of an object in messages.
+/// The kind of an object, and its name in messages of GRANT.
 fn kind_of(on: &GrantedOn<Vec<SqlType>>) -> (ObjectKind, &'static str) {
     match on {
         GrantedOn::Tables(_) | GrantedOn::AllTables(_) => (ObjectKind::Relation, "relation"),
@@ -63,7 +63,7 @@ impl Session {
         let (kind, shown) = kind_of(&granted.on);
         let wanted = granted.privileges.as_deref().map(privileges).transpose()?;
         let allowed = match kind {
-            // Sequences may be named as if they were tables.
+            // Sequences may be named like tables.
             ObjectKind::Relation => ObjectKind::Relation.all() | Privileges::USAGE,
             kind => kind.all(),
         };
@@ -134,7 +134,7 @@ impl Session {
         Ok(Some(CatalogChange::PutRights { object: object.id, rights }))
     }
 
-    /// In whose name the session grants, and what it may grant so.
+    /// The role on whose behalf the session grants, and what it may grant as that role.
     fn best_grantor(&self, object: &Object, rights: &Rights, wanted: Privileges) -> (RoleId, Privileges) {
         let access = self.access();
         if access.has_privileges_of(self.role(), rights.owner) {
@@ -150,11 +150,11 @@ impl Session {
         let groups = groups.filter(|role| access.has_privileges_of(self.role(), *role));
         let candidates = std::iter::once(own).chain(groups.map(|role| (role, grantable(role))));
         let count = |(_, privileges): &(RoleId, Privileges)| (*privileges & wanted).each().count();
-        // The first of the best.
+        // The first of those with the most rights.
         candidates.fold(own, |best, one| if count(&one) > count(&best) { one } else { best })
     }
 
-    /// What a statement grants on.
+    /// The objects that a statement grants on.
     fn objects_of(&self, on: &GrantedOn<Vec<SqlType>>) -> Result<Vec<Object>> {
         match on {
             GrantedOn::Tables(names) => names.iter().map(|name| self.relation_object(name)).collect(),
@@ -308,7 +308,7 @@ impl Session {
         }
     }
 
-    /// Gives an object, and the sequences that belong to its columns, another owner.
+    /// Changes the owner of an object and of the sequences that belong to its columns.
     pub(super) fn changed_owner(&self, object: &Object, to: &RoleName) -> Result<Vec<CatalogChange>> {
         let to = self.role_meant(to)?;
         let access = self.access();

@@ -1,23 +1,24 @@
-//! Which role a session is, and what was known of roles and rights when that was found out.
+//! The role of a session, and the state of roles and rights from which it was determined.
 
 use std::sync::Arc;
 
 use hyades_types::access::{Access, Caller, RoleId};
 
-/// Who the session is.
+/// The roles of a session.
 pub(super) struct Identity {
-    /// Who logged in.
+    /// The role that logged in.
     pub(super) session_role: RoleId,
     pub(super) caller: Caller,
     pub(super) is_superuser: bool,
-    /// What `role` was set to.
+    /// The value of the setting `role`.
     pub(super) setting: String,
-    /// The version of roles and rights, and the session's own changes, that this is for.
+    /// The version of roles and rights, and the number of own changes, for which this was determined.
     pub(super) seen: (u64, u64),
 }
 
 impl Identity {
-    /// Of who logged in under this name: the role of the name or, where there is none, the first superuser.
+    /// The identity of a client that logged in as `user`: the role of that name or, if there is none, the
+    /// first superuser.
     pub(super) fn of(user: &str, access: Arc<Access>, version: u64) -> Identity {
         let session_role = access.role_named(user).map_or(RoleId::OWNER, |(id, _)| id);
         let caller = Caller { access, role: session_role };
@@ -34,7 +35,7 @@ impl Identity {
         self.caller.role
     }
 
-    /// How many sessions of the role there may be.
+    /// The limit on the number of sessions of the role.
     pub(super) fn connection_limit(&self) -> Option<usize> {
         let role = self.caller.access.role(self.session_role)?;
         usize::try_from(role.connection_limit).ok().filter(|_| !self.is_superuser)

@@ -1,7 +1,7 @@
-//! ALTER COLUMN ... ADD GENERATED AS IDENTITY, SET GENERATED and its like, DROP IDENTITY.
+//! ALTER COLUMN ... ADD GENERATED AS IDENTITY, SET GENERATED and related forms, DROP IDENTITY.
 //!
-//! An identity column draws by its DEFAULT from a sequence of its own, which goes when the column is one no
-//! longer.
+//! The DEFAULT of an identity column draws from a sequence of its own, which is dropped when the column is
+//! no longer an identity column.
 //!
 //! Reference: ATExecSetIdentity and ATExecDropIdentity of PostgreSQL's tablecmds.c, transformAlterTableStmt
 //! of parse_utilcmd.c.
@@ -85,7 +85,7 @@ impl Session {
         Ok(changes)
     }
 
-    /// DROP IDENTITY. The sequence goes, and is not there for others to draw from.
+    /// DROP IDENTITY. The sequence is dropped, which fails if other defaults draw from it.
     pub(super) fn dropped_identity(
         &self,
         table: &Arc<Table>,
@@ -113,7 +113,7 @@ impl Session {
         Ok(changes)
     }
 
-    /// What becomes of a column's sequence when the column gets another type.
+    /// The change of a column's sequence when the column gets another type.
     pub(super) fn retyped_identity(
         &self,
         table: TableId,

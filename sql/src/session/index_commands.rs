@@ -1,7 +1,7 @@
-//! Indexes and UNIQUE constraints in DDL: names are made up as PostgreSQL does it, and what depends on an
-//! index that goes is found.
+//! Indexes and UNIQUE constraints in DDL: generates names as PostgreSQL does, and finds what depends on a
+//! dropped index.
 //!
-//! As with foreign keys, what is looked at here is not locked yet; the engine looks again.
+//! As with foreign keys, the definitions read here are not locked yet. The engine checks again.
 //!
 //! Reference: ChooseIndexName and ChooseIndexColumnNames of PostgreSQL's indexcmds.c,
 //! transformIndexConstraints of parse_utilcmd.c.
@@ -29,15 +29,14 @@ fn duplicate_relation(name: &str) -> Error {
     Error::input(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))
 }
 
-/// The number of a column that an index names, or 42703.
+/// The number of a column named by an index, or error 42703.
 pub(super) fn named_column(definition: &TableDefinition, name: &str) -> Result<u16> {
     let at = definition.column_index(name).and_then(|at| u16::try_from(at).ok());
     let message = || format!("column \"{name}\" does not exist");
     at.ok_or_else(|| Error::input(sqlstate::UNDEFINED_COLUMN, message()))
 }
 
-/// The columns of an index in the name that is made up for it: each once, of several with the same name the
-/// later ones with a number.
+/// The columns of an index as they appear in its generated name. A repeated name gets a number.
 fn joined(columns: &[String]) -> String {
     let mut names: Vec<String> = Vec::new();
     for column in columns {
@@ -48,7 +47,7 @@ fn joined(columns: &[String]) -> String {
     names.join("_")
 }
 
-/// An index that has been found by its name: its table, and its number unless it is the primary key's.
+/// An index found by its name: its table, and its number unless it is the primary key's.
 pub(super) struct Found {
     pub(super) table: Arc<Table>,
     pub(super) index: Option<TableId>,
@@ -69,12 +68,12 @@ impl Session {
         })
     }
 
-    /// Whether an index of this name is there.
+    /// Whether an index of this name exists.
     pub(super) fn is_index(&self, name: &TableName) -> bool {
         self.index_named(name).is_some()
     }
 
-    /// 42809 of an index where a table is wanted.
+    /// Error 42809 for an index where a table is wanted.
     pub(super) fn refuse_index(&self, name: &TableName) -> Result<()> {
         if !self.is_index(name) {
             return Ok(());
@@ -84,7 +83,7 @@ impl Session {
             .with_hint("Use DROP INDEX to remove an index."))
     }
 
-    /// `table_columns_label`, with a number behind it if that is taken by a relation or by a constraint of
+    /// `table_columns_label`, with a number appended if that is taken by a relation or by a constraint of
     /// the table.
     pub(super) fn made_up_index(
         &self,
@@ -103,8 +102,8 @@ impl Session {
         names.find(is_free).unwrap_or_default()
     }
 
-    /// The name of a new primary key or UNIQUE constraint, and of its index: as it is written, if that is
-    /// free, or made up.
+    /// The name of a new primary key or UNIQUE constraint, and of its index: the written one, if that is
+    /// free, or else a generated one.
     pub(super) fn constraint_name(
         &self,
         definition: &TableDefinition,
@@ -122,13 +121,13 @@ impl Session {
         Ok(name.to_owned())
     }
 
-    /// `table_pkey`, or what is written.
+    /// `table_pkey`, or the written name.
     pub(super) fn key_name(&self, definition: &TableDefinition, written: Option<&str>) -> Result<String> {
         self.constraint_name(definition, written, || self.made_up_index(definition, &[], "pkey"))
     }
 
-    /// Gives the primary key of a table that is created its name: if it has none, that of a UNIQUE constraint
-    /// that says the same.
+    /// Names the primary key of a new table. If no name is written, it takes that of an equivalent UNIQUE
+    /// constraint.
     pub(super) fn name_primary_key(
         &self,
         definition: &mut TableDefinition,
@@ -159,7 +158,8 @@ impl Session {
         Ok(vec![CatalogChange::CreateIndex { table: table.id(), index }])
     }
 
-    /// The table of CREATE INDEX; `None`, with a notice, if there is such an index and need be none.
+    /// The table of CREATE INDEX, or `None`, with a notice, under IF NOT EXISTS if the index exists
+    /// already.
     pub(super) fn table_to_index(
         &self,
         wanted: &WantedIndex,
@@ -237,8 +237,8 @@ impl Session {
             .with_detail("This operation is not supported for sequences."))
     }
 
-    /// The indexes of the UNIQUE constraints of a table that is created. One that says the same as another,
-    /// or as the primary key, is none of its own.
+    /// The indexes of the UNIQUE constraints of a new table. One that is equivalent to another, or to the
+    /// primary key, gets no index of its own.
     pub(super) fn created_uniques(
         &self,
         definition: &mut TableDefinition,
@@ -310,7 +310,7 @@ impl Session {
         Ok(vec![CatalogChange::CreateIndex { table: table.id(), index }])
     }
 
-    /// The table that ALTER TABLE names; `None`, with a notice, if it need not be there.
+    /// The table that ALTER TABLE names, or `None`, with a notice, under IF EXISTS if there is none.
     pub(super) fn altered_table(
         &self,
         name: &QualifiedName,
@@ -365,8 +365,8 @@ impl Session {
         Ok(Vec::new())
     }
 
-    /// Drops an index of a definition, and foreign keys that rely on it if that is said. `what`: as messages
-    /// call what goes.
+    /// Drops an index of a definition, and with `cascades` the foreign keys that rely on it. `what`
+    /// describes the index in messages.
     fn without_index(
         &self,
         table: &Arc<Table>,
@@ -386,7 +386,7 @@ impl Session {
         Ok(changes)
     }
 
-    /// DROP CONSTRAINT of a primary key: the rows stay, under numbers.
+    /// DROP CONSTRAINT of a primary key. The rows remain, keyed by row numbers.
     fn without_primary_key(
         &self,
         table: &Arc<Table>,
@@ -412,8 +412,8 @@ impl Session {
         Ok(changes)
     }
 
-    /// Drops the foreign keys that lead to a key that goes, if that is said. `what`: as messages call what
-    /// goes; `index`: that of the key.
+    /// Drops the foreign keys that reference a dropped key, if `cascades`. `what` describes that key in
+    /// messages, and `index` is the name of its index.
     fn without_references(
         &self,
         table: &Arc<Table>,
@@ -458,7 +458,7 @@ impl Session {
             self.refuse_in_block("DROP INDEX CONCURRENTLY")?;
         }
         let mut changes = Vec::new();
-        // What is left of a table that the statement has taken an index from.
+        // Definitions of tables from which the statement has dropped an index so far.
         let mut remaining: Vec<(TableId, TableDefinition)> = Vec::new();
         for name in &drop.names {
             let full = self.meant(name);
@@ -471,7 +471,7 @@ impl Session {
                 remaining.len() - 1
             });
             let definition = &mut remaining[known].1;
-            // Named twice.
+            // The index was named twice.
             if index.is_some_and(|index| definition.index(index).is_none()) {
                 continue;
             }
@@ -494,7 +494,7 @@ impl Session {
         Ok(changes)
     }
 
-    /// There is no such index to drop; that may be all right.
+    /// Reports that there is no such index to drop, as an error or as a notice.
     fn no_index(&self, name: &QualifiedName, if_exists: bool, output: &mut dyn Output) -> Result<()> {
         let full = self.meant(name);
         if self.is_relation(&full) {
@@ -515,7 +515,7 @@ impl Session {
         let full = self.meant(&rename.index);
         let Some(Found { table, index }) = self.index_named(&full) else {
             if self.is_relation(&full) {
-                return unsupported("ALTER INDEX of what is no index is not supported");
+                return unsupported("ALTER INDEX of something that is not an index is not supported");
             }
             if !rename.if_exists {
                 return Err(self.no_relation(&rename.index));
@@ -529,7 +529,7 @@ impl Session {
         Ok(vec![CatalogChange::RenameIndex { table: table.id(), index, name: rename.name.clone() }])
     }
 
-    /// REINDEX INDEX: indexes in memory are as they should be.
+    /// REINDEX INDEX has nothing to do, because indexes in memory are always intact.
     pub(super) fn reindexed(&self, name: &QualifiedName, is_concurrent: bool) -> Result<Vec<CatalogChange>> {
         if is_concurrent {
             self.refuse_in_block("REINDEX CONCURRENTLY")?;
@@ -559,7 +559,7 @@ fn unique_columns(definition: &TableDefinition, unique: &WantedUnique) -> Result
             None => {
                 let message = format!("column \"{column}\" named in key does not exist");
                 let error = Error::input(sqlstate::UNDEFINED_COLUMN, message);
-                // PostgreSQL looks into a table that is there without a thought for the statement's text.
+                // For an existing table, PostgreSQL gives no position in the statement's text.
                 return Err(if unique.is_of_new_table { placed(error) } else { error });
             }
             Some(at) if columns.contains(&at) => {

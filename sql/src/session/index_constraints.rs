@@ -1,7 +1,8 @@
-//! ALTER TABLE ... ADD CONSTRAINT ... USING INDEX: an index that is there becomes what a constraint says.
+//! ALTER TABLE ... ADD CONSTRAINT ... USING INDEX: turns an existing index into a constraint.
 //!
-//! A UNIQUE constraint is an index that says so. The primary key is no index of its own, but the way rows are
-//! kept: rows are put in its order, and the index goes. One that can be deferred is an index that says so.
+//! A UNIQUE constraint is an index that is marked as one. The primary key is not an index of its own but
+//! the order in which rows are stored, so the rows are put in this order and the index is dropped. A
+//! deferrable primary key is an index that is marked as one.
 //!
 //! Reference: transformIndexConstraint of PostgreSQL's parse_utilcmd.c, ATExecAddIndexConstraint of
 //! tablecmds.c.
@@ -22,7 +23,7 @@ fn refused<T>(state: SqlState, message: String) -> Result<T> {
     Err(Error::input(state, message))
 }
 
-/// Refuses an index that a constraint cannot be made of.
+/// Refuses an index that cannot become a constraint.
 fn check_index(definition: &TableDefinition, index: &IndexDefinition) -> Result<()> {
     let name = &index.name;
     if index.is_constraint {
@@ -66,7 +67,7 @@ impl Session {
         Ok(changes)
     }
 
-    /// Where the index stands among those of the table, if a constraint can be made of it.
+    /// The index's place in the list of the table's indexes, if it can become a constraint.
     fn place_of_index(&self, table: &Table, definition: &TableDefinition, index: &str) -> Result<usize> {
         let full = TableName { schema: definition.name.schema.clone(), name: index.to_owned() };
         let Some(found) = self.index_named(&full) else {
@@ -147,8 +148,8 @@ impl Session {
         Ok(changes)
     }
 
-    /// A foreign key finds its rows by a key that is checked at once, whatever the definition was before.
-    /// PostgreSQL lets those that are there go on by one that is checked later.
+    /// A foreign key finds its rows by a key that is checked at once, and this must stay so. PostgreSQL
+    /// allows existing foreign keys to continue with a deferred one.
     fn refuse_deferral_of_needed(
         &self,
         table: &Table,

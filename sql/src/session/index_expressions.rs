@@ -1,4 +1,5 @@
-//! CREATE INDEX on what rows must compute: their columns come first, then their values, then the index.
+//! CREATE INDEX on something computed from rows: the columns are added first, then their values, then the
+//! index.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use crate::compile::index_expressions::{IndexedValue, only_where};
 use crate::plan::{WantedIndex, WantedIndexed};
 
 impl Session {
-    /// The table with columns for what the index is on; the rest follows in steps.
+    /// Adds the columns that the index is on. The rest follows in steps.
     pub(super) fn added_index(
         &self,
         alteration: &mut Alteration,
@@ -62,7 +63,7 @@ impl Session {
         Ok(vec![rewritten(&table, definition, columns)])
     }
 
-    /// What indexes compute from a column has its new name.
+    /// Renames a column in everything that indexes compute from it.
     pub(super) fn rename_in_indexes(
         &self,
         definition: &mut TableDefinition,
@@ -112,7 +113,7 @@ impl Session {
     }
 }
 
-/// A column that only an index is on; `column`: it is that one as it stands.
+/// A column that exists only for an index. `column` is set if the index is on that column as it stands.
 fn computed_column(
     name: &str,
     value: IndexedValue,

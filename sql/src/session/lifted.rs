@@ -1,13 +1,13 @@
-//! Texts that hold their values, run as statements with parameters (`statement/lifting.rs`).
+//! Statement texts with literals, run as statements with parameters (`statement/lifting.rs`).
 //!
-//! A text without its literals that comes the second time is compiled with parameters in their place and kept
-//! in the statement cache. From then on a text costs a walk over its tokens instead of parsing, binding and
-//! planning. Whatever is in doubt is compiled as it was written:
-//! 1. the text with parameters does not compile, or is no query or change: the user's error is that of the
-//!    text, at its place;
-//! 2. a parameter has a type in which it would not be what the literal is;
-//! 3. a plan may depend on a value: a table has an index that only holds some rows, or one on an expression
-//!    that a literal may be part of.
+//! When a text without its literals occurs for the second time, it is compiled with parameters in their
+//! place and kept in the statement cache. From then on such a text costs a walk over its tokens instead of
+//! parsing, binding and planning. In any doubt a text is compiled as it was written:
+//! 1. the text with parameters does not compile, or is not a query or change: the user gets the error of
+//!    the original text, with its position;
+//! 2. a parameter has a type in which its value would differ from the literal;
+//! 3. the plan may depend on a value: a table has a partial index, or an index on an expression of which a
+//!    literal may be part.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ use super::{Flow, Session};
 use crate::plan::{Action, Plan};
 use crate::statement::lifting::Lifting;
 
-/// Whether a plan with parameters is as good as one with these values.
+/// Whether a plan with parameters is as good as a plan for these values.
 fn is_suitable(plan: &Plan, lifting: &Lifting) -> bool {
     let procedure = match &plan.action {
         Action::Run(run) => Some(&run.procedure),
-        // It has been compiled before.
+        // The routine has been compiled before.
         Action::Call(_) => None,
         _ => return false,
     };
@@ -38,7 +38,7 @@ fn is_suitable(plan: &Plan, lifting: &Lifting) -> bool {
     has_types && are_values() && has_one_plan()
 }
 
-/// Whether the plan might be another one for another value.
+/// Whether the plan might differ for another value.
 fn depends_on_values(procedure: &Procedure, has_computed: bool) -> bool {
     procedure.tables.iter().any(|used| {
         let definition = used.table.definition();
@@ -48,8 +48,8 @@ fn depends_on_values(procedure: &Procedure, has_computed: bool) -> bool {
 }
 
 impl Session {
-    /// Compiles a statement that is run once, and tells the values of its parameters: those of literals in
-    /// its text. Otherwise as [`Session::prepare`].
+    /// Compiles a statement that is run once, and returns the values of its parameters, which are the
+    /// literals of its text. If that is not possible, works like [`Session::prepare`].
     ///
     /// # Errors
     /// As [`Session::prepare`].
@@ -79,7 +79,7 @@ impl Session {
         found
     }
 
-    /// The statement with parameters, found or compiled.
+    /// The statement with parameters, found in the cache or compiled.
     fn find_lifted(&mut self, lifting: &Lifting) -> Option<Arc<Prepared>> {
         let Lifting { text, types, .. } = lifting;
         if let Some(prepared) = self.find_cached(text, types) {
@@ -92,7 +92,7 @@ impl Session {
         let mut truncated = Vec::new();
         let compiled = self.compile(text, types, &mut truncated);
         match compiled {
-            // The notice about a name comes with each text.
+            // The notice about a truncated name is due for each text.
             Ok(plan) if truncated.is_empty() && is_suitable(&plan, lifting) => {
                 let prepared = self.prepared_of(plan, text, &before);
                 self.cache.keep(&prepared, types);
@@ -105,7 +105,7 @@ impl Session {
         }
     }
 
-    /// Others see the text as it was written while the statement runs.
+    /// While the statement runs, other sessions see the text as it was written.
     fn show_written(&mut self, prepared: &Arc<Prepared>, sql: &str) {
         self.shown_statement = Arc::as_ptr(prepared) as usize;
         self.activity.statement.lock().write(prepared, sql);

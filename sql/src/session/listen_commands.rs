@@ -1,4 +1,4 @@
-//! LISTEN, UNLISTEN and NOTIFY, and what the end of a transaction does about them.
+//! LISTEN, UNLISTEN and NOTIFY, and their effects at the end of a transaction.
 
 use hyades_engine::db::Flow;
 use hyades_engine::log::durable::Durability;
@@ -31,7 +31,7 @@ impl Session {
         }
     }
 
-    /// Commits what the worker has, and tells others what the transaction notifies them of.
+    /// Commits the worker's transaction and delivers its notifications.
     pub(super) fn commit_and_notify(&mut self) -> Flow<Durability> {
         if self.environment.notifications.get_mut().mark() == 0 && self.listen_changes.is_empty() {
             return self.worker.commit();
@@ -59,13 +59,13 @@ impl Session {
         self.listen_changes.push(ListenChange::UnlistenAll);
     }
 
-    /// Whether [`Session::take_notifications`] has something to tell.
+    /// Whether [`Session::take_notifications`] would return anything.
     pub fn has_notifications(&self) -> bool {
         self.transaction_status() == TransactionStatus::Idle && !self.mailbox.is_empty()
     }
 
-    /// What others have notified this session of; nothing inside a transaction block. Like an answer, it goes
-    /// out when [`Session::pending_durability`] allows.
+    /// The notifications for this session, none inside a transaction block. Like an answer, they may be
+    /// sent when [`Session::pending_durability`] allows.
     pub fn take_notifications(&mut self) -> Vec<Delivered> {
         if !self.has_notifications() {
             return Vec::new();

@@ -1,8 +1,9 @@
 //! LISTEN and NOTIFY between the sessions of a database.
 //!
-//! Notifications come in the order of the commits that sent them: whoever commits with some holds a mutex
-//! until they are delivered. They are put into the mailbox of each session that listens, with what its client
-//! must wait for before it may be told: that their transaction is durable.
+//! Notifications arrive in the order of the commits that sent them: a transaction with notifications
+//! commits under a mutex that is held until they are delivered. They are put into the mailbox of each
+//! listening session, together with the condition for sending them to its client: their transaction must be
+//! durable.
 //!
 //! Reference: PostgreSQL's async.c.
 
@@ -16,23 +17,24 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::activity::Activity;
 
-/// What may wait for one session that does not fetch it.
+/// The size limit of a mailbox.
 const MOST_BYTES: usize = 64 << 20;
-/// Of a notification besides its texts.
+/// The cost of a notification besides its texts.
 const OWN_BYTES: usize = 128;
 
 /// A notification on its way to a client.
 #[derive(Clone)]
 pub struct Delivered {
-    /// Of the session that has sent it.
+    /// The process number of the sending session.
     pub process: i32,
     pub channel: String,
     pub payload: String,
-    /// It must not be told before its transaction is durable.
+    /// The notification must not be sent to the client before this, its transaction's durability, is
+    /// reached.
     pub(super) durability: Durability,
 }
 
-/// What has come for a session.
+/// The notifications that wait for a session.
 #[derive(Default)]
 pub(super) struct Mailbox {
     waiting: Mutex<(VecDeque<Delivered>, usize)>,
@@ -68,7 +70,7 @@ struct Listener {
     activity: Arc<Activity>,
 }
 
-/// What LISTEN and UNLISTEN of a transaction will change.
+/// A change that LISTEN or UNLISTEN makes when the transaction commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ListenChange {
     Listen(String),
@@ -76,21 +78,21 @@ pub(super) enum ListenChange {
     UnlistenAll,
 }
 
-/// Who listens to what.
+/// The channels that each session listens on.
 #[derive(Default)]
 pub(super) struct Listeners {
     by_session: Mutex<BTreeMap<i32, Listener>>,
-    /// Held while a transaction commits that notifies.
+    /// Held while a transaction with notifications commits.
     order: Mutex<()>,
 }
 
 impl Listeners {
-    /// Keeps others who notify from committing.
+    /// Keeps other transactions with notifications from committing.
     pub(super) fn one_at_a_time(&self) -> MutexGuard<'_, ()> {
         self.order.lock()
     }
 
-    /// Whether everybody has room for these.
+    /// Whether all mailboxes have room for these.
     pub(super) fn check(&self, notifications: &[Notification]) -> Result<()> {
         for listener in self.by_session.lock().values() {
             let heard = notifications.iter().filter(|sent| listener.channels.contains(&sent.channel));
@@ -136,7 +138,7 @@ impl Listeners {
         by_session.get(&session).map(|own| own.channels.iter().cloned().collect()).unwrap_or_default()
     }
 
-    /// Puts these into the mailboxes of those who listen, and wakes them.
+    /// Puts these into the mailboxes of the listening sessions, and wakes them.
     pub(super) fn deliver(&self, process: i32, notifications: &[Notification], durability: &Durability) {
         for listener in self.by_session.lock().values() {
             let mut is_told = false;

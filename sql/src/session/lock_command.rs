@@ -1,6 +1,6 @@
 //! LOCK TABLE in a session.
 //!
-//! A name means what it means when its lock is there: who has waited looks it up again.
+//! A name means what it means once its lock is granted: after a wait it is looked up again.
 //!
 //! Reference: PostgreSQL's lockcmds.c.
 
@@ -19,7 +19,7 @@ use crate::plan::{Action, LockCommand, Plan};
 use crate::statement::QualifiedName;
 use crate::system::relation;
 
-/// One of these lets a session lock a table so.
+/// Privileges, any one of which lets a session take this lock.
 fn privileges_to_lock(lock: TableLock) -> Privileges {
     let changes = Privileges::UPDATE | Privileges::DELETE | Privileges::TRUNCATE;
     match lock {
@@ -40,7 +40,7 @@ impl Session {
         self.lock_tables(plan)
     }
 
-    /// Begins anew after every wait: what is locked already is so at once.
+    /// Starts again after every wait. What is locked already is granted at once.
     pub(super) fn lock_tables(&mut self, plan: &Arc<Plan>) -> Flow<Completion> {
         let Action::Lock(LockCommand { tables, lock, waits }) = &plan.action else {
             return failed(sqlstate::INTERNAL_ERROR, "the statement locks nothing");
@@ -71,7 +71,7 @@ impl Session {
         tag("LOCK TABLE")
     }
 
-    /// What a view reads.
+    /// The tables and views that a view reads.
     fn below(&self, table: &Arc<Table>) -> Vec<Arc<Table>> {
         let definition = table.definition();
         let read = definition.view().into_iter().flat_map(|view| &view.tables);

@@ -1,19 +1,19 @@
-//! What whoever lets clients in must know of a role.
+//! The properties of a role that decide whether a client may log in.
 
 use hyades_types::access::{DATABASE_OBJECT, ObjectKind, Privileges, RoleId};
 
 use super::Database;
 use crate::password::Verifier;
 
-/// A role as somebody who wants to log in under its name meets it.
+/// A role, from the view of a client that wants to log in under its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
     pub can_log_in: bool,
-    /// `None`: the role has no password of its own.
+    /// `None` if the role has no password of its own.
     pub verifier: Option<Verifier>,
-    /// Its time is over.
+    /// Whether VALID UNTIL has passed.
     pub is_expired: bool,
-    /// It may connect to the database.
+    /// Whether it has the right to connect to the database.
     pub may_connect: bool,
 }
 
@@ -33,7 +33,7 @@ impl Database {
         })
     }
 
-    /// Whether roles were created: then not everybody is the one superuser that there is from the beginning.
+    /// Whether roles were created. If not, every client is the one initial superuser.
     pub fn has_roles(&self) -> bool {
         self.engine().access().roles().any(|(id, _)| id != RoleId::OWNER)
     }

@@ -1,8 +1,8 @@
-//! Things that go to another schema: SET SCHEMA, and everything in a schema that is renamed.
+//! Moving objects to another schema: SET SCHEMA, and all objects of a schema that is renamed.
 //!
-//! What is kept as text names relations and routines with their schemas, so it is written anew where it names
-//! what goes. Bodies of routines stay as they were written; the path that their names are looked up in goes
-//! along with a schema that is renamed.
+//! Stored texts name relations and routines with their schemas, so they are rewritten where they name a
+//! moved object. Bodies of routines stay as they were written. Instead, a renamed schema is also renamed in
+//! the path by which their names are looked up.
 //!
 //! Reference: AlterTableNamespace of PostgreSQL's tablecmds.c, AlterObjectNamespace_internal of alter.c.
 
@@ -25,23 +25,24 @@ use crate::compile::unsupported;
 use crate::statement::kept_names::{NameOf, respelled_expression, respelled_query};
 use crate::statement::{Moved, QualifiedName};
 
-/// What goes to another schema.
+/// The objects that move to another schema.
 #[derive(Default)]
 struct Moving {
     relations: Vec<Arc<Table>>,
     sequences: Vec<Arc<Sequence>>,
     routines: Vec<Arc<Routine>>,
-    /// Others of the same name stay, so that the name alone does not say which is called.
+    /// Set if other routines of the same name stay, so that the name alone does not say which one is
+    /// called.
     is_partial: bool,
-    /// Its new schema.
+    /// The new schema.
     to: String,
-    /// The whole schema of this name is called `to` from now on.
+    /// The schema of this name is renamed to `to`.
     renamed: Option<String>,
     /// The new name of the one relation that stays in its schema, `to`.
     name: Option<String>,
 }
 
-/// The routines that a text calls, with the types of what they are given.
+/// The routines that a text calls, each with its argument types.
 type Calls = [(TableName, Vec<SqlType>)];
 
 impl Moving {
@@ -63,7 +64,7 @@ impl Moving {
         }
     }
 
-    /// How names are spelled in a text that calls these routines.
+    /// The new spelling of names in a text that calls these routines.
     fn respell(&self, calls: &Calls) -> impl Fn(NameOf, Option<&str>, &str) -> Option<TableName> {
         move |of, schema, name| {
             let old = TableName { schema: schema?.to_owned(), name: name.to_owned() };
@@ -72,7 +73,8 @@ impl Moving {
         }
     }
 
-    /// Which of several routines of one name is called where cannot be seen in a text.
+    /// Refuses a text that calls several routines of one name of which only some move, because it cannot be
+    /// seen which call means which.
     fn refuse_mixed(&self, calls: &Calls) -> Result<()> {
         let is_moved = |(name, types): &&(TableName, Vec<SqlType>)| self.moves_routine(name, types);
         let moved = calls.iter().filter(is_moved);
@@ -88,7 +90,7 @@ impl Moving {
     }
 }
 
-/// A view's texts in another spelling; `None` if nothing of them changes.
+/// A view's texts with the new spelling, or `None` if nothing in them changes.
 fn respelled_view(view: &ViewDefinition, moving: &Moving) -> Result<Option<ViewDefinition>> {
     let respell = moving.respell(&view.routines);
     let Some(query) = respelled_query(&view.query, &respell)? else { return Ok(None) };
@@ -175,7 +177,7 @@ impl Session {
         relation.or_else(sequence).or_else(routine).unwrap_or_default()
     }
 
-    /// Finds the relation that moves; false if there is none and need be none.
+    /// Finds the relation that moves. Returns false if there is none, which IF EXISTS permits.
     fn find_moved(
         &self,
         kind: &Moved<Vec<SqlType>>,
@@ -226,7 +228,7 @@ impl Session {
         )))
     }
 
-    /// 42P07 and 42723 if something in the new schema has the name of what moves.
+    /// Error 42P07 or 42723 if the new schema already has an object with the name of a moved one.
     fn check_free(&self, moving: &Moving) -> Result<()> {
         let mut names: Vec<String> =
             moving.sequences.iter().map(|sequence| sequence.definition.name.name.clone()).collect();
@@ -269,7 +271,7 @@ impl Session {
         })
     }
 
-    /// ALTER SCHEMA ... RENAME: what is in it.
+    /// ALTER SCHEMA ... RENAME: moves the objects in the schema.
     pub(super) fn moved_with_schema(&self, from: &str, to: &str) -> Result<Vec<CatalogChange>> {
         let mut moving = Moving { to: to.to_owned(), renamed: Some(from.to_owned()), ..Moving::default() };
         moving.relations = self.visible_tables();
@@ -279,12 +281,12 @@ impl Session {
         moving.routines = self.worker.routines();
         moving.routines.retain(|routine| routine.definition.name.schema == from);
         let mut changes = self.moves(&moving)?;
-        // Last: they give every table what they are now.
+        // These come last, so that every table ends up with the new definitions of the types.
         changes.extend(self.types_moved_with_schema(from, to)?);
         Ok(changes)
     }
 
-    /// The changes that move all of this, and those of what names it.
+    /// The changes that move the objects, and the changes of the definitions that name them.
     fn moves(&self, moving: &Moving) -> Result<Vec<CatalogChange>> {
         let mut changes = Vec::new();
         for table in &moving.relations {
@@ -303,7 +305,7 @@ impl Session {
         }
         self.respell_tables(moving, &mut changes)?;
         let mut routines = self.worker.routines();
-        // Their new numbers tell, as the old ones did, which is older.
+        // The order of the new numbers still shows which routine is older.
         routines.sort_unstable_by_key(|routine| routine.id);
         for routine in routines {
             if let Some(definition) = self.moved_routine(&routine.definition, moving)? {
@@ -342,7 +344,7 @@ impl Session {
         Ok(())
     }
 
-    /// A kept expression, perhaps over the row of a table, in another spelling.
+    /// A stored expression in the new spelling. With a table, it may use the table's columns.
     fn respelled(&self, text: &str, table: Option<&Arc<Table>>, moving: &Moving) -> Result<Option<String>> {
         let calls: Vec<(TableName, Vec<SqlType>)> = match moving.is_partial {
             true => self
@@ -356,7 +358,7 @@ impl Session {
         respelled_expression(text, &moving.respell(&calls))
     }
 
-    /// The routine as it is afterwards, if that is not as it was.
+    /// The routine as it will be, or `None` if it does not change.
     fn moved_routine(
         &self,
         definition: &RoutineDefinition,

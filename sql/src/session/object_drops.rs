@@ -1,8 +1,10 @@
-//! The changes that drop many things at once (`dependents` finds them), in an order that each of them allows.
+//! The changes that drop many objects at once (`dependents` finds them), in an order that is valid for each
+//! of them.
 //!
-//! What is dropped of a table that stays is one change of its whole definition, as the foreign keys and
-//! defaults leave it that go before. A column takes along what `dependents` does not know: indexes, and the
-//! numbers of the columns behind it, which sequences and foreign keys of other tables name it by.
+//! All that is dropped from a table that stays is one change of its whole definition, as left by the
+//! foreign keys and defaults that are dropped before. With a column, parts are dropped or changed that
+//! `dependents` does not know: indexes, and the numbers of later columns, which are used in sequences and
+//! in foreign keys of other tables.
 
 use std::sync::Arc;
 
@@ -15,16 +17,17 @@ use super::column_changes::without_columns;
 use super::dependents::Object;
 use crate::compile::unsupported;
 
-/// A table that stays, and what goes of it.
+/// A table that stays, and what is dropped from it.
 struct Remainder {
     table: Arc<Table>,
-    /// Without the foreign keys, conditions and defaults that go, columns not yet dropped.
+    /// The definition without the dropped foreign keys, conditions and defaults. Columns are not dropped
+    /// from it yet.
     definition: TableDefinition,
-    /// Those that go, with those that are there for indexes only.
+    /// The dropped columns, including those that exist only for indexes.
     columns: Vec<u16>,
 }
 
-/// What stays of the tables that something is dropped of.
+/// The tables from which something is dropped.
 struct Remainders<'a> {
     objects: &'a [Object],
     tables: Vec<Remainder>,
@@ -45,10 +48,10 @@ impl Remainders<'_> {
         &mut self.tables[at]
     }
 
-    /// The definition as the changes leave it that go before.
+    /// The definition as the preceding changes leave it.
     fn without_parts(&self, table: &Arc<Table>) -> TableDefinition {
         let (id, mut definition) = (table.id(), TableDefinition::clone(&table.definition()));
-        // Others that refer to it lose one key after the other.
+        // A table that refers to this one loses its keys one after the other.
         let mut others: Vec<(TableId, TableDefinition)> = Vec::new();
         for object in self.objects {
             match object {
@@ -77,14 +80,14 @@ impl Remainders<'_> {
     }
 }
 
-/// The number that a column has when these are gone.
+/// The number of a column after these have been dropped.
 fn moved(column: u16, gone: &[u16]) -> u16 {
     let before = gone.iter().filter(|other| **other < column).count();
     column - u16::try_from(before).unwrap_or(0)
 }
 
 impl Session {
-    /// The changes that drop all of these, and nothing else: everything that depends on them is among them.
+    /// The changes that drop all these objects, and nothing else. All their dependents must be among them.
     pub(super) fn drops_of_objects(&self, objects: &[Object]) -> Result<Vec<CatalogChange>> {
         let mut remainders = Remainders { objects, tables: Vec::new() };
         let (mut changes, mut rest, mut last) = (Vec::new(), Vec::new(), Vec::new());
@@ -123,7 +126,7 @@ impl Session {
         changes.extend(Session::drops_of(tables));
         changes.extend(rest);
         changes.extend(self.changes_of_remainders(remainders)?);
-        // A type comes before its schema.
+        // A type is dropped before its schema.
         last.sort_by_key(|change| matches!(change, CatalogChange::DropSchema { .. }));
         changes.extend(last);
         Ok(changes)
@@ -174,7 +177,7 @@ impl Session {
         Ok(changes)
     }
 
-    /// 0A000 where a table cannot lose these columns.
+    /// Error 0A000 if a table cannot lose these columns.
     fn refuse_to_narrow(&self, table: &Table, gone: &[u16], remainders: &Remainders<'_>) -> Result<()> {
         let definition = table.definition();
         let left = (0u16..).zip(definition.visible_columns()).filter(|(at, _)| !gone.contains(at));
@@ -194,7 +197,7 @@ impl Session {
     }
 }
 
-/// Whether the index of this number reads a column.
+/// Whether this index reads a column.
 fn old_reads(table: &Table, index: TableId, column: u16) -> bool {
     let definition = table.definition();
     definition.index(index).is_some_and(|index| definition.is_read_by(index, column))

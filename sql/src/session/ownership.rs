@@ -1,8 +1,8 @@
-//! Who may change the schema: owners of what is changed, and whoever may create where something is made.
+//! Who may change the schema: the owners of existing objects, and roles that may create new ones.
 //!
-//! What a statement names is asked for; what goes with it (CASCADE, indexes of a table) is not, as in
-//! PostgreSQL. Names that lead nowhere are left to the statement itself to complain of. What is temporary is
-//! the session's own.
+//! As in PostgreSQL, only the objects that a statement names are checked, not those affected with them
+//! (CASCADE, indexes of a table). Names that do not exist are reported by the statement itself. Temporary
+//! objects belong to the session.
 
 use hyades_types::access::{DATABASE_OBJECT, ObjectKind, Privileges, RoleId, denied, not_owner};
 use hyades_types::definition::{SequenceId, TableName};
@@ -15,7 +15,7 @@ use crate::plan::{AlterAction, SchemaCommand, WantedForeignKey};
 use crate::statement::{AlterType, Commented, QualifiedName, TypeAction};
 
 impl Session {
-    /// 42501 unless the session may do this. Roles and rights have checks of their own.
+    /// Error 42501 unless the session may run this command. Roles and rights have checks of their own.
     pub(super) fn check_may_change(&self, command: &SchemaCommand) -> Result<()> {
         if self.is_superuser() { Ok(()) } else { self.check_change(command) }
     }
@@ -85,7 +85,7 @@ impl Session {
         }
     }
 
-    /// The same of what is no relation.
+    /// The same for objects other than relations.
     fn check_other_change(&self, command: &SchemaCommand) -> Result<()> {
         match command {
             SchemaCommand::AlterType(AlterType { name, action }) => match action {
@@ -110,7 +110,7 @@ impl Session {
         }
     }
 
-    /// Whether the session owns an object, or, where that is enough, the schema that it is in.
+    /// Checks that the session owns an object or, if `schema` is given, the schema that contains it.
     fn check_owner(&self, object: u32, (word, name): (&str, &str), schema: Option<&str>) -> Result<()> {
         let access = self.access();
         if object >= SequenceId::FIRST_TEMPORARY || access.is_owner(self.role(), object) {
@@ -163,7 +163,7 @@ impl Session {
         self.check_owner(id.0, ("schema", name), None)
     }
 
-    /// Whether a role may create something in a schema.
+    /// Checks that a role may create objects in a schema.
     pub(super) fn check_creates(&self, role: RoleId, schema: &str) -> Result<()> {
         let Some(id) = self.schemas().get(schema) else { return Ok(()) };
         match self.access().privileges(role, id.0, ObjectKind::Schema).contains(Privileges::CREATE) {
@@ -179,7 +179,7 @@ impl Session {
         }
     }
 
-    /// Whether the session may create schemas.
+    /// Checks that the session may create schemas.
     pub(super) fn check_creates_schemas(&self) -> Result<()> {
         match self.privileges(DATABASE_OBJECT, ObjectKind::Database).contains(Privileges::CREATE) {
             true => Ok(()),
@@ -200,7 +200,7 @@ impl Session {
         self.check_privileges(&table, Privileges::TRUNCATE)
     }
 
-    /// 42501 unless the session has one of these privileges on a table.
+    /// Error 42501 unless the session has one of these privileges on a table.
     pub(super) fn check_privileges(
         &self,
         table: &hyades_engine::storage::table::Table,

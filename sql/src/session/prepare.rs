@@ -1,4 +1,4 @@
-//! Compiles statements in a session, and again when a table has changed.
+//! Compiles statements in a session, and compiles them again when a table has changed.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ use crate::statement::query::parse_expression;
 struct VisibleTables<'a> {
     engine: &'a dyn Engine,
     worker: &'a dyn Worker,
-    /// They stay as they are while something is compiled.
+    /// Keeps tables unchanged while something is compiled.
     _compilation: Option<Compilation<'a>>,
 }
 
@@ -79,13 +79,14 @@ impl Tables for VisibleTables<'_> {
     }
 }
 
-/// How things were before a plan was made.
+/// The state before a plan was made.
 pub(super) struct BeforeCompiling {
     memory: isize,
     catalog_version: u64,
 }
 
-/// Whether the plan still fits its tables; only where that is cheap to see and changes the answer's shape.
+/// Whether the plan still fits its tables. Checked only where that is cheap and where the shape of the
+/// result may change.
 fn is_fresh(plan: &Plan) -> bool {
     match &plan.action {
         Action::Run(run) => run.procedure.is_current(),
@@ -134,7 +135,7 @@ impl Session {
         Ok(drawn.collect())
     }
 
-    /// Compiles something of the session's own.
+    /// Compiles something that is not a client's statement.
     pub(super) fn with_context<T>(&self, compile: impl FnOnce(BindContext<'_>) -> Result<T>) -> Result<T> {
         let tables = self.compiling();
         compile(self.context(&tables))
@@ -161,31 +162,31 @@ impl Session {
         compile_filling(sql, self.context(&tables), table, analysis)
     }
 
-    /// Compiles what tries the rows of a table against a constraint.
+    /// Compiles the check of a table's rows against a constraint.
     pub(super) fn compile_validation(&self, table: &Arc<Table>, constraint: &str) -> Result<Plan> {
         let tables = self.compiling();
         compile_validation(self.context(&tables), table, constraint)
     }
 
-    /// Compiles what computes a column of a table that is altered.
+    /// Compiles the computation of a column of a table that is altered.
     pub(super) fn compile_column_filling(&self, table: &Arc<Table>, filling: &Filling) -> Result<Plan> {
         let tables = self.compiling();
         check::compile_filling(self.context(&tables), table, filling)
     }
 
-    /// Binds something that is no part of a statement's text, so that its errors point at no place.
+    /// Binds something that is not part of a statement's text, so that its errors carry no position.
     pub(super) fn with_binder<T>(&self, bind: impl FnOnce(&mut Binder<'_>) -> Result<T>) -> Result<T> {
         let tables = self.compiling();
         let mut binder = Binder::new("", self.context(&tables), &[], 0)?;
         bind(&mut binder).map_err(Error::without_position)
     }
 
-    /// What the columns of a definition get where no value is given.
+    /// The defaults of the columns of a definition.
     pub(super) fn bound_defaults(&self, definition: &TableDefinition) -> Result<Vec<Expr>> {
         self.with_binder(|binder| binder.defaults(&row_type(definition)))
     }
 
-    /// The text of a default; `None` for NULL.
+    /// The text of a default, or `None` for NULL.
     pub(super) fn bound_default(
         &self,
         column: &ColumnDefinition,
@@ -195,7 +196,7 @@ impl Session {
         check::compile_default(self.context(&tables), column, default)
     }
 
-    /// Whether the values of a column must be computed to be of another type.
+    /// Whether the values of a column must be computed to change its type.
     pub(super) fn bound_conversion(
         &self,
         table: &Arc<Table>,
@@ -209,12 +210,12 @@ impl Session {
         })
     }
 
-    /// A CHECK constraint of a table that is there.
+    /// A CHECK constraint of an existing table.
     pub(super) fn bound_check(&self, table: &Arc<Table>, wanted: &WantedCheck) -> Result<CheckConstraint> {
         self.with_binder(|binder| binder.check_constraint(table, &table.definition(), wanted))
     }
 
-    /// What generates a column of a table that is there, read anew.
+    /// The generation expression of a column of an existing table, bound again.
     pub(super) fn bound_generation(
         &self,
         table: &Arc<Table>,
@@ -239,7 +240,7 @@ impl Session {
         Ok(procedure)
     }
 
-    /// What EXPLAIN makes of a prepared statement that is given these values.
+    /// The EXPLAIN of a prepared statement with these values.
     pub(super) fn explained(
         &self,
         prepared: &Prepared,
@@ -249,7 +250,7 @@ impl Session {
         let text = format!("explain ({options}) {}", prepared.text);
         let declared: Vec<Option<SqlType>> =
             self.parameter_types(prepared).iter().copied().map(Some).collect();
-        // A place in the text of PREPARE is none in that of EXPLAIN.
+        // A position in the text of PREPARE is meaningless in that of EXPLAIN.
         let plan = self
             .compile_showing(values, &text, &declared, &mut Vec::new())
             .map_err(Error::without_position)?;
@@ -274,7 +275,7 @@ impl Session {
         self.compile_showing(&[], sql, declared, truncated)
     }
 
-    /// `shown`: the values that EXPLAIN shows in the place of parameters.
+    /// `shown` are the values that EXPLAIN shows in place of parameters.
     fn compile_showing(
         &self,
         shown: &[Value],
@@ -294,7 +295,7 @@ impl Session {
                     plan.response = Response::Rows(columns);
                 }
             }
-            // Whatever is wrong with the body is said now.
+            // Errors in the body are reported now.
             Action::Schema(SchemaCommand::CreateRoutine { definition, body_offset, .. })
                 if self.setting("check_function_bodies").as_deref() != Some("off") =>
             {
@@ -323,7 +324,7 @@ impl Session {
         BeforeCompiling { memory: memory::spent(), catalog_version: self.shared.engine.catalog_version() }
     }
 
-    /// A statement of the cache, if its text still means what it meant.
+    /// A cached statement, if its text still means the same.
     pub(super) fn find_cached(&mut self, sql: &str, declared: &[Option<SqlType>]) -> Option<Arc<Prepared>> {
         self.settle_identity();
         self.settle_names();
@@ -333,7 +334,7 @@ impl Session {
         (is_newest && is_meant && is_fresh(&plan)).then(|| Arc::clone(prepared))
     }
 
-    /// Compiles a text, or finds it compiled.
+    /// Compiles a text, or takes it from the cache.
     pub(super) fn prepare_cached(
         &mut self,
         sql: &str,
@@ -349,7 +350,7 @@ impl Session {
         self.note_truncated(truncated);
         let plan = match compiled {
             Ok(plan) => plan,
-            // In a failed transaction PostgreSQL looks no further than the syntax.
+            // In a failed transaction PostgreSQL checks only the syntax.
             Err(error) => {
                 self.check_failed_error(&error)?;
                 return Err(error);
@@ -388,7 +389,7 @@ impl Session {
         }
     }
 
-    /// Compiles again after a table changed.
+    /// Compiles a statement again after a table changed.
     pub(super) fn recompile(&self, prepared: &Arc<Prepared>) -> Result<Arc<Plan>> {
         let declared: Vec<Option<SqlType>> =
             self.parameter_types(prepared).iter().copied().map(Some).collect();
@@ -406,7 +407,7 @@ impl Session {
     }
 }
 
-/// The same names and types, perhaps of another table.
+/// Whether both have the same names and types, even if from different tables.
 fn same_columns(left: &Response, right: &Response) -> bool {
     match (left, right) {
         (Response::Rows(left), Response::Rows(right)) => {

@@ -11,25 +11,26 @@ use parking_lot::Mutex;
 use crate::answer::Response;
 use crate::plan::Plan;
 
-/// Statements kept for texts that come again; all are forgotten when there are more.
+/// The number of statements kept for texts that recur. If there are more, all are dropped.
 const MOST_CACHED: usize = 256;
-/// Longer texts are not worth keeping: they are loads of data.
+/// Longer texts are not cached, because they are mostly bulk loads.
 const LONGEST_CACHED_BYTES: usize = 4096;
 
-/// A compiled statement; recompiles itself when a table changed.
+/// A compiled statement. The session compiles it again when a table has changed.
 pub struct Prepared {
     pub(super) text: String,
     pub(super) parameter_types: Vec<SqlType>,
     pub(super) response: Response,
-    /// Of EXPLAIN EXECUTE: the values that its plan shows.
+    /// For EXPLAIN EXECUTE: the values that its plan shows.
     pub(super) shown_parameters: Box<[Value]>,
-    /// A FETCH from a binary cursor.
+    /// Set for a FETCH from a binary cursor.
     pub(super) is_binary: bool,
-    /// And the stamp of the names that it was compiled under (`search_path`).
+    /// The plan, and the stamp of the names that it was compiled under (`search_path`).
     pub(super) plan: Mutex<(Arc<Plan>, u64)>,
-    /// Of the catalog that its text was compiled under: in a newer one its names may mean something else.
+    /// The version of the catalog that its text was compiled under. In a newer one its names may mean
+    /// something else.
     pub(super) catalog_version: u64,
-    /// It may be kept for as long as the session lives.
+    /// Charged for as long as it lives, because it may be kept for the rest of the session.
     pub(super) _charge: Charge,
 }
 
@@ -42,7 +43,7 @@ impl Prepared {
         &self.response
     }
 
-    /// Whether its rows are in the binary format where the client has asked for none: FETCH from a BINARY
+    /// Whether its rows are in binary format although the client has not asked for it: FETCH from a BINARY
     /// cursor in a simple query.
     pub fn is_binary(&self) -> bool {
         self.is_binary
@@ -57,7 +58,7 @@ impl Prepared {
         Arc::clone(&self.plan.lock().0)
     }
 
-    /// The plan, and whether names with this stamp are those that it was made under.
+    /// The plan, and whether it was made under names with this stamp.
     pub(super) fn plan_under(&self, stamp: u64) -> (Arc<Plan>, bool) {
         let plan = self.plan.lock();
         (Arc::clone(&plan.0), plan.1 == stamp)
@@ -69,25 +70,25 @@ pub(super) struct NamedStatement {
     pub(super) prepared: Arc<Prepared>,
     /// The text of PREPARE.
     pub(super) text: String,
-    /// When that ran: microseconds, as in the clock of SQL.
+    /// The time at which PREPARE ran, in microseconds, as in the clock of SQL.
     pub(super) time: i64,
 }
 
-/// Slots of a memory for texts of which only a hash is kept.
+/// The number of texts of which a hash is remembered.
 const MARK_SLOTS: usize = 512;
 
-/// The statements of a session by text and declared parameter types. A text is kept when it comes the second
-/// time: one that comes once is not worth keeping.
+/// The statements of a session by text and declared parameter types. A text is kept when it occurs for the
+/// second time, because one that occurs once is not worth keeping.
 #[derive(Default)]
 pub(super) struct StatementCache {
     by_text: HashMap<String, Vec<CachedStatement>>,
     count: usize,
     seen: Marks,
-    /// Texts whose literals stay where they are ([`super::lifted`]).
+    /// Texts whose literals must not be lifted ([`super::lifted`]).
     refused: Marks,
 }
 
-/// Hashes of texts, each in the slot of its low bits: another text may displace it.
+/// Hashes of texts, each in the slot given by its low bits. Another text may displace it.
 struct Marks(Vec<u64>);
 
 impl Default for Marks {
@@ -126,7 +127,7 @@ impl StatementCache {
         statements.iter().find(|cached| cached.declared == declared).map(|cached| &cached.prepared)
     }
 
-    /// Whether a text comes again, as far as is known.
+    /// Whether a text has occurred before, as far as is known. Remembers it.
     pub(super) fn comes_again(&mut self, text: &str) -> bool {
         let hash = self.by_text.hasher().hash_one(text);
         let is_known = self.seen.has(hash);
@@ -134,7 +135,7 @@ impl StatementCache {
         is_known
     }
 
-    /// Remembers that a text with parameters does not stand for texts with literals.
+    /// Remembers that a text with parameters must not be used for texts with literals.
     pub(super) fn refuse(&mut self, text: &str) {
         self.refused.put(self.by_text.hasher().hash_one(text));
     }
@@ -143,7 +144,7 @@ impl StatementCache {
         self.refused.has(self.by_text.hasher().hash_one(text))
     }
 
-    /// Keeps a statement if its text comes again.
+    /// Keeps a statement if its text has occurred before.
     pub(super) fn put(&mut self, prepared: &Arc<Prepared>, declared: &[Option<SqlType>]) {
         if prepared.text.len() <= LONGEST_CACHED_BYTES && self.comes_again(&prepared.text) {
             self.keep(prepared, declared);

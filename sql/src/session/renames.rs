@@ -1,6 +1,6 @@
-//! RENAME: of tables, views, sequences, columns, constraints, and of indexes where ALTER TABLE names one.
+//! RENAME of tables, views, sequences, columns, constraints, and of indexes that ALTER TABLE names.
 //!
-//! Conditions that name a column are kept as text, so they are written anew.
+//! Conditions that use a column are stored as text, so they are rewritten.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::statement::names::fold;
 use crate::statement::query::parse_expression;
 use crate::statement::{Moved, QualifiedName, RenameIndex};
 
-/// The expression with another name for a column.
+/// The expression with a column renamed.
 pub(super) fn with_renamed_column(text: &str, from: &str, to: &str) -> Result<ast::Expr> {
     let mut expr = parse_expression(text)?;
     let _: ControlFlow<()> = visit_expressions_mut(&mut expr, |part| {
@@ -73,7 +73,7 @@ impl Session {
         Ok(vec![CatalogChange::RenameTable { id: table.id(), name: name.to_owned(), schema: None }])
     }
 
-    /// 42P07 of a name that a relation has.
+    /// Error 42P07 if a relation already has this name.
     pub(super) fn refuse_taken(&self, name: &TableName) -> Result<()> {
         if self.is_relation(name) {
             let message = format!("relation \"{}\" already exists", name.name);
@@ -151,7 +151,7 @@ impl Session {
         Ok(vec![altered(table, definition)])
     }
 
-    /// Reads some conditions of a table anew, whose columns have changed.
+    /// Binds some conditions of a table again, because its columns have changed.
     pub(super) fn rebind_checks(
         &self,
         definition: &mut TableDefinition,

@@ -1,9 +1,9 @@
-//! What a procedure asks of its session in the middle of its run: to compile the text of an EXECUTE, to
-//! change the schema, to end the transaction and begin the next.
+//! Requests that a procedure makes of its session in the middle of its run: to compile the text of an
+//! EXECUTE, to change the schema, to end the transaction and begin the next.
 //!
-//! A routine, and the statement that calls it, know the tables that they use as they were when they were
-//! compiled, and do not look again once they have begun. So a routine cannot change those (55006), as in
-//! PostgreSQL it cannot change what an active query uses.
+//! A routine and the statement that calls it use tables as they were when they were compiled, and do not
+//! check again once they have begun. So a routine cannot change these tables (55006), just as in PostgreSQL
+//! it cannot change a table that an active query uses.
 
 use std::sync::Arc;
 
@@ -23,28 +23,28 @@ use crate::statement::tokens::Tokens;
 /// The first words of statements that change the schema.
 const SCHEMA_WORDS: [&str; 6] = ["create", "alter", "drop", "truncate", "comment", "reindex"];
 
-/// What the statement that runs has done to the schema from within routines.
+/// Schema changes that routines make within the running statement.
 #[derive(Default)]
 pub(super) struct SchemaRequests {
-    /// The one that waits.
+    /// The change that waits.
     run: Option<SchemaRun>,
     has_changed: bool,
 }
 
 impl SchemaRequests {
-    /// The statement is done again from the beginning.
+    /// Forgets the change that waits, because the statement starts again.
     pub(super) fn withdraw(&mut self) {
         self.run = None;
     }
 }
 
-/// A text's first word is one of those that change the schema.
+/// Whether the first word of a text is one of those that change the schema.
 fn may_change_schema(text: &str) -> bool {
     let first = Tokens::new(text).map(|tokens| tokens.peek());
     first.is_ok_and(|first| SCHEMA_WORDS.iter().any(|known| first.is_word(known)))
 }
 
-/// What ends its transaction cannot be done in the middle of one.
+/// Commands that end their transaction cannot run in the middle of one.
 fn refuse_concurrent(command: &SchemaCommand) -> Result<()> {
     let what = match command {
         SchemaCommand::CreateIndex(wanted) if wanted.is_concurrent => "CREATE INDEX",
@@ -56,14 +56,14 @@ fn refuse_concurrent(command: &SchemaCommand) -> Result<()> {
     Err(Error::input(sqlstate::ACTIVE_SQL_TRANSACTION, message))
 }
 
-/// What is called in place of a statement that is done.
+/// A procedure to call instead of a statement that has been carried out.
 fn done() -> Arc<Procedure> {
     Arc::new(Procedure { code: vec![Instruction::Return], ..Procedure::default() })
 }
 
 impl Session {
-    /// Does what the procedure has stopped for, if it has; true if its transaction is another one now.
-    /// It is called again after a wait.
+    /// Handles the request for which the procedure has stopped, if any. Returns true if this has replaced
+    /// the transaction. It is called again after a wait.
     pub(super) fn attend(&mut self, frame: &mut Frame, output: &mut dyn Output) -> Flow<bool> {
         let Some(request) = frame.request.clone() else { return Ok(false) };
         let has_ended = match request {
@@ -105,7 +105,7 @@ impl Session {
         Ok(has_ended)
     }
 
-    /// Runs a change of the schema; the inner error is the routine's to handle.
+    /// Runs a schema change. The inner error is for the routine to handle.
     fn change_schema_within(
         &mut self,
         text: &str,
@@ -152,8 +152,8 @@ impl Session {
         Ok(Ok(()))
     }
 
-    /// 55006 if the next change is of a table that the statement, or a routine that it runs, is on its way
-    /// with: their plans hold the table as it was, and look no further once they have begun.
+    /// Error 55006 if the next change affects a table that is in use by the statement or by a routine that
+    /// it runs: their plans hold the table as it was, and do not check again once they have begun.
     fn in_use(&self, run: &SchemaRun, frame: &Frame) -> Option<Error> {
         let change = run.changes.get(run.done)?;
         let mut changed = change.changed_tables();
@@ -194,10 +194,10 @@ impl Session {
         }
     }
 
-    /// A new statement begins.
+    /// Resets the requests for a new statement.
     pub(super) fn forget_schema_requests(&mut self) {
         if self.schema_requests.has_changed {
-            // A handler may have taken the change back.
+            // A handler may have undone the change.
             self.note_taken_back();
         }
         self.schema_requests = SchemaRequests::default();

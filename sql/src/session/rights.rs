@@ -1,8 +1,9 @@
-//! Who a session is to those who ask for rights, and what it is asked.
+//! The roles of a session for checks of rights, and these checks.
 //!
-//! What a statement needs was gathered when it was compiled. It is asked for before the statement runs, and
-//! again whenever it is compiled again, roles or rights have changed, or the session has become another role.
-//! Superusers are asked for nothing, and neither is a replay, which does what was once allowed.
+//! The rights that a statement needs were collected when it was compiled. They are checked before the
+//! statement runs. They are checked again whenever it is compiled again, roles or rights have changed, or
+//! the session has taken another role. Superusers are not checked. Neither is a replay, which repeats what
+//! was allowed.
 
 use std::sync::Arc;
 
@@ -40,7 +41,7 @@ impl Session {
         self.access().role_name(role, self.first_owner()).unwrap_or_default().to_owned()
     }
 
-    /// What the first superuser is called: as whoever asks has logged in, if he is the one.
+    /// The name of the first superuser: the session's login name if it is that role, else [`FIRST_OWNER`].
     pub(super) fn first_owner(&self) -> &str {
         match self.identity.session_role {
             RoleId::OWNER => &self.environment.session_user,
@@ -48,7 +49,7 @@ impl Session {
         }
     }
 
-    /// Sees to it that the session is who it is now.
+    /// Brings the session's identity up to date.
     #[inline]
     pub(super) fn settle_identity(&mut self) {
         let seen = (self.shared.engine.access_version(), self.own_changes());
@@ -58,12 +59,12 @@ impl Session {
         }
     }
 
-    /// Whether `role` was set, or set back, since the session was last looked at.
+    /// Whether `role` was set or reset since the identity was last determined.
     pub(super) fn is_another_role(&self) -> bool {
         !self.settings.is_role(&self.identity.setting)
     }
 
-    /// After SET ROLE, a change of roles, or of what the transaction sees of them.
+    /// Needed after SET ROLE, and after a change of roles or of what the transaction sees of them.
     #[cold]
     pub(super) fn refresh_identity(&mut self) {
         let access = self.worker.catalog_view().access();
@@ -97,8 +98,7 @@ impl Session {
         }
     }
 
-    /// What SET ROLE, or a startup parameter, has made of `role` must be something that the session may
-    /// become.
+    /// Checks that the session may take the role that SET ROLE or a startup parameter has put into `role`.
     pub(super) fn check_role_setting(&self) -> Result<()> {
         match self.settings.get("role") {
             Some(role) => self.check_becomes(Some(&role)),
@@ -106,7 +106,7 @@ impl Session {
         }
     }
 
-    /// 22023 and 42501 unless the session may become a role.
+    /// Error 22023 or 42501 unless the session may take a role.
     pub(super) fn check_becomes(&self, role: Option<&str>) -> Result<()> {
         let Some(name) = role.filter(|name| !matches!(*name, "none" | "default" | "")) else { return Ok(()) };
         let Some(role) = self.find_role(name) else {
@@ -120,7 +120,7 @@ impl Session {
         Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message))
     }
 
-    /// SET SESSION AUTHORIZATION: only to oneself.
+    /// SET SESSION AUTHORIZATION, which is possible only to the session's own user.
     pub(super) fn check_authorization(&self, user: Option<&str>) -> Result<()> {
         let Some(name) = user.filter(|name| *name != "default" && *name != self.environment.session_user)
         else {
@@ -140,7 +140,7 @@ impl Session {
         Err(Error::input(state, message))
     }
 
-    /// 42501 unless the session may run this.
+    /// Error 42501 unless the session may run this plan.
     #[inline]
     pub(super) fn check_rights(&self, plan: &Plan) -> Result<()> {
         if self.identity.is_superuser { Ok(()) } else { self.check_each_right(plan) }
@@ -162,7 +162,7 @@ impl Session {
         plan.action.for_each_right(&mut |needed| caller.check(needed))
     }
 
-    /// The same of a procedure that is no statement's.
+    /// The same for a procedure that does not belong to a statement.
     pub(super) fn check_procedure(&self, procedure: &Procedure) -> Result<()> {
         if self.identity.is_superuser {
             return Ok(());
@@ -170,7 +170,7 @@ impl Session {
         procedure.for_each_right(&mut |needed| self.identity.caller.check(needed))
     }
 
-    /// The same of the query of CREATE TABLE AS; what it makes is the session's own.
+    /// The same for the query of CREATE TABLE AS. The table that it creates belongs to the session.
     pub(super) fn check_filling(&self, plan: &Plan, table: TableId) -> Result<()> {
         if self.identity.is_superuser {
             return Ok(());
@@ -181,17 +181,17 @@ impl Session {
         })
     }
 
-    /// What the session may do with an object.
+    /// The privileges of the session on an object.
     pub(super) fn privileges(&self, object: u32, kind: ObjectKind) -> Privileges {
         self.access().privileges(self.role(), object, kind)
     }
 
-    /// Whether it may use what is in a schema.
+    /// Whether the session may use the objects in a schema.
     pub(super) fn uses_schema(&self, object: u32) -> bool {
         self.is_superuser() || self.privileges(object, ObjectKind::Schema).contains(Privileges::USAGE)
     }
 
-    /// 42501 unless it may have checkpoints taken.
+    /// Error 42501 unless the session may request checkpoints.
     pub(super) fn check_checkpoints(&self) -> Result<()> {
         if self.is_superuser() {
             return Ok(());
@@ -200,7 +200,7 @@ impl Session {
         Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message))
     }
 
-    /// 42501 unless it may make temporary relations.
+    /// Error 42501 unless the session may create temporary relations.
     pub(super) fn check_temporary(&self) -> Result<()> {
         match self.privileges(DATABASE_OBJECT, ObjectKind::Database).contains(Privileges::TEMPORARY) {
             true => Ok(()),
@@ -215,5 +215,5 @@ impl Session {
     }
 }
 
-/// What the first superuser is called where he is not the one who asks.
+/// The name of the first superuser in sessions of other roles.
 pub(crate) const FIRST_OWNER: &str = "hyades";

@@ -1,6 +1,7 @@
 //! CREATE, ALTER and DROP ROLE, and memberships in a session.
 //!
-//! Roles and rights are locked before anybody looks at them (`step_in_schema`), so what is found here stays.
+//! Roles and rights are locked before they are read (`step_in_schema`), so that nothing read here can
+//! change.
 //!
 //! Reference: PostgreSQL's user.c.
 
@@ -21,7 +22,7 @@ fn forbidden<T>(message: impl Into<String>) -> Result<T> {
     Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message))
 }
 
-/// 42704.
+/// Error 42704 for a role.
 pub(super) fn no_role(name: &str) -> Error {
     Error::input(sqlstate::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist"))
 }
@@ -47,7 +48,7 @@ impl Session {
         }
     }
 
-    /// The role of this name.
+    /// The role with this name.
     pub(super) fn find_role(&self, name: &str) -> Option<RoleId> {
         let is_first = self.session_role() == RoleId::OWNER && self.environment.session_user == name;
         match self.access().role_named(name) {
@@ -57,7 +58,7 @@ impl Session {
         }
     }
 
-    /// The role that a statement names; PUBLIC is none.
+    /// The role that a statement names. PUBLIC is not a role.
     pub(super) fn role_meant(&self, name: &RoleName) -> Result<RoleId> {
         match name {
             RoleName::Named(name) => self.find_role(name).ok_or_else(|| no_role(name)),
@@ -67,7 +68,7 @@ impl Session {
         }
     }
 
-    /// Whether the session may change roles that are no superusers.
+    /// Whether the session may change roles that are not superusers.
     fn creates_roles(&self) -> bool {
         self.is_superuser() || self.access().role(self.role()).is_some_and(|role| role.creates_roles)
     }
@@ -175,7 +176,7 @@ impl Session {
         Ok(())
     }
 
-    /// A role to be changed.
+    /// A role that is to be changed.
     fn existing_role(&self, name: &RoleName) -> Result<(RoleId, Role)> {
         let id = self.role_meant(name)?;
         match self.access().role(id) {
@@ -205,7 +206,7 @@ impl Session {
             if options.iter().any(|option| matches!(option, RoleOption::BypassRowSecurity(_))) {
                 return forbidden("must be superuser to change bypassrls attribute");
             }
-            // Everybody changes his own password.
+            // Every role may change its own password.
             let is_own_password =
                 id == self.role() && options.iter().all(|option| matches!(option, RoleOption::Password(_)));
             if !self.creates_roles() && !is_own_password {
@@ -288,7 +289,7 @@ impl Session {
         Ok(changes)
     }
 
-    /// 2BP01 if the role owns something or has been granted something.
+    /// Error 2BP01 if the role owns something or has been granted something.
     fn check_nothing_depends(&self, id: RoleId, name: &str) -> Result<()> {
         let mut details = Vec::new();
         for (object, rights) in self.access().objects() {
@@ -306,7 +307,7 @@ impl Session {
         Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message).with_detail(details.join("\n")))
     }
 
-    /// An object as messages tell of it; `None` if it is not there any more.
+    /// The description of an object for messages, or `None` if it no longer exists.
     fn dependent(&self, object: u32) -> Option<String> {
         if object == hyades_types::access::DATABASE_OBJECT {
             return Some(format!("database {}", identifier::quoted_identifier(&self.environment.database)));
@@ -331,7 +332,7 @@ impl Session {
         schema.map(|(name, _)| format!("schema {}", identifier::quoted_identifier(name)))
     }
 
-    /// 42501 unless the session may make others members of a role.
+    /// Error 42501 unless the session may make others members of a role.
     fn check_grants(&self, role: RoleId) -> Result<()> {
         if self.is_superuser() {
             return Ok(());
@@ -401,7 +402,7 @@ impl Session {
     }
 }
 
-/// The first superuser is no member of anything.
+/// The first superuser cannot be a member of any role.
 fn not_a_member(session: &Session, role: RoleId) -> Error {
     let message =
         format!("role \"{}\" is a superuser from the beginning and joins no role", session.role_name(role));
@@ -414,7 +415,8 @@ fn is_named(rights: &Rights, role: RoleId) -> bool {
     roles.any(|named| named == role)
 }
 
-/// What is kept of a password. An empty one is none; one that is a verifier already stays what it is.
+/// What is stored of a password. An empty one means none, and one that is a verifier already is kept as it
+/// is.
 fn verifier(password: &str) -> Result<Option<String>> {
     if password.is_empty() {
         return Ok(None);

@@ -41,7 +41,7 @@ fn call_plan(plan: &Plan) -> Result<&CallPlan> {
     }
 }
 
-/// A routine that is not there.
+/// A routine that does not exist.
 pub(super) struct MissingRoutine {
     word: &'static str,
     name: String,
@@ -76,7 +76,7 @@ impl Session {
         let mut frame = self.take_call_frame(&call.routine)?;
         self.show_catalog(&frame.procedure);
         for (at, argument) in call.arguments.iter().enumerate() {
-            // Most are parameters as they came.
+            // Most arguments are parameters, unchanged.
             if let Expr::Register(parameter) = argument
                 && let Some(value) = parameters.get(usize::from(*parameter))
             {
@@ -85,7 +85,7 @@ impl Session {
                 frame.set_register(at, evaluation::evaluate(argument, parameters, &self.environment)?);
             }
         }
-        // What a client has bound, or EXECUTE computed, may be of an earlier version of its type.
+        // A value bound by a client or computed by EXECUTE may be of an earlier version of its type.
         for at in 0..frame.procedure.parameters.len() {
             let sql_type = frame.procedure.parameters[at];
             if sql_type.enum_type().is_some() {
@@ -95,7 +95,7 @@ impl Session {
         }
         if self.is_alone() {
             let arguments = &frame.registers[..call.arguments.len()];
-            // A replay writes floats as they are by default.
+            // A replay formats floats with the default digits.
             let logging = match self.settings.float_digits() {
                 1.. => self.settings.logging(),
                 _ => Logging::Data,
@@ -106,7 +106,7 @@ impl Session {
         Ok(CallRun { plan, frame, savepoint, is_past_end: false })
     }
 
-    /// Starts a call, and again with a new plan when the old one does not fit any more.
+    /// Starts a call, and starts it again with a new plan when the old plan is stale.
     pub(super) fn execute_call(
         &mut self,
         statement: &Arc<Prepared>,
@@ -132,7 +132,7 @@ impl Session {
         output: &mut dyn Output,
     ) -> Flow<Completion> {
         let outcome = match self.run_call(&mut run, output) {
-            // What stands behind a COMMIT cannot begin again.
+            // The part of a routine that follows a COMMIT cannot start again.
             Err(Interrupt::Failed(Error::Abort(abort))) if run.is_past_end => {
                 return Err(Error::Abort(abort).into());
             }
@@ -166,7 +166,7 @@ impl Session {
         }
     }
 
-    /// Runs on, and does what the procedure asks for.
+    /// Runs the procedure and handles its requests.
     fn run_call(&mut self, run: &mut CallRun, output: &mut dyn Output) -> Flow<()> {
         loop {
             if self.attend(&mut run.frame, output)? {
@@ -179,7 +179,7 @@ impl Session {
         }
     }
 
-    /// EXPLAIN of a CALL: how it would be logged here and now, and why.
+    /// EXPLAIN of a CALL: how it would be logged now, and why.
     pub(super) fn explain_call(
         &self,
         routine: &Routine,
@@ -204,7 +204,7 @@ impl Session {
         Ok(node.texts(is_json, None))
     }
 
-    /// What is logged of a call beside its arguments.
+    /// What is logged of a call besides its arguments.
     fn captures(&self, routine: &Routine) -> String {
         let procedure = self.worker.procedure(routine);
         let Ok(Replayability::Deterministic { uses_clock, uses_random, uses_identity }) =
@@ -225,7 +225,7 @@ impl Session {
         format!("the call and its arguments{with}; replay repeats the run")
     }
 
-    /// What CREATE of a routine changes.
+    /// The changes of CREATE for a routine.
     pub(super) fn created_routine(
         &mut self,
         definition: &RoutineDefinition,
@@ -263,7 +263,7 @@ impl Session {
         Ok(vec![CatalogChange::CreateRoutine { id, definition: definition.clone(), replaces }])
     }
 
-    /// The routines of this name, along the path.
+    /// The routines of this name along the search path, without those that earlier schemas hide.
     fn routines_meant(&self, name: &QualifiedName) -> Vec<Arc<Routine>> {
         let path = self.search_path();
         let schemas: Vec<&str> = match &name.schema {
@@ -282,7 +282,7 @@ impl Session {
         known
     }
 
-    /// The only routine that a statement can mean.
+    /// The only routine that a statement can mean. The inner error is for one that does not exist.
     pub(super) fn find_routine(
         &self,
         (kind, types): (Option<RoutineKind>, Option<&[SqlType]>),
@@ -316,7 +316,7 @@ impl Session {
         }
     }
 
-    /// What DROP of routines changes.
+    /// The changes of DROP for routines.
     pub(super) fn dropped_routines(
         &mut self,
         (kind, if_exists): (Option<RoutineKind>, bool),

@@ -1,4 +1,4 @@
-//! The compiler of routines, for the engine.
+//! The compiler of routines, as the engine uses it.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl RoutineCompiler for PlpgsqlCompiler {
     }
 }
 
-/// What a catalog shows.
+/// The tables and other objects that a catalog shows.
 struct CatalogTables<'a> {
     view: &'a dyn CatalogView,
     compiler: &'a dyn RoutineCompiler,

@@ -1,7 +1,7 @@
-//! Running procedures: queries and changes.
+//! Running procedures for queries and changes.
 //!
-//! A statement in progress is a [`Running`]; it survives waits. A conflict makes the statement run again:
-//! always when its plan is stale, and after rolling back when it is alone in its transaction.
+//! A statement in progress is a [`Running`], which survives waits. After a conflict the statement runs
+//! again if its plan was stale, or, after a rollback, if it is alone in its transaction.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,13 +27,13 @@ use crate::evaluation;
 use crate::plan::{Action, Plan, RunPlan, Tag};
 use crate::system::snapshot::{Facts, SessionRows, ShownLock, ShownStatement, System};
 
-/// Frames that a session keeps.
+/// The number of frames that a session keeps.
 const MOST_SPARE_FRAMES: usize = 8;
 
-/// Hands the procedure's rows on.
+/// Passes the procedure's rows on.
 struct Direct<'a> {
     output: &'a mut dyn Output,
-    /// Under EXPLAIN ANALYZE nobody gets the rows.
+    /// Set under EXPLAIN ANALYZE, where the rows are dropped.
     is_silent: bool,
     copy: Option<&'a mut CopyWriter>,
     kept: Option<&'a mut KeptRows>,
@@ -59,7 +59,7 @@ impl RowSink for Direct<'_> {
     }
 }
 
-/// Hands on what a routine says.
+/// Passes on a message of a routine.
 fn tell(message: Message, output: &mut dyn Output) {
     output.notice(Notice::of(message));
 }
@@ -74,7 +74,7 @@ fn run_plan(plan: &Plan) -> Result<&RunPlan> {
     }
 }
 
-/// Refuses a wrong number of values.
+/// Refuses a wrong number of parameter values.
 pub(super) fn check_parameters(plan: &Plan, parameters: &[Value]) -> Result<()> {
     if parameters.is_empty() && !plan.parameters.is_empty() {
         return Err(Error::input(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
@@ -107,7 +107,7 @@ fn command_tag(tag: Tag, rows: u64, affected: u64) -> String {
 }
 
 impl Session {
-    /// Goes on with a statement that had to wait.
+    /// Continues a statement that had to wait.
     fn go_on(
         &mut self,
         running: Running,
@@ -185,7 +185,7 @@ impl Session {
         }
     }
 
-    /// Before anything of a statement is looked at.
+    /// Prepares the session for a new statement.
     fn begin_statement(&mut self) -> Result<()> {
         self.activity.counters.statements.count();
         self.gathered_before = self.environment.mark();
@@ -195,7 +195,7 @@ impl Session {
         self.settle_identity();
         self.settle_names();
         self.worker.show_sequences(&mut self.environment);
-        // One of many short ones might never look.
+        // A short statement might never check while it runs.
         self.environment.stop.check()
     }
 
@@ -223,7 +223,7 @@ impl Session {
         Ok(QueryRun { frame, copy, kept, analyzed, rows: 0, savepoint, is_past_end: false, plan })
     }
 
-    /// Makes the catalog for a procedure that asks it: what there is as the transaction sees it now.
+    /// Provides the system catalog, as the transaction sees it now, for a procedure that reads it.
     pub(super) fn show_catalog(&mut self, procedure: &Procedure) {
         if !procedure.asks_catalog {
             self.environment.catalog = None;
@@ -261,7 +261,7 @@ impl Session {
         self.environment.catalog = Some(Arc::new(system));
     }
 
-    /// Those of PREPARE.
+    /// The statements of PREPARE.
     fn shown_statements(&self) -> Vec<ShownStatement> {
         let shown = |(name, named): (&String, &NamedStatement)| ShownStatement {
             name: name.clone(),
@@ -290,7 +290,7 @@ impl Session {
         }
     }
 
-    /// The same for a routine's procedure.
+    /// The same for the procedure of a routine.
     pub(super) fn take_call_frame(&mut self, routine: &Routine) -> Result<Box<Frame>> {
         let would_run = |frame: &Frame| self.worker.would_run(routine, &frame.procedure);
         match self.spare_frames.iter().rposition(|frame| would_run(frame)) {
@@ -356,7 +356,7 @@ impl Session {
             .collect()
     }
 
-    /// Steps on until the statement is done, fails or waits.
+    /// Runs until the statement is done, fails or waits.
     fn continue_query(
         &mut self,
         statement: &Arc<Prepared>,
@@ -413,7 +413,7 @@ impl Session {
         }
     }
 
-    /// CREATE TABLE AS: the table is there, its rows follow.
+    /// CREATE TABLE AS once the table exists: inserts its rows.
     pub(super) fn continue_filling(
         &mut self,
         statement: &Arc<Prepared>,
@@ -450,12 +450,12 @@ impl Session {
         abort == Abort::StalePlan || (self.is_alone() && abort != Abort::Suspended)
     }
 
-    /// Whether the statement that runs is all of its transaction so far.
+    /// Whether the running statement is the whole of its implicit transaction so far.
     pub(super) fn is_alone(&self) -> bool {
         self.state == State::Implicit && self.implicit_statements == 0
     }
 
-    /// Takes back what the statement did, so that it can run again; a stale plan is compiled anew.
+    /// Undoes what the statement did, so that it can run again. A stale plan is compiled again.
     pub(super) fn undo_for_retry(
         &mut self,
         statement: &Arc<Prepared>,
@@ -469,7 +469,7 @@ impl Session {
         self.environment.sequences.get_mut().repeat_statement();
         self.environment.go_back(&self.gathered_before);
         self.cursors.lock().repeat_statement();
-        // Nothing of this attempt is told to anybody: its durability does not matter.
+        // Nothing of this attempt has been sent to a client, so its durability does not matter.
         if self.is_alone() {
             drop(self.worker.rollback());
             self.begin();
@@ -483,8 +483,8 @@ impl Session {
     }
 }
 
-/// 0A000 of a run that asks for its session where that does not attend to it: computing rows for DDL, COPY
-/// and deferred constraints.
+/// Error 0A000 for a run that makes a request of its session where requests are not handled: computing rows
+/// for DDL, COPY and deferred constraints.
 pub(super) fn unattended(interrupt: Interrupt) -> Interrupt {
     match interrupt {
         Interrupt::Failed(Error::Abort(Abort::Suspended)) => {
@@ -495,7 +495,7 @@ pub(super) fn unattended(interrupt: Interrupt) -> Interrupt {
     }
 }
 
-/// The command tag of a statement that is done.
+/// The command tag of a completed statement.
 fn finish(run: &mut QueryRun, output: &mut dyn Output) -> Result<String> {
     let plan = Arc::clone(&run.plan);
     let ran = run_plan(&plan)?;

@@ -1,4 +1,4 @@
-//! Statements in progress: they survive waits.
+//! Statements in progress, which survive waits.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::statement::{AccessCommand, DropSchema, SchemaElement};
 pub(super) enum Running {
     Query(Box<QueryRun>),
     Schema(SchemaRun),
-    /// LOCK TABLE: what it has locked stays so.
+    /// LOCK TABLE. Tables that it has locked stay locked.
     Lock(Arc<Plan>),
     Checkpoint(CheckpointRequest),
-    /// The rows of CREATE TABLE AS; they begin again with the table.
+    /// The rows of CREATE TABLE AS. To run again, it starts with creating the table.
     Filling(Box<QueryRun>),
     Call(Box<CallRun>),
 }
@@ -33,14 +33,14 @@ pub(super) struct QueryRun {
     pub(super) plan: Arc<Plan>,
     pub(super) frame: Box<Frame>,
     pub(super) copy: Option<CopyWriter>,
-    /// Of DECLARE.
+    /// The rows, for DECLARE.
     pub(super) kept: Option<KeptRows>,
-    /// When it began, under EXPLAIN ANALYZE.
+    /// The time when it began, under EXPLAIN ANALYZE.
     pub(super) analyzed: Option<Instant>,
-    /// Rows answered.
+    /// The number of rows returned.
     pub(super) rows: u64,
     pub(super) savepoint: Savepoint,
-    /// It has ended a transaction: it cannot begin again.
+    /// It has ended a transaction, so it cannot start again.
     pub(super) is_past_end: bool,
 }
 
@@ -48,27 +48,28 @@ pub(super) struct QueryRun {
 pub(super) struct SchemaRun {
     pub(super) changes: Vec<CatalogChange>,
     pub(super) done: usize,
-    /// Of ALTER TABLE: what follows when the changes are made.
+    /// For ALTER TABLE: what follows once the changes are made.
     pub(super) alteration: Option<Box<Alteration>>,
-    /// What is to be locked before anybody looks what changes.
+    /// Determines the changes after locks have been taken.
     pub(super) late: Option<LateChange>,
-    /// Of CREATE SCHEMA: what is created in it then.
+    /// For CREATE SCHEMA: what is created in it afterwards.
     pub(super) inside: Option<Box<Inside>>,
-    /// The table of an index that comes or goes while others write it, as it was when the statement was read.
+    /// The table of an index that is built or dropped beside writers, with its definition when the
+    /// statement was read.
     pub(super) beside: Option<(Arc<Table>, Arc<TableDefinition>)>,
-    /// It is locked, for an index that goes.
+    /// Whether the table is locked, for an index that is dropped.
     pub(super) has_table: bool,
     pub(super) savepoint: Savepoint,
 }
 
-/// A change of schemas, which are locked first.
+/// A change that is determined only after schemas have been locked.
 pub(super) enum LateChange {
     Drop(DropSchema),
     Rename {
         name: String,
         to: String,
     },
-    /// Of roles and rights, which are locked, too.
+    /// A change of roles and rights, which are locked instead.
     Access(Arc<AccessCommand<Vec<SqlType>>>),
 }
 
@@ -82,7 +83,7 @@ impl LateChange {
     }
 }
 
-/// What is left to be created inside a new schema.
+/// What must still be created inside a new schema.
 pub(super) struct Inside {
     pub(super) schema: String,
     pub(super) elements: VecDeque<SchemaElement>,
@@ -91,28 +92,28 @@ pub(super) struct Inside {
 /// ALTER TABLE in progress.
 pub(super) struct Alteration {
     pub(super) table: Arc<Table>,
-    /// What it was called when it was found.
+    /// The name under which the table was found.
     pub(super) name: TableName,
     pub(super) is_locked: bool,
     pub(super) steps: VecDeque<AlterStep>,
-    /// The action that was begun is to be begun again: what was in its way is gone.
+    /// The current action must run again, because an obstacle to it has been removed.
     pub(super) again: bool,
-    /// What is run over the rows just now.
+    /// The procedure that is being run over the rows.
     pub(super) query: Option<Box<QueryRun>>,
 }
 
-/// What ALTER TABLE does next.
+/// A step of ALTER TABLE.
 pub(super) enum AlterStep {
     Action(AlterAction),
-    /// The rows are tried against a CHECK constraint.
+    /// Checks the rows against a CHECK constraint.
     Prove(String),
-    /// A column is computed.
+    /// Computes a column.
     Fill(Filling),
-    /// An index whose columns are computed.
+    /// Adds an index whose columns have been computed.
     Index(Box<IndexDefinition>),
-    /// The column of this number takes no NULL.
+    /// Sets NOT NULL for the column with this number.
     SetNotNull(u16),
-    /// The definition and the columns that an action leads to.
+    /// Installs the definition and the columns that an action leads to.
     Become {
         definition: Box<TableDefinition>,
         columns: Vec<ColumnSource>,
@@ -128,7 +129,7 @@ impl Alteration {
         }
     }
 
-    /// A column that was there already is not added, and its constraints are not either.
+    /// Skips the constraints of a column that exists already and is therefore not added.
     pub(super) fn forget_column(&mut self, name: &str) {
         let is_of_column = |columns: &[String]| matches!(columns, [column] if column == name);
         self.steps.retain(|step| match step {
@@ -145,6 +146,6 @@ pub(super) struct CallRun {
     pub(super) plan: Arc<Plan>,
     pub(super) frame: Box<Frame>,
     pub(super) savepoint: Savepoint,
-    /// It has ended a transaction: it cannot begin again.
+    /// It has ended a transaction, so it cannot start again.
     pub(super) is_past_end: bool,
 }

@@ -1,4 +1,5 @@
-//! Running DDL: names are looked up, then the changes are made one by one; each may wait for the table.
+//! Running DDL: names are looked up, then the changes are made one by one. Each of them may wait for its
+//! table.
 
 use std::sync::Arc;
 
@@ -39,8 +40,8 @@ impl Session {
         })
     }
 
-    /// The same, of a statement of its own: an index is built while others write the table, and dropped when
-    /// nobody is there, if the statement is all of its transaction.
+    /// The same for a client's statement. If it is the whole transaction, an index is built while others
+    /// write the table, and is dropped once the table is unused.
     pub(super) fn start_statement(
         &mut self,
         command: &SchemaCommand,
@@ -122,7 +123,7 @@ impl Session {
             SchemaCommand::DropRoutine { kind, if_exists, names, cascades } => {
                 self.dropped_routines((*kind, *if_exists), names, *cascades, output)
             }
-            // Its changes come one action after the other.
+            // Its changes are determined action by action.
             SchemaCommand::AlterTable { .. } => Ok(Vec::new()),
         }
     }
@@ -179,7 +180,7 @@ impl Session {
         Ok(changes)
     }
 
-    /// Whether CREATE finds its name taken, and has nothing to do.
+    /// Whether the name of a CREATE is taken and IF NOT EXISTS makes it do nothing.
     fn is_there(&self, name: &TableName, if_not_exists: bool, output: &mut dyn Output) -> Result<bool> {
         if !self.is_relation(name) {
             return Ok(false);
@@ -192,7 +193,7 @@ impl Session {
         Ok(true)
     }
 
-    /// The tables of these names, each once, for DROP TABLE.
+    /// The tables with these names, each once, for DROP TABLE.
     fn existing_tables(
         &self,
         names: &[QualifiedName],
@@ -264,7 +265,7 @@ impl Session {
         Ok(Completion::Tag(command_of(&plan).into()))
     }
 
-    /// The statement ends its transaction: what follows sees the index, or sees it no more.
+    /// The statement ends its transaction, so that later statements see the index, or no longer see it.
     fn commit_index(&mut self, statement: &Arc<Prepared>, run: SchemaRun) -> Flow<Completion> {
         match self.commit_transaction() {
             Err(Interrupt::Wait(ticket)) => {
@@ -275,7 +276,7 @@ impl Session {
         }
     }
 
-    /// Does one more thing of a schema command; false: all is done.
+    /// Makes the next step of a schema command. Returns false if nothing is left to do.
     pub(super) fn schema_step(&mut self, run: &mut SchemaRun, output: &mut dyn Output) -> Flow<bool> {
         let schema = run.inside.as_ref().map(|inside| inside.schema.clone());
         self.with_first_schema(schema.as_deref(), |session| session.step_in_schema(run, output))
@@ -329,7 +330,7 @@ impl Session {
         }
     }
 
-    /// What the session has made belongs to its role.
+    /// The rights of an object that the session has created, which belongs to its role.
     fn rights_of_new(&self, change: &CatalogChange, next: Option<&CatalogChange>) -> Option<CatalogChange> {
         let object = match change {
             CatalogChange::CreateTable { id, .. } => id.0,
@@ -347,7 +348,7 @@ impl Session {
         Some(CatalogChange::PutRights { object, rights: Rights::of(role) })
     }
 
-    /// Begins the statement again.
+    /// Starts the statement again.
     pub(super) fn begin_schema(
         &mut self,
         statement: &Arc<Prepared>,
@@ -361,7 +362,7 @@ impl Session {
         self.continue_schema(statement, run, output)
     }
 
-    /// CREATE TABLE AS has made its table.
+    /// Starts to fill the table that CREATE TABLE AS has created.
     fn start_filling(
         &mut self,
         table: TableId,

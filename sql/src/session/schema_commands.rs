@@ -1,7 +1,8 @@
 //! CREATE, ALTER and DROP SCHEMA in a session.
 //!
-//! A schema that goes, or gets another name, is locked before anybody looks what is in it: nothing can come,
-//! go or move there meanwhile. What depends on it from outside is not locked; the engine looks again.
+//! A schema that is dropped or renamed is locked before its contents are read, so that nothing can be
+//! created, dropped or moved there meanwhile. Objects outside that depend on it are not locked. The engine
+//! checks those again.
 //!
 //! Reference: PostgreSQL's schemacmds.c.
 
@@ -23,7 +24,7 @@ use crate::compile::{shifted, unsupported};
 use crate::plan::{Action, SchemaCommand};
 use crate::statement::{DropSchema, QualifiedName, RoleName, SchemaElement};
 
-/// What waits until schemas are locked.
+/// The part of a command that must wait until schemas are locked.
 pub(super) fn late_change(command: &SchemaCommand) -> Option<LateChange> {
     match command {
         SchemaCommand::DropSchema(drop) => Some(LateChange::Drop(drop.clone())),
@@ -35,12 +36,12 @@ pub(super) fn late_change(command: &SchemaCommand) -> Option<LateChange> {
     }
 }
 
-/// 3F000.
+/// Error 3F000 for a schema.
 pub(super) fn no_schema(name: &str) -> Error {
     Error::input(sqlstate::INVALID_SCHEMA_NAME, format!("schema \"{name}\" does not exist"))
 }
 
-/// What a statement changes at once, and what follows.
+/// The changes that a statement makes at once, and what follows.
 pub(super) type Begun = (Vec<CatalogChange>, Option<Box<Alteration>>);
 
 impl Session {
@@ -48,13 +49,14 @@ impl Session {
         self.worker.catalog_view().schemas()
     }
 
-    /// Whether there is a schema that is called so here.
+    /// Whether the session sees a schema of this name.
     pub(super) fn has_schema(&self, name: &str) -> bool {
         let own = self.search_path().schema(name);
         is_system(own) || self.schemas().get(own).is_some() || self.search_path().temporary() == Some(own)
     }
 
-    /// What is to be dropped, a `kind` of this name, is not there: an error, or a notice.
+    /// The object to be dropped, a `kind` of this name, does not exist. Returns an error, or sends a
+    /// notice.
     pub(super) fn nothing_to_drop(
         &self,
         (kind, state): (&str, SqlState),
@@ -74,12 +76,12 @@ impl Session {
         Ok(())
     }
 
-    /// 42P01, or 3F000 if the schema is not there either.
+    /// Error 42P01, or 3F000 if the schema does not exist either.
     pub(super) fn no_relation(&self, name: &QualifiedName) -> Error {
         self.check_schema(name.schema.as_deref()).err().unwrap_or_else(|| no_table(name))
     }
 
-    /// 3F000 of a name in a schema that is not there.
+    /// Error 3F000 for a name in a schema that does not exist.
     pub(super) fn check_schema(&self, schema: Option<&str>) -> Result<()> {
         match schema {
             Some(schema) if !self.has_schema(schema) => Err(no_schema(schema)),
@@ -118,7 +120,7 @@ impl Session {
         Ok(changes)
     }
 
-    /// What a command changes whose schemas are locked.
+    /// The changes of a command whose schemas are locked.
     pub(super) fn changes_of_schemas(
         &mut self,
         change: &LateChange,
@@ -173,7 +175,7 @@ impl Session {
         self.dropped_objects(&schemas, drop.cascades, output)
     }
 
-    /// What CREATE SCHEMA creates next inside it.
+    /// The next thing that CREATE SCHEMA creates inside it.
     pub(super) fn begun_element(
         &mut self,
         inside: &mut Inside,
@@ -207,7 +209,7 @@ impl Session {
         Ok((changes, self.begun_alteration(command, output)?))
     }
 
-    /// What is created inside the schema that these changes create.
+    /// What must be created inside the schema that these changes create.
     pub(super) fn inside_of(
         &self,
         command: &SchemaCommand,

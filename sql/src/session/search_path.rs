@@ -1,11 +1,12 @@
-//! Where names lead in a session: its search path as it is now, and its temporary relations.
+//! The meaning of names in a session: its current search path, and its temporary relations.
 //!
-//! A statement is compiled under one meaning of names, which has a *stamp*; it is compiled again when the
-//! session has another. Where a name without a schema can lead to one schema only, no change of the catalog
-//! gives it another meaning. Where there are several, any may, and so may any change of the session's own.
+//! A statement is compiled under one meaning of names, which has a *stamp*. It is compiled again when the
+//! session has another meaning. If a name without a schema can resolve to one schema only, no catalog
+//! change gives it another meaning. If there are several, any catalog change may, and so may any change by
+//! the session itself.
 //!
-//! While the session reads at a snapshot from before a unique index, what it compiles does not rely on that
-//! index, and has a stamp of its own.
+//! While the session reads at a snapshot older than a unique index, statements are compiled without relying
+//! on that index, and under a stamp of their own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,9 +24,9 @@ use crate::statement::kept_names::full_name;
 use crate::statement::names::quoted;
 use crate::statement::{OnCommit, QualifiedName};
 
-/// The stamp of the path that sessions begin with.
+/// The stamp of the default path, with which sessions begin.
 const DEFAULT_STAMP: u64 = 0;
-/// Stamps are never given out twice, so that statements of one session can be told from those of another.
+/// Stamps are never reused, so statements of different sessions can be told apart.
 static NEXT_STAMP: AtomicU64 = AtomicU64::new(DEFAULT_STAMP + 1);
 
 /// The time of a snapshot, the version of the catalog, and the stamp of the path.
@@ -35,20 +36,21 @@ fn next_stamp() -> u64 {
     NEXT_STAMP.fetch_add(1, Ordering::Relaxed)
 }
 
-/// What names without a schema mean to a session.
+/// The meaning of names without a schema in a session.
 pub(super) struct Meaning {
     pub(super) path: Arc<SearchPath>,
     stamp: u64,
-    /// What is read at, if some unique index is newer, and the stamp of what is compiled meanwhile.
+    /// The current snapshot, if some unique index is newer, and the stamp of what is compiled meanwhile.
     old_snapshot: Option<(OldSnapshot, u64)>,
-    /// The version of the catalog, and the session's own changes, that it is for; if they count.
+    /// The version of the catalog and the number of own changes that the stamp is for, where it depends on
+    /// them.
     seen: (u64, u64),
     own_changes: u64,
-    /// The version of the schemas, and the session's own changes, that the path is for.
+    /// The version of the schemas and the number of own changes that the path is for.
     schemas: (u64, u64),
-    /// Whether the transaction has made such changes.
+    /// Whether the transaction has changed the schema.
     has_changed: bool,
-    /// The session's temporary relations stand here, if it has had any.
+    /// The schema of the session's temporary relations, if it has had any.
     temporary: Option<String>,
     /// Temporary tables that a commit empties or drops.
     at_commit: Vec<(TableId, OnCommit)>,
@@ -70,7 +72,7 @@ impl Default for Meaning {
     }
 }
 
-/// Tells nobody.
+/// Output that is dropped.
 pub(super) struct Unsaid;
 
 impl Output for Unsaid {
@@ -89,7 +91,7 @@ impl Session {
         &self.meaning.path
     }
 
-    /// Sees to it that names mean what they mean now.
+    /// Brings the meaning of names up to date.
     #[inline]
     pub(super) fn settle_names(&mut self) {
         let schemas = (self.shared.engine.schema_version(), self.meaning.own_changes);
@@ -114,14 +116,14 @@ impl Session {
         }
     }
 
-    /// Of what is compiled now.
+    /// The stamp for whatever is compiled now.
     #[inline]
     pub(super) fn stamp(&self) -> u64 {
         self.meaning.old_snapshot.map_or(self.meaning.stamp, |(_, stamp)| stamp)
     }
 
-    /// Of what was compiled again in the middle of a statement: what its snapshot is too old for by now holds
-    /// for no other one.
+    /// The stamp for what was compiled again in the middle of a statement. If the statement's snapshot has
+    /// become older than a unique index, the plan is valid for this snapshot only.
     pub(super) fn stamp_of_recompiled(&self) -> u64 {
         let has_become_old =
             self.meaning.old_snapshot.is_none() && self.worker.catalog_view().old_snapshot().is_some();
@@ -136,10 +138,11 @@ impl Session {
         }
     }
 
-    /// The path follows the setting, and what there is.
+    /// Computes the path from the setting and the existing schemas.
     pub(super) fn refresh_path(&mut self) {
         let known = self.schemas();
-        // As PostgreSQL: what is in a schema that it may not use, a session finds under its full name only.
+        // As in PostgreSQL: objects in a schema that the session may not use are found by their full name
+        // only.
         let is_there = |schema: &String| {
             schema == TEMPORARY
                 || is_system(schema)
@@ -159,24 +162,25 @@ impl Session {
         self.meaning.stamp = if is_default { DEFAULT_STAMP } else { next_stamp() };
         self.meaning.path = Arc::new(path);
         self.environment.sequences.get_mut().path = Arc::clone(&self.meaning.path);
-        // Their names were looked up in the old path.
+        // Names in cached statements were looked up in the old path.
         self.cache.clear();
     }
 
-    /// Grows with every change of the session's own transaction, and of what is left of it.
+    /// Grows with every schema change of the session's transaction, when such changes are rolled back, and
+    /// when a transaction with such changes ends.
     pub(super) fn own_changes(&self) -> u64 {
         self.meaning.own_changes
     }
 
-    /// The transaction has changed the schema. What was compiled before does not know it: a table that this
-    /// transaction has dropped is as it was to all others, and to their plans.
+    /// Records that the transaction has changed the schema. Plans compiled earlier do not know of this: for
+    /// other transactions, and for their plans, a table that this transaction has dropped is unchanged.
     pub(super) fn note_own_change(&mut self) {
         self.meaning.own_changes += 1;
         self.meaning.stamp = next_stamp();
         self.meaning.has_changed = true;
     }
 
-    /// It has been rolled back, in part perhaps.
+    /// Records that such a change has been rolled back, possibly in part.
     pub(super) fn note_taken_back(&mut self) {
         if self.meaning.has_changed {
             self.meaning.own_changes += 1;
@@ -184,29 +188,29 @@ impl Session {
         }
     }
 
-    /// It is over.
+    /// Records that the transaction is over.
     pub(super) fn settle_own_changes(&mut self) {
         self.note_taken_back();
         self.meaning.has_changed = false;
     }
 
-    /// Whether the catalog shows what has this name: not the temporary relations of other sessions.
+    /// Whether the catalog shows this name. It does not show temporary relations of other sessions.
     pub(super) fn shows(&self, name: &TableName) -> bool {
         !search_path::is_temporary(&name.schema) || self.meaning.temporary.as_ref() == Some(&name.schema)
     }
 
-    /// The relation that a name means; if there is none, the name that messages are about.
+    /// The relation that a name means. If there is none, the name to use in messages.
     pub(super) fn meant(&self, name: &QualifiedName) -> TableName {
         self.search_path().find(name.schema.as_deref(), &name.name, |name| self.is_relation(name))
     }
 
-    /// A relation's name as messages have it: with its schema if it is not found without.
+    /// The name of a relation for messages, with its schema if it is not found without.
     pub(super) fn shown(&self, name: &TableName) -> String {
         let is_found = self.search_path().find(None, &name.name, |name| self.is_relation(name)) == *name;
         if is_found { quoted(&name.name) } else { full_name(name) }
     }
 
-    /// The same of a routine, with the types of what it is given.
+    /// The same for a routine, with its argument types.
     pub(super) fn shown_signature(&self, definition: &RoutineDefinition) -> String {
         let name = &definition.name;
         let types = definition.identity();
@@ -220,7 +224,7 @@ impl Session {
         format!("{shown}({})", types.join(","))
     }
 
-    /// Does something with this schema, if there is one, before all others of the path.
+    /// Runs `act` with this schema, if any, at the front of the path.
     pub(super) fn with_first_schema<T>(
         &mut self,
         schema: Option<&str>,
@@ -234,7 +238,7 @@ impl Session {
         outcome
     }
 
-    /// A new relation's name, the schema of temporary relations with its real name.
+    /// The name of a new relation, with the real name of the schema of temporary relations.
     pub(super) fn own_name(&mut self, name: &TableName) -> TableName {
         if name.schema != TEMPORARY {
             return name.clone();
@@ -248,12 +252,12 @@ impl Session {
         TableName { schema, name: name.name.clone() }
     }
 
-    /// The same of a definition.
+    /// The same for a definition.
     pub(super) fn own_definition(&mut self, definition: &TableDefinition) -> TableDefinition {
         TableDefinition { name: self.own_name(&definition.name), ..definition.clone() }
     }
 
-    /// For a new table or index in this schema.
+    /// The number of a new table or index in this schema.
     pub(super) fn new_table_id(&self, schema: &str) -> TableId {
         match search_path::is_temporary(schema) {
             true => self.worker.new_temporary_table_id(),
@@ -261,7 +265,7 @@ impl Session {
         }
     }
 
-    /// For a new sequence in this schema.
+    /// The number of a new sequence in this schema.
     pub(super) fn new_sequence_id(&self, schema: &str) -> SequenceId {
         match search_path::is_temporary(schema) {
             true => self.worker.new_temporary_sequence_id(),
@@ -269,7 +273,7 @@ impl Session {
         }
     }
 
-    /// A temporary table has been made by these changes.
+    /// Records the ON COMMIT action of a temporary table that these changes create.
     pub(super) fn note_on_commit(&mut self, changes: &[CatalogChange], on_commit: OnCommit) {
         let made = changes.iter().find_map(|change| match change {
             CatalogChange::CreateTable { id, .. } => Some(*id),
@@ -280,7 +284,7 @@ impl Session {
         }
     }
 
-    /// Empties and drops the tables that a commit empties and drops. It is repeated if it must wait.
+    /// Carries out the ON COMMIT actions of temporary tables. It is called again after a wait.
     pub(super) fn tidy_temporaries(&mut self) -> Flow<()> {
         if self.meaning.at_commit.is_empty() {
             return Ok(());
@@ -291,7 +295,7 @@ impl Session {
             let view = worker.catalog_view();
             let Some(table) = view.table_by_id(*id) else { return false };
             if view.table(&table.definition().name).is_none_or(|now| now.id() != *id) {
-                // The transaction has dropped it.
+                // The transaction has dropped it, which may be rolled back.
                 return true;
             }
             match on_commit {
@@ -327,7 +331,7 @@ impl Session {
         Ok(changes)
     }
 
-    /// Nobody can use them any more. No transaction is open.
+    /// Drops the temporary relations at the end of the session. No transaction is open.
     pub(super) fn forget_temporaries(&mut self) {
         if self.meaning.temporary.take().is_some() {
             self.worker.forget_temporaries();

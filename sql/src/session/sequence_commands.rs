@@ -1,7 +1,7 @@
-//! Sequences in DDL: what CREATE, ALTER, DROP, and the tables that own them, change.
+//! Sequences in DDL: the changes of CREATE, ALTER and DROP, and of the tables that own sequences.
 //!
-//! As with foreign keys (`foreign_key`), everything here looks at definitions that are not locked yet; the
-//! engine looks again under the locks.
+//! As with foreign keys (`foreign_key`), everything here looks at definitions that are not locked yet. The
+//! engine checks again under the locks.
 //!
 //! Reference for checks, their order and messages: init_params and process_owned_by of PostgreSQL's
 //! sequence.c; generateSerialExtraStmts of parse_utilcmd.c; makeObjectName of indexcmds.c.
@@ -45,7 +45,8 @@ fn type_of(options: &SequenceOptions) -> Result<Option<SqlType>> {
     }
 }
 
-/// The definition that the options make of `base`, whose numbers count only if it `is_altered`.
+/// The definition that results from `base` and the options. The numbers of `base` count only if it
+/// `is_altered`.
 fn defined(
     base: SequenceDefinition,
     options: &SequenceOptions,
@@ -56,7 +57,7 @@ fn defined(
     let (mut resets_least, mut resets_greatest) = (!is_altered, !is_altered);
     let mut spans_type = (false, false);
     if let Some(sql_type) = type_of(options)? {
-        // The ends of the old type become those of the new one.
+        // A bound at the end of the old type moves to the end of the new one.
         spans_type = (is_altered && new.least == old_range.0, is_altered && new.greatest == old_range.1);
         new.sql_type = sql_type;
     }
@@ -147,12 +148,12 @@ impl Session {
         self.worker.catalog_view().sequence_named(name)
     }
 
-    /// Whether a relation of this name is there.
+    /// Whether a relation of this name exists.
     pub(super) fn is_relation(&self, name: &TableName) -> bool {
         self.table(name).is_some() || self.sequence(name).is_some() || self.is_index(name)
     }
 
-    /// 42809 of a sequence where a table is wanted.
+    /// Error 42809 for a sequence where a table is wanted.
     pub(super) fn refuse_sequence(&self, name: &TableName) -> Result<()> {
         if self.sequence(name).is_none() {
             return Ok(());
@@ -162,7 +163,7 @@ impl Session {
             .with_hint("Use DROP SEQUENCE to remove a sequence."))
     }
 
-    /// The sequences of the columns of a table that is created, which get their defaults.
+    /// The sequences for the columns of a new table. Sets the columns' defaults.
     pub(super) fn created_for_columns(
         &self,
         id: TableId,
@@ -231,7 +232,7 @@ impl Session {
         let id = self.new_sequence_id(&definition.name.schema);
         let mut changes = vec![CatalogChange::CreateSequence { id, definition: definition.clone() }];
         if let Some(value) = restart {
-            // It begins somewhere else than where RESTART leads.
+            // RESTART leads to another value than the start value.
             let restart = Sequence::new(id, definition.clone()).restarted(value, false);
             definition.version += 1;
             changes.push(CatalogChange::AlterSequence { id, definition, restart: Some(restart) });
@@ -239,7 +240,7 @@ impl Session {
         Ok(changes)
     }
 
-    /// The column behind OWNED BY.
+    /// The column named in OWNED BY.
     fn owner(&self, options: &SequenceOptions) -> Result<Option<SequenceOwner>> {
         let (schema, name, column) = match options.owner.as_deref() {
             None => return Ok(None),
@@ -284,7 +285,7 @@ impl Session {
         Ok(vec![self.sequence_change(&sequence, options)?])
     }
 
-    /// What the options make of a sequence.
+    /// The change of a sequence according to the options.
     pub(super) fn sequence_change(
         &self,
         sequence: &Sequence,
@@ -300,7 +301,7 @@ impl Session {
         check_within("RESTART", state.value, &definition)?;
         check_cache(options)?;
         if restart.is_none() && (old.increment < 0) != (definition.increment < 0) {
-            // From here on later numbers are lower ones, or the other way about.
+            // From now on later numbers are lower instead of higher, or the reverse.
             restart = Some(sequence.restarted(state.value, state.is_called));
         }
         if options.owner.is_some() {
@@ -319,7 +320,7 @@ impl Session {
         Ok(CatalogChange::AlterSequence { id: sequence.id, definition, restart })
     }
 
-    /// TRUNCATE ... RESTART IDENTITY of these tables.
+    /// The changes of TRUNCATE ... RESTART IDENTITY for these tables.
     pub(super) fn restarted_sequences(&self, tables: &[TableId]) -> Vec<CatalogChange> {
         let owned = self.owned_sequences(tables).into_iter();
         owned
@@ -332,7 +333,7 @@ impl Session {
             .collect()
     }
 
-    /// The sequences that go with these tables.
+    /// The sequences owned by columns of these tables.
     pub(super) fn owned_sequences(&self, tables: &[TableId]) -> Vec<Arc<Sequence>> {
         let mut sequences = self.worker.sequences();
         sequences.retain(|one| one.definition.owner.is_some_and(|owner| tables.contains(&owner.table)));

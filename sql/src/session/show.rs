@@ -1,4 +1,4 @@
-//! What a session shows of itself to others.
+//! What a session shows of itself to other sessions.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ impl Session {
     /// Others see that this statement runs.
     pub(super) fn show_statement(&mut self, statement: &Arc<Prepared>) {
         self.activity.does(Doing::Active);
-        // What is shown is kept, so no other statement comes to lie in its place.
+        // The shown statement is kept alive, so no other statement can get its address.
         let place = Arc::as_ptr(statement) as usize;
         if self.shown_statement != place {
             let shown = Shown::of(statement);
@@ -20,7 +20,7 @@ impl Session {
         }
     }
 
-    /// Others see what is left when a call of the session returns.
+    /// Shows the state of the session when one of its calls returns.
     pub(super) fn show_state(&self, waits: bool) {
         if waits {
             self.activity.counters.waits.count();
@@ -40,8 +40,8 @@ impl Session {
         }
     }
 
-    /// Where the client is, how its connection is encrypted, and who carries out what others want of this
-    /// session.
+    /// Sets the address of the client, the encryption of its connection, and the handler for requests of
+    /// other sessions.
     pub fn attach(
         &mut self,
         client: Option<std::net::SocketAddr>,
@@ -52,7 +52,7 @@ impl Session {
             let _ = self.activity.encryption.set(encryption);
         }
         if let Some(client) = client {
-            // A session has one client, so the first is the only one.
+            // A session has only one client, so this is set at most once.
             let _ = self.activity.client.set(client);
         }
         let _ = self.activity.controller.set(controller);

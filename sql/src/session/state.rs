@@ -1,17 +1,17 @@
-//! Where a session stands in its transaction; the head of `session` shows the ways between.
+//! The state of a session in its transaction. The head of `session` shows the transitions.
 
 use hyades_engine::db::Savepoint;
 use hyades_types::environment::Gathered;
 
 use crate::settings::Snapshot;
 
-/// The states of the diagram there.
+/// The states in that diagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Idle,
     Implicit,
     Block,
-    /// A statement of the block failed. Without savepoints the worker has rolled back already.
+    /// A statement of the block failed. If there are no savepoints, the worker has rolled back already.
     Failed,
 }
 
@@ -21,6 +21,6 @@ pub(super) struct NamedSavepoint {
     pub(super) savepoint: Savepoint,
     pub(super) settings: Snapshot,
     pub(super) gathered: Gathered,
-    /// How many LISTEN and UNLISTEN there were.
+    /// The number of LISTEN and UNLISTEN changes at that time.
     pub(super) listens: usize,
 }

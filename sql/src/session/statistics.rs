@@ -1,13 +1,13 @@
-//! What sessions count, and what an operator is told of a database.
+//! Counters of sessions, and the statistics of a database for its operator.
 //!
-//! Each session counts for itself, in memory that only it writes; whoever asks adds up what is there and what
-//! was left by those that are gone.
+//! Each session counts for itself, in memory that only it writes. A reader adds the counts of the open
+//! sessions to those left by closed ones.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyades_engine::db::LogStatistics;
 
-/// What one session has done.
+/// The counts of one session.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) commits: Counter,
@@ -17,7 +17,7 @@ pub(super) struct Counters {
     pub(super) deadlocks: Counter,
 }
 
-/// A number that one thread at a time counts up.
+/// A counter that is incremented by one thread at a time.
 #[derive(Debug, Default)]
 pub(super) struct Counter(AtomicU64);
 
@@ -33,13 +33,13 @@ impl Counter {
     }
 }
 
-/// What sessions have done since the database was opened.
+/// The counts of all sessions since the database was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub commits: u64,
     pub rollbacks: u64,
     pub statements: u64,
-    /// Times that a statement had to wait for somebody.
+    /// The number of times that a statement had to wait.
     pub waits: u64,
     pub deadlocks: u64,
 }
@@ -54,7 +54,7 @@ impl Counts {
     }
 }
 
-/// How many sessions do what.
+/// The number of sessions in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionCounts {
     pub active: u64,
@@ -64,7 +64,7 @@ pub struct SessionCounts {
     pub idle_in_failed_transaction: u64,
 }
 
-/// Bytes by what they are for; rows and indexes are estimates.
+/// Bytes by use. Those of rows and indexes are estimates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
     /// Rows with their primary indexes.
@@ -75,15 +75,15 @@ pub struct Memory {
     pub versions: u64,
     /// Statements, results and transactions of sessions.
     pub sessions: u64,
-    /// Buffers of logs.
+    /// Log buffers.
     pub logs: u64,
-    /// All that the process has.
+    /// All memory of the process.
     pub total: u64,
-    /// What it may have.
+    /// The limit for the process.
     pub limit: u64,
 }
 
-/// What an operator is told.
+/// The statistics for an operator.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
     pub sessions: SessionCounts,

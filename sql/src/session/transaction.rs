@@ -29,21 +29,21 @@ fn aborted() -> Error {
 }
 
 impl Session {
-    /// A warning of the session's own.
+    /// Sends a warning of the session itself.
     pub(super) fn warn(&self, output: &mut dyn Output, state: &'static str, message: impl Into<String>) {
         if self.environment.wants(Severity::Warning) {
             output.notice(Notice::new("WARNING", state, message));
         }
     }
 
-    /// A notice of the session's own.
+    /// Sends a notice of the session itself.
     pub(super) fn note(&self, output: &mut dyn Output, state: &'static str, message: String) {
         if self.environment.wants(Severity::Notice) {
             output.notice(Notice::new("NOTICE", state, message));
         }
     }
 
-    /// What a DROP ... CASCADE drops besides.
+    /// Reports what a DROP ... CASCADE drops besides the named objects.
     pub(super) fn note_cascade<S: AsRef<str>>(&self, output: &mut dyn Output, dropped: &[S]) {
         match dropped {
             [] => {}
@@ -59,7 +59,7 @@ impl Session {
         }
     }
 
-    /// Makes sure that a transaction is open; refuses in a failed one.
+    /// Makes sure that a transaction is open. Fails in a failed transaction.
     pub(super) fn open_transaction(&mut self) -> Result<()> {
         match self.state {
             State::Idle => {
@@ -89,10 +89,11 @@ impl Session {
         self.is_isolated = false;
     }
 
-    /// With the first statement that reads or writes the transaction gets its level: that which was asked
-    /// for. A statement that is not in a block and changes something is serializable all the same: it stands
-    /// alone, as a rule, and then that costs nothing. A read-only transaction that is to be serializable
-    /// reads at one snapshot, which is a point in the serial order.
+    /// Fixes the isolation level of the transaction at its first statement that reads or writes. This is
+    /// the requested level, with two exceptions. A statement that is not in a block and changes something
+    /// is always serializable: it is normally alone in its transaction, where that costs nothing. A
+    /// read-only transaction in a block that is to be serializable reads at one snapshot, which is a point
+    /// in the serial order.
     pub(super) fn isolate(&mut self, only_looks: bool) {
         if std::mem::replace(&mut self.is_isolated, true) {
             return;
@@ -109,7 +110,7 @@ impl Session {
         self.worker.isolate(level);
     }
 
-    /// The number that `txid_current()` answers: given out when first asked for.
+    /// The number that `txid_current()` returns, assigned on first use.
     pub(super) fn current_transaction(&mut self) -> i64 {
         if self.transaction_number == 0 {
             self.transaction_number = self.shared.transactions.fetch_add(1, Ordering::Relaxed) + 1;
@@ -123,9 +124,9 @@ impl Session {
         }
     }
 
-    /// Whatever the statement did is undone; a block stays open, failed.
+    /// Undoes the statement's effects. A block stays open, as a failed one.
     pub(super) fn fail_transaction(&mut self) {
-        // Whoever wanted the statement to stop has what they wanted.
+        // A request to stop the statement has been fulfilled.
         self.environment.stop.withdraw();
         match self.state {
             State::Idle | State::Failed => {}
@@ -154,7 +155,7 @@ impl Session {
         }
     }
 
-    /// Ends the worker's transaction, if it has one, and what goes with it.
+    /// Ends the worker's transaction, if there is one, and the session's state for it.
     pub(super) fn roll_back(&mut self) {
         if self.worker.in_transaction() {
             let durability = self.worker.rollback();
@@ -181,13 +182,13 @@ impl Session {
         self.refresh_environment();
     }
 
-    /// The environment follows the settings.
+    /// Updates the environment from the settings.
     pub(super) fn refresh_environment(&mut self) {
         self.environment.float_digits = self.settings.float_digits();
         self.environment.least_message = self.settings.least_message();
         let (bytes, file_bytes) = self.settings.work_memory();
         let work = &mut self.environment.work_memory;
-        // Several sorts, groupings and spools of a statement have room together.
+        // The limit leaves room for several sorts, groupings and spools in one statement.
         work.bytes = bytes.min(self.shared.memory.connection_bytes / 8);
         work.file_bytes = file_bytes;
         if self.is_another_role() {
@@ -195,7 +196,7 @@ impl Session {
         }
         if self.settings.take_compiles_differently() {
             self.environment.time_zone = self.settings.time_zone().clone();
-            // Literals of timestamptz were read in the old zone, names looked up in the old path.
+            // Literals of timestamptz were read in the old time zone, and names looked up in the old path.
             self.cache.clear();
             self.refresh_path();
         }
@@ -214,7 +215,7 @@ impl Session {
         let tidied = self.tidy_temporaries();
         match tidied.and_then(|()| self.commit_and_notify()) {
             Ok(durability) => {
-                // The setting of this moment counts, before a SET LOCAL ends.
+                // The current setting counts, before a SET LOCAL ends.
                 self.note_durability(&durability);
                 self.state = State::Idle;
                 self.end(true);
@@ -229,7 +230,7 @@ impl Session {
         }
     }
 
-    /// A failed transaction takes only what ends or revives it.
+    /// A failed transaction accepts only commands that end or revive it.
     pub(super) fn check_failed(&self, plan: &Plan) -> Result<()> {
         use TransactionCommand::{Commit, Rollback, RollbackTo};
         let ends =
@@ -242,7 +243,7 @@ impl Session {
         if self.state == State::Failed && !ends_it { Err(aborted()) } else { Ok(()) }
     }
 
-    /// In a failed transaction only syntax errors are told; whatever else is wrong, the transaction is.
+    /// In a failed transaction only syntax errors are reported. All others give way to 25P02.
     pub(super) fn check_failed_error(&self, error: &Error) -> Result<()> {
         let is_syntax = error.sqlstate() == sqlstate::SYNTAX_ERROR;
         if self.state == State::Failed && !is_syntax { Err(aborted()) } else { Ok(()) }
@@ -339,7 +340,7 @@ impl Session {
         self.need_block("ROLLBACK TO SAVEPOINT")?;
         let at = self.savepoint(name)?;
         let savepoint = &self.savepoints[at];
-        // A provisional answer, like that of every statement of the block.
+        // The result is provisional, like that of every statement of the block.
         drop(self.worker.rollback_to(savepoint.savepoint));
         self.settings.roll_back_to(&savepoint.settings);
         self.cursors.lock().roll_back_to(at);
@@ -376,7 +377,7 @@ impl Session {
         }
     }
 
-    /// AND CHAIN: the modes of the transaction that ends, for the one that follows.
+    /// AND CHAIN: the modes of the transaction that ends, for the next one.
     fn chained(&self, chains: bool, command: &str) -> Result<Option<IsolationModes>> {
         if !chains {
             return Ok(None);
@@ -394,7 +395,7 @@ impl Session {
         }))
     }
 
-    /// Begins the transaction that follows.
+    /// Begins the next transaction.
     fn chain(&mut self, modes: Option<IsolationModes>) -> Result<()> {
         if let Some(modes) = modes {
             self.begin();
@@ -420,7 +421,7 @@ impl Session {
         })
     }
 
-    /// The modes of this transaction; they end with it.
+    /// Sets the modes of this transaction, which end with it.
     fn set_modes(&mut self, modes: &IsolationModes) -> Result<()> {
         let flag = |flag: bool| if flag { "on" } else { "off" }.to_owned();
         let settings = [
@@ -436,14 +437,14 @@ impl Session {
         Ok(())
     }
 
-    /// One of them, by the name of its setting.
+    /// Sets one mode, by the name of its setting.
     pub(super) fn set_mode(&mut self, name: &str, value: String) -> Result<()> {
         self.check_mode(name, &value)?;
         self.settings.set_for_transaction(name, value);
         Ok(())
     }
 
-    /// PostgreSQL's rules for when the modes of a transaction may change (check hooks of variable.c).
+    /// PostgreSQL's rules on when the modes of a transaction may change (check hooks of variable.c).
     fn check_mode(&self, name: &str, value: &str) -> Result<()> {
         let refuse = |message: &str| Err(Error::input(sqlstate::ACTIVE_SQL_TRANSACTION, message));
         let is_inside = !self.savepoints.is_empty();
@@ -476,7 +477,7 @@ impl Session {
         Ok(())
     }
 
-    /// Remembers that the transaction has looked at data, behind which its modes stay as they are.
+    /// Records that the transaction has looked at data, after which its modes cannot change.
     pub(super) fn note_query(&mut self, plan: &Plan) {
         self.has_queried |= !matches!(
             plan.action,

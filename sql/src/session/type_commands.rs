@@ -1,6 +1,7 @@
 //! CREATE, ALTER and DROP TYPE in a session, and what depends on types.
 //!
-//! As with foreign keys everything here looks at definitions that are not locked yet; the engine looks again.
+//! As with foreign keys, everything here looks at definitions that are not locked yet. The engine checks
+//! again.
 //!
 //! Reference: DefineEnum and AlterEnum of PostgreSQL's typecmds.c, AddEnumLabel and RenameEnumLabel of
 //! pg_enum.c.
@@ -26,7 +27,7 @@ use super::{Output, Prepared, Session};
 use crate::bind::types;
 use crate::statement::{AlterType, DropType, QualifiedName, TypeAction};
 
-/// 42704 of a type that is not there.
+/// Error 42704 for a type that does not exist.
 pub(super) fn no_type(name: &QualifiedName) -> Error {
     let shown = match &name.schema {
         Some(schema) => format!("{schema}.{}", name.name),
@@ -36,7 +37,7 @@ pub(super) fn no_type(name: &QualifiedName) -> Error {
 }
 
 impl Session {
-    /// The types of a statement's parameters as they are now.
+    /// The current versions of the types of a statement's parameters.
     pub fn parameter_types<'p>(&self, prepared: &'p Prepared) -> Cow<'p, [SqlType]> {
         let types = prepared.parameter_types();
         if types.iter().all(|sql_type| sql_type.enum_type().is_none()) {
@@ -50,7 +51,7 @@ impl Session {
         Cow::Owned(types.iter().map(current).collect())
     }
 
-    /// A type's name as messages have it: with its schema if it is not found without.
+    /// The name of a type for messages, with its schema if it is not found without.
     pub(super) fn shown_type(&self, stored: &StoredType) -> String {
         let name = stored.name();
         let meant = QualifiedName { schema: None, name: name.name.clone() };
@@ -68,7 +69,7 @@ impl Session {
         view.type_named(&full)
     }
 
-    /// The enum type that ALTER TYPE is about. 42809 if it is of another kind.
+    /// The enum type that ALTER TYPE names, or error 42809 if it is of another kind.
     fn altered_enum(&self, name: &QualifiedName) -> Result<Arc<StoredType>> {
         if let Some(stored) = self.stored_type(name) {
             return Ok(stored);
@@ -97,13 +98,13 @@ impl Session {
         Ok(vec![CatalogChange::CreateType { definition }])
     }
 
-    /// A table has a type of its rows of the same name.
+    /// Also refuses the name of a table, which has a row type of the same name.
     fn check_type_name(&self, name: &TableName) -> Result<()> {
         let is_taken = self.worker.catalog_view().type_named(name).is_some() || self.table(name).is_some();
         if is_taken { Err(duplicate_type(name)) } else { Ok(()) }
     }
 
-    /// 42710 for the name of a new table that a type has.
+    /// Error 42710 if a type has the name of a new table.
     pub(super) fn check_row_type_name(&self, name: &TableName) -> Result<()> {
         if self.worker.catalog_view().type_named(name).is_none() {
             return Ok(());
@@ -151,7 +152,7 @@ impl Session {
                 definition.begin_change();
                 return self.respelled_type(&stored, definition, None);
             }
-            // Compiled as a statement about rights.
+            // This is compiled as a statement about rights.
             TypeAction::SetOwner(_) => return Ok(Vec::new()),
         }
         definition.begin_change();
@@ -165,7 +166,7 @@ impl Session {
         tables
     }
 
-    /// The schema that a type goes to.
+    /// The schema that a type is moved to.
     fn type_schema(&self, name: &TableName, schema: &str) -> Result<String> {
         if !self.has_schema(schema) {
             return Err(no_schema(schema));
@@ -190,8 +191,7 @@ impl Session {
         Ok(to)
     }
 
-    /// The type as it will be, and everything that is kept as text and says its name, or the label that gets
-    /// another one.
+    /// The changes of a type, and of everything stored as text that contains its name or the renamed label.
     fn respelled_type(
         &self,
         stored: &StoredType,
@@ -231,7 +231,7 @@ impl Session {
         self.dropped_objects(&dropped, drop.cascades, output)
     }
 
-    /// ALTER SCHEMA ... RENAME: the types in it.
+    /// ALTER SCHEMA ... RENAME: the types in the schema.
     pub(super) fn types_moved_with_schema(&self, from: &str, to: &str) -> Result<Vec<CatalogChange>> {
         let mut changes = Vec::new();
         for stored in self.worker.types().iter().filter(|stored| stored.name().schema == from) {
@@ -246,7 +246,7 @@ impl Session {
         Ok(changes)
     }
 
-    /// DROP TYPE of what is no enum type.
+    /// DROP TYPE for a name that is not an enum type.
     fn check_missing_type(
         &self,
         name: &QualifiedName,
@@ -275,7 +275,7 @@ impl Session {
     }
 }
 
-/// Definitions are kept as text: what stands there is not renamed.
+/// Refuses a change if a stored text of the definition contains `written`, because texts are not renamed.
 fn refuse_written(definition: &TableDefinition, written: &str, action: &str) -> Result<()> {
     if !texts_of(definition).any(|text| text.contains(written)) {
         return Ok(());
@@ -287,7 +287,7 @@ fn refuse_written(definition: &TableDefinition, written: &str, action: &str) -> 
         .with_hint("Drop the default, constraint, index or view first, and make it again afterwards."))
 }
 
-/// Everything in a definition that is kept as text.
+/// Everything in a definition that is stored as text.
 fn texts_of(definition: &TableDefinition) -> impl Iterator<Item = &str> {
     let defaults = definition.columns.iter().filter_map(|column| column.default.as_deref());
     let generations = definition.columns.iter().filter_map(|column| column.generation.as_ref());

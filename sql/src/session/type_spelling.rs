@@ -1,8 +1,8 @@
-//! Kept texts that name an enum type or one of its labels, when that gets another name.
+//! Renames an enum type or one of its labels in stored texts.
 //!
-//! A condition is kept as it was written and as it is shown. What is shown has every literal with its type,
-//! so that a label is told from a text that reads the same; where what was written leaves the type out, what
-//! is shown takes its place.
+//! A condition is stored as it was written and as it is shown. The shown form has every literal with its
+//! type, so that a label can be told from a text that reads the same. If the written form leaves the type
+//! out, the shown form replaces it.
 
 use hyades_types::definition::{Generation, Indexed, TableDefinition, TableName, ViewDefinition};
 use hyades_types::enumeration::EnumType;
@@ -14,7 +14,7 @@ use crate::compile::index_expressions::only_where;
 use crate::statement::kept_names::{Retyping, retyped_expression, retyped_query};
 use crate::statement::names::quoted;
 
-/// What indexes compute is made of their conditions and of what they are on.
+/// Recomputes the expressions of index columns from the indexes' conditions and keys.
 fn compute_anew(definition: &mut TableDefinition) {
     for index in definition.indexes.clone() {
         for key in definition.computed_for(&index) {
@@ -38,9 +38,9 @@ fn compute_anew(definition: &mut TableDefinition) {
 pub(super) struct Respelling<'a> {
     pub(super) from: &'a TableName,
     pub(super) to: &'a TableName,
-    /// A label, and its other name.
+    /// The old and the new label.
     pub(super) label: Option<(&'a str, &'a str)>,
-    /// As it will be.
+    /// The type after the change.
     pub(super) enum_type: EnumType,
 }
 
@@ -49,7 +49,7 @@ impl Respelling<'_> {
         Retyping { from: self.from, to: self.to, label: self.label }
     }
 
-    /// Whether anything of a table or a view is another text now.
+    /// Renames in the texts of a table or view. Returns whether anything has changed.
     pub(super) fn table(&self, definition: &mut TableDefinition) -> Result<bool> {
         if let Some(view) = definition.view.as_deref_mut() {
             return self.view(view);
@@ -94,7 +94,7 @@ impl Respelling<'_> {
         Ok(is_changed)
     }
 
-    /// A label stands there without its type.
+    /// A default that is only a label has no type in its text.
     fn default(&self, default: &mut String, sql_type: SqlType) -> Result<bool> {
         if let Some((from, to)) = self.label
             && *default == quoted_literal(from)
@@ -125,7 +125,7 @@ impl Respelling<'_> {
         Ok(true)
     }
 
-    /// Whether a text has the label as a literal whose type it does not say.
+    /// Whether a text contains the label as a literal without a type.
     fn is_left(&self, text: &str) -> bool {
         let Some((from, _)) = self.label else { return false };
         let literal = quoted_literal(from);

@@ -67,9 +67,9 @@ impl Session {
                 }
                 let prepared = self.prepare_cached(body, types);
                 let prepared = prepared.map_err(|error| shifted(error, *body_offset))?;
-                // PREPARE itself has told of them.
+                // The client got these notices when PREPARE itself was compiled.
                 self.notices.clear();
-                // It stays.
+                // It stays in memory.
                 memory::check(0)?;
                 let (text, time) = (statement.text.clone(), now_us());
                 self.named.insert(name.clone(), NamedStatement { prepared, text, time });
@@ -156,13 +156,14 @@ impl Session {
         }
     }
 
-    /// Whether the statement that runs begins its transaction, and nobody has asked for more in it.
+    /// Whether the running statement is the only one of its transaction so far, outside of a block or query
+    /// list.
     pub(super) fn is_whole_transaction(&self) -> bool {
         let is_alone = !self.is_in_list && (self.state != State::Implicit || self.implicit_statements == 0);
         is_alone && self.state != State::Block
     }
 
-    /// For commands that are transactions of their own.
+    /// For commands that must be transactions of their own.
     pub(super) fn refuse_in_block(&self, command: &str) -> Result<()> {
         if self.is_whole_transaction() {
             return Ok(());
@@ -171,14 +172,14 @@ impl Session {
         Err(Error::input(sqlstate::ACTIVE_SQL_TRANSACTION, message))
     }
 
-    /// SET. `None` is DEFAULT. Returns the new value.
+    /// SET. `None` means DEFAULT. Returns the new value.
     pub(super) fn set_setting(&mut self, name: &str, value: Option<&str>, is_local: bool) -> Result<String> {
         let lower = name.to_ascii_lowercase();
         if matches!(
             lower.as_str(),
             "transaction_isolation" | "transaction_read_only" | "transaction_deferrable"
         ) {
-            // It ends with the transaction.
+            // A mode ends with the transaction.
             let value = self.settings.checked_mode(&lower, value)?;
             self.set_mode(&lower, value.clone())?;
             return Ok(value);
@@ -188,7 +189,7 @@ impl Session {
             && self.state == State::Block
             && let Some(current) = self.settings.get(mode)
         {
-            // A default is for the transactions to come.
+            // A default is only for later transactions.
             self.settings.set_for_transaction(mode, current);
         }
         match lower.as_str() {
@@ -206,7 +207,7 @@ impl Session {
         Ok(new)
     }
 
-    /// It is repeated if it must wait.
+    /// It is called again after a wait.
     fn discard_all(&mut self) -> Flow<()> {
         self.isolate(false);
         for change in self.discarded_temporaries()? {
@@ -226,7 +227,7 @@ impl Session {
         Ok(())
     }
 
-    /// EXECUTE: the arguments become parameters of the prepared statement.
+    /// EXECUTE. The arguments become parameters of the prepared statement.
     pub(super) fn execute_named(
         &mut self,
         name: &str,
@@ -237,11 +238,11 @@ impl Session {
         self.execute_prepared(prepared, values, output)
     }
 
-    /// A prepared statement, and what its parameters are.
+    /// A prepared statement and the values of its parameters.
     fn with_arguments(&mut self, name: &str, arguments: &[Expr]) -> Result<(Arc<Prepared>, Vec<Value>)> {
         let prepared = Arc::clone(self.named(name)?);
         let types = self.parameter_types(&prepared);
-        // A statement without parameters is given none, whatever stands there.
+        // For a statement without parameters, all arguments are ignored.
         let arguments = if types.is_empty() { &[] } else { arguments };
         if types.len() != arguments.len() {
             let error = Error::input(
@@ -255,7 +256,7 @@ impl Session {
             ));
             return Err(error);
         }
-        // now() among the arguments is that of the statement's transaction.
+        // now() in an argument is the time of the statement's transaction.
         self.open_transaction()?;
         let mut values = Vec::with_capacity(arguments.len());
         for (argument, sql_type) in arguments.iter().zip(types.iter()) {
@@ -265,14 +266,14 @@ impl Session {
         Ok((prepared, values))
     }
 
-    /// Runs the statement of an EXECUTE; keeps it while it waits.
+    /// Runs the statement of an EXECUTE, and keeps it while it waits.
     pub(super) fn execute_prepared(
         &mut self,
         prepared: Arc<Prepared>,
         values: Vec<Value>,
         output: &mut dyn Output,
     ) -> Flow<Completion> {
-        // A place in the text of PREPARE is none in that of EXECUTE.
+        // A position in the text of PREPARE is meaningless in that of EXECUTE.
         let outcome = self.execute_inner(&prepared, &values, output).map_err(|interrupt| match interrupt {
             Interrupt::Failed(error) => Interrupt::Failed(error.without_position()),
             wait => wait,
@@ -283,7 +284,7 @@ impl Session {
         outcome
     }
 
-    /// Brings values to the types of a statement's parameters.
+    /// Converts values to the types of a statement's parameters.
     pub(crate) fn fitted_parameters(&self, prepared: &Prepared, values: &[Value]) -> Result<Vec<Value>> {
         let types = self.parameter_types(prepared);
         if types.len() != values.len() {

@@ -1,6 +1,7 @@
 //! CREATE and DROP VIEW in a session, and what depends on tables, views and routines through views.
 //!
-//! As with foreign keys everything here looks at definitions that are not locked yet; the engine looks again.
+//! As with foreign keys, everything here looks at definitions that are not locked yet. The engine checks
+//! again.
 //!
 //! Reference: checkViewTupleDesc of PostgreSQL's view.c, findDependentObjects of dependency.c.
 
@@ -13,12 +14,12 @@ use hyades_types::error::{Error, Result, sqlstate};
 use super::{Output, Session};
 use crate::statement::DropView;
 
-/// What a message calls a relation.
+/// The kind of a relation in messages.
 pub(super) fn kind_of(definition: &TableDefinition) -> &'static str {
     if definition.view.is_some() { "view" } else { "table" }
 }
 
-/// 42809 of something that is no view, or is one.
+/// Error 42809 for something that is not a view, or that is one.
 pub(super) fn wrong_kind(definition: &TableDefinition) -> Error {
     let name = &definition.name.name;
     let (other, word) = match definition.view {
@@ -30,7 +31,7 @@ pub(super) fn wrong_kind(definition: &TableDefinition) -> Error {
         .with_hint(format!("Use {command} to remove {word}."))
 }
 
-/// 42809 of what can be done to tables only, `action` being a part of ALTER TABLE.
+/// Error 42809 for something that can be done to tables only. `action` is a part of ALTER TABLE.
 pub(super) fn refuse_view(table: &Table, action: &str) -> Result<()> {
     let definition = table.definition();
     if definition.view.is_none() {
@@ -42,7 +43,7 @@ pub(super) fn refuse_view(table: &Table, action: &str) -> Result<()> {
         .with_detail("This operation is not supported for views."))
 }
 
-/// The view that takes the place of another one has its columns, and perhaps more.
+/// A view that replaces another must have the same columns, and may have more.
 fn check_replaced(old: &TableDefinition, new: &TableDefinition) -> Result<()> {
     let invalid = |message: String| Error::input(sqlstate::INVALID_TABLE_DEFINITION, message);
     if new.columns.len() < old.columns.len() {
@@ -142,7 +143,7 @@ impl Session {
         self.dropped(&views, drop.cascades, output)
     }
 
-    /// The changes that drop views, and perhaps tables: those that use others before them.
+    /// The changes that drop views, and perhaps tables. Those that use others are dropped first.
     pub(super) fn drops_of(relations: impl IntoIterator<Item = Arc<Table>>) -> Vec<CatalogChange> {
         let mut left: Vec<Arc<Table>> = relations.into_iter().collect();
         let mut changes = Vec::with_capacity(left.len());

@@ -1,4 +1,4 @@
-//! Settings with a list of values, and what their values mean.
+//! Settings with a list of values, and the meaning of the values.
 
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -29,7 +29,7 @@ pub(super) fn choice(definition: &Definition, choices: &[&str], value: &str) -> 
             return Ok(meant.to_owned());
         }
     }
-    // A choice of on and off also takes other spellings of booleans.
+    // A choice between on and off also accepts the other spellings of booleans.
     if let Some(flag) = parse_boolean(&lower) {
         let word = if flag { "on" } else { "off" };
         if choices.contains(&word) {
@@ -40,8 +40,8 @@ pub(super) fn choice(definition: &Definition, choices: &[&str], value: &str) -> 
     Err(invalid(definition, value).with_hint(format!("Available values: {}.", told.join(", "))))
 }
 
-/// Of the values that PostgreSQL has, those that would change something and do not are refused as what is
-/// missing.
+/// Values that PostgreSQL has and that would have an effect there but not here are refused as not
+/// supported.
 pub(super) fn limited(
     definition: &Definition,
     choices: &[&str],
@@ -60,7 +60,7 @@ pub(super) fn limited(
     }
 }
 
-/// Messages are English, and numbers and times look as in C.
+/// Messages are English, and numbers and times are formatted as in the C locale.
 pub(super) fn locale(definition: &Definition, value: &str) -> Result<String> {
     let language = value.split(['_', '.']).next().unwrap_or_default();
     if matches!(language, "" | "C" | "POSIX" | "en") {
@@ -90,8 +90,7 @@ pub(super) fn encoding(definition: &Definition, value: &str) -> Result<String> {
     }
 }
 
-/// Dates are written as ISO has them and `1/2/2024` is the second of January; what would have them otherwise
-/// is refused.
+/// Dates are written in ISO form, and `1/2/2024` is the second of January. Other styles are refused.
 pub(super) fn date_style(definition: &Definition, value: &str) -> Result<String> {
     for part in value.split(',') {
         match part.trim().to_ascii_lowercase().as_str() {

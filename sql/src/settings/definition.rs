@@ -1,4 +1,4 @@
-//! Which settings there are: `definitions.txt`, read once.
+//! The list of settings: `definitions.txt`, read once.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::SERVER_VERSION;
 use super::number::Unit;
 
-/// Which values a setting takes.
+/// The kind of values that a setting accepts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     Text,
@@ -21,11 +21,12 @@ pub(super) enum Kind {
         maximum: f64,
         unit: Unit,
     },
-    /// Values; those that begin with `~` are taken and not told of, perhaps as another one: `~debug=debug2`.
+    /// A list of values. Those that begin with `~` are accepted but not listed, possibly as another value:
+    /// `~debug=debug2`.
     Choice(Vec<&'static str>),
-    /// Values that work, and values that PostgreSQL has and that are refused.
+    /// Values that work, and values that PostgreSQL has but that are refused here.
     Limited(Vec<&'static str>, Vec<&'static str>),
-    /// The language of messages, and how numbers, money and times look.
+    /// The language of messages, and the format of numbers, money and times.
     Locale,
     /// A list of schemas.
     Path,
@@ -37,7 +38,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// PostgreSQL's word for it.
+    /// PostgreSQL's name for the kind.
     pub(super) fn value_type(&self) -> &'static str {
         match self {
             Kind::Boolean => "bool",
@@ -59,16 +60,17 @@ impl Kind {
 /// A setting.
 #[derive(Debug)]
 pub(super) struct Definition {
-    /// As shown: `TimeZone`.
+    /// The name as shown: `TimeZone`.
     pub(super) name: &'static str,
     pub(super) kind: Kind,
-    /// As SHOW prints it.
+    /// The default as SHOW prints it.
     pub(super) default: &'static str,
-    /// Told to the client with ParameterStatus when it changes.
+    /// Whether a change is reported to the client with ParameterStatus.
     pub(super) is_reported: bool,
-    /// Every other value would change what is answered or promised, and does not.
+    /// Whether every value other than the default is refused, because it ought to change results or
+    /// guarantees but has no such effect here.
     pub(super) is_fixed: bool,
-    /// Least and greatest value, as `pg_settings` shows them; empty for what is no number.
+    /// The minimum and maximum, as `pg_settings` shows them. Empty unless the setting is a number.
     pub(super) range: (&'static str, &'static str),
     pub(super) category: &'static str,
     pub(super) description: &'static str,

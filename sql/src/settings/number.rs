@@ -1,8 +1,8 @@
-//! Numbers of settings, with their units.
+//! Numeric settings and their units.
 //!
 //! Reference: parse_int, parse_real and convert_int_from_base_unit of PostgreSQL's guc.c.
 
-/// What a setting counts in.
+/// The unit of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     None,
@@ -10,26 +10,26 @@ pub(super) enum Unit {
     Seconds,
     Bytes,
     Kilobytes,
-    /// Of 8 kB.
+    /// Blocks of 8 kB.
     Blocks,
 }
 
-/// Names of units and how many of the smallest they are, largest first.
+/// Names of units and their sizes in the smallest one, largest first.
 type Units = &'static [(&'static str, f64)];
 const TIME_UNITS: Units =
     &[("d", 86_400e6), ("h", 3600e6), ("min", 60e6), ("s", 1e6), ("ms", 1e3), ("us", 1.0)];
 const MEMORY_UNITS: Units =
     &[("TB", 1_099_511_627_776.0), ("GB", 1_073_741_824.0), ("MB", 1_048_576.0), ("kB", 1024.0), ("B", 1.0)];
 
-/// Why a text is no value.
+/// Why a text is not a valid value.
 pub(super) enum Wrong {
     Syntax,
-    /// With a hint.
+    /// It is refused with this hint.
     Hint(&'static str),
 }
 
 impl Unit {
-    /// By the name that `pg_settings` shows.
+    /// The unit with the name that `pg_settings` shows.
     pub(super) fn named(name: &str) -> Option<Unit> {
         Some(match name {
             "" => Unit::None,
@@ -53,7 +53,7 @@ impl Unit {
         }
     }
 
-    /// How many of the smallest unit it is.
+    /// The size of the unit in the smallest one.
     fn size(self) -> f64 {
         match self {
             Unit::Milliseconds => 1e3,
@@ -81,7 +81,7 @@ impl Unit {
         }
     }
 
-    /// A number with or without one of the units, in this unit.
+    /// A number, with or without one of the units, converted to this unit.
     fn to_base(self, number: f64, name: &str) -> Result<f64, Wrong> {
         if name.is_empty() {
             return Ok(number);
@@ -94,7 +94,7 @@ impl Unit {
             return Err(Wrong::Hint(self.hint()));
         };
         let value = number * units[at].1;
-        // A fraction is one of the next smaller unit.
+        // A fraction is rounded to the next smaller unit.
         let value = match units.get(at + 1) {
             Some((_, smaller)) => (value / smaller).round_ties_even() * smaller,
             None => value,
@@ -103,7 +103,7 @@ impl Unit {
     }
 }
 
-/// The number at the beginning, and what stands behind it.
+/// The number at the beginning, and the rest of the text.
 fn number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start();
     let unsigned = text.trim_start_matches(['+', '-']);
@@ -113,7 +113,7 @@ fn number(text: &str) -> Option<(f64, &str)> {
     }
     let radix = |digits: &'static str, radix: u32, rest: &str| -> Option<(f64, usize)> {
         let end = rest.find(|c: char| !digits.contains(c.to_ascii_lowercase())).unwrap_or(rest.len());
-        // No setting takes more than 31 bits.
+        // No setting accepts more than 31 bits.
         #[allow(clippy::cast_precision_loss)]
         i64::from_str_radix(&rest[..end], radix).ok().map(|value| (value as f64, end))
     };
@@ -133,7 +133,7 @@ fn number(text: &str) -> Option<(f64, &str)> {
     unsigned[..end].parse::<f64>().ok().map(|value| (sign * value, &unsigned[end..]))
 }
 
-/// Where digits, a point, digits and an exponent end.
+/// The end of digits, a point, digits and an exponent.
 fn real_end(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |from: usize| {
@@ -200,7 +200,7 @@ pub(super) fn shown_real(value: f64, unit: Unit) -> String {
     }
 }
 
-/// As C's `%g`.
+/// Formats like C's `%g`.
 pub(super) fn general(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();

@@ -1,10 +1,10 @@
 //! `search_path`: the list of schemas in which names without a schema are looked up.
 //!
-//! What a list means to a session is `session::search_path`'s business.
+//! `session::search_path` decides what a list means in a session.
 //!
 //! Reference: SplitIdentifierString of varlena.c.
 
-/// The names of a list: folded to lower case unless they stand in double quotes. `None` if it is no list.
+/// The names of a list, folded to lower case unless they are in double quotes. `None` if it is not a list.
 pub(crate) fn schemas(path: &str) -> Option<Vec<String>> {
     let mut rest = path.trim();
     let mut names = Vec::new();
@@ -12,7 +12,7 @@ pub(crate) fn schemas(path: &str) -> Option<Vec<String>> {
         return Some(names);
     }
     loop {
-        let (name, behind) = match rest.strip_prefix('"') {
+        let (name, after) = match rest.strip_prefix('"') {
             Some(quoted) => quoted_name(quoted)?,
             None => {
                 let end = rest.find([',', '"']).unwrap_or(rest.len());
@@ -22,7 +22,7 @@ pub(crate) fn schemas(path: &str) -> Option<Vec<String>> {
             }
         };
         names.push(name);
-        rest = behind.trim_start();
+        rest = after.trim_start();
         if rest.is_empty() {
             return Some(names);
         }
@@ -30,19 +30,19 @@ pub(crate) fn schemas(path: &str) -> Option<Vec<String>> {
     }
 }
 
-/// The name up to the closing quote, and what stands behind it.
+/// The name up to the closing quote, and the rest after the quote.
 fn quoted_name(quoted: &str) -> Option<(String, &str)> {
     let mut name = String::new();
     let mut rest = quoted;
     loop {
-        let (part, behind) = rest.split_once('"')?;
+        let (part, after) = rest.split_once('"')?;
         name.push_str(part);
-        match behind.strip_prefix('"') {
+        match after.strip_prefix('"') {
             Some(more) => {
                 name.push('"');
                 rest = more;
             }
-            None => return Some((name, behind)),
+            None => return Some((name, after)),
         }
     }
 }

@@ -5,22 +5,22 @@ use hyades_types::interval::IntervalModifier;
 use hyades_types::{datetime, text};
 use jiff::tz::TimeZone;
 
-/// POSIX rules know no more.
+/// POSIX rules allow no larger offset.
 const HOURS_PER_WEEK: f64 = 168.0;
 
 /// Why a value is refused.
 pub(super) enum Refusal {
     Unknown,
-    /// The number of hours.
+    /// The number of hours is out of range.
     Range,
     LeapSeconds(String),
-    /// An interval with months or days.
+    /// An interval has months or days.
     Field(&'static str),
     Other(Error),
 }
 
 impl Refusal {
-    /// `unknown`: that the value is none of the setting's.
+    /// `unknown` is the error for an invalid value of the setting.
     pub(super) fn into_error(self, unknown: Error) -> Error {
         match self {
             Refusal::Unknown => unknown,
@@ -38,26 +38,25 @@ impl Refusal {
     }
 }
 
-/// The zone of a value as it is shown.
+/// The zone of a value in its shown form.
 pub(super) fn of_shown(name: &str) -> TimeZone {
-    // Every value was read before.
+    // Every value was accepted before.
     let zone = datetime::named(name).ok().flatten().and_then(|(zone, _)| zone.whole(name).ok());
     zone.unwrap_or(TimeZone::UTC)
 }
 
-/// The zone, and how it is shown.
+/// The zone, and its shown form.
 pub(super) fn read(value: &str) -> Result<(TimeZone, String), Refusal> {
     if let Some(hours) = text::c_number(value) {
         return of_hours(value, hours);
     }
-    let behind_word =
-        value.get(..8).filter(|word| word.eq_ignore_ascii_case("interval")).map(|_| &value[8..]);
-    if let Some(quoted) = behind_word.and_then(|rest| rest.trim_start().strip_prefix('\'')) {
+    let after_word = value.get(..8).filter(|word| word.eq_ignore_ascii_case("interval")).map(|_| &value[8..]);
+    if let Some(quoted) = after_word.and_then(|rest| rest.trim_start().strip_prefix('\'')) {
         let text = quoted.strip_suffix('\'').filter(|text| !text.contains('\'')).ok_or(Refusal::Unknown)?;
         return of_interval(value, text);
     }
     let (zone, shown) = datetime::named(value).map_err(Refusal::Other)?.ok_or(Refusal::Unknown)?;
-    // PostgreSQL takes an offset with seconds, when the year 2000 began, for leap seconds.
+    // PostgreSQL treats an offset that had seconds at the beginning of the year 2000 as leap seconds.
     if zone.offset_of_instant(0) % 60 != 0 {
         return Err(Refusal::LeapSeconds(value.to_owned()));
     }
@@ -65,7 +64,7 @@ pub(super) fn read(value: &str) -> Result<(TimeZone, String), Refusal> {
 }
 
 fn of_hours(value: &str, hours: f64) -> Result<(TimeZone, String), Refusal> {
-    // NaN is in no range either.
+    // NaN is out of range too.
     if hours.abs() < HOURS_PER_WEEK {
         // Within the bound above.
         #[allow(clippy::cast_possible_truncation)]

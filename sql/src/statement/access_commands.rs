@@ -1,10 +1,10 @@
-//! Statements about roles and rights, as written. `A` is what stands for the types of a routine's parameters.
+//! Statements about roles and rights, as written. `A` represents the types of a routine's parameters.
 
 use hyades_types::definition::RoutineKind;
 
 use super::parsed::{Moved, QualifiedName};
 
-/// A role as a statement names it.
+/// A role, as a statement names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RoleName {
     Named(String),
@@ -15,7 +15,7 @@ pub(crate) enum RoleName {
     Public,
 }
 
-/// What CREATE and ALTER ROLE say of a role.
+/// An option of CREATE or ALTER ROLE.
 #[derive(Clone, Debug)]
 pub(crate) enum RoleOption {
     Superuser(bool),
@@ -26,26 +26,26 @@ pub(crate) enum RoleOption {
     Replication(bool),
     BypassRowSecurity(bool),
     ConnectionLimit(i32),
-    /// `None`: it has no password any more.
+    /// `None` if it no longer has a password.
     Password(Option<String>),
     ValidUntil(String),
-    /// IN ROLE: it becomes a member of these.
+    /// IN ROLE: the role becomes a member of these.
     In(Vec<RoleName>),
-    /// ROLE: these become members of it.
+    /// ROLE: these become members of the role.
     Members(Vec<RoleName>),
-    /// ADMIN: the same, and they may make others members.
+    /// ADMIN: the same, and they may add other members.
     Admins(Vec<RoleName>),
-    /// SYSID, which says nothing.
+    /// SYSID, which has no effect.
     Number,
 }
 
-/// What rights are granted on.
+/// The objects that rights are granted on.
 #[derive(Clone, Debug)]
 pub(crate) enum GrantedOn<A> {
     /// Tables, views and sequences.
     Tables(Vec<QualifiedName>),
     Sequences(Vec<QualifiedName>),
-    /// The kind `None`: ROUTINE.
+    /// The kind is `None` for ROUTINE.
     Routines(Option<RoutineKind>, Vec<(QualifiedName, Option<A>)>),
     Schemas(Vec<String>),
     Databases(Vec<String>),
@@ -59,7 +59,7 @@ pub(crate) enum GrantedOn<A> {
 #[derive(Clone, Debug)]
 pub(crate) struct Granted<A> {
     pub(crate) is_revoke: bool,
-    /// `None`: ALL.
+    /// `None` means ALL.
     pub(crate) privileges: Option<Vec<String>>,
     pub(crate) on: GrantedOn<A>,
     pub(crate) grantees: Vec<RoleName>,
@@ -70,7 +70,7 @@ pub(crate) struct Granted<A> {
     pub(crate) grantor: Option<RoleName>,
 }
 
-/// What has an owner.
+/// An object with an owner.
 #[derive(Clone, Debug)]
 pub(crate) enum Owned<A> {
     Object { moved: Moved<A>, name: QualifiedName, if_exists: bool },

@@ -1,8 +1,9 @@
-//! What sqlparser cannot read of ALTER TABLE: what ALTER COLUMN says of an identity column, and ALTER
+//! The parts of ALTER TABLE that sqlparser cannot read: ALTER COLUMN for identity columns, and ALTER
 //! CONSTRAINT.
 //!
-//! Both become SET DEFAULT of a value that nobody can write: it says at which byte of the text they stand,
-//! where they are read when the action is compiled.
+//! Both are replaced by SET DEFAULT with a value that no statement can contain. This value gives the byte
+//! of the text at which the original clause begins, and the clause is read there when the action is
+//! compiled.
 
 use hyades_types::definition::{Deferral, Identity};
 use hyades_types::error::{Error, Result, sqlstate};
@@ -15,7 +16,7 @@ use super::places::byte_offset;
 use super::sequence_syntax::{is_option, is_word, next, option, put};
 use super::tokens::Tokens;
 
-/// What ALTER COLUMN says of an identity column that is there.
+/// What ALTER COLUMN changes on an existing identity column.
 pub(crate) enum IdentityChange {
     /// SET GENERATED, SET of options, RESTART.
     Set(Option<Identity>, SequenceOptions),
@@ -25,12 +26,12 @@ pub(crate) enum IdentityChange {
     },
 }
 
-/// Marks the DEFAULT that [`pack`] puts in the place of an [`IdentityChange`].
+/// Marks the DEFAULT that [`pack`] puts in place of an [`IdentityChange`].
 const ALTERED_IDENTITY: &str = "identity at ";
 
 const ALTERED_CONSTRAINT: &str = "constraint at ";
 
-/// What [`pack`] has taken from the text, if this value stands for such a thing.
+/// The clause that [`pack`] has replaced by this value, if it has.
 pub(crate) fn identity_change(sql: &str, value: &Expr) -> Result<Option<IdentityChange>> {
     let Expr::Value(value) = value else { return Ok(None) };
     let Value::Placeholder(mark) = &value.value else { return Ok(None) };
@@ -55,7 +56,7 @@ fn end_of_action(tokens: &Tokens<'_>) -> Result<()> {
     if is_whole || tokens.peek().kind == TokenKind::End { Ok(()) } else { tokens.error() }
 }
 
-/// The same of ALTER CONSTRAINT: when it is checked from then on.
+/// The same for ALTER CONSTRAINT: when the constraint is to be checked.
 pub(crate) fn constraint_change(sql: &str, value: &Expr) -> Result<Option<Deferral>> {
     let Expr::Value(value) = value else { return Ok(None) };
     let Value::Placeholder(mark) = &value.value else { return Ok(None) };
@@ -97,8 +98,8 @@ pub(crate) fn constraint_change(sql: &str, value: &Expr) -> Result<Option<Deferr
     }))
 }
 
-/// One more of `SET GENERATED {ALWAYS | BY DEFAULT}`, `SET option`, `RESTART [WITH number]`; false: there is
-/// none.
+/// Reads one of `SET GENERATED {ALWAYS | BY DEFAULT}`, `SET option`, `RESTART [WITH number]`. Returns false
+/// if there is none.
 fn altered_option(
     tokens: &mut Tokens<'_>,
     identity: &mut Option<Identity>,
@@ -128,8 +129,8 @@ fn altered_option(
     if option(tokens, options, false)? { Ok(true) } else { Err(redundant().with_position(position)) }
 }
 
-/// Where a constraint stands that is made of this index: the word CONSTRAINT if it has a name, else UNIQUE or
-/// PRIMARY.
+/// The position of a constraint that is made from this index: of the word CONSTRAINT if it has a name, else
+/// of UNIQUE or PRIMARY.
 pub(crate) fn constraint_position(sql: &str, index: &Ident, is_named: bool) -> Option<u32> {
     let end = byte_offset(sql, index.span.start);
     let words: &[&str] = if is_named { &["constraint"] } else { &["unique", "primary"] };
@@ -144,7 +145,7 @@ pub(crate) fn constraint_position(sql: &str, index: &Ident, is_named: bool) -> O
     found
 }
 
-/// Rewrites what sqlparser cannot read: see the module head.
+/// Rewrites what sqlparser cannot read; see the module head.
 pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut words = tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_)));
     let is_alter = words.next().is_some_and(|token| is_word(token, "alter"));
@@ -153,39 +154,39 @@ pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
     }
     let mut packed: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     let mut rest = tokens.as_slice();
-    while let [first, behind @ ..] = rest {
+    while let [first, after @ ..] = rest {
         packed.push(first.clone());
-        rest = behind;
+        rest = after;
         if !is_word(first, "alter") {
             continue;
         }
-        let Some((mut column, mut behind)) = next(rest) else { continue };
+        let Some((mut column, mut after)) = next(rest) else { continue };
         let is_constraint = is_word(column, "constraint");
         if (is_constraint || is_word(column, "column"))
-            && let Some(name) = next(behind)
+            && let Some(name) = next(after)
         {
-            (column, behind) = name;
+            (column, after) = name;
         }
         let (mark, from) = if is_constraint {
             (ALTERED_CONSTRAINT, byte_offset(sql, column.span.end))
         } else {
-            let Some((change, _)) = next(behind).filter(|_| alters_identity(behind)) else { continue };
+            let Some((change, _)) = next(after).filter(|_| alters_identity(after)) else { continue };
             (ALTERED_IDENTITY, byte_offset(sql, change.span.start))
         };
         packed.push(column.clone());
         let mark = format!("{mark}{from}");
         let value = [Token::make_keyword("SET"), Token::make_keyword("DEFAULT"), Token::Placeholder(mark)];
         packed.extend(value.map(|token| TokenWithSpan { token, span: column.span }));
-        let end = behind.iter().position(|token| matches!(token.token, Token::Comma | Token::SemiColon));
-        rest = &behind[end.unwrap_or(behind.len())..];
+        let end = after.iter().position(|token| matches!(token.token, Token::Comma | Token::SemiColon));
+        rest = &after[end.unwrap_or(after.len())..];
     }
     packed
 }
 
-/// Whether what stands behind a column is about its being an identity column.
-fn alters_identity(behind: &[TokenWithSpan]) -> bool {
-    let Some((first, behind)) = next(behind) else { return false };
-    let Some((second, _)) = next(behind) else { return is_word(first, "restart") };
+/// Whether the tokens after a column change it as an identity column.
+fn alters_identity(after: &[TokenWithSpan]) -> bool {
+    let Some((first, after)) = next(after) else { return false };
+    let Some((second, _)) = next(after) else { return is_word(first, "restart") };
     let is_option = || match &second.token {
         Token::Word(word) => word.quote_style.is_none() && is_option(&word.value.to_ascii_lowercase()),
         _ => false,

@@ -7,7 +7,7 @@ use super::parsed::{Comment, Commented, QualifiedName, Statement};
 use super::routine_syntax::signature;
 use super::tokens::Tokens;
 
-/// Objects that PostgreSQL has and that cannot be made here, or have no comments.
+/// Objects of PostgreSQL that cannot be created here, or that have no comments here.
 const MISSING: [&str; 22] = [
     "access",
     "aggregate",
@@ -73,7 +73,7 @@ pub(super) fn parse(sql: &str) -> Result<Statement> {
     tokens.expect("is")?;
     let text = if tokens.accept("null") { None } else { Some(tokens.string()?) };
     tokens.end()?;
-    // An empty comment is none.
+    // An empty comment means no comment.
     let text = text.filter(|text| !text.is_empty());
     Ok(Statement::Comment(Box::new(Comment { on, name, text })))
 }

@@ -1,8 +1,8 @@
-//! What ON CONFLICT infers a unique index from: `(lower(mail)) WHERE is_open`.
+//! The expressions from which ON CONFLICT infers a unique index: `(lower(mail)) WHERE is_open`.
 //!
-//! sqlparser knows lists of columns only. Whatever else stands there is packed into the name of a constraint
-//! before it parses, after a character that no statement can contain, and unpacked from there. Lines and
-//! blanks in front keep it in its place, so that errors point where they should.
+//! sqlparser knows lists of columns only. Anything else is packed into the name of a constraint before
+//! parsing, after a character that no statement can contain, and is unpacked afterwards. Line breaks and
+//! blanks in front keep it at its position, so that errors point to the right place.
 
 use sqlparser::ast::ObjectName;
 use sqlparser::keywords::Keyword;
@@ -33,7 +33,7 @@ pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
     })
 }
 
-/// Places of tokens: the parentheses, the first and the last token of the condition.
+/// Indexes of tokens: the parentheses, and the first and last token of the condition.
 struct Target {
     open: usize,
     close: usize,
@@ -41,7 +41,7 @@ struct Target {
 }
 
 impl Target {
-    /// One that begins here and is more than a list of columns.
+    /// The target that begins here, if it is more than a list of columns.
     fn at(tokens: &[TokenWithSpan], at: usize) -> Option<Target> {
         let open = next_token(tokens, at)?;
         let close = closing(tokens, open)?;
@@ -60,8 +60,8 @@ impl Target {
     }
 }
 
-/// What has been packed into the name of a constraint, if it is not one: the text of the keys in their
-/// parentheses, and that of the condition, empty if there is none.
+/// The target packed into the name of a constraint, if there is one: the text of the keys in their
+/// parentheses, and the text of the condition, which is empty if there is none.
 pub(crate) fn unpack(name: &ObjectName) -> Option<(&str, &str)> {
     let ident = name.0.last().and_then(|part| part.as_ident())?;
     ident.value.strip_prefix(PACKED)?.split_once(PACKED)

@@ -1,6 +1,8 @@
-//! Statements of few words: transaction control, settings, maintenance, prepared statements, EXPLAIN.
+//! Statements with a small grammar: transaction control, settings, maintenance, prepared statements,
+//! EXPLAIN.
 //!
-//! A hand-written descent over the tokens; every refusal is PostgreSQL's `syntax error at or near`.
+//! A hand-written recursive descent over the tokens. Every refusal is PostgreSQL's
+//! `syntax error at or near`.
 
 use hyades_engine::db::TableLock;
 use hyades_types::datetime;
@@ -74,7 +76,7 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
     Ok(statement)
 }
 
-/// A statement of PostgreSQL that is missing here, or no statement at all.
+/// The error for a statement of PostgreSQL that is missing here, or for something that is not a statement.
 fn unknown<T>(tokens: &Tokens<'_>, first: &str) -> Result<T> {
     const MISSING: [&str; 8] =
         ["cluster", "comment", "import", "load", "merge", "reassign", "refresh", "security"];
@@ -97,7 +99,7 @@ fn lock_table(tokens: &mut Tokens<'_>) -> Result<Statement> {
     tokens.accept("table");
     let mut tables = Vec::new();
     loop {
-        // No table inherits from another.
+        // There is no table inheritance.
         if tokens.accept("only") && tokens.accept_symbol("(") {
             tables.push(tokens.qualified_name()?);
             tokens.expect_symbol(")")?;
@@ -207,7 +209,7 @@ fn isolation_level(tokens: &mut Tokens<'_>) -> Result<&'static str> {
     Ok("read uncommitted")
 }
 
-/// Whether the same kind of transaction is to begin at once.
+/// Whether a transaction of the same kind must begin at once.
 fn chain(tokens: &mut Tokens<'_>) -> Result<bool> {
     if !tokens.accept("and") {
         return Ok(false);
@@ -314,7 +316,7 @@ fn set_target(tokens: &mut Tokens<'_>) -> Result<(String, SetValue)> {
     Ok((name, value))
 }
 
-/// A list of names, each written so that it means itself.
+/// A list of names, each quoted if necessary.
 fn set_names(tokens: &mut Tokens<'_>) -> Result<SetValue> {
     if tokens.accept("default") {
         return Ok(SetValue::Default);
@@ -341,7 +343,7 @@ fn setting_name(tokens: &mut Tokens<'_>) -> Result<String> {
     Ok(name)
 }
 
-/// Settings that take a list.
+/// Settings that accept a list.
 const LISTS: [&str; 6] = [
     "datestyle",
     "local_preload_libraries",
@@ -388,7 +390,7 @@ fn set_value(tokens: &mut Tokens<'_>) -> Result<SetValue> {
     }
 }
 
-/// `INTERVAL '+01:00' HOUR TO MINUTE`, as the setting takes it.
+/// `INTERVAL '+01:00' HOUR TO MINUTE`, in the form that the setting accepts.
 fn interval_value(tokens: &mut Tokens<'_>) -> Result<SetValue> {
     tokens.expect("interval")?;
     let text = tokens.string()?;
@@ -631,7 +633,7 @@ fn explain(tokens: &mut Tokens<'_>) -> Result<Statement> {
     Ok(Statement::Explain { options, body, body_offset })
 }
 
-/// What statements that EXPLAIN takes begin with.
+/// The first words of the statements that EXPLAIN accepts.
 const EXPLAINED: [&str; 12] = [
     "select", "values", "table", "with", "insert", "update", "delete", "merge", "execute", "declare",
     "create", "call",

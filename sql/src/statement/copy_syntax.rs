@@ -10,7 +10,7 @@ use super::parsed::{
 };
 use super::tokens::Tokens;
 
-/// Options as they stand in the statement.
+/// Options as written in the statement.
 #[derive(Default)]
 struct RawOptions {
     format: Option<CopyFormat>,
@@ -23,11 +23,11 @@ struct RawOptions {
     force_quote: Option<ForceQuote>,
     force_null: Option<Vec<String>>,
     force_not_null: Option<Vec<String>>,
-    /// It has been checked.
+    /// Present if it was given. Its value has been checked.
     encoding: Option<()>,
 }
 
-/// Notes an option, which may be given once.
+/// Stores an option, which may be given only once.
 fn note<T>(slot: &mut Option<T>, value: T, position: u32) -> Result<()> {
     match slot.replace(value) {
         None => Ok(()),
@@ -93,7 +93,7 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
     Ok(Statement::Copy(Box::new(CopyStatement { source, is_from, options, condition })))
 }
 
-/// What follows, to the end of the statement.
+/// The rest of the statement.
 fn rest(tokens: &mut Tokens<'_>) -> Result<SqlPart> {
     let start = tokens.peek().start;
     let offset = character_position(tokens.sql, start) - 1;
@@ -150,7 +150,7 @@ fn modern_options(tokens: &mut Tokens<'_>, raw: &mut RawOptions, is_from: bool) 
         match name.as_str() {
             "format" => {
                 let format = format(&value(tokens)?, position);
-                // That it is given twice is seen before it is looked at.
+                // A repeated option is reported before its value is checked.
                 let known = *format.as_ref().unwrap_or(&CopyFormat::Text);
                 note(&mut raw.format, known, position)?;
                 format?;
@@ -340,7 +340,7 @@ fn single_byte(text: &str, what: &str) -> Result<u8> {
     }
 }
 
-/// The options that name columns.
+/// Checks the options that name columns.
 fn check_forced(raw: &RawOptions, is_csv: bool, is_from: bool) -> Result<()> {
     if !is_csv && raw.force_quote.is_some() {
         return refuse("COPY force quote available only in CSV mode");

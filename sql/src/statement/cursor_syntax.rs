@@ -1,6 +1,6 @@
-//! DECLARE, FETCH, MOVE and CLOSE, and `CURRENT OF` in front of sqlparser, which does not know it.
+//! DECLARE, FETCH, MOVE and CLOSE, and a rewrite of `CURRENT OF` for sqlparser, which does not know it.
 //!
-//! The query of a cursor is kept as text with the place where it begins.
+//! The query of a cursor is kept as text, with the position where it begins.
 
 use hyades_types::cursors::FetchDirection;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -13,7 +13,7 @@ use super::parsed::{DeclareCursor, FetchCursor, Statement};
 use super::places::is_keyword;
 use super::tokens::Tokens;
 
-/// What `CURRENT OF` is written as for sqlparser: no statement can contain it.
+/// The name that replaces `CURRENT OF` for sqlparser. No statement can contain it.
 const CURRENT_OF: &str = "\0current of";
 
 fn both(first: &str, second: &str) -> Error {
@@ -21,7 +21,7 @@ fn both(first: &str, second: &str) -> Error {
     Error::input(sqlstate::INVALID_CURSOR_DEFINITION, message)
 }
 
-/// Behind DECLARE.
+/// Parses what follows DECLARE.
 pub(super) fn declare(tokens: &mut Tokens<'_>) -> Result<Statement> {
     let name = tokens.identifier()?;
     let mut cursor = DeclareCursor { name, ..DeclareCursor::default() };
@@ -65,7 +65,7 @@ pub(super) fn declare(tokens: &mut Tokens<'_>) -> Result<Statement> {
     Ok(Statement::DeclareCursor(Box::new(cursor)))
 }
 
-/// Where the name behind INTO stands: 1-based, in characters.
+/// The position of the name after INTO, 1-based, in characters.
 pub(crate) fn into_position(query: &str) -> Result<Option<u32>> {
     let mut tokens = Tokens::new(query)?;
     while tokens.peek().kind != TokenKind::End {
@@ -76,7 +76,7 @@ pub(crate) fn into_position(query: &str) -> Result<Option<u32>> {
     Ok(None)
 }
 
-/// Behind FETCH or MOVE.
+/// Parses what follows FETCH or MOVE.
 pub(super) fn fetch(tokens: &mut Tokens<'_>, is_move: bool) -> Result<Statement> {
     let direction = direction(tokens)?;
     let _ = tokens.accept("from") || tokens.accept("in");
@@ -84,7 +84,8 @@ pub(super) fn fetch(tokens: &mut Tokens<'_>, is_move: bool) -> Result<Statement>
     Ok(Statement::Fetch(FetchCursor { name, direction, is_move }))
 }
 
-/// A word is a direction only if a name, FROM or IN can follow it: cursors may be called `next`, too.
+/// A word is a direction only if a name, FROM or IN can follow it, because a cursor may also be called
+/// `next`.
 fn direction(tokens: &mut Tokens<'_>) -> Result<FetchDirection> {
     let token = tokens.peek();
     let is_number =
@@ -137,7 +138,7 @@ fn count(tokens: &mut Tokens<'_>) -> Result<i64> {
     if !is_negative {
         tokens.accept_symbol("+");
     }
-    // PostgreSQL's counts are integers.
+    // In PostgreSQL a count is a 32-bit integer.
     let Some(count) = Some(tokens.peek())
         .filter(|token| token.kind == TokenKind::Number)
         .and_then(|token| token.text.parse::<i32>().ok())
@@ -148,7 +149,7 @@ fn count(tokens: &mut Tokens<'_>) -> Result<i64> {
     Ok(if is_negative { -i64::from(count) } else { i64::from(count) })
 }
 
-/// Behind CLOSE.
+/// Parses what follows CLOSE.
 pub(super) fn close(tokens: &mut Tokens<'_>) -> Result<Statement> {
     if tokens.peek().is_word("all") {
         tokens.next();
@@ -157,7 +158,7 @@ pub(super) fn close(tokens: &mut Tokens<'_>) -> Result<Statement> {
     Ok(Statement::CloseCursor(Some(tokens.identifier()?)))
 }
 
-/// Rewrites `CURRENT OF cursor` as a call that [`current_of`] knows.
+/// Rewrites `CURRENT OF cursor` as a call that [`current_of`] recognizes.
 pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let is_word = |token: &TokenWithSpan, word: &str| matches!(&token.token, Token::Word(own) if own.quote_style.is_none() && own.value.eq_ignore_ascii_case(word));
     if !tokens.iter().any(|token| is_word(token, "current")) {
@@ -167,9 +168,9 @@ pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
     let mut packed = Vec::with_capacity(tokens.len());
     let mut rest = tokens.as_slice();
-    while let [first, behind @ ..] = rest {
-        rest = behind;
-        let [of, name, behind @ ..] = behind else {
+    while let [first, after @ ..] = rest {
+        rest = after;
+        let [of, name, after @ ..] = after else {
             packed.push(first.clone());
             continue;
         };
@@ -185,25 +186,26 @@ pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             packed.push(first.clone());
             continue;
         };
-        rest = behind;
+        rest = after;
         let call = [
             Token::make_word(CURRENT_OF, Some('"')),
             Token::LParen,
             Token::SingleQuotedString(cursor),
             Token::RParen,
         ];
-        // Where it is not understood, `OF` is what is wrong.
+        // If it is not understood here, the error should point to `OF`.
         packed.extend(call.map(|token| TokenWithSpan { token, span: of.span }));
     }
     packed
 }
 
-/// Whether a function stands for `CURRENT OF`: it is one only as the whole condition of UPDATE and DELETE.
+/// Whether a function stands for `CURRENT OF`, which is valid only as the whole condition of UPDATE and
+/// DELETE.
 pub(crate) fn is_current_of(function: &str) -> bool {
     function == CURRENT_OF
 }
 
-/// The cursor of `CURRENT OF cursor`, if the condition is that.
+/// The cursor, if the condition is `CURRENT OF cursor`.
 pub(crate) fn current_of(condition: &Expr) -> Option<&str> {
     let Expr::Function(call) = condition else { return None };
     let [name] = call.name.0.as_slice() else { return None };

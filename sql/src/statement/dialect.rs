@@ -1,22 +1,23 @@
-//! PostgreSQL's dialect for sqlparser, with what its own one lacks here.
+//! A dialect for sqlparser, based on its PostgreSQL dialect, with these differences:
 //!
-//! * sqlparser reads a function's argument twice in its PostgreSQL dialect (first as the name in `f(name =>
-//!   value)`), which takes time exponential in the nesting of calls; names of arguments are identifiers here,
-//!   as in PostgreSQL.
-//! * When CASE, CAST and their like cannot be read, sqlparser tries them again as names, exponential again,
-//!   and reports the second failure; they stay what they are here.
-//! * `*` has no alias, and ON is none: `INSERT INTO t SELECT 1 ON CONFLICT DO NOTHING`.
-//! * sqlparser takes each operand for a type's name first and writes a message when it is none, which takes a
-//!   tenth of the time for a short query; plain names, numbers and strings are read at once here.
-//! * Where an operand may stand, sqlparser takes only SELECT and WITH for the beginning of a query. A query
-//!   in parentheses can also be VALUES or TABLE, and it can go on after one in parentheses of its own:
+//! * In its PostgreSQL dialect, sqlparser reads a function's argument twice (first as the name in
+//!   `f(name => value)`), which takes time exponential in the nesting of calls. Here argument names are
+//!   identifiers, as in PostgreSQL.
+//! * If CASE, CAST and similar forms cannot be read, sqlparser tries them again as names, which is again
+//!   exponential, and reports the second failure. Here they are not tried again.
+//! * `*` has no alias, and ON is not an alias: `INSERT INTO t SELECT 1 ON CONFLICT DO NOTHING`.
+//! * sqlparser first tries each operand as a type name and formats an error message when it is not one,
+//!   which takes a tenth of the time for a short query. Plain names, numbers and strings are read directly
+//!   here.
+//! * Where an operand is expected, sqlparser recognizes a query only by SELECT and WITH. A query in
+//!   parentheses can also be VALUES or TABLE, and it can continue after a query in parentheses of its own:
 //!   `((SELECT 1) UNION SELECT 2)`.
 //! * `?` is an operator of jsonb, not a parameter.
 //! * BETWEEN SYMMETRIC is a BETWEEN whose first bound is marked.
-//! * LIKE ANY and LIKE ALL are like ANY and ALL with other operators.
-//! * GROUPING SETS may stand in GROUPING SETS.
-//! * It is asked about every operator, and says there what the parser does as a guest
-//!   (`hyades_types::guest`).
+//! * LIKE ANY and LIKE ALL work like ANY and ALL with other operators.
+//! * GROUPING SETS may be nested in GROUPING SETS.
+//! * The parser asks the dialect about every operator. There the dialect accounts for the parser's work as
+//!   a guest (`hyades_types::guest`).
 
 use std::any::TypeId;
 use std::cell::{Cell, RefCell};
@@ -35,27 +36,27 @@ use super::names::is_reserved;
 /// See the module head.
 #[derive(Debug, Default)]
 pub(super) struct HyadesDialect {
-    /// Why the parser was stopped.
+    /// The error with which the parser was stopped.
     stopped: RefCell<Option<Error>>,
-    /// A JOIN after JOIN belongs to its right side: `a JOIN b JOIN c ON ... ON ...`.
+    /// Whether a JOIN after JOIN belongs to its right side: `a JOIN b JOIN c ON ... ON ...`.
     nests_joins: Cell<bool>,
 }
 
 impl HyadesDialect {
-    /// Looks at the statement before it is parsed. The parser does not ask for a condition before it nests a
-    /// join, but NATURAL has none, and joins in the order in which it stands.
+    /// Examines the statement before it is parsed. The parser nests a join without checking that it has a
+    /// condition. NATURAL joins have none, and are joined in the order of the text.
     pub(super) fn look_at(&self, tokens: &[TokenWithSpan]) {
         let is_natural = |token: &TokenWithSpan| matches!(&token.token, Token::Word(word) if word.keyword == Keyword::NATURAL);
         self.nests_joins.set(!tokens.iter().any(is_natural));
     }
 
-    /// Why the parser was stopped, if it was: what it says itself means nothing then.
+    /// The error with which the parser was stopped, if it was. The parser's own error is then meaningless.
     pub(super) fn stopped(&self) -> Option<Error> {
         self.stopped.borrow_mut().take()
     }
 }
 
-/// What it takes to parse an operand, as work of a guest.
+/// The cost of parsing an operand, as work of a guest.
 const UNITS_PER_OPERAND: u32 = 100;
 
 const BASE: PostgreSqlDialect = PostgreSqlDialect {};
@@ -69,7 +70,7 @@ macro_rules! as_postgresql {
     };
 }
 
-/// `interval(3) 'text'`; None, with nothing read, if it is something else.
+/// `interval(3) 'text'`. Returns `None` and consumes nothing if it is something else.
 fn precise_interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
     let is_literal = matches!(parser.peek_nth_token_ref(2).token, Token::Number(..))
         && parser.peek_nth_token_ref(3).token == Token::RParen
@@ -93,7 +94,7 @@ const QUERY_WORDS: [Keyword; 4] = [Keyword::SELECT, Keyword::VALUES, Keyword::WI
 /// Words that come before an operand and are not reserved.
 const OPERATOR_WORDS: [Keyword; 6] =
     [Keyword::BETWEEN, Keyword::LIKE, Keyword::ILIKE, Keyword::ESCAPE, Keyword::BY, Keyword::ZONE];
-/// Words that go on with a query after one in parentheses.
+/// Words that continue a query after one in parentheses.
 const CONTINUING_WORDS: [Keyword; 8] = [
     Keyword::UNION,
     Keyword::INTERSECT,
@@ -105,8 +106,8 @@ const CONTINUING_WORDS: [Keyword; 8] = [
     Keyword::FOR,
 ];
 
-/// Whether the operand that comes next is a query that sqlparser would not see: see the module head. The
-/// arguments of a function are no queries, and their ORDER BY is the function's.
+/// Whether the next operand is a query that sqlparser would not recognize; see the module head.
+/// The arguments of a function are not queries, and an ORDER BY among them belongs to the function.
 fn is_unseen_query(parser: &Parser<'_>) -> bool {
     let next = parser.index();
     let opens_parentheses = next > 0 && parser.token_at(next - 1).token == Token::LParen;
@@ -125,7 +126,7 @@ fn is_unseen_query(parser: &Parser<'_>) -> bool {
     }
 }
 
-/// Whether the parentheses that open at this token hold a query, and a word after them goes on with it.
+/// Whether the parentheses that open at this token contain a query that a word after them continues.
 fn continues_after_parentheses(parser: &Parser<'_>, opening: usize) -> bool {
     let keyword = |index: usize| match &parser.token_at(index).token {
         Token::Word(word) => word.keyword,
@@ -138,7 +139,8 @@ fn continues_after_parentheses(parser: &Parser<'_>, opening: usize) -> bool {
     if !QUERY_WORDS.contains(&keyword(index)) {
         return false;
     }
-    // The innermost parentheses hold a query, those around them too as long as what follows allows it.
+    // The innermost parentheses contain a query, and so do those around them, as long as the following
+    // tokens allow it.
     let mut depth = index - opening;
     let mut of_query = depth;
     loop {
@@ -186,7 +188,7 @@ fn existence(parser: &mut Parser<'_>, left: &Expr, precedence: u8) -> Result<Exp
 /// Marks the first bound of `BETWEEN SYMMETRIC`.
 const SYMMETRIC: &str = "symmetric";
 
-/// The first bound of a BETWEEN without its mark, if it has one: the bounds stand in any order then.
+/// The first bound of a BETWEEN without its mark, if it is marked. The bounds may then be in any order.
 pub(crate) fn symmetric_bound(low: &Expr) -> Option<&Expr> {
     match low {
         Expr::Prefixed { prefix, value } if prefix.value == SYMMETRIC => Some(value),
@@ -194,8 +196,8 @@ pub(crate) fn symmetric_bound(low: &Expr) -> Option<&Expr> {
     }
 }
 
-/// `[NOT] BETWEEN SYMMETRIC a AND b`, or with ASYMMETRIC, which changes nothing: sqlparser does not know
-/// these. None, with nothing read, if it is something else.
+/// `[NOT] BETWEEN SYMMETRIC a AND b`, or with ASYMMETRIC, which changes nothing. sqlparser knows neither.
+/// Returns `None` and consumes nothing if it is something else.
 fn between(parser: &mut Parser<'_>, operand: &Expr) -> Option<Result<Expr, ParserError>> {
     let negated = matches!(&parser.peek_token_ref().token, Token::Word(word) if word.keyword == Keyword::NOT);
     let words = usize::from(negated);
@@ -221,8 +223,8 @@ fn between(parser: &mut Parser<'_>, operand: &Expr) -> Option<Result<Expr, Parse
     Some(parsed)
 }
 
-/// `[NOT] LIKE ANY (array)`, and the same with ILIKE, ALL and a query. None, with nothing read, if it is
-/// something else.
+/// `[NOT] LIKE ANY (array)`, and the same with ILIKE, ALL and a query. Returns `None` and consumes nothing
+/// if it is something else.
 fn quantified_like(parser: &mut Parser<'_>, operand: &Expr) -> Option<Result<Expr, ParserError>> {
     let keyword = |at: usize| match &parser.peek_nth_token_ref(at).token {
         Token::Word(word) if word.quote_style.is_none() => word.keyword,
@@ -259,7 +261,7 @@ fn quantified_like(parser: &mut Parser<'_>, operand: &Expr) -> Option<Result<Exp
     }))
 }
 
-/// What stands in the parentheses of GROUPING SETS in GROUPING SETS.
+/// The contents of GROUPING SETS in GROUPING SETS.
 fn grouping_sets(parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
     parser.expect_token(&Token::LParen)?;
     let lists = parser.parse_comma_separated(|parser| {
@@ -277,8 +279,9 @@ fn grouping_sets(parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
     Ok(Expr::GroupingSets(lists))
 }
 
-/// How many tokens come before the list of `IN (...)` or `NOT IN (...)` that begins with parentheses and is
-/// no query. sqlparser takes the first operand of `IN ((SELECT 1), 2)` for the whole.
+/// The number of tokens before the list in `IN (...)` or `NOT IN (...)`, if the list begins with a
+/// parenthesis and is not a query. sqlparser takes the first operand of `IN ((SELECT 1), 2)` for the whole
+/// list.
 fn list_with_parentheses(parser: &Parser<'_>) -> Option<usize> {
     let first = parser.index();
     let is_keyword = |index: usize, wanted: Keyword| match &parser.token_at(index).token {
@@ -357,24 +360,24 @@ impl Dialect for HyadesDialect {
         if parser.parse_keywords(&[Keyword::GROUPING, Keyword::SETS]) {
             return Some(grouping_sets(parser));
         }
-        let [operand, behind] = parser.peek_tokens_ref();
+        let [operand, following] = parser.peek_tokens_ref();
         match &operand.token {
             Token::Number(..) | Token::SingleQuotedString(_) | Token::Placeholder(_) => {
                 Some(parser.parse_value().map(Expr::Value))
             }
             // sqlparser drops the precision of `interval(3) '1.2345 s'`.
-            Token::Word(word) if word.keyword == Keyword::INTERVAL && behind.token == Token::LParen => {
+            Token::Word(word) if word.keyword == Keyword::INTERVAL && following.token == Token::LParen => {
                 precise_interval(parser)
             }
-            // A column may have this name, a function may not.
+            // A column may have this name, but a function may not.
             Token::Word(word) if word.keyword == Keyword::VALUES && word.quote_style.is_none() => {
                 Some(parser.parse_identifier().map(Expr::Identifier))
             }
-            // Whether it is a name depends on what stands behind it: `f(x)`, `f 'text'`, `f[] 'text'`.
+            // Whether it is a name depends on what follows it: `f(x)`, `f 'text'`, `f[] 'text'`.
             Token::Word(word)
                 if word.keyword == Keyword::NoKeyword
                     && matches!(
-                        &behind.token,
+                        &following.token,
                         Token::Comma
                             | Token::Period
                             | Token::RParen
@@ -409,7 +412,7 @@ impl Dialect for HyadesDialect {
         if is_question(&parser.peek_token_ref().token) {
             return Some(existence(parser, operand, precedence));
         }
-        // sqlparser sees it only directly after an operand, not after `::type`.
+        // sqlparser recognizes it only directly after an operand, not after `::type`.
         if parser.parse_keyword(Keyword::COLLATE) {
             let collated = parser
                 .parse_object_name(false)

@@ -1,8 +1,8 @@
-//! Elements of arrays as targets of assignments: `SET a[1] = 2`, `SET a[1:2] = '{3,4}'`.
+//! Array elements as targets of assignments: `SET a[1] = 2`, `SET a[1:2] = '{3,4}'`.
 //!
-//! sqlparser knows only names there. So the subscripts are packed into a second part of the name before it
-//! parses, behind a character that no statement can contain, and unpacked from there. Lines and blanks in
-//! front of them keep them in their place, so that errors point where they should.
+//! sqlparser knows only names there. So before parsing, the subscripts are packed into a second part of the
+//! name, after a character that no statement can contain, and are unpacked afterwards. Line breaks and
+//! blanks in front of them keep them at their position, so that errors point to the right place.
 
 use sqlparser::ast::{ObjectName, ObjectNamePart};
 use sqlparser::keywords::Keyword;
@@ -19,7 +19,7 @@ pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
         return tokens;
     }
     let mut packed = Vec::with_capacity(tokens.len());
-    // How deep parentheses are open, and how deep the SET list is that is being read.
+    // The current depth of parentheses, and the depth of the SET list that is being read.
     let (mut depth, mut list) = (0_usize, None);
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
@@ -40,7 +40,7 @@ pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
         } else if token.token != Token::Comma || list != Some(depth) {
             continue;
         }
-        // A target begins.
+        // A target begins here.
         let Some(name) = next_token(&tokens, at) else { continue };
         let Some((from, to)) = brackets(&tokens, name + 1) else { continue };
         packed.extend(tokens[at..=name].iter().cloned());
@@ -56,7 +56,7 @@ pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
     packed
 }
 
-/// The first and the last bracket of subscripts that begin here and are followed by `=`.
+/// The first and the last bracket of the subscripts that begin here, if `=` follows them.
 fn brackets(tokens: &[TokenWithSpan], from: usize) -> Option<(usize, usize)> {
     let first = next_token(tokens, from)?;
     let mut last = None;

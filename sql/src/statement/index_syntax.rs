@@ -12,7 +12,7 @@ fn unsupported<T>(what: &str) -> Result<T> {
     Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
 }
 
-/// `CREATE [UNIQUE] INDEX`; `None` for another CREATE.
+/// `CREATE [UNIQUE] INDEX`, or `None` for another CREATE.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     let mut tokens = Tokens::after(sql, "create")?;
     let is_unique = tokens.accept("unique");
@@ -52,7 +52,7 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     }))))
 }
 
-/// `DROP INDEX`; `None` for another DROP.
+/// `DROP INDEX`, or `None` for another DROP.
 pub(crate) fn drop_index(sql: &str) -> Result<Option<Statement>> {
     let mut tokens = Tokens::after(sql, "drop")?;
     if !tokens.accept("index") {
@@ -69,7 +69,7 @@ pub(crate) fn drop_index(sql: &str) -> Result<Option<Statement>> {
     Ok(Some(Statement::DropIndex(DropIndex { names, if_exists, cascades, is_concurrent })))
 }
 
-/// `ALTER INDEX`; `None` for another ALTER.
+/// `ALTER INDEX`, or `None` for another ALTER.
 pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
     let mut tokens = Tokens::after(sql, "alter")?;
     if !tokens.accept("index") {
@@ -90,7 +90,7 @@ pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
     Ok(Some(Statement::RenameIndex(RenameIndex { index, if_exists, name })))
 }
 
-/// `REINDEX`: there is nothing to rebuild, but what it names must be there.
+/// `REINDEX`. There is nothing to rebuild, but the named object must exist.
 pub(super) fn reindex(tokens: &mut Tokens<'_>) -> Result<Statement> {
     let mut is_concurrent = false;
     if tokens.accept_symbol("(") {
@@ -134,7 +134,7 @@ fn in_parentheses<'a, T>(
     Ok(items)
 }
 
-/// What an index is on: a column, a call, or an expression in parentheses.
+/// One key of an index: a column, a call, or an expression in parentheses.
 fn key(tokens: &mut Tokens<'_>) -> Result<IndexKey> {
     let start = tokens.peek().start;
     let indexed = if tokens.peek().is_symbol("(") {
@@ -174,7 +174,7 @@ fn key(tokens: &mut Tokens<'_>) -> Result<IndexKey> {
     Ok(IndexKey { indexed, is_descending, nulls_first })
 }
 
-/// Texts are compared byte by byte, as these classes say; others would change the order.
+/// Accepts the operator classes under which texts are compared byte by byte. Others would change the order.
 fn operator_class(tokens: &mut Tokens<'_>) -> Result<()> {
     let next = tokens.peek();
     if next.kind != TokenKind::Word || ["asc", "desc", "nulls"].iter().any(|word| next.is_word(word)) {

@@ -1,8 +1,7 @@
-//! Names of relations and routines inside kept texts (queries of views, conditions, defaults), put in another
-//! spelling where they stand.
+//! Respells names of relations and routines inside stored texts (queries of views, conditions, defaults).
 //!
-//! The text is parsed, and each name is exchanged at its place in the text, so that the rest of it stays as
-//! it was printed. A name of a relation also stands in a literal that is read as a `regclass`.
+//! The text is parsed, and each name is replaced at its position in the text, so that the rest stays as it
+//! was printed. The name of a relation can also be in a literal that is read as a `regclass`.
 
 use std::ops::{ControlFlow, Range};
 
@@ -18,24 +17,24 @@ use super::names::{fold, parts, quoted};
 use super::places::byte_offset;
 use super::query;
 
-/// What a name is one of.
+/// The kind of object that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameOf {
     Relation,
     Routine,
 }
 
-/// Says what a name, with its schema if that is written, is to be instead.
+/// Returns the new name for a name, which comes with its schema if that is written.
 pub(crate) type Respell<'a> = dyn Fn(NameOf, Option<&str>, &str) -> Option<TableName> + 'a;
 
-/// A query with names in another spelling; `None` if there is none to change.
+/// A query with some names respelled, or `None` if no name changes.
 pub(crate) fn respelled_query(text: &str, respell: &Respell<'_>) -> Result<Option<String>> {
     let statement = query::parse(text)?;
     let super::Statement::Query(parsed) = &statement else { return Ok(None) };
     Ok(exchanged(text, &**parsed, respell))
 }
 
-/// The same of an expression.
+/// The same for an expression.
 pub(crate) fn respelled_expression(text: &str, respell: &Respell<'_>) -> Result<Option<String>> {
     Ok(exchanged(text, &query::parse_expression(text)?, respell))
 }
@@ -46,7 +45,7 @@ fn exchanged(text: &str, parsed: &impl Visit, respell: &Respell<'_>) -> Option<S
     with_pieces(text, found.pieces)
 }
 
-/// The text with these pieces in the places of what stands there; `None` if there are none.
+/// The text with these ranges replaced, or `None` if there are none.
 fn with_pieces(text: &str, mut pieces: Vec<(Range<usize>, String)>) -> Option<String> {
     if pieces.is_empty() {
         return None;
@@ -63,7 +62,7 @@ fn with_pieces(text: &str, mut pieces: Vec<(Range<usize>, String)>) -> Option<St
     Some(out)
 }
 
-/// A name as it is written in full.
+/// A name with its schema.
 pub(crate) fn full_name(name: &TableName) -> String {
     format!("{}.{}", quoted(&name.schema), quoted(&name.name))
 }
@@ -76,7 +75,7 @@ pub(crate) fn relation_literal(name: &TableName) -> String {
 struct Found<'a> {
     text: &'a str,
     respell: &'a Respell<'a>,
-    /// What stands in the place of these bytes.
+    /// Ranges of bytes, each with its replacement.
     pieces: Vec<(Range<usize>, String)>,
 }
 
@@ -95,7 +94,7 @@ impl Found<'_> {
         self.pieces.push((range, full_name(&new)));
     }
 
-    /// A literal that names a relation.
+    /// Respells a literal that names a relation.
     fn literal(&mut self, literal: &Expr, suffix: &str) {
         let Some((written, span)) = string_of(literal) else { return };
         let Ok((schema, own)) = written_name(written) else { return };
@@ -156,22 +155,22 @@ impl Visitor for Found<'_> {
     }
 }
 
-/// A type as kept texts name it, and what it is to be instead.
+/// A change of a type's name in stored texts.
 pub(crate) struct Retyping<'a> {
     pub(crate) from: &'a TableName,
     pub(crate) to: &'a TableName,
-    /// A label, and its other name.
+    /// The old and the new label.
     pub(crate) label: Option<(&'a str, &'a str)>,
 }
 
-/// A query with a type, or a label of it, under another name; `None` if it says neither.
+/// A query with a type or one of its labels renamed, or `None` if it contains neither.
 pub(crate) fn retyped_query(text: &str, retyping: &Retyping<'_>) -> Result<Option<String>> {
     let statement = query::parse(text)?;
     let super::Statement::Query(parsed) = &statement else { return Ok(None) };
     retyped(text, &**parsed, retyping)
 }
 
-/// The same of an expression.
+/// The same for an expression.
 pub(crate) fn retyped_expression(text: &str, retyping: &Retyping<'_>) -> Result<Option<String>> {
     retyped(text, &query::parse_expression(text)?, retyping)
 }
@@ -212,17 +211,17 @@ fn retyped(text: &str, parsed: &impl Visit, retyping: &Retyping<'_>) -> Result<O
     Ok(with_pieces(text, pieces))
 }
 
-/// A type's name where a text has it.
+/// A use of a type's name in a text.
 struct NamedType {
     name: Range<usize>,
     has_schema: bool,
-    /// It is the type of arrays of it.
+    /// Whether it is the type of arrays of the type.
     is_array: bool,
     /// The literal that is read as a value of the type.
     literal: Option<(String, Range<usize>)>,
 }
 
-/// Finds where a text says a type.
+/// Finds the uses of a type in a text.
 struct NamedTypes<'a> {
     text: &'a str,
     name: &'a TableName,
@@ -275,7 +274,7 @@ impl Visitor for NamedTypes<'_> {
 
 #[cfg(test)]
 mod tests {
-    //! Names in all the places where they stand.
+    //! Names in every kind of place.
 
     use super::*;
 

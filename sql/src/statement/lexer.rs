@@ -1,21 +1,22 @@
 //! A small lexer with PostgreSQL's rules for quotes and comments.
 //!
-//! Why beside sqlparser's tokenizer: splitting a query string, finding the first keyword and parsing the
-//! statements sqlparser does not know must be cheap, must borrow from the text, and must give PostgreSQL's
-//! messages for what is left open.
+//! It exists beside sqlparser's tokenizer because splitting a query string, finding the first keyword and
+//! parsing the statements that sqlparser does not know must be cheap, must borrow from the text, and must
+//! give PostgreSQL's messages for unterminated quotes and comments.
 //!
-//! Understood: `'...'` with doubled quotes, `E'...'` with backslashes, `B''`, `X''`, `N''`, `U&''`, `"..."`,
-//! `$tag$...$tag$`, `-- ...`, nested `/* ... */`, `$n`. Reference: PostgreSQL's documentation, chapter 4.1.
+//! It understands `'...'` with doubled quotes, `E'...'` with backslashes, `B''`, `X''`, `N''`, `U&''`,
+//! `"..."`, `$tag$...$tag$`, `-- ...`, nested `/* ... */`, `$n`. Reference: PostgreSQL's documentation,
+//! chapter 4.1.
 
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::text::LONGEST_NAME;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     Word,
     QuotedIdentifier,
-    /// A string of any prefix.
+    /// A string with any prefix.
     String,
     Number,
     /// `$n`.
@@ -35,7 +36,7 @@ pub(crate) struct Token<'a> {
 }
 
 impl Token<'_> {
-    /// Whether this is the unquoted word, in any case.
+    /// Whether this is the given word, unquoted and in any case.
     pub(crate) fn is_word(&self, word: &str) -> bool {
         self.kind == TokenKind::Word && self.text.eq_ignore_ascii_case(word)
     }
@@ -49,7 +50,7 @@ impl Token<'_> {
     }
 }
 
-/// Characters that run together into one operator.
+/// Characters that combine into one operator.
 const OPERATOR_CHARACTERS: &[u8] = b"+-*/<>=~!@#%^&|`?";
 
 /// See the module head.
@@ -72,7 +73,7 @@ impl<'a> Lexer<'a> {
         Lexer { text, at: 0 }
     }
 
-    /// Begins in the middle of the text.
+    /// Starts in the middle of the text.
     pub(crate) fn starting_at(text: &'a str, at: usize) -> Lexer<'a> {
         Lexer { text, at }
     }
@@ -128,7 +129,7 @@ impl<'a> Lexer<'a> {
         Err(self.unterminated("/* comment", start))
     }
 
-    /// Stands on the opening quote; moves behind the closing one.
+    /// Starts at the opening quote and moves past the closing one.
     fn skip_quoted(&mut self, quote: u8, has_backslashes: bool, start: usize) -> Result<()> {
         self.at += 1;
         while self.at < self.text.len() {
@@ -150,7 +151,7 @@ impl<'a> Lexer<'a> {
         Err(self.unterminated(what, start))
     }
 
-    /// Stands on a `$` that opens a dollar quote, or not: then answers false and stays.
+    /// Starts at a `$`. Returns false and does not move if it does not open a dollar quote.
     fn skip_dollar_quoted(&mut self) -> Result<bool> {
         let start = self.at;
         let mut end = start + 1;
@@ -194,7 +195,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Stands behind a number: letters must not follow it directly.
+    /// Called after a number, which letters must not follow directly.
     fn refuse_junk(&self, what: &str, start: usize) -> Result<()> {
         if !is_word_start(self.byte(self.at)) {
             return Ok(());
@@ -212,7 +213,7 @@ impl<'a> Lexer<'a> {
         Err(Error::input(sqlstate::SYNTAX_ERROR, message).with_position(character_position(self.text, start)))
     }
 
-    /// Stands on a word; a word directly before a quote may be a string's prefix.
+    /// Starts at a word. A word directly before a quote may be the prefix of a string.
     fn skip_word(&mut self) -> Result<TokenKind> {
         let start = self.at;
         let first = self.byte(start);
@@ -261,7 +262,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The next token; `End` for ever after the last one.
+    /// The next token. After the last one it returns `End` forever.
     pub(crate) fn next(&mut self) -> Result<Token<'a>> {
         self.skip_blank()?;
         let start = self.at;
@@ -305,7 +306,7 @@ impl<'a> Lexer<'a> {
                 TokenKind::Symbol
             }
         };
-        // A backslash may have stood before the last character.
+        // The last character may be preceded by a backslash.
         self.at = self.at.min(self.text.len());
         while !self.text.is_char_boundary(self.at) {
             self.at += 1;
@@ -330,7 +331,7 @@ pub(crate) fn syntax_error(text: &str, token: &Token<'_>) -> Error {
     Error::input(sqlstate::SYNTAX_ERROR, message).with_position(character_position(text, token.start))
 }
 
-/// The value of a string token: quotes, prefix and doubled quotes taken off, escapes resolved.
+/// The value of a string token, without quotes and prefix, with doubled quotes and escapes resolved.
 pub(crate) fn string_value(token: &str) -> String {
     if let Some(tagged) = token.strip_prefix('$') {
         let tag = tagged.find('$').map_or(1, |end| end + 2);
@@ -364,7 +365,7 @@ pub(crate) fn string_value(token: &str) -> String {
     value
 }
 
-/// Cuts a name that is too long behind a whole character; returns whether it was.
+/// Cuts a name that is too long at a character boundary. Returns whether it was.
 pub(crate) fn truncate_name(name: &mut String) -> bool {
     let is_long = name.len() > LONGEST_NAME;
     if is_long {
@@ -373,14 +374,14 @@ pub(crate) fn truncate_name(name: &mut String) -> bool {
     is_long
 }
 
-/// An identifier as it is stored: folded to lower case unless quoted, and not too long.
+/// An identifier as it is stored: folded to lower case unless quoted, and cut if it is too long.
 pub(crate) fn identifier_value(token: &Token<'_>) -> String {
     let mut name = whole_name(token);
     truncate_name(&mut name);
     name
 }
 
-/// The name of an identifier that will be cut, and what is left of it.
+/// The name of an identifier that must be cut, and the name that is left.
 pub(crate) fn truncation(token: &Token<'_>) -> Option<(String, String)> {
     let is_name = matches!(token.kind, TokenKind::Word | TokenKind::QuotedIdentifier);
     if token.text.len() <= LONGEST_NAME || !is_name {

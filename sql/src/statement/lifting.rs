@@ -1,24 +1,27 @@
-//! Takes the values out of a text: `where id = 42` and `where id = 43` are one statement with a parameter.
+//! Takes the literals out of a text: `where id = 42` and `where id = 43` are one statement with a
+//! parameter.
 //!
-//! Many clients put values into the text of their statements, so that no text comes twice and each is parsed
-//! and compiled anew. What is lifted here leaves a text with `$1`, `$2` ... in the place of its literals,
-//! which comes again and is found compiled. It must mean the same as the text with its literals, so a literal
-//! is lifted only where it certainly is a value of its own and its neighbours say of which type it can be:
+//! Many clients put values into the text of their statements, so that no text occurs twice and each one is
+//! parsed and compiled again. Lifting leaves a text with `$1`, `$2` ... in place of the literals, which
+//! does recur and is found compiled. It must mean the same as the text with its literals. So a literal is
+//! lifted only where it is certainly a value of its own and where its neighbours determine its possible
+//! types:
 //! 1. *compared*, `operand = literal`, up to the end of the condition: it takes the type of the operand;
-//! 2. *assigned*, `column = literal` in UPDATE, or a member of a row of INSERT: it takes that of the column;
+//! 2. *assigned*, `column = literal` in UPDATE, or a member of a row of INSERT: it takes that of the
+//!    column;
 //! 3. *computed with*, `operand + literal`, numbers only: it has its own type;
 //! 4. *an argument* of CALL: a number has its own type, a string that of the procedure's parameter.
 //!
-//! A string in one of these places may be cast, as drivers write `'2026-11-25'::date`: it has that type then.
-//! Everywhere else literals stay: in LIMIT, ORDER BY 1, IN, functions, intervals. What follows a
-//! literal must be a word or sign that ends it, so no operator that binds closer is overlooked.
+//! A string in one of these places may be cast, as drivers write `'2026-11-25'::date`, and then has that
+//! type. Literals everywhere else stay: in LIMIT, ORDER BY 1, IN, functions, intervals. A literal must be
+//! followed by a word or sign that ends it, so that no operator that binds more tightly is overlooked.
 //!
-//! The parameters get their types when the text is compiled; [`Literal::value`] says which of them are what
-//! the literal is. For all others, and wherever the text with parameters does not compile, the text is
-//! compiled as it was written: its errors are those of the text.
+//! The parameters get their types when the text is compiled. [`Literal::value`] decides which of them are
+//! equivalent to their literals. In all other cases, and whenever the text with parameters does not
+//! compile, the original text is compiled, so that errors refer to it.
 //!
-//! Reference: "forced parameterization" of commercial systems; `pg_stat_statements` finds the same texts, but
-//! for its statistics only.
+//! Reference: "forced parameterization" of commercial systems. `pg_stat_statements` identifies the same
+//! texts, but only for its statistics.
 
 use std::fmt::Write as _;
 
@@ -27,17 +30,17 @@ use hyades_types::value::{SqlType, Value};
 
 use super::lexer::{Lexer, Token, TokenKind, string_value};
 
-/// Longer texts are loads of data; they do not come again.
+/// Longer texts are bulk loads, which do not recur.
 const LONGEST_BYTES: usize = 4096;
-/// As many as a statement may have without being a load of data.
+/// A statement with more literals is a bulk load.
 const MOST_LITERALS: usize = 64;
-/// Digits that are certainly a `bigint`.
+/// The number of digits that certainly fit a `bigint`.
 const BIGINT_DIGITS: usize = 18;
 
 /// Statements whose literals may be lifted.
 const LIFTED_STATEMENTS: [&str; 5] = ["select", "insert", "update", "delete", "call"];
 
-/// Words that may follow a literal which is all of an operand.
+/// Words that may follow a literal which is a whole operand.
 const ENDS: [&str; 18] = [
     "and",
     "as",
@@ -59,7 +62,7 @@ const ENDS: [&str; 18] = [
     "where",
 ];
 
-/// Words that are no operand: what follows them begins one.
+/// Words that are not operands: an operand begins after them.
 const NO_OPERANDS: [&str; 24] = [
     "all",
     "and",
@@ -87,7 +90,7 @@ const NO_OPERANDS: [&str; 24] = [
     "when",
 ];
 
-/// What a literal is by its form.
+/// The form of a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Integer,
@@ -95,18 +98,18 @@ enum Form {
     String,
 }
 
-/// What is done with a literal.
+/// How a literal is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     Compared,
     Assigned,
     Computed,
     Argument,
-    /// A string, cast to the type that it is read as.
+    /// A string that is cast to the type it is read as.
     Cast,
 }
 
-/// A literal that has been taken out; the places are bytes of the text.
+/// A literal that has been taken out. Its places are bytes of the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Literal {
     start: usize,
@@ -115,17 +118,17 @@ pub(crate) struct Literal {
     used: Use,
 }
 
-/// A text without its literals. Used again for the next text.
+/// A text without its literals. Reused for the next text.
 #[derive(Default)]
 pub(crate) struct Lifting {
     pub(crate) text: String,
     pub(crate) literals: Vec<Literal>,
-    /// The types that the literals have by themselves; for the others, their neighbours say it.
+    /// The types that the literals have by themselves. For the others, their neighbours determine the type.
     pub(crate) types: Vec<Option<SqlType>>,
 }
 
 impl Lifting {
-    /// Takes the literals out of a text; false if there are none to be lifted.
+    /// Takes the literals out of a text. Returns false if none can be lifted.
     pub(crate) fn lift(&mut self, sql: &str) -> bool {
         self.text.clear();
         self.literals.clear();
@@ -145,14 +148,14 @@ impl Lifting {
         !self.literals.is_empty()
     }
 
-    /// Whether a literal is computed with: an index on an expression may be on that one.
+    /// Whether a literal is computed with. There may be an index on just that expression.
     pub(crate) fn has_computed(&self) -> bool {
         self.literals.iter().any(|literal| literal.used == Use::Computed)
     }
 }
 
 impl Literal {
-    /// The type that a number has where nothing else says it.
+    /// The type that a number has if its neighbours do not determine one.
     fn own_type(&self, sql: &str) -> Option<SqlType> {
         if !matches!(self.used, Use::Computed | Use::Argument) {
             return None;
@@ -165,9 +168,9 @@ impl Literal {
         }
     }
 
-    /// Whether a parameter of this type that is read from the literal's text has the value that the literal
-    /// has in its place. Not so for strings given to a comparison that would be rounded, or for integers
-    /// beside texts, which are an error.
+    /// Whether a parameter of this type, read from the literal's text, has the value that the literal has
+    /// in its place. This does not hold for strings in a comparison that would be rounded to the type, or
+    /// for integers compared with texts, which are an error.
     pub(crate) fn is_value_of(&self, sql_type: SqlType) -> bool {
         use SqlType::{
             BigInt, Boolean, Bytea, Char, Date, DoublePrecision, Integer, Json, Jsonb, Numeric, Real,
@@ -190,15 +193,15 @@ impl Literal {
         }
     }
 
-    /// The value of a parameter of this type; `None` where that is not the literal's, the text is none of the
-    /// type, or means something else each time, as `'now'` does.
+    /// The value of a parameter of this type. `None` if it differs from the literal, if the text is not
+    /// valid for the type, or if it means something else each time, as `'now'` does.
     pub(crate) fn value(&self, sql: &str, sql_type: SqlType, reading: Reading<'_>) -> Option<Value> {
         if !self.is_value_of(sql_type) {
             return None;
         }
         let written = &sql[self.start..self.end];
         if self.form != Form::String {
-            // -0 is 0, but for a float's text.
+            // -0 equals 0, except in the text of a float.
             let is_negative_zero =
                 written.starts_with('-') && !written.contains(|digit| ('1'..='9').contains(&digit));
             return if is_negative_zero { None } else { text::parse(written, sql_type, reading).ok() };
@@ -223,17 +226,17 @@ enum Between {
     Second,
 }
 
-/// Goes through a text for its literals.
+/// Scans a text for its literals.
 struct Search<'a> {
     lexer: Lexer<'a>,
     /// The last three tokens, the newest first.
     before: [Token<'a>; 3],
     statement: &'a str,
-    /// Of parentheses and brackets.
+    /// The depth of parentheses and brackets.
     depth: usize,
-    /// Within the list of SET.
+    /// Whether in the list of SET.
     is_setting: bool,
-    /// Within the rows of INSERT ... VALUES.
+    /// Whether in the rows of INSERT ... VALUES.
     is_in_rows: bool,
     between: Between,
 }
@@ -252,7 +255,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// `None` for a text of another statement, with parameters of its own, or one that is no SQL.
+    /// Returns `None` for a text of another statement, with parameters of its own, or that is not SQL.
     fn run(&mut self, literals: &mut Vec<Literal>) -> Option<()> {
         let mut token = self.lexer.next().ok()?;
         self.statement = token.text;
@@ -276,7 +279,7 @@ impl<'a> Search<'a> {
         Some(())
     }
 
-    /// Goes on to the next token.
+    /// Advances to the next token.
     fn pass(&mut self, token: Token<'a>) {
         match token.kind {
             TokenKind::Symbol => match token.text {
@@ -305,11 +308,11 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What is lifted of a literal that stands before `next`.
+    /// The literal to lift, given the token and the one that follows it.
     fn literal(&self, token: &Token<'_>, next: &Token<'_>) -> Option<Literal> {
         let form = form_of(token)?;
         let [last, second, third] = &self.before;
-        // A sign of a number follows no operand.
+        // The sign of a number does not follow an operand.
         let is_signed = last.is_symbol("-") && !is_operand(second);
         let (operator, operand, start) = match is_signed {
             true if last.end() != token.start || form == Form::String => return None,
@@ -322,7 +325,7 @@ impl<'a> Search<'a> {
         Some(Literal { start, end: token.end(), form, used })
     }
 
-    /// What follows a cast to a type of one word.
+    /// The token after a cast to a type of one word.
     fn after_cast(&self, next: &Token<'_>) -> Option<Token<'a>> {
         if !next.is_symbol("::") {
             return None;
@@ -360,7 +363,7 @@ impl<'a> Search<'a> {
         match operator.text {
             "=" if self.is_setting && self.depth == 0 => {
                 let [_, _, third] = &self.before;
-                // With a sign, the column's predecessor is out of sight.
+                // With a sign, the token before the column is no longer remembered.
                 let is_column = !is_signed && (third.is_word("set") || third.is_symbol(","));
                 is_column.then_some(Use::Assigned)
             }
@@ -385,7 +388,7 @@ fn is_operand(token: &Token<'_>) -> bool {
     }
 }
 
-/// Whether nothing more belongs to the operand before this token.
+/// Whether this token ends the operand before it.
 fn is_end(token: &Token<'_>) -> bool {
     match token.kind {
         TokenKind::End => true,
@@ -394,8 +397,8 @@ fn is_end(token: &Token<'_>) -> bool {
     }
 }
 
-/// The form of a literal that can be lifted: no exponents, no prefixes, no more digits than are certainly
-/// those of a `bigint`.
+/// The form of a literal that can be lifted: no exponents, no prefixes, and no more digits than certainly
+/// fit a `bigint`.
 fn form_of(token: &Token<'_>) -> Option<Form> {
     let bytes = token.text.as_bytes();
     if token.kind == TokenKind::String {
@@ -414,7 +417,7 @@ fn form_of(token: &Token<'_>) -> Option<Form> {
 mod tests {
     use super::*;
 
-    /// The text without its literals; `-` if none is lifted.
+    /// The text without its literals, or `-` if none is lifted.
     fn lifted(sql: &str) -> String {
         let mut lifting = Lifting::default();
         if lifting.lift(sql) { lifting.text } else { "-".to_owned() }

@@ -6,7 +6,7 @@ use super::lexer::{TokenKind, character_position};
 use super::parsed::{CreateTableLike, LikeClause, LikeParts, Statement};
 use super::tokens::Tokens;
 
-/// `None` if it is no CREATE TABLE, or has no LIKE among its columns.
+/// `None` if it is not a CREATE TABLE, or has no LIKE among its columns.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     let mut tokens = Tokens::new(sql)?;
     while tokens.accept_symbol(";") {}
@@ -27,7 +27,7 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
         if tokens.peek().is_word("like") {
             clauses.push(clause(&mut tokens)?);
         }
-        // To the next of its elements.
+        // Skips to the next element.
         loop {
             match tokens.peek() {
                 token if token.is_symbol("(") => tokens.parentheses()?,

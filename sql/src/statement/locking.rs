@@ -1,8 +1,8 @@
 //! Locking clauses: `FOR strength [OF table, ...] [NOWAIT | SKIP LOCKED]`.
 //!
-//! sqlparser knows two of PostgreSQL's four strengths and one table. So what it does not know is packed into
-//! the name of the one table before it parses, behind a character that no statement can contain, and unpacked
-//! from there.
+//! sqlparser knows two of PostgreSQL's four strengths, and only one table. So before parsing, the rest is
+//! packed into the name of that table, after a character that no statement can contain, and is unpacked
+//! afterwards.
 
 use hyades_engine::procedure::ir::{Impatience, Strength};
 use sqlparser::ast::{Ident, LockClause, LockType, NonBlock, ObjectNamePart};
@@ -13,21 +13,21 @@ use super::names::fold;
 use super::places::is_keyword;
 
 const PACKED: char = '\0';
-/// Stands between a schema and a table.
+/// Separates a schema from a table.
 const QUALIFIED: char = '\u{1}';
 
 /// One clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Locking {
     pub(crate) strength: Strength,
-    /// None: all.
+    /// Empty means all tables.
     pub(crate) tables: Vec<String>,
     pub(crate) impatience: Option<Impatience>,
-    /// A table is named with its schema.
+    /// Whether a table is named with its schema.
     pub(crate) is_qualified: bool,
 }
 
-/// As PostgreSQL's messages have it.
+/// The name in PostgreSQL's messages.
 pub(crate) fn name_of(strength: Strength) -> &'static str {
     match strength {
         Strength::KeyRead => "FOR KEY SHARE",
@@ -37,7 +37,7 @@ pub(crate) fn name_of(strength: Strength) -> &'static str {
     }
 }
 
-/// How a clause says that it does not wait.
+/// The words of a clause that does not wait.
 pub(crate) fn impatience_words(impatience: Impatience) -> &'static str {
     match impatience {
         Impatience::NoWait => " NOWAIT",
@@ -52,11 +52,11 @@ pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     }
     let mut packed = Vec::with_capacity(tokens.len());
     let mut rest = tokens.as_slice();
-    while let [first, behind @ ..] = rest {
+    while let [first, after @ ..] = rest {
         packed.push(first.clone());
-        rest = behind;
+        rest = after;
         if is_keyword(first, &[Keyword::FOR])
-            && let Some((clause, behind)) = clause(behind)
+            && let Some((clause, after)) = clause(after)
         {
             let words = [
                 Token::make_keyword("UPDATE"),
@@ -64,25 +64,25 @@ pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
                 Token::make_word(&clause, Some('"')),
             ];
             packed.extend(words.map(|token| TokenWithSpan { token, span: first.span }));
-            rest = behind;
+            rest = after;
         }
     }
     packed
 }
 
-/// The tokens behind the next one, and that.
+/// The next token, and the tokens after it.
 fn next(mut tokens: &[TokenWithSpan]) -> Option<(&TokenWithSpan, &[TokenWithSpan])> {
-    while let [first, behind @ ..] = tokens {
+    while let [first, after @ ..] = tokens {
         if !matches!(first.token, Token::Whitespace(_)) {
-            return Some((first, behind));
+            return Some((first, after));
         }
-        tokens = behind;
+        tokens = after;
     }
     None
 }
 
-/// What stands behind these keywords.
-fn behind<'t>(mut tokens: &'t [TokenWithSpan], keywords: &[Keyword]) -> Option<&'t [TokenWithSpan]> {
+/// The tokens after these keywords.
+fn after_keywords<'t>(mut tokens: &'t [TokenWithSpan], keywords: &[Keyword]) -> Option<&'t [TokenWithSpan]> {
     for keyword in keywords {
         let (token, rest) = next(tokens)?;
         if !is_keyword(token, &[*keyword]) {
@@ -93,7 +93,8 @@ fn behind<'t>(mut tokens: &'t [TokenWithSpan], keywords: &[Keyword]) -> Option<&
     Some(tokens)
 }
 
-/// A clause behind its FOR, packed, and what stands behind its tables; none if sqlparser can read it.
+/// A clause after its FOR, packed, and the tokens after its tables. `None` if sqlparser can read the
+/// clause.
 fn clause(tokens: &[TokenWithSpan]) -> Option<(String, &[TokenWithSpan])> {
     use Keyword::{KEY, NO, SHARE, UPDATE};
     let strengths: [(&str, bool, &[Keyword]); 4] = [
@@ -104,24 +105,24 @@ fn clause(tokens: &[TokenWithSpan]) -> Option<(String, &[TokenWithSpan])> {
     ];
     let (name, is_known, mut rest) = strengths
         .into_iter()
-        .find_map(|(name, is_known, keywords)| Some((name, is_known, behind(tokens, keywords)?)))?;
+        .find_map(|(name, is_known, keywords)| Some((name, is_known, after_keywords(tokens, keywords)?)))?;
     let mut packed = format!("{PACKED}{name}");
     let (mut tables, mut is_part) = (0, false);
-    let mut list = behind(rest, &[Keyword::OF]);
+    let mut list = after_keywords(rest, &[Keyword::OF]);
     while let Some(tokens) = list.take() {
-        let (Token::Word(word), behind) = next(tokens).map(|(token, behind)| (&token.token, behind))? else {
+        let (Token::Word(word), after) = next(tokens).map(|(token, after)| (&token.token, after))? else {
             return None;
         };
         let ident = Ident { value: word.value.clone(), quote_style: word.quote_style, span: tokens[0].span };
         packed.push(if is_part { QUALIFIED } else { PACKED });
         packed.push_str(&fold(&ident));
         tables += 1;
-        rest = behind;
-        if let Some((token, behind)) = next(behind)
+        rest = after;
+        if let Some((token, after)) = next(after)
             && matches!(token.token, Token::Comma | Token::Period)
         {
             is_part = token.token == Token::Period;
-            list = Some(behind);
+            list = Some(after);
         }
     }
     (!is_known || tables > 1).then_some((packed, rest))

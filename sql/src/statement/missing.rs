@@ -1,14 +1,14 @@
-//! Clauses of PostgreSQL that are missing here: they are refused by their names, not as errors of syntax.
+//! Clauses of PostgreSQL that are missing here. They are refused by name, not as syntax errors.
 //!
-//! Looked at only when a statement could not be parsed: its first words, and those around the place where
-//! that failed, are compared with those that PostgreSQL's grammar has and this one lacks.
+//! Used only when a statement could not be parsed. Its first words, and the words around the place where
+//! parsing failed, are compared with phrases of PostgreSQL's grammar that are missing here.
 
 use hyades_types::error::{Error, InputError, sqlstate};
 
 use super::lexer::TokenKind;
 use super::tokens::Tokens;
 
-/// Words that stand together, in lower case, and what is missing where they do.
+/// Adjacent words, in lower case, and what is missing where they occur.
 const MISSING: &[(&str, &str)] = &[
     ("attach partition", "ATTACH PARTITION"),
     ("detach partition", "DETACH PARTITION"),
@@ -38,7 +38,7 @@ const MISSING: &[(&str, &str)] = &[
     ("using gist", "the index access method gist"),
 ];
 
-/// The same, in statements that begin with certain words, and only where parsing failed.
+/// The same for statements that begin with certain words, and only where parsing failed.
 const MISSING_IN: &[(&str, &str, &str)] = &[
     ("alter view", "alter", "ALTER VIEW ... ALTER COLUMN"),
     ("alter table", "of", "ALTER TABLE ... OF"),
@@ -50,7 +50,7 @@ const MISSING_IN: &[(&str, &str, &str)] = &[
 const MISSING_CALLS: &[&str] =
     &["xmlelement", "xmlexists", "xmlforest", "xmlparse", "xmlpi", "xmlroot", "xmlserialize", "xmltable"];
 
-/// What PostgreSQL creates, alters and drops, and nobody does here.
+/// Objects that PostgreSQL can create, alter and drop, and that are missing here.
 const OBJECTS: &[&str] = &[
     "access method",
     "aggregate",
@@ -82,7 +82,7 @@ const OBJECTS: &[&str] = &[
     "user mapping",
 ];
 
-/// The statement that begins with these words, in lower case, if it is one about such an object.
+/// The name of the statement that begins with these words, in lower case, if it is about such an object.
 pub(crate) fn statement_of_object(words: &[&str]) -> Option<String> {
     let (verb, rest) = words.split_first()?;
     if !["create", "alter", "drop"].contains(verb) {
@@ -95,7 +95,7 @@ pub(crate) fn statement_of_object(words: &[&str]) -> Option<String> {
     OBJECTS.iter().find(begins).map(|object| format!("{verb} {object}").to_ascii_uppercase())
 }
 
-/// The same error, or 0A000 if what the parser stumbled over is missing here.
+/// The same error, or 0A000 if the parser failed on something that is missing here.
 pub(super) fn named(sql: &str, error: Error) -> Error {
     match &error {
         Error::Input(input) if input.state == sqlstate::SYNTAX_ERROR => missing(sql, input).unwrap_or(error),
@@ -125,7 +125,7 @@ fn missing(sql: &str, input: &InputError) -> Option<Error> {
     Some(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} is not supported yet")))
 }
 
-/// What is missing around the word at this place.
+/// The missing clause around the word at this place.
 fn missing_clause(words: &[String], at: usize) -> Option<String> {
     let stands_there = |phrase: &str| {
         let phrase: Vec<&str> = phrase.split(' ').collect();
@@ -139,12 +139,12 @@ fn missing_clause(words: &[String], at: usize) -> Option<String> {
     let begins = |words: &[String], phrase: &str| {
         phrase.split(' ').enumerate().all(|(at, word)| words.get(at).is_some_and(|own| own == word))
     };
-    let (before, behind) = words.split_at(at);
-    let here = |(first, phrase, _): &&(&str, &str, &str)| begins(words, first) && begins(behind, phrase);
+    let (before, after) = words.split_at(at);
+    let here = |(first, phrase, _): &&(&str, &str, &str)| begins(words, first) && begins(after, phrase);
     if let Some((.., what)) = MISSING_IN.iter().find(here) {
         return Some((*what).to_owned());
     }
-    // The call in whose arguments it is, or is not any more.
+    // The call whose arguments contain the place, or have ended before it.
     let calls = before.windows(2).rev().filter(|pair| pair[1] == "(");
     let call = calls.map(|pair| pair[0].as_str()).find(|name| MISSING_CALLS.contains(name))?;
     Some(format!("function {call}"))

@@ -1,4 +1,4 @@
-//! Names and named arguments as the parser leaves them.
+//! Names and named arguments in the form that the parser produces.
 
 use std::sync::LazyLock;
 
@@ -16,11 +16,11 @@ static RESERVED_WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
         using variadic when where window with";
     words.split_ascii_whitespace().collect()
 });
-/// Of a reserved word.
+/// The length of the longest reserved word.
 const MOST_BYTES: usize = 10;
 
-/// Whether PostgreSQL reserves the word, so that it names nothing without quotes. Asked of most words of most
-/// statements.
+/// Whether PostgreSQL reserves the word, so that it cannot be a name without quotes. Called for most words
+/// of most statements.
 pub(crate) fn is_reserved(word: &str) -> bool {
     let mut lower = [0; MOST_BYTES];
     let Some(lower) = lower.get_mut(..word.len()) else { return false };
@@ -29,8 +29,8 @@ pub(crate) fn is_reserved(word: &str) -> bool {
     RESERVED_WORDS.binary_search_by(|reserved| reserved.as_bytes().cmp(lower)).is_ok()
 }
 
-/// Whether the word names a relation without quotes: PostgreSQL's ColId, which leaves out what names types
-/// and functions only.
+/// Whether the word can name a relation without quotes: PostgreSQL's ColId, which excludes words that can
+/// name only types and functions.
 pub(crate) fn can_name_relation(word: &str) -> bool {
     const OTHERS: [&str; 23] = [
         "authorization",
@@ -60,7 +60,7 @@ pub(crate) fn can_name_relation(word: &str) -> bool {
     !is_reserved(word) && !OTHERS.iter().any(|other| other.eq_ignore_ascii_case(word))
 }
 
-/// The name as it must be written to mean itself.
+/// The name, quoted if necessary.
 pub(crate) fn quoted(name: &str) -> String {
     let is_start = |character: char| character.is_ascii_lowercase() || character == '_';
     let is_plain = name.starts_with(is_start)
@@ -69,7 +69,8 @@ pub(crate) fn quoted(name: &str) -> String {
     if is_plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
-/// `first_second_label`, both cut so that it is a name; without the second, `first_label`.
+/// `first_second_label`, with both names cut to make it a valid name. If the second is empty,
+/// `first_label`.
 pub(crate) fn cut_name(first: &str, second: &str, label: &str) -> String {
     let room = LONGEST_NAME - label.len() - if second.is_empty() { 1 } else { 2 };
     let (mut kept, mut kept_second) = (first.len(), second.len());
@@ -105,7 +106,7 @@ pub(crate) fn parts(name: &ObjectName) -> Result<Vec<&Ident>> {
         .collect()
 }
 
-/// The expressions and the names of arguments; no expression for `*`.
+/// The expressions and the names of arguments. There is no expression for `*`.
 pub(crate) fn split_arguments(
     arguments: &[FunctionArg],
     misplaced: impl Fn(Option<&ast::Expr>) -> Error,
@@ -135,7 +136,7 @@ pub(crate) fn split_arguments(
     Ok((exprs, names))
 }
 
-/// 42601, as PostgreSQL has it.
+/// Error 42601, in PostgreSQL's words.
 pub(crate) fn positional_behind_named() -> Error {
     Error::input(sqlstate::SYNTAX_ERROR, "positional argument cannot follow named argument")
 }

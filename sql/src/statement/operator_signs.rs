@@ -1,6 +1,6 @@
 //! `a>-1` is `a > -1`: an operator ends in a sign only if it has one of the rarer characters.
 //!
-//! sqlparser takes all characters of operators that stand together for one. Reference: PostgreSQL's
+//! sqlparser combines all adjacent operator characters into one operator. Reference: PostgreSQL's
 //! documentation, chapter 4.1.3, and the rule `operator` of scan.l.
 
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan};
@@ -8,7 +8,7 @@ use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan};
 /// An operator with one of these may end in a sign.
 const RARE: [char; 10] = ['~', '!', '@', '#', '%', '^', '&', '|', '`', '?'];
 
-/// Splits the signs off.
+/// Splits the signs off the operators.
 pub(super) fn split(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     if !tokens.iter().any(|token| operator_with_sign(&token.token).is_some()) {
         return tokens;
@@ -20,7 +20,7 @@ pub(super) fn split(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             continue;
         };
         let rest = operator.trim_end_matches(['+', '-']);
-        // One sign that stands alone is the operator.
+        // A single sign is the operator itself.
         let kept = if rest.is_empty() { &operator[..1] } else { rest };
         let mut start = token.span.start;
         let mut push = |part: Token, length: usize| {
@@ -34,7 +34,7 @@ pub(super) fn split(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     split
 }
 
-/// The text of an operator that has a sign at its end by mistake.
+/// The text of an operator that wrongly ends in a sign.
 fn operator_with_sign(token: &Token) -> Option<&str> {
     match token {
         Token::CustomBinaryOperator(operator) => {

@@ -1,4 +1,4 @@
-//! What parsing a statement comes to: a [`Statement`] and its parts. Names and types are not looked up yet.
+//! The result of parsing a statement: a [`Statement`] and its parts. Names and types are not looked up yet.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub(crate) struct QualifiedName {
 }
 
 impl QualifiedName {
-    /// As it was written.
+    /// The name as it was written.
     pub(crate) fn shown(&self) -> String {
         match &self.schema {
             Some(schema) => format!("{schema}.{}", self.name),
@@ -30,7 +30,7 @@ pub(crate) enum Statement {
     Empty,
     Begin {
         modes: IsolationModes,
-        /// START TRANSACTION, which answers so.
+        /// START TRANSACTION, which has its own command tag.
         is_start: bool,
     },
     Commit {
@@ -45,7 +45,7 @@ pub(crate) enum Statement {
     RollbackTo(String),
     SetTransaction(IsolationModes),
     SetSessionCharacteristics(IsolationModes),
-    /// No names: ALL.
+    /// No names means ALL.
     Checkpoint,
     LockTable {
         tables: Vec<QualifiedName>,
@@ -63,7 +63,7 @@ pub(crate) enum Statement {
     },
     Show(Option<String>),
     Reset(Option<String>),
-    /// Accepted and without effect. The tables must exist.
+    /// Accepted without effect. The tables must exist.
     Maintenance {
         tag: &'static str,
         tables: Vec<QualifiedName>,
@@ -79,14 +79,14 @@ pub(crate) enum Statement {
     },
     Execute {
         name: String,
-        /// The arguments' text, a list in parentheses, or empty.
+        /// The text of the arguments, a list in parentheses, or empty.
         arguments: String,
     },
     Deallocate(Option<String>),
     Listen(ListenStatement),
     DeclareCursor(Box<DeclareCursor>),
     Fetch(FetchCursor),
-    /// No name: ALL.
+    /// `None` means ALL.
     CloseCursor(Option<String>),
     Copy(Box<CopyStatement>),
     Explain {
@@ -117,17 +117,17 @@ pub(crate) enum Statement {
     CreateIndex(Box<CreateIndex>),
     DropIndex(DropIndex),
     RenameIndex(RenameIndex),
-    /// Whether CONCURRENTLY.
+    /// The index, and whether CONCURRENTLY.
     ReindexIndex(QualifiedName, bool),
     Call,
     Query(Box<sqlparser::ast::Statement>),
 }
 
-/// LISTEN and its like.
+/// LISTEN, UNLISTEN and NOTIFY.
 #[derive(Clone, Debug)]
 pub(crate) enum ListenStatement {
     Listen(String),
-    /// `None`: all.
+    /// `None` means all.
     Unlisten(Option<String>),
     Notify {
         channel: String,
@@ -157,7 +157,7 @@ pub(crate) struct FetchCursor {
     pub(crate) is_move: bool,
 }
 
-/// What BEGIN and SET TRANSACTION may say.
+/// The modes in BEGIN and SET TRANSACTION.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct IsolationModes {
     pub(crate) level: Option<&'static str>,
@@ -185,16 +185,16 @@ pub(crate) struct CopyStatement {
     pub(crate) source: CopySource,
     pub(crate) is_from: bool,
     pub(crate) options: CopyOptions,
-    /// Which rows COPY FROM inserts: all, or those that fulfil this.
+    /// COPY FROM inserts only rows that satisfy this. `None` means all rows.
     pub(crate) condition: Option<SqlPart>,
 }
 
-/// What is copied.
+/// The source or target of COPY.
 #[derive(Clone, Debug)]
 pub(crate) enum CopySource {
     Table {
         name: QualifiedName,
-        /// Names and positions; empty: all columns.
+        /// Names and positions. Empty means all columns.
         columns: Vec<(String, u32)>,
     },
     Query(SqlPart),
@@ -204,7 +204,7 @@ pub(crate) enum CopySource {
 #[derive(Clone, Debug)]
 pub(crate) struct SqlPart {
     pub(crate) text: String,
-    /// How many characters stand before it.
+    /// The number of characters before it.
     pub(crate) offset: u32,
 }
 
@@ -218,7 +218,7 @@ pub(crate) struct CopyOptions {
     pub(crate) quote: u8,
     pub(crate) escape: u8,
     pub(crate) force_quote: ForceQuote,
-    /// Columns whose fields are NULL even if the text for NULL stands in quotes.
+    /// Columns whose fields are NULL even if the text for NULL is in quotes.
     pub(crate) force_null: Vec<String>,
     /// Columns whose fields are never NULL.
     pub(crate) force_not_null: Vec<String>,
@@ -232,7 +232,7 @@ pub(crate) enum CopyHeader {
     None,
     /// It has the names of the columns.
     Names,
-    /// The same, and they must be right.
+    /// It has the names of the columns, which must match.
     Match,
 }
 
@@ -251,7 +251,7 @@ pub(crate) enum ForceQuote {
     Columns(Vec<String>),
 }
 
-/// What becomes of a temporary table when a transaction commits.
+/// What happens to a temporary table when a transaction commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum OnCommit {
     #[default]
@@ -268,7 +268,7 @@ pub(crate) struct CreateTableAs {
     pub(crate) columns: Vec<String>,
     pub(crate) if_not_exists: bool,
     pub(crate) query: String,
-    /// Characters in front of the query.
+    /// The number of characters before the query.
     pub(crate) query_offset: u32,
     /// Not WITH NO DATA.
     pub(crate) is_filled: bool,
@@ -285,11 +285,11 @@ pub(crate) struct CreateView {
     pub(crate) columns: Vec<String>,
     pub(crate) options: Vec<(String, String)>,
     pub(crate) query: String,
-    /// Characters in front of the query.
+    /// The number of characters before the query.
     pub(crate) query_offset: u32,
     pub(crate) or_replace: bool,
     pub(crate) is_temporary: bool,
-    /// Its query may name the view itself.
+    /// Whether its query may name the view itself.
     pub(crate) is_recursive: bool,
 }
 
@@ -309,7 +309,7 @@ pub(crate) struct CreateRoutine {
     pub(crate) returns: WrittenReturns,
     pub(crate) language: String,
     pub(crate) body: String,
-    /// Characters in front of the body.
+    /// The number of characters before the body.
     pub(crate) body_offset: u32,
     pub(crate) is_strict: bool,
     pub(crate) traits: RoutineTraits,
@@ -319,7 +319,7 @@ pub(crate) struct CreateRoutine {
 
 #[derive(Clone, Debug)]
 pub(crate) struct DropRoutine {
-    /// `None`: DROP ROUTINE.
+    /// `None` means DROP ROUTINE.
     pub(crate) kind: Option<RoutineKind>,
     pub(crate) if_exists: bool,
     /// Names, each with the types of its arguments if they were given.
@@ -329,7 +329,7 @@ pub(crate) struct DropRoutine {
 
 #[derive(Clone, Debug)]
 pub(crate) struct CreateSchema {
-    /// Left out: that of the owner.
+    /// `None` if the name is left out, and is that of the owner.
     pub(crate) name: Option<String>,
     /// AUTHORIZATION.
     pub(crate) owner: Option<RoleName>,
@@ -342,7 +342,7 @@ pub(crate) struct CreateSchema {
 #[derive(Clone, Debug)]
 pub(crate) struct SchemaElement {
     pub(crate) text: String,
-    /// Characters in front of it.
+    /// The number of characters before it.
     pub(crate) offset: u32,
     pub(crate) rank: u8,
 }
@@ -369,7 +369,7 @@ pub(crate) struct Move {
     pub(crate) to: MovedTo,
 }
 
-/// The schema that something goes to, the role that it is to belong to, or its new name.
+/// The new schema, owner or name.
 #[derive(Clone, Debug)]
 pub(crate) enum MovedTo {
     Schema(String),
@@ -377,27 +377,27 @@ pub(crate) enum MovedTo {
     Name(String),
 }
 
-/// What goes to another schema, as the statement calls it.
+/// An object that is moved to another schema, as the statement names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Moved<A> {
     Table,
     View,
     Sequence,
     Routine {
-        /// `None`: ROUTINE.
+        /// `None` means ROUTINE.
         kind: Option<RoutineKind>,
         arguments: Option<A>,
     },
 }
 
-/// A parameter as written; types are looked up when it is compiled.
+/// A parameter, as written. Its type is looked up when it is compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WrittenParameter {
     pub(crate) name: Option<String>,
     pub(crate) mode: ParameterMode,
     pub(crate) type_name: String,
     pub(crate) default: Option<String>,
-    /// Where it begins, a 1-based character position.
+    /// The position where it begins, 1-based, in characters.
     pub(crate) position: u32,
 }
 
@@ -413,7 +413,7 @@ pub(crate) enum WrittenReturns {
     Table(Vec<WrittenParameter>),
 }
 
-/// Options of a sequence as written; `None` where nothing is said.
+/// Options of a sequence, as written. `None` where an option is not given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SequenceOptions {
     pub(crate) type_name: Option<String>,
@@ -428,7 +428,7 @@ pub(crate) struct SequenceOptions {
     pub(crate) cycles: Option<bool>,
     /// SEQUENCE NAME of an identity column.
     pub(crate) name: Option<QualifiedName>,
-    /// The parts of the name behind OWNED BY.
+    /// The parts of the name in OWNED BY.
     pub(crate) owner: Option<Vec<String>>,
 }
 
@@ -460,13 +460,13 @@ pub(crate) use super::access_commands::{AccessCommand, Granted, GrantedOn, Owned
 #[derive(Clone, Debug)]
 pub(crate) struct Comment {
     pub(crate) on: Commented<Vec<WrittenParameter>>,
-    /// The table's, where the comment is on a part of it.
+    /// The name of the table if the comment is on a part of one.
     pub(crate) name: QualifiedName,
-    /// `None`: takes the comment away.
+    /// `None` removes the comment.
     pub(crate) text: Option<String>,
 }
 
-/// What a comment is on, as the statement calls it.
+/// The object that a comment is on, as the statement names it.
 #[derive(Clone, Debug)]
 pub(crate) enum Commented<A> {
     Table,
@@ -478,7 +478,7 @@ pub(crate) enum Commented<A> {
     Column(String),
     Constraint(String),
     Routine {
-        /// `None`: ROUTINE.
+        /// `None` means ROUTINE.
         kind: Option<RoutineKind>,
         arguments: Option<A>,
     },
@@ -513,18 +513,18 @@ pub(crate) struct DropType {
     pub(crate) cascades: bool,
 }
 
-/// Whose values go into identity columns.
+/// The values that go into identity columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overriding {
-    /// Those of the statement.
+    /// The values in the statement.
     System,
-    /// Those of the sequence.
+    /// The values from the sequence.
     User,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct CreateIndex {
-    /// One is made up where none is given.
+    /// `None` if a name must be made up.
     pub(crate) name: Option<String>,
     pub(crate) table: QualifiedName,
     /// USING.
@@ -536,7 +536,7 @@ pub(crate) struct CreateIndex {
     pub(crate) nulls_are_equal: bool,
     pub(crate) if_not_exists: bool,
     pub(crate) is_concurrent: bool,
-    /// WHERE: its text.
+    /// The text of WHERE.
     pub(crate) predicate: Option<String>,
 }
 
@@ -544,11 +544,11 @@ pub(crate) struct CreateIndex {
 #[derive(Clone, Debug)]
 pub(crate) enum IndexedWritten {
     Column(String),
-    /// Its text.
+    /// The text of the expression.
     Expression(String),
 }
 
-/// What an index is on and how it is ordered, `None` where nothing is said.
+/// One key of an index and its order, `None` where nothing is written.
 #[derive(Clone, Debug)]
 pub(crate) struct IndexKey {
     pub(crate) indexed: IndexedWritten,
@@ -571,19 +571,19 @@ pub(crate) struct RenameIndex {
     pub(crate) name: String,
 }
 
-/// What EXPLAIN is to tell.
+/// The options of EXPLAIN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ExplainOptions {
-    /// The statement runs, and what it did is counted.
+    /// Whether the statement runs and its work is counted.
     pub(crate) is_analyze: bool,
-    /// The procedure is printed too.
+    /// Whether the procedure is printed too.
     pub(crate) is_verbose: bool,
     pub(crate) is_json: bool,
-    /// How long planning and execution took: unless said otherwise, with ANALYZE.
+    /// Whether times of planning and execution are shown. If not given, they are with ANALYZE.
     pub(crate) has_times: Option<bool>,
 }
 
-/// As they are written.
+/// The options as they are written.
 impl fmt::Display for ExplainOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ExplainOptions { is_analyze, is_verbose, is_json, has_times } = self;
@@ -604,16 +604,16 @@ pub(crate) struct CreateTableLike {
 /// One LIKE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LikeClause {
-    /// Where it stands in the text, in bytes.
+    /// Its position in the text, in bytes.
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) table: QualifiedName,
-    /// Of that name, for messages.
+    /// The position of that name, for messages.
     pub(crate) position: u32,
     pub(crate) parts: LikeParts,
 }
 
-/// What LIKE takes over beside names, types and NOT NULL.
+/// The parts that LIKE copies besides names, types and NOT NULL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LikeParts {
     pub(crate) defaults: bool,

@@ -1,9 +1,9 @@
-//! Places in the text of a statement, as sqlparser tells them, and among its tokens.
+//! Places in the text of a statement, as reported by sqlparser, and among its tokens.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
-/// The byte offset of a line and column, both counted from 1, columns in characters.
+/// The byte offset of a line and column, both 1-based, with columns in characters.
 pub(crate) fn byte_offset(sql: &str, location: Location) -> usize {
     let mut line_start = 0;
     for _ in 1..location.line {
@@ -16,7 +16,7 @@ pub(crate) fn byte_offset(sql: &str, location: Location) -> usize {
     sql[line_start..].char_indices().nth(column).map_or(sql.len(), |(at, _)| line_start + at)
 }
 
-/// A text with lines and blanks before it, so that it begins at this place.
+/// A text with line breaks and blanks before it, so that it begins at this place.
 pub(super) fn placed_at(place: Location, text: &str) -> String {
     let count = |number: u64| usize::try_from(number.saturating_sub(1)).unwrap_or(0);
     format!("{}{}{text}", "\n".repeat(count(place.line)), " ".repeat(count(place.column)))
@@ -26,13 +26,14 @@ pub(super) fn is_keyword(token: &TokenWithSpan, keywords: &[Keyword]) -> bool {
     matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && keywords.contains(&word.keyword))
 }
 
-/// The place of the next token that is no blank.
+/// The index of the next token that is not a blank.
 pub(super) fn next_token(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
     let blank = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_));
     tokens.get(from..)?.iter().position(|token| !blank(token)).map(|at| from + at)
 }
 
-/// Rewrites what follows a keyword: `other` says what stands there instead, and where the statement goes on.
+/// Rewrites what follows a keyword. `other` returns the replacement, and the index at which the statement
+/// continues.
 pub(super) fn rewritten_after(
     keyword: Keyword,
     tokens: Vec<TokenWithSpan>,
@@ -56,7 +57,7 @@ pub(super) fn rewritten_after(
     rewritten
 }
 
-/// The parenthesis that closes the one here.
+/// The parenthesis that closes the one at `open`.
 pub(super) fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
     let mut depth = 0_usize;
     (open..tokens.len())

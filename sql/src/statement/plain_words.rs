@@ -1,6 +1,6 @@
-//! Words that change nothing here, or that sqlparser does not know where they stand, taken out of the tokens:
-//! `FROM ONLY table`, for no table inherits from another, and `OPERATOR(pg_catalog.=)` in front of ANY and
-//! ALL, which pg_dump writes.
+//! Removes words from the tokens that have no effect here, or that sqlparser does not accept where they
+//! are: `FROM ONLY table`, because there is no table inheritance, and `OPERATOR(pg_catalog.=)` in front of
+//! ANY and ALL, which pg_dump writes.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -49,7 +49,7 @@ pub(super) fn respell(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens.into_iter().filter(|_| !left_out.next().unwrap_or(false)).collect()
 }
 
-/// Whether the name of a table comes next.
+/// Whether the name of a table follows.
 fn names_a_table(before: &Token) -> bool {
     *before == Token::Comma
         || matches!(keyword(before), Some(Keyword::FROM | Keyword::JOIN | Keyword::UPDATE | Keyword::USING))

@@ -1,4 +1,4 @@
-//! The statements that sqlparser parses, with its errors turned into PostgreSQL's.
+//! The statements that sqlparser parses, with its errors converted to PostgreSQL's.
 
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
@@ -26,12 +26,12 @@ use super::table_as_syntax;
 use super::using_alias;
 use super::{alteration_syntax, sequence_syntax};
 
-/// How deep parentheses and subqueries may nest, as in PostgreSQL. The few forms that sqlparser tries anew on
-/// every level have a limit of their own (`split::survey`), because the time for them grows exponentially
-/// with the depth.
+/// How deep parentheses and subqueries may nest, as in PostgreSQL. The few forms that sqlparser tries again
+/// on every level have a limit of their own (`split::survey`), because their time grows exponentially with
+/// the depth.
 const RECURSION_LIMIT: usize = 10_000;
 
-/// Parses one statement; a semicolon may end it, nothing may follow that.
+/// Parses one statement. A semicolon may end it, and nothing may follow.
 pub(crate) fn parse(sql: &str) -> Result<Statement> {
     let statement = with_parser(sql, |parser| {
         while parser.consume_token(&Token::SemiColon) {}
@@ -45,7 +45,7 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
     Ok(Statement::Query(Box::new(statement)))
 }
 
-/// `TRIM (BOTH FROM x)` without its FROM, which sqlparser knows only behind characters.
+/// `TRIM (BOTH FROM x)` without its FROM, which sqlparser accepts only after characters.
 fn without_idle_from(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     use sqlparser::keywords::Keyword;
     let keyword = |token: &Token| match token {
@@ -59,15 +59,15 @@ fn without_idle_from(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     if !tokens.iter().any(|token| is_side(&token.token)) {
         return tokens;
     }
-    let mut is_behind_side = false;
+    let mut is_after_side = false;
     let mut kept = Vec::with_capacity(tokens.len());
     for token in tokens {
-        if is_behind_side && keyword(&token.token) == Some(Keyword::FROM) {
-            is_behind_side = false;
+        if is_after_side && keyword(&token.token) == Some(Keyword::FROM) {
+            is_after_side = false;
             continue;
         }
         if !matches!(token.token, Token::Whitespace(_)) {
-            is_behind_side = is_side(&token.token);
+            is_after_side = is_side(&token.token);
         }
         kept.push(token);
     }
@@ -90,11 +90,11 @@ pub(crate) fn parse_expression(sql: &str) -> Result<Expr> {
 pub(crate) struct CallSyntax {
     pub(crate) name: ObjectName,
     pub(crate) arguments: Vec<Expr>,
-    /// The names of the last ones.
+    /// The names of the last arguments.
     pub(crate) names: Vec<String>,
 }
 
-/// Parses a CALL; a semicolon may end it.
+/// Parses a CALL. A semicolon may end it.
 pub(crate) fn parse_call(sql: &str) -> Result<CallSyntax> {
     let statement = with_parser(sql, |parser| {
         while parser.consume_token(&Token::SemiColon) {}
@@ -126,7 +126,7 @@ pub(crate) fn parse_type(sql: &str) -> Result<ast::DataType> {
     with_parser(sql, |parser| parser.parse_data_type())
 }
 
-/// What it takes to tokenize a character, as work of a guest.
+/// The cost of tokenizing a character, as work of a guest.
 const UNITS_PER_CHARACTER: usize = 4;
 
 fn with_parser<T>(
@@ -144,7 +144,7 @@ fn with_parser<T>(
     let tokens = using_alias::pack(conflict_syntax::pack(sql, element_target::pack(sql, tokens)));
     let tokens = alteration_syntax::pack(sql, sequence_syntax::pack(sql, locking::pack(tokens)));
     let mut tokens = cursor_syntax::pack(reference_syntax::pack(tokens));
-    // The parser would skip them at every look ahead.
+    // The parser would skip them again with each lookahead.
     tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
     dialect.look_at(&tokens);
     let mut parser =
@@ -168,7 +168,7 @@ fn with_parser<T>(
     }
 }
 
-/// `SELECT expression`, made by the binder and not written by anybody.
+/// `SELECT expression`, for an expression that the binder has made.
 pub(crate) fn select_of(expression: Expr) -> Result<ast::Query> {
     let mut query = with_parser("SELECT NULL", |parser| parser.parse_query())?;
     if let SetExpr::Select(select) = query.body.as_mut() {
@@ -177,8 +177,8 @@ pub(crate) fn select_of(expression: Expr) -> Result<ast::Query> {
     Ok(*query)
 }
 
-/// Strings with nothing but blanks and a line break between them are one string, as the standard has it.
-/// Names are cut at their greatest length.
+/// Joins strings with nothing but blanks and a line break between them, as the standard requires. Cuts
+/// names at their maximum length.
 fn join_strings(sql: &str, mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let (mut strings, mut lines) = (0, 0);
     for token in &mut tokens {
@@ -195,7 +195,7 @@ fn join_strings(sql: &str, mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan>
         return tokens;
     }
     let mut joined: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
-    // Where the last token that is no blank stands in `joined`, and whether a line has ended behind it.
+    // The index in `joined` of the last token that is not a blank, and whether a line has ended after it.
     let mut last: Option<usize> = None;
     let mut is_new_line = false;
     for token in tokens {
@@ -223,11 +223,11 @@ fn join_strings(sql: &str, mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan>
     joined
 }
 
-/// Appends to a string; false if it is none.
+/// Appends to a string. Returns false if the first token is not a string.
 fn lengthen(sql: &str, first: &mut TokenWithSpan, more: &str, token: &TokenWithSpan) -> bool {
     match &mut first.token {
         Token::SingleQuotedString(text) | Token::UnicodeStringLiteral(text) => text.push_str(more),
-        // The first one's E holds for the rest.
+        // The E of the first string applies to the rest.
         Token::EscapedStringLiteral(text) => {
             let (start, end) = (byte_offset(sql, token.span.start), byte_offset(sql, token.span.end));
             let escaped = format!("E{}", sql.get(start..end).unwrap_or_default());
@@ -242,7 +242,7 @@ fn lengthen(sql: &str, first: &mut TokenWithSpan, more: &str, token: &TokenWithS
     true
 }
 
-/// The error about a string that stands where a name should, behind something that ends an expression.
+/// The error about a string in place of a name, after something that ends an expression.
 pub(crate) fn string_as_name(sql: &str, value: &str) -> Error {
     let mut lexer = Lexer::new(sql);
     let mut may_end = false;
@@ -262,7 +262,8 @@ pub(crate) fn string_as_name(sql: &str, value: &str) -> Error {
 }
 
 fn tokenizer_error(sql: &str, error: &TokenizerError) -> Error {
-    // What is left open was found by the own lexer already (`split::survey`), with PostgreSQL's words.
+    // Unterminated quotes and comments were already reported by our own lexer (`split::survey`), in
+    // PostgreSQL's words.
     error_at(sql, Some(error.location))
 }
 
@@ -274,7 +275,7 @@ fn message_location(message: &str) -> Option<Location> {
     Some(Location { line: line.parse().ok()?, column: digits.parse().ok()? })
 }
 
-/// The syntax error at the token that stands here; at the end of the input without a location.
+/// The syntax error at the token at this location. Without a location, at the end of the input.
 fn error_at(sql: &str, location: Option<Location>) -> Error {
     let start = location.filter(|location| location.line > 0).map_or(sql.len(), |at| byte_offset(sql, at));
     match Lexer::starting_at(sql, start).next() {
@@ -283,27 +284,27 @@ fn error_at(sql: &str, location: Option<Location>) -> Error {
     }
 }
 
-/// The syntax error at what follows this place.
+/// The syntax error at the token after this place.
 pub(crate) fn error_after(sql: &str, end: Location) -> Error {
     error_at(sql, Some(end))
 }
 
-/// The 1-based character position of a line and column; `None` for an unknown place.
+/// The 1-based character position of a line and column, or `None` for an unknown place.
 pub(crate) fn position(sql: &str, location: Location) -> Option<u32> {
     (location.line > 0).then(|| character_position(sql, byte_offset(sql, location)))
 }
 
-/// DEFAULT takes what PostgreSQL calls a `b_expr`: no logic, IN, BETWEEN, LIKE or test for NULL outside of
-/// parentheses. The syntax error at the first of them.
+/// DEFAULT accepts what PostgreSQL calls a `b_expr`: no logic, IN, BETWEEN, LIKE or test for NULL outside
+/// of parentheses. Returns the syntax error at the first of these.
 pub(crate) fn loose_default(sql: &str, expr: &Expr) -> Option<Error> {
     use sqlparser::ast::{BinaryOperator, UnaryOperator};
-    let behind = |operand: &Expr, skipped: usize| {
+    let after = |operand: &Expr, skipped: usize| {
         let position = token_position(sql, end_of(operand), skipped)?;
         Some(syntax_error_at(sql, position))
     };
     match expr {
         Expr::BinaryOp { left, op, right } => loose_default(sql, left).or_else(|| match op {
-            BinaryOperator::And | BinaryOperator::Or => behind(left, 0),
+            BinaryOperator::And | BinaryOperator::Or => after(left, 0),
             _ => loose_default(sql, right),
         }),
         Expr::UnaryOp { op: UnaryOperator::Not, .. } => Some(syntax_error_at_word(sql, "not")),
@@ -313,19 +314,19 @@ pub(crate) fn loose_default(sql: &str, expr: &Expr) -> Option<Error> {
         | Expr::Between { expr: inner, .. }
         | Expr::Like { expr: inner, .. }
         | Expr::ILike { expr: inner, .. }
-        | Expr::SimilarTo { expr: inner, .. } => loose_default(sql, inner).or_else(|| behind(inner, 0)),
+        | Expr::SimilarTo { expr: inner, .. } => loose_default(sql, inner).or_else(|| after(inner, 0)),
         Expr::IsNull(inner) | Expr::IsTrue(inner) | Expr::IsFalse(inner) | Expr::IsUnknown(inner) => {
-            loose_default(sql, inner).or_else(|| behind(inner, 1))
+            loose_default(sql, inner).or_else(|| after(inner, 1))
         }
         Expr::IsNotNull(inner)
         | Expr::IsNotTrue(inner)
         | Expr::IsNotFalse(inner)
-        | Expr::IsNotUnknown(inner) => loose_default(sql, inner).or_else(|| behind(inner, 2)),
+        | Expr::IsNotUnknown(inner) => loose_default(sql, inner).or_else(|| after(inner, 2)),
         _ => None,
     }
 }
 
-/// The syntax error at the token that stands at this position.
+/// The syntax error at the token at this position.
 fn syntax_error_at(sql: &str, position: u32) -> Error {
     let start = sql.char_indices().nth(position as usize - 1).map_or(sql.len(), |(at, _)| at);
     match Lexer::starting_at(sql, start).next() {
@@ -334,9 +335,9 @@ fn syntax_error_at(sql: &str, position: u32) -> Error {
     }
 }
 
-/// The position of the first such word behind a place.
-pub(crate) fn word_behind(sql: &str, behind: Location, word: &str) -> Option<u32> {
-    let mut lexer = Lexer::starting_at(sql, byte_offset(sql, behind));
+/// The position of the first occurrence of this word after a place.
+pub(crate) fn word_behind(sql: &str, after: Location, word: &str) -> Option<u32> {
+    let mut lexer = Lexer::starting_at(sql, byte_offset(sql, after));
     loop {
         let token = lexer.next().ok().filter(|token| token.kind != TokenKind::End)?;
         if token.is_word(word) {
@@ -345,7 +346,7 @@ pub(crate) fn word_behind(sql: &str, behind: Location, word: &str) -> Option<u32
     }
 }
 
-/// The syntax error at the last such word of the text.
+/// The syntax error at the last occurrence of this word in the text.
 pub(crate) fn syntax_error_at_word(sql: &str, word: &str) -> Error {
     let mut lexer = Lexer::new(sql);
     let mut found = None;
@@ -363,7 +364,7 @@ pub(crate) fn syntax_error_at_word(sql: &str, word: &str) -> Error {
 }
 
 /// The position of a token that follows the operand ending here: the next one, or the one `skipped` tokens
-/// behind it.
+/// later.
 pub(crate) fn token_position(sql: &str, operand_end: Location, skipped: usize) -> Option<u32> {
     if operand_end.line == 0 {
         return None;
@@ -372,7 +373,7 @@ pub(crate) fn token_position(sql: &str, operand_end: Location, skipped: usize) -
     let mut to_skip = skipped;
     loop {
         let token = lexer.next().ok()?;
-        // A call's operand ends with its last argument, or with the name if it has none.
+        // The recorded end of a call is that of its last argument, or of its name if it has none.
         if token.is_symbol(")") || token.is_symbol("(") {
             continue;
         }
@@ -383,8 +384,8 @@ pub(crate) fn token_position(sql: &str, operand_end: Location, skipped: usize) -
     }
 }
 
-/// The position of the operator that follows the operand ending here, behind the types that the operand is
-/// converted to.
+/// The position of the operator that follows the operand ending here, after any types that the operand is
+/// cast to.
 pub(crate) fn operator_position(sql: &str, operand_end: Location) -> Option<u32> {
     let position = token_position(sql, operand_end, 0)?;
     let (start, _) = sql.char_indices().nth(position as usize - 1)?;
@@ -399,7 +400,7 @@ pub(crate) fn operator_position(sql: &str, operand_end: Location) -> Option<u32>
     }
 }
 
-/// Moves behind a type name.
+/// Moves past a type name.
 fn skip_type(lexer: &mut Lexer<'_>) {
     const MORE: [&str; 6] = ["precision", "varying", "with", "without", "time", "zone"];
     let mut is_first = true;
@@ -442,7 +443,7 @@ pub(crate) fn cast_position(sql: &str, operand_start: Location) -> Option<u32> {
     }
 }
 
-/// The position of these words in a row, the `skipped` first occurrences left out.
+/// The position of these words in a row, skipping the first `skipped` occurrences.
 pub(crate) fn words_position(sql: &str, words: &[&str], skipped: usize) -> Option<u32> {
     let mut lexer = Lexer::starting_at(sql, 0);
     let mut tokens = Vec::new();
@@ -458,7 +459,7 @@ pub(crate) fn words_position(sql: &str, words: &[&str], skipped: usize) -> Optio
     Some(character_position(sql, found.first()?.start))
 }
 
-/// Where an expression ends, a closing parenthesis aside.
+/// The end of an expression, not counting closing parentheses.
 pub(crate) fn end_of(expr: &Expr) -> Location {
     let mut rest = expr;
     loop {
@@ -477,7 +478,7 @@ pub(crate) fn end_of(expr: &Expr) -> Location {
     }
 }
 
-/// The last argument of a call, if it is an expression and nothing stands behind it.
+/// The last argument of a call, if it is an expression and nothing follows it.
 fn last_argument(call: &Function) -> Option<&Expr> {
     let FunctionArguments::List(list) = &call.args else { return None };
     let is_bare = list.clauses.is_empty() && call.filter.is_none() && call.within_group.is_empty();

@@ -1,4 +1,4 @@
-//! What sqlparser cannot read of foreign keys: the columns behind SET NULL and SET DEFAULT.
+//! The parts of foreign keys that sqlparser cannot read: the columns after SET NULL and SET DEFAULT.
 
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -11,14 +11,14 @@ fn is_word(token: Option<&TokenWithSpan>, wanted: &[&str]) -> bool {
         if word.quote_style.is_none() && wanted.iter().any(|wanted| word.value.eq_ignore_ascii_case(wanted)))
 }
 
-/// Takes the columns away; [`delete_columns`] finds them in the text.
+/// Removes the columns. [`delete_columns`] finds them in the text.
 pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let is_reference = |token: &TokenWithSpan| is_word(Some(token), &["references"]);
     if !tokens.iter().any(is_reference) {
         return tokens;
     }
     let mut packed: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
-    // The last four words, blanks aside.
+    // The last four words, not counting blanks.
     let mut before: Vec<TokenWithSpan> = Vec::new();
     let mut is_skipping = false;
     for token in tokens {
@@ -47,8 +47,8 @@ pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     packed
 }
 
-/// The columns behind ON DELETE SET NULL or SET DEFAULT in the clause that references the table whose name
-/// stands at this byte.
+/// The columns after ON DELETE SET NULL or SET DEFAULT, in the clause that references the table whose name
+/// is at this byte.
 pub(crate) fn delete_columns(sql: &str, from: usize) -> Result<Vec<String>> {
     let mut tokens = Tokens::new(sql)?;
     let mut columns = Vec::new();

@@ -17,7 +17,7 @@ fn unsupported<T>(what: &str) -> Result<T> {
     Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
 }
 
-/// An error at the token that begins here.
+/// An error at the token that begins at this byte.
 fn failed_at<T>(tokens: &Tokens<'_>, start: usize, state: SqlState, message: &str) -> Result<T> {
     Err(Error::input(state, message).with_position(character_position(tokens.sql, start)))
 }
@@ -26,10 +26,10 @@ fn statement(command: AccessCommand<Vec<WrittenParameter>>) -> Statement {
     Statement::Access(Box::new(command))
 }
 
-/// What stands behind CREATE, ALTER and DROP: whether it is a user.
+/// The word after CREATE, ALTER and DROP. Returns whether it is USER, or `None` if it is not a role.
 fn kind(tokens: &mut Tokens<'_>) -> Option<bool> {
     let word = tokens.peek().text.to_ascii_lowercase();
-    // USER MAPPING is something else.
+    // USER MAPPING is a different statement.
     let is_mapping = tokens.peek_at(1).is_word("mapping") && tokens.peek_at(2).is_word("for");
     let kind = match word.as_str() {
         "user" if !is_mapping => Some(true),
@@ -42,7 +42,7 @@ fn kind(tokens: &mut Tokens<'_>) -> Option<bool> {
     kind
 }
 
-/// A role as statements name it.
+/// A role, as statements name it.
 pub(super) fn role(tokens: &mut Tokens<'_>) -> Result<RoleName> {
     let token = tokens.peek();
     if token.kind == TokenKind::Word {
@@ -72,7 +72,7 @@ fn roles(tokens: &mut Tokens<'_>) -> Result<Vec<RoleName>> {
     Ok(roles)
 }
 
-/// A new role's name.
+/// The name of a new role.
 fn new_name(tokens: &mut Tokens<'_>) -> Result<String> {
     let start = tokens.peek().start;
     let message = match role(tokens)? {
@@ -341,7 +341,7 @@ fn plain_names(tokens: &mut Tokens<'_>) -> Result<Vec<String>> {
 fn granted_on(tokens: &mut Tokens<'_>) -> Result<GrantedOn<Vec<WrittenParameter>>> {
     const MISSING: [&str; 7] =
         ["domain", "foreign", "language", "large", "parameter", "tablespace", "column"];
-    // A table may have such a name.
+    // A table may have this name.
     let is_word = matches!(tokens.peek_at(1).kind, TokenKind::Word | TokenKind::QuotedIdentifier)
         && !tokens.peek_at(1).is_word("to")
         && !tokens.peek_at(1).is_word("from");

@@ -1,7 +1,7 @@
-//! CREATE and DROP of procedures and functions.
+//! CREATE and DROP for procedures and functions.
 //!
-//! sqlparser reads these too, but without the places that errors in a body need, and with options PostgreSQL
-//! does not have.
+//! sqlparser reads these too, but without the positions that errors in a body need, and with options that
+//! PostgreSQL does not have.
 
 use hyades_types::definition::{
     DeclaredParallel, DeclaredVolatility, ParameterMode, RoutineKind, RoutineTraits,
@@ -16,7 +16,7 @@ fn unsupported<T>(what: &str) -> Result<T> {
     Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
 }
 
-/// `CREATE ...` if it creates a routine.
+/// `CREATE ...`, if it creates a routine.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     let mut tokens = Tokens::after(sql, "create")?;
     let or_replace = tokens.peek().is_word("or") && tokens.peek_at(1).is_word("replace");
@@ -61,7 +61,7 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     Ok(Some(Statement::CreateRoutine(Box::new(create))))
 }
 
-/// `DO`: the language may stand on either side of the block.
+/// `DO`. The language may be on either side of the block.
 pub(crate) fn anonymous_block(sql: &str) -> Result<Statement> {
     let mut tokens = Tokens::after(sql, "do")?;
     let mut block = CreateRoutine {
@@ -108,7 +108,7 @@ fn language(tokens: &mut Tokens<'_>) -> Result<String> {
     }
 }
 
-/// One option behind the parameters; true if it was the body.
+/// Reads one option after the parameters. Returns true if it was the body.
 fn option(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<bool> {
     let word = tokens.peek().text.to_ascii_lowercase();
     if tokens.peek().kind != TokenKind::Word {
@@ -128,7 +128,7 @@ fn option(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<bool> {
             body(tokens, create)?;
             return Ok(true);
         }
-        // What they promise to PostgreSQL's planner changes nothing here.
+        // Their promises to PostgreSQL's planner change nothing here.
         "immutable" | "stable" | "volatile" | "leakproof" | "not" | "cost" | "rows" | "parallel" => {
             promise(tokens, &mut create.traits)?;
         }
@@ -203,7 +203,7 @@ fn positive(tokens: &mut Tokens<'_>, what: &str) -> Result<f32> {
     Ok(number)
 }
 
-/// What SET search_path sets.
+/// The schemas in SET search_path.
 fn search_path(tokens: &mut Tokens<'_>) -> Result<Vec<String>> {
     if !tokens.accept("to") {
         tokens.expect_symbol("=")?;
@@ -302,7 +302,7 @@ fn type_name(tokens: &mut Tokens<'_>) -> Result<String> {
     }
 }
 
-/// Whether the word begins a type of several words together with the next one.
+/// Whether the two words together begin a type of several words.
 fn is_type_of_words(first: &str, second: &str) -> bool {
     matches!(
         (first.to_ascii_lowercase().as_str(), second.to_ascii_lowercase().as_str()),
@@ -338,7 +338,7 @@ fn parameter(tokens: &mut Tokens<'_>) -> Result<WrittenParameter> {
         && !second.is_word("default")
         && !second.is_word("array");
     let name = if is_named { Some(tokens.identifier()?) } else { None };
-    // `name mode type` is PostgreSQL's too.
+    // PostgreSQL also allows `name mode type`.
     let mode = match mode {
         Some(mode) => mode,
         None if name.is_some() => self::mode(tokens)?.unwrap_or_default(),
@@ -354,7 +354,7 @@ fn parameter(tokens: &mut Tokens<'_>) -> Result<WrittenParameter> {
 }
 
 fn mode(tokens: &mut Tokens<'_>) -> Result<Option<ParameterMode>> {
-    // A word that is followed by nothing more is a type.
+    // A word with nothing more after it is a type.
     let is_mode = !matches!(tokens.peek_at(1).text, "," | ")");
     if !is_mode {
         return Ok(None);
@@ -374,7 +374,7 @@ fn mode(tokens: &mut Tokens<'_>) -> Result<Option<ParameterMode>> {
     Ok(None)
 }
 
-/// The text of a default, up to the comma or parenthesis behind it.
+/// The text of a default, up to the comma or parenthesis after it.
 fn default(tokens: &mut Tokens<'_>) -> Result<String> {
     let start = tokens.peek().start;
     let mut end = start;
@@ -396,12 +396,12 @@ fn default(tokens: &mut Tokens<'_>) -> Result<String> {
     Ok(tokens.sql[start..end].to_owned())
 }
 
-/// The arguments by which a routine is told from others of its name, if they are given.
+/// The arguments that distinguish a routine from others of its name, if they are given.
 pub(super) fn signature(tokens: &mut Tokens<'_>) -> Result<Option<Vec<WrittenParameter>>> {
     if tokens.peek().is_symbol("(") { parameters(tokens).map(Some) } else { Ok(None) }
 }
 
-/// `DROP ...` if it drops routines.
+/// `DROP ...`, if it drops routines.
 pub(crate) fn drop_routine(sql: &str) -> Result<Option<Statement>> {
     let mut tokens = Tokens::after(sql, "drop")?;
     let kind = if tokens.accept("procedure") {

@@ -1,7 +1,7 @@
-//! CREATE, ALTER and DROP SCHEMA, and SET SCHEMA, which moves something to another one.
+//! CREATE, ALTER and DROP SCHEMA, and SET SCHEMA, which moves an object to another schema.
 //!
-//! What is created inside CREATE SCHEMA stays text, one piece for each statement: each is parsed and compiled
-//! when its turn comes, with the new schema in front of the search path.
+//! The statements inside CREATE SCHEMA stay text, one piece each. Each is parsed and compiled in its turn,
+//! with the new schema at the front of the search path.
 
 use hyades_types::definition::RoutineKind;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -16,7 +16,7 @@ fn unsupported<T>(what: &str) -> Result<T> {
     Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
 }
 
-/// The statement after its first word, `None` if that is not followed by SCHEMA.
+/// The statement after its first word, or `None` if the next word is not SCHEMA.
 fn begin<'a>(sql: &'a str, word: &str) -> Result<Option<Tokens<'a>>> {
     let mut tokens = Tokens::after(sql, word)?;
     Ok(tokens.accept("schema").then_some(tokens))
@@ -40,7 +40,7 @@ pub(super) fn create(sql: &str) -> Result<Option<Statement>> {
     Ok(Some(Statement::CreateSchema(Box::new(create))))
 }
 
-/// What is created inside: each piece reaches up to the next CREATE outside of parentheses.
+/// The statements inside. Each piece extends to the next CREATE outside of parentheses.
 fn elements(tokens: &mut Tokens<'_>) -> Result<Vec<SchemaElement>> {
     let mut elements = Vec::new();
     while tokens.peek().is_word("create") {
@@ -68,7 +68,7 @@ fn elements(tokens: &mut Tokens<'_>) -> Result<Vec<SchemaElement>> {
     Ok(elements)
 }
 
-/// The turn of an element: sequences first, then tables, views and indexes, as in PostgreSQL.
+/// The order of an element: sequences first, then tables, views and indexes, as in PostgreSQL.
 fn rank(tokens: &mut Tokens<'_>) -> Result<u8> {
     tokens.expect("create")?;
     if tokens.accept("or") {
@@ -100,7 +100,7 @@ pub(super) fn drop_schema(sql: &str) -> Result<Option<Statement>> {
     Ok(Some(Statement::DropSchema(DropSchema { names, if_exists, cascades })))
 }
 
-/// `ALTER SCHEMA`, and `ALTER ... SET SCHEMA` and `OWNER TO` of anything.
+/// `ALTER SCHEMA`, and `ALTER ... SET SCHEMA` and `OWNER TO` for anything.
 pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
     let Some(mut tokens) = begin(sql, "alter")? else { return moved(sql) };
     let name = tokens.identifier()?;
@@ -160,7 +160,7 @@ fn moved(sql: &str) -> Result<Option<Statement>> {
         (_, true) => MovedTo::Owner(role(&mut tokens)?),
         _ => MovedTo::Name(tokens.identifier()?),
     };
-    // One action of several of ALTER TABLE is read with the others.
+    // If it is one of several actions of ALTER TABLE, it is read with the others.
     if tokens.peek().is_symbol(",") {
         return Ok(None);
     }

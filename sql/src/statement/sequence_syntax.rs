@@ -1,5 +1,5 @@
-//! CREATE, ALTER and DROP SEQUENCE, and what sqlparser cannot read of identity columns: options in any order,
-//! and OVERRIDING in INSERT.
+//! CREATE, ALTER and DROP SEQUENCE, and the parts of identity columns that sqlparser cannot read: options
+//! in any order, and OVERRIDING in INSERT.
 
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::keywords::Keyword;
@@ -14,7 +14,7 @@ fn unsupported<T>(what: &str) -> Result<T> {
     Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
 }
 
-/// The statement behind its first word, `None` if that is not followed by SEQUENCE.
+/// The statement after its first word, or `None` if the next word is not SEQUENCE.
 fn begin<'a>(sql: &'a str, word: &str) -> Result<Option<Tokens<'a>>> {
     let mut tokens = Tokens::after(sql, word)?;
     Ok(tokens.accept("sequence").then_some(tokens))
@@ -66,7 +66,7 @@ pub(crate) fn drop_sequence(sql: &str) -> Result<Option<Statement>> {
     Ok(Some(Statement::DropSequence(DropSequence { names, if_exists, cascades })))
 }
 
-/// The options in the parentheses that begin at this byte of an identity column's definition.
+/// The options of an identity column, in the parentheses that begin at this byte.
 pub(crate) fn identity_options(sql: &str, from: usize) -> Result<SequenceOptions> {
     let mut tokens = Tokens::new(sql)?;
     tokens.skip_to(from);
@@ -76,7 +76,7 @@ pub(crate) fn identity_options(sql: &str, from: usize) -> Result<SequenceOptions
     Ok(options)
 }
 
-/// All options up to what is none. `is_statement`: those of a sequence on its own.
+/// All options, up to something that is not one. With `is_statement`, those of a sequence on its own.
 fn options(tokens: &mut Tokens<'_>, is_statement: bool) -> Result<SequenceOptions> {
     let mut options = SequenceOptions::default();
     while tokens.peek().kind == TokenKind::Word {
@@ -89,7 +89,7 @@ fn options(tokens: &mut Tokens<'_>, is_statement: bool) -> Result<SequenceOption
     Ok(options)
 }
 
-/// Sets what was not set before; false if it was.
+/// Sets a value that was not set before. Returns false if it was.
 pub(super) fn put<T>(slot: &mut Option<T>, value: T) -> bool {
     slot.replace(value).is_none()
 }
@@ -192,9 +192,9 @@ fn number(tokens: &mut Tokens<'_>) -> Result<i64> {
     })
 }
 
-/// Rewrites what sqlparser cannot read: the options of an identity column become the byte at which they
-/// begin, as `START WITH` of it ([`identity_options`] reads them there); OVERRIDING goes ([`overriding`]
-/// finds it in the text).
+/// Rewrites what sqlparser cannot read. The options of an identity column are replaced by the byte at which
+/// they begin, as its `START WITH` ([`identity_options`] reads them there). OVERRIDING is removed
+/// ([`overriding`] finds it in the text).
 pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let is_special = |token: &TokenWithSpan| is_word(token, "identity") || is_word(token, "overriding");
     if !tokens.iter().any(is_special) {
@@ -202,29 +202,29 @@ pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> 
     }
     let mut packed: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     let mut rest = tokens.as_slice();
-    while let [first, behind @ ..] = rest {
-        rest = behind;
+    while let [first, after @ ..] = rest {
+        rest = after;
         if is_word(first, "overriding")
-            && let Some(behind) = behind_overriding(behind)
+            && let Some(after) = after_overriding(after)
         {
-            rest = behind;
+            rest = after;
             continue;
         }
         packed.push(first.clone());
         if is_word(first, "identity")
             && is_word_before(&packed, "as")
-            && let Some((open, behind)) = next(behind)
+            && let Some((open, after)) = next(after)
             && open.token == Token::LParen
         {
             let at = byte_offset(sql, open.span.start).to_string();
             packed.push(open.clone());
             let start = [Token::make_keyword("START"), Token::Number(at, false)];
             packed.extend(start.map(|token| TokenWithSpan { token, span: open.span }));
-            rest = behind;
-            while let [inside, behind @ ..] = rest
+            rest = after;
+            while let [inside, after @ ..] = rest
                 && inside.token != Token::RParen
             {
-                rest = behind;
+                rest = after;
             }
         }
     }
@@ -236,34 +236,34 @@ pub(super) fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
 }
 
-/// Whether the last token but one, blanks aside, is this word.
+/// Whether the last token but one, not counting blanks, is this word.
 fn is_word_before(tokens: &[TokenWithSpan], wanted: &str) -> bool {
     let mut before = tokens.iter().rev().filter(|token| !matches!(token.token, Token::Whitespace(_)));
     before.nth(1).is_some_and(|token| is_word(token, wanted))
 }
 
 pub(super) fn next(mut tokens: &[TokenWithSpan]) -> Option<(&TokenWithSpan, &[TokenWithSpan])> {
-    while let [first, behind @ ..] = tokens {
+    while let [first, after @ ..] = tokens {
         if !matches!(first.token, Token::Whitespace(_)) {
-            return Some((first, behind));
+            return Some((first, after));
         }
-        tokens = behind;
+        tokens = after;
     }
     None
 }
 
-/// What stands behind `SYSTEM VALUE` or `USER VALUE`.
-fn behind_overriding(tokens: &[TokenWithSpan]) -> Option<&[TokenWithSpan]> {
-    let (whose, behind) = next(tokens)?;
-    let (value, behind) = next(behind)?;
+/// The tokens after `SYSTEM VALUE` or `USER VALUE`.
+fn after_overriding(tokens: &[TokenWithSpan]) -> Option<&[TokenWithSpan]> {
+    let (whose, after) = next(tokens)?;
+    let (value, after) = next(after)?;
     let is_whole = (is_word(whose, "system") || is_word(whose, "user")) && is_word(value, "value");
-    let is_before_rows = next(behind).is_some_and(|(token, _)| match &token.token {
+    let is_before_rows = next(after).is_some_and(|(token, _)| match &token.token {
         Token::Word(word) => {
             matches!(word.keyword, Keyword::VALUES | Keyword::SELECT | Keyword::WITH | Keyword::TABLE)
         }
         other => *other == Token::LParen,
     });
-    (is_whole && is_before_rows).then_some(behind)
+    (is_whole && is_before_rows).then_some(after)
 }
 
 /// The OVERRIDING clause of an INSERT.

@@ -1,22 +1,22 @@
-//! What can be learned from a query string before it is parsed: where its statements end, and limits on what
-//! is given to the parser.
+//! Facts about a query string that are found before it is parsed: where its statements end, and whether it
+//! exceeds limits on what the parser is given.
 
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::{guest, memory};
 
 use super::lexer::{Lexer, Token, TokenKind, character_position, truncation};
 
-/// Longest chain of operators within one list item that is given to the recursive parser, binder and
+/// The longest chain of operators within one list item that is passed to the recursive parser, binder and
 /// evaluator.
 const LONGEST_OPERATOR_CHAIN: usize = 5_000;
-/// Dots in one name that are given to the parser: it takes time quadratic in them.
+/// The maximum number of dots in one name that is passed to the parser, which takes time quadratic in it.
 const MOST_DOTS: usize = 100;
-/// What it takes to read a token, as work of a guest.
+/// The cost of reading a token, as work of a guest.
 const UNITS_PER_TOKEN: u32 = 4;
-/// PostgreSQL's limit on parameters.
+/// PostgreSQL's limit on the number of parameters.
 const LARGEST_PARAMETER: u32 = 65_535;
 
-/// Cuts a query string behind its semicolons. Empty statements are left out. Each statement comes with the
+/// Splits a query string after its semicolons. Empty statements are left out. Each statement comes with the
 /// 0-based character offset at which its text starts, and keeps its semicolon, because PostgreSQL's `syntax
 /// error at or near ";"` shows it.
 pub(crate) fn split(sql: &str) -> Result<Vec<(usize, String)>> {
@@ -53,17 +53,17 @@ pub(crate) fn split(sql: &str) -> Result<Vec<(usize, String)>> {
     }
 }
 
-/// Texts up to this length are parsed whatever it takes.
+/// Texts up to this length are parsed without a check of the memory needed.
 const SHORT_BYTES: usize = 16 << 10;
-/// What tokens, tree and plan take for each token, white space apart: 210 bytes (parentheses) to 600 (rows of
-/// one value) were measured.
+/// The memory for tokens, tree and plan per token, not counting white space. Measured: 210 bytes
+/// (parentheses) to 600 (rows of one value).
 const BYTES_PER_TOKEN: usize = 600;
 
-/// Refuses a text whose parsing would take more memory than there is: the parser cannot be stopped on its
-/// way.
+/// Refuses a text whose parsing would take more memory than is available, because the parser cannot be
+/// stopped midway.
 ///
 /// # Errors
-/// 53200; those of quotes and comments that do not end.
+/// 53200, and those of unterminated quotes and comments.
 pub(crate) fn check_memory(sql: &str) -> Result<()> {
     if sql.len() <= SHORT_BYTES {
         return Ok(());
@@ -76,16 +76,16 @@ pub(crate) fn check_memory(sql: &str) -> Result<()> {
     memory::check(sql.len() + tokens * BYTES_PER_TOKEN)
 }
 
-/// What one look over the tokens of a statement tells.
+/// The results of one pass over the tokens of a statement.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Survey {
     /// The largest `$n`.
     pub(crate) parameters: u16,
-    /// Names that are too long, and what is left of them.
+    /// Names that are too long, each with its cut form.
     pub(crate) truncated: Vec<(String, String)>,
 }
 
-/// Looks over a statement once: finds the largest parameter and refuses what would exhaust a stack.
+/// Passes over a statement once. Finds the largest parameter and refuses what would exhaust the stack.
 pub(crate) fn survey(sql: &str) -> Result<Survey> {
     if is_plain(sql) { Ok(Survey::default()) } else { survey_tokens(sql) }
 }
@@ -143,13 +143,14 @@ fn survey_tokens(sql: &str) -> Result<Survey> {
     }
 }
 
-/// Longest text that [`is_plain`] looks at.
+/// The longest text that [`is_plain`] examines.
 const LONGEST_PLAIN_BYTES: usize = 500;
 /// Names of more bytes are cut.
 const LONGEST_PLAIN_WORD: usize = 63;
 
-/// Whether a look at the bytes shows that the tokens are well-formed and hold nothing of interest: a short
-/// text of words, numbers, blanks and operators, with few parentheses and dots, as most statements of
+/// Whether the bytes alone show that the tokens are well-formed and hold nothing of interest: a short text
+/// of words, numbers, blanks and operators, with few parentheses and dots, as in most statements of
+/// applications.
 /// applications are.
 fn is_plain(sql: &str) -> bool {
     if sql.len() > LONGEST_PLAIN_BYTES {
@@ -162,17 +163,17 @@ fn is_plain(sql: &str) -> bool {
                 is_number |= word == 0;
                 word += 1;
             }
-            // Letters behind digits are junk, an exponent or a number of another base.
+            // Letters after digits are junk, an exponent, or a number in another base.
             b'a'..=b'z' | b'A'..=b'Z' | b'_' if is_number => return false,
             b'a'..=b'z' | b'A'..=b'Z' | b'_' => word += 1,
             _ => {
-                // The words that nest without parentheses have eight letters.
+                // The words that can nest without parentheses have eight letters.
                 eights += usize::from(word == COSTLY_NAMES[0].len());
                 if word > LONGEST_PLAIN_WORD {
                     return false;
                 }
                 word = 0;
-                // What stands behind a number's dot belongs to it.
+                // Digits after a number's dot belong to the number.
                 is_number &= byte == b'.';
                 match byte {
                     b' ' | b'\n' | b',' | b';' | b'=' | b'<' | b'>' | b'+' | b')' => {}
@@ -189,10 +190,10 @@ fn is_plain(sql: &str) -> bool {
     opened <= DEEPEST_COSTLY && eights <= DEEPEST_COSTLY && dots <= MOST_DOTS
 }
 
-/// How deep calls may nest that sqlparser reads twice on every level.
+/// How deep calls that sqlparser reads twice on every level may nest.
 const DEEPEST_COSTLY: usize = 8;
 
-/// Watches the nesting of calls whose parsing takes time exponential in it.
+/// Tracks the nesting of calls whose parsing takes time exponential in the nesting.
 #[derive(Default)]
 struct Costly {
     /// For each open parenthesis, whether it opens such a call.
@@ -239,7 +240,7 @@ fn count(chains: &mut [usize], resets: bool) -> Result<()> {
     Ok(())
 }
 
-/// The expression nests deeper than the stack allows.
+/// The error for an expression that nests deeper than the stack allows.
 pub(crate) fn too_deep() -> Error {
     Error::input(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
         .with_hint("Write the expression with fewer operators, or nest it less deeply.")

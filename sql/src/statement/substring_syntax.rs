@@ -1,4 +1,4 @@
-//! `substring(text SIMILAR pattern ESCAPE escape)`, which is `substring(text FROM pattern FOR escape)`.
+//! `substring(text SIMILAR pattern ESCAPE escape)`, which means `substring(text FROM pattern FOR escape)`.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
@@ -10,9 +10,9 @@ fn keyword(token: &Token) -> Option<Keyword> {
     }
 }
 
-/// Writes the other form.
+/// Rewrites the first form as the second.
 pub(super) fn respell(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    // Whether each parenthesis that is open is one of substring.
+    // For each open parenthesis, whether it belongs to a call of substring.
     let mut open: Vec<bool> = Vec::new();
     let mut before = None;
     let mut is_similar = Vec::new();

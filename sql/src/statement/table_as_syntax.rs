@@ -1,7 +1,7 @@
 //! CREATE TABLE ... AS, SELECT ... INTO, and `TABLE t` as a query.
 //!
-//! The query is kept as text: it is compiled once for the columns of the table, and again when the table is
-//! there and its rows are put into it.
+//! The query is kept as text. It is compiled once to find the columns of the table, and again to fill the
+//! table once that exists.
 
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::keywords::Keyword;
@@ -15,7 +15,7 @@ fn unsupported<T>(what: &str) -> Result<T> {
     Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
 }
 
-/// `CREATE TABLE ... AS`; `None` if it is another CREATE TABLE.
+/// `CREATE TABLE ... AS`, or `None` for another CREATE TABLE.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     let mut tokens = Tokens::new(sql)?;
     while tokens.accept_symbol(";") {}
@@ -55,7 +55,7 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     }))))
 }
 
-/// `ON COMMIT ...`, which may be left out; `None` if something else stands there.
+/// `ON COMMIT ...`, which is optional. `None` if something else follows.
 fn on_commit(tokens: &mut Tokens<'_>) -> Option<OnCommit> {
     if !tokens.accept("on") {
         return Some(OnCommit::PreserveRows);
@@ -74,7 +74,7 @@ fn on_commit(tokens: &mut Tokens<'_>) -> Option<OnCommit> {
     tokens.accept("rows").then_some(on_commit)
 }
 
-/// `(a, b)`, which may be left out; `None` if something else than names stands there.
+/// `(a, b)`, which is optional. `None` if it is not a list of names.
 fn column_names(tokens: &mut Tokens<'_>) -> Option<Vec<String>> {
     let mut columns = Vec::new();
     if !tokens.accept_symbol("(") {
@@ -91,13 +91,13 @@ fn column_names(tokens: &mut Tokens<'_>) -> Option<Vec<String>> {
     }
 }
 
-/// The query without `WITH [NO] DATA` behind it, and whether its rows are wanted.
+/// The query without a final `WITH [NO] DATA`, and whether its rows are wanted.
 fn without_data_clause(query: &str) -> Result<(String, bool)> {
     let tokens = Tokens::new(query)?.tokens;
     let ends_with = |words: &[&str]| {
-        let behind = tokens.len().checked_sub(words.len() + 1)?;
-        let last = &tokens[behind..tokens.len() - 1];
-        last.iter().zip(words).all(|(token, word)| token.is_word(word)).then(|| tokens[behind].start)
+        let at = tokens.len().checked_sub(words.len() + 1)?;
+        let last = &tokens[at..tokens.len() - 1];
+        last.iter().zip(words).all(|(token, word)| token.is_word(word)).then(|| tokens[at].start)
     };
     let without = |start: usize| query[..start].trim_end().to_owned();
     if let Some(start) = ends_with(&["with", "no", "data"]) {
@@ -106,7 +106,7 @@ fn without_data_clause(query: &str) -> Result<(String, bool)> {
     Ok((ends_with(&["with", "data"]).map_or_else(|| query.to_owned(), without), true))
 }
 
-/// `SELECT ... INTO t ...`: blanks take the place of INTO, so that all positions stay.
+/// `SELECT ... INTO t ...`. Blanks replace INTO, so that all positions stay right.
 pub(super) fn into(sql: &str) -> Result<Statement> {
     let mut tokens = Tokens::new(sql)?;
     let mut depth = 0usize;
@@ -140,7 +140,7 @@ pub(super) fn into(sql: &str) -> Result<Statement> {
     })))
 }
 
-/// Makes `SELECT * FROM t` of `TABLE t` where that is a query.
+/// Rewrites `TABLE t` as `SELECT * FROM t` where it is a query.
 pub(super) fn spell_out(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     if !tokens.iter().any(|token| keyword(token) == Some(Keyword::TABLE)) {
         return tokens;

@@ -1,4 +1,4 @@
-//! The tokens of a statement, and a place among them: what the hand-written parsers read.
+//! The tokens of a statement, and a position among them: the input of the hand-written parsers.
 
 use hyades_types::error::Result;
 
@@ -27,7 +27,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Those after the first word of a statement.
+    /// The tokens after the first word of a statement.
     pub(super) fn after(sql: &'a str, word: &str) -> Result<Tokens<'a>> {
         let mut tokens = Tokens::new(sql)?;
         while tokens.accept_symbol(";") {}
@@ -49,7 +49,7 @@ impl<'a> Tokens<'a> {
         token
     }
 
-    /// Goes to the token that begins at this byte, or behind it.
+    /// Moves to the token that begins at this byte, or to the first one after it.
     pub(super) fn skip_to(&mut self, byte: usize) {
         while self.peek().start < byte && self.peek().kind != TokenKind::End {
             self.next();
@@ -76,7 +76,7 @@ impl<'a> Tokens<'a> {
         is_next
     }
 
-    /// `[GLOBAL | LOCAL] TEMP`, TEMPORARY or UNLOGGED, all of which may be left out; whether it is temporary.
+    /// `[GLOBAL | LOCAL] TEMP`, TEMPORARY or UNLOGGED, all optional. Returns whether it is temporary.
     pub(crate) fn persistence(&mut self) -> bool {
         if !self.accept("global") {
             self.accept("local");
@@ -138,7 +138,7 @@ impl<'a> Tokens<'a> {
         Ok(is_there)
     }
 
-    /// CASCADE, or RESTRICT, which may be left out.
+    /// CASCADE or RESTRICT, both optional.
     pub(super) fn drop_behavior(&mut self) -> bool {
         let cascades = self.accept("cascade");
         if !cascades {
@@ -147,13 +147,13 @@ impl<'a> Tokens<'a> {
         cascades
     }
 
-    /// Only semicolons may be left.
+    /// Checks that only semicolons are left.
     pub(crate) fn end(&mut self) -> Result<()> {
         while self.accept_symbol(";") {}
         if self.peek().kind == TokenKind::End { Ok(()) } else { self.error() }
     }
 
-    /// Goes beyond the parenthesis that closes the one that is next.
+    /// Moves past the parenthesis that closes the next one.
     pub(crate) fn parentheses(&mut self) -> Result<()> {
         let mut depth = 0_usize;
         loop {
@@ -175,7 +175,7 @@ impl<'a> Tokens<'a> {
         self.sql[start..self.peek().start].trim_end().to_owned()
     }
 
-    /// The text from the next token on, without the semicolon; nothing is left then.
+    /// The text from the next token on, without the semicolon. Consumes everything.
     pub(crate) fn take_rest(&mut self) -> String {
         let (rest, _) = self.rest();
         while self.peek().kind != TokenKind::End {

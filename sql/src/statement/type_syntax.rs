@@ -1,4 +1,4 @@
-//! CREATE, ALTER and DROP TYPE, of enum types; the other kinds of types are refused by their names.
+//! CREATE, ALTER and DROP TYPE for enum types. Other kinds of types are refused by name.
 
 use hyades_types::enumeration::LabelPlace;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -10,7 +10,7 @@ fn unsupported<T>(what: &str) -> Result<T> {
     Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
 }
 
-/// The statement after its first two words, `None` if the second is not TYPE.
+/// The statement after its first two words, or `None` if the second is not TYPE.
 fn begin<'a>(sql: &'a str, word: &str) -> Result<Option<Tokens<'a>>> {
     let mut tokens = Tokens::new(sql)?;
     while tokens.accept_symbol(";") {}

@@ -1,7 +1,7 @@
-//! The name of what a join merges: `a JOIN b USING (id) AS j`.
+//! The alias of a join's merged columns: `a JOIN b USING (id) AS j`.
 //!
-//! sqlparser knows the list only. So the name is packed into the list as its last column before it parses,
-//! after a character that no statement can contain, and unpacked from there.
+//! sqlparser knows only the list of columns. So before parsing, the alias is packed into the list as its
+//! last column, after a character that no statement can contain, and is unpacked afterwards.
 
 use sqlparser::ast::ObjectName;
 use sqlparser::keywords::Keyword;
@@ -20,7 +20,7 @@ pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             Some(name) => {
                 vec![Token::Comma, Token::make_word(&format!("{PACKED}{name}"), Some('"')), Token::RParen]
             }
-            // The parser stumbles over it there.
+            // The parser reports a syntax error there.
             None => vec![Token::RParen, Token::Char(PACKED)],
         };
         let span = tokens[alias].span;
@@ -29,17 +29,17 @@ pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     })
 }
 
-/// Places of tokens: the parenthesis that closes a list of columns, and the name after AS.
+/// Indexes of tokens: the parenthesis that closes a list of columns, and the name after AS.
 struct NamedList {
     close: usize,
     alias: usize,
-    /// None if it cannot be one.
+    /// `None` if it is not a valid name.
     name: Option<String>,
 }
 
 impl NamedList {
-    /// One that begins here. DELETE and MERGE have other things in parentheses after USING, which are no
-    /// lists of names.
+    /// The list that begins here. In DELETE and MERGE the parentheses after USING can contain other things,
+    /// which are not lists of names.
     fn at(tokens: &[TokenWithSpan], at: usize) -> Option<NamedList> {
         let open = next_token(tokens, at)?;
         let close = closing(tokens, open)?;
@@ -63,7 +63,7 @@ impl NamedList {
     }
 }
 
-/// The columns of USING, and the name of what they are merged to.
+/// The columns of USING, and the alias of the merged columns.
 pub(crate) fn unpack(columns: &[ObjectName]) -> (&[ObjectName], Option<&str>) {
     if let Some((last, columns)) = columns.split_last()
         && let Some(ident) = last.0.last().and_then(|part| part.as_ident())

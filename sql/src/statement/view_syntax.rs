@@ -11,7 +11,7 @@ fn unsupported<T>(what: &str) -> Result<T> {
     Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
 }
 
-/// `CREATE VIEW`; `None` if something else is created.
+/// `CREATE VIEW`, or `None` for another CREATE.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     let mut tokens = Tokens::after(sql, "create")?;
     let or_replace = tokens.accept("or") && tokens.accept("replace");
@@ -63,7 +63,7 @@ fn options(tokens: &mut Tokens<'_>) -> Result<Vec<(String, String)>> {
     Ok(options)
 }
 
-/// The query, behind which WITH [LOCAL | CASCADED] CHECK OPTION may stand.
+/// The query, which is refused if it ends in WITH [LOCAL | CASCADED] CHECK OPTION.
 fn without_check_option(query: &str) -> Result<String> {
     let tokens = Tokens::new(query)?.tokens;
     let words: Vec<bool> = ["check", "option"]
@@ -80,7 +80,7 @@ fn without_check_option(query: &str) -> Result<String> {
     Ok(query.to_owned())
 }
 
-/// `DROP VIEW`; `None` for another DROP.
+/// `DROP VIEW`, or `None` for another DROP.
 pub(crate) fn drop_view(sql: &str) -> Result<Option<Statement>> {
     let mut tokens = Tokens::after(sql, "drop")?;
     if !tokens.accept("view") {

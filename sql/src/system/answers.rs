@@ -1,4 +1,5 @@
-//! Which relation has which rows; what else is asked of the catalog is answered in `names` and `functions`.
+//! The source of each relation's rows. Other questions to the catalog are answered in `names` and
+//! `functions`.
 
 use std::sync::Arc;
 
@@ -51,18 +52,19 @@ impl SystemCatalog for System {
 }
 
 impl System {
-    /// The row of the sequence of this number. One that has been dropped since the statement was compiled
-    /// has it compiled again.
+    /// The row of the sequence with this number. If it has been dropped since the statement was compiled,
+    /// the statement is compiled again.
     fn sequence_row(&self, oid: u32) -> Result<Vec<Vec<Value>>> {
         let is_meant = |sequence: &&Arc<Sequence>| object_id::of_sequence(sequence.id) == oid;
         let found = self.facts.sequences.iter().find(is_meant).ok_or(Error::Abort(Abort::StalePlan))?;
         let state = found.state();
-        // No numbers are logged ahead of their use.
+        // No numbers are logged before they are used.
         Ok(vec![vec![int8(state.value), int8(0), truth(state.is_called)]])
     }
 }
 
-/// Where rows of `pg_catalog` come from. What is not named is of objects that cannot be made.
+/// The source of the rows of a relation in `pg_catalog`. A relation that is not listed is about objects
+/// that cannot be created here.
 fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
     match name {
         "pg_class" => classes::classes,
@@ -112,7 +114,7 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
     }
 }
 
-/// The whole row.
+/// The row with all columns of the relation.
 fn complete(row: NamedRow, relation: &SystemRelation) -> Vec<Value> {
     let mut named = row.into_iter().peekable();
     let values = relation

@@ -1,4 +1,4 @@
-//! The relations that there are: tables, their indexes, sequences, and those of the catalog.
+//! The existing relations: tables, their indexes, sequences, and those of the catalog.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ pub(super) struct Class {
 }
 
 pub(super) enum ClassKind {
-    /// The place of its definition.
+    /// The index of its definition.
     Table(usize),
-    /// The place of its definition.
+    /// The index of its definition.
     View(usize),
-    /// The place of its table's definition.
+    /// The index of its table's definition.
     Index(usize, Index),
     Sequence,
     System(&'static SystemRelation),
@@ -40,19 +40,19 @@ pub(super) struct Index {
     pub(super) is_unique: bool,
     pub(super) nulls_are_equal: bool,
     pub(super) predicate: Option<IndexPredicate>,
-    /// Whether a constraint of its name makes it,
+    /// Whether it belongs to a constraint of the same name.
     pub(super) is_constraint: bool,
-    /// that may be checked later.
+    /// Whether that constraint can be deferred.
     pub(super) deferral: Deferral,
 }
 
 impl Index {
-    /// The columns that it orders by, then those that it includes.
+    /// The key columns, then the included columns.
     pub(super) fn all_columns(&self) -> Vec<u16> {
         self.columns.iter().map(|key| key.column).chain(self.included.iter().copied()).collect()
     }
 
-    /// What it is on besides columns.
+    /// The expressions among its keys.
     pub(super) fn expressions(&self, table: &TableDefinition) -> Option<String> {
         let keys = self.columns.iter().filter(|key| table.indexed_column(key.column).is_none());
         let shown: Vec<&str> = keys.map(|key| table.key_name(key.column)).collect();
@@ -91,7 +91,7 @@ pub(super) fn indexes_of(table: u32, definition: &TableDefinition) -> Vec<Index>
     primary.chain(others).collect()
 }
 
-/// Every relation, those of the catalog first.
+/// All relations, those of the catalog first.
 pub(super) fn all(
     tables: &[Arc<Table>],
     sequences: &[Arc<Sequence>],

@@ -15,12 +15,12 @@ use super::relation::SEQUENCE_COLUMNS;
 use super::row::{self, NamedRow, column_numbers, int2, int4, int8, oid, text, truth};
 use super::snapshot::System;
 
-/// A column of any relation.
+/// A column of a relation of any kind.
 struct Column<'a> {
     name: &'a str,
     sql_type: SqlType,
     is_nullable: bool,
-    /// Of a table of the database.
+    /// The definition, if it is a column of a table of the database.
     definition: Option<&'a ColumnDefinition>,
 }
 
@@ -70,7 +70,7 @@ pub(super) fn classes(system: &System) -> Vec<NamedRow> {
     system.classes.iter().map(|class| class_row(system, class)).collect()
 }
 
-/// Whether it is a session's own.
+/// Whether it belongs to a single session.
 fn is_temporary(class: &Class, system: &System) -> bool {
     search_path::is_temporary(system.schema_name(class.schema))
 }
@@ -83,7 +83,7 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
                 || !definition.referenced_by.is_empty()
                 || definition.indexes.iter().any(IndexDefinition::is_checked_later);
             let has_index = definition.primary_key.is_some() || !definition.indexes.is_empty();
-            // PostgreSQL checks foreign keys, and what is checked later, by triggers.
+            // PostgreSQL checks foreign keys and deferrable constraints by triggers.
             (system.facts.tables[*at].row_count() as f32, has_index, has_keys)
         }
         ClassKind::Index(at, _) => (system.facts.tables[*at].row_count() as f32, false, false),
@@ -122,7 +122,7 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
     ]
 }
 
-/// The object whose owner and rights a relation has: of an index, its table.
+/// The object that holds a relation's owner and rights. For an index this is its table.
 fn object_of(system: &System, class: &Class) -> Option<(u32, ObjectKind)> {
     match &class.kind {
         ClassKind::Table(at) | ClassKind::View(at) | ClassKind::Index(at, _) => {
@@ -167,7 +167,7 @@ pub(super) fn attributes(system: &System) -> Vec<NamedRow> {
     rows
 }
 
-/// The numbers of the columns that a table had.
+/// The numbers of dropped columns of a table.
 fn dropped_of<'a>(class: &Class, system: &'a System) -> &'a [u16] {
     match class.kind {
         ClassKind::Table(at) => &system.definitions[at].dropped,
@@ -175,7 +175,7 @@ fn dropped_of<'a>(class: &Class, system: &'a System) -> &'a [u16] {
     }
 }
 
-/// What PostgreSQL leaves of a column that was dropped.
+/// The row that PostgreSQL keeps for a dropped column.
 fn dropped_row(relation: u32, number: u16) -> NamedRow {
     vec![
         ("attrelid", oid(relation)),
@@ -225,8 +225,8 @@ fn attribute_row(relation: u32, number: u16, column: &Column<'_>) -> NamedRow {
     ]
 }
 
-/// Whether the column has a default of its own, or is generated: that of an identity column belongs to its
-/// sequence.
+/// Whether the column has a default of its own, or is generated. The default of an identity column belongs
+/// to its sequence.
 pub(super) fn has_default(column: &ColumnDefinition) -> bool {
     column.generation.is_some() || column.default.is_some() && column.identity.is_none()
 }

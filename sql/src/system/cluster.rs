@@ -1,4 +1,4 @@
-//! What there is one of, or what is there from the start: the database, schemas, languages.
+//! Objects that exist once or from the start: the database, schemas, languages.
 
 use hyades_types::access::ObjectKind;
 use hyades_types::value::Value;
@@ -18,7 +18,7 @@ pub(super) const PUBLIC_COMMENT: &str = "standard public schema";
 const PLPGSQL_HANDLER: u32 = 13_560;
 const PLPGSQL_EXTENSION: u32 = 13_559;
 
-/// What PostgreSQL says of what is there from the start: number, catalog and text.
+/// PostgreSQL's comments on objects that exist from the start: number, catalog and text.
 pub(super) const COMMENTS: [(u32, u32, &str); 2] = [
     (PLPGSQL_EXTENSION, object_id::PG_EXTENSION, "PL/pgSQL procedural language"),
     (object_id::PLPGSQL, object_id::PG_LANGUAGE, "PL/pgSQL procedural language"),

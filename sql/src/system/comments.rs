@@ -9,10 +9,10 @@ use super::object_id::{self, Part};
 use super::row::{NamedRow, int4, oid, text};
 use super::snapshot::System;
 
-/// A comment: the object's number, its catalog's, that of a column, and the text.
+/// A comment: the number of the object, of its catalog and of a column, and the text.
 type Shown<'s> = (u32, u32, u16, &'s str);
 
-/// The catalogs by their names.
+/// The numbers of catalogs by name.
 const CATALOGS: [(&str, u32); 7] = [
     ("pg_extension", object_id::PG_EXTENSION),
     ("pg_language", object_id::PG_LANGUAGE),
@@ -24,7 +24,7 @@ const CATALOGS: [(&str, u32); 7] = [
 ];
 
 impl System {
-    /// Those on objects that are there.
+    /// The comments on existing objects.
     fn comments(&self) -> impl Iterator<Item = Shown<'_>> {
         let public = self.schema_oid(PUBLIC);
         let is_own = public != 0 && !self.facts.comments.iter().any(|(on, _)| on.object == public);

@@ -1,4 +1,4 @@
-//! Constraints and what depends on what: `pg_constraint`, `pg_depend`, `pg_rewrite`.
+//! Constraints and dependencies: `pg_constraint`, `pg_depend`, `pg_rewrite`.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl Constraint<'_> {
         }
     }
 
-    /// Columns of the table that it is on.
+    /// The columns of its own table.
     pub(super) fn columns(&self) -> Vec<u16> {
         match self {
             Constraint::Primary(key) => key.columns.clone(),
@@ -60,7 +60,7 @@ impl Constraint<'_> {
 }
 
 impl System {
-    /// The constraints of all tables, with the table's number and their own.
+    /// The constraints of all tables, with the numbers of table and constraint.
     pub(super) fn constraints(&self) -> Vec<(u32, u32, Constraint<'_>)> {
         let mut found = Vec::new();
         for (table, definition) in self.tables() {
@@ -77,7 +77,7 @@ impl System {
         found
     }
 
-    /// The number of the unique index, whose values are so at any time, over these columns of a table.
+    /// The number of the unique index, checked immediately, over these columns of a table.
     pub(super) fn unique_index(&self, table: u32, columns: &[u16]) -> u32 {
         let Some(definition) = self.definition(table) else { return 0 };
         let is_over = |index: &&Index| {
@@ -91,19 +91,19 @@ impl System {
 }
 
 impl System {
-    /// The number that the catalog shows of a column.
+    /// The number of a column in the catalog.
     fn column_number(&self, table: u32, column: u16) -> i32 {
         let definition = self.definition(table);
         definition.map_or(0, |definition| i32::from(definition.column_number(usize::from(column))))
     }
 
-    /// Where a column of a foreign key stands in the unique key that it leads to.
+    /// The place of a foreign key's column in the unique key that it references.
     pub(super) fn place_in_unique(&self, key: &ForeignKey, at: usize) -> Option<usize> {
         let wanted = *key.parent_columns.get(at)?;
         self.referenced_index(key)?.columns.iter().position(|own| own.column == wanted)
     }
 
-    /// The unique index that a foreign key leads to.
+    /// The unique index that a foreign key references.
     pub(super) fn referenced_index(&self, key: &ForeignKey) -> Option<Index> {
         let index = self.unique_index(key.parent.0, &key.parent_columns);
         let definition = self.definition(key.parent.0)?;
@@ -121,7 +121,7 @@ fn action_letter(action: KeyAction) -> &'static str {
     }
 }
 
-/// An action as SQL writes it.
+/// The words of an action in SQL.
 pub(super) fn action_words(action: KeyAction) -> &'static str {
     match action {
         KeyAction::NoAction => "NO ACTION",
@@ -190,8 +190,8 @@ fn constraint_row(system: &System, table: u32, own: u32, constraint: &Constraint
     row
 }
 
-/// `pg_depend`: sequences on the columns that they go with, defaults and constraints on columns, indexes on
-/// their constraints.
+/// `pg_depend`: sequences depend on the columns that own them, defaults and constraints on columns, indexes
+/// on their constraints.
 pub(super) fn dependencies(system: &System) -> Vec<NamedRow> {
     let mut rows = Vec::new();
     for sequence in &system.facts.sequences {
@@ -242,7 +242,7 @@ pub(super) fn dependencies(system: &System) -> Vec<NamedRow> {
     rows
 }
 
-/// What views read, and what functions give rows of: it must be there before them.
+/// Dependencies of views on what they read, and of functions on the tables whose rows they return.
 fn code_dependencies(system: &System) -> Vec<NamedRow> {
     let mut rows = Vec::new();
     for (view, definition) in system.tables() {
@@ -280,7 +280,7 @@ fn code_dependencies(system: &System) -> Vec<NamedRow> {
     rows
 }
 
-/// What the rule of every view is called.
+/// The name of every view's rule.
 const RETURN_RULE: &str = "_RETURN";
 
 /// `pg_rewrite`: the rules of views.
@@ -301,7 +301,7 @@ pub(super) fn rules(system: &System) -> Vec<NamedRow> {
     system.tables().filter_map(row).collect()
 }
 
-/// Relation of the catalog, number and part of an object.
+/// The catalog's number, the object's number and the part of an object.
 type Address = (u32, u32, i32);
 
 fn dependency(own: Address, on: Address, kind: &str) -> Vec<(&'static str, Value)> {

@@ -1,8 +1,7 @@
-//! Data types: what `pg_type` says of them, `pg_opclass`, and the names of types in texts.
+//! Data types: `pg_type`, `pg_opclass`, and the names of types in texts.
 //!
-//! Shown are the types that Hyades has, those that users have made (`user_types`), their arrays, and the
-//! pseudo-types. PostgreSQL has more; what it says
-//! of all of them is in `types.txt`.
+//! This shows the types that Hyades has, those that users have created (`user_types`), their arrays, and
+//! the pseudo-types. PostgreSQL has more. `types.txt` describes all of PostgreSQL's types.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,23 +13,23 @@ use hyades_types::value::{ArrayElement, SqlType};
 use super::object_id;
 use super::row::{self, NamedRow, int2, int4, oid, text, truth};
 
-/// A type as PostgreSQL has it.
+/// A type as in PostgreSQL.
 #[derive(Clone)]
 pub(super) struct DataType {
     pub(super) oid: u32,
     pub(super) name: &'static str,
     length: i16,
     pub(super) is_by_value: bool,
-    /// Its schema's, by name.
+    /// The name of its schema.
     pub(super) schema: &'static str,
-    /// `b` of a base type, `e` of an enum, `p` of a pseudo-type.
+    /// `b` for a base type, `e` for an enum, `p` for a pseudo-type.
     kind: &'static str,
     category: &'static str,
     is_preferred: bool,
     delimiter: &'static str,
     element: u32,
     pub(super) array: u32,
-    /// Those that read, print and take modifiers, in the order of `pg_type`, with their numbers.
+    /// The functions that read, print and take modifiers, in the order of `pg_type`, with their numbers.
     functions: Vec<(&'static str, u32)>,
     pub(super) alignment: &'static str,
     pub(super) storage: &'static str,
@@ -43,7 +42,7 @@ const ANY_ARRAY: u32 = 2277;
 /// The pseudo-type `anyenum`.
 const ANY_ENUM: u32 = 3500;
 
-/// So many functions follow `typarray`.
+/// The number of functions after `typarray`.
 const FUNCTIONS: usize = 7;
 
 static ALL: LazyLock<Vec<DataType>> = LazyLock::new(|| {
@@ -95,7 +94,7 @@ fn parsed(line: &'static str) -> Option<DataType> {
 }
 
 impl DataType {
-    /// Whether Hyades has it.
+    /// Whether Hyades has the type.
     fn is_there(&self) -> bool {
         self.kind == "p" || SqlType::from_oid(self.oid, -1).is_some()
     }
@@ -122,7 +121,7 @@ impl DataType {
         }
     }
 
-    /// The type of its arrays: as PostgreSQL has that of `text`, but for the names.
+    /// The array type of an enum. Like PostgreSQL's array of `text`, except for the names.
     pub(super) fn of_enum_array(enum_type: EnumType) -> Option<DataType> {
         let definition = enum_type.definition();
         let (_, name, oid) = enum_type.array_names();
@@ -137,7 +136,7 @@ impl DataType {
         })
     }
 
-    /// The row of `pg_type`: of a type in this schema, the type of whose arrays has this number.
+    /// The row of `pg_type` for a type in this schema, with the number of its array type.
     pub(super) fn row(&self, schema: u32, array: u32) -> NamedRow {
         let mut row = vec![
             ("oid", oid(self.oid)),
@@ -178,7 +177,7 @@ impl DataType {
         row
     }
 
-    /// As `format_type` calls it.
+    /// The name in `format_type`.
     pub(super) fn shown(&self) -> String {
         match SqlType::from_oid(self.oid, -1) {
             Some(sql_type) => sql_type.base_name().to_owned(),
@@ -191,7 +190,7 @@ impl DataType {
     }
 }
 
-/// What PostgreSQL says of this type.
+/// PostgreSQL's description of this type.
 pub(super) fn of(sql_type: SqlType) -> Option<Cow<'static, DataType>> {
     match sql_type {
         SqlType::Enum(enum_type) => Some(Cow::Owned(DataType::of_enum(enum_type))),
@@ -200,7 +199,7 @@ pub(super) fn of(sql_type: SqlType) -> Option<Cow<'static, DataType>> {
     }
 }
 
-/// Those that read and print enums, as [`DataType`] has them.
+/// The functions that read and print enums, in the form of [`DataType`].
 const ENUM_FUNCTIONS: [(&str, u32); FUNCTIONS + 1] = [
     ("-", 0),
     ("enum_in", 3506),
@@ -217,12 +216,12 @@ pub(super) fn built_in() -> impl Iterator<Item = &'static DataType> {
     ALL.iter().filter(|data_type| data_type.is_there())
 }
 
-/// The built-in type of this number, if it is shown.
+/// The built-in type with this number, if it is shown.
 pub(super) fn by_oid(oid: u32) -> Option<&'static DataType> {
     BY_OID.get(&oid).copied().filter(|data_type| data_type.is_there())
 }
 
-/// The type of this `pg_type.typname`, perhaps with a length behind it.
+/// The type with this `pg_type.typname`, which a length may follow.
 pub(super) fn named(name: &str) -> Option<SqlType> {
     let (base, length) = match name.split_once('(') {
         Some((base, rest)) => (base, rest.strip_suffix(')')?.parse().ok()),
@@ -254,7 +253,7 @@ pub(super) fn written(name: &str) -> Option<&'static DataType> {
     built_in().find(|data_type| data_type.name == base || data_type.shown() == base)
 }
 
-/// The default operator classes of B-trees: number, name, family, type, and the type that keys have.
+/// The default operator classes of B-trees: number, name, family, type, and key type.
 const OPERATOR_CLASSES: [(u32, &str, u32, u32, u32); 19] = [
     (1978, "int4_ops", 1976, 23, 0),
     (1979, "int2_ops", 1976, 21, 0),
@@ -277,7 +276,7 @@ const OPERATOR_CLASSES: [(u32, &str, u32, u32, u32); 19] = [
     (10_088, "jsonb_ops", 4033, 3802, 0),
 ];
 
-/// That by which a key of this type is ordered.
+/// The operator class that orders keys of this type.
 pub(super) fn operator_class(sql_type: SqlType) -> u32 {
     let wanted = match sql_type {
         SqlType::Varchar(_) => SqlType::Text.oid(),

@@ -1,4 +1,4 @@
-//! Objects as the SQL that would make them, in PostgreSQL's words.
+//! Objects as the SQL that would create them, in PostgreSQL's words.
 
 use hyades_types::definition::{
     ColumnDefinition, DeclaredParallel, DeclaredVolatility, IndexColumn, IndexKind, KeyAction, ParameterMode,
@@ -14,13 +14,13 @@ use super::data_types;
 use super::names::quoted;
 use super::snapshot::System;
 
-/// Names of columns, with commas between.
+/// Names of columns, separated by commas.
 fn column_list(table: &TableDefinition, columns: &[u16]) -> String {
     let names = columns.iter().map(|column| quoted(&table.columns[usize::from(*column)].name));
     names.collect::<Vec<String>>().join(", ")
 }
 
-/// What an index is on: a column, a call, or another expression in parentheses.
+/// A key of an index: a column, a call, or another expression in parentheses.
 pub(super) fn indexed_name(table: &TableDefinition, key: u16) -> String {
     let name = table.key_name(key);
     match table.indexed_column(key) {
@@ -30,7 +30,7 @@ pub(super) fn indexed_name(table: &TableDefinition, key: u16) -> String {
     }
 }
 
-/// A column of an index with what is unusual of its order.
+/// A key of an index, with its order if that is not the default.
 fn ordered(table: &TableDefinition, key: &IndexColumn) -> String {
     let name = indexed_name(table, key.column);
     let order = match (key.is_descending, key.nulls_first) {
@@ -42,7 +42,7 @@ fn ordered(table: &TableDefinition, key: &IndexColumn) -> String {
     format!("{name}{order}")
 }
 
-/// Whether one pair of parentheses is around all of an expression.
+/// Whether one pair of parentheses encloses the whole expression.
 pub(super) fn is_in_parentheses(shown: &str) -> bool {
     let (mut depth, mut quote) = (0_usize, None);
     for (at, byte) in shown.bytes().enumerate() {
@@ -67,7 +67,7 @@ fn single_condition(shown: &str) -> Option<&str> {
     inner.filter(|inner| !inner.contains(['(', ')']))
 }
 
-/// An expression as PostgreSQL would show it as a default of this type.
+/// An expression, shown as PostgreSQL shows it as a default of this type.
 pub(super) fn default_shown(written: &str, sql_type: SqlType, type_name: &str) -> String {
     if let Some((value, cast)) = written.rsplit_once("::")
         && is_quoted(value)
@@ -105,7 +105,7 @@ fn is_quoted(written: &str) -> bool {
         && !written[1..written.len() - 1].replace("''", "").contains('\'')
 }
 
-/// The type that a number has where it is written.
+/// The type of a number written as a literal.
 fn number_type(number: &str) -> &'static str {
     match (number.parse::<i32>().is_ok(), number.parse::<i64>().is_ok()) {
         (true, _) => "integer",
@@ -114,7 +114,7 @@ fn number_type(number: &str) -> &'static str {
     }
 }
 
-/// A literal in quotes for a column of this type.
+/// A quoted literal for a column of this type.
 fn literal(written: &str, sql_type: SqlType, type_name: &str) -> String {
     let inner = &written[1..written.len() - 1];
     match sql_type {
@@ -129,7 +129,8 @@ fn literal(written: &str, sql_type: SqlType, type_name: &str) -> String {
 }
 
 impl System {
-    /// The default of a column, or what it computes, as PostgreSQL would show it: literals with their types.
+    /// The default or generation expression of a column, shown as PostgreSQL does, with the types of
+    /// literals.
     pub(super) fn default_of(&self, column: &ColumnDefinition) -> Option<String> {
         if let Some(generation) = &column.generation {
             return Some(generation.shown.clone());
@@ -143,7 +144,7 @@ impl System {
         Some(self.unqualified(&default_shown(written, column.sql_type, &type_name)))
     }
 
-    /// The number of the sequence that a default draws from and does nothing else.
+    /// The number of the sequence, for a default that only draws from one.
     pub(super) fn drawn_from(&self, default: &str) -> Option<u32> {
         let name = default.trim().strip_prefix("nextval('")?;
         let ends = ["'::regclass)", "'::REGCLASS)", "')"];
@@ -151,7 +152,8 @@ impl System {
         self.find_object(SystemType::RegClass, &name.replace("''", "'")).ok()
     }
 
-    /// `CREATE INDEX`; the table with its schema, or as it would be found.
+    /// `CREATE INDEX`, with the table's schema if `with_schema`, else with the name by which the table is
+    /// found.
     pub(super) fn index_definition(
         &self,
         table: &TableDefinition,
@@ -186,7 +188,7 @@ impl System {
         shown
     }
 
-    /// What stands behind `CONSTRAINT name`.
+    /// The definition that follows `CONSTRAINT name`.
     pub(super) fn constraint_definition(
         &self,
         table: &TableDefinition,
@@ -237,11 +239,12 @@ impl System {
     }
 }
 
-/// What PostgreSQL assumes of a routine that says nothing.
+/// The cost and number of rows that PostgreSQL assumes of a routine that declares none.
 pub(super) const USUAL_COST: f32 = 100.0;
 pub(super) const USUAL_ROWS: f32 = 1000.0;
 
-/// `pg_get_function_arguments`, or with `with_defaults` false what tells it from others of its name.
+/// `pg_get_function_arguments`. With `with_defaults` false, the arguments that distinguish it from others
+/// of its name.
 pub(super) fn arguments(system: &System, definition: &RoutineDefinition, with_defaults: bool) -> String {
     let shows_in = definition.kind == RoutineKind::Procedure;
     let shown = |parameter: &RoutineParameter| {
@@ -273,7 +276,7 @@ fn default_of(system: &System, parameter: &RoutineParameter) -> Option<String> {
     Some(system.unqualified(&default_shown(default.trim(), parameter.sql_type, &type_name)))
 }
 
-/// `pg_get_function_arg_default` of the input of this number, from 1.
+/// `pg_get_function_arg_default` for the input with this number, from 1.
 pub(super) fn argument_default(
     system: &System,
     definition: &RoutineDefinition,
@@ -287,7 +290,7 @@ pub(super) fn argument_default(
     default_of(system, parameter)
 }
 
-/// `pg_get_function_result`; none for a procedure.
+/// `pg_get_function_result`. `None` for a procedure.
 pub(super) fn result(system: &System, definition: &RoutineDefinition) -> Option<String> {
     if definition.kind == RoutineKind::Procedure {
         return None;
@@ -317,12 +320,12 @@ pub(super) fn result(system: &System, definition: &RoutineDefinition) -> Option<
     })
 }
 
-/// The schemas that SET search_path names.
+/// The schemas in SET search_path.
 pub(super) fn path_of(definition: &RoutineDefinition) -> Vec<String> {
     definition.path.clone().unwrap_or_else(|| vec![PUBLIC.to_owned()])
 }
 
-/// The line of its properties, if it has any that are not the usual ones.
+/// The line with its properties, if any of them is not the default.
 fn traits(definition: &RoutineDefinition) -> String {
     let traits = &definition.traits;
     let mut out = String::new();

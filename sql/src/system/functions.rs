@@ -1,4 +1,4 @@
-//! The functions of SQL that look at the catalog.
+//! The functions of SQL that read the catalog.
 
 use hyades_types::system_catalog::Question;
 use hyades_types::value::Value;
@@ -79,14 +79,15 @@ impl System {
                 let column = usize::try_from(column - 1).ok().and_then(|column| columns.get(column));
                 let shown = column.map_or(String::new(), |column| definitions::indexed_name(table, *column));
                 let inner = shown.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
-                // What the index is on has parentheses of its own, which the short form leaves out.
+                // An expression has parentheses of its own, which the short form leaves out.
                 let short = inner.filter(|inner| is_pretty && definitions::is_in_parentheses(inner));
                 text(short.unwrap_or(&shown))
             }
         }
     }
 
-    /// NULL for a relation that is no view, as in PostgreSQL; a number of columns to wrap at is pretty.
+    /// NULL for a relation that is not a view, as in PostgreSQL. A column number to wrap at means the
+    /// pretty form.
     fn view_definition(&self, oid: u32, form: Option<&Value>) -> Value {
         let is_pretty = match form {
             Some(Value::Boolean(is_pretty)) => *is_pretty,

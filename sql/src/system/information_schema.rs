@@ -1,5 +1,5 @@
-//! `information_schema`: what the SQL standard has of the catalog. It shows tables, sequences and routines of
-//! the database; of the catalog itself only the relations and their columns.
+//! `information_schema`, the catalog of the SQL standard. It shows tables, sequences and routines of the
+//! database. Of the catalog itself it shows only the relations and their columns.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ use super::row::{NamedRow, int4, or_null, text};
 use super::snapshot::System;
 use super::{object_id, roles};
 
-/// Bytes of the longest text, as PostgreSQL has it.
+/// The maximum number of bytes in a text, as in PostgreSQL.
 const LONGEST_TEXT: i32 = 1 << 30;
-/// Bytes of a character.
+/// The maximum number of bytes in a character.
 const CHARACTER_BYTES: u32 = 4;
 
-/// Where the rows of a view come from; none of what cannot be made.
+/// The source of a view's rows. There are none for objects that cannot be created here.
 pub(super) fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
     match name {
         "tables" => tables,
@@ -55,7 +55,7 @@ fn yes_or_no(truth: bool) -> Value {
     text(if truth { "YES" } else { "NO" })
 }
 
-/// What a type says of its values' lengths, in the order of the views' columns.
+/// The length and precision attributes of a type, in the order of the views' columns.
 #[derive(Default)]
 struct Measures {
     characters: Option<u32>,
@@ -131,7 +131,7 @@ fn tables(system: &System) -> Vec<NamedRow> {
     shown.map(row).collect()
 }
 
-/// The columns of a view that can be changed through it, as those of the relation below.
+/// For each column of an updatable view, the underlying column that is changed through it, if any.
 fn updatable_of<'s>(system: &'s System, class: &Class) -> Option<&'s [Option<u16>]> {
     let ClassKind::View(at) = class.kind else { return None };
     let base = system.definitions[at].view()?.base.as_ref()?;
@@ -160,7 +160,7 @@ fn views(system: &System) -> Vec<NamedRow> {
     rows
 }
 
-/// What the rows of `view_table_usage` and `view_column_usage` begin with.
+/// The first columns of `view_table_usage` and `view_column_usage`.
 fn usage_row(system: &System, view: &Class, table: u32) -> Option<NamedRow> {
     let table = system.class(table)?;
     Some(vec![
@@ -271,7 +271,7 @@ fn column_row(system: &System, class: &Class, at: usize, column: &ColumnDefiniti
     row
 }
 
-/// What the sequence of an identity column says.
+/// The columns about the sequence of an identity column.
 fn identity_columns(system: &System, table: u32, at: usize, identity: Option<Identity>) -> NamedRow {
     let owns = |sequence: &&Arc<Sequence>| {
         let owner = sequence.definition.owner.filter(|owner| owner.is_identity);
@@ -306,7 +306,7 @@ fn schemata(system: &System) -> Vec<NamedRow> {
     system.schemas.iter().map(row).collect()
 }
 
-/// Database, schema and name of a constraint or its table, under these columns.
+/// The database, schema and name of a constraint or its table, under these column names.
 fn named(system: &System, columns: [&'static str; 3], table: &TableDefinition, name: &str) -> NamedRow {
     let [catalog, schema, own] = columns;
     vec![(catalog, text(&system.facts.database)), (schema, text(&table.name.schema)), (own, text(name))]
@@ -321,7 +321,7 @@ fn constraints(system: &System) -> Vec<(u32, &Arc<TableDefinition>, Constraint<'
     found.filter_map(|(table, _, constraint)| Some((table, system.definition(table)?, constraint))).collect()
 }
 
-/// The name of the constraint that PostgreSQL shows of a column that is NOT NULL.
+/// The name of the constraint that PostgreSQL shows for a NOT NULL column.
 fn not_null_name(schema: u32, table: u32, number: u16) -> String {
     format!("{schema}_{table}_{number}_not_null")
 }
@@ -410,7 +410,7 @@ fn key_column_usage(system: &System) -> Vec<NamedRow> {
     rows
 }
 
-/// The table that a constraint leads to, and its columns there.
+/// The table that a constraint refers to, and its columns there.
 fn used<'a>(
     system: &'a System,
     table: &'a Arc<TableDefinition>,
@@ -472,7 +472,7 @@ fn referential_constraints(system: &System) -> Vec<NamedRow> {
     rows
 }
 
-/// `information_schema.sequences`: those of identity columns are not shown.
+/// `information_schema.sequences`, without those of identity columns.
 fn sequences(system: &System) -> Vec<NamedRow> {
     let is_shown =
         |sequence: &&Arc<Sequence>| !sequence.definition.owner.is_some_and(|owner| owner.is_identity);
@@ -497,7 +497,7 @@ fn sequences(system: &System) -> Vec<NamedRow> {
     system.facts.sequences.iter().filter(is_shown).map(row).collect()
 }
 
-/// The name of a routine that no other has.
+/// A unique name of a routine.
 fn specific_name(routine: &Routine) -> String {
     format!("{}_{}", routine.definition.name.name, object_id::of_routine(routine.id))
 }
@@ -541,7 +541,7 @@ fn routine_row(system: &System, routine: &Routine) -> NamedRow {
     ]
 }
 
-/// A parameter of a routine, or a column of the table that it gives.
+/// A parameter of a routine, or a column of the table that it returns.
 struct Parameter<'a> {
     name: Option<&'a str>,
     mode: &'static str,

@@ -1,4 +1,4 @@
-//! Objects by their names and by their numbers, as `regclass` and its like read and show them.
+//! Objects by name and by number, as `regclass` and similar types read and show them.
 
 use compact_str::{CompactString, ToCompactString};
 use hyades_types::definition::{RoutineDefinition, TableName};
@@ -11,7 +11,7 @@ use super::snapshot::System;
 use super::{object_id, relation};
 use crate::statement::kept_names::full_name;
 
-/// The name in quotes if it needs them.
+/// The name, quoted if necessary.
 pub(super) fn quoted(name: &str) -> String {
     hyades_types::identifier::quoted_identifier(name).to_string()
 }
@@ -21,7 +21,7 @@ fn undefined(state: hyades_types::error::SqlState, what: &str, name: &str) -> Er
 }
 
 impl System {
-    /// Whether what has this name in this schema is found without it.
+    /// Whether the relation of this name and schema is found without the schema.
     pub(super) fn is_visible(&self, schema: u32, name: &str) -> bool {
         let own = self.schema_name(schema);
         let path = &self.facts.path;
@@ -38,7 +38,7 @@ impl System {
             && !path.searched().take_while(|schema| *schema != own).any(hides)
     }
 
-    /// The same of a routine.
+    /// The same for a routine.
     pub(super) fn is_routine_visible(&self, definition: &RoutineDefinition) -> bool {
         let is_here = |schema: &&str| {
             self.facts.routines.iter().any(|routine| {
@@ -52,7 +52,7 @@ impl System {
         first == Some(definition.name.schema.as_str())
     }
 
-    /// The name of a routine, with its schema only if it must.
+    /// The name of a routine, with its schema only if necessary.
     fn shown_routine(&self, definition: &RoutineDefinition) -> String {
         match self.is_routine_visible(definition) {
             true => quoted(&definition.name.name),
@@ -60,7 +60,7 @@ impl System {
         }
     }
 
-    /// With its schema only if it must.
+    /// A name, with its schema only if necessary.
     fn shown_in(&self, schema: u32, name: &str) -> String {
         if self.is_visible(schema, name) {
             quoted(name)
@@ -147,7 +147,8 @@ impl System {
             .ok_or_else(|| no_relation(text, |schema| self.schema_oid(path.schema(schema)) != 0))
     }
 
-    /// A routine of this name; with these types of arguments, and then as it was written whole.
+    /// A routine of this name. If argument types are given, they must match, and come with the whole text
+    /// as written.
     fn find_routine(&self, text: &str, arguments: Option<(&str, &str)>) -> Result<u32> {
         let (schema, own) = written_name(text)?;
         let path = &self.facts.path;

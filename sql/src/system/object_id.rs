@@ -1,5 +1,6 @@
-//! The numbers of objects: PostgreSQL's own for what PostgreSQL has from the start, and for what users make
-//! numbers that follow from the engine's, so that they are the same after a restart.
+//! The numbers of objects. Objects that PostgreSQL has from the start have PostgreSQL's own numbers.
+//! Numbers of objects that users create are derived from the engine's, so that they are the same after a
+//! restart.
 //!
 //! | objects | numbers |
 //! |---|---|
@@ -10,7 +11,7 @@
 //! | routines | their ids above 3 * 2^29 |
 //! | indexes, constraints, defaults | from 2^31, by table and name |
 //!
-//! The last are hashes: two objects of one number are as unlikely as the numbers are many.
+//! The last are hashes. Two objects can have the same number, which the large range makes unlikely.
 
 use hyades_types::definition::{RoutineId, SequenceId};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -20,7 +21,7 @@ pub(super) const PG_CATALOG: u32 = 11;
 pub(super) const PG_TOAST: u32 = 99;
 pub(super) const INFORMATION_SCHEMA: u32 = 13_207;
 
-/// The role that owns what belongs to nobody else.
+/// The role that owns whatever has no other owner.
 pub(crate) const OWNER: u32 = 10;
 
 /// The database. PostgreSQL gives this number to `postgres`.
@@ -36,7 +37,7 @@ pub(super) const INTERNAL: u32 = 12;
 pub(super) const SQL: u32 = 14;
 pub(super) const PLPGSQL: u32 = 13_563;
 
-/// Relations that others refer to.
+/// Catalogs that others refer to.
 pub(super) const PG_CLASS: u32 = 1259;
 pub(super) const PG_ATTRDEF: u32 = 2604;
 pub(super) const PG_CONSTRAINT: u32 = 2606;
@@ -54,16 +55,16 @@ const PARTS: u32 = 1 << 31;
 /// A part of a table, or of a type, with a number of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Of an enum, by its position.
+    /// Of an enum, identified by its position.
     Label = 0,
     Index = 1,
     Constraint = 2,
     Default = 3,
-    /// Of a view: what makes a query of it.
+    /// Of a view: its query.
     Rule = 4,
 }
 
-/// Of the schema of temporary relations that has this name.
+/// The number of the schema of temporary relations with this name.
 pub(super) fn of_temporary_schema(name: &str) -> u32 {
     let number: u32 = name.rsplit('_').next().and_then(|number| number.parse().ok()).unwrap_or(0);
     SEQUENCES - 1 - number % (1 << 20)
@@ -73,7 +74,7 @@ pub(crate) fn of_sequence(id: SequenceId) -> u32 {
     SEQUENCES + id.0
 }
 
-/// The id in the engine of the sequence with this number.
+/// The engine's id of the sequence with this number.
 pub(super) fn sequence_of(oid: u32) -> u32 {
     oid - SEQUENCES
 }
@@ -82,7 +83,7 @@ pub(super) fn of_routine(id: RoutineId) -> u32 {
     ROUTINES + id.0
 }
 
-/// Of the part of this name of a table.
+/// The number of a named part of a table.
 pub(super) fn of_part(table: u32, part: Part, name: &str) -> u32 {
     let seed = u64::from(table) << 3 | part as u64;
     PARTS | (xxh3_64_with_seed(name.as_bytes(), seed) as u32)

@@ -1,4 +1,4 @@
-//! The relations of the catalog: which there are, and their columns.
+//! The relations of the catalog and their columns.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -17,7 +17,7 @@ pub(crate) struct SystemRelation {
     pub(crate) columns: Vec<(String, SqlType)>,
 }
 
-/// The columns of a sequence when it is read as a table.
+/// The columns of a sequence that is read as a table.
 pub(crate) const SEQUENCE_COLUMNS: [(&str, SqlType); 3] =
     [("last_value", SqlType::BigInt), ("log_cnt", SqlType::BigInt), ("is_called", SqlType::Boolean)];
 
@@ -27,7 +27,7 @@ impl SystemRelation {
     }
 }
 
-/// Everything there is.
+/// All relations of the catalog.
 pub(crate) static RELATIONS: LazyLock<Vec<SystemRelation>> = LazyLock::new(|| {
     let lines = include_str!("relations.txt").lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(parsed).collect()
@@ -39,17 +39,17 @@ static BY_OID: LazyLock<HashMap<u32, &'static SystemRelation>> =
 static BY_NAME: LazyLock<HashMap<(&str, &str), &'static SystemRelation>> =
     LazyLock::new(|| RELATIONS.iter().map(|relation| ((relation.schema, relation.name), relation)).collect());
 
-/// The relation of this number.
+/// The relation with this number.
 pub(super) fn by_oid(oid: u32) -> Option<&'static SystemRelation> {
     BY_OID.get(&oid).copied()
 }
 
-/// As all relations of `pg_catalog` do.
+/// Whether the name has a prefix that all relations of `pg_catalog` have.
 fn has_prefix(name: &str) -> bool {
     name.starts_with("pg_") || name.starts_with("hyades_")
 }
 
-/// The relation of this name.
+/// The relation with this name.
 pub(crate) fn find(schema: &str, name: &str) -> Option<&'static SystemRelation> {
     // This runs for every name in FROM.
     if schema == "pg_catalog" && !has_prefix(name) {

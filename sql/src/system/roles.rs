@@ -12,7 +12,7 @@ use super::object_id::{self, OWNER};
 use super::row::{NamedRow, int4, oid, oids, or_null, text, truth};
 use super::snapshot::System;
 
-/// A role as the catalog shows it.
+/// The roles that the catalog shows.
 fn shown_roles(system: &System) -> Vec<(u32, Role)> {
     let mut first = Role::new(&system.facts.user);
     first.is_superuser = true;
@@ -122,7 +122,7 @@ pub(super) fn memberships(system: &System) -> Vec<NamedRow> {
     rows
 }
 
-/// `information_schema.enabled_roles`: those that who asks is a member of.
+/// `information_schema.enabled_roles`: the roles that the current role is a member of.
 pub(super) fn enabled(system: &System) -> Vec<NamedRow> {
     let (access, role) = (&system.facts.access, system.facts.role);
     let shown = shown_roles(system).into_iter();
@@ -131,7 +131,7 @@ pub(super) fn enabled(system: &System) -> Vec<NamedRow> {
 }
 
 impl System {
-    /// The name of a role by its number.
+    /// The name of the role with this number.
     pub(super) fn role_name(&self, id: u32) -> Option<&str> {
         self.facts.access.role_name(RoleId(id), &self.facts.user)
     }
@@ -145,7 +145,7 @@ impl System {
         }
     }
 
-    /// The owner of an object of the engine. What is temporary belongs to who asks.
+    /// The owner of an object of the engine. A temporary object belongs to the current role.
     pub(super) fn owner_of(&self, object: u32) -> u32 {
         if object >= SequenceId::FIRST_TEMPORARY {
             self.facts.role.0
@@ -154,7 +154,7 @@ impl System {
         }
     }
 
-    /// The access list of an object, if it is not the usual one.
+    /// The access list of an object, if it is not the default.
     pub(super) fn access_list(&self, object: u32, _kind: ObjectKind) -> Value {
         let items = self.facts.access.rights(object).items;
         or_null(items, |items| {
@@ -164,7 +164,7 @@ impl System {
         })
     }
 
-    /// Kind and id in the engine of the object with this number.
+    /// The kind and the engine's id of the object with this number.
     fn privileged(&self, of: Privileged, number: u32) -> Option<(u32, ObjectKind)> {
         match of {
             Privileged::Relation | Privileged::Column | Privileged::Sequence => {
@@ -199,10 +199,11 @@ impl System {
         }
     }
 
-    /// `has_table_privilege` and its like: whose right, on what, which of these.
+    /// `has_table_privilege` and similar functions. The arguments are the role, the object and the
+    /// privileges.
     pub(super) fn privilege_held(&self, of: Privileged, arguments: &[Value]) -> Result<Value> {
         let [asked @ .., object, words] = arguments else { return Ok(Value::Null) };
-        // A column says nothing of its own: rights are on whole tables.
+        // Columns have no rights of their own, because rights are on whole tables.
         let (asked, object) = match (of, asked) {
             (Privileged::Column, [.., object]) => (&asked[..asked.len() - 1], object),
             _ => (asked, object),
@@ -234,7 +235,7 @@ impl System {
         Ok(Value::Boolean(has))
     }
 
-    /// What is there from the start may be used by everybody.
+    /// Whether everybody may use the object because it exists from the start.
     fn is_catalogs(&self, number: u32) -> bool {
         const FIRST_MADE: u32 = 16_384;
         let is_public_schema = number == hyades_types::definition::SchemaId::PUBLIC.0;
@@ -259,7 +260,7 @@ impl System {
         Ok(Value::Boolean(has))
     }
 
-    /// The number of an object that is named, or given by its number.
+    /// The number of an object that is given by name or number.
     fn number_asked_about(&self, of: Privileged, object: &Value) -> Result<Option<u32>> {
         let name = match object {
             Value::Oid(oid) => return Ok(Some(*oid)),

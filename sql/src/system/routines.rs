@@ -1,4 +1,4 @@
-//! Procedures and functions that users made: `pg_proc`.
+//! Procedures and functions created by users: `pg_proc`.
 
 use hyades_types::access::ObjectKind;
 use hyades_types::definition::{
@@ -15,7 +15,7 @@ use super::{definitions, object_id};
 const VOID: u32 = 2278;
 const RECORD: u32 = 2249;
 
-/// The number of the type that a call gives.
+/// The number of a call's result type.
 pub(super) fn result_type(definition: &RoutineDefinition) -> u32 {
     let mut outputs = definition.parameters.iter().filter(|parameter| parameter.mode.is_output());
     let single = match (outputs.next(), outputs.next()) {
@@ -41,7 +41,7 @@ pub(super) fn result_type(definition: &RoutineDefinition) -> u32 {
     }
 }
 
-/// What stands in `proallargtypes`, `proargmodes` and `proargnames`.
+/// The values of `proallargtypes`, `proargmodes` and `proargnames`.
 struct Arguments {
     types: Vec<SqlType>,
     modes: Vec<&'static str>,
@@ -130,7 +130,7 @@ fn routine_row(system: &System, id: RoutineId, definition: &RoutineDefinition) -
     ]
 }
 
-/// SET search_path, as `proconfig` has it.
+/// SET search_path, in the form of `proconfig`.
 fn path_shown(definition: &RoutineDefinition) -> Option<String> {
     let path = definitions::path_of(definition);
     let names: Vec<String> = path.iter().map(|schema| quoted_identifier(schema).to_string()).collect();

@@ -1,7 +1,7 @@
 //! Rows of the catalog: values with the names of their columns.
 //!
-//! A row names its columns in their order. What it leaves out is NULL; but in a table, as PostgreSQL's
-//! catalogs have it, zero, false or empty where the column's type has a fixed width.
+//! A row names its columns in their order. Columns that it leaves out are NULL. In a table, as in
+//! PostgreSQL's catalogs, they are zero, false or empty if the column's type has a fixed width.
 
 use hyades_types::definition::TableDefinition;
 use hyades_types::system_type::SystemType;
@@ -34,7 +34,8 @@ pub(crate) fn int8(number: impl TryInto<i64>) -> Value {
     Value::BigInt(number.try_into().unwrap_or(i64::MAX))
 }
 
-/// Numbers of columns, which count from 1 where the engine counts from 0, dropped ones too.
+/// The catalog's numbers of columns. They start at 1 instead of the engine's 0, and also count dropped
+/// columns.
 pub(crate) fn column_numbers(table: &TableDefinition, columns: &[u16]) -> Value {
     let number = |column: u16| table.column_number(usize::from(column));
     let numbers = columns.iter().map(|column| int2(table.indexed_column(*column).map_or(0, number)));
@@ -56,12 +57,12 @@ pub(crate) fn letters(letters: impl IntoIterator<Item = &'static str>) -> Value 
     Value::array(element, letters.into_iter().map(text).collect())
 }
 
-/// A function of PostgreSQL's: its name and its number.
+/// A function of PostgreSQL, by name and number.
 pub(crate) fn function((name, oid): (&str, u32)) -> Value {
     SystemType::RegProc.reference(oid, name)
 }
 
-/// The value, or NULL.
+/// The converted value, or NULL.
 pub(crate) fn or_null<T>(value: Option<T>, of: impl FnOnce(T) -> Value) -> Value {
     value.map_or(Value::Null, of)
 }

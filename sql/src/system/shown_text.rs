@@ -1,8 +1,9 @@
-//! Kept definitions as their reader would write them: schemas left out where his path finds the same.
+//! Stored definitions as a reader would write them: without schemas where the reader's path finds the same
+//! object.
 //!
-//! What is kept names every relation and routine with its schema, and nothing else has one
-//! (`bind::deparse`). So a name in front of a point is a schema if there is such a relation or routine in it;
-//! else it is the relation of a column.
+//! A stored text gives every relation and routine with its schema, and no other name has one
+//! (`bind::deparse`). So a name in front of a dot is a schema if there is such a relation or routine in it.
+//! Otherwise it is the relation of a column.
 
 use hyades_types::definition::TableName;
 
@@ -16,10 +17,10 @@ impl System {
     pub(super) fn unqualified(&self, kept: &str) -> String {
         let Ok(mut tokens) = Tokens::new(kept) else { return kept.to_owned() };
         let (mut shown, mut copied) = (String::with_capacity(kept.len()), 0);
-        let mut is_behind_point = false;
+        let mut is_after_dot = false;
         while tokens.peek().kind != TokenKind::End {
             let start = tokens.peek().start;
-            if !is_behind_point && let Ok(name) = tokens.qualified_name() {
+            if !is_after_dot && let Ok(name) = tokens.qualified_name() {
                 let Some(schema) = name.schema else { continue };
                 let is_call = tokens.peek().is_symbol("(");
                 let name = TableName { schema, name: name.name };
@@ -30,7 +31,7 @@ impl System {
                 }
                 continue;
             }
-            is_behind_point = tokens.next().is_symbol(".");
+            is_after_dot = tokens.next().is_symbol(".");
         }
         shown.push_str(&kept[copied..]);
         shown

@@ -1,5 +1,5 @@
-//! How much memory is for what, how far logs and the restart are, and what sessions have counted. Bytes of
-//! rows and indexes are estimates (`hyades_engine::db::EngineStatistics`).
+//! The use of memory, the progress of logs and of the restart, and the counts of sessions. Bytes of rows
+//! and indexes are estimates (`hyades_engine::db::EngineStatistics`).
 
 use hyades_engine::storage::table::Table;
 use hyades_types::memory;
@@ -11,7 +11,7 @@ use super::object_id::DATABASE;
 use super::row::{NamedRow, int4, int8, oid, or_null, text, truth};
 use super::snapshot::System;
 
-/// `pg_stat_database`: there is one.
+/// `pg_stat_database`, with its single database.
 pub(super) fn database(system: &System) -> Vec<NamedRow> {
     let counts = system.facts.sessions.counts();
     vec![vec![
@@ -41,10 +41,11 @@ pub(super) fn logs(system: &System) -> Vec<NamedRow> {
     logs.into_iter().enumerate().map(row).collect()
 }
 
-/// Microseconds from 1970 to 2000, where timestamps begin.
+/// Microseconds from 1970 to 2000, where timestamps start.
 const SINCE_1970_US: i64 = 946_684_800_000_000;
 
-/// `hyades_checkpoint`: the last one, if there has been any, and what a restart would have to replay.
+/// `hyades_checkpoint`: the last checkpoint, if there has been any, and what a restart would have to
+/// replay.
 pub(super) fn checkpoint(system: &System) -> Vec<NamedRow> {
     let Some(status) = system.facts.engine.checkpoint_status() else { return Vec::new() };
     let last = (status.number > 0).then_some(&status);
@@ -65,7 +66,7 @@ pub(super) fn checkpoint(system: &System) -> Vec<NamedRow> {
     ]]
 }
 
-/// `hyades_restart`: how far the restart is, in seconds since it began.
+/// `hyades_restart`: the progress of the restart, in seconds since it began.
 pub(super) fn restart(system: &System) -> Vec<NamedRow> {
     let status = system.facts.engine.restart_status();
     vec![vec![
@@ -83,7 +84,7 @@ pub(super) fn restart(system: &System) -> Vec<NamedRow> {
     ]]
 }
 
-/// `hyades_memory`: tables and indexes one by one, the rest as a whole.
+/// `hyades_memory`: each table and index, and the rest as a whole.
 pub(super) fn memory(system: &System) -> Vec<NamedRow> {
     let row = |kind: &str, name: Value, bytes: u64| {
         vec![("kind", text(kind)), ("name", name), ("bytes", int8(bytes))]
@@ -114,7 +115,8 @@ fn counted(system: &System) -> impl Iterator<Item = (&Table, &hyades_types::defi
 }
 
 impl System {
-    /// `pg_relation_size` and its like; NULL for what is not there. The index of a primary key is the table.
+    /// `pg_relation_size` and similar functions. NULL for an object that does not exist. The index of a
+    /// primary key is the table.
     pub(super) fn size_of(&self, size: Size, number: u32) -> Value {
         let Some(class) = self.class(number) else { return Value::Null };
         let bytes = match &class.kind {

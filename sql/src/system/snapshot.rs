@@ -1,4 +1,4 @@
-//! What there is when a statement begins that looks at the catalog.
+//! The state of the catalog when a statement that reads it begins.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,7 +22,7 @@ use super::object_id;
 use super::row::NamedRow;
 use crate::settings::Shown;
 
-/// What the sessions of the database have done, and use.
+/// Totals of what the sessions of the database have done and use.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SessionTotals {
     pub(crate) sessions: u64,
@@ -34,18 +34,18 @@ pub(crate) struct SessionTotals {
 
 /// The sessions of the database.
 pub(crate) trait SessionRows: Send + Sync {
-    /// For `pg_stat_activity`.
+    /// The rows of `pg_stat_activity`.
     fn rows(&self) -> Vec<NamedRow>;
-    /// What all of them have done, and use.
+    /// Totals of what all of them have done and use.
     fn counts(&self) -> SessionTotals;
-    /// For `pg_stat_ssl`.
+    /// The rows of `pg_stat_ssl`.
     fn encryption_rows(&self) -> Vec<NamedRow>;
 }
 
 /// An advisory lock for `pg_locks`.
 pub(crate) struct ShownLock {
     pub(crate) key: AdvisoryKey,
-    /// The number of the session that has it, or waits for it.
+    /// The number of the session that holds it or waits for it.
     pub(crate) session: i32,
     pub(crate) is_shared: bool,
     pub(crate) is_granted: bool,
@@ -71,7 +71,7 @@ pub(crate) struct ShownStatement {
     pub(crate) parameter_types: Vec<SqlType>,
 }
 
-/// What a session knows.
+/// The state that a session provides.
 pub(crate) struct Facts {
     pub(crate) tables: Vec<Arc<Table>>,
     pub(crate) sequences: Vec<Arc<Sequence>>,
@@ -86,23 +86,23 @@ pub(crate) struct Facts {
     pub(crate) path: Arc<SearchPath>,
     pub(crate) schemas: Arc<Schemas>,
     pub(crate) engine: Arc<dyn Engine>,
-    /// What the first superuser is called.
+    /// The name of the first superuser.
     pub(crate) user: String,
     pub(crate) access: Arc<Access>,
-    /// Who asks.
+    /// The current role.
     pub(crate) role: RoleId,
     pub(crate) database: String,
 }
 
-/// What there is.
+/// The catalog as one statement sees it.
 pub(crate) struct System {
     pub(super) facts: Facts,
-    /// As they are now.
+    /// The definitions of `facts.tables` when the statement began.
     pub(super) definitions: Vec<Arc<TableDefinition>>,
     pub(super) classes: Vec<Class>,
     /// Number and name.
     pub(super) schemas: Vec<(u32, String)>,
-    /// Places in `classes`.
+    /// Indexes into `classes`.
     by_oid: HashMap<u32, usize>,
 }
 
@@ -116,7 +116,7 @@ impl System {
         System { facts, definitions, classes, schemas, by_oid }
     }
 
-    /// The name of a schema by its number.
+    /// The name of the schema with this number.
     pub(super) fn schema_name(&self, oid: u32) -> &str {
         self.schemas.iter().find(|(own, _)| *own == oid).map_or("", |(_, name)| name)
     }
@@ -126,12 +126,12 @@ impl System {
         self.schemas.iter().find(|(_, own)| own == name).map_or(0, |(oid, _)| *oid)
     }
 
-    /// The relation of this number.
+    /// The relation with this number.
     pub(super) fn class(&self, oid: u32) -> Option<&Class> {
         self.by_oid.get(&oid).map(|at| &self.classes[*at])
     }
 
-    /// The definition of the table of this number.
+    /// The definition of the table with this number.
     pub(super) fn definition(&self, oid: u32) -> Option<&Arc<TableDefinition>> {
         let at = self.facts.tables.iter().position(|table| table.id().0 == oid)?;
         self.definitions.get(at)
@@ -160,8 +160,8 @@ const SCHEMAS: [(u32, &str); 3] = [
     (object_id::INFORMATION_SCHEMA, "information_schema"),
 ];
 
-/// All schemas: those of the catalog, those that were created, in the order of their numbers, and that of the
-/// session's temporary relations.
+/// All schemas: those of the catalog and the created ones, in the order of their numbers, and then the
+/// schema of the session's temporary relations.
 fn all_schemas(path: &SearchPath, created: &Schemas) -> Vec<(u32, String)> {
     let own = path.temporary().map(|name| (object_id::of_temporary_schema(name), name.to_owned()));
     let of_catalog = SCHEMAS.into_iter().map(|(oid, name)| (oid, name.to_owned()));

@@ -1,5 +1,4 @@
-//! Types as the catalog shows them, those that users have made with those that there are from the start:
-//! `pg_type`, `pg_enum`, `format_type` and `regtype`.
+//! Types in the catalog, both user-defined and built-in: `pg_type`, `pg_enum`, `format_type` and `regtype`.
 
 use std::borrow::Cow;
 
@@ -16,14 +15,14 @@ use super::row::{NamedRow, oid, text};
 use super::snapshot::System;
 
 impl System {
-    /// The type of this number.
+    /// The type with this number.
     pub(super) fn sql_type(&self, oid: u32, modifier: i32) -> Option<SqlType> {
         let enums = self.facts.types.iter().map(|stored| stored.enum_type);
         let mut own = enums.flat_map(|one| [SqlType::Enum(one), SqlType::Array(ArrayElement::Enum(one))]);
         SqlType::from_oid(oid, modifier).or_else(|| own.find(|one| one.oid() == oid))
     }
 
-    /// What the catalog says of the type of this number, if it is shown.
+    /// The catalog's description of the type with this number, if it is shown.
     pub(super) fn data_type(&self, oid: u32) -> Option<Cow<'static, DataType>> {
         match by_oid(oid) {
             Some(data_type) => Some(Cow::Borrowed(data_type)),
@@ -31,7 +30,7 @@ impl System {
         }
     }
 
-    /// As `format_type` calls it: with its schema where the name alone means something else.
+    /// The name in `format_type`, with the schema if the name alone means something else.
     pub(super) fn shown_type(&self, sql_type: SqlType) -> String {
         let Some(enum_type) = sql_type.enum_type() else { return sql_type.base_name().to_owned() };
         let definition = enum_type.definition();
@@ -47,7 +46,7 @@ impl System {
         }
     }
 
-    /// Whether the name is that of a type, which is found without the schema.
+    /// Whether this is the name of a type that is found without the schema.
     pub(super) fn is_visible_type(&self, name: &TableName) -> bool {
         let named = self.type_named(name);
         named.is_some_and(|enum_type| self.is_type_visible(SqlType::Enum(enum_type)))
@@ -58,7 +57,7 @@ impl System {
         found.map(|stored| stored.enum_type)
     }
 
-    /// The number of the type that a text names as SQL does: `int4`, `integer`, `character varying(20)`,
+    /// The number of the type that a text names in SQL: `int4`, `integer`, `character varying(20)`,
     /// `text[]`, `mood`.
     pub(super) fn written_type(&self, text: &str) -> Option<u32> {
         if let Some(data_type) = written(text) {
@@ -113,7 +112,7 @@ impl System {
         data_types::built_in().cloned().chain(own).map(row).collect()
     }
 
-    /// Without a modifier at all, a type is called by its name alone.
+    /// If no modifier is given at all, a type is shown by its name alone.
     pub(super) fn format_type(&self, oid: u32, modifier: Option<&Value>) -> String {
         let modifier = modifier.and_then(Value::as_i64).and_then(|modifier| i32::try_from(modifier).ok());
         match (self.sql_type(oid, modifier.unwrap_or(-1)), modifier) {
@@ -126,7 +125,7 @@ impl System {
         }
     }
 
-    /// The type of this number as `regtype` shows it.
+    /// The type with this number, as `regtype` shows it.
     pub(super) fn type_text(&self, oid: u32) -> Option<String> {
         match self.sql_type(oid, -1) {
             Some(sql_type) if sql_type.enum_type().is_some() => Some(self.shown_type(sql_type)),

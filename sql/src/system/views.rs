@@ -125,7 +125,7 @@ pub(super) fn locks(system: &System) -> Vec<NamedRow> {
     system.facts.locks.iter().map(row).collect()
 }
 
-/// `pg_prepared_statements`: those of PREPARE.
+/// `pg_prepared_statements`: the statements of PREPARE.
 pub(super) fn prepared_statements(system: &System) -> Vec<NamedRow> {
     let row = |shown: &ShownStatement| {
         let reference =
@@ -178,7 +178,7 @@ pub(super) fn activity(system: &System) -> Vec<NamedRow> {
         let is_own =
             matches!(owner, Some(Value::Oid(owner)) if access.has_privileges_of(role, RoleId(*owner)));
         if !is_own {
-            // What others do is nobody's business.
+            // The activity of another role's session is hidden.
             row.retain(|(name, _)| {
                 matches!(*name, "datid" | "datname" | "pid" | "usesysid" | "usename" | "application_name")
             });
@@ -193,7 +193,7 @@ pub(super) fn encryptions(system: &System) -> Vec<NamedRow> {
     system.facts.sessions.encryption_rows()
 }
 
-/// `pg_stat_user_tables`: nothing but rows is counted.
+/// `pg_stat_user_tables`: only rows are counted.
 pub(super) fn table_statistics(system: &System) -> Vec<NamedRow> {
     let row = |table: &Table| {
         let mut row = table_names(table);
@@ -203,7 +203,7 @@ pub(super) fn table_statistics(system: &System) -> Vec<NamedRow> {
     counted_tables(system).map(row).collect()
 }
 
-/// `pg_statio_user_tables`: no blocks are counted, for there are none.
+/// `pg_statio_user_tables`: there are no blocks, so none are counted.
 pub(super) fn table_reads(system: &System) -> Vec<NamedRow> {
     counted_tables(system).map(table_names).collect()
 }

@@ -1,4 +1,4 @@
-//! Statements that are compiled while other sessions change what they are compiled for.
+//! Statements that are compiled while other sessions change the objects that they use.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::engine::{TestEngine, Trouble};
 use crate::{Connection, Database};
 
-/// Runs one statement of a session after another, each for itself, until the others have ended.
+/// Runs statements of a session one after the other until the other sessions have ended.
 fn until(is_over: &AtomicBool, connection: &mut Connection, statement: impl Fn(u32) -> String) -> u32 {
     let mut number = 0;
     while !is_over.load(Ordering::Relaxed) {
         number += 1;
-        // A text of its own each time, so that none is found compiled.
+        // Each text is different, so that none is found in the cache.
         connection.execute(&statement(number), &[]).expect("it fits some definition of the table");
     }
     number
 }
 
-/// An index of an expression adds a hidden column to its table, and a dropped one takes it away.
+/// An index on an expression adds a hidden column to its table, and dropping the index removes it.
 #[test]
 fn a_statement_is_compiled_for_one_definition_of_its_tables() {
     let database = Database::with_engine(Arc::new(TestEngine::with(Trouble::None)));

@@ -21,7 +21,7 @@ fn statements_take_values_and_answer_rows() {
     let mut connection = database().connect().expect("a connection");
     let rows = connection.query("select b, c from t where a = $1", &[Value::BigInt(1)]).expect("a row");
     assert_eq!(rows, [[Value::BigInt(10), Value::text("x")]]);
-    // Values are brought to the types of the parameters.
+    // Values are converted to the types of the parameters.
     let parameters = [Value::text("5"), Value::Integer(2)];
     assert_eq!(connection.execute("update t set b = b + $1 where a = $2", &parameters).expect("one"), 1);
     let prepared = connection.prepare("select b from t where a = $1").expect("a statement");
@@ -56,7 +56,7 @@ fn a_transaction_commits_or_leaves_no_trace() {
         transaction.query("select 1/0", &[])
     });
     assert_eq!(failed.map_err(|error| error.sqlstate().0), Err("22012"));
-    // An error that the body passes over is not lost.
+    // An error that the body ignores is not lost.
     let ignored = connection.transaction(|transaction| {
         transaction.execute("delete from t", &[])?;
         let _ = transaction.query("select 1/0", &[]);
@@ -77,7 +77,7 @@ fn conflicting_transactions_are_run_again() {
             let database = database.clone();
             std::thread::spawn(move || {
                 let mut connection = database.connect().expect("a connection");
-                // Half of them lock the rows the other way round.
+                // Half of them lock the rows in the reverse order.
                 let (one, other) = if number % 2 == 0 { (1, 3) } else { (3, 1) };
                 for _ in 0..25 {
                     let update = "update t set b = b + 1 where a = $1";

@@ -1,4 +1,4 @@
-//! Where errors in the data of COPY say that they are. The contexts are those of PostgreSQL 15.
+//! The places that errors in the data of COPY report. The contexts are those of PostgreSQL 15.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn run(session: &mut Session, sql: &str) -> Result<(), Error> {
     done(session.execute(&prepared, &[], &mut Silent)).map(|_| ())
 }
 
-/// Message, detail and context of the error that this data causes.
+/// The message, detail and context of the error that this data causes.
 fn error_of(copy: &str, data: &[u8]) -> (String, Option<String>, Option<String>) {
     let database = Database::with_engine(Arc::new(TestEngine::with(Trouble::None)));
     let mut session = database.session(SessionOptions::default()).expect("a session");

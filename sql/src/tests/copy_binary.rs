@@ -1,5 +1,5 @@
-//! Binary COPY: what is copied out comes in again, wherever it is cut; data that is damaged is refused whole.
-//! Errors and contexts are those of PostgreSQL 15.
+//! Binary COPY: what is copied out can be copied in again, wherever the data is split. Damaged data is
+//! refused as a whole. Errors and contexts are those of PostgreSQL 15.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn run(session: &mut Session, sql: &str) -> Kept {
     kept
 }
 
-/// Feeds this data in pieces of so many bytes.
+/// Feeds this data in pieces of this many bytes.
 fn feed(session: &mut Session, copy: &str, data: &[u8], piece: usize) -> Result<Completion> {
     assert_eq!(begin(session, copy, &mut Kept::default())?, Completion::CopyIn);
     let outcome = data.chunks(piece).try_for_each(|chunk| done(|| session.copy_feed(chunk)));
@@ -63,7 +63,7 @@ fn feed(session: &mut Session, copy: &str, data: &[u8], piece: usize) -> Result<
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 const TRAILER: [u8; 2] = [0xff; 2];
 
-/// A row of these fields.
+/// A row with these fields.
 fn row(fields: &[Option<&[u8]>]) -> Vec<u8> {
     let mut bytes = (fields.len() as i16).to_be_bytes().to_vec();
     for field in fields {
@@ -95,7 +95,7 @@ const ROWS: &str = "insert into every values
     (3, null, 0, 0, 1e-45, 5e-324, 1e-1000, 0, 'x', 'a b', 'a', '\\xdeadbeef', null, null, null, null, null,
      null, null, null, null, null, null, null, null, null)";
 
-/// A table of all types, a table like it that is empty, and the data of the first.
+/// A table with all types, an empty table like it, and the data of the first.
 fn every_type() -> (Session, Vec<u8>) {
     let mut session = session(&database());
     run(&mut session, &format!("create table every ({COLUMNS})"));
@@ -137,7 +137,7 @@ fn a_query_and_some_columns_are_copied() {
     assert_eq!(reversed, [HEADER, &row(&[Some(b"x"), Some(&number(7))]), &TRAILER].concat());
 }
 
-/// SQLSTATE, message and context of what this data causes.
+/// The SQLSTATE, message and context that this data causes.
 fn refusal(data: &[u8], piece: usize) -> (&'static str, String, Option<String>) {
     let mut session = session(&database());
     run(&mut session, "create table t (a int primary key, b text not null)");
@@ -215,8 +215,8 @@ fn what_is_wrong_is_said_as_postgresql_says_it() {
     }
 }
 
-/// The last -1 and half a number in its place do not matter; the lower flags and what they announce do not
-/// either.
+/// A missing trailer, or half a number in its place, is accepted. So are the lower flags and what they
+/// announce.
 #[test]
 fn what_does_not_matter() {
     let good = row(&[Some(&number(1)), Some(b"x")]);
@@ -231,7 +231,7 @@ fn what_does_not_matter() {
     }
 }
 
-/// A table may change until the first row is there.
+/// A table may change until the first row is inserted.
 #[test]
 fn a_row_is_read_again_for_the_table_as_it_is() {
     let database = database();
@@ -249,7 +249,7 @@ fn a_row_is_read_again_for_the_table_as_it_is() {
     assert_eq!(run(&mut first, "select * from t").rows.len(), 1);
 }
 
-/// Data that was cut off loads the rows that are whole, or nothing with an error.
+/// Truncated data either loads the complete rows, or loads nothing and causes an error.
 #[test]
 fn data_may_end_anywhere() {
     let (mut session, data) = every_type();
@@ -269,14 +269,14 @@ fn data_may_end_anywhere() {
             Err(_) => assert!(loaded.is_empty()),
         }
     }
-    // Where a row ends, and a byte after it.
+    // The end of a row, and a byte after it.
     assert_eq!(counts, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
 
-    /// Bytes that were changed never do more than an error: no panic, no part of what was refused.
+    /// Modified bytes cause at most an error: no panic, and no part of refused data.
     #[test]
     fn damage_does_no_harm(seed in any::<u64>()) {
         let (mut session, data) = every_type();

@@ -1,8 +1,8 @@
-//! The engine under these tests: the real one, without logs, on a simulated disk, and with trouble made on
-//! purpose.
+//! The engine under these tests: the real one, without logs, on a simulated disk, and with trouble
+//! injected.
 //!
-//! A single session never waits by itself; [`Trouble`] makes a worker wait every second time, which the
-//! answers to a client must not show.
+//! A single session never waits by itself. [`Trouble`] makes a worker wait every second time, which must
+//! not show in the answers to a client.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use hyades_types::memory::Limits;
 use hyades_types::sequence::{Sequence, SequenceCatalog};
 use hyades_types::value::Value;
 
-/// What goes wrong on purpose.
+/// The trouble to inject.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Trouble {
     #[default]
@@ -43,7 +43,7 @@ pub(crate) enum Trouble {
     Waits,
     /// The first run of each transaction ends with a stale plan, after it has done its work.
     StalePlans,
-    /// `work_mem` is one byte: everything that can goes to files.
+    /// `work_mem` is one byte, so that everything that can be is written to files.
     LittleMemory,
 }
 
@@ -193,7 +193,7 @@ impl Work for TestWorker {
             environment.work_memory.bytes = 1;
         }
         let outcome = self.inner.run(frame, environment, sink);
-        // What has ended a transaction cannot begin again.
+        // A run that has ended a transaction cannot start again.
         self.is_past_end |= matches!(frame.request, Some(Request::EndTransaction { .. }));
         outcome?;
         if self.trouble == Trouble::StalePlans && !self.was_stale && !std::mem::take(&mut self.is_past_end) {
@@ -357,7 +357,7 @@ impl Schema for TestWorker {
     }
 }
 
-/// Takes every answer and keeps none.
+/// Accepts every answer and keeps none.
 pub(super) struct Silent;
 
 impl crate::session::Output for Silent {

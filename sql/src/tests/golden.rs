@@ -1,16 +1,16 @@
-//! Golden scripts: `tests/scripts/*.sql`, each with the answers of a real PostgreSQL 15 beside it
+//! Golden scripts: `tests/scripts/*.sql`, each with the answers of a real PostgreSQL 15 in a file beside it
 //! (`*.expected`).
 //!
-//! A script is a list of statements, each ending with a semicolon at the end of a line; a COPY FROM STDIN is
-//! followed by its data up to `\.`. The answers are recorded through psql by
+//! A script is a list of statements, each ending with a semicolon at the end of a line. A COPY FROM STDIN
+//! is followed by its data up to `\.`. The answers are recorded through psql by
 //!
 //! ```text
 //! HYADES_RECORD_PSQL="-h /run/postgresql -U me -d scratch" cargo test -p hyades scripts_answer
 //! ```
 //!
-//! and hold, for each statement: columns with their types, rows, command tag, notices, and errors with
-//! SQLSTATE, position and hint. A script `*.own.sql` has answers that are Hyades' own (EXPLAIN, refusals):
-//! they are written when missing and reviewed by hand.
+//! and contain, for each statement: columns with their types, rows, command tag, notices, and errors with
+//! SQLSTATE, position and hint. The answers to a script `*.own.sql` are specific to Hyades (EXPLAIN,
+//! refusals). They are written when missing, and reviewed by hand.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -120,8 +120,8 @@ pub(super) fn done<T>(mut call: impl FnMut() -> Flow<T>) -> Result<T, Error> {
 /// A statement and the values of its parameters.
 pub(super) type Lifted = (Arc<Prepared>, Vec<Value>);
 
-/// Prepares a text as one that comes again: its literals become values of parameters where they can. Hands on
-/// what is said about it once.
+/// Prepares a text as one that recurs: its literals become parameter values where possible. Passes on each
+/// notice about it only once.
 pub(super) fn lifted(session: &mut Session, sql: &str, output: &mut dyn Output) -> Result<Lifted, Error> {
     let first = done(|| session.prepare_text(sql));
     session.take_notices().into_iter().for_each(|notice| output.notice(notice));
@@ -172,7 +172,7 @@ fn run_step(session: &mut Session, step: &Step, in_full: bool) -> Result<String,
                 let plural = if answer.rows == 1 { "" } else { "s" };
                 writeln!(text, "({} row{plural})", answer.rows).expect("writing to a string");
             }
-            // psql prints no tag behind rows and data.
+            // psql prints no tag after rows and data.
             let is_silent = match prepared.response() {
                 Response::Rows(_) => {
                     ["SELECT", "SHOW", "EXPLAIN", "CALL", "FETCH"].iter().any(|word| tag.starts_with(word))
@@ -194,7 +194,7 @@ fn run_step(session: &mut Session, step: &Step, in_full: bool) -> Result<String,
     }
 }
 
-/// `in_full`: with details and contexts.
+/// `in_full` adds details and contexts.
 fn shown_error(error: &Error, in_full: bool) -> String {
     let Error::Input(input) = error else { return format!("ERROR {}: {error}\n", error.sqlstate()) };
     let place = input.position.map_or_else(String::new, |position| format!(" at {position}"));
@@ -211,7 +211,7 @@ fn shown_error(error: &Error, in_full: bool) -> String {
     text
 }
 
-/// The lines of a context that say where in which routine; PostgreSQL also quotes the statement.
+/// The lines of a context that give the place in a routine. PostgreSQL also quotes the statement.
 fn shown_context(context: &str) -> String {
     let lines = context.lines().filter(|line| line.starts_with("PL/pgSQL function"));
     lines.map(|line| format!("CONTEXT: {line}\n")).collect()
@@ -283,10 +283,10 @@ fn little_memory_changes_no_answer() {
     check_seeds(Trouble::LittleMemory);
 }
 
-/// Seeds of the scripts that are run with trouble and without.
+/// Seeds of the scripts that are run both with and without trouble.
 const TROUBLED_SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 
-/// Procedures made from seeds answer with trouble as they do without.
+/// Procedures generated from seeds give the same answers with trouble as without.
 fn check_seeds(trouble: Trouble) {
     for seed in TROUBLED_SEEDS {
         let script = super::procedures::script(seed);
@@ -299,7 +299,7 @@ fn check_seeds(trouble: Trouble) {
     }
 }
 
-/// Asks PostgreSQL anew, if the environment says how to reach it.
+/// Records the answers of PostgreSQL again, if the environment says how to reach it.
 fn record_scripts() {
     let Ok(arguments) = std::env::var("HYADES_RECORD_PSQL") else { return };
     let only = std::env::var("HYADES_SCRIPT").unwrap_or_default();
@@ -331,7 +331,7 @@ fn check_scripts(trouble: Trouble) {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// Notes where the answers are not the same.
+/// Records in `wrong` where the answers differ.
 pub(super) fn compare(path: &Path, answer: &str, expected: &str, wrong: &mut String) {
     let got: Vec<&str> = answer.split("\n> ").collect();
     let want: Vec<&str> = expected.split("\n> ").collect();
@@ -345,7 +345,7 @@ pub(super) fn compare(path: &Path, answer: &str, expected: &str, wrong: &mut Str
     assert_eq!(got.len(), want.len(), "{}", path.display());
 }
 
-/// Some errors in bodies have no position in PostgreSQL; here all have.
+/// Some errors in bodies have no position in PostgreSQL. Here all of them have one.
 fn without_place(got: &str, want: &str) -> String {
     let mut want = want.lines();
     let lines = got.lines().map(|line| {
@@ -363,13 +363,13 @@ fn without_place(got: &str, want: &str) -> String {
     text.join("\n") + if got.ends_with('\n') { "\n" } else { "" }
 }
 
-/// Scripts made from seeds are compared with a PostgreSQL that is there; neither they nor its answers are
+/// Compares scripts generated from seeds with a running PostgreSQL. Neither the scripts nor the answers are
 /// kept. `cargo xtask procedures` sets `HYADES_SEEDS=1..50` and `HYADES_RECORD_PSQL`.
 #[test]
 fn generated_procedures_answer_as_postgresql_does() {
     let (Ok(seeds), Ok(arguments)) = (std::env::var("HYADES_SEEDS"), std::env::var("HYADES_RECORD_PSQL"))
     else {
-        // Without a PostgreSQL: what a seed gives can be run, and is the same each time.
+        // Without a PostgreSQL, checks that the script of a seed can be run and is the same each time.
         let script = super::procedures::script(1);
         assert_eq!(script, super::procedures::script(1));
         let answer = run_script(&script, Trouble::None, true);
@@ -382,14 +382,14 @@ fn generated_procedures_answer_as_postgresql_does() {
     for seed in first..=last {
         let script = super::procedures::script(seed);
         let expected = recorded(&script, &arguments, true);
-        // The name of a script about routines, without a file.
+        // The name of a script about routines, for which there is no file.
         let name = PathBuf::from(format!("plpgsql_seed_{seed}.sql"));
         compare(&name, &run_script(&script, Trouble::None, true), &expected, &mut wrong);
     }
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// How the lines of a message begin that are not the rest of the one before.
+/// The beginnings of lines that start a new field of a message.
 const FIELDS: [&str; 11] = [
     "HINT:  ",
     "CONTEXT:  ",
@@ -408,7 +408,7 @@ const FIELDS: [&str; 11] = [
 fn recorded_error(lines: &[&str], sql: &str, in_full: bool) -> String {
     let mut text = String::new();
     let mut position = None;
-    // Then the place is one in a statement of a routine.
+    // The position is then one in a statement of a routine.
     let is_inside = lines.iter().any(|line| line.starts_with("QUERY:  "));
     for (at, line) in lines.iter().enumerate() {
         let Some(rest) = line.strip_prefix("LINE ").filter(|_| !is_inside) else { continue };
@@ -474,7 +474,7 @@ fn record(path: &Path, arguments: &str) {
     std::fs::write(path.with_extension("expected"), text).expect("a writable folder");
 }
 
-/// What PostgreSQL answers to a script.
+/// PostgreSQL's answers to a script.
 fn recorded(script: &str, arguments: &str, in_full: bool) -> String {
     let steps = steps(script);
     let input = std::env::temp_dir().join(format!("hyades-golden-{}.psql", std::process::id()));

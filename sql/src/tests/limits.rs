@@ -1,5 +1,4 @@
-//! Statements that are too deep, too wide or broken in the middle: refused in time, without exhausting the
-//! stack.
+//! Statements that are too deep, too wide or incomplete are refused in time, without exhausting the stack.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -56,7 +55,7 @@ fn what_postgresql_takes_nests_as_deep_here() {
     assert_eq!(nested("true and (", "false", ")", 3_000), Value::Boolean(false));
     assert_eq!(nested("1 + ", "1", "", 4_000), Value::Integer(4_001));
     assert_eq!(nested("'x' || ", "'y'", "", 4_000), Value::text(format!("{}y", "x".repeat(4_000))));
-    // Not known when it is compiled, so it is evaluated as deep as it is written.
+    // The value is not known at compile time, so the expression is evaluated at its full depth.
     assert_eq!(nested("random() * 0 + (", "1", ")", 2_000), Value::Double(1.0));
     let sum = "g + ".repeat(3_000);
     let listed = format!("select {sum}g from generate_series(1, 1) g");
@@ -77,7 +76,7 @@ fn a_long_list_of_joins_is_planned_in_time() {
     let joined: String =
         (1..200).map(|at| format!(" join generate_series(1, 1) t{at} on t{at} = t{}", at - 1)).collect();
     assert_eq!(value_of(&format!("select 1 from generate_series(1, 1) t0{joined}")), Value::Integer(1));
-    // Milliseconds; it was the fourth power of the number of joins.
+    // This takes milliseconds. The time used to grow with the fourth power of the number of joins.
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
 
@@ -87,7 +86,7 @@ fn a_long_script_is_split_in_time() {
     let statements = session().split(&"select 'ä';".repeat(200_000)).expect("statements");
     assert_eq!(statements.len(), 200_000);
     assert_eq!(statements[199_999], (199_999 * 11, "select 'ä';".to_owned()));
-    // It was the square of the length: minutes.
+    // The time used to grow with the square of the length, to minutes.
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
 

@@ -1,7 +1,7 @@
-//! Answers that tell what a name means wait until that is durable, as all answers do.
+//! Like all answers, an answer that depends on the meaning of a name waits until that meaning is durable.
 //!
-//! The disk holds its writes back while one session changes the schema; another one asks. Names are looked up
-//! without locks, so nothing but the catalog itself can say what its answers depend on.
+//! The disk delays its writes while one session changes the schema and another one asks. Names are looked
+//! up without locks, so only the catalog itself can tell what an answer depends on.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ fn session(database: &Database) -> Session {
     database.session(SessionOptions::default()).expect("a session")
 }
 
-/// Runs one statement to its end; whether it succeeded, and what its answer waits for.
+/// Runs one statement to its end. Returns whether it succeeded, and what its answer waits for.
 fn run(session: &mut Session, sql: &str) -> (std::result::Result<(), String>, Durability) {
     let outcome = run_to_its_end(session, sql, &mut Silent);
     (outcome.map_err(|error| error.sqlstate().0.to_owned()), session.pending_durability())
@@ -62,15 +62,15 @@ fn settled(session: &mut Session, sql: &str) {
     answer.wait().expect("durable");
 }
 
-/// What another session is told while `change` is not durable yet; its answer must not be either, before the
-/// change is.
+/// The answer to another session while `change` is not durable yet. That answer must not be durable before
+/// the change is.
 fn asked_during(change: &str, question: &str) -> std::result::Result<(), String> {
     let disk = SimulatedDisk::new(1);
     let database = open(&disk);
     let [mut changing, mut asking] = [session(&database), session(&database)];
     settled(&mut changing, "create table t (id int primary key)");
     settled(&mut changing, "create function f() returns int language plpgsql as $$ begin return 1; end $$");
-    // What is durable already makes nobody wait.
+    // Nothing waits for what is durable already.
     assert!(run(&mut asking, "select f()").1.is_durable());
 
     disk.hold_writes_under(Some(&Path::new(DATA).join("logs")));
@@ -83,7 +83,7 @@ fn asked_during(change: &str, question: &str) -> std::result::Result<(), String>
     answer.wait().expect("durable");
     assert!(changed.is_durable(), "{question} was answered before {change} was durable");
     assert!(!is_early, "{question} was answered before {change} was durable");
-    // And that is over then.
+    // Afterwards nothing waits any more.
     assert!(run(&mut asking, "select 1").1.is_durable());
     outcome
 }

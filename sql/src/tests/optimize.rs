@@ -1,4 +1,4 @@
-//! What is left of a routine's code.
+//! What remains of a routine's code after optimization.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use hyades_engine::procedure::ir::{Expr, Instruction, Procedure};
 use super::engine::{TestEngine, Trouble};
 use crate::session::Database;
 
-/// The procedure that this body becomes.
+/// The procedure compiled from this body.
 fn compiled(body: &str) -> Arc<Procedure> {
     let engine = Arc::new(TestEngine::with(Trouble::None));
     let database = Database::with_engine(Arc::clone(&engine) as Arc<dyn Engine>);
@@ -46,7 +46,7 @@ fn a_row_just_read_to_be_written_is_not_read_again() {
 
 #[test]
 fn a_row_that_may_be_another_one_is_read_again() {
-    // Another key, another row's change in between, a row that may be gone, a lock for reading only, a
+    // Another key, a change of another row in between, a row that may be gone, a lock for reading only, a
     // handler in between.
     assert_eq!(reads(&format!("{LOCK} a := a + 1; {UPDATE}")), 2);
     assert_eq!(reads(&format!("{LOCK} update t set v = 0 where id = b; {UPDATE}")), 3);
@@ -93,7 +93,8 @@ fn what_is_read_once_is_computed_there() {
     assert_eq!(evaluations(&format!("select {DECIDE} into strict x from t where id = a; {insert}")), 0);
     assert_eq!(evaluations(&format!("{read} y := a / b; b := x + y;")), 2);
     assert_eq!(evaluations("for i in 1 .. 3 loop x := a; insert into t values (i, x); end loop;"), 3);
-    // Read twice, by a handler, behind a loop, what may fail, set again meanwhile, another row meanwhile.
+    // Read twice, by a handler, after a loop, an expression that may fail, set again in between, another
+    // row in between.
     assert_eq!(evaluations(&format!("{read} insert into t values (x, x);")), 1);
     let guarded = compiled(&format!("begin {read} {insert} exception when others then b := x; end;"));
     let inserts_register = guarded.code.iter().any(
@@ -142,13 +143,13 @@ fn loops_announce_reads_whose_keys_follow_from_the_number() {
     assert_eq!(in_loop(&format!("if a > i then {} end if;", read("i"))), 1);
     assert_eq!(in_loop(&format!("begin {} exception when others then null; end;", read("i"))), 1);
     assert_eq!(in_loop(&format!("for j in 1 .. 2 loop {} {} end loop;", read("i"), read("i + j"))), 2);
-    // Always the same row, a key that comes from a row or from the last iteration, one that draws.
+    // Always the same row, a key from a row or from the last iteration, a key that draws.
     assert_eq!(in_loop(&read("a")), 0);
     assert_eq!(in_loop(&format!("{} {}", read("i"), read("x"))), 1);
     assert_eq!(in_loop(&format!("{} y := i;", read("y"))), 0);
     assert_eq!(in_loop(&read("i + (random() * 9)::int")), 0);
     assert_eq!(in_loop(&format!("y := i; y := abs(y); {}", read("y"))), 0);
-    // Not up, or not a loop over integers.
+    // Not counting up, or not a loop over integers.
     assert_eq!(announced(&format!("for i in reverse b .. 1 loop {} end loop;", read("i"))).len(), 0);
     assert_eq!(announced(&format!("while b > 0 loop b := b - 1; {} end loop;", read("b"))).len(), 0);
 }

@@ -8,7 +8,7 @@ use hyades_types::value::SqlType;
 use super::engine::{Silent, TestEngine, Trouble};
 use crate::session::{Database, Session, SessionOptions};
 
-/// Statement, and the types of its parameters.
+/// Statements, and the types of their parameters.
 const INFERRED: &[(&str, &str)] = &[
     ("select * from t where a = $1", "integer"),
     ("select * from t where b = $1 and c = $2", "bigint, text"),
@@ -107,7 +107,8 @@ fn a_parameter_without_a_type_is_an_error() {
     }
 }
 
-/// Texts, the same with other values, and how many of those are parameters when such a text comes again.
+/// Texts, the same texts with other values, and how many of the values are parameters when such a text
+/// recurs.
 const LIFTED: &[(&str, &str, usize)] = &[
     ("select a from t where a = 5", "select a from t where a = -6", 1),
     ("select a from t where e = 'x' and f < 'y'", "select a from t where e = '' and f < 'it''s'", 2),

@@ -1,21 +1,22 @@
-//! Scripts of PL/pgSQL functions made from a seed, for the comparison with PostgreSQL (`golden`).
+//! Scripts of PL/pgSQL functions generated from a seed, for the comparison with PostgreSQL (`golden`).
 //!
-//! The functions are well-typed and end; what they do on the way (overflow, division by zero, missing rows,
-//! broken constraints, errors raised and caught) is up to chance. Left out is what SQL leaves open:
-//! conditions in WHERE cannot fail, statements that touch several rows cannot either, nor can the new values
-//! of an UPDATE that may find none (PostgreSQL computes what depends only on variables before it looks), the
-//! variables of INTO take every value, and rows are asked for in an order. Of two operands one is a variable,
-//! because PostgreSQL computes constants when it plans, in branches that never run too. Variables are such
-//! constants to it, but for rows that nothing was assigned to; so all are assigned to at once.
+//! The functions are well-typed and terminate. What happens on the way is random: overflow, division by
+//! zero, missing rows, broken constraints, errors raised and caught. Behaviour that SQL leaves open is
+//! avoided. Conditions in WHERE cannot fail, and neither can statements that touch several rows. The same
+//! holds for the new values of an UPDATE that may find no row (PostgreSQL computes what depends only on
+//! variables before it looks). The variables of INTO accept every value, and rows are always requested in
+//! an order. One of two operands is always a variable, because PostgreSQL computes constants when it plans,
+//! even in branches that never run. PostgreSQL treats variables as such constants too, except for rows that
+//! nothing was assigned to, so all of them are assigned at the start.
 
 use std::fmt::Write as _;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-/// Functions in one script.
+/// The number of functions in one script.
 pub(super) const FUNCTIONS: usize = 12;
-/// Statements may nest so deep.
+/// How deep statements may nest.
 const DEEPEST: u32 = 3;
 
 struct Generator {
@@ -24,7 +25,7 @@ struct Generator {
     /// Loop variables in scope, integers.
     loops: Vec<String>,
     labels: usize,
-    /// Whether a statement may raise on purpose: only inside a block with handlers, mostly.
+    /// How many blocks with handlers enclose the statement. It mostly raises on purpose only inside one.
     guarded: u32,
 }
 
@@ -226,7 +227,7 @@ impl Generator {
         self.line(indent, "end case;");
     }
 
-    /// The name of a loop variable, and perhaps a label in front of the loop.
+    /// The name of a new loop variable, and perhaps a label in front of the loop.
     fn enter_loop(&mut self) -> String {
         self.labels += 1;
         let name = format!("v{}", self.labels);
@@ -275,7 +276,7 @@ impl Generator {
             ),
         };
         self.line(indent, &head);
-        // The loops end: their rows were there when they began.
+        // These loops end, because their rows existed when they began.
         self.loops.push("i".to_owned());
         self.body(indent + 1, depth + 1);
         self.loops.pop();
@@ -408,7 +409,7 @@ impl Generator {
     }
 }
 
-/// A text with something missing, doubled, or exchanged.
+/// A text with something missing, doubled or exchanged.
 fn damaged(text: &str, random: &mut StdRng) -> String {
     let words: Vec<&str> = text.split_inclusive([' ', '\n', ';', '(', ')', ',']).collect();
     let (at, other) = (random.random_range(0..words.len()), random.random_range(0..words.len()));

@@ -1,14 +1,15 @@
-//! Several sessions beside each other: `tests/sessions/*.sql`, each with the answers of a real PostgreSQL 15
-//! beside it (`*.expected`).
+//! Several concurrent sessions: `tests/sessions/*.sql`, each with the answers of a real PostgreSQL 15 in a
+//! file beside it (`*.expected`).
 //!
-//! A line is a session's name and a statement. It is run; what has to wait says so, and its answer stands
-//! behind the statement that lets it go on. The answers are recorded as those of `golden`:
+//! A line is a session's name and a statement, which is run. A statement that has to wait is marked so, and
+//! its answer follows the statement that lets it continue. The answers are recorded like those of `golden`:
 //!
 //! ```text
 //! HYADES_RECORD_PSQL="-h /run/postgresql -U me -d scratch" cargo test -p hyades sessions_answer
 //! ```
 //!
-//! A script `*.own.sql` has answers that are Hyades' own: they are written when missing and reviewed by hand.
+//! The answers to a script `*.own.sql` are specific to Hyades. They are written when missing, and reviewed
+//! by hand.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -33,11 +34,11 @@ use super::engine::{TestEngine, Trouble};
 use super::golden::{Answer, Lifted, lifted};
 use crate::session::{Completion, Database, Notice, Output, Response, Session, SessionOptions};
 
-/// What runs the statements: Hyades or PostgreSQL.
+/// The system that runs the statements: Hyades or PostgreSQL.
 pub(super) trait Sessions {
-    /// Runs a statement: its answer, or nothing if it waits.
+    /// Runs a statement. Returns its answer, or `None` if it waits.
     fn run(&mut self, session: &str, sql: &str) -> Option<String>;
-    /// The answer of a session that has waited and waits no more.
+    /// The answer of a session that has waited and waits no longer.
     fn resumed(&mut self) -> Option<(String, String)>;
 }
 
@@ -83,7 +84,8 @@ impl Output for Rows {
     }
 }
 
-/// A wait for the janitor is over by then; others go on only when another statement of the script has run.
+/// A wait for the janitor has ended after this time. Other waits end only after another statement of the
+/// script.
 const BRIEFLY: Duration = Duration::from_millis(30);
 
 struct Waiting {
@@ -102,7 +104,7 @@ impl Hyades {
         Hyades { database, sessions: BTreeMap::new() }
     }
 
-    /// As [`Hyades::go_on`], for longer than the janitor has a lock.
+    /// Like [`Hyades::go_on`], but waits for as long as the janitor may hold a lock.
     fn go_on_past_brief_waits(session: &mut Session, prepared: &Lifted) -> Result<String, Ticket> {
         loop {
             let ticket = match Hyades::go_on(session, prepared) {
@@ -119,7 +121,7 @@ impl Hyades {
         }
     }
 
-    /// An answer that is there, or what it waits for.
+    /// The answer if there is one, or the ticket for it.
     fn go_on(session: &mut Session, prepared: &Lifted) -> Result<String, Ticket> {
         let mut rows = Rows::default();
         if let Response::Rows(columns) = prepared.0.response() {
@@ -185,7 +187,7 @@ impl Sessions for Hyades {
     }
 }
 
-/// Each session a psql.
+/// PostgreSQL, with one psql for each session.
 pub(super) struct Postgres {
     arguments: String,
     sessions: BTreeMap<String, Psql>,
@@ -203,7 +205,7 @@ struct Psql {
     is_waiting: bool,
 }
 
-/// A statement without an answer by then waits.
+/// A statement without an answer after this time is waiting.
 const PATIENCE: Duration = Duration::from_millis(700);
 const MARK: &str = "=== done";
 /// Lines of psql about errors and notices that are not compared.
@@ -361,7 +363,7 @@ fn a_call_that_does_not_wait_is_logged_as_data() {
     }
 }
 
-/// Otherwise its thread would be kept from others until all is undone.
+/// Otherwise the thread would be unavailable to other sessions until everything is undone.
 #[test]
 fn a_session_that_is_dropped_undoes_what_it_did_as_a_guest() {
     #[derive(Clone, Default)]

@@ -1,13 +1,13 @@
 //! PostgreSQL's isolation specifications (`src/test/isolation/specs` of its source), as scripts for several
-//! sessions: what a permutation of a specification gives here and in a PostgreSQL that is there.
+//! sessions. The results of each permutation are compared between Hyades and a running PostgreSQL.
 //!
 //! ```text
 //! HYADES_ISOLATION_SPECS=.../specs HYADES_RECORD_PSQL="-h /run/postgresql -U me -d scratch" \
 //!     cargo test -p hyades isolation_specifications -- --nocapture
 //! ```
 //!
-//! prints for each whether all its permutations give the same answers. A specification with a statement that
-//! Hyades lacks is left out. A statement for a session that waits is left out, too, on both sides.
+//! prints for each specification whether all its permutations give the same answers. A specification with a
+//! statement that Hyades lacks is left out. So is, on both sides, a statement for a session that waits.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use std::path::Path;
 use super::sessions::{Hyades, Postgres, answers};
 use crate::statement::split::split;
 
-/// Of a specification that has more, the others are left out.
+/// Further permutations of a specification are left out.
 const MOST_PERMUTATIONS: usize = 150;
 
 #[derive(Default)]
@@ -34,7 +34,7 @@ struct SessionSteps {
     teardown: Vec<String>,
 }
 
-/// Words, names in quotes and blocks of SQL in braces.
+/// Words, quoted names, and blocks of SQL in braces.
 fn tokens(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -42,21 +42,21 @@ fn tokens(text: &str) -> Vec<String> {
         rest = rest.trim_start();
         let length = match first {
             '#' => {
-                rest = rest.split_once('\n').map_or("", |(_, behind)| behind);
+                rest = rest.split_once('\n').map_or("", |(_, after)| after);
                 continue;
             }
             '{' => rest.find('}').map_or(rest.len(), |end| end + 1),
             '"' => rest[1..].find('"').map_or(rest.len(), |end| end + 2),
             '(' => {
-                // What a step is marked with says how PostgreSQL's tester prints it.
-                rest = rest.split_once(')').map_or("", |(_, behind)| behind);
+                // The markers of a step only control how PostgreSQL's tester prints it.
+                rest = rest.split_once(')').map_or("", |(_, after)| after);
                 continue;
             }
             _ => rest.find(|c: char| c.is_whitespace() || "{\"(#".contains(c)).unwrap_or(rest.len()),
         };
-        let (token, behind) = rest.split_at(length);
+        let (token, after) = rest.split_at(length);
         tokens.push(token.trim_matches('"').to_owned());
-        rest = behind;
+        rest = after;
     }
     tokens
 }
@@ -149,7 +149,7 @@ fn scripts(specification: &Specification) -> Vec<String> {
             }
         }
         for session in &specification.sessions {
-            // Whoever still waits ends when the others have.
+            // A session that still waits ends after the others have.
             say(&session.name, "rollback");
         }
         for session in &specification.sessions {
@@ -162,7 +162,7 @@ fn scripts(specification: &Specification) -> Vec<String> {
     scripts
 }
 
-/// What Hyades lacks or does not know.
+/// Whether an answer says that Hyades lacks or does not know something.
 fn is_unsupported(answer: &str) -> bool {
     ["ERROR 0A000", "ERROR 42601", "ERROR 42883", "ERROR 42704", "ERROR 42P01", "ERROR 42P02"]
         .iter()
@@ -174,7 +174,7 @@ fn isolation_specifications_answer_as_postgresql_does() {
     let (Ok(folder), Ok(arguments)) =
         (std::env::var("HYADES_ISOLATION_SPECS"), std::env::var("HYADES_RECORD_PSQL"))
     else {
-        // Without a PostgreSQL: a specification without permutations has all of them.
+        // Without a PostgreSQL, checks that a specification without permutations has all of them.
         let text = "setup { create table t (a int); }\nsession s1\nstep a { select 1; }\nstep b { commit; }\n\
                     session \"s2\"\nstep c { select 2; }";
         assert_eq!(scripts(&parse(text)).len(), 3);

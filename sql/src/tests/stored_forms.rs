@@ -1,4 +1,4 @@
-//! Values of every stored form come back after a crash, whether the log has rows or calls.
+//! Values in every stored form are recovered after a crash, whether rows or calls are logged.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ fn execute(database: &Database, statements: &[&str]) {
     }
 }
 
-/// What the queries answer is the same after a crash.
+/// The answers to the queries must be the same after a crash.
 fn survives(statements: &[&str], queries: &[&str]) {
     let (before, disk) = database(SimulatedDisk::new(7));
     execute(&before, statements);

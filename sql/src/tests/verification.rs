@@ -1,5 +1,5 @@
-//! Rows that break constraints are found and named. Constraints are put on tables behind the back of the
-//! statements that would have looked at the rows, as a mistake of theirs would do it.
+//! Rows that break constraints are found and named. Constraints are added to tables without the statements
+//! that would check the rows, as a bug in these statements would do it.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ fn table(database: &Database, name: &str) -> Arc<Table> {
     database.engine().table(&name).expect("there")
 }
 
-/// Changes the definition of a table, whatever stands in it.
+/// Changes the definition of a table, whatever its rows hold.
 fn redefine(database: &Database, name: &str, change: impl FnOnce(&mut TableDefinition)) {
     let table = table(database, name);
     let mut definition = (*table.definition()).clone();
@@ -98,7 +98,7 @@ fn what_a_constraint_allows_is_no_violation() {
     let (found_now, sentences) = found(&database);
     assert_eq!((found_now.violations, sentences), (0, Vec::new()));
     assert!(found_now.constraints >= 8, "{found_now:?}");
-    // A table without a primary key: the whole row says which it is. With MATCH FULL half a key is none.
+    // If a table has no primary key, the whole row identifies it. With MATCH FULL, half a key is not a key.
     redefine(&database, "child", |child| {
         child.foreign_keys.iter_mut().filter(|key| key.is_full).for_each(|key| key.is_not_valid = false);
     });

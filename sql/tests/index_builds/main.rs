@@ -1,5 +1,5 @@
-//! CREATE INDEX and DROP INDEX CONCURRENTLY beside sessions that write, with every protocol, and with power
-//! cuts at many points: see `work`.
+//! CREATE INDEX and DROP INDEX CONCURRENTLY beside writing sessions, with every protocol, and with power
+//! cuts at many points; see `work`.
 
 use hyades::engine::config::ProtocolKind;
 

@@ -1,6 +1,7 @@
-//! Indexes that are built, found by, and dropped, one after the other, while sessions write their table, call
-//! procedures and roll back, checkpoints are taken, and the machine loses power in the end: what is found by
-//! an index is what is found without, and every recovery makes the same indexes of the logs.
+//! Indexes are built, used and dropped, one after the other, while sessions write their table, call
+//! procedures and roll back. Checkpoints are taken, and the machine loses power in the end. Lookups by an
+//! index must find what lookups without it find, and every recovery must build the same indexes from the
+//! logs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,7 +48,7 @@ const SETUP: [&str; 4] = [
        update t set b = n, a = a + 1 where id between k and k + 20; end $$",
 ];
 
-/// What a session does next: to rows of its own, mostly.
+/// The next statement of a session, mostly on rows of its own.
 fn statement(random: &mut StdRng, writer: i32) -> String {
     let key = random.random_range(0..ROWS / WRITERS) * WRITERS + writer;
     let value = random.random_range(0..100_000) * WRITERS + writer;
@@ -64,13 +65,13 @@ fn statement(random: &mut StdRng, writer: i32) -> String {
     }
 }
 
-/// Whether somebody else was in the way: nothing was changed.
+/// Whether another session was in the way, so that nothing was changed.
 fn is_refused(error: &hyades::Error) -> bool {
     let refusals = [sqlstate::UNIQUE_VIOLATION, sqlstate::DEADLOCK_DETECTED, sqlstate::SERIALIZATION_FAILURE];
     refusals.contains(&error.sqlstate())
 }
 
-/// Writes until the others are done, or the power goes.
+/// Writes until the builder is done, or the power is lost.
 fn write(connection: &mut Connection, writer: i32, seed: u64, is_over: &AtomicBool) {
     let mut random = StdRng::seed_from_u64(seed + writer as u64);
     while !is_over.load(Ordering::SeqCst) {
@@ -98,7 +99,7 @@ fn write(connection: &mut Connection, writer: i32, seed: u64, is_over: &AtomicBo
     }
 }
 
-/// The same question by an index and over all rows, at one snapshot.
+/// Asks the same question by an index and over all rows, at one snapshot.
 fn agrees(connection: &mut Connection) -> Outcome<()> {
     let question = "select (select count(*) from t where a >= 0), (select count(*) from t where a + 0 >= 0), \
                     (select sum(id) from t where a between 0 and 90000), \
@@ -114,7 +115,7 @@ fn agrees(connection: &mut Connection) -> Outcome<()> {
     Ok(())
 }
 
-/// Builds one index after the other. Of the unique ones some find duplicates.
+/// Builds one index after the other. Some of the unique ones find duplicates.
 fn build(connection: &mut Connection) -> Outcome<()> {
     for number in 0..BUILDS {
         let what = ["index", "index concurrently", "unique index concurrently"][number as usize % 3];
@@ -132,7 +133,7 @@ fn build(connection: &mut Connection) -> Outcome<()> {
     Ok(())
 }
 
-/// What a start would find, checked: its hash.
+/// The hash of the state that a start would find, after a check of its indexes.
 fn recovered(disk: &SimulatedDisk, config: Config) -> Outcome<u64> {
     let catalog = Arc::new(Catalog::new());
     recover(&Config { disk: Arc::new(disk.clone()), ..config }, Some(hyades::routine_compiler()), &catalog)
@@ -147,7 +148,7 @@ fn as_text<T>(result: Result<T>) -> Outcome<T> {
     result.map_err(|error| error.to_string())
 }
 
-/// Loses power at this operation of the disk behind the setup, or when all is done; says what is wrong.
+/// Loses power at this disk operation after the setup, or when all is done. Returns what is wrong.
 pub(crate) fn lose_power(
     protocol: ProtocolKind,
     logging: &str,
@@ -175,7 +176,7 @@ pub(crate) fn lose_power(
                 }
             });
         }
-        /// Also when something is wrong.
+        /// Also stops the writers when something is wrong.
         struct Over<'o>(&'o AtomicBool);
         impl Drop for Over<'_> {
             fn drop(&mut self) {

@@ -1,7 +1,7 @@
-//! The same statements on a table with secondary indexes and on one without: their answers are the same.
+//! The same statements on a table with secondary indexes and on one without must give the same answers.
 //!
-//! Indexes, rows, changes and questions are made from a seed. Columns hold few values, NULLs among them, so
-//! that ranges meet their ends.
+//! Indexes, rows, changes and questions are generated from a seed. Columns hold few distinct values, NULL
+//! among them, so that bounds of ranges often equal values.
 
 use hyades::engine::config::ProtocolKind;
 use hyades::{Connection, Database, Value};
@@ -25,7 +25,7 @@ impl Generator {
         items[at]
     }
 
-    /// A value of a column, as it is written.
+    /// A value of a column, in its SQL form.
     fn value(&mut self, column: &str) -> String {
         match column {
             "b" => format!("'{}'", self.one_of(&["", "a", "ab", "b", "b ", "ä"])),

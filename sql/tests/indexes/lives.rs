@@ -1,9 +1,9 @@
-//! Sessions that share the values of indexes until their machine loses power, and what must be true while
-//! they run and of what is found afterwards: no unique value is there twice, whoever comes by an index finds
-//! what a look at all rows finds, calls replay to what they did, and what was acknowledged is there.
+//! Sessions share the values of indexes until their machine loses power. These conditions must hold while
+//! they run and for what is recovered afterwards: no unique value exists twice, a lookup by an index finds
+//! what a scan of all rows finds, calls replay to what they did, and everything acknowledged is there.
 //!
-//! Calls read ranges of an index and write what they have found; so a replay that finds anything else
-//! diverges and the database does not open.
+//! Calls read ranges of an index and write what they have found. So a replay that finds anything else
+//! diverges, and the database does not open.
 
 use std::sync::Arc;
 
@@ -31,13 +31,13 @@ pub(crate) fn config(disk: &SimulatedDisk, protocol: ProtocolKind) -> Config {
     }
 }
 
-/// Whether somebody else has the value, or is in the way: nothing was changed.
+/// Whether another session has the value or is in the way, so that nothing was changed.
 fn is_refused(error: &hyades::Error) -> bool {
     let refusals = [sqlstate::UNIQUE_VIOLATION, sqlstate::DEADLOCK_DETECTED, sqlstate::SERIALIZATION_FAILURE];
     refusals.contains(&error.sqlstate())
 }
 
-/// Runs statements until it fails or has done enough; answers the numbers of the calls that were
+/// Runs statements until one fails or enough are done. Returns the numbers of the calls that were
 /// acknowledged.
 fn live(
     connection: &mut Connection,
@@ -63,7 +63,7 @@ fn live(
             Err(_) => break,
         }
         if round % 7 == 0 {
-            // What is rolled back leaves its entries behind for a while.
+            // A rollback leaves its index entries behind for a while.
             let undone: Result<()> = connection.transaction(|transaction| {
                 transaction.execute("update t set a = a + 100, b = b - 100", &[])?;
                 transaction.execute("select 1 / 0", &[]).map(drop)
@@ -75,7 +75,7 @@ fn live(
     Ok(told)
 }
 
-/// The same question by an index and over all rows, at one snapshot.
+/// Asks the same question by an index and over all rows, at one snapshot.
 fn agrees(connection: &mut Connection) -> std::result::Result<(), String> {
     let question = "select (select count(*) from t where a >= 0), (select count(*) from t where a + 0 >= 0), \
                     (select sum(id) from t where b < 5), (select sum(id) from t where b + 0 < 5), \
@@ -94,7 +94,7 @@ fn agrees(connection: &mut Connection) -> std::result::Result<(), String> {
     Ok(())
 }
 
-/// What a start would find, checked: its hash.
+/// The hash of the state that a start would find, after a check of its indexes.
 fn recovered(disk: &SimulatedDisk, config: Config) -> std::result::Result<u64, String> {
     let catalog = Arc::new(Catalog::new());
     recover(&Config { disk: Arc::new(disk.clone()), ..config }, Some(hyades::routine_compiler()), &catalog)
@@ -105,7 +105,7 @@ fn recovered(disk: &SimulatedDisk, config: Config) -> std::result::Result<u64, S
     state_hash(&catalog).map_err(|error| error.to_string())
 }
 
-/// Loses power at this operation of the disk behind the setup, or when all is done; says what is wrong.
+/// Loses power at this disk operation after the setup, or when all is done. Returns what is wrong.
 pub(crate) fn lose_power(
     script: &Script,
     protocol: ProtocolKind,
@@ -161,7 +161,7 @@ pub(crate) fn lose_power(
             return Err(format!("call {number} is not found by its note: {by_note:?}"));
         }
     }
-    // The values are still theirs.
+    // The values still belong to their rows.
     let taken = connection.query("select a from t where a is not null limit 1", &[]);
     if let Some([value]) = taken.map_err(|error| error.to_string())?.first().map(Vec::as_slice) {
         let again = connection.execute("insert into t values (-1, $1, 0, '')", std::slice::from_ref(value));

@@ -1,5 +1,5 @@
-//! Secondary indexes across crashes, with calls logged as commands and as data; copies of what has them; and
-//! schema changes in their history.
+//! Secondary indexes across crashes, with calls logged as commands and as data; copies of databases with
+//! such indexes; and schema changes in their history.
 
 mod answers;
 mod lives;
@@ -30,7 +30,7 @@ fn what_is_recovered_is_unique_where_that_is_checked_later() {
     lose_power_often(&LATER_KEYS);
 }
 
-/// So the lives above have both in the mix.
+/// So `lives` has both kinds of logging in the mix.
 #[test]
 fn calls_that_may_defer_a_check_are_data() {
     let disk = SimulatedDisk::new(1);
@@ -62,7 +62,7 @@ fn lose_power_often(script: &Script) {
     }
 }
 
-/// Indexes that are made, renamed and dropped between changes of their rows.
+/// Indexes that are created, renamed and dropped between changes of their rows.
 #[test]
 fn indexes_that_come_and_go_are_replayed() {
     let disk = SimulatedDisk::new(1);

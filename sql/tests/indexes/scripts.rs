@@ -1,19 +1,20 @@
-//! What the sessions of `lives` do: on values that are unique at any time, and on those that may be there
-//! twice until a statement or a transaction is done.
+//! The scripts of the sessions in `lives`: on values that are unique at any time, and on those that may
+//! exist twice until a statement or a transaction is done.
 
 use rand::RngExt;
 use rand::rngs::StdRng;
 
-/// Few, so that the sessions meet.
+/// There are few values, so that the sessions conflict.
 const VALUES: i32 = 12;
 
-/// Tables and routines, and what a session does next: one statement, or a transaction of several.
+/// Tables and routines, and a generator of a session's next step: one statement, or a transaction of
+/// several.
 pub(crate) struct Script {
     pub(crate) setup: &'static [&'static str],
     pub(crate) next: fn(&mut StdRng, i32) -> Vec<String>,
 }
 
-/// The table `told`, which calls enter in what they have found, is always there.
+/// The table `told`, in which calls record what they have found. It always exists.
 pub(crate) const TOLD: &str = "create table told (id int primary key, note text unique)";
 
 pub(crate) const AT_ONCE: Script = Script {
@@ -43,8 +44,8 @@ pub(crate) const AT_ONCE: Script = Script {
     },
 };
 
-/// Calls that read and change rows with such values may be logged as commands; those that give rows such
-/// values are data.
+/// Calls that only read and change rows with such values may be logged as commands. Those that assign such
+/// values are logged as data.
 pub(crate) const LATER: Script = Script {
     setup: &[
         "create table t (id int primary key, a int unique deferrable initially deferred, b int, c text)",
@@ -56,7 +57,7 @@ pub(crate) const LATER: Script = Script {
     next: next_later,
 };
 
-/// The same where rows are kept under numbers.
+/// The same for rows that are keyed by row numbers.
 pub(crate) const LATER_KEYS: Script = Script {
     setup: &[
         "create table t (id int primary key deferrable, a int unique deferrable initially deferred, b int, c text)",

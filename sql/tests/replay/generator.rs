@@ -1,18 +1,18 @@
-//! Procedures made from a number: every function of the catalogue, in every place where an expression may
-//! stand.
+//! Procedures generated from a number: every function of the catalogue, in every place where an expression
+//! may stand.
 //!
-//! A *subject* is an expression around one function, cast or value of the session; a *clause* is a procedure
-//! with a place for it. The numbers go through all pairs in an order that the seed decides, so that a few
-//! hundred are spread over everything and some ten thousand are all of them, with other arguments each time.
-//! Arguments are literals, variables, columns of the row at hand, and other subjects. What subjects make ends
-//! in tables, in columns of its own type: a cast to text would look at the time zone by itself.
+//! A *subject* is an expression around one function, cast or value of the session. A *clause* is a
+//! procedure with a place for one. The numbers go through all pairs in an order given by the seed, so that
+//! a few hundred are spread over everything and some ten thousand cover it all, each time with other
+//! arguments: literals, variables, columns of the current row, and other subjects. Results of subjects go
+//! to table columns of their own type: a cast to text would itself look at the time zone.
 
 use hyades::SqlType;
 use hyades::types::function::{LooksAt, Signature, TypePattern, lookup, names};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-/// Columns of `src` and `sink`, which variables are named after: name, type, a value.
+/// Columns of `src` and `sink`, after which variables are named: name, type, a value.
 const COLUMNS: [(&str, &str, &str); 15] = [
     ("vb", "boolean", "true"),
     ("vi", "int", "2"),
@@ -31,7 +31,7 @@ const COLUMNS: [(&str, &str, &str); 15] = [
     ("vx", "jsonb", "'{\"Straße\": 1.50, \"b\": [null]}'"),
 ];
 
-/// What every database of a round begins with.
+/// The statements with which every database of a round begins.
 pub(crate) fn tables() -> Vec<String> {
     let columns: Vec<String> =
         COLUMNS.iter().map(|(name, sql_type, _)| format!("{name} {sql_type}")).collect();
@@ -50,15 +50,15 @@ pub(crate) fn tables() -> Vec<String> {
     ]
 }
 
-/// An expression around one thing: `{vi}` and its like stand for arguments of that column's type.
+/// An expression around one thing. `{vi}` and similar marks are places for arguments of that column's type.
 struct Subject {
     template: String,
-    /// Index into [`COLUMNS`] of the column that takes it.
+    /// Index into [`COLUMNS`] of the column that takes its result.
     column: usize,
     looks_at: LooksAt,
 }
 
-/// A procedure `p<number>(k int)`, and what must be there before it.
+/// A procedure `p<number>(k int)`, and the statements that it needs before it.
 pub(crate) struct Program {
     pub(crate) clause: &'static str,
     pub(crate) setup: Vec<String>,
@@ -68,10 +68,10 @@ pub(crate) struct Program {
     pub(crate) call: String,
 }
 
-/// Whose names an expression may use.
+/// The names that an expression may use.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
-    /// Nobody's: in a DEFAULT.
+    /// None: in a DEFAULT.
     Bare,
     Variables,
     /// Variables and columns of the row `s`.
@@ -82,7 +82,7 @@ pub(crate) struct Generator {
     random: StdRng,
     seed: u64,
     subjects: Vec<Subject>,
-    /// Of the program that is being made.
+    /// What the current program looks at.
     looks_at: LooksAt,
 }
 
@@ -112,7 +112,7 @@ fn named(column: &str) -> usize {
     COLUMNS.iter().position(|(name, _, _)| *name == column).expect("a column")
 }
 
-/// The place of an argument, converted where the column's type is not quite the signature's.
+/// The mark for an argument, converted if the column's type is not quite that of the signature.
 fn argument(pattern: TypePattern) -> String {
     match pattern {
         TypePattern::Exact(SqlType::SmallInt) => "({vi})::smallint".to_owned(),
@@ -196,7 +196,7 @@ fn subject_of(name: &str, signature: &Signature) -> Subject {
     Subject { template, column, looks_at: signature.function.looks_at() }
 }
 
-/// Sums and conversions of times: template, column, what they look at.
+/// Sums and conversions of times: template, column, and what they look at.
 const OF_TIMES: [(&str, &str, LooksAt); 13] = [
     ("({va} + {vi})", "va", LooksAt::NOTHING),
     ("({va} + {vv})", "vs", LooksAt::NOTHING),
@@ -213,7 +213,7 @@ const OF_TIMES: [(&str, &str, LooksAt); 13] = [
     ("({va} - '2020-01-01'::date)", "vi", LooksAt::NOTHING),
 ];
 
-/// What makes JSON of values, or values of JSON.
+/// Conversions to and from JSON.
 const OF_JSON: [(&str, &str, LooksAt); 10] = [
     ("({vx} > {vx})", "vb", LooksAt::NOTHING),
     ("to_json({vz})", "vj", LooksAt::IDENTITY),
@@ -235,7 +235,7 @@ const OF_JSON: [(&str, &str, LooksAt); 10] = [
     ),
 ];
 
-/// What is no function of the catalogue: template, column, what it looks at.
+/// Subjects other than functions of the catalogue: template, column, and what they look at.
 fn others() -> Vec<Subject> {
     let identity = LooksAt::IDENTITY;
     let nothing = LooksAt::NOTHING;
@@ -303,13 +303,13 @@ fn others() -> Vec<Subject> {
 const UNITS: [&str; 7] = ["century", "year", "quarter", "month", "day", "hour", "second"];
 const FIELDS: [&str; 7] = ["year", "quarter", "month", "day", "dow", "epoch", "isoyear"];
 const ZONES: [&str; 4] = ["'UTC'", "'Europe/Berlin'", "'America/New_York'", "'Asia/Kolkata'"];
-/// Subjects within subjects.
+/// How deep subjects may nest in subjects.
 const DEEPEST: u32 = 2;
 
-/// A clause: its name, and what makes it.
+/// The name of a clause, and its generator.
 type Clause = (&'static str, fn(&mut Generator, Made<'_>) -> String);
 
-/// What a clause gets: the number of the program, the subject, and a place for what must be there before.
+/// The input of a clause: the number of the program, the subject, and a list for statements to run first.
 struct Made<'m> {
     number: usize,
     subject: usize,
@@ -318,14 +318,14 @@ struct Made<'m> {
 
 impl Generator {
     pub(crate) fn new(seed: u64) -> Generator {
-        // They would end the session that asks, or have it wait for another:
+        // They would end the session that calls them, or make it wait for another:
         // `a_call_that_stops_sessions_is_data` has them.
         let ends_sessions = |name: &&str| {
             matches!(*name, "pg_cancel_backend" | "pg_terminate_backend") || name.contains("advisory")
         };
-        // `tests/sequences.rs` has these.
+        // `tests/sequences` covers these.
         let draws = |signature: &&Signature| signature.function.looks_at().sequences;
-        // No column has their types; some are among the subjects written by hand.
+        // No column has their types. Some are among the subjects written by hand.
         let is_of_catalog = |signature: &&Signature| {
             let is_system = |pattern: &TypePattern| matches!(pattern, TypePattern::Exact(SqlType::System(_)));
             signature.function.looks_at().catalog
@@ -341,15 +341,15 @@ impl Generator {
         Generator { random: StdRng::seed_from_u64(seed), seed, subjects, looks_at: LooksAt::NOTHING }
     }
 
-    /// How many programs go through all pairs.
+    /// The number of programs that covers all pairs.
     pub(crate) fn pairs(&self) -> usize {
         self.subjects.len() * CLAUSES.len()
     }
 
-    /// The program of a number, from 1 on.
+    /// The program with this number, counted from 1.
     pub(crate) fn program(&mut self, number: usize) -> Program {
         let pairs = self.pairs();
-        // A prime: it shares no factor with the number of pairs, which is far smaller.
+        // The factor is a prime, and the number of pairs is far smaller, so they share no factor.
         let pair = (number.wrapping_mul(1_000_003) + self.seed as usize * 7_919) % pairs;
         let (subject, clause) = (pair % self.subjects.len(), pair / self.subjects.len());
         self.random = StdRng::seed_from_u64(self.seed.wrapping_mul(1 << 32) + number as u64);
@@ -383,8 +383,8 @@ impl Generator {
         let template = self.subjects[subject].template.clone();
         let mut text = String::new();
         let mut rest = template.as_str();
-        while let Some((before, behind)) = rest.split_once('{') {
-            let (place, after) = behind.split_once('}').expect("a place ends");
+        while let Some((before, opened)) = rest.split_once('{') {
+            let (place, after) = opened.split_once('}').expect("a place ends");
             text.push_str(before);
             let argument = match place {
                 "literal" => "'{2024-07-01 12:00}'".to_owned(),
@@ -427,7 +427,7 @@ impl Generator {
         COLUMNS[self.subjects[made.subject].column].1
     }
 
-    /// Something true or false that the subject decides.
+    /// A condition that depends on the subject.
     fn condition(&mut self, made: &Made<'_>, scope: Scope) -> String {
         let expression = self.expression(made, scope);
         let (name, sql_type, value) = COLUMNS[self.subjects[made.subject].column];
@@ -441,7 +441,7 @@ impl Generator {
         }
     }
 
-    /// 1 or 2, as the subject decides.
+    /// 1 or 2, depending on the subject.
     fn number(&mut self, made: &Made<'_>, scope: Scope) -> String {
         format!("(case when {} then 1 else 2 end)", self.condition(made, scope))
     }
@@ -454,7 +454,7 @@ impl Generator {
     }
 }
 
-/// Variables of all types: `x_vi` holds a value, `y_vi` takes one.
+/// Variables of all types. `x_vi` holds a value, and `y_vi` receives one.
 fn declarations() -> String {
     let each: Vec<String> = COLUMNS
         .iter()
@@ -510,7 +510,7 @@ const CLAUSES: &[Clause] = &[
         let n = g.number(&m, Variables);
         format!("insert into sink (id) select k + s.id from src s limit {n};")
     }),
-    ("limit behind sorting", |g, m| {
+    ("limit after sorting", |g, m| {
         let n = g.number(&m, Variables);
         format!("insert into sink (id) select k + s.id from src s order by s.vt desc, s.id limit {n};")
     }),

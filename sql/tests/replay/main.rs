@@ -1,5 +1,5 @@
-//! Statements whose effects a restart once could not find again, or found changed: a database is written, its
-//! machine loses power, and what recovery finds must be what was there. (`promises` looks for more of them.)
+//! Statements whose effects a restart once lost or changed. A database is written, its machine loses power,
+//! and recovery must find what was there. (`promises` looks for more of them.)
 
 mod generator;
 mod round;
@@ -23,15 +23,15 @@ fn rows(connection: &mut Connection, sql: &str) -> Vec<String> {
     rows.iter().map(|row| row.iter().map(show).collect::<Vec<String>>().join("|")).collect()
 }
 
-/// How EXPLAIN says that a call is logged.
+/// How the call is logged according to EXPLAIN.
 fn logging(connection: &mut Connection, call: &str) -> String {
     let lines = rows(connection, &format!("explain {call}"));
     let logging = lines.iter().find_map(|line| line.trim().strip_prefix("Logging: "));
     logging.unwrap_or_else(|| panic!("{call}: {lines:?}")).to_owned()
 }
 
-/// Runs the statements, calls `p()`, loses power, and opens again: answers what EXPLAIN said of the call and
-/// the rows of `question` before and after.
+/// Runs the statements, calls `p()`, loses power, and opens again. Returns what EXPLAIN said of the call,
+/// and the rows of `question` before and after.
 fn across_a_crash(setup: &[&str], question: &str) -> (String, Vec<String>, Vec<String>) {
     let disk = SimulatedDisk::new(1);
     let database = Database::open(config(&disk)).expect("an empty disk");
@@ -78,7 +78,7 @@ fn the_time_of_day_above_an_aggregate_makes_a_call_data() {
 
 #[test]
 fn a_call_that_stops_sessions_is_data() {
-    // Nobody has this number: the answer is false, and a replay must not ask again.
+    // No session has this number: the answer is false, and a replay must not ask again.
     for asks in ["pg_cancel_backend(-1)", "pg_try_advisory_lock(1)", "pg_notify('c', 'x') = ''"] {
         let body = format!("b := {asks}; insert into l values (1, 1, now(), b::text);");
         let create = procedure("b bool;", &body);
@@ -225,7 +225,7 @@ fn a_literal_of_a_routine_is_read_in_the_caller_s_time_zone() {
 }
 
 #[test]
-fn a_call_that_goes_on_behind_an_error_from_outside_is_logged_as_data() {
+fn a_call_that_continues_after_an_error_from_outside_is_logged_as_data() {
     for (state, is_command) in [("53200", false), ("55P03", false), ("P0001", true), ("22012", true)] {
         let disk = SimulatedDisk::new(4);
         let database = Database::open(config(&disk)).expect("an empty disk");
@@ -241,7 +241,7 @@ fn a_call_that_goes_on_behind_an_error_from_outside_is_logged_as_data() {
         connection.execute("call p()", &[]).expect("the call succeeds");
         disk.crash_now();
         let found = disk.after_power_cut(4);
-        // Only what was logged as data can be recovered by who cannot compile.
+        // A recovery without a compiler can recover only what was logged as data.
         let recovered = recover(&config(&found), None, &Arc::new(Catalog::new()));
         assert_eq!(recovered.is_err(), is_command, "{state}");
         let database = Database::open(config(&found)).expect("it can be opened");
@@ -252,10 +252,10 @@ fn a_call_that_goes_on_behind_an_error_from_outside_is_logged_as_data() {
     }
 }
 
-/// Calls in one database.
+/// The number of calls in one database.
 const ROUND: usize = 100;
 
-/// Goes through so many calls, from the first pair of function and clause on.
+/// Makes this many calls, starting with the first pair of function and clause.
 fn promises(seed: u64, calls: usize) -> Tally {
     let mut tally = Tally::default();
     let mut next = 1;
@@ -267,7 +267,7 @@ fn promises(seed: u64, calls: usize) -> Tally {
     tally
 }
 
-/// `HYADES_CALLS` and `HYADES_SEED` make a long run of it (`cargo xtask promises`).
+/// With `HYADES_CALLS` and `HYADES_SEED` it is a long run (`cargo xtask promises`).
 #[test]
 fn what_explain_promises_of_a_call_is_what_replay_gives() {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse().expect("a number"));

@@ -1,10 +1,10 @@
 //! A round: one database, some generated calls, a power cut, a recovery.
 //!
-//! Each call is first asked about with EXPLAIN. What it promises must be true of what the call looks at: the
-//! time of day makes it data, everything else must be captured. After the power cut, recovery must find the
-//! very state that was there; in half of the rounds calls leave their after-images behind them, and these
-//! must come to the same state too. Three sessions of different users, databases and time zones take turns,
-//! so that a replay with the surroundings of another call is noticed.
+//! Each call is first explained. What EXPLAIN promises must be true of what the call looks at: the time of
+//! day makes it data, and everything else must be captured. After the power cut, recovery must find exactly
+//! the state that was there. In half of the rounds calls also leave their after-images, which must lead to
+//! the same state. Three sessions with different users, databases and time zones take turns, so that a
+//! replay under the surroundings of another call is noticed.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -30,18 +30,18 @@ pub(crate) fn config(disk: &SimulatedDisk) -> Config {
     }
 }
 
-/// What became of the calls.
+/// The results of the calls.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) commands: usize,
     pub(crate) data: usize,
-    /// Calls that failed when they ran, which leave nothing.
+    /// Calls that failed when they ran, and left nothing.
     pub(crate) failed: usize,
     /// Programs that did not compile.
     pub(crate) refused: usize,
     /// Calls that succeeded, by clause.
     pub(crate) clauses: BTreeMap<&'static str, usize>,
-    /// An error for each SQLSTATE and clause, to be looked through.
+    /// An error for each SQLSTATE and clause, for review.
     pub(crate) errors: BTreeMap<String, String>,
 }
 
@@ -62,7 +62,7 @@ impl Tally {
     }
 }
 
-/// Collects texts.
+/// Collects the texts of rows.
 #[derive(Default)]
 struct Texts(Vec<String>);
 
@@ -80,7 +80,7 @@ impl Output for Texts {
     }
 }
 
-/// A session that waits until what it has done is durable.
+/// A session that waits until its work is durable.
 pub(crate) struct Client(Session);
 
 fn wait<T>(session: &mut Session, mut call: impl FnMut(&mut Session) -> Flow<T>) -> Result<T> {
@@ -115,7 +115,8 @@ impl Client {
     }
 }
 
-/// Whether what EXPLAIN says can be true of something that looks at this; returns whether it says command.
+/// Whether the text of EXPLAIN can be true of something that looks at this. Returns whether it says
+/// command.
 fn check_promise(logging: &str, looks_at: LooksAt) -> std::result::Result<bool, String> {
     if logging.starts_with("data (") {
         return Ok(false);
@@ -165,7 +166,7 @@ fn call(client: &mut Client, program: &Program, tally: &mut Tally) -> std::resul
     Ok(())
 }
 
-/// The hash of what a start would find in the tables.
+/// The hash of the tables that a start would find.
 fn recovered(disk: &SimulatedDisk, replay_images: bool) -> std::result::Result<u64, String> {
     let catalog = Arc::new(Catalog::new());
     let config = Config { replay_images, ..config(disk) };
@@ -209,7 +210,7 @@ fn attempt(
     Ok(tally)
 }
 
-/// As [`attempt`]; a failure names the call that is to blame, if it fails alone too.
+/// Like [`attempt`]. If it fails, and a call also fails alone, the error names that call.
 pub(crate) fn round(seed: u64, numbers: Range<usize>) -> std::result::Result<Tally, String> {
     let mut generator = Generator::new(seed);
     attempt(&mut generator, numbers.clone(), seed).map_err(|error| {

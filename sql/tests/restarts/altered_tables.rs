@@ -1,6 +1,5 @@
-//! CHECK constraints, generated columns, computed indexes and ALTER TABLE across crashes and clean stops:
-//! definitions, rows and what is refused are the same before and after, with calls logged as commands and as
-//! data.
+//! CHECK constraints, generated columns, computed indexes and ALTER TABLE across crashes and clean stops.
+//! Definitions, rows and refusals are the same before and after, with calls logged as commands and as data.
 
 use crate::harness::{across_ends, number, run, state};
 
@@ -121,7 +120,7 @@ const WORK: &[&str] = &[
     "do $$ begin drop procedure grow; create table made (a int); execute 'insert into made values (7)'; end $$",
 ];
 
-/// What must be the same: the rows, and what the catalog shows.
+/// Queries whose results must stay the same: the rows, and what the catalog shows.
 const LOOKS: &[&str] = &[
     "select * from t order by id",
     "select obj_description('t'::regclass), col_description('t'::regclass, 1), obj_description('v_live'::regclass)",

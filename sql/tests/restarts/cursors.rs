@@ -1,5 +1,5 @@
-//! Cursors that routines open are the session's, and no log tells of them: calls that use one are logged as
-//! data, and what they have written is found again.
+//! Cursors that routines open belong to the session and appear in no log. Calls that use one are logged as
+//! data, and what they have written is recovered.
 
 use crate::harness::{across_ends, run, state};
 

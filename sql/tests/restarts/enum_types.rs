@@ -1,5 +1,5 @@
-//! Enum types across crashes and clean stops: labels that came later, between others and under other names,
-//! in rows, keys, arrays, and arguments of calls that are logged as commands.
+//! Enum types across crashes and clean stops: labels that were added later, between others and under other
+//! names, in rows, keys, arrays, and arguments of calls that are logged as commands.
 
 use crate::harness::{across_ends, number, run, state};
 

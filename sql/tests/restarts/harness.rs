@@ -1,4 +1,4 @@
-//! What the tests share: small databases under both kinds of protocols, and statements that must go well, or
+//! What the tests share: small databases under both kinds of protocols, and statements that must succeed or
 //! fail.
 
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) fn state(connection: &mut Connection, sql: &str) -> String {
     connection.query(sql, &[]).expect_err(sql).sqlstate().0.to_owned()
 }
 
-/// What these queries show.
+/// The results of these queries.
 fn seen(connection: &mut Connection, looks: &[&str]) -> Vec<String> {
     let look = |sql: &&str| {
         format!("{:?}", connection.query(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}")))
@@ -41,8 +41,8 @@ fn seen(connection: &mut Connection, looks: &[&str]) -> Vec<String> {
 }
 
 /// Does the work in a database of either protocol, with calls logged as commands and as data, ends it by a
-/// crash or a clean stop, and opens it again: the queries must show the same as before, and then `then` goes
-/// on. It is told which of the ways it was.
+/// crash or a clean stop, and opens it again. The queries must give the same results as before. Then `then`
+/// continues, and is told which of the combinations it was.
 pub(crate) fn across_ends(work: &[&str], looks: &[&str], then: impl Fn(&mut Connection, &str)) {
     for protocol in PROTOCOLS {
         for is_crash in [false, true] {

@@ -1,4 +1,4 @@
-//! Roles and rights across stops and crashes; calls that are replayed by nobody who could be asked.
+//! Roles and rights across stops and crashes; calls whose replay has no role whose rights could be checked.
 
 use hyades::{Connection, Database};
 use hyades_sim::disk::SimulatedDisk;
@@ -57,7 +57,7 @@ fn roles_and_rights_are_recovered() {
         run(connection, "reset role");
         assert_eq!(state(connection, "drop role ada"), "2BP01", "{way}");
         assert_eq!(state(connection, "set role never"), "22023", "{way}");
-        // New numbers are not those of roles that are there, or were.
+        // New numbers differ from those of all existing and dropped roles.
         run(connection, "create role more");
         assert_eq!(state(connection, "drop role bob"), "2BP01", "{way}");
     });

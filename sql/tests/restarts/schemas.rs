@@ -1,4 +1,4 @@
-//! Schemas across stops and crashes: those that were made, renamed and dropped, what is in them, what was
+//! Schemas across stops and crashes: created, renamed and dropped ones, their contents, objects that were
 //! moved, and calls that are replayed although their routines have moved since.
 
 use hyades::Database;

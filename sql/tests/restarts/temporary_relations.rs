@@ -1,5 +1,5 @@
-//! Temporary tables and sequences across sessions, stops and crashes: nobody else sees them, no log tells of
-//! them, and what stands beside them in a transaction is as durable as ever.
+//! Temporary tables and sequences across sessions, stops and crashes. No other session sees them, they
+//! appear in no log, and the other work of a transaction that uses them is as durable as ever.
 
 use hyades::engine::config::ProtocolKind;
 use hyades::{Connection, Database};
@@ -7,7 +7,7 @@ use hyades_sim::disk::SimulatedDisk;
 
 use crate::harness::{PROTOCOLS, config, number, run, state};
 
-/// Both kinds of tables, changed apart and together, by statements and by calls.
+/// Both kinds of tables, changed separately and together, by statements and by calls.
 const WORK: [&str; 18] = [
     "create table kept (a integer primary key, b integer)",
     "create procedure fill(n integer) language plpgsql as $$ begin insert into kept values (n, n); end $$",
@@ -52,7 +52,7 @@ fn only_what_is_permanent_is_recovered() {
             assert_eq!(number(&mut connection, "select sum(b) from kept"), 78, "{protocol:?}, {is_crash}");
             assert_eq!(state(&mut connection, "select * from own"), "42P01");
             assert_eq!(number(&mut connection, "select count(*) from pg_class where relname = 'own'"), 0);
-            // Numbers of what comes later are not those of what has been temporary.
+            // Later relations do not reuse numbers of temporary ones.
             run(&mut connection, "create table own (a serial primary key)");
             run(&mut connection, "insert into own default values");
             assert_eq!(number(&mut connection, "select a from own"), 1);
@@ -66,7 +66,7 @@ fn a_transaction_of_temporary_rows_needs_no_log() {
     let database = Database::open(config(&disk, ProtocolKind::Taurus)).expect("an empty disk");
     let mut connection = database.connect().expect("a connection");
     run(&mut connection, "create temp table own (a serial primary key, b text)");
-    // Nothing that follows can reach the disk.
+    // Nothing after this can reach the disk.
     disk.crash_now();
     for _ in 0..3 {
         run(&mut connection, "insert into own (b) values ('x'), ('y')");

@@ -1,5 +1,6 @@
-//! Views across stops and crashes: their definitions are recovered, calls that read them are replayed with
-//! the definitions that they had then, and nobody drops what a view uses beside somebody who makes one of it.
+//! Views across stops and crashes. Their definitions are recovered, and calls that read them are replayed
+//! with the definitions of that time. No session can drop what a view uses while another creates a view on
+//! it.
 
 use hyades::Database;
 use hyades::engine::config::ProtocolKind;
@@ -7,8 +8,8 @@ use hyades_sim::disk::SimulatedDisk;
 
 use crate::harness::{PROTOCOLS, config, number, run, state};
 
-/// Views that are made, changed through, replaced, dropped and rolled back, and calls that read one of them
-/// while it means different things.
+/// Views that are created, changed through, replaced, dropped and rolled back, and calls that read one of
+/// them while its meaning changes.
 const WORK: [&str; 20] = [
     "create table t (a integer primary key, b integer)",
     "create table log (n integer primary key, seen bigint)",

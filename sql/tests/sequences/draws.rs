@@ -1,5 +1,5 @@
-//! Sessions that draw numbers beside each other until their machine loses power, and what may be drawn after
-//! that: no number that anybody was told of.
+//! Sessions draw numbers concurrently until their machine loses power. Afterwards no number may be drawn
+//! that a client has been given.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn shown(value: &Value) -> i64 {
     value.as_i64().unwrap_or_default()
 }
 
-/// Draws in all ways until it fails or has done enough; answers what it was told.
+/// Draws in all ways until one fails or enough are done. Returns the numbers it was given.
 fn draw(connection: &mut Connection, session: usize) -> Vec<i64> {
     let mut told = Vec::new();
     for round in 0..30 {
@@ -47,7 +47,7 @@ fn draw(connection: &mut Connection, session: usize) -> Vec<i64> {
             Err(_) => return told,
         }
         if round % 5 == 0 {
-            // What is rolled back is gone, but told to nobody for good.
+            // Numbers of a rolled back transaction are lost, but no client was given them for good.
             let undone: Result<()> = connection.transaction(|transaction| {
                 transaction.query("insert into t (a) values (0) returning id", &[])?;
                 transaction.execute("select 1 / 0", &[]).map(drop)
@@ -65,8 +65,8 @@ pub(crate) const SETUP: [&str; 3] = [
      insert into t (a) values (add.a) returning id into number; return number; end $$",
 ];
 
-/// Loses power at this operation of the disk behind the setup, or when all is done; says what is wrong with
-/// what is drawn afterwards.
+/// Loses power at this disk operation after the setup, or when all is done. Returns what is wrong with the
+/// numbers drawn afterwards.
 pub(crate) fn lose_power(
     protocol: ProtocolKind,
     seed: u64,

@@ -1,5 +1,5 @@
-//! Sequences across stops and crashes: what was told is not drawn again, what was set stays set, and a copy
-//! goes on where the original stood.
+//! Sequences across stops and crashes: a number that was given out is not drawn again, a value that was set
+//! stays set, and a copy continues where the original stood.
 
 mod draws;
 
@@ -27,7 +27,7 @@ fn what_was_told_is_not_drawn_again() {
     }
 }
 
-/// Runs the statements, loses power or stops, opens again, and answers the next number of `s`.
+/// Runs the statements, loses power or stops, opens again, and returns the next number of `s`.
 fn next_after(protocol: ProtocolKind, statements: &[&str], is_crash: bool) -> i64 {
     let disk = SimulatedDisk::new(1);
     let database = Database::open(config(&disk, protocol)).expect("an empty disk");
@@ -62,7 +62,7 @@ fn what_was_set_and_restarted_stays_so() {
         (&[create, draw, "alter sequence s restart with 9", "select nextval('s')"], 10),
         (&[create, draw, "alter sequence s increment 5"], 55),
         (&[create, draw, "alter sequence s increment -5", "select nextval('s')"], 40),
-        // It has begun again.
+        // It has started a new cycle.
         (&[create, draw, "select nextval('s') from generate_series(1, 15)"], 6),
         (
             &[
@@ -102,7 +102,7 @@ fn a_stop_remembers_what_was_rolled_back() {
     let statements = ["create sequence s", "select nextval('s')", "begin", "select nextval('s')", "rollback"];
     for protocol in PROTOCOLS {
         assert_eq!(next_after(protocol, &statements, false), 3, "{protocol:?}");
-        // Nobody was told for good.
+        // No client has been given the number for good.
         assert!([2, 3].contains(&next_after(protocol, &statements, true)), "{protocol:?}");
     }
 }
@@ -124,7 +124,7 @@ fn drawing_blocks_nobody() {
     assert_eq!(number(&mut one, "select nextval('s')").unwrap(), 3);
     assert_eq!(number(&mut other, "select currval('s')").unwrap(), 2);
     run(&mut other, "rollback");
-    // Not even a change of the sequence waits; what was drawn before it counts for nothing.
+    // Even a change of the sequence does not wait. What was drawn before it does not count.
     run(&mut other, "alter sequence s restart with 100");
     assert_eq!(number(&mut one, "select nextval('s')").unwrap(), 100);
     run(&mut other, "drop sequence s");
@@ -138,7 +138,7 @@ fn drawing_blocks_nobody() {
     disk.crash_now();
     let found = disk.after_power_cut(1);
     let database =
-        Database::open(config(&found, ProtocolKind::Taurus)).expect("a draw behind a drop is no harm");
+        Database::open(config(&found, ProtocolKind::Taurus)).expect("a draw after a drop does no harm");
     assert!(database.connect().unwrap().query("select nextval('s')", &[]).is_err());
 }
 
