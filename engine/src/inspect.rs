@@ -222,7 +222,7 @@ impl Inspection {
         let mut reader = match LogReader::open(&self.disk, &files) {
             Err(_) if self.tolerates_damage => {
                 walk.skip();
-                match LogReader::open_behind_damage(&self.disk, &files) {
+                match LogReader::open_past_damage(&self.disk, &files) {
                     Ok(Some(reader)) => reader,
                     _ => return Ok(None),
                 }
@@ -267,7 +267,7 @@ impl Inspection {
             let seen = match record {
                 Ok(record) => walk.step(record.start, record.end, record.body, see)?,
                 Err(_) if self.tolerates_damage => {
-                    let Some(next) = chunk.records_behind(records.reached()) else { break };
+                    let Some(next) = chunk.records_after(records.reached()) else { break };
                     records = next;
                     walk.skip();
                     continue;

@@ -572,7 +572,7 @@ struct ToReplay<'a> {
 }
 
 impl ToReplay<'_> {
-    /// Reads one of the logs up to its end; `None` if that is its beginning.
+    /// Reads one of the logs up to its end; `None` if a salvage keeps nothing of it.
     fn source(&self, config: &Config, log: usize) -> Result<Option<ReplaySource>> {
         let ToReplay { manifest, incarnation, scope, .. } = self;
         if self.is_salvage && scope.end.get(log) == Lsn::ZERO {

@@ -404,7 +404,7 @@ pub fn changes_follow_those_of_the_logs(scenario: Scenario, seed: u64) -> Outcom
 
 /// A part of the checkpoint is damaged. Waiting transactions fail, nothing is acknowledged any more, and the
 /// previous checkpoint has everything.
-pub fn damage_is_found_behind(scenario: Scenario, seed: u64) -> Outcome {
+pub fn damage_is_found_in_background(scenario: Scenario, seed: u64) -> Outcome {
     let killed = prepare(scenario, seed)?;
     let expected = hash_of_complete(&killed.disk.after_process_kill(seed), scenario)?;
     let disk = killed.disk.after_process_kill(seed);

@@ -105,7 +105,7 @@ fn while_segments_are_used_again() {
 }
 
 #[test]
-fn while_restarts_go_on_behind() {
+fn while_restarts_go_on() {
     try_points(Scenario::serial().on_demand(), 5);
     try_points(Scenario::taurus(2).with(Calls::Mixed).on_demand(), 7);
     try_points(Scenario::taurus(2).checkpointing().on_demand(), 7);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hyades_sim::crash::{Calls, Scenario, within};
 use hyades_sim::restarts::{
     Held, changes_follow_those_of_the_logs, damage_before_a_digest_is_refused_the_next_time,
-    damage_is_found_behind, damaged_starts_do_not_fill_the_disk, digests_leave_nothing_out,
+    damage_is_found_in_background, damaged_starts_do_not_fill_the_disk, digests_leave_nothing_out,
     wait_for_what_they_touch, what_cannot_be_replayed_is_refused, what_is_wanted_comes_first,
     work_in_the_middle,
 };
@@ -57,7 +57,7 @@ fn what_is_done_in_the_middle_of_a_restart_survives_the_next_crash() {
 #[test]
 fn damage_that_is_found_behind_poisons_the_database() {
     let scenarios = [Scenario::serial(), Scenario::taurus(2).with(Calls::Mixed)];
-    try_all("damage", &scenarios, damage_is_found_behind);
+    try_all("damage", &scenarios, damage_is_found_in_background);
 }
 
 #[test]

@@ -110,7 +110,8 @@ impl DeferredChecks {
         DeferredMark { modes: self.modes.clone(), checks: self.checks.len() }
     }
 
-    /// Discards the checks added since the mark. Those that were made since are made once more.
+    /// Discards the checks added since the mark. All that remain are to be made, once more where
+    /// they have been made already.
     pub fn go_back(&mut self, mark: &DeferredMark) {
         self.checks.truncate(mark.checks);
         self.checks.iter_mut().for_each(|check| check.is_done = false);

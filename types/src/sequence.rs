@@ -63,10 +63,10 @@ impl Counter {
     fn raise(&self, state: SequenceState, increment: i64) {
         self.epochs.fetch_max(state.epoch + 1, Ordering::Relaxed);
         let mut states = self.states.lock();
-        if state.is_behind(states.now, increment) {
+        if state.is_after(states.now, increment) {
             states.now = state;
         }
-        if state.is_behind(states.logged, increment) {
+        if state.is_after(states.logged, increment) {
             states.logged = state;
         }
     }
@@ -153,7 +153,7 @@ impl Sequence {
     /// A log record with this state has been appended.
     pub fn note_logged(&self, state: SequenceState) {
         let mut states = self.counter.states.lock();
-        if state.is_behind(states.logged, self.definition.increment) {
+        if state.is_after(states.logged, self.definition.increment) {
             states.logged = state;
         }
     }
@@ -251,7 +251,7 @@ pub struct Draw {
 /// Adds a draw to others, of which there is at most one per sequence.
 pub fn note_draw(draws: &mut Vec<Draw>, draw: Draw) {
     match draws.iter_mut().find(|known| known.sequence.id == draw.sequence.id) {
-        Some(known) if draw.state.is_behind(known.state, draw.sequence.definition.increment) => *known = draw,
+        Some(known) if draw.state.is_after(known.state, draw.sequence.definition.increment) => *known = draw,
         Some(_) => {}
         None => draws.push(draw),
     }

@@ -76,10 +76,10 @@ impl Drawn {
             (self.least, self.greatest) = (state, state);
         } else if state.epoch == self.greatest.epoch {
             // Only the sign of an increment matters here.
-            if state.is_behind(self.greatest, 1) {
+            if state.is_after(self.greatest, 1) {
                 self.greatest = state;
             }
-            if state.is_behind(self.least, -1) {
+            if state.is_after(self.least, -1) {
                 self.least = state;
             }
         }
@@ -118,7 +118,7 @@ mod tests {
             ];
             let mut drawn = Drawn::new(8, states[0]);
             states.iter().for_each(|state| drawn.add(16, *state));
-            let latest = states.into_iter().reduce(|one, other| match other.is_behind(one, increment) {
+            let latest = states.into_iter().reduce(|one, other| match other.is_after(one, increment) {
                 true => other,
                 false => one,
             });

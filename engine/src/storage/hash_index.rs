@@ -215,7 +215,7 @@ impl<K: HashKey> HashIndex<K> {
         entry.remove();
         shard.changes.count_change();
         drop(table);
-        // SAFETY: made from a box, and just unlinked.
+        // SAFETY: it was an owned record, and has just been unlinked.
         unsafe { OwnedRecord::retire(record.as_ptr(), guard) };
         true
     }

@@ -13,7 +13,7 @@ use super::callee::CalleeEntry;
 use super::coerce::{Category, category, is_implicit, is_preferred};
 use super::{Binder, Bound, Class, Place};
 use crate::statement::kept_names::{NameOf, respelled_expression};
-use crate::statement::names::{positional_behind_named, split_arguments};
+use crate::statement::names::{positional_after_named, split_arguments};
 use crate::statement::query::{CallSyntax, parse_expression};
 
 /// The arguments of a call. Those given by name come after the others.
@@ -216,7 +216,7 @@ impl Binder<'_> {
     ) -> Result<Arguments> {
         let (exprs, names) = split_arguments(arguments, |argument| {
             let place = argument.map_or(Place::Unknown, Place::of_expr);
-            self.place(positional_behind_named(), place)
+            self.place(positional_after_named(), place)
         })?;
         let bound = exprs.into_iter().map(|argument| match argument {
             Some(argument) if Self::takes_rows(name) => self.json_argument(argument),

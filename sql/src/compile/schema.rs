@@ -291,7 +291,7 @@ impl Compiler<'_> {
                             format!("collations are not supported by type {}", sql_type.base_name());
                         let error = Error::input(sqlstate::DATATYPE_MISMATCH, message);
                         let end = column.name.span.end;
-                        return Err(match query::word_behind(self.binder.sql, end, "collate") {
+                        return Err(match query::word_after(self.binder.sql, end, "collate") {
                             Some(position) => error.with_position(position),
                             None => error,
                         });

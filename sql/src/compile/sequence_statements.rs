@@ -106,7 +106,7 @@ impl Compiler<'_> {
         if serial_type(&written.data_type).is_some() {
             return Err(error);
         }
-        Err(match query::word_behind(self.binder.sql, written.name.span.end, "generated") {
+        Err(match query::word_after(self.binder.sql, written.name.span.end, "generated") {
             Some(position) => error.with_position(position),
             None => error,
         })

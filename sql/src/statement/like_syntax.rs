@@ -62,8 +62,8 @@ fn clause(tokens: &mut Tokens<'_>) -> Result<LikeClause> {
             "indexes" => &mut parts.indexes,
             "identity" => &mut parts.identity,
             "generated" => &mut parts.generated,
-            // Tables do not have these here.
             "comments" => &mut parts.comments,
+            // Tables do not have these.
             "statistics" | "storage" | "compression" => &mut ignored,
             "all" => {
                 parts = LikeParts::all(is_included);

@@ -137,7 +137,7 @@ pub(crate) fn split_arguments(
 }
 
 /// Error 42601, in PostgreSQL's words.
-pub(crate) fn positional_behind_named() -> Error {
+pub(crate) fn positional_after_named() -> Error {
     Error::input(sqlstate::SYNTAX_ERROR, "positional argument cannot follow named argument")
 }
 

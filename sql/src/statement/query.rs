@@ -14,7 +14,7 @@ use super::dialect::HyadesDialect;
 use super::element_target;
 use super::lexer::{Lexer, TokenKind, character_position, string_value, syntax_error, truncate_name};
 use super::locking;
-use super::names::{positional_behind_named, split_arguments};
+use super::names::{positional_after_named, split_arguments};
 use super::operator_signs;
 use super::parsed::Statement;
 use super::places::byte_offset;
@@ -113,7 +113,7 @@ pub(crate) fn parse_call(sql: &str) -> Result<CallSyntax> {
     };
     let misplaced = |argument: Option<&Expr>| {
         let position = argument.and_then(|argument| position(sql, argument.span().start));
-        positional_behind_named().with_position(position.unwrap_or(1))
+        positional_after_named().with_position(position.unwrap_or(1))
     };
     let (exprs, names) = split_arguments(&arguments, misplaced)?;
     let exprs: Option<Vec<Expr>> = exprs.into_iter().map(|expr| expr.cloned()).collect();
@@ -336,7 +336,7 @@ fn syntax_error_at(sql: &str, position: u32) -> Error {
 }
 
 /// The position of the first occurrence of this word after a place.
-pub(crate) fn word_behind(sql: &str, after: Location, word: &str) -> Option<u32> {
+pub(crate) fn word_after(sql: &str, after: Location, word: &str) -> Option<u32> {
     let mut lexer = Lexer::starting_at(sql, byte_offset(sql, after));
     loop {
         let token = lexer.next().ok().filter(|token| token.kind != TokenKind::End)?;

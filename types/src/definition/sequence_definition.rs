@@ -75,7 +75,7 @@ impl SequenceState {
     }
 
     /// Whether it is later than the other one, in a sequence with this increment.
-    pub fn is_behind(self, other: SequenceState, increment: i64) -> bool {
+    pub fn is_after(self, other: SequenceState, increment: i64) -> bool {
         let place = |state: SequenceState| {
             let value = i128::from(state.value);
             (state.epoch, if increment < 0 { -value } else { value }, state.is_called)

@@ -659,7 +659,6 @@ catalog_functions! {
     GenRandomUuid: strict, CHANCE, general {
         "gen_random_uuid" => () -> UUID;
     }
-    /// Also `session_user`: nobody becomes somebody else.
     CurrentUser: strict, IDENTITY, general {}
     SessionUser: strict, IDENTITY, general {}
     CurrentDatabase: strict, IDENTITY, general {}

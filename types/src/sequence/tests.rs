@@ -43,7 +43,7 @@ fn a_cycle_is_a_new_epoch() {
     let sequence = sequence(1, (1, 2), true);
     let states: Vec<SequenceState> = (0..3).map(|_| sequence.draw().expect("it cycles")).collect();
     assert_eq!(states.iter().map(|state| state.value).collect::<Vec<i64>>(), [1, 2, 1]);
-    assert!(states.is_sorted_by(|one, other| other.is_behind(*one, 1)));
+    assert!(states.is_sorted_by(|one, other| other.is_after(*one, 1)));
 }
 
 #[test]

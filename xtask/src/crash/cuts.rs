@@ -518,7 +518,7 @@ fn expect_refusal(
     if exits {
         return match server.wait(REFUSAL_LIMIT)? {
             Some(status) if status.code() == Some(POISONED) => Ok(Aftermath::Exited),
-            status => bail!("the server was told to end when it is poisoned, and did so: {status:?}"),
+            status => bail!("the server was told to end when it is poisoned, and did not: {status:?}"),
         };
     }
     if !server.is_running() {

@@ -24,7 +24,7 @@ const CONVINCING_AT_THE_END: usize = 1;
 
 impl LogReader {
     /// A log that cannot be opened, for use with [`LogReader::skip_damage`]. `None` if there are no files.
-    pub fn open_behind_damage(disk: &Arc<dyn Disk>, files: &LogFiles) -> Result<Option<LogReader>> {
+    pub fn open_past_damage(disk: &Arc<dyn Disk>, files: &LogFiles) -> Result<Option<LogReader>> {
         let mut stripes = Vec::new();
         for (directory, first) in files.directories.iter().zip(&files.first_segments) {
             stripes.extend(BlockReader::open_past_damage(disk, directory, files.identity, *first)?);
@@ -70,7 +70,7 @@ impl LogReader {
 
 impl Chunk {
     /// The records that are found after the malformed one at this position.
-    pub fn records_behind(&self, position: Lsn) -> Option<Records<'_>> {
+    pub fn records_after(&self, position: Lsn) -> Option<Records<'_>> {
         let from = (position.0 - self.start.0 + Lsn::ALIGNMENT) as usize;
         let rest = self.bytes.get(from..)?;
         let found = first_record(rest)?;
