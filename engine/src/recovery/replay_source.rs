@@ -26,8 +26,11 @@ use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 use crate::protocol::ReplayOrder;
 
-/// A batch ends with the record that reaches this many bytes.
+/// A batch ends with the record that reaches this many bytes,
 const BATCH_BYTES: u64 = 32 << 10;
+/// or with this transaction. Between two anchors of a busy log come some 800 logged calls, and the next log
+/// waits for them: that must be work for several workers (docs/benchmarks.md, on 16 processors).
+const BATCH_TRANSACTIONS: usize = 128;
 
 pub(super) const NAMES_THE_FUTURE: &str = "a transaction depends on what was appended after it";
 
@@ -148,7 +151,8 @@ impl ReplaySource {
                 }
                 RecordBody::Filler => {}
             }
-            if record.end.0 - first.0 >= BATCH_BYTES || record.end == limit {
+            let is_full = record.end.0 - first.0 >= BATCH_BYTES || batch.entries.len() >= BATCH_TRANSACTIONS;
+            if is_full || record.end == limit {
                 break;
             }
         }
