@@ -12,6 +12,7 @@ use std::sync::Arc;
 use hyades_engine::config::{Config, ProtocolKind, RecoveryMode};
 use hyades_engine::recovery::{recover, state_hash};
 use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::free_dropped;
 use hyades_sim::disk::SimulatedDisk;
 use hyades_sim::hand_written::{Change, HandWritten};
 
@@ -97,6 +98,8 @@ fn main() {
         for (workers, mode) in
             [(1, serial), (2, parallel), (2, auto), (1, serial), (2, parallel), (2, auto), (4, parallel)]
         {
+            // The catalog of the run before.
+            free_dropped();
             let catalog = Arc::new(Catalog::new());
             let config = Config { recovery_workers: workers, recovery_mode: mode, ..written.config.clone() };
             let processor_before = processor_seconds();

@@ -34,3 +34,13 @@ pub mod stored_type;
 pub mod table;
 pub(crate) mod unfinished_index;
 mod versions;
+
+/// Frees the rows and indexes of dropped tables now, unless another thread may still read them. Without this,
+/// a later access of any thread does it, and waits for it.
+pub fn free_dropped() {
+    /// The epoch advances by one with each look, and garbage is freed two epochs later.
+    const LOOKS: usize = 4;
+    for _ in 0..LOOKS {
+        crossbeam_epoch::pin().flush();
+    }
+}

@@ -366,8 +366,9 @@ fn tell_apply_rate(config: &Config, out: &mut dyn Write) -> Result<(), Failure> 
         let recovered = recover(config, Some(hyades::routine_compiler()), &catalog);
         recovered.map(|recovered| recovered.report).map_err(|error| with_hint(&error, &config.data_directory))
     };
-    // The first pass brings the files into the page cache.
+    // The first pass brings the files into the page cache. What it has loaded is freed before the second one.
     apply()?;
+    hyades_engine::storage::free_dropped();
     let report = apply()?;
     let bytes = report.checkpoint_bytes + report.log_bytes;
     let replay_seconds: f64 = report.replayed.iter().map(|incarnation| incarnation.seconds).sum();
