@@ -27,6 +27,7 @@
 
 mod aside;
 pub(crate) mod cuts;
+mod end;
 mod ledger;
 mod load;
 mod restart;

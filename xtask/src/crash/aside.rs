@@ -9,8 +9,8 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use postgres::Client;
 
+use super::end::{End, Stopped, classify};
 use super::ledger::{Numbers, Outcome};
-use super::load::{End, Stopped, classify};
 
 pub(super) const CREATE: &str = "create table crash_aside (number bigint not null)";
 

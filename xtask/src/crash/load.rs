@@ -2,18 +2,17 @@
 //! real pgbench with eight clients, until the server or its disk fails.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use postgres::error::SqlState;
 use postgres::types::Type;
 use postgres::{Client, Statement};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::aside::Aside;
+use super::end::{End, Stopped, classify};
 use super::ledger::{CLIENTS, Ledger, Marker, Outcome};
 use super::schema::{self, Alterer};
 use crate::pgbench;
@@ -40,28 +39,6 @@ pub(super) struct Others {
     pub(super) loses_disk: bool,
 }
 
-/// The end of the server, as its clients must interpret it.
-#[derive(Default)]
-pub(super) struct End {
-    /// Announced before it happens: from then on a lost connection is not an error.
-    is_near: AtomicBool,
-    /// Neither is the answer that nothing can be written or read any more.
-    is_of_disk: bool,
-}
-
-impl End {
-    fn is_near(&self) -> bool {
-        self.is_near.load(Ordering::SeqCst)
-    }
-
-    /// The errors of servers that are about to end: PostgreSQL's processes when their parent has been killed,
-    /// any server that is told to stop, and one that has lost its disk.
-    fn is_said_by(&self, code: &SqlState) -> bool {
-        let is_said = *code == SqlState::ADMIN_SHUTDOWN || (self.is_of_disk && *code == SqlState::IO_ERROR);
-        is_said && self.is_near()
-    }
-}
-
 pub(super) struct Load {
     threads: Vec<JoinHandle<Result<Outcome>>>,
     pgbench: pgbench::Background,
@@ -71,7 +48,7 @@ pub(super) struct Load {
 impl Load {
     /// Connects all clients and starts them.
     pub(super) fn start(instance: &Instance, ledger: &Ledger, seed: u64, others: Others) -> Result<Load> {
-        let end = Arc::new(End { is_of_disk: others.loses_disk, ..End::default() });
+        let end = Arc::new(End::new(others.loses_disk));
         let mut random = StdRng::seed_from_u64(seed);
         let mut threads = Vec::new();
         if others.writes_aside {
@@ -116,7 +93,7 @@ impl Load {
                 _ => bail!("a client ended while the server was running"),
             };
         }
-        self.end.is_near.store(true, Ordering::SeqCst);
+        self.end.announce();
         Ok(self)
     }
 
@@ -152,14 +129,6 @@ impl Load {
         }
         Ok(outcomes)
     }
-}
-
-/// Why a step of a transaction did not succeed.
-pub(super) enum Stopped {
-    /// The server is gone.
-    Disconnected,
-    /// A conflict: begin again.
-    Retry,
 }
 
 /// A ledger client: TPC-B as pgbench does it, plus a marker.
@@ -327,33 +296,6 @@ impl Teller {
     fn classify(&self, error: &postgres::Error) -> Result<Stopped> {
         classify(error, &self.client, &self.end)
     }
-}
-
-/// A conflict may be retried. A lost connection is right only when the server is being killed. Anything else
-/// is an error.
-pub(super) fn classify(error: &postgres::Error, client: &Client, end: &End) -> Result<Stopped> {
-    match error.code() {
-        Some(code)
-            if *code == SqlState::T_R_SERIALIZATION_FAILURE || *code == SqlState::T_R_DEADLOCK_DETECTED =>
-        {
-            Ok(Stopped::Retry)
-        }
-        Some(code) if end.is_said_by(code) => Ok(Stopped::Disconnected),
-        Some(code) => bail!("the server refused a transaction: {} ({})", error_text(error), code.code()),
-        None if error.is_closed() || client.is_closed() => {
-            // The kill is announced before it happens, so this check cannot come too early.
-            if !end.is_near() {
-                bail!("the server closed a connection: {}", error_text(error));
-            }
-            Ok(Stopped::Disconnected)
-        }
-        None if end.is_near() => Ok(Stopped::Disconnected),
-        None => bail!("a client failed: {}", error_text(error)),
-    }
-}
-
-fn error_text(error: &postgres::Error) -> String {
-    error.as_db_error().map_or_else(|| error.to_string(), |database| database.message().to_owned())
 }
 
 /// Reads the counters one at a time, each in its own transaction: what an answer has shown must survive.

@@ -13,8 +13,8 @@ use anyhow::{Context, Result, bail};
 use postgres::Client;
 
 use super::aside;
+use super::end::{End, Stopped, classify};
 use super::ledger::{CLIENTS, Marker, Outcome};
-use super::load::{End, Stopped, classify};
 
 /// The pause between two alterations: each waits for all writers and lets none pass.
 const PAUSE: Duration = Duration::from_millis(40);
