@@ -7,6 +7,7 @@ mod copy_binary;
 mod engine;
 mod golden;
 mod limits;
+mod looks;
 mod names;
 mod optimize;
 mod parameters;

@@ -5,7 +5,11 @@
 //! it added itself: see [`DeferredChecks::mark`].
 
 use crate::definition::TableId;
+use crate::guest;
 use crate::value::Value;
+
+/// Checks that are marked as not done in about ten nanoseconds.
+const CHECKS_PER_UNIT: usize = 8;
 
 /// The subject of a deferred check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +117,7 @@ impl DeferredChecks {
     /// Discards the checks added since the mark. All that remain are to be made, once more where
     /// they have been made already.
     pub fn go_back(&mut self, mark: &DeferredMark) {
+        guest::pass_for(self.checks.len() / CHECKS_PER_UNIT);
         self.checks.truncate(mark.checks);
         self.checks.iter_mut().for_each(|check| check.is_done = false);
         self.first = 0;

@@ -25,10 +25,19 @@ use crate::storage::row::RowLayout;
 use crate::ticket::{Ticket, ticket};
 use crate::txn::{Access, Flow, Interrupt, RowInPlace};
 
-/// Instructions between two pins, and between two checks for requests from outside.
+/// Instructions between two pins, and between two checks for requests from outside. What is more expensive
+/// than an instruction counts as several.
 const PIN_INTERVAL: u32 = 1024;
-/// The least work that this many instructions count as for a guest.
-const PIN_UNITS: u32 = 4 * PIN_INTERVAL;
+/// A call: a frame is exchanged, and a return exchanges it back.
+const CALL: u32 = 16;
+/// Registers that are reset in the time of an instruction.
+const REGISTERS: usize = 8;
+/// An error that a handler has caught, besides what is undone: its message and its context are texts.
+const CAUGHT_ERROR: u32 = 64;
+/// A run that stops and is entered again.
+const ENTRY: u32 = 16;
+/// The least work that an instruction counts as for a guest.
+const UNITS_PER_INSTRUCTION: u32 = 4;
 
 /// Runs a procedure from the position of its frame until the outermost one returns, fails, or must wait.
 pub(crate) fn run<T: Access>(
@@ -41,7 +50,7 @@ pub(crate) fn run<T: Access>(
         if let Some(outcome) = run_pinned(transaction, frame, environment, sink) {
             return outcome;
         }
-        guest::pass(PIN_UNITS);
+        guest::pass(UNITS_PER_INSTRUCTION * PIN_INTERVAL);
     }
 }
 
@@ -62,10 +71,14 @@ fn run_pinned<T: Access>(
         rows_in_place: SmallVec::new(),
         ahead: None,
         random_before: None,
+        budget: PIN_INTERVAL,
     };
     let outcome = run.resume();
     if let Some(ahead) = run.ahead.take() {
         run.frame.scratch.ahead = ahead.keys;
+    }
+    if let Some(Err(_)) = outcome {
+        run.count_stop();
     }
     outcome
 }
@@ -87,6 +100,9 @@ pub(super) struct Run<'r, T: Access> {
     /// The state of `random()` before the instruction, in a call that may be logged as a command: an
     /// instruction that waits runs again, and must then draw the same numbers.
     random_before: Option<Random>,
+    /// Instructions until the next pin, at least 1. It belongs to the run, not to an activation: a loop may
+    /// leave its activation as often as it likes.
+    budget: u32,
     /// For the row slots of the active procedure. `None`: the frame holds the row.
     pub(super) rows_in_place: SmallVec<[Option<RowInPlace<'r>>; 16]>,
 }
@@ -156,6 +172,7 @@ impl<'r, T: Access> Run<'r, T> {
                     if let Err(error) = self.handle(error) {
                         return Some(Err(error.into()));
                     }
+                    self.charge(CAUGHT_ERROR);
                 }
                 Err(wait) => {
                     self.keep_rows();
@@ -166,6 +183,23 @@ impl<'r, T: Access> Run<'r, T> {
                 }
             }
         }
+    }
+
+    /// Counts what has just been done as so many instructions more.
+    fn charge(&mut self, instructions: u32) {
+        self.budget = self.budget.saturating_sub(instructions).max(1);
+    }
+
+    /// Counts a call of a procedure with so many registers.
+    pub(super) fn charge_call(&mut self, registers: usize) {
+        self.charge(CALL + (registers / REGISTERS) as u32);
+    }
+
+    /// Counts the instructions of a run that stops before its end, to be entered again perhaps, however few
+    /// there were. A run that has returned need not: whoever runs one procedure after the other counts them.
+    #[cold]
+    fn count_stop(&self) {
+        guest::pass(UNITS_PER_INSTRUCTION * (PIN_INTERVAL - self.budget + ENTRY));
     }
 
     /// Fires when the awaited advisory lock is granted.
@@ -183,10 +217,9 @@ impl<'r, T: Access> Run<'r, T> {
         let draws = matches!(procedure.replay, Replayability::Deterministic { uses_random: true, .. });
         self.random_before = None;
         self.rows_in_place.resize(usize::from(procedure.rows), None);
-        let mut budget = PIN_INTERVAL;
         while let Some(instruction) = procedure.code.get(self.frame.next as usize) {
-            budget -= 1;
-            if budget == 0 {
+            self.budget -= 1;
+            if self.budget == 0 {
                 self.check_stop()?;
                 memory::check(0)?;
                 return Ok(Exit::Unpin);
@@ -197,10 +230,7 @@ impl<'r, T: Access> Run<'r, T> {
             match self.execute(&procedure, instruction)? {
                 Next::Following => self.frame.next += 1,
                 Next::Label(label) => self.frame.next = label,
-                Next::Call => {
-                    self.check_stop()?;
-                    return Ok(Exit::Called);
-                }
+                Next::Call => return Ok(Exit::Called),
                 Next::Return => break,
             }
         }

@@ -8,6 +8,8 @@ use std::ops::Bound;
 
 use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::definition::TableId;
+use hyades_types::error::Result;
+use hyades_types::guest;
 use hyades_types::key;
 
 use crate::mutant::{self, Mutant};
@@ -24,6 +26,19 @@ const FIRST_AHEAD: usize = 4;
 const MORE_AHEAD: usize = 4;
 /// up to this.
 const MOST_AHEAD: usize = 64;
+
+/// The cost of passing a record that shows no row, as work of a guest.
+const UNITS_PER_PASSED_RECORD: u32 = 20;
+
+/// A scan has passed a record without a row for its reader. There may be many in a row, and what looks for
+/// the next row is one instruction.
+///
+/// # Errors
+/// Those of [`guest::spend`].
+#[cold]
+pub(super) fn note_passed() -> Result<()> {
+    guest::spend(UNITS_PER_PASSED_RECORD)
+}
 
 /// The record under `key`, with or without a row.
 pub(super) fn find_record<'g>(table: &Table, key: &[u8], guard: &'g Guard) -> Option<&'g Record> {
@@ -189,9 +204,16 @@ pub(super) fn first_key_from(table: &Table, cursor: &Cursor, key: &[u8]) -> Opti
 /// In an ordered index, the scan meets keys that have appeared ahead of it since the batch was fetched,
 /// including those of the transaction's own rows, as under row locks. A run and its replay must see the same,
 /// wherever the batches happen to end.
-pub(super) fn next_record<'g>(table: &Table, cursor: &mut Cursor, guard: &'g Guard) -> Option<&'g Record> {
+///
+/// # Errors
+/// Those of [`note_passed`].
+pub(super) fn next_record<'g>(
+    table: &Table,
+    cursor: &mut Cursor,
+    guard: &'g Guard,
+) -> Result<Option<&'g Record>> {
     if cursor.is_finished {
-        return None;
+        return Ok(None);
     }
     let is_ordered = cursor.has_order(table.state(guard));
     loop {
@@ -205,26 +227,32 @@ pub(super) fn next_record<'g>(table: &Table, cursor: &mut Cursor, guard: &'g Gua
         let found = cursor.record(table, guard);
         cursor.step(table, guard);
         if found.is_some() {
-            return found;
+            return Ok(found);
         }
+        note_passed()?;
     }
     cursor.finish();
-    None
+    Ok(None)
 }
 
 /// The next row of a scan that no other transaction can disturb: the whole table is locked, or this is a
 /// replay.
+///
+/// # Errors
+/// Those of [`note_passed`].
 pub(super) fn next_undisturbed<'g>(
     table: &Table,
     cursor: &mut Cursor,
     guard: &'g Guard,
-) -> Option<RowInPlace<'g>> {
-    loop {
-        let found = RowInPlace::of(next_record(table, cursor, guard)?, guard);
+) -> Result<Option<RowInPlace<'g>>> {
+    while let Some(record) = next_record(table, cursor, guard)? {
+        let found = RowInPlace::of(record, guard);
         if let Some(row) = found
             && cursor.finds(table, row.bytes, guard)
         {
-            return found;
+            return Ok(found);
         }
+        note_passed()?;
     }
+    Ok(None)
 }

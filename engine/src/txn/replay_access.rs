@@ -140,7 +140,7 @@ impl Access for ReplayAccess {
         _buffer: &mut Vec<u8>,
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
-        Ok(next_undisturbed(table, cursor, guard).into())
+        Ok(next_undisturbed(table, cursor, guard)?.into())
     }
 
     fn insert(&mut self, table: &Arc<Table>, new: NewRow<'_>) -> Flow<Insertion> {

@@ -16,6 +16,7 @@ use hyades_engine::storage::table::Table;
 use hyades_types::deferred_checks::{CheckKind, DeferrableCheck};
 use hyades_types::definition::{Deferral, TableDefinition, TableId};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
+use hyades_types::guest;
 use hyades_types::value::Value;
 
 use super::Session;
@@ -23,6 +24,10 @@ use super::run::unattended;
 use crate::compile::referential_events::compile_check;
 use crate::plan::{AlterAction, SchemaCommand};
 use crate::statement::QualifiedName;
+
+/// The cost of a check, as work of a guest, and the number of checks that are passed for a unit.
+const UNITS_PER_CHECK: usize = 100;
+const CHECKS_PER_UNIT: usize = 2;
 
 /// A check returns no rows.
 struct Nothing;
@@ -39,6 +44,8 @@ impl Session {
     pub(super) fn check_deferred(&mut self, is_end: bool) -> Flow<()> {
         let mut last: Option<(DeferrableCheck, Arc<Procedure>)> = None;
         while let Some((number, check)) = self.environment.deferred.next(is_end) {
+            // One check is a short run of its own. Those before it, which stay deferred, were passed.
+            guest::spend_for(UNITS_PER_CHECK + number / CHECKS_PER_UNIT)?;
             let (check, values) = (check.check.clone(), check.values.clone());
             let mut frame = match self.checking.take() {
                 // The check has waited.

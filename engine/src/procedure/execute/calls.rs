@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use hyades_types::error::{Abort, Error, sqlstate};
+use hyades_types::guest;
 use hyades_types::value::Value;
 
 use crate::procedure::evaluate::evaluate;
@@ -20,6 +21,9 @@ use crate::txn::{Access, Flow};
 
 /// Deepest nesting of calls.
 const DEEPEST_CALL: usize = 4000;
+/// The least work that the session has with a request, as work of a guest: to parse and to bind a text, to
+/// commit.
+const UNITS_PER_REQUEST: u32 = 500;
 /// Frames kept for later calls.
 const MOST_SPARE_FRAMES: usize = 16;
 
@@ -63,6 +67,7 @@ impl<T: Access> Run<'_, T> {
         };
         frame.registers.iter_mut().for_each(|register| register.put(Value::Null));
         frame.restart();
+        self.charge_call(frame.registers.len());
         self.keep_rows();
         let context = self.context();
         for (register, argument) in frame.registers.iter_mut().zip(arguments) {
@@ -103,6 +108,7 @@ impl<T: Access> Run<'_, T> {
             Value::Text(text) => text.to_string(),
             other => return Err(Error::input(sqlstate::INTERNAL_ERROR, format!("{other:?}")).into()),
         };
+        guest::spend(UNITS_PER_REQUEST)?;
         let rows = dynamic.rows.as_ref().map(|(_, rows)| rows.clone());
         self.frame.request = Some(Request::Compile { text, types: dynamic.types.clone(), rows });
         Err(Error::Abort(Abort::Suspended).into())
@@ -122,6 +128,7 @@ impl<T: Access> Run<'_, T> {
                 false => "cannot roll back while a subtransaction is active",
             });
         }
+        guest::spend(UNITS_PER_REQUEST)?;
         self.frame.next += 1;
         self.frame.request = Some(Request::EndTransaction { commits });
         Err(Error::Abort(Abort::Suspended).into())

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code)] // Rows are updated in place; see `storage::record`.
 
+use super::values::spend_for_row;
 use crate::procedure::access::{self, BoundLayout};
 use crate::procedure::buffers::Scratch;
 use crate::procedure::evaluate::evaluate;
@@ -298,13 +299,14 @@ impl<'r, T: Access> Run<'r, T> {
         if built.is_ok() {
             std::mem::swap(&mut buffer.bytes, &mut bytes);
         }
+        let length = buffer.bytes.len();
         self.frame.scratch.row = bytes;
         if let Err(error) = built {
             self.settle(reference)?;
             return Err(error.into());
         }
         self.set_row(row, None);
-        Ok(())
+        Ok(spend_for_row(length)?)
     }
 
     /// An error in a new row is reported only if the table is what the procedure was compiled against. This
@@ -360,6 +362,7 @@ impl<'r, T: Access> Run<'r, T> {
             scratch.set.push((*column, evaluate(value, &context)?));
         }
         let old = in_place.map_or(self.frame.rows[slot].bytes.as_slice(), |row| row.bytes);
+        spend_for_row(old.len())?;
         access::check_set(reference, old, &scratch.set, &self.environment.time_zone)?;
         let keeps_length = reference.layout.patch(old, &scratch.set, &mut scratch.patch);
         let stays = keeps_length

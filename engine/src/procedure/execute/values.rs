@@ -18,15 +18,22 @@ use crate::txn::{Access, Flow};
 
 /// Bytes that are copied in about ten nanoseconds.
 const BYTES_PER_UNIT: usize = 64;
+/// A shorter row is copied within the time of an instruction.
+const LONG_ROW_BYTES: usize = 4 << 10;
 
 /// The cost of making a value, a copy for example. Only long values count.
 #[inline]
 pub(super) fn weight(value: &Value) -> usize {
     match value {
-        Value::Text(text) => text.len() / BYTES_PER_UNIT,
         Value::Array(array) => array.values.len(),
-        _ => 0,
+        other => other.heap_bytes() / BYTES_PER_UNIT,
     }
+}
+
+/// Reports that a row of this length is copied.
+#[inline]
+pub(super) fn spend_for_row(bytes: usize) -> Result<()> {
+    if bytes < LONG_ROW_BYTES { Ok(()) } else { guest::spend_for(bytes / BYTES_PER_UNIT) }
 }
 
 impl<T: Access> Run<'_, T> {
@@ -154,6 +161,8 @@ fn assign_element(array: &mut Value, index: &Value, value: Value, environment: &
     if Arc::strong_count(array) > 1 {
         memory::check(array.heap_bytes())?;
     }
+    let copied = if Arc::strong_count(array) > 1 { array.values.len() } else { 0 };
+    guest::spend_for(copied + place.saturating_sub(array.values.len()))?;
     let array = Arc::make_mut(array);
     memory::check_growth::<Value>(array.values.capacity(), place + 1)?;
     if place >= array.values.len() {

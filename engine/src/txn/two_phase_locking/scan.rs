@@ -29,7 +29,7 @@ use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::record::Record;
 use crate::storage::table::Table;
-use crate::txn::cursor::{find_record, first_key_from, next_undisturbed};
+use crate::txn::cursor::{find_record, first_key_from, next_undisturbed, note_passed};
 use crate::txn::lock_mode::LockMode;
 use crate::txn::{Cursor, Direction, Flow, Impatience, Intent, KeyRange, RowInPlace, Strength};
 
@@ -83,7 +83,7 @@ impl<P: Protocol> LockingTransaction<P> {
             return Ok(None);
         }
         if cursor.is_table_locked {
-            return Ok(next_undisturbed(table, cursor, guard));
+            return Ok(next_undisturbed(table, cursor, guard)?);
         }
         if cursor.intent.impatience == Some(Impatience::SkipLocked) {
             return self.next_unlocked(table, cursor, guard);
@@ -102,7 +102,7 @@ impl<P: Protocol> LockingTransaction<P> {
     ) -> Flow<Option<RowInPlace<'g>>> {
         if !self.locks_rows(table, cursor.intent) {
             cursor.is_table_locked = true;
-            return Ok(next_undisturbed(table, cursor, guard));
+            return Ok(next_undisturbed(table, cursor, guard)?);
         }
         loop {
             let key = cursor.has_next(table).then(|| cursor.next_key());
@@ -134,6 +134,7 @@ impl<P: Protocol> LockingTransaction<P> {
             if let Some(row) = self.find_sought(record, table, cursor, guard) {
                 return Ok(Some(row));
             }
+            note_passed()?;
         }
     }
 
@@ -180,6 +181,7 @@ impl<P: Protocol> LockingTransaction<P> {
                 return Ok(Some(row));
             }
             self.let_go_of_last(cursor);
+            note_passed()?;
         }
         cursor.finish();
         Ok(None)

@@ -20,16 +20,17 @@ use std::sync::Arc;
 
 use crossbeam_epoch::Guard;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
+use hyades_types::guest;
 
-use super::LockingTransaction;
 use super::modes::row_mode;
 use super::resource::{Resource, TABLE_STRIPES};
+use super::{LockingTransaction, UNITS_PER_LOCK};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::history::Snapshot;
 use crate::storage::record::Record;
 use crate::storage::table::Table;
-use crate::txn::cursor::{find_record, next_record, show};
+use crate::txn::cursor::{find_record, next_record, note_passed, show};
 use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::Leaver;
 use crate::txn::{Chosen, Cursor, Flow, Found, Intent, Isolation, RowInPlace, Sight, Strength};
@@ -152,10 +153,11 @@ impl<P: Protocol> LockingTransaction<P> {
                 cursor.range = Default::default();
             }
         }
-        while let Some(record) = next_record(table, cursor, guard) {
+        while let Some(record) = next_record(table, cursor, guard)? {
             if self.read_version(record, buffer, guard)? && cursor.finds(table, buffer, guard) {
                 return Ok(Found::Copied);
             }
+            note_passed()?;
         }
         self.snapshot().check()?;
         Ok(Found::Nothing)
@@ -252,6 +254,7 @@ impl<P: Protocol> LockingTransaction<P> {
             .collect();
         let since = self.held.split_off(locks);
         for resource in since {
+            guest::pass(UNITS_PER_LOCK);
             if of_tables.contains(&resource.0) {
                 self.held.push(resource);
             } else {
