@@ -79,6 +79,7 @@ mod show;
 mod state;
 pub mod statistics;
 mod transaction;
+mod truncation;
 mod type_commands;
 mod type_spelling;
 mod utility;

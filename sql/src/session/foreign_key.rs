@@ -1,12 +1,10 @@
-//! Foreign keys in DDL: what CREATE, ALTER, DROP and TRUNCATE mean for the referenced and referencing
-//! tables.
+//! Foreign keys in DDL: what CREATE, ALTER and DROP mean for the referenced and referencing tables.
 //!
 //! Everything here looks at definitions that are not locked yet. The engine checks again under the locks
-//! and returns `StalePlan` if something has changed, and the statement starts again. Only TRUNCATE is
-//! checked again here ([`Session::is_truncation_whole`]), because the engine sees one table at a time.
+//! and returns `StalePlan` if something has changed, and the statement starts again.
 //!
-//! Reference for checks, their order and messages: PostgreSQL's ATAddForeignKeyConstraint,
-//! heap_truncate_check_FKs, and reportDependentObjects.
+//! Reference for checks, their order and messages: PostgreSQL's ATAddForeignKeyConstraint and
+//! reportDependentObjects.
 
 use std::sync::Arc;
 
@@ -220,52 +218,5 @@ impl Session {
     ) -> Result<Vec<CatalogChange>> {
         let tables: Vec<Object> = tables.iter().map(|table| Object::Relation(Arc::clone(table))).collect();
         self.dropped_objects(&tables, cascades, output)
-    }
-
-    /// TRUNCATE: a table cannot be emptied while rows refer to it.
-    pub(super) fn truncated(
-        &self,
-        mut tables: Vec<Arc<Table>>,
-        cascades: bool,
-        restarts: bool,
-        output: &mut dyn Output,
-    ) -> Result<Vec<CatalogChange>> {
-        let mut at = 0;
-        while at < tables.len() {
-            let definition = tables[at].definition();
-            for id in definition.children() {
-                if tables.iter().any(|table| table.id() == id) {
-                    continue;
-                }
-                let Some(child) = self.table_by_id(id) else { continue };
-                let name = child.definition().name.name.clone();
-                if !cascades {
-                    let message = "cannot truncate a table referenced in a foreign key constraint";
-                    return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-                        .with_detail(format!("Table \"{name}\" references \"{}\".", definition.name.name))
-                        .with_hint(format!(
-                            "Truncate table \"{name}\" at the same time, or use TRUNCATE ... CASCADE."
-                        )));
-                }
-                self.note(output, "00000", format!("truncate cascades to table \"{name}\""));
-                tables.push(child);
-            }
-            at += 1;
-        }
-        let ids: Vec<TableId> = tables.iter().map(|table| table.id()).collect();
-        let restarted = if restarts { self.restarted_sequences(&ids) } else { Vec::new() };
-        Ok(ids.into_iter().map(|id| CatalogChange::Truncate { id }).chain(restarted).collect())
-    }
-
-    /// Whether the truncated tables, all locked by now, include those that reference them.
-    pub(super) fn is_truncation_whole(&self, changes: &[CatalogChange]) -> bool {
-        let is_truncated = |id: &TableId| changes.contains(&CatalogChange::Truncate { id: *id });
-        changes.iter().all(|change| match change {
-            CatalogChange::Truncate { id } => {
-                let table = self.table_by_id(*id);
-                table.is_none_or(|table| table.definition().referenced_by.iter().all(is_truncated))
-            }
-            _ => true,
-        })
     }
 }

@@ -65,9 +65,6 @@ impl Session {
                 });
                 self.check_references(keys)
             }
-            SchemaCommand::Truncate { tables, .. } => {
-                tables.iter().try_for_each(|table| self.check_truncates(table))
-            }
             SchemaCommand::RenameRelation { name, .. } if self.is_index(&self.meant(name)) => {
                 self.check_index(name)
             }
@@ -111,7 +108,12 @@ impl Session {
     }
 
     /// Checks that the session owns an object or, if `schema` is given, the schema that contains it.
-    fn check_owner(&self, object: u32, (word, name): (&str, &str), schema: Option<&str>) -> Result<()> {
+    pub(super) fn check_owner(
+        &self,
+        object: u32,
+        (word, name): (&str, &str),
+        schema: Option<&str>,
+    ) -> Result<()> {
         let access = self.access();
         if object >= SequenceId::FIRST_TEMPORARY || access.is_owner(self.role(), object) {
             return Ok(());
@@ -193,11 +195,6 @@ impl Session {
             self.check_privileges(&parent, Privileges::REFERENCES)?;
         }
         Ok(())
-    }
-
-    fn check_truncates(&self, name: &QualifiedName) -> Result<()> {
-        let Some(table) = self.table(&self.meant(name)) else { return Ok(()) };
-        self.check_privileges(&table, Privileges::TRUNCATE)
     }
 
     /// Error 42501 unless the session has one of these privileges on a table.

@@ -307,7 +307,7 @@ impl Session {
         });
         let mut changes = Vec::new();
         if !emptied.is_empty() {
-            changes = self.truncated(emptied, false, false, &mut Unsaid)?;
+            changes = self.truncated_temporaries(emptied, &mut Unsaid)?;
         }
         if !dropped.is_empty() {
             changes.extend(self.dropped(&dropped, true, &mut Unsaid)?);

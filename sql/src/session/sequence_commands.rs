@@ -321,14 +321,16 @@ impl Session {
     }
 
     /// The changes of TRUNCATE ... RESTART IDENTITY for these tables.
-    pub(super) fn restarted_sequences(&self, tables: &[TableId]) -> Vec<CatalogChange> {
+    pub(super) fn restarted_sequences(&self, tables: &[TableId]) -> Result<Vec<CatalogChange>> {
         let owned = self.owned_sequences(tables).into_iter();
         owned
             .map(|sequence| {
+                let described = ("sequence", sequence.definition.name.name.as_str());
+                self.check_owner(sequence.id.0, described, None)?;
                 let mut definition = sequence.definition.clone();
                 definition.version = definition.version.wrapping_add(1);
                 let restart = Some(sequence.restarted(definition.start, false));
-                CatalogChange::AlterSequence { id: sequence.id, definition, restart }
+                Ok(CatalogChange::AlterSequence { id: sequence.id, definition, restart })
             })
             .collect()
     }

@@ -256,7 +256,7 @@ fn scripts() -> Vec<PathBuf> {
 /// Whether details and contexts are compared too.
 fn is_in_full(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy());
-    name.is_some_and(|name| ["plpgsql_", "schema"].iter().any(|start| name.starts_with(start)))
+    name.is_some_and(|name| ["plpgsql_", "schema", "rights_"].iter().any(|start| name.starts_with(start)))
 }
 
 #[test]
