@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hyades_engine::db::Engine;
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::procedure::ir::{
-    Direction, Expr, Instruction, Intent, Procedure, ScanRange, Strength, TableReference,
+    Direction, Expr, Given, Instruction, Intent, Procedure, ScanRange, Strength, TableReference,
 };
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
@@ -106,7 +106,12 @@ fn procedure(name: &str, table: &Arc<Table>, parameters: u16, code: Vec<Instruct
 
 fn insert(table: &Arc<Table>) -> Procedure {
     let values = vec![Expr::Register(0), Expr::Const(Value::BigInt(FIRST_BALANCE))];
-    procedure("insert", table, 1, vec![Instruction::Insert { table: 0, values, row: 0 }, Instruction::Return])
+    procedure(
+        "insert",
+        table,
+        1,
+        vec![Instruction::Insert { table: 0, values, row: 0, given: Given::default() }, Instruction::Return],
+    )
 }
 
 /// Moves register 2 from the account of register 0 to the account of register 1, which has the larger number.

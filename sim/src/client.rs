@@ -12,7 +12,7 @@ use hyades_engine::db::{Engine, Flow, Interrupt, Logging, LoggingChoice, Savepoi
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::frame::{Frame, RowSink};
 use hyades_engine::procedure::ir::{
-    Direction, Expr, Impatience, Instruction, Intent, Procedure, ScanBound, ScanRange, Strength,
+    Direction, Expr, Given, Impatience, Instruction, Intent, Procedure, ScanBound, ScanRange, Strength,
     TableReference,
 };
 use hyades_engine::storage::table::Table;
@@ -136,7 +136,12 @@ fn upsert(name: &str, table: &Arc<Table>, value: SqlType, combined: Expr) -> Arc
         read_point(Intent::newest(Strength::NoKeyWrite), 3),
         Instruction::Update { table: 0, row: 0, set: vec![(1, combined)] },
         Instruction::Return,
-        Instruction::Insert { table: 0, values: vec![register(0), register(1)], row: 0 },
+        Instruction::Insert {
+            table: 0,
+            values: vec![register(0), register(1)],
+            row: 0,
+            given: Given::default(),
+        },
     ];
     procedure(name, table, vec![SqlType::BigInt, value], code)
 }

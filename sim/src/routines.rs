@@ -20,8 +20,8 @@ use std::sync::Arc;
 use hyades_engine::db::Engine;
 use hyades_engine::procedure::compiled_routine::{CatalogView, RoutineCompiler};
 use hyades_engine::procedure::ir::{
-    Arbiter, Direction, Expr, Instruction, Intent, Label, Procedure, Replayability, ScanBound, ScanRange,
-    Strength, TableReference,
+    Arbiter, Direction, Expr, Given, Instruction, Intent, Label, Procedure, Replayability, ScanBound,
+    ScanRange, Strength, TableReference,
 };
 use hyades_types::definition::{
     CatalogChange, ColumnDefinition, ParameterMode, PrimaryKey, Returns, RoutineDefinition, RoutineId,
@@ -176,7 +176,7 @@ fn upsert(code: &mut Vec<Instruction>, table: u16, key: Expr, value: Expr) {
         read(table, key.clone(), Intent::newest(Strength::NoKeyWrite), at + 3),
         Instruction::Update { table, row: table, set: vec![(1, value.clone())] },
         Instruction::Jump { to: at + 4 },
-        Instruction::Insert { table, values: vec![key, value], row: table },
+        Instruction::Insert { table, values: vec![key, value], row: table, given: Given::default() },
     ]);
 }
 
@@ -202,7 +202,12 @@ fn script_step(code: &mut Vec<Instruction>, kind: u16, seen: u16) {
         read(NUMBERS, key.clone(), Intent::newest(Strength::NoKeyWrite), at + 12),
         Instruction::Update { table: NUMBERS, row: NUMBERS, set: vec![(1, combined)] },
         Instruction::Jump { to: end },
-        Instruction::Insert { table: NUMBERS, values: vec![key, value], row: NUMBERS },
+        Instruction::Insert {
+            table: NUMBERS,
+            values: vec![key, value],
+            row: NUMBERS,
+            given: Given::default(),
+        },
     ]);
 }
 
@@ -217,8 +222,18 @@ fn script() -> Vec<Instruction> {
     code.extend([
         Instruction::JumpUnless { condition: equal(register(writes), 1), to: at + 4 },
         Instruction::JumpUnless { condition: has_text, to: at + 3 },
-        Instruction::Insert { table: LISTS, values: vec![register(0), register(text)], row: LISTS },
-        Instruction::Insert { table: LEDGER, values: vec![register(0), register(seen)], row: LEDGER },
+        Instruction::Insert {
+            table: LISTS,
+            values: vec![register(0), register(text)],
+            row: LISTS,
+            given: Given::default(),
+        },
+        Instruction::Insert {
+            table: LEDGER,
+            values: vec![register(0), register(seen)],
+            row: LEDGER,
+            given: Given::default(),
+        },
     ]);
     code
 }
@@ -253,7 +268,12 @@ fn list_step(code: &mut Vec<Instruction>, step: i64, kind: u16, seen: u16) {
             set: vec![(1, concat(column(LISTS, 1), item.clone()))],
         },
         Instruction::Jump { to: end },
-        Instruction::Insert { table: LISTS, values: vec![key.clone(), item], row: LISTS },
+        Instruction::Insert {
+            table: LISTS,
+            values: vec![key.clone(), item],
+            row: LISTS,
+            given: Given::default(),
+        },
     ]);
     for (kind_of_scan, direction) in [(2, Direction::Forward), (3, Direction::Backward)] {
         let at = code.len() as Label;
@@ -281,7 +301,12 @@ fn lists() -> Vec<Instruction> {
     for step in 0..4 {
         list_step(&mut code, i64::from(step), 1 + 3 * step, seen);
     }
-    code.push(Instruction::Insert { table: LEDGER, values: vec![register(0), register(seen)], row: LEDGER });
+    code.push(Instruction::Insert {
+        table: LEDGER,
+        values: vec![register(0), register(seen)],
+        row: LEDGER,
+        given: Given::default(),
+    });
     code
 }
 
@@ -353,6 +378,7 @@ fn chances() -> Vec<Instruction> {
         row: LISTS,
         arbiter: Arbiter::Any,
         duplicate: next,
+        given: Given::default(),
     };
     vec![insert(register(0), 1), insert(add(register(0), integer(1)), 2)]
 }
@@ -395,7 +421,12 @@ fn code_of(body: &str) -> Option<Vec<Instruction>> {
             read(NUMBERS, register(0), Intent::newest(Strength::Write), 2),
             Instruction::Delete { table: NUMBERS, row: NUMBERS },
         ],
-        "journal" => vec![Instruction::Insert { table: JOURNAL, values: vec![register(0)], row: JOURNAL }],
+        "journal" => vec![Instruction::Insert {
+            table: JOURNAL,
+            values: vec![register(0)],
+            row: JOURNAL,
+            given: Given::default(),
+        }],
         "surroundings" => surroundings(),
         "chances" => chances(),
         "fail" => {

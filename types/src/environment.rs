@@ -8,6 +8,7 @@ use crate::access::Caller;
 use crate::advisory::AdvisoryLocks;
 use crate::cursors::SessionCursors;
 use crate::deferred_checks::{DeferredChecks, DeferredMark};
+use crate::definition::TableId;
 use crate::guest::{Sessions, StopRequest};
 use crate::notifications::Notifications;
 use crate::random::Random;
@@ -32,8 +33,8 @@ pub struct Environment {
     pub user: String,
     /// `session_user`: the user that logged in.
     pub session_user: String,
-    /// The caller that must have rights on sequences. `None`: rights are not checked, as for superusers and
-    /// in a replay.
+    /// The caller that must have rights on sequences, and to whom details of errors show only what it may
+    /// read. `None`: rights are not checked, as for superusers and in a replay.
     pub caller: Option<Arc<Caller>>,
     pub database: String,
     /// Set from another thread to make the run fail; looked at every few instructions.
@@ -136,6 +137,16 @@ impl Environment {
         if let Some(cursors) = &self.cursors {
             cursors.go_back(mark.cursors);
         }
+    }
+
+    /// Whether the details of errors may show the rows of a table.
+    pub fn shows_rows_of(&self, table: TableId) -> bool {
+        self.caller.as_ref().is_none_or(|caller| caller.may_read(table.0))
+    }
+
+    /// Whether there may be a table whose rows they do not show.
+    pub fn may_hide_rows(&self) -> bool {
+        self.caller.is_some()
     }
 
     /// The settings by which values become texts.

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use hyades_types::definition::IndexDefinition;
+use hyades_types::environment::Environment;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::key;
 use hyades_types::key::KeyLayout;
@@ -137,17 +138,14 @@ pub(super) fn build_range(
 }
 
 /// Writes the row of these values into `out`: straight from where they are, if they are scalars or texts.
-/// `checks_nulls`: NULL is refused in NOT NULL columns.
-///
-/// # Errors
-/// Those of the expressions, then a NULL in a NOT NULL column.
+/// Returns the first NOT NULL column that is NULL, if `checks_nulls`.
 pub(super) fn build_row(
     values: &[Expr],
     reference: &TableReference,
     checks_nulls: bool,
     context: &Context<'_>,
     out: &mut Vec<u8>,
-) -> Result<()> {
+) -> Result<Option<usize>> {
     assert_eq!(values.len(), reference.layout.column_count(), "a row needs one value per column");
     out.clear();
     let mut missing = None;
@@ -169,14 +167,7 @@ pub(super) fn build_row(
         }
     }
     writer.finish()?;
-    match missing {
-        None => Ok(()),
-        Some(column) => {
-            let mut values = Vec::new();
-            reference.layout.values(out, &mut values);
-            Err(null_violation(reference, column, &values, &context.environment.time_zone))
-        }
-    }
+    Ok(missing)
 }
 
 /// Writes a row's next column. Returns whether it is NULL.
@@ -275,7 +266,7 @@ pub(super) fn check_set(
     reference: &TableReference,
     old: &[u8],
     set: &[(u16, Value)],
-    time_zone: &TimeZone,
+    environment: &Environment,
 ) -> Result<()> {
     let is_right = |(column, value): &(u16, Value)| {
         if value.is_null() {
@@ -284,7 +275,7 @@ pub(super) fn check_set(
             reference.layout.is_fit(*column, value)
         }
     };
-    if set.iter().all(is_right) { Ok(()) } else { refuse_set(reference, old, set, time_zone) }
+    if set.iter().all(is_right) { Ok(()) } else { refuse_set(reference, old, set, environment) }
 }
 
 #[cold]
@@ -292,7 +283,7 @@ fn refuse_set(
     reference: &TableReference,
     old: &[u8],
     set: &[(u16, Value)],
-    time_zone: &TimeZone,
+    environment: &Environment,
 ) -> Result<()> {
     reference.layout.check_values(set)?;
     let definition = &reference.definition;
@@ -308,11 +299,13 @@ fn refuse_set(
     for (column, value) in set {
         values[usize::from(*column)] = value.clone();
     }
-    Err(null_violation(reference, usize::from(*column), &values, time_zone))
+    let given: Vec<u16> = set.iter().map(|(column, _)| *column).collect();
+    Err(null_violation(reference, usize::from(*column), (&values, &given), environment))
 }
 
 /// Sets columns, as computed in `scratch.set`, of the row in `row`, or of the one read in place. `row` then
-/// holds the new row and key. `keeps_length` says that `scratch.patch` makes the same change.
+/// holds the new row and key. `keeps_length` says that `scratch.patch` makes the same change. Returns the
+/// duplicate that keeps the new row, left in `scratch.row`, from its place.
 pub(super) fn update(
     transaction: &mut impl Access,
     reference: &TableReference,
@@ -320,7 +313,7 @@ pub(super) fn update(
     keeps_length: bool,
     in_place: Option<&[u8]>,
     row: &mut RowBuffer,
-) -> Flow<()> {
+) -> Flow<Option<Duplicate>> {
     let old = in_place.unwrap_or(&row.bytes);
     scratch.row.clear();
     reference.layout.update(old, &scratch.set, &mut scratch.row);
@@ -332,69 +325,104 @@ pub(super) fn update(
         if scratch.key != row.key {
             let new = NewRow { moved_from: Some(&row.key), ..NewRow::new(&scratch.key, &scratch.row) };
             if let Insertion::Duplicate(duplicate) = transaction.insert(&reference.table, new)? {
-                return Err(duplicate_key(reference, duplicate, &scratch.row).into());
+                return Ok(Some(duplicate));
             }
             transaction.delete(&reference.table, &row.key);
             std::mem::swap(&mut row.key, &mut scratch.key);
             std::mem::swap(&mut row.bytes, &mut scratch.row);
-            return Ok(());
+            return Ok(None);
         }
     }
     if moves_entries(reference, &scratch.set)
         && let Some(duplicate) = transaction.index_row(&reference.table, &row.key, &scratch.row)?
     {
-        return Err(duplicate_key(reference, duplicate, &scratch.row).into());
+        return Ok(Some(duplicate));
     }
     let change = if keeps_length { scratch.patch.bytes() } else { &scratch.row };
     transaction.update(&reference.table, &row.key, &scratch.row, change);
     std::mem::swap(&mut row.bytes, &mut scratch.row);
-    Ok(())
+    Ok(None)
 }
 
-/// 23514: the row violates a CHECK constraint. `is_stored`: the row is in the table already.
+/// 23514: a row in the table violates a CHECK constraint.
+pub(super) fn stored_violation(reference: &TableReference, constraint: &str) -> Error {
+    let table = &reference.definition.name.name;
+    let message =
+        format!("check constraint \"{constraint}\" of relation \"{table}\" is violated by some row");
+    Error::input(sqlstate::CHECK_VIOLATION, message).with_table(table).with_constraint(constraint)
+}
+
+/// 23514: a new row violates a CHECK constraint.
 pub(super) fn check_violation(
     reference: &TableReference,
-    row: &[u8],
+    (row, given): (&[u8], &[u16]),
     constraint: &str,
-    is_stored: bool,
-    context: &Context<'_>,
+    environment: &Environment,
 ) -> Error {
     let table = &reference.definition.name.name;
-    let error = if is_stored {
-        let message =
-            format!("check constraint \"{constraint}\" of relation \"{table}\" is violated by some row");
-        Error::input(sqlstate::CHECK_VIOLATION, message)
-    } else {
-        let mut values = Vec::new();
-        reference.layout.values(row, &mut values);
-        values.truncate(reference.definition.visible_columns().len());
-        let shown = display_values(&reference.layout, &values, &context.environment.time_zone);
-        let message = format!("new row for relation \"{table}\" violates check constraint \"{constraint}\"");
-        Error::input(sqlstate::CHECK_VIOLATION, message)
-            .with_detail(format!("Failing row contains ({shown})."))
-    };
-    error.with_table(table).with_constraint(constraint)
+    let mut values = Vec::new();
+    reference.layout.values(row, &mut values);
+    let message = format!("new row for relation \"{table}\" violates check constraint \"{constraint}\"");
+    let error =
+        Error::input(sqlstate::CHECK_VIOLATION, message).with_table(table).with_constraint(constraint);
+    with_row(error, reference, (&values, given), environment)
 }
 
-fn null_violation(
+/// 23502: a new row has NULL in a column that is NOT NULL.
+pub(super) fn null_violation(
     reference: &TableReference,
     column: usize,
-    values: &[Value],
-    time_zone: &TimeZone,
+    row: (&[Value], &[u16]),
+    environment: &Environment,
 ) -> Error {
-    let TableReference { definition, layout, .. } = reference;
-    let values = &values[..definition.visible_columns().len().min(values.len())];
+    let definition = &reference.definition;
     let (table, column) = (&definition.name.name, &definition.columns[column].name);
     let message =
         format!("null value in column \"{column}\" of relation \"{table}\" violates not-null constraint");
-    Error::input(sqlstate::NOT_NULL_VIOLATION, message)
-        .with_detail(format!("Failing row contains ({}).", display_values(layout, values, time_zone)))
-        .with_table(table)
-        .with_column(column)
+    let error = Error::input(sqlstate::NOT_NULL_VIOLATION, message).with_table(table).with_column(column);
+    with_row(error, reference, row, environment)
 }
 
-/// The 23505 error for a row whose key exists already.
-pub(super) fn duplicate_key(reference: &TableReference, duplicate: Duplicate, row: &[u8]) -> Error {
+/// Adds the row as far as the reader of the error may see it: all of it, or only what the statement itself
+/// has given. Long values are cut, as in PostgreSQL.
+fn with_row(
+    error: Error,
+    reference: &TableReference,
+    (values, given): (&[Value], &[u16]),
+    environment: &Environment,
+) -> Error {
+    let columns = reference.definition.visible_columns();
+    let shows_all = environment.shows_rows_of(reference.table.id());
+    let (mut names, mut texts) = (Vec::new(), Vec::new());
+    for (at, (column, value)) in (0u16..).zip(columns.iter().zip(values)) {
+        if !shows_all && (!given.contains(&at) || column.generation.is_some()) {
+            continue;
+        }
+        let mut text = display(&reference.layout, at, value, &environment.time_zone);
+        if text.len() > LONGEST_SHOWN_BYTES {
+            text.truncate(text.floor_char_boundary(LONGEST_SHOWN_BYTES));
+            text.push_str("...");
+        }
+        names.push(column.name.as_str());
+        texts.push(text);
+    }
+    let texts = texts.join(", ");
+    match (shows_all, names.is_empty()) {
+        (true, _) => error.with_detail(format!("Failing row contains ({texts}).")),
+        (false, true) => error,
+        (false, false) => {
+            error.with_detail(format!("Failing row contains ({}) = ({texts}).", names.join(", ")))
+        }
+    }
+}
+
+/// The 23505 error for a row whose key exists already. The key is shown to those who may read the table.
+pub(super) fn duplicate_key(
+    reference: &TableReference,
+    duplicate: Duplicate,
+    row: &[u8],
+    environment: &Environment,
+) -> Error {
     let definition = &reference.definition;
     let (constraint, columns): (&str, Vec<u16>) = match (duplicate.index, &definition.primary_key) {
         (Some(index), _) => {
@@ -407,6 +435,13 @@ pub(super) fn duplicate_key(reference: &TableReference, duplicate: Duplicate, ro
         (None, Some(primary_key)) => (&primary_key.name, primary_key.columns.clone()),
         (None, None) => return Error::fatal(sqlstate::INTERNAL_ERROR, "a row number was given twice"),
     };
+    let message = format!("duplicate key value violates unique constraint \"{constraint}\"");
+    let error = Error::input(sqlstate::UNIQUE_VIOLATION, message)
+        .with_table(&definition.name.name)
+        .with_constraint(constraint);
+    if !environment.shows_rows_of(reference.table.id()) {
+        return error;
+    }
     let names: Vec<&str> = columns.iter().map(|column| definition.key_name(*column)).collect();
     let values: Vec<String> = columns
         .iter()
@@ -414,24 +449,7 @@ pub(super) fn duplicate_key(reference: &TableReference, duplicate: Duplicate, ro
             display(&reference.layout, *column, &reference.layout.value(row, *column), &TimeZone::UTC)
         })
         .collect();
-    let message = format!("duplicate key value violates unique constraint \"{constraint}\"");
-    Error::input(sqlstate::UNIQUE_VIOLATION, message)
-        .with_detail(format!("Key ({})=({}) already exists.", names.join(", "), values.join(", ")))
-        .with_table(&definition.name.name)
-        .with_constraint(constraint)
-}
-
-/// The values of a failing row. Long values are cut, as in PostgreSQL.
-fn display_values(layout: &RowLayout, values: &[Value], time_zone: &TimeZone) -> String {
-    let shown = |(column, value): (usize, &Value)| {
-        let mut text = display(layout, column as u16, value, time_zone);
-        if text.len() > LONGEST_SHOWN_BYTES {
-            text.truncate(text.floor_char_boundary(LONGEST_SHOWN_BYTES));
-            text.push_str("...");
-        }
-        text
-    };
-    values.iter().enumerate().map(shown).collect::<Vec<String>>().join(", ")
+    error.with_detail(format!("Key ({})=({}) already exists.", names.join(", "), values.join(", ")))
 }
 
 fn display(layout: &RowLayout, column: u16, value: &Value, time_zone: &TimeZone) -> String {

@@ -269,8 +269,8 @@ impl<'r, T: Access> Run<'r, T> {
             }
             Do::BeginStatement => self.begin_statement(),
             Do::MakeRow { .. } | Do::RefuseRow { .. } => self.try_row(procedure, instruction),
-            Do::Insert { table, values, row } => self.insert(procedure.table(*table), values, *row),
-            Do::InsertOr { table, values, row, arbiter, duplicate } => {
+            Do::Insert { table, values, row, .. } => self.insert(procedure.table(*table), values, *row),
+            Do::InsertOr { table, values, row, arbiter, duplicate, .. } => {
                 self.insert_or(procedure.table(*table), (values, *row), *arbiter, *duplicate)
             }
             Do::Update { table, row, set } => self.update(procedure.table(*table), set, *row),

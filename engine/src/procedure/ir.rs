@@ -234,6 +234,10 @@ pub enum Arbiter {
     Index(IndexNumber),
 }
 
+/// The columns of a new row whose values come from the statement itself. The details of errors show them to
+/// everybody, and the other columns only to those who may read the table.
+pub type Given = Arc<[u16]>;
+
 #[derive(Clone, Debug)]
 pub enum Instruction {
     Evaluate {
@@ -331,6 +335,7 @@ pub enum Instruction {
         values: Vec<Expr>,
         row: RowSlot,
         is_partial: bool,
+        given: Given,
     },
     /// Inserts a row of one value per column, of the columns' types. NOT NULL, lengths and uniqueness are
     /// checked here. The new row is also put into `row`.
@@ -338,6 +343,7 @@ pub enum Instruction {
         table: TableIndex,
         values: Vec<Expr>,
         row: RowSlot,
+        given: Given,
     },
     /// Like `Insert`, but jumps to `duplicate` instead of failing when another row has the same key in the
     /// index that `arbiter` names, or in any.
@@ -347,6 +353,7 @@ pub enum Instruction {
         row: RowSlot,
         arbiter: Arbiter,
         duplicate: Label,
+        given: Given,
     },
     /// Sets columns of the row last read into `row` and locked with [`Strength::Write`], or, if none of the
     /// columns belongs to the primary key or a unique index, with [`Strength::NoKeyWrite`]. All expressions
@@ -407,6 +414,7 @@ pub enum Instruction {
         row: RowSlot,
         constraint: String,
         is_stored: bool,
+        given: Given,
     },
     /// RAISE: a message to the client, or an error.
     Report(Box<Report>),
@@ -595,6 +603,8 @@ pub struct Violation {
     pub message: String,
     /// A text that names the offending values.
     pub detail: Expr,
+    /// The table that has these values, and the detail for those who may not read it.
+    pub hidden: Option<(TableId, String)>,
     /// The table that has the constraint.
     pub table: String,
     pub constraint: String,

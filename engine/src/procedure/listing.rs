@@ -369,8 +369,8 @@ impl Names<'_> {
     fn change(&self, instruction: &Instruction) -> String {
         let indexes = self.written_indexes(instruction);
         match instruction {
-            Instruction::Insert { table, values, row } => self.insert(*table, values, *row) + &indexes,
-            Instruction::InsertOr { table, values, row, arbiter, duplicate } => {
+            Instruction::Insert { table, values, row, .. } => self.insert(*table, values, *row) + &indexes,
+            Instruction::InsertOr { table, values, row, arbiter, duplicate, .. } => {
                 let arbiter = self.arbiter(*table, *arbiter);
                 format!("{}{indexes}, or go to {duplicate}{arbiter}", self.insert(*table, values, *row))
             }

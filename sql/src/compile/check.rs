@@ -17,7 +17,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Expr, Instruction, Intent, RowSlot, Strength, TableIndex};
+use hyades_engine::procedure::ir::{Expr, Given, Instruction, Intent, RowSlot, Strength, TableIndex};
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CheckConstraint, ColumnDefinition, TableDefinition, TableId};
 use hyades_types::error::{Error, Result, sqlstate};
@@ -301,26 +301,27 @@ impl Compiler<'_> {
         }
         let as_it_stands = |row: RowSlot| all.clone().map(move |column| Expr::Column { row, column });
         match instruction {
-            Instruction::Insert { values, .. } => {
-                self.make_row(table, values, row, &generated)?;
-                Ok(Instruction::Insert { table, values: as_it_stands(row).collect(), row })
+            Instruction::Insert { values, given, .. } => {
+                self.make_row(table, (values, &given), row, &generated)?;
+                Ok(Instruction::Insert { table, values: as_it_stands(row).collect(), row, given })
             }
-            Instruction::InsertOr { values, arbiter, duplicate, .. } => {
-                self.make_row(table, values, row, &generated)?;
+            Instruction::InsertOr { values, arbiter, duplicate, given, .. } => {
+                self.make_row(table, (values, &given), row, &generated)?;
                 let values = as_it_stands(row).collect();
-                Ok(Instruction::InsertOr { table, values, row, arbiter, duplicate })
+                Ok(Instruction::InsertOr { table, values, row, arbiter, duplicate, given })
             }
             Instruction::Update { set, .. } => {
                 let made = self.code.new_row()?;
                 let mut values: Vec<Expr> = as_it_stands(row).collect();
                 let mut changed: Vec<u16> = set.iter().map(|(column, _)| *column).collect();
+                let given = Given::from(changed.as_slice());
                 for (column, value) in set {
                     values[usize::from(column)] = value;
                 }
                 changed.extend(&generated);
                 changed.sort_unstable();
                 changed.dedup();
-                self.make_row(table, values, made, &generated)?;
+                self.make_row(table, (values, &given), made, &generated)?;
                 let set = changed.into_iter().map(|column| (column, Expr::Column { row: made, column }));
                 Ok(Instruction::Update { table, row, set: set.collect() })
             }
@@ -332,7 +333,7 @@ impl Compiler<'_> {
     fn make_row(
         &mut self,
         table: TableIndex,
-        mut values: Vec<Expr>,
+        (mut values, given): (Vec<Expr>, &Given),
         row: RowSlot,
         generated: &[u16],
     ) -> Result<()> {
@@ -342,22 +343,25 @@ impl Compiler<'_> {
                 values[usize::from(*column)] = Expr::Const(Value::Null);
             }
             let columns = 0..u16::try_from(values.len()).unwrap_or(u16::MAX);
-            self.code.push(Instruction::MakeRow { table, values, row: draft.row, is_partial: true });
+            let given = Given::default();
+            self.code.push(Instruction::MakeRow { table, values, row: draft.row, is_partial: true, given });
             values = columns.map(|column| Expr::Column { row: draft.row, column }).collect();
             for (column, value) in draft.computed.iter().filter(|(column, _)| generated.contains(column)) {
                 values[usize::from(*column)] = value.clone();
             }
         }
-        self.code.push(Instruction::MakeRow { table, values, row, is_partial: false });
-        self.test_row(table, row, false, None)
+        let given = Given::clone(given);
+        self.code.push(Instruction::MakeRow { table, values, row, is_partial: false, given: given.clone() });
+        self.test_row(table, row, Some(given), None)
     }
 
-    /// Fails unless the row in a slot satisfies the constraints, or the one of this name.
+    /// Fails unless the row in a slot satisfies the constraints, or the one of this name. `given`: the columns
+    /// of a new row that the statement gives.
     fn test_row(
         &mut self,
         table: TableIndex,
         row: RowSlot,
-        is_stored: bool,
+        given: Option<Given>,
         only: Option<&str>,
     ) -> Result<()> {
         for (constraint, condition) in self.bound_checks(table, row)?.iter() {
@@ -368,7 +372,8 @@ impl Compiler<'_> {
             // An unknown result is not a violation.
             self.code.jump_unless(Expr::Not(Box::new(condition.clone())), fulfilled);
             let constraint = constraint.clone();
-            self.code.push(Instruction::RefuseRow { table, row, constraint, is_stored });
+            let (is_stored, given) = (given.is_none(), given.clone().unwrap_or_default());
+            self.code.push(Instruction::RefuseRow { table, row, constraint, is_stored, given });
             self.code.place(fulfilled);
         }
         Ok(())
@@ -459,7 +464,7 @@ impl Compiler<'_> {
         let row = self.code.new_row()?;
         let index = self.code.table(table)?;
         self.over_all_rows(table, row, Strength::Read, |compiler| {
-            compiler.test_row(index, row, true, Some(constraint))
+            compiler.test_row(index, row, None, Some(constraint))
         })
     }
 }

@@ -102,6 +102,7 @@ impl Compiler<'_> {
                       arbiters"
                 .to_owned(),
             detail: Expr::Const(Value::Null),
+            hidden: None,
             table: definition.name.name.clone(),
             constraint: index.name.clone(),
         })));

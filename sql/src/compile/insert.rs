@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{
-    Arbiter, Expr, IndexNumber, Instruction, Intent, Label, Procedure, Register, RowSlot, SpoolSlot,
+    Arbiter, Expr, Given, IndexNumber, Instruction, Intent, Label, Procedure, Register, RowSlot, SpoolSlot,
     Strength, TableIndex,
 };
 use hyades_engine::procedure::listing::shown as shown_expression;
@@ -75,6 +75,11 @@ struct Target {
     /// With ON CONFLICT DO UPDATE and more than one row: records which rows the statement has written.
     written: Option<SpoolSlot>,
     outputs: Option<Vec<OutputColumn>>,
+}
+
+/// The columns of a table that a statement gives values for.
+fn given_columns<'c>(columns: impl IntoIterator<Item = &'c usize>) -> Given {
+    columns.into_iter().filter_map(|at| u16::try_from(*at).ok()).collect()
 }
 
 impl Compiler<'_> {
@@ -360,7 +365,8 @@ impl Compiler<'_> {
                 values[*at] = value.clone();
             }
             let next = self.code.label();
-            self.insert_one(target, table, values, next)?;
+            let given = given_columns(row.iter().map(|(at, _)| at));
+            self.insert_one(target, table, (values, given), next)?;
             self.code.place(next);
         }
         let types = output_types(target);
@@ -379,19 +385,20 @@ impl Compiler<'_> {
         &mut self,
         target: &Target,
         table: TableIndex,
-        mut values: Vec<Expr>,
+        (mut values, given): (Vec<Expr>, Given),
         next: Label,
     ) -> Result<()> {
         let row = target.row;
         self.draw_once(&mut values)?;
         match &target.conflict {
-            Conflict::Fail => self.write(Instruction::Insert { table, values, row })?,
+            Conflict::Fail => self.write(Instruction::Insert { table, values, row, given })?,
             Conflict::Nothing(arbiter) => {
                 let arbiter = *arbiter;
-                self.write(Instruction::InsertOr { table, values, row, arbiter, duplicate: next })?;
+                self.write(Instruction::InsertOr { table, values, row, arbiter, duplicate: next, given })?;
             }
             Conflict::Update { index, set, condition, .. } => {
-                self.upsert(target, (table, *index), values, next, (set, condition.as_ref()))?;
+                let new = (values, given);
+                self.upsert(target, (table, *index), new, next, (set, condition.as_ref()))?;
             }
         }
         self.code.push(Instruction::CountRow);
@@ -423,7 +430,7 @@ impl Compiler<'_> {
         &mut self,
         target: &Target,
         (table, index): (TableIndex, IndexNumber),
-        values: Vec<Expr>,
+        (values, given): (Vec<Expr>, Given),
         next: Label,
         (set, condition): (&[(u16, Expr)], Option<&Expr>),
     ) -> Result<()> {
@@ -450,7 +457,7 @@ impl Compiler<'_> {
             }
         };
         note(self, INSERTED);
-        self.write(Instruction::InsertOr { table, values, row, arbiter, duplicate })?;
+        self.write(Instruction::InsertOr { table, values, row, arbiter, duplicate, given })?;
         self.code.jump(done);
         self.code.place(duplicate);
         note(self, REPLACED);
@@ -514,10 +521,11 @@ impl Compiler<'_> {
             && bound.limits.offset.is_none();
         // A column that takes no value gets its default instead. Its number lies past the last column.
         let skipped = definition.columns.len();
+        let given = given_columns(&columns);
         let columns: Vec<usize> =
             columns.into_iter().zip(takes).map(|(at, takes)| if takes { at } else { skipped }).collect();
         if reads_target || !is_simple {
-            return self.spool_then_insert(&target, bound, &columns, label);
+            return self.spool_then_insert(&target, bound, (&columns, given), label);
         }
         let explain = self.explained(|compiler| {
             compiler.explain_insert(&target, label).over(compiler.explain_select(&bound, true))
@@ -533,7 +541,7 @@ impl Compiler<'_> {
             for (output, at) in bound.outputs.iter().zip(&columns).filter(|(_, at)| **at < skipped) {
                 values[*at] = output.expr.clone();
             }
-            compiler.insert_one(&target, table, values, next)
+            compiler.insert_one(&target, table, (values, Given::clone(&given)), next)
         })?;
         self.code.place(end);
         let source = self.finish_code("insert", output_types(&target))?;
@@ -545,7 +553,7 @@ impl Compiler<'_> {
         &mut self,
         target: &Target,
         bound: BoundSelect,
-        columns: &[usize],
+        (columns, given): (&[usize], Given),
         label: &str,
     ) -> Result<RunPlan> {
         let width = bound.outputs.len();
@@ -564,7 +572,7 @@ impl Compiler<'_> {
             for (value, at) in row.into_iter().zip(columns).filter(|(_, at)| **at < width) {
                 values[*at] = value;
             }
-            compiler.insert_one(target, table, values, next)
+            compiler.insert_one(target, table, (values, Given::clone(&given)), next)
         })?;
         let procedure = self.finish_code("insert", output_types(target))?;
         let explain = explain.map(|child| self.explain_insert(target, label).over(child));
@@ -639,12 +647,13 @@ impl Compiler<'_> {
             self.draw_once(&mut values)?;
             let row = self.code.new_row()?;
             let condition = self.binder.copied_if(table, row, condition)?;
-            self.code.push(Instruction::MakeRow { table: index, values, row, is_partial: true });
+            let given = Given::default();
+            self.code.push(Instruction::MakeRow { table: index, values, row, is_partial: true, given });
             self.code.jump_unless(condition, end);
             let all = 0..u16::try_from(definition.columns.len()).unwrap_or(u16::MAX);
             values = all.map(|column| Expr::Column { row, column }).collect();
         }
-        self.insert_one(&target, index, values, end)?;
+        self.insert_one(&target, index, (values, given_columns(columns)), end)?;
         self.code.place(end);
         self.finish_code("insert", Vec::new())
     }

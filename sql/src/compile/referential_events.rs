@@ -23,7 +23,7 @@ use std::sync::Arc;
 use hyades_engine::procedure::ir::{Expr, Instruction, Intent, Procedure, Strength, TableIndex, Violation};
 use hyades_engine::storage::table::Table;
 use hyades_types::deferred_checks::{CheckKind, DeferrableCheck};
-use hyades_types::definition::{ForeignKey, KeyAction, ParentKey, TableDefinition};
+use hyades_types::definition::{ForeignKey, KeyAction, ParentKey, TableDefinition, TableId};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
@@ -191,14 +191,16 @@ impl Compiler<'_> {
         self.code.place(mixed);
         if key.is_full && values.len() > 1 {
             let detail = "MATCH FULL does not allow mixing of null and nonnull key values.";
-            let violation = refused_child(&key, &definition, Expr::Const(Value::text(detail)));
+            let violation = refused_child(&key, &definition, (Expr::Const(Value::text(detail)), None));
             self.code.push(Instruction::RaiseViolation(Box::new(violation)));
         }
         self.code.place(absent);
         let parent = self.binder.context.tables.by_id(key.parent);
         let parent = parent.map_or_else(String::new, |parent| parent.definition().name.name.clone());
         let rest = format!("is not present in table \"{parent}\".");
-        let violation = refused_child(&key, &definition, detail(&definition, &key.columns, values, &rest));
+        let hidden = (self.code.table_id(table), format!("Key {rest}"));
+        let detail = detail(&definition, &key.columns, values, &rest);
+        let violation = refused_child(&key, &definition, (detail, Some(hidden)));
         self.code.push(Instruction::RaiseViolation(Box::new(violation)));
         self.code.place(done);
         Ok(())
@@ -300,7 +302,8 @@ impl Compiler<'_> {
             self.code.jump(done);
             self.code.place(absent);
         }
-        let violation = referenced(&reference.key, &reference.child.definition(), &definition, key);
+        let parent = (self.code.table_id(table), &*definition);
+        let violation = referenced(&reference.key, &reference.child.definition(), parent, key);
         self.children_of(table, reference, key, Strength::Read, &mut |compiler, _| {
             compiler.code.push(Instruction::RaiseViolation(Box::new(violation.clone())));
             Ok(())
@@ -314,7 +317,11 @@ fn kind_number(number: usize) -> Expr {
     Expr::Const(Value::Integer(i32::try_from(number).unwrap_or(i32::MAX)))
 }
 
-fn refused_child(key: &ForeignKey, child: &TableDefinition, detail: Expr) -> Violation {
+fn refused_child(
+    key: &ForeignKey,
+    child: &TableDefinition,
+    (detail, hidden): (Expr, Option<(TableId, String)>),
+) -> Violation {
     let (table, constraint) = (child.name.name.clone(), key.name.clone());
     Violation {
         state: sqlstate::FOREIGN_KEY_VIOLATION.0,
@@ -322,6 +329,7 @@ fn refused_child(key: &ForeignKey, child: &TableDefinition, detail: Expr) -> Vio
             "insert or update on table \"{table}\" violates foreign key constraint \"{constraint}\""
         ),
         detail,
+        hidden,
         table,
         constraint,
     }
@@ -330,7 +338,7 @@ fn refused_child(key: &ForeignKey, child: &TableDefinition, detail: Expr) -> Vio
 fn referenced(
     key: &ForeignKey,
     child: &TableDefinition,
-    parent: &TableDefinition,
+    (parent_id, parent): (TableId, &TableDefinition),
     values: &[Expr],
 ) -> Violation {
     let (table, constraint) = (child.name.name.clone(), key.name.clone());
@@ -342,6 +350,7 @@ fn referenced(
             parent.name.name
         ),
         detail: detail(parent, &key.parent_columns, values, &rest),
+        hidden: Some((parent_id, format!("Key {rest}"))),
         table,
         constraint,
     }

@@ -53,6 +53,13 @@ impl Caller {
         if held.contains(needed.privileges) { Ok(()) } else { Err(denied(needed.word, &needed.name)) }
     }
 
+    /// Whether the caller may read a relation.
+    pub fn may_read(&self, relation: u32) -> bool {
+        let is_own = relation >= SequenceId::FIRST_TEMPORARY;
+        let held = self.access.privileges(self.role, relation, ObjectKind::Relation);
+        is_own || held.contains(Privileges::SELECT)
+    }
+
     /// 42501 unless the caller has one of these privileges.
     pub fn check_any(&self, object: u32, kind: ObjectKind, wanted: Privileges, name: &str) -> Result<()> {
         let is_own = object >= SequenceId::FIRST_TEMPORARY;

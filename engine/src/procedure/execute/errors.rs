@@ -42,11 +42,12 @@ impl<T: Access> Run<'_, T> {
     }
 
     fn raise_violation(&self, violation: &Violation) -> Flow<Next> {
-        let detail = evaluate(&violation.detail, &self.context())?;
         let error = Error::input(SqlState(violation.state), &violation.message);
-        let error = match detail.as_str() {
-            Some(detail) => error.with_detail(detail),
-            None => error,
+        let hidden = violation.hidden.as_ref().filter(|(table, _)| !self.environment.shows_rows_of(*table));
+        let error = match (hidden, evaluate(&violation.detail, &self.context())?.as_str()) {
+            (Some((_, detail)), _) => error.with_detail(detail),
+            (None, Some(detail)) => error.with_detail(detail),
+            (None, None) => error,
         };
         Err(error.with_table(&violation.table).with_constraint(&violation.constraint).into())
     }
@@ -126,6 +127,10 @@ impl<T: Access> Run<'_, T> {
 
     #[inline(never)]
     pub(crate) fn error_field(&mut self, field: ErrorField, into: Register) -> Flow<Next> {
+        if field == ErrorField::Detail && self.environment.may_hide_rows() {
+            // What a detail shows depends on rights, of which a replay knows nothing.
+            self.transaction.cannot_be_repeated();
+        }
         let value = self.frame.errors.last().map_or(Value::Null, |error| field_of(error, field));
         self.frame.registers[usize::from(into)] = value;
         Ok(Next::Following)

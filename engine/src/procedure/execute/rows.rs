@@ -9,12 +9,12 @@ use crate::procedure::evaluate::evaluate;
 use crate::procedure::frame::Frame;
 use crate::procedure::interpret::{Next, Run};
 use crate::procedure::ir::{
-    Arbiter, CursorSlot, Direction, Expr, IndexNumber, Instruction, Intent, Label, Procedure, RowSlot,
+    Arbiter, CursorSlot, Direction, Expr, Given, IndexNumber, Instruction, Intent, Label, Procedure, RowSlot,
     ScanRange, Strength, TableIndex, TableReference,
 };
 use crate::storage::row::RowPatch;
 use crate::txn::{Access, Chosen, Duplicate, Flow, Found, Insertion, Interrupt, NewRow, RowInPlace};
-use hyades_types::error::{Error, sqlstate};
+use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::Value;
 
 impl<'r, T: Access> Run<'r, T> {
@@ -206,17 +206,19 @@ impl<'r, T: Access> Run<'r, T> {
     #[inline(never)]
     pub(crate) fn try_row(&mut self, procedure: &Procedure, instruction: &Instruction) -> Flow<Next> {
         match instruction {
-            Instruction::MakeRow { table, values, row, is_partial } => {
+            Instruction::MakeRow { table, values, row, is_partial, .. } => {
                 self.build_row(procedure.table(*table), values, *row, !is_partial)?;
                 Ok(Next::Following)
             }
-            Instruction::RefuseRow { table, row, constraint, is_stored } => {
+            Instruction::RefuseRow { table, row, constraint, is_stored, given } => {
                 let (reference, slot) = (procedure.table(*table), usize::from(*row));
                 self.settle(reference)?;
                 let in_place = self.rows_in_place.get(slot).copied().flatten();
                 let bytes = in_place.map_or(self.frame.rows[slot].bytes.as_slice(), |row| row.bytes);
-                let context = self.context();
-                Err(access::check_violation(reference, bytes, constraint, *is_stored, &context).into())
+                if *is_stored {
+                    return Err(access::stored_violation(reference, constraint).into());
+                }
+                Err(access::check_violation(reference, (bytes, given), constraint, self.environment).into())
             }
             _ => Ok(Next::Following),
         }
@@ -253,13 +255,15 @@ impl<'r, T: Access> Run<'r, T> {
         }
         match self.transaction.find_twin(&reference.table, *index, looked_at)? {
             None => Ok(Next::Following),
-            Some(duplicate) => Err(access::duplicate_key(reference, duplicate, bytes).into()),
+            Some(duplicate) => {
+                Err(access::duplicate_key(reference, duplicate, bytes, self.environment).into())
+            }
         }
     }
 
     fn duplicate_key(&self, reference: &TableReference, row: RowSlot, duplicate: Duplicate) -> Interrupt {
         let row = &self.frame.rows[usize::from(row)];
-        access::duplicate_key(reference, duplicate, &row.bytes).into()
+        access::duplicate_key(reference, duplicate, &row.bytes, self.environment).into()
     }
 
     pub(crate) fn insert_or(
@@ -296,17 +300,36 @@ impl<'r, T: Access> Run<'r, T> {
         let mut bytes = std::mem::take(&mut self.frame.scratch.row);
         let built = access::build_row(values, reference, checks_nulls, &self.context(), &mut bytes);
         let buffer = &mut self.frame.rows[usize::from(row)];
-        if built.is_ok() {
+        if matches!(built, Ok(None)) {
             std::mem::swap(&mut buffer.bytes, &mut bytes);
         }
         let length = buffer.bytes.len();
         self.frame.scratch.row = bytes;
-        if let Err(error) = built {
-            self.settle(reference)?;
-            return Err(error.into());
+        match built {
+            Ok(None) => {
+                self.set_row(row, None);
+                Ok(spend_for_row(length)?)
+            }
+            refused => self.refuse_new(reference, refused),
         }
-        self.set_row(row, None);
-        Ok(spend_for_row(length)?)
+    }
+
+    /// The new row in `scratch` has NULL in a column, or could not be made.
+    #[cold]
+    fn refuse_new(&mut self, reference: &TableReference, refused: Result<Option<usize>>) -> Flow<()> {
+        self.settle(reference)?;
+        let Some(column) = refused? else { return Ok(()) };
+        let given = match self.frame.procedure.code.get(self.frame.next as usize) {
+            Some(
+                Instruction::MakeRow { given, .. }
+                | Instruction::Insert { given, .. }
+                | Instruction::InsertOr { given, .. },
+            ) => given,
+            _ => &Given::default(),
+        };
+        let mut values = Vec::new();
+        reference.layout.values(&self.frame.scratch.row, &mut values);
+        Err(access::null_violation(reference, column, (&values, given), self.environment).into())
     }
 
     /// An error in a new row is reported only if the table is what the procedure was compiled against. This
@@ -363,7 +386,7 @@ impl<'r, T: Access> Run<'r, T> {
         }
         let old = in_place.map_or(self.frame.rows[slot].bytes.as_slice(), |row| row.bytes);
         spend_for_row(old.len())?;
-        access::check_set(reference, old, &scratch.set, &self.environment.time_zone)?;
+        access::check_set(reference, old, &scratch.set, self.environment)?;
         let keeps_length = reference.layout.patch(old, &scratch.set, &mut scratch.patch);
         let stays = keeps_length
             && !access::moves_row(reference, &scratch.set)
@@ -375,7 +398,12 @@ impl<'r, T: Access> Run<'r, T> {
             _ => {
                 let in_place = in_place.map(|row| row.bytes);
                 let buffer = &mut self.frame.rows[slot];
-                access::update(self.transaction, reference, scratch, keeps_length, in_place, buffer)?;
+                let refused =
+                    access::update(self.transaction, reference, scratch, keeps_length, in_place, buffer)?;
+                if let Some(duplicate) = refused {
+                    let row = &scratch.row;
+                    return Err(access::duplicate_key(reference, duplicate, row, self.environment).into());
+                }
                 self.set_row(row, None);
             }
         }

@@ -1,0 +1,95 @@
+-- Details of errors show values only of what the role may read, or has given itself
+create role keeper;
+create role mal;
+grant create on schema public to keeper;
+set role keeper;
+create table t (id int primary key, u int unique, a int not null default 1, b int check (b < 100), secret text default 'hidden', g int generated always as (id * 2) stored, constraint ordered check (a <= b));
+create table parent (id int primary key, v text);
+create table child (id int primary key, parent int references parent);
+create table late (id int primary key, parent int references parent deferrable initially deferred, u int unique deferrable initially deferred);
+insert into t values (1, 1, 1, 1);
+insert into parent values (1, 'one'), (2, 'two');
+insert into child values (10, 1);
+insert into late values (20, 2, 5);
+grant insert, update on t, child, late to mal;
+grant update, delete on parent to mal;
+set role mal;
+insert into t (id, u, b) values (1, 5, 1);
+insert into t (id, u, b) values (2, 1, 1);
+insert into t (id, u, b) values (2, 2, 500);
+insert into t (id, u, a, b) values (2, 2, null, 50);
+insert into t (b) values (5);
+insert into t (id, a) values (2, null);
+insert into t values (2, 2, 9, 3);
+insert into t values (2, 2, default, 300);
+insert into t values (2, 2, 2, 300, 'mine');
+insert into t (id, b) select 2, 400;
+insert into t (id, b) values (2, 5), (3, 600);
+insert into t values (default, 2);
+insert into t default values;
+update t set b = 1000;
+update t set a = null;
+update t set a = 7, secret = 'x';
+update t set u = null, id = null;
+copy t (id, b) from stdin;
+7	700
+\.
+copy t from stdin;
+7	7	\N	7	x
+\.
+with made as (insert into t (id, b) values (2, 800)) select 1;
+insert into child values (11, 77);
+insert into child values (10, 1);
+delete from parent;
+update parent set id = 9;
+begin;
+insert into late values (21, 77, 6);
+commit;
+begin;
+set constraints all immediate;
+insert into late values (22, 1, 5);
+rollback;
+do $$ declare d text; begin insert into t (id, u, b) values (1, 5, 1); exception when unique_violation then get stacked diagnostics d = pg_exception_detail; raise notice '[%]', d; end $$;
+do $$ declare d text; begin insert into t (id, b) values (2, 500); exception when check_violation then get stacked diagnostics d = pg_exception_detail; raise notice '[%]', d; end $$;
+do $$ declare d text; begin insert into child values (11, 77); exception when foreign_key_violation then get stacked diagnostics d = pg_exception_detail; raise notice '[%]', d; end $$;
+-- A view's owner may read, the role may not
+set role keeper;
+create view v as select id, a, b from t;
+grant insert, update on v to mal;
+set role mal;
+insert into v values (1, 1, 1);
+insert into v (id, b) values (2, 500);
+insert into v values (2, null, 5);
+update v set b = 999;
+-- A function shows what its caller may read
+set role keeper;
+create function adds(int, int) returns void language plpgsql as $$ begin insert into t (id, b) values ($1, $2); end $$;
+select adds(1, 1);
+select adds(2, 500);
+set role mal;
+select adds(1, 1);
+select adds(2, 500);
+-- With SELECT, everything is shown
+set role keeper;
+grant select on t, child, parent to mal;
+set role mal;
+insert into t (id, u, b) values (1, 5, 1);
+insert into t (id, u, b) values (2, 2, 500);
+insert into t (b) values (5);
+update t set a = 7, secret = 'x';
+insert into v (id, b) values (2, 500);
+insert into child values (11, 77);
+delete from parent where id = 1;
+select adds(2, 500);
+set role keeper;
+revoke select on t from mal;
+revoke select on t from keeper;
+insert into t (id, u, b) values (1, 5, 1);
+insert into t (id, u, b) values (2, 2, 500);
+reset role;
+insert into t (id, u, b) values (2, 2, 500);
+drop function adds(int, int);
+drop view v;
+drop table t, child, late, parent;
+revoke create on schema public from keeper;
+drop role keeper, mal;
