@@ -10,7 +10,7 @@
 //! `class` and `classes` (relations and columns), `constraints`, `routines`, `roles`, `data_types` (from
 //! `types.txt`), `cluster` (everything that exists once), `views`, `information_schema`, `definitions`
 //! (objects as SQL), `shown_text`, `sizes` (memory and logs), `names` (objects and their numbers),
-//! `functions` (those that SQL can call).
+//! `functions` (those that SQL can call), `visibility` (who sees which rows).
 
 mod answers;
 mod class;
@@ -33,3 +33,4 @@ mod sizes;
 pub(crate) mod snapshot;
 mod user_types;
 mod views;
+mod visibility;

@@ -10,6 +10,7 @@ use hyades_types::access::{NeededRight, ObjectKind, Privileges};
 use hyades_types::definition::{RoutineDefinition, RoutineId, RoutineKind, SequenceId};
 
 use super::Binder;
+use crate::system::relation;
 
 impl Binder<'_> {
     fn need(&self, needed: NeededRight) {
@@ -67,8 +68,7 @@ impl Binder<'_> {
 
     /// Rights on a relation of the catalog whose contents are not public.
     pub(crate) fn need_catalog(&self, oid: u32, name: &str) {
-        if matches!(name, "pg_authid" | "pg_shadow" | "pg_user_mapping" | "pg_statistic" | "pg_subscription")
-        {
+        if relation::is_secret(name) {
             self.need(NeededRight {
                 object: oid,
                 kind: ObjectKind::Relation,

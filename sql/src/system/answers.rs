@@ -21,10 +21,10 @@ use super::{
 impl SystemCatalog for System {
     fn rows(&self, relation: u32) -> Result<Vec<Vec<Value>>> {
         let Some(relation) = relation::by_oid(relation) else { return self.sequence_row(relation) };
-        let is_catalog = relation.schema == "pg_catalog";
-        let rows =
-            if is_catalog { rows_of(relation.name) } else { information_schema::rows_of(relation.name) };
-        let named = rows(self);
+        let named = match relation.schema {
+            "pg_catalog" => rows_of(relation.name)(self),
+            _ => self.seen(information_schema::entries_of(relation.name)(self)),
+        };
         guest::spend_for(named.len() * relation.columns.len())?;
         memory::check(0)?;
         Ok(named.into_iter().map(|row| complete(row, relation)).collect())

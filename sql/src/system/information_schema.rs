@@ -1,11 +1,13 @@
 //! `information_schema`, the catalog of the SQL standard. It shows tables, sequences and routines of the
-//! database. Of the catalog itself it shows only the relations and their columns.
+//! database, each to those who have some right on it (`visibility`). Of the catalog itself it shows only the
+//! relations and their columns.
 
 use std::sync::Arc;
 
 use hyades_engine::storage::stored_routine::Routine;
+use hyades_types::access::{ObjectKind, Privileges};
 use hyades_types::definition::{
-    ColumnDefinition, Deferral, Identity, ParameterMode, Returns, RoutineKind, TableDefinition,
+    ColumnDefinition, Deferral, Identity, ParameterMode, Returns, RoutineKind, TableDefinition, TableId,
 };
 use hyades_types::search_path;
 use hyades_types::sequence::Sequence;
@@ -18,6 +20,7 @@ use super::relation::SystemRelation;
 use super::routines::result_type;
 use super::row::{NamedRow, int4, or_null, text};
 use super::snapshot::System;
+use super::visibility::{self, Audience, Entry};
 use super::{object_id, roles};
 
 /// The maximum number of bytes in a text, as in PostgreSQL.
@@ -26,7 +29,7 @@ const LONGEST_TEXT: i32 = 1 << 30;
 const CHARACTER_BYTES: u32 = 4;
 
 /// The source of a view's rows. There are none for objects that cannot be created here.
-pub(super) fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
+pub(super) fn entries_of(name: &str) -> fn(&System) -> Vec<Entry> {
     match name {
         "tables" => tables,
         "columns" => columns,
@@ -44,9 +47,11 @@ pub(super) fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "routines" => routines,
         "parameters" => parameters,
         "information_schema_catalog_name" => {
-            |system| vec![vec![("catalog_name", text(&system.facts.database))]]
+            |system| vec![(Audience::Everybody, vec![("catalog_name", text(&system.facts.database))])]
         }
-        "enabled_roles" => roles::enabled,
+        "enabled_roles" => {
+            |system| roles::enabled(system).into_iter().map(|row| (Audience::Everybody, row)).collect()
+        }
         _ => |_| Vec::new(),
     }
 }
@@ -110,7 +115,7 @@ fn type_schema(sql_type: SqlType) -> &'static str {
 }
 
 /// `information_schema.tables`
-fn tables(system: &System) -> Vec<NamedRow> {
+fn tables(system: &System) -> Vec<Entry> {
     let shown = system.classes.iter().filter(|class| matches!(class.letter(), "r" | "v"));
     let row = |class: &Class| {
         let is_table = class.letter() == "r";
@@ -119,14 +124,15 @@ fn tables(system: &System) -> Vec<NamedRow> {
             _ if is_table => "BASE TABLE",
             _ => "VIEW",
         };
-        vec![
+        let row = vec![
             ("table_catalog", text(&system.facts.database)),
             ("table_schema", text(system.schema_name(class.schema))),
             ("table_name", text(&class.name)),
             ("table_type", text(table_type)),
             ("is_insertable_into", yes_or_no(is_table || updatable_of(system, class).is_some())),
             ("is_typed", yes_or_no(false)),
-        ]
+        ];
+        (class.audience(ObjectKind::Relation.all()), row)
     };
     shown.map(row).collect()
 }
@@ -139,23 +145,25 @@ fn updatable_of<'s>(system: &'s System, class: &Class) -> Option<&'s [Option<u16
 }
 
 /// `information_schema.views`
-fn views(system: &System) -> Vec<NamedRow> {
+fn views(system: &System) -> Vec<Entry> {
     let mut rows = Vec::new();
     for class in &system.classes {
         let ClassKind::View(at) = class.kind else { continue };
         let is_updatable = updatable_of(system, class).is_some();
-        rows.push(vec![
+        let shown = system.owns(class.oid).then(|| system.view_text(at, false)).flatten();
+        let row = vec![
             ("table_catalog", text(&system.facts.database)),
             ("table_schema", text(system.schema_name(class.schema))),
             ("table_name", text(&class.name)),
-            ("view_definition", or_null(system.view_text(at, false), text)),
+            ("view_definition", or_null(shown, text)),
             ("check_option", text("NONE")),
             ("is_updatable", yes_or_no(is_updatable)),
             ("is_insertable_into", yes_or_no(is_updatable)),
             ("is_trigger_updatable", yes_or_no(false)),
             ("is_trigger_deletable", yes_or_no(false)),
             ("is_trigger_insertable_into", yes_or_no(false)),
-        ]);
+        ];
+        rows.push((class.audience(ObjectKind::Relation.all()), row));
     }
     rows
 }
@@ -174,18 +182,19 @@ fn usage_row(system: &System, view: &Class, table: u32) -> Option<NamedRow> {
 }
 
 /// `information_schema.view_table_usage`
-fn view_table_usage(system: &System) -> Vec<NamedRow> {
+fn view_table_usage(system: &System) -> Vec<Entry> {
     let mut rows = Vec::new();
     for class in &system.classes {
         let ClassKind::View(at) = class.kind else { continue };
         let tables = system.definitions[at].view().map(|view| view.tables.as_slice()).unwrap_or_default();
-        rows.extend(tables.iter().filter_map(|table| usage_row(system, class, table.0)));
+        let row = |table: &TableId| Some((Audience::Owner(table.0), usage_row(system, class, table.0)?));
+        rows.extend(tables.iter().filter_map(row));
     }
     rows
 }
 
 /// `information_schema.view_column_usage`
-fn view_column_usage(system: &System) -> Vec<NamedRow> {
+fn view_column_usage(system: &System) -> Vec<Entry> {
     let mut rows = Vec::new();
     for class in &system.classes {
         let ClassKind::View(at) = class.kind else { continue };
@@ -195,14 +204,14 @@ fn view_column_usage(system: &System) -> Vec<NamedRow> {
             let name = definition.and_then(|definition| definition.columns.get(usize::from(*column)));
             let (Some(mut row), Some(column)) = (usage_row(system, class, table.0), name) else { continue };
             row.push(("column_name", text(&column.name)));
-            rows.push(row);
+            rows.push((Audience::Owner(table.0), row));
         }
     }
     rows
 }
 
 /// `information_schema.columns`
-fn columns(system: &System) -> Vec<NamedRow> {
+fn columns(system: &System) -> Vec<Entry> {
     let mut rows = Vec::new();
     for class in &system.classes {
         match &class.kind {
@@ -219,7 +228,7 @@ fn columns(system: &System) -> Vec<NamedRow> {
     rows
 }
 
-fn system_columns(system: &System, class: &Class, relation: &SystemRelation) -> Vec<NamedRow> {
+fn system_columns(system: &System, class: &Class, relation: &SystemRelation) -> Vec<Entry> {
     let column = |(at, (name, sql_type)): (usize, &(String, SqlType))| {
         let column = ColumnDefinition {
             name: name.clone(),
@@ -234,7 +243,7 @@ fn system_columns(system: &System, class: &Class, relation: &SystemRelation) -> 
     relation.columns.iter().enumerate().map(column).collect()
 }
 
-fn column_row(system: &System, class: &Class, at: usize, column: &ColumnDefinition) -> NamedRow {
+fn column_row(system: &System, class: &Class, at: usize, column: &ColumnDefinition) -> Entry {
     let measures = measures(column.sql_type);
     let is_own = column.identity.is_none() && column.generation.is_none();
     let default = if is_own { system.default_of(column) } else { None };
@@ -268,7 +277,7 @@ fn column_row(system: &System, class: &Class, at: usize, column: &ColumnDefiniti
     let is_of_table = |columns: &[Option<u16>]| columns.get(at).is_some_and(Option::is_some);
     let is_updatable = class.letter() == "r" || updatable_of(system, class).is_some_and(is_of_table);
     row.push(("is_updatable", yes_or_no(is_updatable)));
-    row
+    (class.audience(visibility::of_columns()), row)
 }
 
 /// The columns about the sequence of an identity column.
@@ -295,13 +304,14 @@ fn identity_columns(system: &System, table: u32, at: usize, identity: Option<Ide
 }
 
 /// `information_schema.schemata`
-fn schemata(system: &System) -> Vec<NamedRow> {
+fn schemata(system: &System) -> Vec<Entry> {
     let row = |(own, name): &(u32, String)| {
-        vec![
+        let row = vec![
             ("catalog_name", text(&system.facts.database)),
             ("schema_name", text(name)),
             ("schema_owner", text(system.role_name(system.owner_of(*own)).unwrap_or_default())),
-        ]
+        ];
+        (Audience::Holders(*own, ObjectKind::Schema, ObjectKind::Schema.all()), row)
     };
     system.schemas.iter().map(row).collect()
 }
@@ -327,20 +337,20 @@ fn not_null_name(schema: u32, table: u32, number: u16) -> String {
 }
 
 /// Columns that are NOT NULL, with their tables.
-fn not_nulls(system: &System) -> Vec<(&Arc<TableDefinition>, String, &ColumnDefinition)> {
+fn not_nulls(system: &System) -> Vec<(u32, &Arc<TableDefinition>, String, &ColumnDefinition)> {
     let mut found = Vec::new();
     for (own, table) in system.tables() {
         let columns = table.columns.iter().enumerate().filter(|(_, column)| !column.is_nullable);
         let schema = system.schema_oid(&table.name.schema);
         let name = |at| not_null_name(schema, own, table.column_number(at));
-        found.extend(columns.map(|(at, column)| (table, name(at), column)));
+        found.extend(columns.map(|(at, column)| (own, table, name(at), column)));
     }
     found
 }
 
 /// `information_schema.table_constraints`
-fn table_constraints(system: &System) -> Vec<NamedRow> {
-    let row = |table: &TableDefinition, name: &str, kind: &str, deferral: Deferral| {
+fn table_constraints(system: &System) -> Vec<Entry> {
+    let row = |own: u32, table: &TableDefinition, name: &str, (kind, deferral): (&str, Deferral)| {
         let mut row = named(system, CONSTRAINT, table, name);
         row.extend(named(system, TABLE, table, &table.name.name));
         row.extend([
@@ -349,10 +359,10 @@ fn table_constraints(system: &System) -> Vec<NamedRow> {
             ("initially_deferred", yes_or_no(deferral == Deferral::InitiallyDeferred)),
             ("enforced", yes_or_no(true)),
         ]);
-        row
+        (Audience::Holders(own, ObjectKind::Relation, visibility::of_changes()), row)
     };
     let mut rows = Vec::new();
-    for (_, table, constraint) in constraints(system) {
+    for (own, table, constraint) in constraints(system) {
         let kind = match constraint {
             Constraint::Primary(_) => "PRIMARY KEY",
             Constraint::Unique(index) if index.is_primary => "PRIMARY KEY",
@@ -360,27 +370,27 @@ fn table_constraints(system: &System) -> Vec<NamedRow> {
             Constraint::Foreign(_) => "FOREIGN KEY",
             Constraint::Check(_) => "CHECK",
         };
-        rows.push(row(table, constraint.name(), kind, constraint.deferral()));
+        rows.push(row(own, table, constraint.name(), (kind, constraint.deferral())));
     }
-    for (table, name, _) in not_nulls(system) {
-        rows.push(row(table, &name, "CHECK", Deferral::Never));
+    for (own, table, name, _) in not_nulls(system) {
+        rows.push(row(own, table, &name, ("CHECK", Deferral::Never)));
     }
     rows
 }
 
 /// `information_schema.check_constraints`
-fn check_constraints(system: &System) -> Vec<NamedRow> {
-    let row = |(table, name, column): (&Arc<TableDefinition>, String, &ColumnDefinition)| {
+fn check_constraints(system: &System) -> Vec<Entry> {
+    let row = |(own, table, name, column): (u32, &Arc<TableDefinition>, String, &ColumnDefinition)| {
         let mut row = named(system, CONSTRAINT, table, &name);
         row.push(("check_clause", text(format!("{} IS NOT NULL", column.name))));
-        row
+        (Audience::Owner(own), row)
     };
     let mut rows = Vec::new();
-    for (_, table, constraint) in constraints(system) {
+    for (own, table, constraint) in constraints(system) {
         if let Constraint::Check(check) = constraint {
             let mut row = named(system, CONSTRAINT, table, &check.name);
             row.push(("check_clause", text(format!("({})", system.unqualified(&check.shown)))));
-            rows.push(row);
+            rows.push((Audience::Owner(own), row));
         }
     }
     rows.extend(not_nulls(system).into_iter().map(row));
@@ -388,10 +398,10 @@ fn check_constraints(system: &System) -> Vec<NamedRow> {
 }
 
 /// `information_schema.key_column_usage`
-fn key_column_usage(system: &System) -> Vec<NamedRow> {
+fn key_column_usage(system: &System) -> Vec<Entry> {
     let mut rows = Vec::new();
     let found = constraints(system).into_iter();
-    for (_, table, constraint) in found.filter(|(.., found)| !matches!(found, Constraint::Check(_))) {
+    for (own, table, constraint) in found.filter(|(.., found)| !matches!(found, Constraint::Check(_))) {
         for (at, column) in constraint.columns().iter().enumerate() {
             let mut row = named(system, CONSTRAINT, table, constraint.name());
             row.extend(named(system, TABLE, table, &table.name.name));
@@ -404,58 +414,61 @@ fn key_column_usage(system: &System) -> Vec<NamedRow> {
                 ("ordinal_position", int4(at + 1)),
                 ("position_in_unique_constraint", or_null(in_unique, |at| int4(at + 1))),
             ]);
-            rows.push(row);
+            let audience = Audience::Holders(own, ObjectKind::Relation, visibility::of_columns());
+            rows.push((audience, row));
         }
     }
     rows
 }
 
-/// The table that a constraint refers to, and its columns there.
+/// The table that a constraint refers to, with its number, and its columns there.
 fn used<'a>(
     system: &'a System,
-    table: &'a Arc<TableDefinition>,
+    (own, table): (u32, &'a Arc<TableDefinition>),
     constraint: &'a Constraint<'_>,
-) -> Option<(&'a Arc<TableDefinition>, Vec<u16>)> {
+) -> Option<(u32, &'a Arc<TableDefinition>, Vec<u16>)> {
     match constraint {
         Constraint::Primary(_) | Constraint::Unique(_) | Constraint::Check(_) => {
-            Some((table, constraint.columns()))
+            Some((own, table, constraint.columns()))
         }
-        Constraint::Foreign(key) => Some((system.definition(key.parent.0)?, key.parent_columns.clone())),
+        Constraint::Foreign(key) => {
+            Some((key.parent.0, system.definition(key.parent.0)?, key.parent_columns.clone()))
+        }
     }
 }
 
 /// `information_schema.constraint_column_usage`
-fn constraint_column_usage(system: &System) -> Vec<NamedRow> {
+fn constraint_column_usage(system: &System) -> Vec<Entry> {
     let mut rows = Vec::new();
-    for (_, table, constraint) in &constraints(system) {
-        let Some((seen, columns)) = used(system, table, constraint) else { continue };
+    for (own, table, constraint) in &constraints(system) {
+        let Some((used, seen, columns)) = used(system, (*own, table), constraint) else { continue };
         for column in columns {
             let mut row = named(system, TABLE, seen, &seen.name.name);
             row.push(("column_name", text(&seen.columns[usize::from(column)].name)));
             row.extend(named(system, CONSTRAINT, table, constraint.name()));
-            rows.push(row);
+            rows.push((Audience::Owner(used), row));
         }
     }
     rows
 }
 
 /// `information_schema.constraint_table_usage`
-fn constraint_table_usage(system: &System) -> Vec<NamedRow> {
+fn constraint_table_usage(system: &System) -> Vec<Entry> {
     let mut rows = Vec::new();
-    for (_, table, constraint) in &constraints(system) {
-        if let Some((seen, _)) = used(system, table, constraint) {
+    for (own, table, constraint) in &constraints(system) {
+        if let Some((used, seen, _)) = used(system, (*own, table), constraint) {
             let mut row = named(system, TABLE, seen, &seen.name.name);
             row.extend(named(system, CONSTRAINT, table, constraint.name()));
-            rows.push(row);
+            rows.push((Audience::Owner(used), row));
         }
     }
     rows
 }
 
 /// `information_schema.referential_constraints`
-fn referential_constraints(system: &System) -> Vec<NamedRow> {
+fn referential_constraints(system: &System) -> Vec<Entry> {
     let mut rows = Vec::new();
-    for (_, table, constraint) in &constraints(system) {
+    for (own, table, constraint) in &constraints(system) {
         let Constraint::Foreign(key) = constraint else { continue };
         let Some(parent) = system.definition(key.parent.0) else { continue };
         let Some(unique) = system.referenced_index(key) else { continue };
@@ -467,19 +480,19 @@ fn referential_constraints(system: &System) -> Vec<NamedRow> {
             ("update_rule", text(action_words(key.on_update))),
             ("delete_rule", text(action_words(key.on_delete))),
         ]);
-        rows.push(row);
+        rows.push((Audience::Holders(*own, ObjectKind::Relation, visibility::of_changes()), row));
     }
     rows
 }
 
 /// `information_schema.sequences`, without those of identity columns.
-fn sequences(system: &System) -> Vec<NamedRow> {
+fn sequences(system: &System) -> Vec<Entry> {
     let is_shown =
         |sequence: &&Arc<Sequence>| !sequence.definition.owner.is_some_and(|owner| owner.is_identity);
     let row = |sequence: &Arc<Sequence>| {
         let definition = &sequence.definition;
         let measures = measures(definition.sql_type);
-        vec![
+        let row = vec![
             ("sequence_catalog", text(&system.facts.database)),
             ("sequence_schema", text(&definition.name.schema)),
             ("sequence_name", text(&definition.name.name)),
@@ -492,7 +505,8 @@ fn sequences(system: &System) -> Vec<NamedRow> {
             ("maximum_value", text(definition.greatest.to_string())),
             ("increment", text(definition.increment.to_string())),
             ("cycle_option", yes_or_no(definition.cycles)),
-        ]
+        ];
+        (Audience::Holders(sequence.id.0, ObjectKind::Sequence, ObjectKind::Sequence.all()), row)
     };
     system.facts.sequences.iter().filter(is_shown).map(row).collect()
 }
@@ -503,8 +517,14 @@ fn specific_name(routine: &Routine) -> String {
 }
 
 /// `information_schema.routines`
-fn routines(system: &System) -> Vec<NamedRow> {
-    system.facts.routines.iter().map(|routine| routine_row(system, routine)).collect()
+fn routines(system: &System) -> Vec<Entry> {
+    let routines = system.facts.routines.iter();
+    routines.map(|routine| (audience_of(routine), routine_row(system, routine))).collect()
+}
+
+/// Those who may call a routine, and its owner.
+fn audience_of(routine: &Routine) -> Audience {
+    Audience::Holders(routine.id.0, ObjectKind::Routine, Privileges::EXECUTE)
 }
 
 fn routine_row(system: &System, routine: &Routine) -> NamedRow {
@@ -513,6 +533,7 @@ fn routine_row(system: &System, routine: &Routine) -> NamedRow {
     let is_function = definition.kind == RoutineKind::Function;
     let given = if is_function { system.data_type(result_type(definition)) } else { None };
     let given = given.as_deref();
+    let body = system.owns(routine.id.0).then_some(&definition.body);
     vec![
         ("specific_catalog", database()),
         ("specific_schema", text(&definition.name.schema)),
@@ -527,7 +548,7 @@ fn routine_row(system: &System, routine: &Routine) -> NamedRow {
         ("type_udt_name", or_null(given, |given| text(given.name))),
         ("dtd_identifier", or_null(given, |_| text("0"))),
         ("routine_body", text("EXTERNAL")),
-        ("routine_definition", text(&definition.body)),
+        ("routine_definition", or_null(body, text)),
         ("external_language", text(definition.language.to_uppercase())),
         ("parameter_style", text("GENERAL")),
         ("is_deterministic", yes_or_no(false)),
@@ -580,11 +601,13 @@ fn parameters_of(routine: &Routine) -> Vec<Parameter<'_>> {
 }
 
 /// `information_schema.parameters`
-fn parameters(system: &System) -> Vec<NamedRow> {
+fn parameters(system: &System) -> Vec<Entry> {
     let mut rows = Vec::new();
     for routine in &system.facts.routines {
+        let is_own = system.owns(routine.id.0);
         for (at, parameter) in parameters_of(routine).into_iter().enumerate() {
-            rows.push(vec![
+            let default = parameter.default.filter(|_| is_own);
+            let row = vec![
                 ("specific_catalog", text(&system.facts.database)),
                 ("specific_schema", text(&routine.definition.name.schema)),
                 ("specific_name", text(specific_name(routine))),
@@ -598,8 +621,9 @@ fn parameters(system: &System) -> Vec<NamedRow> {
                 ("udt_schema", text(type_schema(parameter.sql_type))),
                 ("udt_name", text(parameter.sql_type.catalog_name())),
                 ("dtd_identifier", text((at + 1).to_string())),
-                ("parameter_default", or_null(parameter.default, text)),
-            ]);
+                ("parameter_default", or_null(default, text)),
+            ];
+            rows.push((audience_of(routine), row));
         }
     }
     rows

@@ -44,6 +44,11 @@ pub(super) fn by_oid(oid: u32) -> Option<&'static SystemRelation> {
     BY_OID.get(&oid).copied()
 }
 
+/// Whether the contents of a relation of `pg_catalog` are for superusers only.
+pub(crate) fn is_secret(name: &str) -> bool {
+    matches!(name, "pg_authid" | "pg_shadow" | "pg_user_mapping" | "pg_statistic" | "pg_subscription")
+}
+
 /// Whether the name has a prefix that all relations of `pg_catalog` have.
 fn has_prefix(name: &str) -> bool {
     name.starts_with("pg_") || name.starts_with("hyades_")

@@ -11,6 +11,7 @@ use super::class::ClassKind;
 use super::object_id::{self, OWNER};
 use super::row::{NamedRow, int4, oid, oids, or_null, text, truth};
 use super::snapshot::System;
+use super::visibility;
 
 /// The roles that the catalog shows.
 fn shown_roles(system: &System) -> Vec<(u32, Role)> {
@@ -218,13 +219,13 @@ impl System {
         }
         let Some(number) = self.number_asked_about(of, object)? else { return Ok(Value::Null) };
         let Some((id, kind)) = self.privileged(of, number) else { return Ok(Value::Null) };
-        if self.is_catalogs(number) {
-            return Ok(Value::Boolean(true));
-        }
-        let is_own = id >= SequenceId::FIRST_TEMPORARY;
-        let held = self.facts.access.privileges(role, id, kind);
-        let grantable = self.facts.access.grantable(role, id, kind);
-        let mut has = is_own;
+        let held = self.held(role, id, kind);
+        let grantable = match visibility::is_of_catalog(id) {
+            true if !self.facts.access.is_superuser(role) => Privileges::NONE,
+            true => kind.all(),
+            false => self.facts.access.grantable(role, id, kind),
+        };
+        let mut has = id >= SequenceId::FIRST_TEMPORARY;
         for (wanted, with_option) in words.split(',').map(asked_privilege) {
             let Some(wanted) = wanted.filter(|wanted| kind.all().contains(*wanted)) else {
                 let message = format!("unrecognized privilege type: \"{words}\"");
@@ -233,13 +234,6 @@ impl System {
             has |= if with_option { grantable } else { held }.contains(wanted);
         }
         Ok(Value::Boolean(has))
-    }
-
-    /// Whether everybody may use the object because it exists from the start.
-    fn is_catalogs(&self, number: u32) -> bool {
-        const FIRST_MADE: u32 = 16_384;
-        let is_public_schema = number == hyades_types::definition::SchemaId::PUBLIC.0;
-        number < FIRST_MADE && number != object_id::DATABASE && !is_public_schema
     }
 
     fn role_held(&self, role: RoleId, other: &Value, words: &str) -> Result<Value> {
