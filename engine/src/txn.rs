@@ -86,6 +86,9 @@ pub enum Sight {
     Decided,
     /// The newest version, locked at once.
     Newest,
+    /// The same, of the row that is in the way of an insert and is to be updated instead, whatever it holds.
+    /// REPEATABLE READ fails unless its snapshot sees the row.
+    InTheWay,
 }
 
 impl Intent {
@@ -106,6 +109,10 @@ impl Intent {
     pub const fn newest(strength: Strength) -> Intent {
         Intent { strength, impatience: None, sight: Sight::Newest }
     }
+
+    /// To update the row that is in the way of an insert.
+    pub const IN_THE_WAY: Intent =
+        Intent { strength: Strength::Write, impatience: None, sight: Sight::InTheWay };
 
     /// To find out whether the row is one of those to lock.
     pub const fn chosen(strength: Strength, impatience: Option<Impatience>) -> Intent {
@@ -399,6 +406,13 @@ impl<'r> NewRow<'r> {
     }
 }
 
+/// A row that its transaction may write: the functions of [`Access`] that overwrite or delete a row take
+/// nothing else, and [`Access::admit_write`] alone returns one.
+pub struct Writable<'a> {
+    table: &'a Arc<Table>,
+    key: &'a [u8],
+}
+
 /// What a procedure may do to data: the interpreter needs nothing else. Implemented by transactions and by
 /// replay, which runs procedures again without locks and logs.
 pub trait Access: Send {
@@ -484,22 +498,30 @@ pub trait Access: Send {
     /// The same with a final result: no other transaction can make it untrue, or true, until this one ends.
     fn find_twin(&mut self, table: &Arc<Table>, index: u16, row: NewRow<'_>) -> Flow<Option<Duplicate>>;
 
-    /// Replaces the row under `key`, which was read with intent to write and locked in this transaction.
-    /// `change` says what the update did: the patch if the length stays, else the new row. The write-set hash
-    /// covers it; that rows may be read in place makes no difference to the hash.
-    fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8], change: &[u8]);
+    /// Checks whether the row under `key`, which was read with intent to write and locked in this
+    /// transaction, may be written: REPEATABLE READ writes no row that another transaction has changed since
+    /// its snapshot. `record` is where the row was found, if that is known.
+    fn admit_write<'a>(
+        &mut self,
+        table: &'a Arc<Table>,
+        key: &'a [u8],
+        record: Option<&Record>,
+    ) -> Flow<Writable<'a>>;
 
-    /// Updates the row under `key`, which is in `record` and was read with intent to write in this
-    /// transaction, by replacing pieces of it, none of them in a secondary index. `patch` is that of a
-    /// [`crate::storage::row::RowPatch`] made for it.
+    /// Replaces a row. `change` says what the update did: the patch if the length stays, else the new row.
+    /// The write-set hash covers it; that rows may be read in place makes no difference to the hash.
+    fn update(&mut self, written: Writable<'_>, row: &[u8], change: &[u8]);
+
+    /// Updates a row, which is in `record`, by replacing pieces of it, none of them in a secondary index.
+    /// `patch` is that of a [`crate::storage::row::RowPatch`] made for it.
     ///
     /// # Safety
     /// The bytes of the row that reads have returned to this transaction are no longer in use.
     #[allow(unsafe_code)] // The row is read in place; see `storage::record`.
-    unsafe fn patch(&mut self, table: &Arc<Table>, key: &[u8], record: &Record, patch: &[u8], guard: &Guard);
+    unsafe fn patch(&mut self, written: Writable<'_>, record: &Record, patch: &[u8], guard: &Guard);
 
-    /// Deletes the row under `key`, which was read with [`Strength::Write`] and locked in this transaction.
-    fn delete(&mut self, table: &Arc<Table>, key: &[u8]);
+    /// Deletes a row, which was read with [`Strength::Write`].
+    fn delete(&mut self, deleted: Writable<'_>);
 
     /// The key of a new row in a table without a primary key.
     fn new_row_number(&mut self, table: &Arc<Table>) -> Flow<u64>;

@@ -327,7 +327,8 @@ pub(super) fn update(
             if let Insertion::Duplicate(duplicate) = transaction.insert(&reference.table, new)? {
                 return Ok(Some(duplicate));
             }
-            transaction.delete(&reference.table, &row.key);
+            let deleted = transaction.admit_write(&reference.table, &row.key, None)?;
+            transaction.delete(deleted);
             std::mem::swap(&mut row.key, &mut scratch.key);
             std::mem::swap(&mut row.bytes, &mut scratch.row);
             return Ok(None);
@@ -339,7 +340,8 @@ pub(super) fn update(
         return Ok(Some(duplicate));
     }
     let change = if keeps_length { scratch.patch.bytes() } else { &scratch.row };
-    transaction.update(&reference.table, &row.key, &scratch.row, change);
+    let written = transaction.admit_write(&reference.table, &row.key, None)?;
+    transaction.update(written, &scratch.row, change);
     std::mem::swap(&mut row.bytes, &mut scratch.row);
     Ok(None)
 }

@@ -16,6 +16,7 @@ use hyades_types::error::{Abort, Error, sqlstate};
 use super::cursor::{find_record, find_row, next_undisturbed, secondary, show};
 use super::{
     Access, Cursor, Duplicate, Flow, Found, FoundAhead, IndexNumber, Insertion, Intent, NewRow, Savepoint,
+    Writable,
 };
 use crate::log::record::command::WriteSetHash;
 use crate::storage::record::{OldRow, Record};
@@ -173,7 +174,17 @@ impl Access for ReplayAccess {
         Ok(find_duplicate(table.state(&guard), Some(index), row, &guard))
     }
 
-    fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8], change: &[u8]) {
+    /// The call was admitted when it ran.
+    fn admit_write<'a>(
+        &mut self,
+        table: &'a Arc<Table>,
+        key: &'a [u8],
+        _record: Option<&Record>,
+    ) -> Flow<Writable<'a>> {
+        Ok(Writable { table, key })
+    }
+
+    fn update(&mut self, Writable { table, key }: Writable<'_>, row: &[u8], change: &[u8]) {
         let guard = epoch::pin();
         self.note_write(table, key, Some(change), &guard);
         let state = table.state(&guard);
@@ -191,7 +202,8 @@ impl Access for ReplayAccess {
     }
 
     #[allow(unsafe_code)] // As declared.
-    unsafe fn patch(&mut self, table: &Arc<Table>, key: &[u8], record: &Record, patch: &[u8], guard: &Guard) {
+    unsafe fn patch(&mut self, written: Writable<'_>, record: &Record, patch: &[u8], guard: &Guard) {
+        let Writable { table, key } = written;
         if self.keeps_undo {
             self.keep_undo(table, key, record.row(guard).map(<[u8]>::to_vec));
         }
@@ -201,7 +213,7 @@ impl Access for ReplayAccess {
         unsafe { record.replay_patch(patch, guard) };
     }
 
-    fn delete(&mut self, table: &Arc<Table>, key: &[u8]) {
+    fn delete(&mut self, Writable { table, key }: Writable<'_>) {
         let guard = epoch::pin();
         self.note_write(table, key, None, &guard);
         table.state(&guard).set(key, None, &guard);

@@ -74,10 +74,10 @@ use crate::storage::stored_type::StoredType;
 use crate::storage::table::{Table, TableState};
 use crate::txn::cursor;
 use crate::txn::lock_table::{Leaver, LockTable, Trace, TransactionId};
-use crate::txn::row_changes::{take_back, write_row};
+use crate::txn::row_changes::write_row;
 use crate::txn::{
     Access, Chosen, Cursor, Duplicate, Flow, Found, FoundAhead, Insertion, Intent, Isolation, NewRow,
-    Savepoint, Sight, TableLock, Transaction,
+    Savepoint, Sight, TableLock, Transaction, Writable,
 };
 
 mod access_change;
@@ -117,6 +117,7 @@ mod table_use;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod type_change;
+mod undo;
 mod unlocked_change;
 
 use change_beside_others::{IndexBuild, Patience, UnlockedChanges};
@@ -137,8 +138,7 @@ const REMEMBERED_TABLES: usize = 64;
 /// Tables whose ids are the same modulo this are looked for.
 const PLACE_NOTES: usize = 32;
 
-/// The cost of restoring a row, and of releasing a lock, as work of a guest.
-const UNITS_PER_UNDONE_ROW: u32 = 30;
+/// The cost of releasing a lock, as work of a guest.
 const UNITS_PER_LOCK: u32 = 10;
 /// Locks and changes of a transaction that commits within some ten microseconds, and bytes of its log record.
 const FEW_STEPS: usize = 256;
@@ -290,61 +290,6 @@ impl<P: Protocol> LockingTransaction<P> {
         before
     }
 
-    /// Notes what to undo under `key` and, unless it is a call, what to write to the log, after the row was
-    /// written. `write_set` is the previous hash.
-    fn note_write(
-        &mut self,
-        table: &Arc<Table>,
-        key: &[u8],
-        row: Option<&[u8]>,
-        (write_set, version): (WriteSetHash, Handle),
-    ) {
-        let place = self.table_place(table);
-        let (payload_bytes, key_bytes) = (self.payload.len(), self.keys.len());
-        self.keys.extend_from_slice(key);
-        if P::WRITES_LOG && self.command.is_none() && !table.id().is_temporary() {
-            match row {
-                Some(row) => self.payload.put(table.id(), key, row),
-                None => self.payload.delete(table.id(), key),
-            }
-        }
-        let action = UndoAction::Row { table: place, key_end: self.keys.len(), version };
-        self.undo.push(Undo { payload_bytes, write_set, key_bytes, names: self.names.len(), action });
-    }
-
-    fn undo_to(&mut self, length: usize) {
-        let guard = epoch::pin();
-        self.give_up_new_entries();
-        self.number_in_hand = None;
-        while self.undo.len() > length {
-            let Some(undo) = self.undo.pop() else { return };
-            guest::pass(UNITS_PER_UNDONE_ROW);
-            match undo.action {
-                UndoAction::Row { table, key_end, version } => {
-                    let table = &self.tables[table].table;
-                    let key = &self.keys[undo.key_bytes..key_end];
-                    if !take_back(table, key, version, &mut self.history, &guard) {
-                        self.purgeable.push(Purgeable::row(table, key));
-                    }
-                }
-                UndoAction::State { table, old } => {
-                    self.shared.purge.discard(self.shared.replaced.put_back(&table, old));
-                    self.note_own_change(&table);
-                }
-                UndoAction::UnfinishedIndex { table } => self.detach_index(&table),
-                UndoAction::Name => {}
-            }
-            self.payload.truncate(undo.payload_bytes);
-            self.write_set = undo.write_set;
-            self.keys.truncate(undo.key_bytes);
-            // Cached plans may still refer to names that were never published.
-            self.names.drain(undo.names..).for_each(|change| change.forget(&self.shared.purge));
-        }
-        if self.payload.len() < self.draws_in_payload.end {
-            self.draws_in_payload = 0..0;
-        }
-    }
-
     /// Releases everything and forgets the transaction. `handle` leads to its mark.
     fn end(&mut self, handle: Handle, trace: Trace) {
         // Also when it has panicked before its log record had a place.
@@ -416,13 +361,13 @@ impl<P: Protocol> Access for LockingTransaction<P> {
             let early = ahead.and_then(|found| found.in_state(table.state(guard)));
             return self.read_at_snapshot(table, key, early, buffer, guard);
         }
-        if intent.sight == Sight::Decided && self.isolation.reads_at_snapshot() {
-            return self.read_decided(table, key, intent, buffer, guard);
+        if matches!(intent.sight, Sight::Decided | Sight::InTheWay) && self.isolation.reads_at_snapshot() {
+            return self.read_wanted(table, key, intent, buffer, guard);
         }
         let is_skipped = intent == Intent::READ && mutant::is_active(Mutant::SkipRowLock);
         if is_skipped || !self.locks_rows(table, intent) {
             let record = cursor::find_record(table, key, guard);
-            return self.admit(record, intent, guard);
+            return Ok(self.find_newest(record, intent, guard).into());
         }
         let resource = Resource::row(table.id(), key);
         let state = table.state(guard);
@@ -434,14 +379,14 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         });
         if intent.impatience.is_some() {
             let record = self.read_impatiently(table, key, intent, guard)?;
-            return self.admit(record, intent, guard);
+            return Ok(self.find_newest(record, intent, guard).into());
         }
         self.lock(resource, row_mode(intent))?;
         // A record that holds a row has not left its index. Without one, another record may have taken its
         // place meanwhile.
         let record = early.filter(|record| record.has_row());
         let record = record.or_else(|| cursor::find_record(table, key, guard));
-        self.admit(record, intent, guard)
+        Ok(self.find_newest(record, intent, guard).into())
     }
 
     fn prefetch_lock(&self, table: &Table, key: &[u8]) {
@@ -462,8 +407,8 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         buffer: &mut Vec<u8>,
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
-        if self.reads_snapshot(cursor.intent) {
-            return self.scan_at_snapshot(table, cursor, buffer, guard);
+        if self.isolation.reads_at_snapshot() {
+            return self.next_row_beside_writers(table, cursor, buffer, guard);
         }
         self.continue_scan(table, cursor, guard).map(Found::from)
     }
@@ -521,7 +466,20 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         self.find_duplicate(table, Some(index), row, &epoch::pin())
     }
 
-    fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8], change: &[u8]) {
+    #[inline(always)]
+    fn admit_write<'a>(
+        &mut self,
+        table: &'a Arc<Table>,
+        key: &'a [u8],
+        record: Option<&Record>,
+    ) -> Flow<Writable<'a>> {
+        if self.isolation == Isolation::RepeatableRead {
+            self.check_overwriting(table, key, record)?;
+        }
+        Ok(Writable { table, key })
+    }
+
+    fn update(&mut self, Writable { table, key }: Writable<'_>, row: &[u8], change: &[u8]) {
         let Some(version) = write_row(table, key, Some(row), &mut self.history, &epoch::pin()) else {
             return;
         };
@@ -530,7 +488,8 @@ impl<P: Protocol> Access for LockingTransaction<P> {
     }
 
     #[allow(unsafe_code)] // As declared.
-    unsafe fn patch(&mut self, table: &Arc<Table>, key: &[u8], record: &Record, patch: &[u8], guard: &Guard) {
+    unsafe fn patch(&mut self, written: Writable<'_>, record: &Record, patch: &[u8], guard: &Guard) {
+        let Writable { table, key } = written;
         // SAFETY: the row was read for writing, so its write lock is held; the rest is this function's
         // contract.
         let version = unsafe { record.patch(patch, &mut self.history, guard) };
@@ -540,7 +499,7 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         self.note_write(table, key, row, (write_set, version));
     }
 
-    fn delete(&mut self, table: &Arc<Table>, key: &[u8]) {
+    fn delete(&mut self, Writable { table, key }: Writable<'_>) {
         let guard = epoch::pin();
         self.give_up_entries(table, key, None, &guard);
         let Some(version) = write_row(table, key, None, &mut self.history, &guard) else { return };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{
     Arbiter, Expr, Given, IndexNumber, Instruction, Intent, Label, Procedure, Register, RowSlot, SpoolSlot,
-    Strength, TableIndex,
+    TableIndex,
 };
 use hyades_engine::procedure::listing::shown as shown_expression;
 use hyades_engine::storage::table::Table;
@@ -467,7 +467,7 @@ impl Compiler<'_> {
                 self.code.evaluate(registers[usize::from(*at)], value.clone());
             }
         }
-        let intent = Intent::newest(Strength::Write);
+        let intent = Intent::IN_THE_WAY;
         match index {
             None => self.code.push(Instruction::ReadPoint { table, key, row, intent, absent: again }),
             Some(_) => self.first_row_with(index, key, (table, row, intent), again)?,

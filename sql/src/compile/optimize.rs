@@ -171,7 +171,7 @@ fn reuse_rows(procedure: &mut Procedure) {
     let reads: Vec<usize> = (0..procedure.code.len())
         .filter(|at| {
             matches!(&procedure.code[*at], Instruction::ReadPoint { intent, key, .. }
-                if intent.writes() && matches!(intent.sight, Sight::Decided | Sight::Newest)
+                if intent.writes() && matches!(intent.sight, Sight::Decided | Sight::Newest | Sight::InTheWay)
                     && key.iter().all(|part| matches!(part, Expr::Register(_) | Expr::Const(_))))
         })
         .collect();

@@ -376,8 +376,7 @@ impl<'r, T: Access> Run<'r, T> {
         if let Some(found) = in_place.filter(|found| found.is_current(self.guard))
             && access::patch_scalars(reference, found.bytes, set, self, &mut scratch.patch)
         {
-            self.patch_in_place(reference, row, found, &scratch.patch);
-            return Ok(());
+            return self.patch_in_place(reference, row, found, &scratch.patch);
         }
         scratch.set.drain(..).for_each(|(_, value)| value.discard());
         let context = self.context();
@@ -393,7 +392,7 @@ impl<'r, T: Access> Run<'r, T> {
             && !access::moves_entries(reference, &scratch.set);
         match in_place {
             Some(found) if stays && found.is_current(self.guard) => {
-                self.patch_in_place(reference, row, found, &scratch.patch);
+                self.patch_in_place(reference, row, found, &scratch.patch)?;
             }
             _ => {
                 let in_place = in_place.map(|row| row.bytes);
@@ -416,18 +415,22 @@ impl<'r, T: Access> Run<'r, T> {
         row: RowSlot,
         found: RowInPlace<'r>,
         patch: &RowPatch,
-    ) {
+    ) -> Flow<()> {
         let record = found.record;
         self.set_row(row, None);
         self.keep_rows_at(found.bytes.as_ptr());
         let key = &self.frame.rows[usize::from(row)].key;
+        let written = self.transaction.admit_write(&reference.table, key, Some(record))?;
         // SAFETY: no slot shows the row in place any more. Those of callers never do (`keep_rows`).
-        unsafe { self.transaction.patch(&reference.table, key, record, patch.bytes(), self.guard) };
+        unsafe { self.transaction.patch(written, record, patch.bytes(), self.guard) };
         self.set_row(row, RowInPlace::of(record, self.guard));
+        Ok(())
     }
 
     pub(crate) fn delete(&mut self, reference: &TableReference, row: RowSlot) -> Flow<Next> {
-        self.transaction.delete(&reference.table, &self.frame.rows[usize::from(row)].key);
+        let key = &self.frame.rows[usize::from(row)].key;
+        let deleted = self.transaction.admit_write(&reference.table, key, None)?;
+        self.transaction.delete(deleted);
         Ok(Next::Following)
     }
 }

@@ -54,9 +54,11 @@ fn what_is_rolled_back_leaves_nothing() {
     );
     let hash = access.write_set();
     let savepoint = access.savepoint();
-    access.update(&table, &one.0, &other_one.1, &other_one.1);
+    let written = access.admit_write(&table, &one.0, None).expect("a replay may");
+    access.update(written, &other_one.1, &other_one.1);
     assert_eq!(insert(&mut access, &table, &two), Insertion::Done);
-    access.delete(&table, &one.0);
+    let deleted = access.admit_write(&table, &one.0, None).expect("a replay may");
+    access.delete(deleted);
     assert_eq!(read(&mut access, &table, &one.0), None);
     access.rollback_to(savepoint);
     assert_eq!(access.write_set(), hash);

@@ -86,7 +86,9 @@ fn update_unaware(worker: &mut Worker, table: &Arc<Table>, version: u64, number:
     let found = worker.read_point(table, &key(number), intent, None, &mut Vec::new(), &guard)?;
     assert!(!matches!(found, Found::Nothing));
     let new = row(table, number, Some(a));
-    worker.update(table, &key(number), &new, &new);
+    let key = key(number);
+    let written = worker.admit_write(table, &key, None)?;
+    worker.update(written, &new, &new);
     Ok(())
 }
 
@@ -102,7 +104,8 @@ fn rename(worker: &mut Worker, table: &Arc<Table>, from: i64, to: i64, a: i64) -
     let (from, to, row) = (key(from), key(to), row(table, to, Some(a)));
     let new = NewRow { moved_from: Some(&from), ..NewRow::new(&to, &row) };
     if worker.insert(table, new)? == Insertion::Done {
-        worker.delete(table, &from);
+        let deleted = worker.admit_write(table, &from, None)?;
+        worker.delete(deleted);
     }
     Ok(true)
 }

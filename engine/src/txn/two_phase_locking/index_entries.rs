@@ -16,7 +16,7 @@
 //! |---|---|---|
 //! | committed or own, with the values | duplicate | locked as by a reader of keys, then a duplicate |
 //! | committed or own, without them | not a duplicate: a transaction that would bring them back has to lock them | the same |
-//! | being changed | locked as by a reader of keys, and looked at again | the same |
+//! | being changed | locked as by a reader of keys (REPEATABLE READ: of the row, because it goes by whether its snapshot sees the duplicate), and looked at again | the same |
 //!
 //! A duplicate in an index that is being built is no error (`storage::unfinished_index`).
 //!
@@ -38,6 +38,7 @@ use std::sync::Arc;
 use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::definition::TableId;
 
+use super::modes::row_mode;
 use super::purge_queue::Purgeable;
 use super::resource::Resource;
 use super::{KEPT_BYTES, LockingTransaction};
@@ -275,8 +276,15 @@ impl<P: Protocol> LockingTransaction<P> {
             None if mutant::is_active(Mutant::UniqueCheckSkipsWaiting) => return Ok(None),
             _ => {}
         }
-        if self.locks_rows(table, Intent::newest(Strength::KeyRead)) {
-            self.lock(Resource::row(table.id(), key), LockMode::KeyRead)?;
+        // REPEATABLE READ goes by whether its snapshot sees the row, so it waits for changes of other columns
+        // as well.
+        let strength = match self.isolation {
+            Isolation::RepeatableRead => Strength::Read,
+            Isolation::ReadCommitted | Isolation::Serializable => Strength::KeyRead,
+        };
+        let intent = Intent::newest(strength);
+        if self.locks_rows(table, intent) {
+            self.lock(Resource::row(table.id(), key), row_mode(intent))?;
         }
         // Another record may have replaced it.
         let Some(record) = find_record(table, key, guard) else { return Ok(None) };
@@ -396,6 +404,13 @@ impl<P: Protocol> LockingTransaction<P> {
         });
         debug_assert!(added.is_ok(), "nothing here fails");
     }
+}
+
+/// Whether two rows have the same columns in an index.
+pub(super) fn has_same_columns(index: &SecondaryIndex, state: &TableState, one: &[u8], other: &[u8]) -> bool {
+    let mut columns = Vec::with_capacity(ENTRY_BYTES);
+    index.append_columns(state.layout(), one, &mut columns);
+    has_columns(index, state, other, &columns)
 }
 
 /// Whether a row has these columns in an index.

@@ -131,7 +131,9 @@ pub(super) fn update(worker: &mut Worker, table: &Arc<Table>, number: i64, a: Op
     if worker.index_row(table, &key(number), &new)?.is_some() {
         return Ok(false);
     }
-    worker.update(table, &key(number), &new, &new);
+    let key = key(number);
+    let written = worker.admit_write(table, &key, None)?;
+    worker.update(written, &new, &new);
     Ok(true)
 }
 
@@ -142,7 +144,9 @@ pub(super) fn delete(worker: &mut Worker, table: &Arc<Table>, number: i64) -> Fl
     let found = worker.read_point(table, &key(number), intent, None, &mut Vec::new(), &guard)?;
     let is_there = !matches!(found, Found::Nothing);
     if is_there {
-        worker.delete(table, &key(number));
+        let key = key(number);
+        let deleted = worker.admit_write(table, &key, None)?;
+        worker.delete(deleted);
     }
     Ok(is_there)
 }

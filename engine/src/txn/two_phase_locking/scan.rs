@@ -147,7 +147,7 @@ impl<P: Protocol> LockingTransaction<P> {
         cursor: &mut Cursor,
         guard: &'g Guard,
     ) -> Option<RowInPlace<'g>> {
-        let row = self.find_newest(record?, cursor.intent, guard)?;
+        let row = self.find_newest(record, cursor.intent, guard)?;
         let is_found = if cursor.index.is_none() {
             true
         } else if cursor.intent.read_strength() == Strength::KeyRead {

@@ -8,7 +8,10 @@
 //! and then locked ([`Access::lock_row`](crate::txn::Access::lock_row)). From there on the newest version
 //! counts. If another transaction has changed the row meanwhile,
 //! * READ COMMITTED checks again whether it is one of the wanted rows: PostgreSQL's EvalPlanQual;
-//! * REPEATABLE READ fails (40001): the first of two writers wins.
+//! * REPEATABLE READ fails (40001): the first of two writers wins. What is written need not have been chosen
+//!   like this: ON CONFLICT and the actions of foreign keys find the newest rows at once. So the check is
+//!   made when a row is written, too ([`Access::admit_write`](crate::txn::Access::admit_write)), and nothing
+//!   else gives a procedure the means to write one.
 //!
 //! Whether it has changed is judged by its bytes: a row that looks the same needs no second check.
 //!
@@ -18,10 +21,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crossbeam_epoch::Guard;
+use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::guest;
 
+use super::index_entries::has_same_columns;
 use super::modes::row_mode;
 use super::resource::{Resource, TABLE_STRIPES};
 use super::{LockingTransaction, UNITS_PER_LOCK};
@@ -163,8 +167,28 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(Found::Nothing)
     }
 
-    /// Reads and locks a row that is wanted whatever it holds, if the snapshot sees it.
-    pub(super) fn read_decided<'g>(
+    /// The next row of a scan by a transaction that reads at snapshots.
+    #[inline]
+    pub(super) fn next_row_beside_writers<'g>(
+        &mut self,
+        table: &Arc<Table>,
+        cursor: &mut Cursor,
+        buffer: &mut Vec<u8>,
+        guard: &'g Guard,
+    ) -> Flow<Found<'g>> {
+        if self.reads_snapshot(cursor.intent) {
+            return self.scan_at_snapshot(table, cursor, buffer, guard);
+        }
+        let found = self.continue_scan(table, cursor, guard)?;
+        match cursor.intent.sight {
+            Sight::InTheWay => self.admit_in_the_way(found, cursor.intent, guard),
+            _ => Ok(found.into()),
+        }
+    }
+
+    /// Reads and locks a row that is wanted whatever it holds: with [`Sight::Decided`] if the snapshot sees
+    /// it, with [`Sight::InTheWay`] in any case.
+    pub(super) fn read_wanted<'g>(
         &mut self,
         table: &Arc<Table>,
         key: &[u8],
@@ -172,6 +196,13 @@ impl<P: Protocol> LockingTransaction<P> {
         buffer: &mut Vec<u8>,
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
+        if intent.sight == Sight::InTheWay {
+            if self.locks_rows(table, intent) {
+                self.lock(Resource::row(table.id(), key), row_mode(intent))?;
+            }
+            let found = self.find_newest(find_record(table, key, guard), intent, guard);
+            return self.admit_in_the_way(found, intent, guard);
+        }
         if matches!(self.read_at_snapshot(table, key, None, buffer, guard)?, Found::Nothing) {
             return Ok(Found::Nothing);
         }
@@ -204,9 +235,8 @@ impl<P: Protocol> LockingTransaction<P> {
                 }
             }
         }
-        let record = find_record(table, key, guard);
-        let found = record.and_then(|record| self.find_newest(record, intent, guard));
-        self.check_seen(table, key, intent, guard)?;
+        let found = self.find_newest(find_record(table, key, guard), intent, guard);
+        self.check_chosen(table, key, (intent, seen), guard)?;
         Ok(match found {
             None => Chosen::Gone,
             // Its bytes may change beside this lock.
@@ -264,14 +294,72 @@ impl<P: Protocol> LockingTransaction<P> {
         self.divided_gap = None;
     }
 
-    /// REPEATABLE READ writes no row that another transaction has changed since its snapshot.
-    fn check_seen(&mut self, table: &Table, key: &[u8], intent: Intent, guard: &Guard) -> Result<()> {
+    /// REPEATABLE READ locks no row that another transaction has changed since its snapshot.
+    fn check_chosen(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        (intent, seen): (Intent, &[u8]),
+        guard: &Guard,
+    ) -> Result<()> {
         if self.isolation != Isolation::RepeatableRead {
             return Ok(());
         }
-        let Some(record) = table.state(guard).index().get(key, guard) else {
-            return self.snapshot().check();
-        };
+        match find_record(table, key, guard) {
+            Some(record)
+                if intent.strength == Strength::KeyRead && self.keeps_keys(table, record, seen, guard) =>
+            {
+                self.snapshot().check()
+            }
+            Some(record) => self.check_unchanged(record, intent, guard),
+            None => self.snapshot().check(),
+        }
+    }
+
+    /// Whether a row whose key is locked still has the keys with which the snapshot has seen it, whatever
+    /// else has changed.
+    fn keeps_keys(&mut self, table: &Table, record: &Record, seen: &[u8], guard: &Guard) -> bool {
+        let mut newest = Vec::new();
+        let (_, is_there) = record.copy_newest(&mut newest, guard);
+        let state = table.state(guard);
+        let mut unique = state.indexes().iter().filter(|index| index.definition().is_unique);
+        is_there
+            && !self.was_deleted(record, guard)
+            && unique.all(|index| has_same_columns(index, state, seen, &newest))
+    }
+
+    /// REPEATABLE READ writes no such row either, however it was found.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn check_overwriting(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        record: Option<&Record>,
+    ) -> Result<()> {
+        let guard = epoch::pin();
+        match record.or_else(|| find_record(table, key, &guard)) {
+            Some(record) => self.check_unchanged(record, Intent::newest(Strength::Write), &guard),
+            None => self.snapshot().check(),
+        }
+    }
+
+    /// Nor does it look at one in order to update it: what its statement finds there would be newer than the
+    /// snapshot.
+    fn admit_in_the_way<'g>(
+        &mut self,
+        found: Option<RowInPlace<'g>>,
+        intent: Intent,
+        guard: &'g Guard,
+    ) -> Flow<Found<'g>> {
+        if let Some(row) = found.filter(|_| self.isolation == Isolation::RepeatableRead) {
+            self.check_unchanged(row.record, intent, guard)?;
+        }
+        Ok(found.into())
+    }
+
+    /// Fails unless the snapshot sees the newest version of a record, which is locked.
+    fn check_unchanged(&mut self, record: &Record, intent: Intent, guard: &Guard) -> Result<()> {
         if self.sees(record, guard)? { Ok(()) } else { Err(self.changed_since(record, intent, guard)) }
     }
 
@@ -291,15 +379,16 @@ impl<P: Protocol> LockingTransaction<P> {
         shared.histories.is_seen(record.writer(), snapshot, history, guard)
     }
 
-    /// The row of a record whose key is locked. This transaction comes after the one that has written or
+    /// The row of the record under a locked key. This transaction comes after the one that has written or
     /// removed it.
     #[inline(always)]
     pub(super) fn find_newest<'g>(
         &mut self,
-        record: &'g Record,
+        record: Option<&'g Record>,
         intent: Intent,
         guard: &'g Guard,
     ) -> Option<RowInPlace<'g>> {
+        let record = record?;
         self.follow_writer(record, guard);
         show(record, intent, guard)
     }
@@ -313,24 +402,5 @@ impl<P: Protocol> LockingTransaction<P> {
         let Self { history, shared, dependencies, .. } = self;
         let follow = |mark: &[_]| shared.protocol.follow(mark, dependencies);
         shared.histories.follow_writer(record, history, follow, guard);
-    }
-
-    /// What was found under a key that was locked at once.
-    #[inline(always)]
-    pub(super) fn admit<'g>(
-        &mut self,
-        record: Option<&'g Record>,
-        intent: Intent,
-        guard: &'g Guard,
-    ) -> Flow<Found<'g>> {
-        let found = record.and_then(|record| self.find_newest(record, intent, guard));
-        if let Some(row) = found
-            && self.isolation == Isolation::RepeatableRead
-            && intent.writes()
-            && !self.sees(row.record, guard)?
-        {
-            return Err(self.changed_since(row.record, intent, guard).into());
-        }
-        Ok(found.into())
     }
 }

@@ -106,6 +106,13 @@ fn done<T>(flow: Result<T, Interrupt>) -> T {
     }
 }
 
+/// Deletes a row that was read.
+fn delete(transaction: &mut LockingTransaction<NoLog>, table: &Arc<Table>, number: u64) {
+    let key = key(number);
+    let deleted = done(transaction.admit_write(table, &key, None));
+    transaction.delete(deleted);
+}
+
 fn waits<T>(flow: Result<T, Interrupt>) -> bool {
     matches!(flow, Err(Interrupt::Wait(_)))
 }
@@ -281,7 +288,7 @@ fn a_row_that_is_skipped_but_was_changed_stays_locked() {
                 ))),
                 "row 1"
             );
-            worker.delete(&table, &key(1));
+            delete(&mut worker, &table, 1);
         }
     }
     assert!(!is_there(done(worker.next_row(&table, &mut cursor, &mut Vec::new(), &guard))));
@@ -440,7 +447,7 @@ fn a_snapshot_that_was_given_up_misses_no_rows_silently() {
     for number in 0..10 {
         let row = writer.read_point(&table, &key(number), intent, None, &mut Vec::new(), &guard);
         assert!(is_there(done(row)));
-        writer.delete(&table, &key(number));
+        delete(&mut writer, &table, number);
     }
     writer.precommit(&());
     let mut purger = Purger::new(&shared);

@@ -1,0 +1,74 @@
+//! The undo list of a transaction: what it has written, in order, and how to take each change back.
+
+use std::sync::Arc;
+
+use crossbeam_epoch as epoch;
+use hyades_types::guest;
+
+use super::purge_queue::Purgeable;
+use super::{LockingTransaction, Undo, UndoAction};
+use crate::log::record::command::WriteSetHash;
+use crate::protocol::Protocol;
+use crate::storage::history::Handle;
+use crate::storage::table::Table;
+use crate::txn::row_changes::take_back;
+
+/// The cost of restoring a row, as work of a guest.
+const UNITS_PER_UNDONE_ROW: u32 = 30;
+
+impl<P: Protocol> LockingTransaction<P> {
+    /// Notes what to undo under `key` and, unless it is a call, what to write to the log, after the row was
+    /// written. `write_set` is the previous hash.
+    pub(super) fn note_write(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        row: Option<&[u8]>,
+        (write_set, version): (WriteSetHash, Handle),
+    ) {
+        let place = self.table_place(table);
+        let (payload_bytes, key_bytes) = (self.payload.len(), self.keys.len());
+        self.keys.extend_from_slice(key);
+        if P::WRITES_LOG && self.command.is_none() && !table.id().is_temporary() {
+            match row {
+                Some(row) => self.payload.put(table.id(), key, row),
+                None => self.payload.delete(table.id(), key),
+            }
+        }
+        let action = UndoAction::Row { table: place, key_end: self.keys.len(), version };
+        self.undo.push(Undo { payload_bytes, write_set, key_bytes, names: self.names.len(), action });
+    }
+
+    pub(super) fn undo_to(&mut self, length: usize) {
+        let guard = epoch::pin();
+        self.give_up_new_entries();
+        self.number_in_hand = None;
+        while self.undo.len() > length {
+            let Some(undo) = self.undo.pop() else { return };
+            guest::pass(UNITS_PER_UNDONE_ROW);
+            match undo.action {
+                UndoAction::Row { table, key_end, version } => {
+                    let table = &self.tables[table].table;
+                    let key = &self.keys[undo.key_bytes..key_end];
+                    if !take_back(table, key, version, &mut self.history, &guard) {
+                        self.purgeable.push(Purgeable::row(table, key));
+                    }
+                }
+                UndoAction::State { table, old } => {
+                    self.shared.purge.discard(self.shared.replaced.put_back(&table, old));
+                    self.note_own_change(&table);
+                }
+                UndoAction::UnfinishedIndex { table } => self.detach_index(&table),
+                UndoAction::Name => {}
+            }
+            self.payload.truncate(undo.payload_bytes);
+            self.write_set = undo.write_set;
+            self.keys.truncate(undo.key_bytes);
+            // Cached plans may still refer to names that were never published.
+            self.names.drain(undo.names..).for_each(|change| change.forget(&self.shared.purge));
+        }
+        if self.payload.len() < self.draws_in_payload.end {
+            self.draws_in_payload = 0..0;
+        }
+    }
+}
