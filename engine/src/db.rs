@@ -16,7 +16,7 @@ use hyades_types::definition::{
 };
 use hyades_types::environment::Environment;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
-use hyades_types::memory::Limits;
+use hyades_types::memory::{Keeper, Limits};
 use hyades_types::sequence::{Sequence, SequenceCatalog};
 use hyades_types::value::Value;
 use parking_lot::Mutex;
@@ -221,8 +221,8 @@ pub trait Schema {
     /// The id of a temporary sequence.
     fn new_temporary_sequence_id(&self) -> SequenceId;
     /// Declares that the session has temporary relations from now on, in this schema, which no other session
-    /// uses.
-    fn set_temporary_schema(&mut self, schema: &str);
+    /// uses. Their rows are charged to the keeper.
+    fn set_temporary_schema(&mut self, schema: &str, keeper: Keeper);
     /// Drops the session's temporary relations at its end. No transaction may be open.
     fn forget_temporaries(&mut self);
     /// A routine id never used before, for [`CatalogChange::CreateRoutine`].

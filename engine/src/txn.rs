@@ -21,6 +21,7 @@ use hyades_types::access::RoleId;
 use hyades_types::definition::{
     CatalogChange, IndexDefinition, RoutineId, SequenceId, TableDefinition, TableId,
 };
+use hyades_types::memory::Keeper;
 use hyades_types::sequence::{Draw, OwnSequence, Sequence};
 
 use crate::config::Config;
@@ -673,8 +674,8 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
 
     fn new_temporary_sequence_id(&self) -> SequenceId;
 
-    /// The session has temporary relations from now on, in this schema.
-    fn set_temporary_schema(&mut self, schema: &str);
+    /// The session has temporary relations from now on, in this schema. The keeper pays for their rows.
+    fn set_temporary_schema(&mut self, schema: &str, keeper: Keeper);
 
     /// Drops all temporary relations. No transaction is open.
     fn forget_temporaries(&mut self);

@@ -13,7 +13,8 @@
 //!                                                  and index entries are the server's, not the account's
 //! ```
 //! **Charging.** While a session computes, its thread counts for the session's [`Account`]. What goes into
-//! tables, and what the epoch frees, is counted apart ([`in_database`]). At the end of a transaction the
+//! tables, and what the epoch frees, is counted apart ([`in_database`]); for temporary tables the session is
+//! charged an estimate ([`RowCharge`]). At the end of a transaction the
 //! account is reset to what it is known to keep ([`Account::settle`]), so that memory which it freed for
 //! others, or others for it, does not add up.
 //!
@@ -41,6 +42,7 @@
 
 mod allocator;
 mod expected;
+mod rows;
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -50,6 +52,7 @@ use crossbeam_utils::CachePadded;
 
 pub use allocator::Counted;
 pub use expected::Expected;
+pub use rows::{Keeper, RowCharge};
 
 use crate::error::{Error, Result, sqlstate};
 use expected::expected_bytes;

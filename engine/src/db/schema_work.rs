@@ -7,6 +7,7 @@ use hyades_types::definition::{
     CatalogChange, IndexDefinition, RoutineId, SequenceId, TableDefinition, TableId, TableName,
 };
 use hyades_types::error::Result;
+use hyades_types::memory::Keeper;
 use hyades_types::sequence::Sequence;
 
 use super::call::choose;
@@ -114,8 +115,8 @@ impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
         self.transaction.new_temporary_sequence_id()
     }
 
-    fn set_temporary_schema(&mut self, schema: &str) {
-        self.transaction.set_temporary_schema(schema);
+    fn set_temporary_schema(&mut self, schema: &str, keeper: Keeper) {
+        self.transaction.set_temporary_schema(schema, keeper);
     }
 
     fn forget_temporaries(&mut self) {

@@ -511,7 +511,7 @@ impl TableState {
     /// The same table without rows.
     #[must_use]
     pub fn truncated(&self) -> TableState {
-        TableState::new(Arc::clone(self.definition()))
+        TableState::new(Arc::clone(self.definition())).charged_like(self)
     }
 
     /// The same rows under a primary key, whose columns become NOT NULL. The caller holds the table's write
@@ -533,7 +533,7 @@ impl TableState {
             new.count_added(1);
             Ok(())
         })?;
-        Ok(new)
+        Ok(new.charged_like(self))
     }
 
     fn definition_with_key(&self, primary_key: &PrimaryKey) -> Result<TableDefinition> {

@@ -24,6 +24,7 @@ use crossbeam_epoch::Guard;
 use hyades_types::definition::{IndexDefinition, IndexKind, TableDefinition, TableId};
 use hyades_types::error::{Error, Result};
 use hyades_types::key::KeyLayout;
+use hyades_types::memory::{Keeper, RowCharge};
 use hyades_types::value::SqlType;
 
 use super::opening::Opening;
@@ -36,6 +37,10 @@ use super::secondary_index::SecondaryIndex;
 
 /// The hidden key of a table without a primary key is a row number of 8 bytes, big-endian.
 pub const ROW_NUMBER_BYTES: usize = 8;
+
+/// What a record costs in addition to its key and its row, and an entry of an index in addition to the key.
+const RECORD_BYTES: usize = 80;
+const ENTRY_BYTES: usize = 48;
 
 /// The value of `next_row_number` before the first one is requested.
 const NOT_YET_KNOWN: u64 = 0;
@@ -52,6 +57,8 @@ pub struct TableState {
     indexes: Box<[SecondaryIndex]>,
     next_row_number: Arc<AtomicU64>,
     row_count: Arc<RowCount>,
+    /// The session's charge for the rows of a temporary table.
+    charge: Option<Arc<RowCharge>>,
 }
 
 /// How the rows of a table are laid out.
@@ -87,6 +94,7 @@ impl TableState {
             key_columns: key_columns.into(),
             next_row_number: Arc::new(AtomicU64::new(NOT_YET_KNOWN)),
             row_count: Arc::default(),
+            charge: None,
         }
     }
 
@@ -111,6 +119,7 @@ impl TableState {
             index: Arc::clone(&self.index),
             next_row_number: Arc::clone(&self.next_row_number),
             row_count: Arc::clone(&self.row_count),
+            charge: self.charge.clone(),
         }
     }
 
@@ -318,6 +327,39 @@ impl TableState {
         self.row_count.sum()
     }
 
+    /// Charges the keeper for the rows from now on: those of a temporary table.
+    #[must_use]
+    pub(crate) fn charged_to(self, keeper: Option<&Keeper>) -> TableState {
+        TableState { charge: keeper.map(|keeper| Arc::new(RowCharge::new(keeper))), ..self }
+    }
+
+    /// Charges whoever pays for the rows of the other state for these rows, too.
+    #[must_use]
+    pub(super) fn charged_like(self, other: &TableState) -> TableState {
+        let charge = other.charge.as_ref().map(|charge| Arc::new(charge.anew()));
+        charge.iter().for_each(|charge| charge.resize(self.row_count()));
+        TableState { charge, ..self }
+    }
+
+    /// No table has these rows any more, unless another state shares them: they are freed soon.
+    pub(crate) fn give_up_charge(&self) {
+        if let Some(charge) = self.charge.as_ref().filter(|charge| Arc::strong_count(charge) == 1) {
+            charge.resize(0);
+        }
+    }
+
+    /// A row was written, or removed, if this table's rows are charged to anybody.
+    pub(crate) fn charge_write(&self, key: &[u8], row: Option<&[u8]>) {
+        let Some(charge) = &self.charge else { return };
+        match row {
+            Some(row) => {
+                let entries = self.indexes.len() * (ENTRY_BYTES + key.len());
+                charge.wrote(RECORD_BYTES + key.len() + row.len() + entries, self.row_count());
+            }
+            None => charge.resize(self.row_count()),
+        }
+    }
+
     /// Counts records that had no row and now have one.
     pub fn count_added(&self, rows: u64) {
         self.row_count.add(rows as i64);
@@ -354,7 +396,16 @@ pub struct Table {
 impl Table {
     /// A table without rows; panics as [`TableState::new`].
     pub fn new(id: TableId, definition: TableDefinition) -> Table {
-        let state = Arc::new(TableState::new(Arc::new(definition)));
+        Table::with_state(id, TableState::new(Arc::new(definition)))
+    }
+
+    /// The same for a table whose rows the keeper pays for.
+    pub(crate) fn charged_to(id: TableId, definition: TableDefinition, keeper: Option<&Keeper>) -> Table {
+        Table::with_state(id, TableState::new(Arc::new(definition)).charged_to(keeper))
+    }
+
+    fn with_state(id: TableId, state: TableState) -> Table {
+        let state = Arc::new(state);
         Table {
             id,
             state: AtomicPtr::new(Arc::into_raw(state).cast_mut()),

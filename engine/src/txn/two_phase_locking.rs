@@ -59,6 +59,7 @@ use hyades_types::definition::{
     CatalogChange, IndexDefinition, RoutineId, SequenceId, TableDefinition, TableId,
 };
 use hyades_types::guest;
+use hyades_types::memory::Keeper;
 use hyades_types::sequence::{Draw, OwnSequence, Sequence};
 
 use crate::log::record::OperationsWriter;
@@ -108,6 +109,7 @@ mod resource;
 mod restart_gate;
 mod rewritten;
 mod row_lock;
+mod row_log;
 mod scan;
 mod schema_change;
 mod sequence_change;
@@ -257,6 +259,8 @@ pub struct LockingTransaction<P: Protocol> {
     patience: Patience,
     /// See [`CatalogView::temporary_schema`].
     temporary_schema: Option<Box<str>>,
+    /// Who pays for the rows of temporary tables.
+    keeper: Option<Keeper>,
     /// Tables, sequences and routines created and dropped by this transaction, the latest last.
     names: Vec<NameChange>,
     /// The last draw of each sequence that it has drawn from,
@@ -643,8 +647,8 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         self.shared.catalog.new_temporary_sequence_id()
     }
 
-    fn set_temporary_schema(&mut self, schema: &str) {
-        self.temporary_schema = Some(schema.into());
+    fn set_temporary_schema(&mut self, schema: &str, keeper: Keeper) {
+        (self.temporary_schema, self.keeper) = (Some(schema.into()), Some(keeper));
     }
 
     fn forget_temporaries(&mut self) {

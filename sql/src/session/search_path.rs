@@ -246,7 +246,7 @@ impl Session {
         let number = self.number;
         let schema = self.meaning.temporary.get_or_insert_with(|| format!("pg_temp_{number}")).clone();
         if self.meaning.path.temporary().is_none() {
-            self.worker.set_temporary_schema(&schema);
+            self.worker.set_temporary_schema(&schema, self.account.keeper());
             self.refresh_path();
         }
         TableName { schema, name: name.name.clone() }

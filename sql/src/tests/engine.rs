@@ -30,7 +30,7 @@ use hyades_types::definition::{
 };
 use hyades_types::environment::Environment;
 use hyades_types::error::{Abort, Error, Result};
-use hyades_types::memory::Limits;
+use hyades_types::memory::{Keeper, Limits};
 use hyades_types::sequence::{Sequence, SequenceCatalog};
 use hyades_types::value::Value;
 
@@ -316,8 +316,8 @@ impl Schema for TestWorker {
         self.inner.new_temporary_sequence_id()
     }
 
-    fn set_temporary_schema(&mut self, schema: &str) {
-        self.inner.set_temporary_schema(schema);
+    fn set_temporary_schema(&mut self, schema: &str, keeper: Keeper) {
+        self.inner.set_temporary_schema(schema, keeper);
     }
 
     fn forget_temporaries(&mut self) {

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hyades_engine::db::Interrupt;
+use hyades_engine::config::Config;
+use hyades_engine::db::{Interrupt, open};
+use hyades_sim::disk::SimulatedDisk;
+use hyades_types::memory::Limits;
 use hyades_types::value::Value;
 
 use super::engine::{TestEngine, Trouble};
@@ -165,4 +168,37 @@ fn what_is_too_deep_is_refused_in_time() {
             }
         }
     }
+}
+
+/// Rows of temporary tables count as their session's memory, until they are gone.
+#[test]
+fn temporary_tables_are_paid_for_by_their_session() {
+    let memory = Limits { server_bytes: 1 << 40, connection_bytes: 8 << 20 };
+    let disk = Arc::new(SimulatedDisk::new(7));
+    let config = Config { disk: disk as _, memory, ..Config::new("/data") };
+    let engine = open(config, Some(crate::routine_compiler())).expect("an empty disk");
+    let mut connection = Database::with_engine(engine).connect().expect("a connection");
+    let mut run = |sql: &str| {
+        let outcomes = sql.split("; ").map(|statement| connection.execute(statement, &[]));
+        outcomes.filter_map(Result::err).map(|error| error.sqlstate().0).next()
+    };
+    let fill = "insert into t select g, repeat('x', 1000) from generate_series(1, 4000) g";
+    assert_eq!(run("create temp table t (a int primary key, b text)"), None);
+    assert_eq!(run(fill), None);
+    let more = "insert into t select g, repeat('x', 1000) from generate_series(5000, 9000) g";
+    assert_eq!(run(more), Some("53200"));
+    // What was taken back does not count.
+    assert_eq!(run("insert into t select g, 'x' from generate_series(5000, 5100) g"), None);
+    assert_eq!(run("delete from t where a > 1000"), None);
+    assert_eq!(run("insert into t select g, repeat('x', 1000) from generate_series(5000, 7000) g"), None);
+    assert_eq!(run("truncate t"), None);
+    assert_eq!(run(fill), None);
+    assert_eq!(run("begin; insert into t values (0, 'x'); rollback"), None);
+    assert_eq!(run("drop table t"), None);
+    assert_eq!(run("create temp table t (a int primary key, b text)"), None);
+    assert_eq!(run(fill), None);
+    // Tables of everybody are not charged.
+    assert_eq!(run("drop table t; create table t (a int primary key, b text)"), None);
+    assert_eq!(run(fill), None);
+    assert_eq!(run(more), None);
 }

@@ -78,6 +78,29 @@ fn the_database_pays_for_rows() {
 }
 
 #[test]
+fn rows_of_temporary_tables_are_charged_until_they_are_gone() {
+    let account = account(1);
+    let entered = account.enter();
+    let rows = RowCharge::new(&account.keeper());
+    rows.wrote(600 << 10, 1);
+    assert_eq!(state(check(100 << 10)), None);
+    rows.wrote(600 << 10, 2);
+    assert_eq!(state(check(1)), Some("53200"));
+    // As after a rollback: the row is not there any more.
+    rows.resize(1);
+    assert_eq!(state(check(100 << 10)), None);
+    account.settle(0);
+    assert_eq!(state(check(500 << 10)), Some("53200"));
+    let truncated = rows.anew();
+    drop(rows);
+    account.settle(0);
+    assert_eq!(state(check(500 << 10)), None);
+    truncated.resize(2);
+    assert_eq!(state(check(1)), Some("53200"));
+    account.leave(entered);
+}
+
+#[test]
 fn what_is_kept_outlives_the_transaction_and_goes_when_it_is_dropped() {
     let account = account(4);
     let charge = account.keep(3 * MIB);

@@ -126,7 +126,7 @@ impl TableState {
         for index in new.indexes().iter().filter(|index| index.definition().is_unique) {
             new.check_unique(index, guard)?;
         }
-        Ok(new)
+        Ok(new.charged_like(self))
     }
 
     /// Writes a row in its new form.

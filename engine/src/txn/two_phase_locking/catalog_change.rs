@@ -183,7 +183,8 @@ impl<P: Protocol> LockingTransaction<P> {
         }
         self.lock_used(definition)?;
         self.lock_types(definition)?;
-        let table = Arc::new(Table::new(id, definition.clone()));
+        let keeper = self.keeper.as_ref().filter(|_| id.is_temporary());
+        let table = Arc::new(Table::charged_to(id, definition.clone(), keeper));
         self.lock_everybody_out(&table)?;
         self.note_change(UndoAction::Name, change)?;
         self.names.push(NameChange::CreatedTable(definition.name.clone(), table));

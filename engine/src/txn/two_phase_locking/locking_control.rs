@@ -73,6 +73,7 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
             has_closed_commits: false,
             patience: Patience::default(),
             temporary_schema: None,
+            keeper: None,
             names: Vec::new(),
             draws: Vec::new(),
             draws_in_payload: 0..0,

@@ -49,6 +49,7 @@ impl Queue {
 
     /// A table no longer has this state. It is freed when it is no longer used.
     pub(super) fn discard(&self, state: Arc<TableState>) {
+        state.give_up_charge();
         self.states.lock().push(state);
         // The table's own reference waits in this thread's garbage.
         epoch::pin().flush();

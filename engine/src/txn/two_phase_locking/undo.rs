@@ -6,7 +6,7 @@ use crossbeam_epoch as epoch;
 use hyades_types::guest;
 
 use super::purge_queue::Purgeable;
-use super::{LockingTransaction, Undo, UndoAction};
+use super::{LockingTransaction, Undo, UndoAction, row_log};
 use crate::log::record::command::WriteSetHash;
 use crate::protocol::Protocol;
 use crate::storage::history::Handle;
@@ -29,12 +29,7 @@ impl<P: Protocol> LockingTransaction<P> {
         let place = self.table_place(table);
         let (payload_bytes, key_bytes) = (self.payload.len(), self.keys.len());
         self.keys.extend_from_slice(key);
-        if P::WRITES_LOG && self.command.is_none() && !table.id().is_temporary() {
-            match row {
-                Some(row) => self.payload.put(table.id(), key, row),
-                None => self.payload.delete(table.id(), key),
-            }
-        }
+        self.log_write(table, key, row);
         let action = UndoAction::Row { table: place, key_end: self.keys.len(), version };
         self.undo.push(Undo { payload_bytes, write_set, key_bytes, names: self.names.len(), action });
     }
@@ -53,6 +48,7 @@ impl<P: Protocol> LockingTransaction<P> {
                     if !take_back(table, key, version, &mut self.history, &guard) {
                         self.purgeable.push(Purgeable::row(table, key));
                     }
+                    row_log::charge_removal(table, key, &guard);
                 }
                 UndoAction::State { table, old } => {
                     self.shared.purge.discard(self.shared.replaced.put_back(&table, old));
