@@ -309,8 +309,11 @@ impl Error {
     }
 
     #[must_use]
-    pub fn with_table(self, table: impl Into<String>) -> Error {
-        self.edit(|input| input.table = Some(table.into()))
+    pub fn with_table(self, schema: impl Into<String>, table: impl Into<String>) -> Error {
+        self.edit(|input| {
+            input.schema = Some(schema.into());
+            input.table = Some(table.into());
+        })
     }
 
     #[must_use]

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use hyades_types::definition::IndexDefinition;
+use hyades_types::definition::{IndexDefinition, TableName};
 use hyades_types::environment::Environment;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::key;
@@ -348,10 +348,10 @@ pub(super) fn update(
 
 /// 23514: a row in the table violates a CHECK constraint.
 pub(super) fn stored_violation(reference: &TableReference, constraint: &str) -> Error {
-    let table = &reference.definition.name.name;
+    let TableName { schema, name: table } = &reference.definition.name;
     let message =
         format!("check constraint \"{constraint}\" of relation \"{table}\" is violated by some row");
-    Error::input(sqlstate::CHECK_VIOLATION, message).with_table(table).with_constraint(constraint)
+    Error::input(sqlstate::CHECK_VIOLATION, message).with_table(schema, table).with_constraint(constraint)
 }
 
 /// 23514: a new row violates a CHECK constraint.
@@ -361,12 +361,13 @@ pub(super) fn check_violation(
     constraint: &str,
     environment: &Environment,
 ) -> Error {
-    let table = &reference.definition.name.name;
+    let TableName { schema, name: table } = &reference.definition.name;
     let mut values = Vec::new();
     reference.layout.values(row, &mut values);
     let message = format!("new row for relation \"{table}\" violates check constraint \"{constraint}\"");
-    let error =
-        Error::input(sqlstate::CHECK_VIOLATION, message).with_table(table).with_constraint(constraint);
+    let error = Error::input(sqlstate::CHECK_VIOLATION, message)
+        .with_table(schema, table)
+        .with_constraint(constraint);
     with_row(error, reference, (&values, given), environment)
 }
 
@@ -378,10 +379,11 @@ pub(super) fn null_violation(
     environment: &Environment,
 ) -> Error {
     let definition = &reference.definition;
-    let (table, column) = (&definition.name.name, &definition.columns[column].name);
+    let (TableName { schema, name: table }, column) = (&definition.name, &definition.columns[column].name);
     let message =
         format!("null value in column \"{column}\" of relation \"{table}\" violates not-null constraint");
-    let error = Error::input(sqlstate::NOT_NULL_VIOLATION, message).with_table(table).with_column(column);
+    let error =
+        Error::input(sqlstate::NOT_NULL_VIOLATION, message).with_table(schema, table).with_column(column);
     with_row(error, reference, row, environment)
 }
 
@@ -439,7 +441,7 @@ pub(super) fn duplicate_key(
     };
     let message = format!("duplicate key value violates unique constraint \"{constraint}\"");
     let error = Error::input(sqlstate::UNIQUE_VIOLATION, message)
-        .with_table(&definition.name.name)
+        .with_table(&definition.name.schema, &definition.name.name)
         .with_constraint(constraint);
     if !environment.shows_rows_of(reference.table.id()) {
         return error;

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use hyades_types::access::NeededRight;
 use hyades_types::deferred_checks::DeferrableCheck;
-use hyades_types::definition::{IndexDefinition, TableDefinition, TableId};
+use hyades_types::definition::{IndexDefinition, TableDefinition, TableId, TableName};
 use hyades_types::environment::Severity;
 use hyades_types::error::{Result, SqlState};
 use hyades_types::key::KeyLayout;
@@ -606,7 +606,7 @@ pub struct Violation {
     /// The table that has these values, and the detail for those who may not read it.
     pub hidden: Option<(TableId, String)>,
     /// The table that has the constraint.
-    pub table: String,
+    pub table: TableName,
     pub constraint: String,
 }
 

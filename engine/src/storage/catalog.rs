@@ -563,10 +563,12 @@ impl TableState {
         self.for_each_row(guard, |row| {
             let null = primary_key.columns.iter().find(|&&column| self.layout().is_null(row, column));
             null.map_or(Ok(()), |&column| {
-                let table = &self.definition().name.name;
+                let TableName { schema, name: table } = &self.definition().name;
                 let column = &self.definition().columns[usize::from(column)].name;
                 let message = format!("column \"{column}\" of relation \"{table}\" contains null values");
-                Err(Error::input(sqlstate::NOT_NULL_VIOLATION, message).with_table(table).with_column(column))
+                Err(Error::input(sqlstate::NOT_NULL_VIOLATION, message)
+                    .with_table(schema, table)
+                    .with_column(column))
             })
         })
     }
@@ -576,7 +578,7 @@ impl TableState {
         let key = self.describe_key(columns, row, &TimeZone::UTC);
         Error::input(sqlstate::UNIQUE_VIOLATION, message)
             .with_detail(format!("{key} is duplicated."))
-            .with_table(&self.definition().name.name)
+            .with_table(&self.definition().name.schema, &self.definition().name.name)
             .with_constraint(index)
     }
 

@@ -103,7 +103,7 @@ impl Compiler<'_> {
                 .to_owned(),
             detail: Expr::Const(Value::Null),
             hidden: None,
-            table: definition.name.name.clone(),
+            table: definition.name.clone(),
             constraint: index.name.clone(),
         })));
     }

@@ -322,11 +322,12 @@ fn refused_child(
     child: &TableDefinition,
     (detail, hidden): (Expr, Option<(TableId, String)>),
 ) -> Violation {
-    let (table, constraint) = (child.name.name.clone(), key.name.clone());
+    let (table, constraint) = (child.name.clone(), key.name.clone());
     Violation {
         state: sqlstate::FOREIGN_KEY_VIOLATION.0,
         message: format!(
-            "insert or update on table \"{table}\" violates foreign key constraint \"{constraint}\""
+            "insert or update on table \"{}\" violates foreign key constraint \"{constraint}\"",
+            table.name
         ),
         detail,
         hidden,
@@ -341,13 +342,13 @@ fn referenced(
     (parent_id, parent): (TableId, &TableDefinition),
     values: &[Expr],
 ) -> Violation {
-    let (table, constraint) = (child.name.name.clone(), key.name.clone());
-    let rest = format!("is still referenced from table \"{table}\".");
+    let (table, constraint) = (child.name.clone(), key.name.clone());
+    let rest = format!("is still referenced from table \"{}\".", table.name);
     Violation {
         state: sqlstate::FOREIGN_KEY_VIOLATION.0,
         message: format!(
-            "update or delete on table \"{}\" violates foreign key constraint \"{constraint}\" on table \"{table}\"",
-            parent.name.name
+            "update or delete on table \"{}\" violates foreign key constraint \"{constraint}\" on table \"{}\"",
+            parent.name.name, table.name
         ),
         detail: detail(parent, &key.parent_columns, values, &rest),
         hidden: Some((parent_id, format!("Key {rest}"))),

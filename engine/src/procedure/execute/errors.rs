@@ -49,7 +49,10 @@ impl<T: Access> Run<'_, T> {
             (None, Some(detail)) => error.with_detail(detail),
             (None, None) => error,
         };
-        Err(error.with_table(&violation.table).with_constraint(&violation.constraint).into())
+        Err(error
+            .with_table(&violation.table.schema, &violation.table.name)
+            .with_constraint(&violation.constraint)
+            .into())
     }
 
     #[inline(never)]

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crossbeam_epoch::Guard;
-use hyades_types::definition::{ColumnSource, TableDefinition, TableId};
+use hyades_types::definition::{ColumnSource, TableDefinition, TableId, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::Value;
 use hyades_types::{guest, text};
@@ -71,9 +71,9 @@ fn sources(definition: &TableDefinition, columns: &[ColumnSource]) -> Result<Vec
 }
 
 fn has_nulls(definition: &TableDefinition, column: usize) -> Error {
-    let (table, column) = (&definition.name.name, &definition.columns[column].name);
+    let (TableName { schema, name: table }, column) = (&definition.name, &definition.columns[column].name);
     let message = format!("column \"{column}\" of relation \"{table}\" contains null values");
-    Error::input(sqlstate::NOT_NULL_VIOLATION, message).with_table(table).with_column(column)
+    Error::input(sqlstate::NOT_NULL_VIOLATION, message).with_table(schema, table).with_column(column)
 }
 
 impl TableState {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crossbeam_epoch::Guard;
 use hyades_types::cast::cast;
 use hyades_types::compare;
-use hyades_types::definition::{ForeignKey, KeyComparison, ParentKey, TableDefinition, TableId};
+use hyades_types::definition::{ForeignKey, KeyComparison, ParentKey, TableDefinition, TableId, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
 use hyades_types::key;
@@ -95,12 +95,12 @@ impl TableState {
                 let key = self.describe_key(columns, row, &TimeZone::UTC);
                 format!("{key} is not present in table \"{}\".", parent.definition().name.name)
             };
-            let (child, name) = (&self.definition().name.name, &foreign_key.name);
+            let (TableName { schema, name: child }, name) = (&self.definition().name, &foreign_key.name);
             let message =
                 format!("insert or update on table \"{child}\" violates foreign key constraint \"{name}\"");
             Err(Error::input(sqlstate::FOREIGN_KEY_VIOLATION, message)
                 .with_detail(detail)
-                .with_table(child)
+                .with_table(schema, child)
                 .with_constraint(name))
         })
     }
