@@ -61,6 +61,7 @@ pub(crate) mod view_target;
 pub(crate) mod visible_variables;
 
 use std::cell::{Cell, RefCell};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -158,6 +159,17 @@ impl NamedTypes for Binder<'_> {
 
 impl Binder<'_> {
     /// Records that the statement depends on the current definition of the type.
+    /// The name of a type in `format_type`: with the schema if the name alone means something else.
+    pub(crate) fn shown_type(&self, sql_type: SqlType) -> Cow<'static, str> {
+        let Some(enum_type) = sql_type.enum_type() else { return Cow::Borrowed(sql_type.base_name()) };
+        let definition = enum_type.definition();
+        if self.named_type(None, &definition.name) != Some(enum_type) {
+            return deparse::expressions::written_type(sql_type);
+        }
+        let name = hyades_types::identifier::quoted_identifier(&definition.name);
+        Cow::Owned(if matches!(sql_type, SqlType::Array(_)) { format!("{name}[]") } else { name.to_string() })
+    }
+
     pub(crate) fn used_type(&self, stored: Arc<StoredType>) -> EnumType {
         let enum_type = stored.enum_type;
         let mut types = self.types.borrow_mut();

@@ -67,6 +67,7 @@ use crate::explain::PlanNode;
 use crate::explain::counted::Counters;
 use crate::expr::{Draft, NamedConditions};
 use crate::plan::{Action, JudgedSize, Plan, RunPlan, SchemaCommand, Tag};
+use crate::statement::deep_text::with_stack_for;
 use crate::statement::{self, AlterType, Owned, Statement, TypeAction, query, split};
 use changing_with::changes_rows;
 use code::Code;
@@ -104,19 +105,6 @@ pub(crate) fn compile_for(
 ) -> Result<Plan> {
     with_stack_for(sql, || compile_here(sql, context, declared, truncated, purpose))
 }
-
-/// Dropping the parser's tree and reading spans from it recurse without checking the stack.
-fn with_stack_for<T>(sql: &str, compile: impl FnOnce() -> T) -> T {
-    if sql.len() < DEEP_TEXT_BYTES {
-        return compile();
-    }
-    stacker::maybe_grow(DEEP_STACK_BYTES, 2 * DEEP_STACK_BYTES, compile)
-}
-
-/// Shorter texts nest no deeper than a thread's own stack.
-const DEEP_TEXT_BYTES: usize = 1 << 10;
-/// Enough for as many levels as the parser and the binder allow. Only the part that is used costs memory.
-const DEEP_STACK_BYTES: usize = 32 << 20;
 
 fn compile_here(
     sql: &str,

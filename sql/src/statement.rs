@@ -14,6 +14,7 @@ pub(crate) mod control;
 pub(crate) mod copy_syntax;
 pub(crate) mod cursor_syntax;
 pub(crate) mod dialect;
+pub(crate) mod deep_text;
 pub(crate) mod element_target;
 mod index_syntax;
 pub(crate) mod kept_names;

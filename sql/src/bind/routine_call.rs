@@ -11,8 +11,9 @@ use sqlparser::ast::FunctionArg;
 
 use super::callee::CalleeEntry;
 use super::coerce::{Category, category, is_implicit, is_preferred};
-use super::{Binder, Bound, Class, Place};
-use crate::statement::kept_names::{NameOf, respelled_expression};
+use super::deparse::expressions::written_type;
+use super::{Binder, Bound, Class, Place, types};
+use crate::statement::kept_names::{NameOf, full_name, respelled_expression};
 use crate::statement::names::{positional_after_named, split_arguments};
 use crate::statement::query::{CallSyntax, parse_expression};
 
@@ -273,14 +274,20 @@ impl Binder<'_> {
     /// so that it means the same for every user.
     pub(crate) fn kept_text(&self, text: &str) -> String {
         let respell = |of: NameOf, schema: Option<&str>, name: &str| match (of, schema) {
-            (_, Some(_)) => None,
+            (NameOf::Type, schema) => {
+                let meant = types::of_name(schema, name, self)?;
+                meant.enum_type().map(|_| written_type(meant).into_owned())
+            }
+            (NameOf::Routine, Some(_)) => None,
             (NameOf::Routine, None) => {
                 let mut called = self.called.iter().map(|routine| &routine.definition.name);
-                called.find(|called| called.name == name).cloned()
+                called.find(|called| called.name == name).map(full_name)
             }
-            (NameOf::Relation, None) => {
-                let full = self.meant(None, name);
-                self.context.tables.sequence(&full).is_some().then_some(full)
+            (NameOf::Relation, schema) => {
+                let full = self.meant(schema, name);
+                let tables = self.context.tables;
+                let is_there = tables.sequence(&full).is_some() || tables.table(&full).is_some();
+                is_there.then(|| full_name(&full))
             }
         };
         respelled_expression(text, &respell).ok().flatten().unwrap_or_else(|| text.to_owned())

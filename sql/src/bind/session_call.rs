@@ -5,6 +5,8 @@
 //! the session's settings is computed once, before the procedure runs, into a register of its own
 //! ([`SessionCall`]). Its arguments may therefore be constants and parameters, but not columns.
 
+use std::borrow::Cow;
+
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
@@ -75,7 +77,8 @@ impl Binder<'_> {
             }
             ("pg_typeof", 1) => {
                 let known = arguments[0].known_type();
-                let (oid, shown) = known.map_or(UNKNOWN, |known| (known.oid(), known.base_name()));
+                let shown = known.map(|known| (known.oid(), self.shown_type(known)));
+                let (oid, shown) = shown.unwrap_or_else(|| (UNKNOWN.0, Cow::Borrowed(UNKNOWN.1)));
                 let shown = SystemType::RegType.reference(oid, shown);
                 return constant(shown, SqlType::System(SystemType::RegType));
             }

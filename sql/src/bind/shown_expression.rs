@@ -3,7 +3,9 @@
 //! PostgreSQL prints the tree that it keeps: every operator in parentheses, literals with their types, the
 //! conversions that it has inserted, and other words for some forms (`IN` is `= ANY (ARRAY[...])`). Hyades
 //! keeps the text, so the tree is parsed again, and the types of its parts tell what PostgreSQL would have
-//! inserted. A form that is not known here is shown as it was written.
+//! inserted. A form that is not known here is shown as it was written. Types are printed with their schemas,
+//! and [`Binder::kept_text`] adds those of routines and relations: this is the form that is kept, and
+//! `system::shown_text` leaves out what a reader's path makes unnecessary.
 //!
 //! Reference: get_rule_expr and get_const_expr of PostgreSQL's ruleutils.c.
 
@@ -15,6 +17,7 @@ use hyades_types::{memory, text};
 use sqlparser::ast;
 
 use super::coerce::{Category, category};
+use super::deparse::expressions::written_type;
 use super::json_expression::{is_shared, shared_symbol, symbol_of};
 use super::operator::{from_ast, signature, type_beside};
 use super::{Binder, Bound, Class, Place};
@@ -46,7 +49,7 @@ impl Part {
 
     /// Cast to a type that it does not have.
     fn cast(&self, to: SqlType) -> String {
-        format!("({})::{}", self.shown, to.name())
+        format!("({})::{}", self.shown, written_type(to))
     }
 }
 
@@ -271,7 +274,7 @@ impl Binder<'_> {
     /// A literal without a type of its own, where this type is wanted.
     fn given_type(&mut self, part: &Part, wanted: SqlType) -> Option<String> {
         match &part.class {
-            Class::Null => Some(format!("NULL::{}", wanted.without_modifier().name())),
+            Class::Null => Some(format!("NULL::{}", written_type(wanted.without_modifier()))),
             Class::Literal(written) => {
                 let base = wanted.without_modifier();
                 let value = evaluation::parse_text(written, base, self.context.time_zone).ok()?;
@@ -399,7 +402,7 @@ impl Binder<'_> {
                 let otherwise = self.part(otherwise)?;
                 self.as_type(&otherwise, common)?
             }
-            None => format!("NULL::{}", common.without_modifier().name()),
+            None => format!("NULL::{}", written_type(common.without_modifier())),
         };
         shown.push_str(&format!("\n    ELSE {otherwise}\nEND"));
         Some(Part::typed(shown, common))
@@ -506,7 +509,7 @@ fn literal(text: &str, type_name: &str) -> String {
 /// A constant with its type, which is left out for numbers whose type shows in the literal.
 pub(crate) fn constant(value: &Value, sql_type: SqlType) -> Option<String> {
     if value.is_null() {
-        return Some(format!("NULL::{}", sql_type.without_modifier().name()));
+        return Some(format!("NULL::{}", written_type(sql_type.without_modifier())));
     }
     let mut bytes = Vec::new();
     text::write(value, sql_type, &jiff::tz::TimeZone::UTC, &mut bytes);
@@ -519,5 +522,5 @@ pub(crate) fn constant(value: &Value, sql_type: SqlType) -> Option<String> {
         }
         _ => false,
     };
-    if is_plain { Some(written) } else { Some(literal(&written, &sql_type.without_modifier().name())) }
+    if is_plain { Some(written) } else { Some(literal(&written, &written_type(sql_type.without_modifier()))) }
 }

@@ -124,24 +124,28 @@ pub(crate) fn fitted_element(data_type: &DataType, types: &dyn NamedTypes) -> Re
 /// `pg_catalog` is searched first.
 fn named(name: &ObjectName, types: &dyn NamedTypes) -> Result<Option<SqlType>> {
     let parts: Vec<String> = parts(name)?.into_iter().map(fold).collect();
-    let (schema, name) = match parts.as_slice() {
-        [name] => (None, name.as_str()),
-        [schema, name] => (Some(schema.as_str()), name.as_str()),
-        _ => return Ok(None),
-    };
+    Ok(match parts.as_slice() {
+        [name] => of_name(None, name, types),
+        [schema, name] => of_name(Some(schema), name, types),
+        _ => None,
+    })
+}
+
+/// The same for a name in its parts.
+pub(crate) fn of_name(schema: Option<&str>, name: &str, types: &dyn NamedTypes) -> Option<SqlType> {
     if matches!(schema, None | Some("pg_catalog"))
         && let Some(array) = array_of_built_in(name, types)
     {
-        return Ok(Some(array));
+        return Some(array);
     }
     if schema.is_none() && is_built_in(name) {
-        return Ok(None);
+        return None;
     }
     if let Some(enum_type) = types.named_type(schema, name) {
-        return Ok(Some(SqlType::Enum(enum_type)));
+        return Some(SqlType::Enum(enum_type));
     }
     let element = name.strip_prefix('_').and_then(|element| types.named_type(schema, element));
-    Ok(element.map(|element| SqlType::Array(ArrayElement::Enum(element))))
+    element.map(|element| SqlType::Array(ArrayElement::Enum(element)))
 }
 
 /// `_int4`: an array type by its own name.

@@ -166,6 +166,17 @@ impl Binder<'_> {
         })
     }
 
+    /// An expression over a row, in the form in which the catalog keeps it to be shown.
+    pub(super) fn kept_expression(
+        &mut self,
+        table: &Arc<Table>,
+        row: RowSlot,
+        written: &ast::Expr,
+    ) -> Result<String> {
+        let shown = self.over_row(table, row, |binder| Ok(binder.shown_expression(written)))?;
+        Ok(self.kept_text(&shown))
+    }
+
     /// A constraint on a table. Its name is generated if none was given.
     pub(crate) fn check_constraint(
         &mut self,
@@ -178,11 +189,10 @@ impl Binder<'_> {
         self.refuse_clock_literals(&condition, Place::of_expr(&wanted.expr))?;
         let columns = columns_of(&condition, row);
         let name = wanted.name.clone().unwrap_or_else(|| made_up_name(known, &columns));
-        let shown = self.over_row(table, row, |binder| Ok(binder.shown_expression(&wanted.expr)))?;
         Ok(CheckConstraint {
             name,
             expression: self.kept_text(&unqualified(&wanted.expr).to_string()),
-            shown: self.kept_text(&shown),
+            shown: self.kept_expression(table, row, &wanted.expr)?,
             columns,
             is_not_valid: wanted.is_not_valid,
         })

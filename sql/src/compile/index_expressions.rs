@@ -63,8 +63,8 @@ impl Binder<'_> {
         }
         Ok(IndexedValue {
             sql_type,
-            expression: unqualified(written).to_string(),
-            shown: self.over_row(table, row, |binder| Ok(binder.shown_expression(written)))?,
+            expression: self.kept_text(&unqualified(written).to_string()),
+            shown: self.kept_expression(table, row, written)?,
             columns: columns_of(&value, row),
         })
     }
@@ -86,8 +86,8 @@ impl Binder<'_> {
             return Err(Error::input(sqlstate::INVALID_OBJECT_DEFINITION, message));
         }
         Ok(IndexPredicate {
-            expression: unqualified(written).to_string(),
-            shown: self.over_row(table, row, |binder| Ok(binder.shown_expression(written)))?,
+            expression: self.kept_text(&unqualified(written).to_string()),
+            shown: self.kept_expression(table, row, written)?,
             columns: columns_of(&condition, row),
         })
     }

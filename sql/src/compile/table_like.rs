@@ -12,9 +12,9 @@ use hyades_types::definition::{
 use hyades_types::error::{Error, Result};
 use hyades_types::identifier::quoted_identifier;
 use hyades_types::sequence::written_name;
-use hyades_types::value::SqlType;
 
 use super::{Compiler, compile_for};
+use crate::bind::deparse::expressions::written_type;
 use crate::plan::{Action, CopiedComments, CopiedIndex, CopiedKey, Plan, SchemaCommand};
 use crate::statement::{CreateTableLike, LikeClause, LikeParts};
 
@@ -104,7 +104,7 @@ impl Compiler<'_> {
     }
 
     fn column_written(&self, column: &ColumnDefinition, parts: LikeParts) -> String {
-        let mut text = format!("{} {}", quoted_identifier(&column.name), type_written(column.sql_type));
+        let mut text = format!("{} {}", quoted_identifier(&column.name), written_type(column.sql_type));
         match (column.identity, &column.generation) {
             (Some(identity), _) if parts.identity => {
                 let when = match identity {
@@ -131,13 +131,6 @@ impl Compiler<'_> {
 }
 
 /// The type's name, which refers to it whatever the search path is.
-fn type_written(sql_type: SqlType) -> String {
-    let Some(enum_type) = sql_type.enum_type() else { return sql_type.name().into_owned() };
-    let definition = enum_type.definition();
-    let brackets = if matches!(sql_type, SqlType::Array(_)) { "[]" } else { "" };
-    format!("{}.{}{brackets}", quoted_identifier(&definition.schema), quoted_identifier(&definition.name))
-}
-
 fn copied_index(table: &Arc<TableDefinition>, index: &IndexDefinition, has_comment: bool) -> CopiedIndex {
     let name = |column: &u16| table.columns[usize::from(*column)].name.clone();
     let key = |at: u16| {

@@ -1,7 +1,7 @@
 //! Moving objects to another schema: SET SCHEMA, and all objects of a schema that is renamed.
 //!
-//! Stored texts name relations and routines with their schemas, so they are rewritten where they name a
-//! moved object. Bodies of routines stay as they were written. Instead, a renamed schema is also renamed in
+//! Stored texts name relations, routines and types with their schemas, so they are rewritten where they name
+//! a moved object. Bodies of routines stay as they were written. Instead, a renamed schema is also renamed in
 //! the path by which their names are looked up.
 //!
 //! Reference: AlterTableNamespace of PostgreSQL's tablecmds.c, AlterObjectNamespace_internal of alter.c.
@@ -9,9 +9,10 @@
 use std::sync::Arc;
 
 use hyades_engine::storage::stored_routine::Routine;
+use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    CatalogChange, RoutineDefinition, RoutineKind, TableDefinition, TableName, ViewDefinition,
+    CatalogChange, Indexed, RoutineDefinition, RoutineKind, TableDefinition, TableName, ViewDefinition,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::is_temporary;
@@ -22,7 +23,7 @@ use super::alteration::altered;
 use super::schema_commands::no_schema;
 use super::{Output, Session};
 use crate::compile::unsupported;
-use crate::statement::kept_names::{NameOf, respelled_expression, respelled_query};
+use crate::statement::kept_names::{NameOf, full_name, respelled_expression, respelled_query};
 use crate::statement::{Moved, QualifiedName};
 
 /// The objects that move to another schema.
@@ -31,6 +32,7 @@ struct Moving {
     relations: Vec<Arc<Table>>,
     sequences: Vec<Arc<Sequence>>,
     routines: Vec<Arc<Routine>>,
+    types: Vec<Arc<StoredType>>,
     /// Set if other routines of the same name stay, so that the name alone does not say which one is
     /// called.
     is_partial: bool,
@@ -61,16 +63,20 @@ impl Moving {
                 calls.iter().any(|(own, types)| own == name && self.moves_routine(own, types))
             }
             NameOf::Routine => self.routines.iter().any(|routine| routine.definition.name == *name),
+            NameOf::Type => self.types.iter().any(|stored| stored.name() == *name),
         }
     }
 
     /// The new spelling of names in a text that calls these routines.
-    fn respell(&self, calls: &Calls) -> impl Fn(NameOf, Option<&str>, &str) -> Option<TableName> {
+    fn respell(&self, calls: &Calls) -> impl Fn(NameOf, Option<&str>, &str) -> Option<String> {
         move |of, schema, name| {
             let old = TableName { schema: schema?.to_owned(), name: name.to_owned() };
-            self.is_moved(of, &old, calls)
-                .then(|| TableName { schema: self.to.clone(), name: self.name.clone().unwrap_or(old.name) })
+            self.is_moved(of, &old, calls).then(|| full_name(&self.new_name(old)))
         }
+    }
+
+    fn new_name(&self, old: TableName) -> TableName {
+        TableName { schema: self.to.clone(), name: self.name.clone().unwrap_or(old.name) }
     }
 
     /// Refuses a text that calls several routines of one name of which only some move, because it cannot be
@@ -97,8 +103,8 @@ fn respelled_view(view: &ViewDefinition, moving: &Moving) -> Result<Option<ViewD
     moving.refuse_mixed(&view.routines)?;
     let pretty = respelled_query(&view.pretty, &respell)?;
     let routines = view.routines.iter().map(|(name, types)| {
-        let new = respell(NameOf::Routine, Some(&name.schema), &name.name);
-        (new.unwrap_or_else(|| name.clone()), types.clone())
+        let is_moved = moving.is_moved(NameOf::Routine, name, &view.routines);
+        (if is_moved { moving.new_name(name.clone()) } else { name.clone() }, types.clone())
     });
     Ok(Some(ViewDefinition {
         query,
@@ -115,7 +121,13 @@ fn texts(definition: &mut TableDefinition) -> Vec<&mut String> {
         texts.extend(column.default.as_mut());
         if let Some(generation) = &mut column.generation {
             texts.extend([&mut generation.expression, &mut generation.shown]);
+            if let Some(Indexed::Expression(expression)) = &mut generation.indexed {
+                texts.push(expression);
+            }
         }
+    }
+    for predicate in definition.indexes.iter_mut().filter_map(|index| index.predicate.as_mut()) {
+        texts.extend([&mut predicate.expression, &mut predicate.shown]);
     }
     for check in &mut definition.checks {
         texts.extend([&mut check.expression, &mut check.shown]);
@@ -280,19 +292,37 @@ impl Session {
         moving.sequences.retain(|sequence| sequence.definition.name.schema == from);
         moving.routines = self.worker.routines();
         moving.routines.retain(|routine| routine.definition.name.schema == from);
+        moving.types = self.worker.types();
+        moving.types.retain(|stored| stored.name().schema == from);
         let mut changes = self.moves(&moving)?;
         // These come last, so that every table ends up with the new definitions of the types.
-        changes.extend(self.types_moved_with_schema(from, to)?);
+        for stored in &moving.types {
+            let mut definition = stored.enum_type.definition().clone();
+            to.clone_into(&mut definition.schema);
+            definition.begin_change();
+            changes.push(CatalogChange::AlterType { definition });
+        }
         Ok(changes)
+    }
+
+    /// RENAME of a table or view.
+    pub(super) fn moved_table(&self, table: &Arc<Table>, name: &str) -> Result<Vec<CatalogChange>> {
+        let schema = table.definition().name.schema.clone();
+        self.moves(&Moving {
+            relations: vec![Arc::clone(table)],
+            to: schema,
+            name: Some(name.to_owned()),
+            ..Moving::default()
+        })
     }
 
     /// The changes that move the objects, and the changes of the definitions that name them.
     fn moves(&self, moving: &Moving) -> Result<Vec<CatalogChange>> {
         let mut changes = Vec::new();
         for table in &moving.relations {
-            let name = table.definition().name.name.clone();
-            let schema = Some(moving.to.clone());
-            changes.push(CatalogChange::RenameTable { id: table.id(), name, schema });
+            let new = moving.new_name(table.definition().name.clone());
+            let schema = Some(new.schema).filter(|_| moving.name.is_none());
+            changes.push(CatalogChange::RenameTable { id: table.id(), name: new.name, schema });
         }
         for sequence in &moving.sequences {
             let mut definition = sequence.definition.clone();
@@ -321,7 +351,7 @@ impl Session {
             let mut definition = TableDefinition::clone(&table.definition());
             let is_moved = moving.relations.iter().any(|moved| moved.id() == table.id());
             if is_moved {
-                definition.name.schema.clone_from(&moving.to);
+                definition.name = moving.new_name(definition.name);
             }
             if let Some(view) = definition.view() {
                 let Some(view) = respelled_view(view, moving)? else { continue };

@@ -67,10 +67,10 @@ impl Session {
         }
     }
 
-    fn renamed_table(&self, table: &Table, name: &str) -> Result<Vec<CatalogChange>> {
+    fn renamed_table(&self, table: &Arc<Table>, name: &str) -> Result<Vec<CatalogChange>> {
         self.refuse_taken(&TableName { name: name.to_owned(), ..table.definition().name.clone() })?;
         self.refuse_change_under_views(table, None, false)?;
-        Ok(vec![CatalogChange::RenameTable { id: table.id(), name: name.to_owned(), schema: None }])
+        self.moved_table(table, name)
     }
 
     /// Error 42P07 if a relation already has this name.

@@ -11,8 +11,7 @@ use std::sync::Arc;
 
 use hyades_engine::storage::catalog::duplicate_type;
 use hyades_engine::storage::stored_type::StoredType;
-use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, TableDefinition, TableName};
+use hyades_types::definition::{CatalogChange, TableName};
 use hyades_types::enumeration::{EnumDefinition, EnumType};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::identifier::quoted_identifier;
@@ -159,13 +158,6 @@ impl Session {
         Ok(vec![CatalogChange::AlterType { definition }])
     }
 
-    /// The tables and views that use a type.
-    fn tables_of_type(&self, enum_type: EnumType) -> Vec<Arc<Table>> {
-        let mut tables = self.visible_tables();
-        tables.retain(|table| table.definition().uses_type(enum_type));
-        tables
-    }
-
     /// The schema that a type is moved to.
     fn type_schema(&self, name: &TableName, schema: &str) -> Result<String> {
         if !self.has_schema(schema) {
@@ -213,6 +205,15 @@ impl Session {
                 None => altered(&table, definition),
             });
         }
+        let mut routines = self.worker.routines();
+        routines.sort_unstable_by_key(|routine| routine.id);
+        for routine in routines {
+            let mut definition = routine.definition.with_type(enum_type);
+            if respelling.routine(&mut definition)? {
+                let (id, replaces) = (self.worker.new_routine_id(), Some(routine.id));
+                changes.push(CatalogChange::CreateRoutine { id, definition, replaces });
+            }
+        }
         Ok(changes)
     }
 
@@ -229,21 +230,6 @@ impl Session {
             }
         }
         self.dropped_objects(&dropped, drop.cascades, output)
-    }
-
-    /// ALTER SCHEMA ... RENAME: the types in the schema.
-    pub(super) fn types_moved_with_schema(&self, from: &str, to: &str) -> Result<Vec<CatalogChange>> {
-        let mut changes = Vec::new();
-        for stored in self.worker.types().iter().filter(|stored| stored.name().schema == from) {
-            let mut definition = stored.enum_type.definition().clone();
-            for table in self.tables_of_type(stored.enum_type) {
-                refuse_written(&table.definition(), &definition.name, "RENAME of its schema")?;
-            }
-            to.clone_into(&mut definition.schema);
-            definition.begin_change();
-            changes.push(CatalogChange::AlterType { definition });
-        }
-        Ok(changes)
     }
 
     /// DROP TYPE for a name that is not an enum type.
@@ -273,25 +259,4 @@ impl Session {
         self.note(output, "00000", format!("{missing}, skipping"));
         Ok(())
     }
-}
-
-/// Refuses a change if a stored text of the definition contains `written`, because texts are not renamed.
-fn refuse_written(definition: &TableDefinition, written: &str, action: &str) -> Result<()> {
-    if !texts_of(definition).any(|text| text.contains(written)) {
-        return Ok(());
-    }
-    let relation = &definition.name.name;
-    let message =
-        format!("ALTER TYPE ... {action} is not supported yet where relation \"{relation}\" says {written}");
-    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-        .with_hint("Drop the default, constraint, index or view first, and make it again afterwards."))
-}
-
-/// Everything in a definition that is stored as text.
-fn texts_of(definition: &TableDefinition) -> impl Iterator<Item = &str> {
-    let defaults = definition.columns.iter().filter_map(|column| column.default.as_deref());
-    let generations = definition.columns.iter().filter_map(|column| column.generation.as_ref());
-    let checks = definition.checks.iter().map(|check| check.expression.as_str());
-    let view = definition.view().map(|view| view.query.as_str());
-    defaults.chain(generations.map(|generation| generation.expression.as_str())).chain(checks).chain(view)
 }

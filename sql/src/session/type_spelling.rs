@@ -4,7 +4,9 @@
 //! type, so that a label can be told from a text that reads the same. If the written form leaves the type
 //! out, the shown form replaces it.
 
-use hyades_types::definition::{Generation, Indexed, TableDefinition, TableName, ViewDefinition};
+use hyades_types::definition::{
+    Generation, Indexed, RoutineDefinition, TableDefinition, TableName, ViewDefinition,
+};
 use hyades_types::enumeration::EnumType;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
@@ -77,6 +79,17 @@ impl Respelling<'_> {
         }
         if is_changed {
             compute_anew(definition);
+        }
+        Ok(is_changed)
+    }
+
+    /// Renames in the defaults of a routine's parameters. Returns whether anything has changed.
+    pub(super) fn routine(&self, definition: &mut RoutineDefinition) -> Result<bool> {
+        let mut is_changed = false;
+        for parameter in &mut definition.parameters {
+            if let Some(default) = &mut parameter.default {
+                is_changed |= self.default(default, parameter.sql_type)?;
+            }
         }
         Ok(is_changed)
     }

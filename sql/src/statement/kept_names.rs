@@ -1,4 +1,9 @@
-//! Respells names of relations and routines inside stored texts (queries of views, conditions, defaults).
+//! Respells names of relations, routines and types inside stored texts (queries of views, conditions,
+//! defaults).
+//!
+//! A stored text gives every such object with its schema, so that it means the same for every user. Whoever
+//! stores a text has it respelled so, whoever shows it leaves out the schemas that the reader does not need,
+//! and whoever renames an object has it respelled in all texts that name it.
 //!
 //! The text is parsed, and each name is replaced at its position in the text, so that the rest stays as it
 //! was printed. The name of a relation can also be in a literal that is read as a `regclass`.
@@ -22,10 +27,11 @@ use super::query;
 pub(crate) enum NameOf {
     Relation,
     Routine,
+    Type,
 }
 
-/// Returns the new name for a name, which comes with its schema if that is written.
-pub(crate) type Respell<'a> = dyn Fn(NameOf, Option<&str>, &str) -> Option<TableName> + 'a;
+/// Returns the new spelling of a name, which comes with its schema if that is written.
+pub(crate) type Respell<'a> = dyn Fn(NameOf, Option<&str>, &str) -> Option<String> + 'a;
 
 /// A query with some names respelled, or `None` if no name changes.
 pub(crate) fn respelled_query(text: &str, respell: &Respell<'_>) -> Result<Option<String>> {
@@ -67,9 +73,18 @@ pub(crate) fn full_name(name: &TableName) -> String {
     format!("{}.{}", quoted(&name.schema), quoted(&name.name))
 }
 
-/// The literal that is read as this relation.
-pub(crate) fn relation_literal(name: &TableName) -> String {
-    format!("'{}'", full_name(name).replace('\'', "''"))
+/// The literal that is read as the relation of this name.
+fn relation_literal(name: &str) -> String {
+    format!("'{}'", name.replace('\'', "''"))
+}
+
+/// The name in `name`, `name[]` and so on.
+fn element_name(data_type: &ast::DataType) -> Option<&ObjectName> {
+    match data_type {
+        ast::DataType::Custom(name, _) => Some(name),
+        ast::DataType::Array(ast::ArrayElemTypeDef::SquareBracket(element, _)) => element_name(element),
+        _ => None,
+    }
 }
 
 struct Found<'a> {
@@ -91,7 +106,13 @@ impl Found<'_> {
         let Some(new) = (self.respell)(of, schema, own) else { return };
         let (Some(first), Some(last)) = (idents.first(), idents.last()) else { return };
         let range = byte_offset(self.text, first.span.start)..byte_offset(self.text, last.span.end);
-        self.pieces.push((range, full_name(&new)));
+        self.pieces.push((range, new));
+    }
+
+    fn data_type(&mut self, data_type: &ast::DataType) {
+        if let Some(name) = element_name(data_type) {
+            self.name(NameOf::Type, name);
+        }
     }
 
     /// Respells a literal that names a relation.
@@ -140,6 +161,13 @@ impl Visitor for Found<'_> {
             }
             _ => {}
         }
+        if let TableFactor::Table { alias: Some(alias), .. }
+        | TableFactor::Function { alias: Some(alias), .. } = factor
+        {
+            alias.columns.iter().filter_map(|column| column.data_type.as_ref()).for_each(|own| {
+                self.data_type(own);
+            });
+        }
         ControlFlow::Continue(())
     }
 
@@ -149,6 +177,8 @@ impl Visitor for Found<'_> {
             Expr::Cast { expr: operand, data_type, .. } if is_regclass(data_type) => {
                 self.literal(operand, "");
             }
+            Expr::Cast { data_type, .. } => self.data_type(data_type),
+            Expr::TypedString(typed) => self.data_type(&typed.data_type),
             _ => {}
         }
         ControlFlow::Continue(())
@@ -278,9 +308,14 @@ mod tests {
 
     use super::*;
 
-    fn moved(of: NameOf, schema: Option<&str>, name: &str) -> Option<TableName> {
-        let is_meant = schema == Some("s") && (of == NameOf::Routine) == name.starts_with('f');
-        is_meant.then(|| TableName { schema: "New".to_owned(), name: name.to_owned() })
+    fn moved(of: NameOf, schema: Option<&str>, name: &str) -> Option<String> {
+        let is_meant = schema == Some("s")
+            && match of {
+                NameOf::Routine => name.starts_with('f'),
+                NameOf::Type => name == "st",
+                NameOf::Relation => !name.starts_with('f'),
+            };
+        is_meant.then(|| full_name(&TableName { schema: "New".to_owned(), name: name.to_owned() }))
     }
 
     #[test]
@@ -299,5 +334,16 @@ mod tests {
         assert_eq!(drawn("nextval('s.q')").as_deref(), Some("nextval('\"New\".q'::regclass)"));
         assert_eq!(drawn("s.f('s.q')").as_deref(), Some("\"New\".f('s.q')"));
         assert_eq!(drawn("nextval('q')"), None);
+    }
+
+    #[test]
+    fn types_are_named_in_casts_and_lists_of_columns() {
+        let cast = |text: &str| respelled_expression(text, &moved).expect("it is an expression");
+        assert_eq!(cast("('s.st'::s.st = st)").as_deref(), Some("('s.st'::\"New\".st = st)"));
+        assert_eq!(cast("CAST(s.st AS s.st[])").as_deref(), Some("CAST(s.st AS \"New\".st[])"));
+        assert_eq!(cast("'a'::u.st"), None);
+        let query = "SELECT x.a FROM json_to_record('{}'::json) x(a s.st)";
+        let wanted = "SELECT x.a FROM json_to_record('{}'::json) x(a \"New\".st)";
+        assert_eq!(respelled_query(query, &moved).expect("it is a query").as_deref(), Some(wanted));
     }
 }

@@ -51,13 +51,6 @@ impl Index {
     pub(super) fn all_columns(&self) -> Vec<u16> {
         self.columns.iter().map(|key| key.column).chain(self.included.iter().copied()).collect()
     }
-
-    /// The expressions among its keys.
-    pub(super) fn expressions(&self, table: &TableDefinition) -> Option<String> {
-        let keys = self.columns.iter().filter(|key| table.indexed_column(key.column).is_none());
-        let shown: Vec<&str> = keys.map(|key| table.key_name(key.column)).collect();
-        (!shown.is_empty()).then(|| shown.join(", "))
-    }
 }
 
 /// The indexes of a table, that of the primary key first.

@@ -256,6 +256,7 @@ pub(super) fn indexes(system: &System) -> Vec<NamedRow> {
         let columns = &system.definitions[*at].columns;
         let all = index.all_columns();
         let types = || index.columns.iter().map(|key| columns[usize::from(key.column)].sql_type);
+        let predicate = index.predicate.as_ref().map(|predicate| system.unqualified(&predicate.shown));
         rows.push(vec![
             ("indexrelid", oid(class.oid)),
             ("indrelid", oid(system.facts.tables[*at].id().0)),
@@ -281,8 +282,8 @@ pub(super) fn indexes(system: &System) -> Vec<NamedRow> {
                 "indoption",
                 Value::array(ArrayElement::SmallInt, index.columns.iter().map(option_of).collect()),
             ),
-            ("indexprs", row::or_null(index.expressions(&system.definitions[*at]), text)),
-            ("indpred", row::or_null(index.predicate.as_ref(), |predicate| text(&predicate.shown))),
+            ("indexprs", row::or_null(system.indexed_expressions(&system.definitions[*at], index), text)),
+            ("indpred", row::or_null(predicate, text)),
         ]);
     }
     rows

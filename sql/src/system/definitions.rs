@@ -20,28 +20,6 @@ fn column_list(table: &TableDefinition, columns: &[u16]) -> String {
     names.collect::<Vec<String>>().join(", ")
 }
 
-/// A key of an index: a column, a call, or another expression in parentheses.
-pub(super) fn indexed_name(table: &TableDefinition, key: u16) -> String {
-    let name = table.key_name(key);
-    match table.indexed_column(key) {
-        Some(_) => quoted(name),
-        None if name.ends_with(')') && !name.starts_with('(') => name.to_owned(),
-        None => format!("({name})"),
-    }
-}
-
-/// A key of an index, with its order if that is not the default.
-fn ordered(table: &TableDefinition, key: &IndexColumn) -> String {
-    let name = indexed_name(table, key.column);
-    let order = match (key.is_descending, key.nulls_first) {
-        (false, false) => "",
-        (false, true) => " NULLS FIRST",
-        (true, true) => " DESC",
-        (true, false) => " DESC NULLS LAST",
-    };
-    format!("{name}{order}")
-}
-
 /// Whether one pair of parentheses encloses the whole expression.
 pub(super) fn is_in_parentheses(shown: &str) -> bool {
     let (mut depth, mut quote) = (0_usize, None);
@@ -129,11 +107,43 @@ fn literal(written: &str, sql_type: SqlType, type_name: &str) -> String {
 }
 
 impl System {
+    /// A key of an index: a column, a call, or another expression in parentheses.
+    pub(super) fn indexed_name(&self, table: &TableDefinition, key: u16) -> String {
+        let kept = table.key_name(key);
+        if table.indexed_column(key).is_some() {
+            return quoted(kept);
+        }
+        let name = self.unqualified(kept);
+        match name.ends_with(')') && !name.starts_with('(') {
+            true => name,
+            false => format!("({name})"),
+        }
+    }
+
+    /// A key of an index, with its order if that is not the default.
+    fn ordered(&self, table: &TableDefinition, key: &IndexColumn) -> String {
+        let name = self.indexed_name(table, key.column);
+        let order = match (key.is_descending, key.nulls_first) {
+            (false, false) => "",
+            (false, true) => " NULLS FIRST",
+            (true, true) => " DESC",
+            (true, false) => " DESC NULLS LAST",
+        };
+        format!("{name}{order}")
+    }
+
+    /// The expressions among the keys of an index.
+    pub(super) fn indexed_expressions(&self, table: &TableDefinition, index: &Index) -> Option<String> {
+        let keys = index.columns.iter().filter(|key| table.indexed_column(key.column).is_none());
+        let shown: Vec<String> = keys.map(|key| self.unqualified(table.key_name(key.column))).collect();
+        (!shown.is_empty()).then(|| shown.join(", "))
+    }
+
     /// The default or generation expression of a column, shown as PostgreSQL does, with the types of
     /// literals.
     pub(super) fn default_of(&self, column: &ColumnDefinition) -> Option<String> {
         if let Some(generation) = &column.generation {
-            return Some(generation.shown.clone());
+            return Some(self.unqualified(&generation.shown));
         }
         let written = column.default.as_deref()?.trim();
         if let Some(oid) = self.drawn_from(written) {
@@ -170,7 +180,7 @@ impl System {
         } else {
             self.shown_name(&table.name)
         };
-        let keys: Vec<String> = index.columns.iter().map(|key| ordered(table, key)).collect();
+        let keys: Vec<String> = index.columns.iter().map(|key| self.ordered(table, key)).collect();
         let name = quoted(&index.name);
         let mut shown =
             format!("CREATE {unique}INDEX {name} ON {table_name} USING {method} ({})", keys.join(", "));
@@ -181,9 +191,9 @@ impl System {
             shown.push_str(" NULLS NOT DISTINCT");
         }
         if let Some(predicate) = &index.predicate {
-            let whole = predicate.shown.as_str();
-            let inner = single_condition(whole).filter(|_| !with_schema);
-            shown.push_str(&format!(" WHERE {}", inner.unwrap_or(whole)));
+            let whole = self.unqualified(&predicate.shown);
+            let inner = single_condition(&whole).filter(|_| !with_schema);
+            shown.push_str(&format!(" WHERE {}", inner.unwrap_or(&whole)));
         }
         shown
     }
@@ -270,7 +280,7 @@ pub(super) fn arguments(system: &System, definition: &RoutineDefinition, with_de
     definition.parameters.iter().map(shown).collect::<Vec<String>>().join(", ")
 }
 
-fn default_of(system: &System, parameter: &RoutineParameter) -> Option<String> {
+pub(super) fn default_of(system: &System, parameter: &RoutineParameter) -> Option<String> {
     let default = parameter.default.as_ref()?;
     let type_name = system.shown_type(parameter.sql_type);
     Some(system.unqualified(&default_shown(default.trim(), parameter.sql_type, &type_name)))

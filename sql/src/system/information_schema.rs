@@ -15,7 +15,7 @@ use hyades_types::value::{SqlType, Value};
 
 use super::class::{Class, ClassKind};
 use super::constraints::{Constraint, action_words};
-use super::definitions::default_shown;
+use super::definitions::default_of;
 use super::relation::SystemRelation;
 use super::routines::result_type;
 use super::row::{NamedRow, int4, or_null, text};
@@ -272,7 +272,7 @@ fn column_row(system: &System, class: &Class, at: usize, column: &ColumnDefiniti
     ];
     row.extend(identity_columns(system, class.oid, at, column.identity));
     row.push(("is_generated", text(if column.generation.is_some() { "ALWAYS" } else { "NEVER" })));
-    let expression = column.generation.as_ref().map(|generation| generation.shown.as_str());
+    let expression = column.generation.as_ref().map(|generation| system.unqualified(&generation.shown));
     row.push(("generation_expression", or_null(expression, text)));
     let is_of_table = |columns: &[Option<u16>]| columns.get(at).is_some_and(Option::is_some);
     let is_updatable = class.letter() == "r" || updatable_of(system, class).is_some_and(is_of_table);
@@ -570,7 +570,7 @@ struct Parameter<'a> {
     default: Option<String>,
 }
 
-fn parameters_of(routine: &Routine) -> Vec<Parameter<'_>> {
+fn parameters_of<'r>(system: &System, routine: &'r Routine) -> Vec<Parameter<'r>> {
     let definition = &routine.definition;
     let mut found: Vec<Parameter<'_>> = definition
         .parameters
@@ -583,10 +583,7 @@ fn parameters_of(routine: &Routine) -> Vec<Parameter<'_>> {
                 ParameterMode::InOut => "INOUT",
             },
             sql_type: parameter.sql_type,
-            default: parameter
-                .default
-                .as_deref()
-                .map(|default| default_shown(default, parameter.sql_type, parameter.sql_type.base_name())),
+            default: default_of(system, parameter),
         })
         .collect();
     if let Returns::Table(columns) = &definition.returns {
@@ -605,7 +602,7 @@ fn parameters(system: &System) -> Vec<Entry> {
     let mut rows = Vec::new();
     for routine in &system.facts.routines {
         let is_own = system.owns(routine.id.0);
-        for (at, parameter) in parameters_of(routine).into_iter().enumerate() {
+        for (at, parameter) in parameters_of(system, routine).into_iter().enumerate() {
             let default = parameter.default.filter(|_| is_own);
             let row = vec![
                 ("specific_catalog", text(&system.facts.database)),

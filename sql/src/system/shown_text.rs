@@ -1,63 +1,71 @@
 //! Stored definitions as a reader would write them: without schemas where the reader's path finds the same
 //! object.
 //!
-//! A stored text gives every relation and routine with its schema, and no other name has one
-//! (`bind::deparse`). So a name in front of a dot is a schema if there is such a relation or routine in it.
-//! Otherwise it is the relation of a column.
+//! A stored text gives every relation, routine and type with its schema (`statement::kept_names`). It is
+//! rendered here each time it is read, so it follows the reader's path and every change of a name.
 
 use hyades_types::definition::TableName;
+use hyades_types::search_path::PUBLIC;
 
+use super::names::quoted;
 use super::object_id;
 use super::snapshot::System;
-use crate::statement::lexer::TokenKind;
-use crate::statement::tokens::Tokens;
+use crate::statement::deep_text::with_stack_for;
+use crate::statement::kept_names::{NameOf, full_name, respelled_expression, respelled_query};
 
 impl System {
-    /// See the module head.
+    /// An expression. See the module head.
     pub(super) fn unqualified(&self, kept: &str) -> String {
-        let Ok(mut tokens) = Tokens::new(kept) else { return kept.to_owned() };
-        let (mut shown, mut copied) = (String::with_capacity(kept.len()), 0);
-        let mut is_after_dot = false;
-        while tokens.peek().kind != TokenKind::End {
-            let start = tokens.peek().start;
-            if !is_after_dot && let Ok(name) = tokens.qualified_name() {
-                let Some(schema) = name.schema else { continue };
-                let is_call = tokens.peek().is_symbol("(");
-                let name = TableName { schema, name: name.name };
-                if self.needs_no_schema(&name, is_call) {
-                    let point = kept[start..].find('.').map_or(start, |at| start + at + 1);
-                    shown.push_str(&kept[copied..start]);
-                    copied = point;
-                }
-                continue;
-            }
-            is_after_dot = tokens.next().is_symbol(".");
+        if !self.may_name(kept) {
+            return kept.to_owned();
         }
-        shown.push_str(&kept[copied..]);
-        shown
+        let shown = with_stack_for(kept, || {
+            respelled_expression(kept, &|of, schema, name| self.reader_name(of, schema, name))
+        });
+        shown.ok().flatten().unwrap_or_else(|| kept.to_owned())
     }
 
-    fn needs_no_schema(&self, name: &TableName, is_call: bool) -> bool {
+    /// Whether the text may name an object. Parsing those that cannot would make lists of defaults slow.
+    fn may_name(&self, kept: &str) -> bool {
+        kept.contains('.') || self.facts.types.iter().any(|stored| kept.contains(&stored.name().name))
+    }
+
+    /// The name as the reader would write it, or `None` if it stays as it is kept.
+    fn reader_name(&self, of: NameOf, schema: Option<&str>, name: &str) -> Option<String> {
+        let full = |schema: &str| TableName { schema: schema.to_owned(), name: name.to_owned() };
+        match (of, schema) {
+            (NameOf::Type, schema) => {
+                // Texts of older versions leave out `public`.
+                let full = full(schema.unwrap_or(PUBLIC));
+                let shown = if self.is_visible_type(&full) { quoted(name) } else { full_name(&full) };
+                self.type_named(&full).map(|_| shown)
+            }
+            (NameOf::Relation, Some(schema)) => self.finds_relation(&full(schema)).then(|| quoted(name)),
+            (NameOf::Routine, Some(schema)) => self.finds_routine(&full(schema)).then(|| quoted(name)),
+            (_, None) => None,
+        }
+    }
+
+    /// Whether the name without its schema means the same routines.
+    fn finds_routine(&self, name: &TableName) -> bool {
+        let routines = self.facts.routines.iter();
+        let mut named = routines.filter(|routine| routine.definition.name == *name).peekable();
+        named.peek().is_some() && named.all(|routine| self.is_routine_visible(&routine.definition))
+    }
+
+    fn finds_relation(&self, name: &TableName) -> bool {
         let schema = self.schema_oid(&name.schema);
-        if schema == 0 {
-            return false;
-        }
-        if is_call {
-            let routines = self.facts.routines.iter();
-            let mut named = routines.filter(|routine| routine.definition.name == *name).peekable();
-            return named.peek().is_some()
-                && named.all(|routine| self.is_routine_visible(&routine.definition));
-        }
         let is_there = self.classes.iter().any(|class| class.schema == schema && class.name == name.name);
-        if self.is_visible_type(name) {
-            return true;
-        }
-        (is_there || schema == object_id::PG_CATALOG) && self.is_visible(schema, &name.name)
+        schema != 0 && (is_there || schema == object_id::PG_CATALOG) && self.is_visible(schema, &name.name)
     }
 
     /// `pg_get_viewdef`
     pub(super) fn view_text(&self, at: usize, is_pretty: bool) -> Option<String> {
         let view = self.definitions[at].view()?;
-        Some(format!("{};", self.unqualified(if is_pretty { &view.pretty } else { &view.query })))
+        let kept = if is_pretty { &view.pretty } else { &view.query };
+        let shown = with_stack_for(kept, || {
+            respelled_query(kept, &|of, schema, name| self.reader_name(of, schema, name))
+        });
+        Some(format!("{};", shown.ok().flatten().as_deref().unwrap_or(kept)))
     }
 }

@@ -52,7 +52,7 @@ impl System {
         named.is_some_and(|enum_type| self.is_type_visible(SqlType::Enum(enum_type)))
     }
 
-    fn type_named(&self, name: &TableName) -> Option<EnumType> {
+    pub(super) fn type_named(&self, name: &TableName) -> Option<EnumType> {
         let found = self.facts.types.iter().find(|stored| stored.name() == *name);
         found.map(|stored| stored.enum_type)
     }

@@ -129,7 +129,7 @@ pub(super) fn locks(system: &System) -> Vec<NamedRow> {
 pub(super) fn prepared_statements(system: &System) -> Vec<NamedRow> {
     let row = |shown: &ShownStatement| {
         let reference =
-            |sql_type: &SqlType| SystemType::RegType.reference(sql_type.oid(), sql_type.base_name());
+            |sql_type: &SqlType| SystemType::RegType.reference(sql_type.oid(), system.shown_type(*sql_type));
         let types = shown.parameter_types.iter().map(reference).collect();
         vec![
             ("name", text(&shown.name)),

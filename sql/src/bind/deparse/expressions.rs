@@ -559,7 +559,7 @@ fn is_literal(node: &Ast) -> bool {
 }
 
 /// The name of a type, which refers to it under every search path.
-pub(super) fn written_type(sql_type: SqlType) -> Cow<'static, str> {
+pub(crate) fn written_type(sql_type: SqlType) -> Cow<'static, str> {
     let Some(enum_type) = sql_type.enum_type() else { return sql_type.name() };
     let definition = enum_type.definition();
     let name = format!("{}.{}", quoted_identifier(&definition.schema), quoted_identifier(&definition.name));
