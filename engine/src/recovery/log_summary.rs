@@ -467,6 +467,7 @@ mod tests {
             increment: 1,
             least: 1,
             greatest: i64::MAX,
+            cache: 1,
             cycles: false,
             owner: None,
             version: 0,

@@ -2,7 +2,7 @@
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
-use hyades_types::function::{Signature, TypePattern, lookup};
+use hyades_types::function::{Function as Computation, Signature, TypePattern, lookup};
 use hyades_types::interval::MAXIMUM_PRECISION;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{Function, FunctionArguments};
@@ -249,7 +249,12 @@ impl Binder<'_> {
             TypePattern::Exact(result) => result,
             TypePattern::Common | TypePattern::Any => common,
         };
-        let expr = Expr::Call { function: signature.function, arguments: coerced };
+        let function = match (signature.function, result) {
+            (Computation::Greatest, SqlType::Char(_)) => Computation::GreatestOfChar,
+            (Computation::Least, SqlType::Char(_)) => Computation::LeastOfChar,
+            (function, _) => function,
+        };
+        let expr = Expr::Call { function, arguments: coerced };
         Ok(Bound::typed(evaluation::fold_if_constant(expr), result, place))
     }
 

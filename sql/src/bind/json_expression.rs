@@ -188,9 +188,9 @@ impl Binder<'_> {
         let is_array = |bound: &Bound| matches!(bound.known_type(), Some(SqlType::Array(_)));
         let is_row = |bound: &Bound| matches!(bound.expr, Expr::Call { function: Function::JsonRow, .. });
         let (function, result) = match (name, arguments) {
-            ("row_to_json", [row]) if is_row(row) => return Ok(Some(row.clone())),
+            // What is made of a row is JSON, and no row any more.
+            ("row_to_json" | "to_json", [row]) if is_row(row) => (Function::ToJson, SqlType::Json),
             ("row_to_json", [_]) => return self.unsupported("rows as values are", place),
-            ("to_json", [row]) if is_row(row) => return Ok(Some(row.clone())),
             ("to_json", [array]) if is_array(array) => (Function::ArrayToJson, SqlType::Json),
             ("array_to_json", [array]) if is_array(array) => (Function::ArrayToJson, SqlType::Json),
             ("array_to_json", [array, lines])

@@ -280,7 +280,7 @@ fn null_if_types(types: (Option<SqlType>, Option<SqlType>)) -> (SqlType, SqlType
         (SqlType::Char(_), SqlType::Varchar(_)) => left,
         _ if left.is_same_base(right)
             || (left.is_integer() && right.is_integer())
-            || (is_float(left) && is_float(right))
+            || (is_float(left) && category(right) == Category::Numeric)
             || category(left) == Category::DateTime =>
         {
             as_operand(left)

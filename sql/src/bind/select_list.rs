@@ -43,6 +43,8 @@ pub(crate) fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
         Ast::Trim { .. } => sure("btrim"),
         Ast::AtTimeZone { .. } => sure("timezone"),
         Ast::Overlay { .. } => sure("overlay"),
+        Ast::BinaryOp { op: ast::BinaryOperator::Overlaps, .. } => sure("overlaps"),
+        Ast::IsNormalized { .. } => sure("is_normalized"),
         Ast::Exists { negated: false, .. } => sure("exists"),
         Ast::Subquery(query) => subquery_name(query).map(|name| (name, true)),
         _ => None,

@@ -98,9 +98,12 @@ impl Compiler<'_> {
         let Some(sequence) = self.binder.context.tables.sequence(&TableName { schema, name }) else {
             return String::new();
         };
-        let SequenceDefinition { start, increment, least, greatest, cycles, .. } = sequence.definition;
+        let SequenceDefinition { start, increment, least, greatest, cache, cycles, .. } = sequence.definition;
         let cycle = if cycles { "CYCLE" } else { "NO CYCLE" };
-        format!(" (START WITH {start} INCREMENT BY {increment} MINVALUE {least} MAXVALUE {greatest} {cycle})")
+        format!(
+            " (START WITH {start} INCREMENT BY {increment} MINVALUE {least} MAXVALUE {greatest} CACHE {cache} \
+             {cycle})"
+        )
     }
 
     fn column_written(&self, column: &ColumnDefinition, parts: LikeParts) -> String {

@@ -68,6 +68,7 @@ fn defined(
         return invalid("INCREMENT must not be zero".to_owned());
     }
     new.cycles = options.cycles.unwrap_or(new.cycles);
+    new.cache = options.cache.unwrap_or(new.cache);
     let (lowest, highest) = range_of(new.sql_type);
     let goes_up = new.increment > 0;
     match options.greatest {
@@ -131,6 +132,7 @@ fn blank(name: TableName, sql_type: SqlType) -> SequenceDefinition {
         increment: 1,
         least: 1,
         greatest: i64::MAX,
+        cache: 1,
         cycles: false,
         owner: None,
         version: 0,

@@ -305,7 +305,7 @@ pub(super) fn sequences(system: &System) -> Vec<NamedRow> {
             ("seqincrement", int8(definition.increment)),
             ("seqmax", int8(definition.greatest)),
             ("seqmin", int8(definition.least)),
-            ("seqcache", int8(1)),
+            ("seqcache", int8(definition.cache)),
             ("seqcycle", truth(definition.cycles)),
         ]
     };

@@ -85,7 +85,7 @@ pub(super) fn sequences(system: &System) -> Vec<NamedRow> {
             ("max_value", int8(definition.greatest)),
             ("increment_by", int8(definition.increment)),
             ("cycle", truth(definition.cycles)),
-            ("cache_size", int8(1)),
+            ("cache_size", int8(definition.cache)),
             ("last_value", if state.is_called { int8(state.value) } else { Value::Null }),
         ]);
     }

@@ -34,6 +34,9 @@ pub struct SequenceDefinition {
     pub increment: i64,
     pub least: i64,
     pub greatest: i64,
+    /// How many numbers PostgreSQL would give a session at once. Here it is only shown.
+    #[serde(default = "no_cache", skip_serializing_if = "is_no_cache")]
+    pub cache: i64,
     /// After the last number comes the first again.
     #[serde(default)]
     pub cycles: bool,
@@ -43,6 +46,14 @@ pub struct SequenceDefinition {
     /// has altered it meanwhile.
     #[serde(default)]
     pub version: u32,
+}
+
+fn no_cache() -> i64 {
+    1
+}
+
+fn is_no_cache(cache: &i64) -> bool {
+    *cache == 1
 }
 
 /// The column that owns a sequence.

@@ -189,6 +189,9 @@ catalog_functions! {
     Least: sees_null, NOTHING, general {
         "least" => (COMMON; true) -> COMMON;
     }
+    /// The same for `char(n)`, whose trailing blanks do not count.
+    GreatestOfChar: sees_null, NOTHING, general {}
+    LeastOfChar: sees_null, NOTHING, general {}
     NullIf: sees_null, NOTHING, general {
         "nullif" => (COMMON, COMMON) -> COMMON;
     }

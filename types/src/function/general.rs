@@ -1,5 +1,7 @@
 //! Functions of values of any type, and of a statement's environment.
 
+use std::cmp::Ordering;
+
 use crate::compare;
 use crate::environment::Environment;
 use crate::error::Result;
@@ -10,8 +12,10 @@ use super::{Function, mismatch};
 
 pub(super) fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
     match function {
-        Function::Greatest => Ok(extreme(arguments, std::cmp::Ordering::Greater)),
-        Function::Least => Ok(extreme(arguments, std::cmp::Ordering::Less)),
+        Function::Greatest => Ok(extreme(arguments, Ordering::Greater, compare::total)),
+        Function::Least => Ok(extreme(arguments, Ordering::Less, compare::total)),
+        Function::GreatestOfChar => Ok(extreme(arguments, Ordering::Greater, without_blanks)),
+        Function::LeastOfChar => Ok(extreme(arguments, Ordering::Less, without_blanks)),
         Function::NullIf => match arguments {
             [left, right] if compare::equal(left, right) == Some(true) => Ok(Value::Null),
             [left, _] => Ok(left.clone()),
@@ -31,11 +35,19 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
     }
 }
 
-/// GREATEST and LEAST: NULLs are left out.
-fn extreme(arguments: &[Value], wanted: std::cmp::Ordering) -> Value {
+/// The order of values of `char(n)`.
+fn without_blanks(one: &Value, other: &Value) -> Ordering {
+    match (one, other) {
+        (Value::Text(one), Value::Text(other)) => one.trim_end_matches(' ').cmp(other.trim_end_matches(' ')),
+        _ => compare::total(one, other),
+    }
+}
+
+/// GREATEST and LEAST: NULLs are left out, and of equal values the first is the result.
+fn extreme(arguments: &[Value], wanted: Ordering, order: fn(&Value, &Value) -> Ordering) -> Value {
     let mut best = &Value::Null;
     for argument in arguments.iter().filter(|argument| !argument.is_null()) {
-        if best.is_null() || compare::total(argument, best) == wanted {
+        if best.is_null() || order(argument, best) == wanted {
             best = argument;
         }
     }

@@ -11,6 +11,7 @@ fn definition(increment: i64, (least, greatest): (i64, i64), cycles: bool) -> Se
         increment,
         least,
         greatest,
+        cache: 1,
         cycles,
         owner: None,
         version: 0,
