@@ -85,7 +85,7 @@ impl Calls {
         let options = SessionOptions {
             user: "hyades".to_owned(),
             database: "hyades".to_owned(),
-            parameters: Vec::new(),
+            ..SessionOptions::default()
         };
         let mut session = database.session(options)?;
         let mut prepared = Vec::new();

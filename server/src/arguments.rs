@@ -55,6 +55,9 @@ pub(crate) enum Command {
         /// The user whose password it is.
         #[arg(long)]
         user: String,
+        /// Make the user the superuser, rather than give a role its password.
+        #[arg(long)]
+        superuser: bool,
     },
 }
 
@@ -183,8 +186,8 @@ pub(crate) struct ServeArguments {
     /// only].
     #[arg(long, value_enum)]
     auth: Option<Authentication>,
-    /// File of `user:verifier` lines as `hyades password` prints them. The environment variable
-    /// HYADES_PASSWORD sets the password of the user hyades.
+    /// File of lines as `hyades password` prints them: `user:verifier` for roles, `user:verifier:superuser`
+    /// for superusers. The environment variable HYADES_PASSWORD sets the password of the superuser hyades.
     #[arg(long, value_name = "FILE")]
     user_file: Option<PathBuf>,
     /// Certificate for TLS, followed by those that lead to its root (PEM); SIGHUP reads it again.
@@ -203,13 +206,19 @@ pub(crate) struct ServeArguments {
     /// Clients served at the same time.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_connections: u32,
-    /// How many of these places are reserved for clients on the Unix socket (--socket) or, without one, on
-    /// loopback addresses [default: 3].
+    /// How many of these places are reserved for superusers [default: 3].
+    #[arg(long, value_name = "N", alias = "reserved-connections")]
+    superuser_reserved_connections: Option<u32>,
+    /// How many of these places a role may take that has no CONNECTION LIMIT of its own and is no superuser
+    /// [default: all that are not reserved].
     #[arg(long, value_name = "N")]
-    reserved_connections: Option<u32>,
+    connections_per_role: Option<u32>,
     /// How long a client may take to prove who it is.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
     authentication_timeout: u64,
+    /// How long a client with a wrong password waits for the answer (500ms, 2s; 0: not at all).
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = delay)]
+    failed_login_delay: Duration,
     /// End the process, with exit code 3, when the database is poisoned (a log cannot be written), so that a
     /// supervisor can start it again; otherwise it stays and refuses every statement with the reason.
     #[arg(long)]
@@ -264,6 +273,14 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A time that a handshake may take.
+fn delay(text: &str) -> Result<Duration, String> {
+    match milliseconds(text)? {
+        milliseconds @ 0..=60_000 => Ok(Duration::from_millis(milliseconds.unsigned_abs())),
+        _ => Err("must be at most 1min".to_owned()),
+    }
+}
+
 fn milliseconds(text: &str) -> Result<i64, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
@@ -305,7 +322,7 @@ impl ServeArguments {
 
     pub(crate) fn options(self) -> Result<Options, Sentence> {
         let users = self.users()?;
-        let reserved_connections = self.reserved()?;
+        let superuser_reserved_connections = self.reserved()?;
         let settings = self.settings();
         let tls = match (&self.tls_certificate, &self.tls_key) {
             (Some(certificate), Some(key)) => Some(Tls::read(certificate, key)?),
@@ -347,7 +364,9 @@ impl ServeArguments {
             requires_tls: self.tls == Encryption::Required,
             http: self.http,
             max_connections: self.max_connections as usize,
-            reserved_connections,
+            superuser_reserved_connections,
+            connections_per_role: self.connections_per_role.map(|limit| limit as usize),
+            failed_login_delay: self.failed_login_delay,
             handshake_patience: Duration::from_secs(self.authentication_timeout),
             exit_when_poisoned: self.exit_when_poisoned,
             drain: Duration::from_secs(self.drain_seconds),
@@ -357,11 +376,11 @@ impl ServeArguments {
     }
 
     fn reserved(&self) -> Result<usize, Sentence> {
-        match self.reserved_connections {
+        match self.superuser_reserved_connections {
             None => Ok(RESERVED_CONNECTIONS.min(self.max_connections - 1) as usize),
             Some(reserved) if reserved < self.max_connections => Ok(reserved as usize),
             Some(reserved) => Err(format!(
-                "--reserved-connections ({reserved}) must be less than --max-connections ({})",
+                "--superuser-reserved-connections ({reserved}) must be less than --max-connections ({})",
                 self.max_connections
             )),
         }
@@ -401,7 +420,7 @@ impl ServeArguments {
                 .to_str()
                 .filter(|password| !password.is_empty())
                 .ok_or(format!("{PASSWORD_VARIABLE} is empty or not UTF-8"))?;
-            users.insert(DEFAULT_USER, Verifier::of_password(password));
+            users.insert(DEFAULT_USER, Verifier::of_password(password), true);
         }
         Ok(users)
     }

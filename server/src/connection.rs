@@ -49,6 +49,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use hyades::session::{SessionOptions, TransactionStatus};
+use hyades::types::access::RoleId;
 use hyades::types::memory::Account;
 use hyades::{Database, Error, Session, sqlstate};
 use jiff::tz::TimeZone;
@@ -94,6 +95,9 @@ pub struct Handover {
 /// What a worker needs to know of a client.
 pub struct Client {
     pub startup: Startup,
+    /// The role that was found in the handshake.
+    pub role: RoleId,
+    pub connections_per_role: Option<usize>,
     pub registration: Registration,
     pub unread: Vec<u8>,
     pub limits: Limits,
@@ -219,11 +223,14 @@ impl<'a> Connection<'a> {
         client: Client,
         account: Arc<Account>,
     ) -> io::Result<Option<Connection<'a>>> {
-        let Client { startup, registration, unread, limits, settings, timers, hang_ups } = client;
+        let Client { startup, registration, unread, limits, settings, timers, hang_ups, .. } = client;
         let wants_log = startup.parameters.iter().any(|(name, _)| name.eq_ignore_ascii_case(LOG_SETTING));
         let mut parameters = settings.to_vec();
         parameters.extend(startup.parameters);
-        let options = SessionOptions { user: startup.user, database: startup.database, parameters };
+        let (user, role) = (startup.user, Some(client.role));
+        let sessions_per_role = client.connections_per_role;
+        let database_name = startup.database;
+        let options = SessionOptions { user, role, sessions_per_role, database: database_name, parameters };
         let mut session = match database.session_with(options, account) {
             Ok(session) => session,
             Err(error) => {

@@ -11,7 +11,7 @@ use clap::Parser;
 use hyades::types::memory::Counted;
 use hyades_server::scram::Verifier;
 use hyades_server::serve::{Ended, Sentence};
-use hyades_server::{backup_command, log_command, logging, recover_command, serve, top_command};
+use hyades_server::{backup_command, log_command, logging, recover_command, serve, top_command, users};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use crate::allocator::Mimalloc;
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         Command::Restore(arguments) => backup_command::run_restore(&arguments),
         Command::Check(arguments) => backup_command::run_check(&arguments),
         Command::Top(arguments) => top_command::run(&arguments),
-        Command::Password { user } => print_user_line(&user),
+        Command::Password { user, superuser } => print_user_line(&user, superuser),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -60,7 +60,7 @@ fn serve_until_ended(arguments: ServeArguments) -> Result<Ended, Sentence> {
     serve::run(options)
 }
 
-fn print_user_line(user: &str) -> Result<(), Sentence> {
+fn print_user_line(user: &str, is_superuser: bool) -> Result<(), Sentence> {
     if user.is_empty() || user.contains([':', '\n', '#']) {
         return Err(
             "a user's name must not be empty nor contain a colon, a number sign or a line break".to_owned()
@@ -70,7 +70,7 @@ fn print_user_line(user: &str) -> Result<(), Sentence> {
     if password.is_empty() {
         return Err("the password is empty".to_owned());
     }
-    println!("{user}:{}", Verifier::of_password(&password));
+    println!("{}", users::line(user, &Verifier::of_password(&password), is_superuser));
     Ok(())
 }
 

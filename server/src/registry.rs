@@ -124,7 +124,7 @@ impl Control {
 pub struct Registry {
     connections: Mutex<HashMap<i32, Arc<Control>>>,
     limit: usize,
-    /// How many of the `limit` places only privileged clients get.
+    /// How many of the `limit` places only superusers get.
     reserved: usize,
     failure: OnceLock<Arc<FatalError>>,
     next_process_id: AtomicI32,
@@ -180,12 +180,13 @@ impl Registry {
         Arc::clone(&self.turns)
     }
 
-    /// Takes a place for one more connection, unless the limit is reached.
-    pub fn register(self: &Arc<Registry>, privileged: bool) -> Result<Registration, NoPlace> {
+    /// Takes a place for one more connection, unless the limit is reached. The last ones are for superusers,
+    /// so that no other role can keep them out.
+    pub fn register(self: &Arc<Registry>, is_superuser: bool) -> Result<Registration, NoPlace> {
         let mut connections = self.connections.lock();
         match self.limit.saturating_sub(connections.len()) {
             0 => return Err(NoPlace::Full),
-            left if left <= self.reserved && !privileged => return Err(NoPlace::Reserved),
+            left if left <= self.reserved && !is_superuser => return Err(NoPlace::Reserved),
             _ => {}
         }
         let process_id = loop {
@@ -311,11 +312,11 @@ mod tests {
     }
 
     #[test]
-    fn reserved_places_are_for_the_privileged() {
+    fn reserved_places_are_for_superusers() {
         let registry = Arc::new(Registry::new(3, 2));
         let _first = registry.register(false).unwrap();
         assert_eq!(registry.register(false).err(), Some(NoPlace::Reserved));
-        let _privileged = [registry.register(true).unwrap(), registry.register(true).unwrap()];
+        let _superusers = [registry.register(true).unwrap(), registry.register(true).unwrap()];
         assert_eq!(registry.register(false).err(), Some(NoPlace::Full));
         assert_eq!(registry.register(true).err(), Some(NoPlace::Full));
     }

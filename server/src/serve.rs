@@ -106,8 +106,12 @@ pub struct Options {
     /// The address at which an operator looks at the server over HTTP.
     pub http: Option<String>,
     pub max_connections: usize,
-    /// Of these, the places that are reserved for the Unix socket or, without one, for loopback addresses.
-    pub reserved_connections: usize,
+    /// Of these, the places that are reserved for superusers.
+    pub superuser_reserved_connections: usize,
+    /// How many of them a role may take that has no limit of its own and is no superuser.
+    pub connections_per_role: Option<usize>,
+    /// How long a client with a wrong password waits for the answer.
+    pub failed_login_delay: Duration,
     /// A client has this long to prove who it is.
     pub handshake_patience: Duration,
     /// End the process when the database is poisoned.
@@ -136,8 +140,7 @@ struct Shared {
     settings: Arc<Vec<(String, String)>>,
     handshakes: Arc<Handshakes>,
     hang_ups: Arc<HangUpWatch>,
-    /// With a Unix socket, that is the privileged way in. Without one, the loopback addresses are.
-    has_socket: bool,
+    connections_per_role: Option<usize>,
 }
 
 /// Runs a server until a signal or a poisoned database ends it.
@@ -194,6 +197,7 @@ async fn serve(mut options: Options, workers: Handle) -> Result<Ended, Sentence>
     } else {
         tokio::spawn(restarting::follow(database.clone()));
     }
+    shared.gate.introduce(&database);
     // This is the only place that sets it.
     let _ = shared.gate.database.set(database.clone());
     // It may be poisoned already.
@@ -232,12 +236,15 @@ fn share(
     let reachable =
         listeners.iter().filter_map(Listener::address).find(|address| !address.ip().is_loopback());
     let users = std::mem::take(&mut options.users);
-    let has_socket = options.socket_directory.is_some();
+    let authentication = authentication(options.authentication, users, reachable)?;
+    if matches!(authentication, Authentication::Trust) {
+        warn_of_trust(reachable);
+    }
     let gate = Arc::new(Gate {
-        registry: Arc::new(Registry::new(options.max_connections, options.reserved_connections)),
-        authentication: authentication(options.authentication, users, reachable)?,
+        registry: Arc::new(Registry::new(options.max_connections, options.superuser_reserved_connections)),
+        authentication,
         patience: options.handshake_patience,
-        reserved_for: if has_socket { "the Unix socket" } else { "loopback addresses" },
+        failed_login_delay: options.failed_login_delay,
         database: OnceLock::new(),
         tls,
         requires_tls: options.requires_tls,
@@ -251,8 +258,20 @@ fn share(
         settings: Arc::new(std::mem::take(&mut options.settings)),
         handshakes: Handshakes::new(HANDSHAKES),
         hang_ups: Arc::new(hang_ups),
-        has_socket,
+        connections_per_role: options.connections_per_role,
     })
+}
+
+/// As initdb warns: the operator may not know that passwords are not the default.
+fn warn_of_trust(reachable: Option<SocketAddr>) {
+    let who = match reachable {
+        Some(address) => format!("everybody who reaches {address}"),
+        None => "every user of this machine".to_owned(),
+    };
+    tracing::warn!(
+        "authentication is \"trust\": {who} is let in without a password, as the superuser, too; give --user-file \
+         or the environment variable HYADES_PASSWORD to ask for passwords"
+    );
 }
 
 /// Notifies all connections when the database is poisoned. The log already gives the reason.
@@ -404,11 +423,7 @@ async fn lead_in(
     evicted: impl Future<Output = ()>,
 ) -> std::io::Result<()> {
     stream.configure()?;
-    let privileged = match address {
-        None => true,
-        Some(address) => !shared.has_socket && address.ip().to_canonical().is_loopback(),
-    };
-    let Some(guest) = shared.gate.admit(stream, Visitor { address, privileged }, evicted).await? else {
+    let Some(guest) = shared.gate.admit(stream, Visitor { address }, evicted).await? else {
         return Ok(());
     };
     // The gate opens only after the database is there.
@@ -417,6 +432,8 @@ async fn lead_in(
     };
     let client = Client {
         startup: guest.startup,
+        role: guest.role,
+        connections_per_role: shared.connections_per_role,
         registration: guest.registration,
         unread: guest.unread,
         limits: shared.limits,
@@ -438,7 +455,7 @@ mod tests {
     fn trust_is_the_default_only_where_nobody_else_can_reach() {
         let users = || {
             let mut users = Users::default();
-            users.insert("ada", Verifier::of_password("x"));
+            users.insert("ada", Verifier::of_password("x"), true);
             users
         };
         let outside = Some("10.0.0.1:5433".parse().unwrap());

@@ -130,7 +130,7 @@ impl Database {
         let options = SessionOptions {
             user: "hyades".to_owned(),
             database: "hyades".to_owned(),
-            parameters: Vec::new(),
+            ..SessionOptions::default()
         };
         Ok(Connection { session: self.session(options)? })
     }

@@ -85,9 +85,9 @@ mod type_spelling;
 mod utility;
 mod view_commands;
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use hyades_engine::config::Config;
 use hyades_engine::db::{Engine, Flow, Interrupt, Worker};
@@ -97,6 +97,7 @@ use hyades_engine::procedure::frame::Frame;
 use hyades_engine::recovery::{RecoveryReport, RestartStatus};
 use hyades_engine::storage::catalog::Catalog;
 use hyades_engine::ticket::Ticket;
+use hyades_types::access::RoleId;
 use hyades_types::cursors::SessionCursors;
 use hyades_types::environment::{Environment, Gathered};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
@@ -143,12 +144,22 @@ struct Shared {
     activities: Arc<Activities>,
     advisory_locks: Arc<AdvisoryTable>,
     listeners: Listeners,
+    /// More names of the first superuser.
+    superuser_names: OnceLock<BTreeSet<String>>,
+    /// Whether there have been roles.
+    has_had_roles: AtomicBool,
 }
 
 /// What a client says about itself when it connects.
 #[derive(Clone, Debug, Default)]
 pub struct SessionOptions {
     pub user: String,
+    /// The role that was found when the client was let in. If it is gone, the session is refused. `None` is
+    /// for clients in this process, which nobody had to let in: the role that has the name of the user or,
+    /// if there is none, the first superuser.
+    pub role: Option<RoleId>,
+    /// How many sessions a role may have that has no limit of its own and is no superuser.
+    pub sessions_per_role: Option<usize>,
     pub database: String,
     /// Startup parameters (application_name, DateStyle, TimeZone ...), applied as by SET. Unknown ones are
     /// kept.
@@ -250,6 +261,8 @@ impl Database {
                 activities: Arc::default(),
                 advisory_locks: Arc::default(),
                 listeners: Listeners::default(),
+                superuser_names: OnceLock::new(),
+                has_had_roles: AtomicBool::new(false),
             }),
         }
     }
@@ -282,10 +295,9 @@ impl Database {
     /// # Errors
     /// As [`Database::session`].
     pub fn session_with(&self, options: SessionOptions, account: Arc<Account>) -> Result<Session> {
-        let mut settings = Settings::new(&options.user);
-        for (name, value) in &options.parameters {
-            settings.set_initial(name, value)?;
-        }
+        let access = self.shared.engine.access();
+        let role = options.session_role(&access)?;
+        let settings = options.settings()?;
         let process = self.shared.sessions.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let mut environment = evaluation::environment(&options.user, &options.database);
         environment.random = std::cell::RefCell::new(Random::unpredictable());
@@ -297,11 +309,12 @@ impl Database {
         environment.sequences.get_mut().catalog = Some(self.shared.engine.sequence_catalog());
         let stop = Arc::clone(&environment.stop);
         let version = self.shared.engine.access_version();
-        let identity = Identity::of(&options.user, self.shared.engine.access(), version);
+        let identity = Identity::of(role, &options.user, access, version);
         let activity = Arc::new(Activity::new(&options.user, &options.database, process, stop));
         activity.is_role(identity.role());
         activity.pays(&account);
-        if !self.shared.activities.add(process, &activity, identity.connection_limit()) {
+        let limit = identity.connection_limit(options.sessions_per_role);
+        if !self.shared.activities.add(process, &activity, limit) {
             let message = format!("too many connections for role \"{}\"", options.user);
             return Err(Error::input(sqlstate::TOO_MANY_CONNECTIONS, message));
         }
@@ -343,7 +356,7 @@ impl Database {
         };
         session.environment.work_memory.directory = session.shared.engine.temporary_directory();
         session.refresh_environment();
-        session.check_role_setting()?;
+        session.take_initial_role(&options)?;
         session.refresh_identity();
         session.refresh_path();
         session.show_application();

@@ -27,6 +27,7 @@ use std::collections::{BTreeSet, HashMap};
 use choice::{choice, date_style, encoding, limited, locale, parse_boolean, severity};
 use definition::{DEFINITIONS, Definition, Kind, definition};
 use hyades_engine::db::{Isolation, Logging};
+use hyades_types::access::RoleId;
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory;
@@ -56,6 +57,15 @@ pub(crate) struct Shown {
     /// The value that RESET restores.
     pub(crate) reset: String,
 }
+
+/// What SET ROLE leaves in `role`: the number of the role that the name meant then, and the name for SHOW.
+/// The name may belong to another role later. In this form the number follows every rollback and savepoint.
+pub(crate) fn chosen_role(id: RoleId, name: &str) -> String {
+    format!("{} {name}", id.0)
+}
+
+/// Settings that RESET ALL leaves alone.
+const KEPT: [&str; 2] = ["role", "session_authorization"];
 
 /// The settings of one session. Keys are lower-case names.
 #[derive(Debug)]
@@ -162,7 +172,8 @@ impl Settings {
     pub(crate) fn get(&self, name: &str) -> Option<String> {
         let lower = name.to_ascii_lowercase();
         if let Some(value) = self.values.get(&lower).or_else(|| self.initial.get(&lower)) {
-            return Some(value.clone());
+            let name = if lower == "role" { value.split_once(' ').map(|(_, name)| name) } else { None };
+            return Some(name.unwrap_or(value).to_owned());
         }
         match lower.as_str() {
             // A transaction's modes are the defaults unless it sets them.
@@ -352,10 +363,15 @@ impl Settings {
         Ok(())
     }
 
-    /// Whether `role` has this value.
-    pub(crate) fn is_role(&self, value: &str) -> bool {
-        let role = self.values.get("role").or_else(|| self.initial.get("role"));
-        role.map_or("none", String::as_str) == value
+    /// Whether `role` is set to this role. `None`: to no role.
+    pub(crate) fn is_role(&self, role: Option<RoleId>) -> bool {
+        self.role() == role
+    }
+
+    /// The role that SET ROLE chose.
+    pub(crate) fn role(&self) -> Option<RoleId> {
+        let role = self.values.get("role").or_else(|| self.initial.get("role"))?;
+        role.split_once(' ').and_then(|(id, _)| id.parse().ok()).map(RoleId)
     }
 
     /// Sets what `$user` means.
@@ -376,7 +392,7 @@ impl Settings {
     pub(crate) fn reset_all(&mut self) {
         let names: Vec<String> = self.values.keys().cloned().collect();
         for name in names {
-            if !name.starts_with("transaction_") {
+            if !name.starts_with("transaction_") && !KEPT.contains(&name.as_str()) {
                 // Every name in `values` was accepted before, so its default is too.
                 let _ = self.set(&name, None, false);
             }

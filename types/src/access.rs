@@ -16,6 +16,7 @@
 //!    unless the list was changed, and always the right to grant them.
 //! 2. Memberships have no circles.
 //! 3. An access list never names a role that is gone.
+//! 4. A role that is gone may do nothing, not even what everybody may do. A session may still have it.
 //!
 //! Reference: PostgreSQL's acl.c (aclmask, recursive_revoke, roles_is_member_of).
 
@@ -98,6 +99,11 @@ impl Access {
 
     pub fn role(&self, id: RoleId) -> Option<&Arc<Role>> {
         self.roles.get(&id)
+    }
+
+    /// Whether a role has not been dropped. PUBLIC counts as one.
+    pub fn exists(&self, id: RoleId) -> bool {
+        matches!(id, RoleId::PUBLIC | RoleId::OWNER | RoleId::DATABASE_OWNER) || self.roles.contains_key(&id)
     }
 
     pub fn role_named(&self, name: &str) -> Option<(RoleId, &Arc<Role>)> {
@@ -234,6 +240,9 @@ impl Access {
         kind: ObjectKind,
         of: impl Fn(&AccessItem) -> Privileges,
     ) -> Privileges {
+        if !self.exists(role) {
+            return Privileges::NONE;
+        }
         let own = self.roles_of(role, true);
         let list = match &rights.items {
             Some(items) => items.clone(),

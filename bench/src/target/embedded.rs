@@ -64,7 +64,7 @@ impl EmbeddedConnection {
         let options = SessionOptions {
             user: "hyades".to_owned(),
             database: "hyades".to_owned(),
-            parameters: Vec::new(),
+            ..SessionOptions::default()
         };
         Ok(EmbeddedConnection { session: database.session(options)? })
     }

@@ -21,6 +21,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hyades::session::Login;
+use hyades::types::access::RoleId;
 use hyades::types::error::SqlState;
 use hyades::{Database, Error, sqlstate};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -34,7 +35,7 @@ use crate::logging::seldom::{Seldom, seldom};
 use crate::registry::{NoPlace, Phase, Registration, Registry};
 use crate::scram::{self, Exchange};
 use crate::tls::{Material, Tls};
-use crate::users::{DEFAULT_USER, Users};
+use crate::users::Users;
 
 /// How clients prove who they are.
 pub enum Authentication {
@@ -53,8 +54,9 @@ pub struct Gate {
     pub authentication: Authentication,
     /// A client has this long to prove who it is.
     pub patience: Duration,
-    /// Describes who gets the reserved places.
-    pub reserved_for: &'static str,
+    /// How long a client with a wrong password waits for the answer. Meanwhile it has a place among the
+    /// handshakes, of which others may deprive it, and none among the connections.
+    pub failed_login_delay: Duration,
     /// Set before the gate opens.
     pub database: OnceLock<Database>,
     /// `None`: connections are not encrypted.
@@ -68,8 +70,6 @@ pub struct Gate {
 pub struct Visitor {
     /// `None`: the Unix socket.
     pub address: Option<SocketAddr>,
-    /// The client may use the reserved places.
-    pub privileged: bool,
 }
 
 impl fmt::Display for Visitor {
@@ -85,6 +85,7 @@ impl fmt::Display for Visitor {
 pub struct Guest {
     pub stream: ClientStream,
     pub startup: Startup,
+    pub role: RoleId,
     pub registration: Registration,
     /// Bytes that followed the handshake.
     pub unread: Vec<u8>,
@@ -123,9 +124,9 @@ impl Gate {
             () = tokio::time::sleep(self.patience) => Err(conversation.too_late()),
         };
         match outcome {
-            Ok((startup, registration)) => {
+            Ok((startup, role, registration)) => {
                 let Conversation { stream, input: unread, .. } = conversation;
-                Ok(Some(Guest { stream, startup, registration, unread }))
+                Ok(Some(Guest { stream, startup, role, registration, unread }))
             }
             Err(None) => Ok(None),
             Err(Some(error)) => {
@@ -141,7 +142,7 @@ impl Gate {
     async fn converse(
         &self,
         conversation: &mut Conversation,
-    ) -> io::Result<Result<(Startup, Registration), Refusal>> {
+    ) -> io::Result<Result<(Startup, RoleId, Registration), Refusal>> {
         let startup = match self.startup(conversation).await? {
             Ok(startup) => startup,
             Err(refusal) => return Ok(Err(refusal)),
@@ -153,11 +154,12 @@ impl Gate {
         if self.requires_tls && conversation.visitor.address.is_some() && conversation.material.is_none() {
             return Ok(Err(conversation.not_encrypted()));
         }
-        if let Err(refusal) = self.authenticate(conversation, &startup).await? {
-            return Ok(Err(refusal));
-        }
-        Ok(match self.registry.register(conversation.visitor.privileged) {
-            Ok(registration) => Ok((startup, registration)),
+        let login = match self.authenticate(conversation, &startup).await? {
+            Ok(login) => login,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        Ok(match self.registry.register(login.is_superuser) {
+            Ok(registration) => Ok((startup, login.role, registration)),
             Err(reason) => Err(Some(self.no_place(reason, conversation))),
         })
     }
@@ -176,9 +178,9 @@ impl Gate {
     fn no_place(&self, reason: NoPlace, conversation: &Conversation) -> Error {
         static NO_PLACE: Seldom = Seldom::new();
         let sentence = match reason {
-            NoPlace::Full => "sorry, too many clients already".to_owned(),
+            NoPlace::Full => "sorry, too many clients already",
             NoPlace::Reserved => {
-                format!("remaining connection slots are reserved for {}", self.reserved_for)
+                "remaining connection slots are reserved for non-replication superuser connections"
             }
         };
         let (visitor, user) = (conversation.visitor, conversation.user.as_deref());
@@ -261,18 +263,18 @@ impl Gate {
         &self,
         conversation: &mut Conversation,
         startup: &Startup,
-    ) -> io::Result<Result<(), Refusal>> {
+    ) -> io::Result<Result<Login, Refusal>> {
         let mut out = Vec::new();
         if startup.minor_version > 0 || !startup.protocol_options.is_empty() {
             backend::negotiate_protocol_version(&mut out, PROTOCOL_VERSION, &startup.protocol_options);
         }
-        let login = self.database.get().and_then(|database| database.login(&startup.user));
+        let login = self.login(&startup.user);
         if let Authentication::Scram { users, secret } = &self.authentication {
-            // A role of the database comes first. The user file is for roles whose password the database does
-            // not know.
-            let own = login.as_ref().and_then(|login| login.verifier.as_ref());
-            let may_use = !login.as_ref().is_some_and(|login| login.is_expired);
-            let verifier = own.or_else(|| users.verifier(&startup.user)).filter(|_| may_use);
+            // The password that the database knows comes first. Nobody gets in by a line of the user file for
+            // a name that is neither a role nor the first superuser.
+            let usable = login.as_ref().filter(|login| !login.is_expired);
+            let verifier =
+                usable.and_then(|login| login.verifier.as_ref().or_else(|| users.verifier(&startup.user)));
             let is_known = verifier.is_some();
             let end_point = conversation.material.as_ref().and_then(|material| material.end_point.clone());
             let mechanisms = scram::mechanisms(end_point.is_some());
@@ -289,29 +291,59 @@ impl Gate {
             }
             match conversation.ask(&mut out).await?.and_then(|body| exchange.finish(&body)) {
                 Ok(answer) => backend::authentication_sasl_final(&mut out, &answer),
-                Err(error) => return Ok(Err(conversation.failed_login(error, is_known))),
+                Err(error) => {
+                    let refusal = conversation.failed_login(error, is_known);
+                    tokio::time::sleep(self.failed_login_delay).await;
+                    return Ok(Err(refusal));
+                }
             }
         }
-        if let Err(refusal) = self.check_login(startup, login.as_ref(), conversation) {
-            return Ok(Err(refusal));
-        }
+        let login = match self.check_login(startup, login, conversation) {
+            Ok(login) => login,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         backend::authentication_ok(&mut out);
         conversation.stream.write_all(&out).await?;
         conversation.stream.flush().await?;
-        Ok(Ok(()))
+        Ok(Ok(login))
     }
 }
 
 impl Gate {
-    /// Whether the role may log in. A name that is no role stands for the initial superuser: this holds for
-    /// names in the user file and, without authentication, for the default user, or for all names as long as
-    /// there are no roles.
+    /// Makes the superusers of the user file known to the database, and warns of lines that are of no use:
+    /// before lines said who is a superuser, each name that was no role was one.
+    pub fn introduce(&self, database: &Database) {
+        let Authentication::Scram { users, .. } = &self.authentication else { return };
+        for user in database.name_superusers(users.names(true).map(str::to_owned)) {
+            tracing::warn!(
+                user,
+                "the user file calls a user superuser who is a role in the database, and remains that role"
+            );
+        }
+        for user in users.names(false).filter(|user| database.login(user).is_none()) {
+            tracing::warn!(
+                user,
+                "a line of the user file lets nobody in: there is no role with this name, and the line does not end \
+                 in :superuser"
+            );
+        }
+    }
+
+    /// The role that a client names. Where clients prove nothing, every name is that of the first superuser
+    /// as long as there have been no roles.
+    fn login(&self, user: &str) -> Option<Login> {
+        let database = self.database.get()?;
+        let is_open = !database.has_had_roles() && matches!(self.authentication, Authentication::Trust);
+        database.login(user).or_else(|| is_open.then(Login::of_first_superuser))
+    }
+
+    /// Whether the role may log in.
     fn check_login(
         &self,
         startup: &Startup,
-        login: Option<&Login>,
+        login: Option<Login>,
         conversation: &Conversation,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Login, Refusal> {
         let user = &startup.user;
         let (state, sentence) = match login {
             Some(login) if !login.can_log_in => {
@@ -321,11 +353,7 @@ impl Gate {
                 sqlstate::INSUFFICIENT_PRIVILEGE,
                 format!("permission denied for database \"{}\"", startup.database),
             ),
-            Some(_) => return Ok(()),
-            None if matches!(self.authentication, Authentication::Scram { .. }) || user == DEFAULT_USER => {
-                return Ok(());
-            }
-            None if !self.database.get().is_some_and(Database::has_roles) => return Ok(()),
+            Some(login) => return Ok(login),
             None => (sqlstate::INVALID_AUTHORIZATION, format!("role \"{user}\" does not exist")),
         };
         static NOT_LET_IN: Seldom = Seldom::new();

@@ -4,8 +4,6 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::process::Stdio;
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
@@ -215,32 +213,72 @@ fn failed_logins_are_logged_with_their_reason_and_seldom() {
 }
 
 #[test]
-fn the_last_places_are_reserved_for_the_socket() {
-    let directory = Directory::new();
-    let socket = directory.path().to_str().unwrap().to_owned();
-    let arguments = ["--socket", &socket, "--max-connections", "3", "--reserved-connections", "1"];
-    let server = Server::start_in(directory, &arguments);
-    let _crowd = [Client::connect(&server), Client::connect(&server)];
-    let error = server.error(&["select 1"]);
-    assert!(error.contains("FATAL:  remaining connection slots are reserved for the Unix socket"), "{error}");
-    let mut operator = server.psql();
-    operator.args(["-h", &socket, "-Atc", "select 1"]);
-    assert_eq!(operator.output().unwrap().stdout, b"1\n");
-    let path = Path::new(&socket).join(format!(".s.PGSQL.{}", server.port));
+fn the_last_places_are_reserved_for_superusers() {
+    let server = Server::start(&["--max-connections", "5", "--superuser-reserved-connections", "2"]);
+    server.query(&["create role mal login"]);
     // The previous client may still be leaving.
-    let _last = wait_for("the last place", || {
-        let mut last = UnixStream::connect(&path).unwrap();
-        last.write_all(&startup(196_608, &[("user", "hyades")])).unwrap();
-        let mut answer = [0; 10];
-        last.read_exact(&mut answer).unwrap();
-        // A parameter follows the nine bytes that let the client in, and no error.
-        (answer[9] == b'S').then_some(last)
+    let mut crowd = Vec::new();
+    wait_for("all places of the role", || {
+        while let Some(client) = try_connect(&server, "mal") {
+            crowd.push(client);
+        }
+        (crowd.len() == 3).then_some(())
     });
+    let mut refused = server.psql();
+    refused.args(["-U", "mal", "-d", "hyades", "-c", "select 1"]);
+    let error = String::from_utf8(refused.output().unwrap().stderr).unwrap();
+    let sentence = "remaining connection slots are reserved for non-replication superuser connections";
+    assert!(error.contains(&format!("FATAL:  {sentence}")), "{error}");
+    let _operator = Client::connect(&server);
+    assert_eq!(server.query(&["select 1"]), "1");
+    let _second = wait_for("the last place", || try_connect(&server, "hyades"));
     assert!(server.error(&["select 1"]).contains("FATAL:  sorry, too many clients already"));
     server.signal("QUIT");
     let (_, _, log, _) = server.wait();
-    assert_eq!(log.matches("are reserved for the Unix socket").count(), 1, "{log}");
+    assert!(log.contains(&format!("connection refused: {sentence}")), "{log}");
     assert!(log.contains("connection refused: sorry, too many clients already"), "{log}");
+}
+
+/// A client that was let in, or `None` if there was no place for it.
+fn try_connect(server: &Server, user: &str) -> Option<TcpStream> {
+    let mut stream = server.connect();
+    stream.write_all(&startup(196_608, &[("user", user), ("database", "hyades")])).unwrap();
+    let mut answer = [0; 10];
+    stream.read_exact(&mut answer).unwrap();
+    // A parameter follows the nine bytes that let the client in, and no error.
+    (answer[0] == b'R' && answer[9] == b'S').then_some(stream)
+}
+
+#[test]
+fn who_guesses_passwords_waits_and_takes_no_place() {
+    let arguments = ["--failed-login-delay", "1min", "--authentication-timeout", "600"];
+    let places = ["--max-connections", "1", "--superuser-reserved-connections", "0"];
+    let server = Server::start_with_password(&[&arguments[..], &places[..]].concat());
+    let psql = |password: &str| {
+        let mut command = server.psql();
+        command.args(["-Atc", "select 1"]).env("PGPASSWORD", password);
+        command
+    };
+    let mut guessers: Vec<_> =
+        (0..3).map(|_| psql("wrong").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()).collect();
+    for _ in 0..3 {
+        wait_for("the only place", || (psql("secret").output().unwrap().stdout == b"1\n").then_some(()));
+    }
+    for guesser in &mut guessers {
+        assert_eq!(guesser.try_wait().unwrap(), None);
+        guesser.kill().unwrap();
+        guesser.wait().unwrap();
+    }
+}
+
+#[test]
+fn that_nobody_is_asked_for_a_password_is_said_at_the_start() {
+    let warning = "authentication is \"trust\": every user of this machine is let in without a password";
+    for (server, is_warned) in [(Server::start(&[]), true), (Server::start_with_password(&[]), false)] {
+        server.signal("TERM");
+        let (_, _, log, _) = server.wait();
+        assert_eq!(log.contains(warning), is_warned, "{log}");
+    }
 }
 
 #[test]

@@ -57,9 +57,13 @@ impl Server {
 
     /// The user hyades has the password "secret".
     pub(crate) fn start_with_password(arguments: &[&str]) -> Server {
+        Server::start_with_password_in(Directory::new(), arguments)
+    }
+
+    pub(crate) fn start_with_password_in(directory: Directory, arguments: &[&str]) -> Server {
         let mut command = hyades();
         command.env("HYADES_PASSWORD", "secret");
-        Server::start_command(command, Stdio::piped(), Directory::new(), arguments)
+        Server::start_command(command, Stdio::piped(), directory, arguments)
     }
 
     pub(crate) fn start_logging_to(log: Stdio, directory: Directory, arguments: &[&str]) -> Server {

@@ -84,7 +84,7 @@ fn passwords_are_checked() {
     let directory = Directory::new();
     let users = directory.path().join("users");
     let mut child = hyades()
-        .args(["password", "--user", "ada"])
+        .args(["password", "--user", "ada", "--superuser"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

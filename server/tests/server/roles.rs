@@ -67,6 +67,88 @@ fn without_passwords_only_roles_get_in_once_there_are_roles() {
     assert_eq!(printed(&psql(&server, "hyades", "", "select current_user")), "hyades");
     let error = complained(&psql(&server, "anybody", "", "select 1"));
     assert!(error.contains("FATAL:  role \"anybody\" does not exist"), "{error}");
+    // A client of the role is not the superuser because the role is gone.
+    printed(&psql(&server, "hyades", "", "drop role ada"));
+    let error = complained(&psql(&server, "ada", "", "select 1"));
+    assert!(error.contains("FATAL:  role \"ada\" does not exist"), "{error}");
+    assert_eq!(printed(&psql(&server, "hyades", "", "select current_user")), "hyades");
+}
+
+/// Writes a user file in which everybody's password is "x".
+fn user_file(directory: &Directory, users: &[(&str, &str)]) -> String {
+    let path = directory.path().join("users");
+    let verifier = hyades_server::scram::Verifier::of_password("x");
+    let lines: Vec<String> = users.iter().map(|(user, mark)| format!("{user}:{verifier}{mark}")).collect();
+    std::fs::write(&path, lines.join("\n")).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// Nobody becomes the superuser because his role goes away.
+#[test]
+fn only_the_user_file_makes_a_superuser() {
+    let directory = Directory::new();
+    let users = [("erin", ""), ("ghost", ""), ("root", ":superuser"), ("taken", ":superuser")];
+    let users = user_file(&directory, &users);
+    let server = Server::start_with_password(&[]);
+    superuser(&server, "create role erin login createrole");
+    superuser(&server, "create role taken login");
+    let server = Server::start_with_password_in(server.stop(), &["--user-file", &users]);
+    let who = "select current_user, current_setting('is_superuser')";
+    assert_eq!(printed(&psql(&server, "root", "x", who)), "root|on");
+    assert_eq!(printed(&psql(&server, "erin", "x", who)), "erin|off");
+    assert_eq!(printed(&psql(&server, "taken", "x", who)), "taken|off");
+    assert_eq!(superuser(&server, who), "hyades|on");
+    printed(&psql(&server, "erin", "x", "create role mate login createrole password 'y'"));
+    let nobody = |server: &Server, user: &str, password: &str| {
+        let error = complained(&psql(server, user, password, who));
+        assert!(error.contains(&format!("password authentication failed for user \"{user}\"")), "{error}");
+    };
+    nobody(&server, "ghost", "x");
+    // Neither the new name nor the old one has more rights than the role.
+    printed(&psql(&server, "mate", "y", "alter role erin rename to erna"));
+    nobody(&server, "erin", "x");
+    nobody(&server, "erna", "x");
+    printed(&psql(&server, "mate", "y", "drop role erna, taken"));
+    nobody(&server, "erin", "x");
+    nobody(&server, "taken", "x");
+    // Nobody takes the name of a superuser, with a password that he knows.
+    for name in ["root", "hyades"] {
+        for statement in
+            [format!("create role {name} login password 'y'"), format!("alter role other rename to {name}")]
+        {
+            printed(&psql(&server, "mate", "y", "create role other"));
+            let error = complained(&psql(&server, "mate", "y", &statement));
+            assert!(error.contains(&format!("42710: role \"{name}\" already exists")), "{error}");
+            printed(&psql(&server, "mate", "y", "drop role other"));
+        }
+        let error = complained(&psql(&server, "mate", "y", &format!("alter role {name} password 'y'")));
+        assert!(error.contains("42501: must be superuser to alter superuser roles"), "{error}");
+        nobody(&server, name, "y");
+    }
+    server.signal("TERM");
+    let (_, _, log, data) = server.wait();
+    let warned = |log: &str, user: &str| {
+        log.lines().any(|line| line.contains("the user file") && line.contains(&format!("\"{user}\"")))
+    };
+    assert!(warned(&log, "ghost") && warned(&log, "taken"), "{log}");
+    assert!(!warned(&log, "erin") && !warned(&log, "root"), "{log}");
+    // The next start does not make superusers of those who were roles, either.
+    let server = Server::start_with_password_in(data, &["--user-file", &users]);
+    nobody(&server, "erin", "x");
+    nobody(&server, "erna", "x");
+}
+
+#[test]
+fn a_role_without_a_limit_has_as_many_sessions_as_the_server_says() {
+    let server = Server::start(&["--connections-per-role", "1"]);
+    server.query(&["create role ada login", "create role bob login connection limit 2"]);
+    let _ada = crate::raw::Client::connect_as(&server, "ada");
+    let error = complained(&psql(&server, "ada", "", "select 1"));
+    assert!(error.contains("too many connections for role \"ada\""), "{error}");
+    let _bob = [(); 2].map(|()| crate::raw::Client::connect_as(&server, "bob"));
+    let error = complained(&psql(&server, "bob", "", "select 1"));
+    assert!(error.contains("too many connections for role \"bob\""), "{error}");
+    let _superusers = [(); 2].map(|()| crate::raw::Client::connect(&server));
 }
 
 #[test]

@@ -118,9 +118,9 @@ impl Compiler<'_> {
             AccessCommand::DropRoles { names, if_exists } => {
                 ("DROP ROLE", AccessCommand::DropRoles { names, if_exists })
             }
-            AccessCommand::GrantRoles { is_revoke, roles, members, option, cascades } => (
+            AccessCommand::GrantRoles { is_revoke, roles, members, option, grantor } => (
                 if is_revoke { "REVOKE ROLE" } else { "GRANT ROLE" },
-                AccessCommand::GrantRoles { is_revoke, roles, members, option, cascades },
+                AccessCommand::GrantRoles { is_revoke, roles, members, option, grantor },
             ),
             AccessCommand::Grant(granted) => {
                 let tag = if granted.is_revoke { "REVOKE" } else { "GRANT" };

@@ -310,16 +310,15 @@ impl Session {
 
     /// Changes the owner of an object and of the sequences that belong to its columns.
     pub(super) fn changed_owner(&self, object: &Object, to: &RoleName) -> Result<Vec<CatalogChange>> {
-        let to = self.role_meant(to)?;
         let access = self.access();
-        let rights = access.rights(object.id);
-        if rights.owner == to {
+        if !access.is_owner(self.role(), object.id) {
+            return Err(not_owner(object.word, &object.name));
+        }
+        let to = self.role_meant(to)?;
+        if access.owner(object.id) == to {
             return Ok(Vec::new());
         }
         if !self.is_superuser() {
-            if !access.is_owner(self.role(), object.id) {
-                return Err(not_owner(object.word, &object.name));
-            }
             if !access.is_member(self.role(), to) {
                 let message = format!("must be member of role \"{}\"", self.role_name(to));
                 return Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message));

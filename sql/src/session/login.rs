@@ -1,13 +1,24 @@
 //! The properties of a role that decide whether a client may log in.
+//!
+//! The first superuser is the role that there is from the beginning. It has the name [`FIRST_OWNER`], and
+//! those that the operator adds ([`Database::name_superusers`]). No role can be given one of these names, so
+//! a name that is the superuser's today is not a role's tomorrow, and the other way round.
 
-use hyades_types::access::{DATABASE_OBJECT, ObjectKind, Privileges, RoleId};
+use std::sync::atomic::Ordering;
 
-use super::Database;
+use hyades_types::access::{Access, DATABASE_OBJECT, ObjectKind, Privileges, RoleId};
+use hyades_types::error::{Error, Result, sqlstate};
+
+use super::rights::FIRST_OWNER;
+use super::{Database, Session, SessionOptions, Shared};
 use crate::password::Verifier;
+use crate::settings::Settings;
 
 /// A role, from the view of a client that wants to log in under its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
+    pub role: RoleId,
+    pub is_superuser: bool,
     pub can_log_in: bool,
     /// `None` if the role has no password of its own.
     pub verifier: Option<Verifier>,
@@ -17,13 +28,49 @@ pub struct Login {
     pub may_connect: bool,
 }
 
+impl Login {
+    /// The first superuser.
+    pub fn of_first_superuser() -> Login {
+        Login {
+            role: RoleId::OWNER,
+            is_superuser: true,
+            can_log_in: true,
+            verifier: None,
+            is_expired: false,
+            may_connect: true,
+        }
+    }
+}
+
+impl Shared {
+    /// Whether this is a name of the first superuser.
+    pub(super) fn is_first_superuser(&self, name: &str) -> bool {
+        name == FIRST_OWNER || self.superuser_names.get().is_some_and(|names| names.contains(name))
+    }
+}
+
 impl Database {
-    /// The role of this name, if one was created.
+    /// Gives the first superuser these names, too, for as long as the database is open; only the first call
+    /// has an effect. Returns the names that belong to roles: they stay theirs.
+    pub fn name_superusers(&self, names: impl IntoIterator<Item = String>) -> Vec<String> {
+        let access = self.engine().access();
+        let (taken, free): (Vec<String>, Vec<String>) =
+            names.into_iter().partition(|name| access.role_named(name).is_some());
+        // The names that were given first stay.
+        let _ = self.shared.superuser_names.set(free.into_iter().collect());
+        taken
+    }
+
+    /// The role with this name.
     pub fn login(&self, user: &str) -> Option<Login> {
         let access = self.engine().access();
-        let (id, role) = access.role_named(user)?;
+        let Some((id, role)) = access.role_named(user) else {
+            return self.shared.is_first_superuser(user).then(Login::of_first_superuser);
+        };
         let is_over = |until: i64| until < hyades_types::function::now_us();
         Some(Login {
+            role: id,
+            is_superuser: access.is_superuser(id),
             can_log_in: role.can_log_in,
             verifier: role.verifier.as_ref().and_then(|verifier| verifier.parse().ok()),
             is_expired: role.valid_until.is_some_and(is_over),
@@ -33,8 +80,48 @@ impl Database {
         })
     }
 
-    /// Whether roles were created. If not, every client is the one initial superuser.
-    pub fn has_roles(&self) -> bool {
-        self.engine().access().roles().any(|(id, _)| id != RoleId::OWNER)
+    /// Whether roles were created. Once this has been found so, it stays so for as long as the database is
+    /// open, even if they are dropped.
+    pub fn has_had_roles(&self) -> bool {
+        let has_roles = self.engine().access().has_roles();
+        self.shared.has_had_roles.fetch_or(has_roles, Ordering::Relaxed) || has_roles
+    }
+}
+
+fn is_role(name: &str) -> bool {
+    name.eq_ignore_ascii_case("role")
+}
+
+impl SessionOptions {
+    /// The role as which a session begins.
+    pub(super) fn session_role(&self, access: &Access) -> Result<RoleId> {
+        match self.role {
+            Some(role) if !access.exists(role) => {
+                let message = format!("role \"{}\" does not exist", self.user);
+                Err(Error::input(sqlstate::INVALID_AUTHORIZATION, message))
+            }
+            Some(role) => Ok(role),
+            None => Ok(access.role_named(&self.user).map_or(RoleId::OWNER, |(id, _)| id)),
+        }
+    }
+
+    /// The settings with which a session begins, except for the role that it takes.
+    pub(super) fn settings(&self) -> Result<Settings> {
+        let mut settings = Settings::new(&self.user);
+        for (name, value) in self.parameters.iter().filter(|(name, _)| !is_role(name)) {
+            settings.set_initial(name, value)?;
+        }
+        Ok(settings)
+    }
+}
+
+impl Session {
+    /// Takes the role that the client wants from the beginning, if it may.
+    pub(super) fn take_initial_role(&mut self, options: &SessionOptions) -> Result<()> {
+        let Some((name, wanted)) = options.parameters.iter().rfind(|(name, _)| is_role(name)) else {
+            return Ok(());
+        };
+        let role = self.chosen_role(wanted)?;
+        self.settings.set_initial(name, &role)
     }
 }

@@ -15,6 +15,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use super::Session;
 use super::activity::SessionsOfOthers;
 use crate::plan::{Action, Plan};
+use crate::settings::chosen_role;
 
 impl Session {
     pub(super) fn is_superuser(&self) -> bool {
@@ -36,15 +37,20 @@ impl Session {
         &self.identity.caller.access
     }
 
-    /// The name of a role, for messages.
+    /// The name of a role, for messages. One that is gone has none.
     pub(super) fn role_name(&self, role: RoleId) -> String {
-        self.access().role_name(role, self.first_owner()).unwrap_or_default().to_owned()
+        match self.access().role_name(role, self.first_owner()) {
+            Some(name) => name.to_owned(),
+            None => format!("unknown (OID={})", role.0),
+        }
     }
 
-    /// The name of the first superuser: the session's login name if it is that role, else [`FIRST_OWNER`].
+    /// The name of the first superuser: the session's login name if it is that role and no other role has
+    /// the name, else [`FIRST_OWNER`].
     pub(super) fn first_owner(&self) -> &str {
+        let name = &self.identity.login_name;
         match self.identity.session_role {
-            RoleId::OWNER => &self.environment.session_user,
+            RoleId::OWNER if self.access().role_named(name).is_none() => name,
             _ => FIRST_OWNER,
         }
     }
@@ -61,27 +67,25 @@ impl Session {
 
     /// Whether `role` was set or reset since the identity was last determined.
     pub(super) fn is_another_role(&self) -> bool {
-        !self.settings.is_role(&self.identity.setting)
+        !self.settings.is_role(self.identity.chosen)
     }
 
     /// Needed after SET ROLE, and after a change of roles or of what the transaction sees of them.
     #[cold]
     pub(super) fn refresh_identity(&mut self) {
         let access = self.worker.catalog_view().access();
-        let setting = self.settings.get("role").unwrap_or_default();
-        self.identity.caller.access = access;
         let session_role = self.identity.session_role;
-        let role = match setting.as_str() {
-            "" | "none" | "default" => session_role,
-            name => self.find_role(name).unwrap_or(session_role),
-        };
-        let access = Arc::clone(&self.identity.caller.access);
-        let is_new_role = role != self.identity.caller.role;
-        self.identity.setting = setting;
+        self.identity.chosen = self.settings.role();
+        let role = self.identity.chosen.unwrap_or(session_role);
         self.identity.caller = Caller { access, role };
         self.identity.is_superuser = self.identity.caller.is_superuser();
+        let session_name = self.role_name(session_role);
+        if session_name != self.environment.session_user {
+            self.environment.session_user = session_name;
+        }
         let name = self.role_name(role);
-        if name != self.environment.user {
+        let has_new_name = name != self.environment.user;
+        if has_new_name {
             self.settings.set_user(&name);
             self.environment.user = name;
         }
@@ -93,49 +97,47 @@ impl Session {
             false => Arc::new(SessionsOfOthers { activities, caller: caller.clone() }),
         });
         self.settings.set_superuser(self.identity.is_superuser);
-        if is_new_role || !self.identity.is_superuser {
+        if has_new_name || !self.identity.is_superuser {
             self.refresh_path();
         }
     }
 
-    /// Checks that the session may take the role that SET ROLE or a startup parameter has put into `role`.
-    pub(super) fn check_role_setting(&self) -> Result<()> {
-        match self.settings.get("role") {
-            Some(role) => self.check_becomes(Some(&role)),
-            None => Ok(()),
+    /// The value of `role` for a role that the session may take; error 22023 or 42501 if it may not.
+    pub(super) fn chosen_role(&self, name: &str) -> Result<String> {
+        if name == "none" {
+            return Ok(name.to_owned());
         }
-    }
-
-    /// Error 22023 or 42501 unless the session may take a role.
-    pub(super) fn check_becomes(&self, role: Option<&str>) -> Result<()> {
-        let Some(name) = role.filter(|name| !matches!(*name, "none" | "default" | "")) else { return Ok(()) };
-        let Some(role) = self.find_role(name) else {
-            let message = format!("role \"{name}\" does not exist");
-            return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
-        };
+        let role = self.role_set_to(name)?;
         if self.access().is_member(self.session_role(), role) {
-            return Ok(());
+            return Ok(chosen_role(role, name));
         }
         let message = format!("permission denied to set role \"{name}\"");
         Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message))
     }
 
-    /// SET SESSION AUTHORIZATION, which is possible only to the session's own user.
-    pub(super) fn check_authorization(&self, user: Option<&str>) -> Result<()> {
-        let Some(name) = user.filter(|name| *name != "default" && *name != self.environment.session_user)
-        else {
-            return Ok(());
-        };
-        if self.find_role(name).is_none() {
+    /// The role that a setting names.
+    fn role_set_to(&self, name: &str) -> Result<RoleId> {
+        self.find_role(name).ok_or_else(|| {
             let message = format!("role \"{name}\" does not exist");
-            return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
+            Error::input(sqlstate::INVALID_PARAMETER_VALUE, message)
+        })
+    }
+
+    /// SET SESSION AUTHORIZATION, which is possible only to the session's own user.
+    pub(super) fn check_authorization(&self, name: &str) -> Result<()> {
+        if self.role_set_to(name)? == self.session_role() {
+            return Ok(());
         }
-        let (state, message) = match self.is_superuser() {
+        let is_superuser = self.access().is_superuser(self.session_role());
+        let (state, message) = match is_superuser {
             true => (
                 sqlstate::FEATURE_NOT_SUPPORTED,
-                "SET SESSION AUTHORIZATION to another user is not supported yet",
+                "SET SESSION AUTHORIZATION to another user is not supported yet".to_owned(),
             ),
-            false => (sqlstate::INSUFFICIENT_PRIVILEGE, "permission denied to set session authorization"),
+            false => (
+                sqlstate::INSUFFICIENT_PRIVILEGE,
+                format!("permission denied to set session authorization \"{name}\""),
+            ),
         };
         Err(Error::input(state, message))
     }

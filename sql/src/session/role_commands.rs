@@ -7,13 +7,12 @@
 
 use std::sync::Arc;
 
-use hyades_types::access::{Membership, Rights, Role, RoleId};
+use hyades_types::access::{Access, Membership, Rights, Role, RoleId};
 use hyades_types::definition::CatalogChange;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use hyades_types::{identifier, text};
 
-use super::rights::FIRST_OWNER;
 use super::{Output, Session};
 use crate::password::Verifier;
 use crate::statement::{AccessCommand, RoleName, RoleOption};
@@ -38,10 +37,11 @@ impl Session {
         match command {
             AccessCommand::CreateRole { name, options } => self.created_role(name, options),
             AccessCommand::AlterRole { name, options } => self.altered_role(name, options),
-            AccessCommand::RenameRole { name, to } => self.renamed_role(name, to, output),
+            AccessCommand::RenameRole { name, to } => self.renamed_role(name, to),
             AccessCommand::DropRoles { names, if_exists } => self.dropped_roles(names, *if_exists, output),
-            AccessCommand::GrantRoles { is_revoke, roles, members, option, .. } => {
-                self.granted_roles(*is_revoke, roles, (members, *option), output)
+            AccessCommand::GrantRoles { is_revoke, roles, members, option, grantor } => {
+                let (groups, grantor) = (roles.as_slice(), grantor.as_ref());
+                self.granted_roles(*is_revoke, (groups, grantor), (members, *option), output)
             }
             AccessCommand::Grant(granted) => self.granted_rights(granted, output),
             AccessCommand::Own { owned, to } => self.owned_object(owned, to, output),
@@ -50,10 +50,10 @@ impl Session {
 
     /// The role with this name.
     pub(super) fn find_role(&self, name: &str) -> Option<RoleId> {
-        let is_first = self.session_role() == RoleId::OWNER && self.environment.session_user == name;
+        let is_first = self.session_role() == RoleId::OWNER && self.identity.login_name == name;
         match self.access().role_named(name) {
             Some((id, _)) => Some(id),
-            None if is_first || name == FIRST_OWNER => Some(RoleId::OWNER),
+            None if is_first || self.shared.is_first_superuser(name) => Some(RoleId::OWNER),
             None => (name == RoleId::DATABASE_OWNER_NAME).then_some(RoleId::DATABASE_OWNER),
         }
     }
@@ -82,44 +82,56 @@ impl Session {
         let id = self.worker.new_role_id();
         let mut role = Role::new(name);
         self.apply(options, &mut role)?;
-        let (mut memberships, mut members) = (Vec::new(), Vec::new());
+        let mut access = Access::clone(self.access());
+        access.put_role(id, Arc::new(role));
+        let mut changed = vec![id];
+        let (grantor, mut members) = (self.role(), Vec::new());
         for option in options {
             match option {
                 RoleOption::In(roles) => {
                     for role in roles {
-                        let group = self.role_meant(role)?;
-                        self.check_grants(group)?;
-                        memberships.push(group);
+                        let role = self.role_meant(role)?;
+                        self.check_grants(role)?;
+                        self.join(&mut access, id, Membership { role, grantor, is_admin: false })?;
                     }
                 }
                 RoleOption::Members(roles) | RoleOption::Admins(roles) => {
                     let is_admin = matches!(option, RoleOption::Admins(_));
-                    for role in roles {
-                        members.push((self.role_meant(role)?, is_admin));
-                    }
+                    members.extend(roles.iter().map(|role| (is_admin, role)));
                 }
                 _ => {}
             }
         }
-        let grantor = self.role();
-        let joins = memberships.into_iter().map(|role| Membership { role, grantor, is_admin: false });
-        role.member_of = joins.collect();
-        let mut changes = vec![CatalogChange::PutRole { id, role }];
-        for (member, is_admin) in members {
-            let Some(role) = self.access().role(member) else { return Err(not_a_member(self, member)) };
-            let mut role = Role::clone(role);
-            role.member_of.push(Membership { role: id, grantor, is_admin });
-            changes.push(CatalogChange::PutRole { id: member, role });
+        // In whichever order they are written, administrators come last.
+        members.sort_by_key(|(is_admin, _)| *is_admin);
+        for (is_admin, member) in members {
+            let member = self.role_meant(member)?;
+            self.join(&mut access, member, Membership { role: id, grantor, is_admin })?;
+            changed.push(member);
         }
-        Ok(changes)
+        Ok(definitions(&access, changed))
+    }
+
+    /// Makes a role a member of another one, or an administrator. Returns whether that is new.
+    fn join(&self, access: &mut Access, member: RoleId, new: Membership) -> Result<bool> {
+        let Some(role) = access.role(member) else { return Err(not_a_member(self, member)) };
+        if access.is_listed_member(new.role, member) {
+            let name = |id| access.role_name(id, self.first_owner()).unwrap_or_default();
+            let message = format!("role \"{}\" is a member of role \"{}\"", name(new.role), name(member));
+            return Err(Error::input(sqlstate::INVALID_GRANT_OPERATION, message));
+        }
+        let mut role = Role::clone(role);
+        match role.member_of.iter_mut().find(|membership| membership.role == new.role) {
+            Some(known) if known.is_admin || !new.is_admin => return Ok(false),
+            Some(known) => *known = new,
+            None => role.member_of.push(new),
+        }
+        access.put_role(member, Arc::new(role));
+        Ok(true)
     }
 
     fn check_new_name(&self, name: &str) -> Result<()> {
-        if name.starts_with("pg_") {
-            let message = format!("role name \"{name}\" is reserved");
-            return Err(Error::input(sqlstate::RESERVED_NAME, message)
-                .with_detail("Role names starting with \"pg_\" are reserved."));
-        }
+        check_not_reserved(name)?;
         match self.find_role(name) {
             Some(_) => {
                 Err(Error::input(sqlstate::DUPLICATE_OBJECT, format!("role \"{name}\" already exists")))
@@ -177,10 +189,10 @@ impl Session {
     }
 
     /// A role that is to be changed.
-    fn existing_role(&self, name: &RoleName) -> Result<(RoleId, Role)> {
-        let id = self.role_meant(name)?;
+    fn existing_role(&self, id: RoleId) -> Result<Role> {
         match self.access().role(id) {
-            Some(role) => Ok((id, Role::clone(role))),
+            Some(role) => Ok(Role::clone(role)),
+            None if !self.access().exists(id) => Err(no_role(&self.role_name(id))),
             None => {
                 let message = format!(
                     "role \"{}\" is the one that there is from the beginning and cannot be changed",
@@ -192,12 +204,15 @@ impl Session {
     }
 
     fn altered_role(&self, name: &RoleName, options: &[RoleOption]) -> Result<Vec<CatalogChange>> {
-        let (id, mut role) = self.existing_role(name)?;
+        let id = self.role_meant(name)?;
         if !self.is_superuser() {
             let wants_superuser = options.iter().any(|option| matches!(option, RoleOption::Superuser(_)));
-            if role.is_superuser || wants_superuser {
+            if self.access().is_superuser(id) || wants_superuser {
                 return forbidden("must be superuser to alter superuser roles or change superuser attribute");
             }
+        }
+        let mut role = self.existing_role(id)?;
+        if !self.is_superuser() {
             if role.replicates || options.iter().any(|option| matches!(option, RoleOption::Replication(_))) {
                 return forbidden(
                     "must be superuser to alter replication roles or change replication attribute",
@@ -217,13 +232,8 @@ impl Session {
         Ok(vec![CatalogChange::PutRole { id, role }])
     }
 
-    fn renamed_role(
-        &self,
-        name: &RoleName,
-        to: &str,
-        _output: &mut dyn Output,
-    ) -> Result<Vec<CatalogChange>> {
-        let (id, mut role) = self.existing_role(name)?;
+    fn renamed_role(&self, name: &RoleName, to: &str) -> Result<Vec<CatalogChange>> {
+        let id = self.role_meant(name)?;
         if id == self.session_role() {
             let message = "session user cannot be renamed";
             return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
@@ -232,13 +242,15 @@ impl Session {
             let message = "current user cannot be renamed";
             return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
         }
+        check_not_reserved(&self.role_name(id))?;
         self.check_new_name(to)?;
-        if role.is_superuser && !self.is_superuser() {
+        if self.access().is_superuser(id) && !self.is_superuser() {
             return forbidden("must be superuser to rename superusers");
         }
         if !self.creates_roles() {
             return forbidden("permission denied to rename role");
         }
+        let mut role = self.existing_role(id)?;
         to.clone_into(&mut role.name);
         Ok(vec![CatalogChange::PutRole { id, role }])
     }
@@ -272,13 +284,13 @@ impl Session {
             if id == self.session_role() {
                 return in_use("session user cannot be dropped");
             }
-            let Some(role) = self.access().role(id) else {
+            if self.access().is_superuser(id) && !self.is_superuser() {
+                return forbidden("must be superuser to drop superusers");
+            }
+            if self.access().role(id).is_none() {
                 let message =
                     format!("cannot drop role {name} because it is required by the database system");
                 return Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
-            };
-            if role.is_superuser && !self.is_superuser() {
-                return forbidden("must be superuser to drop superusers");
             }
             self.check_nothing_depends(id, name)?;
             let drop = CatalogChange::DropRole { id };
@@ -332,80 +344,98 @@ impl Session {
         schema.map(|(name, _)| format!("schema {}", identifier::quoted_identifier(name)))
     }
 
-    /// Error 42501 unless the session may make others members of a role.
+    /// Error 42501 unless the session may make others members of a role; 0LP01 if nobody may.
     fn check_grants(&self, role: RoleId) -> Result<()> {
-        if self.is_superuser() {
-            return Ok(());
+        if !self.is_superuser() {
+            if self.access().is_superuser(role) {
+                return forbidden("must be superuser to alter superusers");
+            }
+            if !self.creates_roles() && !self.access().is_admin(self.role(), role) {
+                return forbidden(format!("must have admin option on role \"{}\"", self.role_name(role)));
+            }
         }
-        if self.access().is_superuser(role) {
-            return forbidden("must be superuser to alter superusers");
+        if role == RoleId::DATABASE_OWNER {
+            let message = format!("role \"{}\" cannot have explicit members", self.role_name(role));
+            return Err(Error::input(sqlstate::INVALID_GRANT_OPERATION, message));
         }
-        if self.creates_roles() || self.access().is_admin(self.role(), role) {
-            return Ok(());
-        }
-        forbidden(format!("must have admin option on role \"{}\"", self.role_name(role)))
+        Ok(())
     }
 
     fn granted_roles(
         &self,
         is_revoke: bool,
-        roles: &[String],
+        (groups, grantor): (&[String], Option<&RoleName>),
         (members, option): (&[RoleName], bool),
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
-        let mut access = hyades_types::access::Access::clone(self.access());
+        let grantor = grantor.map_or(Ok(self.role()), |grantor| self.role_meant(grantor))?;
+        let members: Vec<RoleId> =
+            members.iter().map(|member| self.role_meant(member)).collect::<Result<_>>()?;
+        let mut access = Access::clone(self.access());
         let mut changed: Vec<RoleId> = Vec::new();
-        for group in roles {
+        for group in groups {
             let id = self.find_role(group).ok_or_else(|| no_role(group))?;
             self.check_grants(id)?;
-            if id == RoleId::DATABASE_OWNER {
-                let message = format!("role \"{group}\" cannot have explicit members");
-                return Err(Error::input(sqlstate::INVALID_GRANT_OPERATION, message));
+            if !is_revoke && grantor != self.role() && !self.is_superuser() {
+                return forbidden("must be superuser to set grantor");
             }
-            for member in members {
-                let member = self.role_meant(member)?;
+            for &member in &members {
                 let Some(role) = access.role(member) else { return Err(not_a_member(self, member)) };
                 let mut role = Role::clone(role);
-                let known = role.member_of.iter().position(|membership| membership.role == id);
-                match (is_revoke, known) {
-                    (true, None) => {
-                        let message = format!("role \"{}\" is not a member of role \"{group}\"", role.name);
-                        self.warn(output, "01000", &message);
-                        continue;
-                    }
-                    (true, Some(at)) if option => role.member_of[at].is_admin = false,
-                    (true, Some(at)) => drop(role.member_of.remove(at)),
-                    (false, Some(at)) if role.member_of[at].is_admin || !option => {
+                if !is_revoke {
+                    let new = Membership { role: id, grantor, is_admin: option };
+                    if self.join(&mut access, member, new)? {
+                        changed.push(member);
+                    } else {
                         let message =
                             format!("role \"{}\" is already a member of role \"{group}\"", role.name);
                         self.note(output, "00000", message);
-                        continue;
                     }
-                    (false, Some(at)) => role.member_of[at].is_admin = true,
-                    (false, None) => {
-                        if access.is_listed_member(id, member) {
-                            let message = format!("role \"{group}\" is a member of role \"{}\"", role.name);
-                            return Err(Error::input(sqlstate::INVALID_GRANT_OPERATION, message));
-                        }
-                        role.member_of.push(Membership { role: id, grantor: self.role(), is_admin: option });
-                    }
+                    continue;
+                }
+                let Some(at) = role.member_of.iter().position(|membership| membership.role == id) else {
+                    let message = format!("role \"{}\" is not a member of role \"{group}\"", role.name);
+                    self.warn(output, "01000", &message);
+                    continue;
+                };
+                match option {
+                    true => role.member_of[at].is_admin = false,
+                    false => drop(role.member_of.remove(at)),
                 }
                 access.put_role(member, Arc::new(role));
                 changed.push(member);
             }
         }
-        changed.sort_unstable();
-        changed.dedup();
-        let change =
-            |id: RoleId| access.role(id).map(|role| CatalogChange::PutRole { id, role: Role::clone(role) });
-        Ok(changed.into_iter().filter_map(change).collect())
+        Ok(definitions(&access, changed))
     }
 }
 
-/// The first superuser cannot be a member of any role.
+/// The changes that give these roles their definitions.
+fn definitions(access: &Access, mut changed: Vec<RoleId>) -> Vec<CatalogChange> {
+    changed.sort_unstable();
+    changed.dedup();
+    let change =
+        |id: RoleId| access.role(id).map(|role| CatalogChange::PutRole { id, role: Role::clone(role) });
+    changed.into_iter().filter_map(change).collect()
+}
+
+fn check_not_reserved(name: &str) -> Result<()> {
+    if !name.starts_with("pg_") {
+        return Ok(());
+    }
+    let message = format!("role name \"{name}\" is reserved");
+    let detail = "Role names starting with \"pg_\" are reserved.";
+    Err(Error::input(sqlstate::RESERVED_NAME, message).with_detail(detail))
+}
+
+/// Only roles that were created can be members of others.
 fn not_a_member(session: &Session, role: RoleId) -> Error {
-    let message =
-        format!("role \"{}\" is a superuser from the beginning and joins no role", session.role_name(role));
+    let name = session.role_name(role);
+    if role != RoleId::OWNER {
+        let message = format!("role \"{name}\" cannot be a member of any role");
+        return Error::input(sqlstate::INVALID_GRANT_OPERATION, message);
+    }
+    let message = format!("role \"{name}\" is a superuser from the beginning and joins no role");
     Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
 }
 

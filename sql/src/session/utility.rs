@@ -192,16 +192,21 @@ impl Session {
             // A default is only for later transactions.
             self.settings.set_for_transaction(mode, current);
         }
-        match lower.as_str() {
-            "role" => self.check_becomes(value)?,
-            "session_authorization" => self.check_authorization(value)?,
-            "log_min_duration_statement" if !self.is_superuser() => {
+        let mut chosen = None;
+        match (lower.as_str(), value) {
+            ("role", Some(role)) => chosen = Some(self.chosen_role(role)?),
+            ("session_authorization", Some(user)) => self.check_authorization(user)?,
+            ("log_min_duration_statement", _) if !self.is_superuser() => {
                 let message = format!("permission denied to set parameter \"{lower}\"");
                 return Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message));
             }
             _ => {}
         }
-        let new = self.settings.set(name, value, is_local)?;
+        let new = self.settings.set(name, chosen.as_deref().or(value), is_local)?;
+        if lower == "session_authorization" {
+            // It ends SET ROLE.
+            self.settings.set("role", Some("none"), is_local)?;
+        }
         self.refresh_environment();
         self.show_application();
         Ok(new)
@@ -222,6 +227,8 @@ impl Session {
         }
         self.cache.clear();
         self.environment.sequences.get_mut().forget();
+        self.settings.set("session_authorization", None, false)?;
+        self.settings.set("role", Some("none"), false)?;
         self.settings.reset_all();
         self.refresh_environment();
         Ok(())

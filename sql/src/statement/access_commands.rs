@@ -103,7 +103,8 @@ pub(crate) enum AccessCommand<A> {
         roles: Vec<String>,
         members: Vec<RoleName>,
         option: bool,
-        cascades: bool,
+        /// GRANTED BY.
+        grantor: Option<RoleName>,
     },
     Grant(Granted<A>),
     /// ALTER ... OWNER TO.

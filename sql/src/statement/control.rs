@@ -299,11 +299,14 @@ fn set_target(tokens: &mut Tokens<'_>) -> Result<(String, SetValue)> {
     }
     if tokens.peek().is_word("role") && !is_assignment(tokens.peek_at(1)) {
         tokens.next();
-        return Ok(("role".to_owned(), set_value(tokens)?));
+        return Ok(("role".to_owned(), role_value(tokens)?));
     }
     if tokens.peek().is_word("authorization") {
         tokens.next();
-        return Ok(("session_authorization".to_owned(), set_value(tokens)?));
+        if tokens.accept("default") {
+            return Ok(("session_authorization".to_owned(), SetValue::Default));
+        }
+        return Ok(("session_authorization".to_owned(), role_value(tokens)?));
     }
     let name = setting_name(tokens)?;
     if !tokens.accept("to") {
@@ -362,6 +365,15 @@ fn set_value_of(tokens: &mut Tokens<'_>, name: &str) -> Result<SetValue> {
         return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
     }
     Ok(value)
+}
+
+/// A role: a name or a string.
+fn role_value(tokens: &mut Tokens<'_>) -> Result<SetValue> {
+    if tokens.peek().is_word("default") {
+        return tokens.error();
+    }
+    let name = if tokens.peek().kind == TokenKind::String { tokens.string() } else { tokens.identifier() };
+    name.map(SetValue::Text)
 }
 
 fn set_value(tokens: &mut Tokens<'_>) -> Result<SetValue> {

@@ -90,6 +90,13 @@ impl<'a> Lexer<'a> {
         .with_position(character_position(self.text, start))
     }
 
+    /// The error for `""`.
+    fn nameless(&self, start: usize) -> Error {
+        let message =
+            format!("zero-length delimited identifier at or near \"{}\"", &self.text[start..self.at]);
+        Error::input(sqlstate::SYNTAX_ERROR, message).with_position(character_position(self.text, start))
+    }
+
     /// Skips white space and comments.
     fn skip_blank(&mut self) -> Result<()> {
         loop {
@@ -131,13 +138,17 @@ impl<'a> Lexer<'a> {
 
     /// Starts at the opening quote and moves past the closing one.
     fn skip_quoted(&mut self, quote: u8, has_backslashes: bool, start: usize) -> Result<()> {
+        let opening = self.at;
         self.at += 1;
         while self.at < self.text.len() {
             let byte = self.byte(self.at);
             if byte == quote {
                 if self.byte(self.at + 1) != quote {
                     self.at += 1;
-                    return Ok(());
+                    return match quote == b'"' && self.at == opening + 2 {
+                        true => Err(self.nameless(start)),
+                        false => Ok(()),
+                    };
                 }
                 self.at += 2;
             } else if byte == b'\\' && has_backslashes {

@@ -45,23 +45,18 @@ fn kind(tokens: &mut Tokens<'_>) -> Option<bool> {
 /// A role, as statements name it.
 pub(super) fn role(tokens: &mut Tokens<'_>) -> Result<RoleName> {
     let token = tokens.peek();
-    if token.kind == TokenKind::Word {
-        let word = token.text.to_ascii_lowercase();
-        let known = match word.as_str() {
-            "current_user" | "current_role" => Some(RoleName::Current),
-            "session_user" => Some(RoleName::Session),
-            "public" => Some(RoleName::Public),
-            _ => None,
-        };
-        if let Some(known) = known {
-            tokens.next();
-            return Ok(known);
-        }
-        if word == "none" {
+    let name = tokens.identifier()?;
+    let is_word = token.kind == TokenKind::Word;
+    Ok(match name.as_str() {
+        "current_user" | "current_role" if is_word => RoleName::Current,
+        "session_user" if is_word => RoleName::Session,
+        // These two are so in quotes, too.
+        "public" => RoleName::Public,
+        "none" => {
             return failed_at(tokens, token.start, sqlstate::RESERVED_NAME, "role name \"none\" is reserved");
         }
-    }
-    tokens.identifier().map(RoleName::Named)
+        _ => RoleName::Named(name),
+    })
 }
 
 fn roles(tokens: &mut Tokens<'_>) -> Result<Vec<RoleName>> {
@@ -118,14 +113,8 @@ pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
         let members = roles(&mut tokens)?;
         tokens.end()?;
         let RoleName::Named(group) = name else { return unsupported("ALTER GROUP of this is") };
-        let (roles, option, cascades) = (vec![group], false, false);
-        return Ok(Some(statement(AccessCommand::GrantRoles {
-            is_revoke,
-            roles,
-            members,
-            option,
-            cascades,
-        })));
+        let (roles, option, grantor) = (vec![group], false, None);
+        return Ok(Some(statement(AccessCommand::GrantRoles { is_revoke, roles, members, option, grantor })));
     }
     if tokens.accept("rename") {
         tokens.expect("to")?;
@@ -313,13 +302,14 @@ fn grant_roles(
         tokens.expect("option")?;
         option = true;
     }
-    if granted_by(&mut tokens)?.is_some_and(|role| !matches!(role, RoleName::Current | RoleName::Session)) {
-        return unsupported("GRANTED BY another role is");
+    let grantor = granted_by(&mut tokens)?;
+    if is_revoke {
+        // Nothing depends on a membership.
+        tokens.drop_behavior();
     }
-    let cascades = is_revoke && tokens.drop_behavior();
     tokens.end()?;
     let roles = roles_granted;
-    Ok(statement(AccessCommand::GrantRoles { is_revoke, roles, members, option, cascades }))
+    Ok(statement(AccessCommand::GrantRoles { is_revoke, roles, members, option, grantor }))
 }
 
 fn names(tokens: &mut Tokens<'_>) -> Result<Vec<QualifiedName>> {

@@ -174,9 +174,17 @@ pub(super) fn activity(system: &System) -> Vec<NamedRow> {
     let (access, role) = (&system.facts.access, system.facts.role);
     let mut rows = system.facts.sessions.rows();
     for row in &mut rows {
-        let owner = row.iter().find(|(name, _)| *name == "usesysid").map(|(_, value)| value);
-        let is_own =
-            matches!(owner, Some(Value::Oid(owner)) if access.has_privileges_of(role, RoleId(*owner)));
+        let owner = row.iter().find_map(|(name, value)| match (*name, value) {
+            ("usesysid", Value::Oid(owner)) => Some(RoleId(*owner)),
+            _ => None,
+        });
+        // A role may have been renamed since it logged in, or dropped.
+        if let Some(owner) = owner.filter(|owner| *owner != RoleId::OWNER)
+            && let Some((_, name)) = row.iter_mut().find(|(name, _)| *name == "usename")
+        {
+            *name = or_null(access.role(owner), |role| text(&role.name));
+        }
+        let is_own = owner.is_some_and(|owner| access.has_privileges_of(role, owner));
         if !is_own {
             // The activity of another role's session is hidden.
             row.retain(|(name, _)| {

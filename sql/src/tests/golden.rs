@@ -219,8 +219,11 @@ fn shown_context(context: &str) -> String {
 
 fn run_script(script: &str, trouble: Trouble, in_full: bool) -> String {
     let database = Database::with_engine(Arc::new(TestEngine::with(trouble)));
-    let options =
-        SessionOptions { user: "hyades".to_owned(), database: "hyades".to_owned(), parameters: Vec::new() };
+    let options = SessionOptions {
+        user: "hyades".to_owned(),
+        database: "hyades".to_owned(),
+        ..SessionOptions::default()
+    };
     let mut session = database.session(options).expect("a session");
     let mut text = String::new();
     for step in steps(script) {

@@ -1,8 +1,9 @@
 //! Several concurrent sessions: `tests/sessions/*.sql`, each with the answers of a real PostgreSQL 15 in a
 //! file beside it (`*.expected`).
 //!
-//! A line is a session's name and a statement, which is run. A statement that has to wait is marked so, and
-//! its answer follows the statement that lets it continue. The answers are recorded like those of `golden`:
+//! A line is a session's name and a statement, which is run. The session `ada@1` logs in as the role ada,
+//! others as the superuser. A statement that has to wait is marked so, and its answer follows the statement
+//! that lets it continue. The answers are recorded like those of `golden`:
 //!
 //! ```text
 //! HYADES_RECORD_PSQL="-h /run/postgresql -U me -d scratch" cargo test -p hyades sessions_answer
@@ -148,12 +149,13 @@ fn shown(error: &Error) -> String {
 
 impl Sessions for Hyades {
     fn run(&mut self, name: &str, sql: &str) -> Option<String> {
-        let options = || SessionOptions {
-            user: "hyades".to_owned(),
-            database: "hyades".to_owned(),
-            parameters: Vec::new(),
-        };
         let database = &self.database;
+        let options = || SessionOptions {
+            user: role_of(name).unwrap_or("hyades").to_owned(),
+            role: role_of(name).map(|user| database.login(user).expect("a role").role),
+            database: "hyades".to_owned(),
+            ..SessionOptions::default()
+        };
         let (session, waiting) = self
             .sessions
             .entry(name.to_owned())
@@ -279,8 +281,11 @@ impl Drop for Psql {
 
 impl Sessions for Postgres {
     fn run(&mut self, name: &str, sql: &str) -> Option<String> {
-        let arguments = &self.arguments;
-        let psql = self.sessions.entry(name.to_owned()).or_insert_with(|| Psql::start(arguments));
+        let arguments = match role_of(name) {
+            Some(role) => format!("{} -U {role}", self.arguments),
+            None => self.arguments.clone(),
+        };
+        let psql = self.sessions.entry(name.to_owned()).or_insert_with(|| Psql::start(&arguments));
         if psql.is_waiting {
             return Some("... waits still\n".to_owned());
         }
@@ -299,6 +304,11 @@ impl Sessions for Postgres {
         }
         None
     }
+}
+
+/// The role as which a session logs in, if its name says so.
+fn role_of(session: &str) -> Option<&str> {
+    session.split_once('@').map(|(role, _)| role)
 }
 
 fn scripts() -> Vec<PathBuf> {

@@ -99,6 +99,7 @@ impl Client {
             user: user.to_owned(),
             database: name.to_owned(),
             parameters: vec![("TimeZone".to_owned(), time_zone.to_owned())],
+            ..SessionOptions::default()
         };
         Client(database.session(options).expect("a session"))
     }
