@@ -1,11 +1,10 @@
 //! Connections that are never completed.
 //!
-//! What must hold: others get in, cancel requests get through, the last places are free for the operator, and
+//! What must hold: others get in, cancel requests get through, the last places are free for superusers, and
 //! clients that take too long are disconnected.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -21,7 +20,7 @@ const ATTACKS: [Attack; 10] = [
     Attack { name: "400 silent connections, 256 file descriptors", brief: true, work: out_of_descriptors },
     Attack { name: "a flood of new connections: others get in", brief: false, work: flood },
     Attack { name: "a byte at a time: sent away in time", brief: false, work: drip },
-    Attack { name: "all places taken: the operator gets in", brief: true, work: reserved },
+    Attack { name: "one role takes all places: superusers get in", brief: true, work: reserved },
     Attack { name: "40,000 requests for encryption", brief: false, work: encryption },
     Attack { name: "1,200 handshakes of TLS that stop half way", brief: true, work: tls_half_open },
     Attack { name: "garbage in the place of TLS, from a seed", brief: true, work: tls_garbage },
@@ -148,35 +147,40 @@ fn drip(ground: &Ground) -> Result<Observed> {
     Ok(Observed::note(format!("sent away after {:.1} s", took.as_secs_f64())))
 }
 
+/// The places that there are unless an option says otherwise, and those of superusers among them.
+const PLACES: (usize, usize) = (200, 3);
+
 fn reserved(ground: &Ground) -> Result<Observed> {
-    ground.needs("--reserved-connections")?;
-    let socket = ground.directory.join("socket");
-    std::fs::create_dir_all(&socket)?;
-    let directory = socket.to_str().context("a path of text")?;
-    let arguments = ["--socket", directory, "--max-connections", "10", "--reserved-connections", "2"];
-    let mut host = ground.host(&arguments)?;
+    ground.needs("--superuser-reserved-connections")?;
+    let mut host = ground.host(&[])?;
+    let mut superuser = host.connect()?;
+    superuser.value("create role mal login")?;
+    let connect = || Client::connect_with(host.port(), &[("user", "mal"), ("database", "hyades")]);
+    let left = PLACES.0 - PLACES.1 - 1;
     // The probe of the start may still be leaving.
     let mut crowd: Vec<Client> = Vec::new();
     let filled = until(Duration::from_secs(10), || {
-        crowd.extend(host.connect().ok());
-        Ok(crowd.len() == 8)
+        while crowd.len() < left
+            && let Ok(client) = connect()
+        {
+            crowd.push(client);
+        }
+        Ok(crowd.len() == left)
     })?;
-    filled.context("there are no 8 places for everybody")?;
-    match host.connect() {
-        Ok(_) => bail!("a ninth client got in"),
+    filled.with_context(|| format!("there are no {left} places for everybody, but {}", crowd.len()))?;
+    match connect() {
+        Ok(_) => bail!("the role took a place that is reserved"),
         Err(error) if error.to_string().contains("53300 remaining connection slots are reserved") => {}
-        Err(error) => return Err(error.context("the ninth client")),
+        Err(error) => return Err(error.context("one client too many")),
     }
-    let mut operator = UnixStream::connect(socket.join(format!(".s.PGSQL.{}", host.port())))?;
-    operator.set_read_timeout(Some(client::PATIENCE))?;
-    operator.write_all(&startup(&[("user", "hyades")]))?;
-    let mut kind = [0; 64];
-    operator.read_exact(&mut kind).context("the operator")?;
-    if kind[0] != b'R' {
-        bail!("the operator was refused");
+    let others = (0..PLACES.1).map(|_| host.connect()).collect::<Result<Vec<_>>>().context("superusers")?;
+    match host.connect() {
+        Ok(_) => bail!("a superuser got in beyond the limit"),
+        Err(error) if error.to_string().contains("53300 sorry, too many clients already") => {}
+        Err(error) => return Err(error.context("one superuser too many")),
     }
-    drop((crowd, operator));
-    until(Duration::from_secs(10), || Ok(host.connect().is_ok()))?.context("places do not return")?;
+    drop((crowd, others, superuser));
+    until(Duration::from_secs(10), || Ok(connect().is_ok()))?.context("places do not return")?;
     host.expect_alive()?;
     Ok(Observed::default())
 }
