@@ -12,6 +12,7 @@ mod names;
 mod optimize;
 mod parameters;
 mod procedures;
+mod roles;
 mod sessions;
 mod specs;
 mod stored_forms;

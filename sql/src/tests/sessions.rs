@@ -41,6 +41,10 @@ pub(super) trait Sessions {
     fn run(&mut self, session: &str, sql: &str) -> Option<String>;
     /// The answer of a session that has waited and waits no longer.
     fn resumed(&mut self) -> Option<(String, String)>;
+    /// Ends a session.
+    fn close(&mut self, session: &str);
+    /// Whether a client would be let in under this name, if that can be known without trying.
+    fn may_log_in(&self, name: &str) -> Option<bool>;
 }
 
 pub(super) fn answers(script: &str, sessions: &mut dyn Sessions) -> String {
@@ -187,6 +191,14 @@ impl Sessions for Hyades {
         }
         None
     }
+
+    fn close(&mut self, session: &str) {
+        self.sessions.remove(session);
+    }
+
+    fn may_log_in(&self, name: &str) -> Option<bool> {
+        Some(self.database.login(name).is_some_and(|login| login.can_log_in))
+    }
 }
 
 /// PostgreSQL, with one psql for each session.
@@ -302,6 +314,14 @@ impl Sessions for Postgres {
                 return Some((name.clone(), answer));
             }
         }
+        None
+    }
+
+    fn close(&mut self, session: &str) {
+        self.sessions.remove(session);
+    }
+
+    fn may_log_in(&self, _: &str) -> Option<bool> {
         None
     }
 }
