@@ -310,6 +310,7 @@ impl Database {
         let stop = Arc::clone(&environment.stop);
         let version = self.shared.engine.access_version();
         let identity = Identity::of(role, &options.user, access, version);
+        settings.check_initial(identity.is_superuser)?;
         let activity = Arc::new(Activity::new(&options.user, &options.database, process, stop));
         activity.is_role(identity.role());
         activity.pays(&account);

@@ -67,6 +67,17 @@ pub(crate) fn chosen_role(id: RoleId, name: &str) -> String {
 /// Settings that RESET ALL leaves alone.
 const KEPT: [&str; 2] = ["role", "session_authorization"];
 
+/// `permission denied to set parameter`
+pub(crate) fn not_allowed(name: &str) -> Error {
+    let message = format!("permission denied to set parameter \"{name}\"");
+    Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message)
+}
+
+/// Whether only superusers may change a setting.
+pub(crate) fn is_for_superusers(name: &str) -> bool {
+    definition(name).is_some_and(|definition| definition.is_for_superusers)
+}
+
 /// The settings of one session. Keys are lower-case names.
 #[derive(Debug)]
 pub(crate) struct Settings {
@@ -154,6 +165,12 @@ impl Settings {
         settings
     }
 
+    /// Error 42501 for a startup parameter that only superusers may give.
+    pub(crate) fn check_initial(&self, is_superuser: bool) -> Result<()> {
+        let mut given = self.initial.keys().filter(|name| is_for_superusers(name));
+        given.next().filter(|_| !is_superuser).map_or(Ok(()), |name| Err(not_allowed(name)))
+    }
+
     /// Applies a startup parameter. Unknown names are kept, and bad values are refused.
     pub(crate) fn set_initial(&mut self, name: &str, value: &str) -> Result<()> {
         let lower = name.to_ascii_lowercase();
@@ -211,10 +228,16 @@ impl Settings {
         };
         let number = |value: &str| number(value).unwrap_or_else(|_| value.to_owned());
         let initial = self.initial.get(&lower);
-        let (context, source) = match &definition.kind {
-            Kind::Internal => ("internal", "default"),
-            _ if self.values.contains_key(&lower) => ("user", "session"),
-            _ => ("user", if initial.is_some() { "client" } else { "default" }),
+        let context = match &definition.kind {
+            Kind::Internal => "internal",
+            _ if definition.is_for_superusers => "superuser",
+            _ => "user",
+        };
+        let source = match &definition.kind {
+            Kind::Internal => "default",
+            _ if self.values.contains_key(&lower) => "session",
+            _ if initial.is_some() => "client",
+            _ => "default",
         };
         let choices = match &definition.kind {
             Kind::Choice(values) => values.iter().copied().filter(|value| !value.starts_with('~')).collect(),

@@ -15,7 +15,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use super::Session;
 use super::activity::SessionsOfOthers;
 use crate::plan::{Action, Plan};
-use crate::settings::chosen_role;
+use crate::settings::{self, chosen_role};
 
 impl Session {
     pub(super) fn is_superuser(&self) -> bool {
@@ -99,6 +99,14 @@ impl Session {
         self.settings.set_superuser(self.identity.is_superuser);
         if has_new_name || !self.identity.is_superuser {
             self.refresh_path();
+        }
+    }
+
+    /// Error 42501 unless the session may change a setting.
+    pub(super) fn check_may_set(&self, name: &str) -> Result<()> {
+        match self.is_superuser() || !settings::is_for_superusers(name) {
+            true => Ok(()),
+            false => Err(settings::not_allowed(name)),
         }
     }
 

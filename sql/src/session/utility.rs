@@ -196,12 +196,9 @@ impl Session {
         match (lower.as_str(), value) {
             ("role", Some(role)) => chosen = Some(self.chosen_role(role)?),
             ("session_authorization", Some(user)) => self.check_authorization(user)?,
-            ("log_min_duration_statement", _) if !self.is_superuser() => {
-                let message = format!("permission denied to set parameter \"{lower}\"");
-                return Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message));
-            }
             _ => {}
         }
+        self.check_may_set(&lower)?;
         let new = self.settings.set(name, chosen.as_deref().or(value), is_local)?;
         if lower == "session_authorization" {
             // It ends SET ROLE.

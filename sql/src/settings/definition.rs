@@ -70,6 +70,8 @@ pub(super) struct Definition {
     /// Whether every value other than the default is refused, because it ought to change results or
     /// guarantees but has no such effect here.
     pub(super) is_fixed: bool,
+    /// Whether only superusers may change it.
+    pub(super) is_for_superusers: bool,
     /// The minimum and maximum, as `pg_settings` shows them. Empty unless the setting is a number.
     pub(super) range: (&'static str, &'static str),
     pub(super) category: &'static str,
@@ -99,6 +101,8 @@ fn parsed(line: &'static str) -> Option<Definition> {
     let unit = Unit::named(fields.next()?)?;
     let values = fields.next()?;
     let (category, description) = (fields.next()?, fields.next()?);
+    let is_for_superusers = kind.starts_with('*');
+    let kind = kind.trim_start_matches('*');
     let is_reported = kind.starts_with('!');
     let kind = kind.trim_start_matches('!');
     let is_fixed = kind.starts_with('=');
@@ -121,7 +125,17 @@ fn parsed(line: &'static str) -> Option<Definition> {
         _ => Kind::Internal,
     };
     let default = if default == "SERVER_VERSION" { SERVER_VERSION } else { default };
-    Some(Definition { name, kind, default, is_reported, is_fixed, range, category, description })
+    Some(Definition {
+        name,
+        kind,
+        default,
+        is_reported,
+        is_fixed,
+        is_for_superusers,
+        range,
+        category,
+        description,
+    })
 }
 
 #[cfg(test)]
