@@ -60,8 +60,8 @@ pub(crate) mod view;
 pub(crate) mod view_target;
 pub(crate) mod visible_variables;
 
-use std::cell::{Cell, RefCell};
 use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ use hyades_engine::procedure::ir::{Expr, JoinSlot, Procedure, Register, RowSlot,
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
-use hyades_types::access::NeededRight;
+use hyades_types::access::{Caller, NeededRight, ObjectKind, Privileges};
 use hyades_types::definition::{RoutineDefinition, SchemaId, TableId, TableName};
 use hyades_types::enumeration::EnumType;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -111,6 +111,40 @@ pub(crate) trait Tables {
     fn old_snapshot(&self) -> Option<u64>;
 }
 
+/// Whether the user who wrote a statement may use the schemas that it names. The first one that it may not
+/// use is the error of the statement, whatever else is wrong with it further on.
+pub(crate) struct SchemaGate {
+    caller: Caller,
+    refused: RefCell<Option<Error>>,
+}
+
+impl SchemaGate {
+    pub(crate) fn of(caller: &Caller) -> SchemaGate {
+        SchemaGate { caller: caller.clone(), refused: RefCell::default() }
+    }
+
+    /// The outcome of what was bound with this gate.
+    pub(crate) fn outcome<T>(self, bound: Result<T>) -> Result<T> {
+        self.refused.into_inner().map_or(bound, Err)
+    }
+
+    fn admits(&self, schema: SchemaId) -> bool {
+        let Caller { access, role } = &self.caller;
+        access.privileges(*role, schema.0, ObjectKind::Schema).contains(Privileges::USAGE)
+    }
+
+    fn refuse(&self, error: Error) {
+        let mut refused = self.refused.borrow_mut();
+        let placed = |error: &Error| matches!(error, Error::Input(input) if input.position.is_some());
+        // A name may be looked up more than once, and not always where its place is known.
+        let is_better =
+            |known: &Error| !placed(known) && placed(&error) && known.to_string() == error.to_string();
+        if refused.as_ref().is_none_or(is_better) {
+            *refused = Some(error);
+        }
+    }
+}
+
 /// What binding needs to know of its environment.
 #[derive(Clone, Copy)]
 pub(crate) struct BindContext<'a> {
@@ -123,6 +157,8 @@ pub(crate) struct BindContext<'a> {
     pub(crate) path: &'a SearchPath,
     /// The values of the parameters, if EXPLAIN is to show them.
     pub(crate) shown_parameters: &'a [Value],
+    /// `None` if names are looked up for nobody in particular, or for a superuser.
+    pub(crate) gate: Option<&'a SchemaGate>,
 }
 
 impl<'a> BindContext<'a> {
@@ -132,7 +168,7 @@ impl<'a> BindContext<'a> {
         time_zone: &'a jiff::tz::TimeZone,
         path: &'a SearchPath,
     ) -> BindContext<'a> {
-        BindContext { tables, time_zone, database: "", path, shown_parameters: &[] }
+        BindContext { tables, time_zone, database: "", path, shown_parameters: &[], gate: None }
     }
 
     /// Whether a schema of this name is visible here.
@@ -150,8 +186,12 @@ impl<'a> BindContext<'a> {
 }
 
 impl NamedTypes for Binder<'_> {
-    fn named_type(&self, schema: Option<&str>, name: &str) -> Option<EnumType> {
+    fn named_type(&self, schema: Option<(&str, Place)>, name: &str) -> Option<EnumType> {
         let BindContext { tables, path, .. } = self.context;
+        let schema = schema.map(|(schema, place)| {
+            self.need_schema(schema, place);
+            schema
+        });
         let name = path.find(schema, name, |name| tables.type_named(name).is_some());
         tables.type_named(&name).map(|stored| self.used_type(stored))
     }
@@ -261,6 +301,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) rights: RefCell<Vec<NeededRight>>,
     /// The views whose queries are being bound, outermost first.
     expanding: Vec<TableId>,
+    /// Whether the text being bound is kept in the catalog.
+    is_kept: bool,
     /// Rows of an item of the current FROM may be missing.
     in_outer_join: bool,
     /// Names without a schema that were looked up as relations.
@@ -332,6 +374,7 @@ impl<'a> Binder<'a> {
             views: Vec::new(),
             rights: RefCell::default(),
             expanding: Vec::new(),
+            is_kept: false,
             in_outer_join: false,
             open_names: RefCell::default(),
             call_level: None,

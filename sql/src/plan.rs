@@ -28,8 +28,8 @@ use crate::explain::PlanNode;
 use crate::explain::counted::Counters;
 use crate::statement::{
     AccessCommand, AlterType, Commented, CopyOptions, DeclareCursor, DropIndex, DropSchema, DropSequence,
-    DropType, DropView, ExplainOptions, FetchCursor, IsolationModes, ListenStatement, Moved, OnCommit,
-    QualifiedName, RenameIndex, RoleName, SchemaElement, SequenceOptions, SetValue, SettingScope,
+    DropType, DropView, ExplainOptions, FetchCursor, IsolationModes, ListenStatement, Maintained, Moved,
+    OnCommit, QualifiedName, RenameIndex, RoleName, SchemaElement, SequenceOptions, SetValue, SettingScope,
 };
 
 /// A compiled statement.
@@ -81,6 +81,7 @@ pub(crate) enum Action {
     Settings(SettingsCommand),
     Maintenance {
         tag: &'static str,
+        on: Maintained,
         refused_in_block: Option<&'static str>,
     },
     Schema(SchemaCommand),

@@ -13,8 +13,8 @@ pub(crate) mod conflict_syntax;
 pub(crate) mod control;
 pub(crate) mod copy_syntax;
 pub(crate) mod cursor_syntax;
-pub(crate) mod dialect;
 pub(crate) mod deep_text;
+pub(crate) mod dialect;
 pub(crate) mod element_target;
 mod index_syntax;
 pub(crate) mod kept_names;
@@ -49,9 +49,10 @@ pub(crate) use parsed::{
     CopyOptions, CopySource, CopyStatement, CreateIndex, CreateRoutine, CreateSchema, CreateSequence,
     CreateTableAs, CreateTableLike, CreateView, DeclareCursor, DropIndex, DropRoutine, DropSchema,
     DropSequence, DropType, DropView, ExplainOptions, FetchCursor, ForceQuote, Granted, GrantedOn, IndexKey,
-    IndexedWritten, IsolationModes, LikeClause, LikeParts, ListenStatement, Move, Moved, MovedTo, OnCommit,
-    Overriding, Owned, QualifiedName, RenameIndex, RoleName, RoleOption, SchemaElement, SequenceOptions,
-    SetValue, SettingScope, SqlPart, Statement, TypeAction, WrittenParameter, WrittenReturns,
+    IndexedWritten, IsolationModes, LikeClause, LikeParts, ListenStatement, Maintained, Move, Moved, MovedTo,
+    OnCommit, Overriding, Owned, QualifiedName, RenameIndex, RoleName, RoleOption, SchemaElement,
+    SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TypeAction, WrittenParameter,
+    WrittenReturns,
 };
 
 use lexer::TokenKind;

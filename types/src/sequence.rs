@@ -30,7 +30,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::definition::{SequenceDefinition, SequenceId, SequenceState, TableName};
+use crate::access::{Caller, ObjectKind, Privileges, denied};
+use crate::definition::{SchemaId, SequenceDefinition, SequenceId, SequenceState, TableName};
 use crate::error::{Abort, Error, Result, sqlstate};
 use crate::search_path::SearchPath;
 use crate::text::LONGEST_NAME;
@@ -238,7 +239,7 @@ pub enum Relation {
 pub trait SequenceCatalog: Send + Sync + fmt::Debug {
     fn sequence(&self, id: SequenceId) -> Option<Arc<Sequence>>;
     fn relation(&self, name: &TableName) -> Option<Relation>;
-    fn has_schema(&self, name: &str) -> bool;
+    fn schema(&self, name: &str) -> Option<SchemaId>;
 }
 
 /// A sequence that was drawn from, and a lower bound for its state.
@@ -407,11 +408,20 @@ impl SessionSequences {
         self.catalog.as_ref()?.sequence(id)
     }
 
-    /// The sequence whose name is in this text.
+    /// The sequence whose name is in this text, for a caller who must be allowed to use the schema.
     ///
     /// # Errors
-    /// 42602, 42P01, 42809.
-    pub fn by_name(&self, text: &str) -> Result<Arc<Sequence>> {
+    /// 42602, 42P01, 42809, 42501.
+    pub fn by_name(&self, text: &str, caller: Option<&Caller>) -> Result<Arc<Sequence>> {
+        if let (Some(caller), (Some(schema), _)) = (caller, written_name(text)?)
+            && let Some(id) =
+                self.catalog.as_ref().and_then(|catalog| catalog.schema(self.path.schema(&schema)))
+        {
+            let held = caller.access.privileges(caller.role, id.0, ObjectKind::Schema);
+            if !held.contains(Privileges::USAGE) {
+                return Err(denied("schema", &schema));
+            }
+        }
         let name = relation_name(text, &self.path, |name| self.relation(name).is_some())?;
         match self.relation(&name) {
             Some(Relation::Sequence(sequence)) => Ok(sequence),
@@ -422,7 +432,8 @@ impl SessionSequences {
 
     fn has_schema(&self, name: &str) -> bool {
         let is_made = |own: &OwnSequence| matches!(own, OwnSequence::Schema(own) if own == name);
-        self.own.iter().any(is_made) || self.catalog.as_ref().is_some_and(|catalog| catalog.has_schema(name))
+        self.own.iter().any(is_made)
+            || self.catalog.as_ref().is_some_and(|catalog| catalog.schema(name).is_some())
     }
 
     fn relation(&self, name: &TableName) -> Option<Relation> {
@@ -505,13 +516,13 @@ impl SessionSequences {
         })
     }
 
-    /// `lastval`.
+    /// `lastval`, and the sequence that it comes from.
     ///
     /// # Errors
     /// 55000 if this session has drawn nothing, or the sequence is gone.
-    pub fn last(&self) -> Result<i64> {
-        let known = self.last.filter(|last| self.find(*last).is_some());
-        known.and_then(|last| self.current.get(&last).copied()).ok_or_else(|| {
+    pub fn last(&self) -> Result<(Arc<Sequence>, i64)> {
+        let known = self.last.and_then(|last| Some((self.find(last)?, *self.current.get(&last)?)));
+        known.ok_or_else(|| {
             let message = "lastval is not yet defined in this session";
             Error::input(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         })

@@ -18,10 +18,10 @@ use crate::system::relation;
 impl Binder<'_> {
     /// The relation that a name refers to. Records the name if it may refer to another relation for other
     /// users.
-    pub(crate) fn meant(&self, schema: Option<&str>, name: &str) -> TableName {
+    pub(crate) fn meant(&self, schema: Option<&str>, name: &str, place: Place) -> TableName {
         match schema {
             None => drop(self.open_names.borrow_mut().insert(name.to_owned())),
-            Some(schema) => self.need_schema(schema),
+            Some(schema) => self.need_schema(schema, place),
         }
         self.context.meant(schema, name)
     }
@@ -32,9 +32,11 @@ impl Binder<'_> {
         let place = idents.first().map_or(Place::Unknown, |ident| Place::at(ident.span.start));
         let folded: Vec<String> = idents.iter().map(|ident| fold(ident)).collect();
         let name = match folded.as_slice() {
-            [name] => self.meant(None, name),
-            [schema, name] => self.meant(Some(schema), name),
-            [database, schema, name] if database == self.context.database => self.meant(Some(schema), name),
+            [name] => self.meant(None, name, place),
+            [schema, name] => self.meant(Some(schema), name, place),
+            [database, schema, name] if database == self.context.database => {
+                self.meant(Some(schema), name, place)
+            }
             _ => {
                 let message =
                     format!("cross-database references are not implemented: \"{}\"", folded.join("."));
@@ -47,6 +49,7 @@ impl Binder<'_> {
     /// 3F000 if the schema does not exist.
     pub(crate) fn check_schema(&self, schema: &str, place: Place) -> Result<()> {
         if self.context.has_schema(schema) {
+            self.need_schema(schema, place);
             return Ok(());
         }
         self.fail(sqlstate::INVALID_SCHEMA_NAME, format!("schema \"{schema}\" does not exist"), place)

@@ -13,7 +13,7 @@ use hyades_types::value::SqlType;
 
 use super::coerce::Context;
 use super::types::{self, NamedTypes};
-use super::{Binder, Bound, Class};
+use super::{Binder, Bound, Class, Place};
 
 /// What a call means if it does not refer to a routine.
 pub(crate) struct Conversion {
@@ -35,11 +35,12 @@ impl Binder<'_> {
             [schema, name] => (Some(schema.as_str()), name.as_str()),
             _ => return Ok(None),
         };
+        let placed = schema.map(|schema| (schema, Place::Unknown));
         let built_in = match schema {
             None | Some("pg_catalog") => types::built_in(name).filter(|to| to.catalog_name() == name),
             Some(_) => None,
         };
-        let Some(to) = built_in.or_else(|| self.named_type(schema, name).map(SqlType::Enum)) else {
+        let Some(to) = built_in.or_else(|| self.named_type(placed, name).map(SqlType::Enum)) else {
             return Ok(None);
         };
         let is_before_routines = built_in.is_some() || argument.known_type().is_none();

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
-use hyades_types::access::{NeededRight, ObjectKind, Privileges};
+use hyades_types::access::{NeededRight, ObjectKind, Privileges, denied};
 use hyades_types::definition::{RoutineDefinition, RoutineId, RoutineKind, SequenceId};
 
-use super::Binder;
+use super::{Binder, Place};
 use crate::system::relation;
 
 impl Binder<'_> {
@@ -55,6 +55,16 @@ impl Binder<'_> {
         }
     }
 
+    /// Refuses to copy the definition of a table that the user may not read.
+    pub(crate) fn check_readable(&self, table: &Arc<Table>) {
+        let Some(gate) = self.context.gate else { return };
+        if !gate.caller.may_read(table.id().0) {
+            let definition = table.definition();
+            let word = if definition.view.is_some() { "view" } else { "table" };
+            gate.refuse(denied(word, &definition.name.name));
+        }
+    }
+
     pub(crate) fn need_sequence(&self, id: SequenceId, name: &str) {
         self.need(NeededRight {
             object: id.0,
@@ -93,13 +103,25 @@ impl Binder<'_> {
         });
     }
 
-    /// Rights on a schema that is written explicitly. Not in the query of a view, whose names were looked up
-    /// when it was created.
-    pub(crate) fn need_schema(&self, name: &str) {
-        if !self.expanding.is_empty() {
+    /// Binds a text that is kept in the catalog, such as a default. Its names were looked up when it was
+    /// written, and have their schemas since then.
+    pub(crate) fn of_kept<T>(&mut self, bind: impl FnOnce(&mut Self) -> T) -> T {
+        let was_kept = std::mem::replace(&mut self.is_kept, true);
+        let bound = bind(self);
+        self.is_kept = was_kept;
+        bound
+    }
+
+    /// Rights on a schema that is written explicitly. Not in the query of a view and other kept texts, whose
+    /// names were looked up when they were written.
+    pub(crate) fn need_schema(&self, name: &str, place: Place) {
+        if !self.expanding.is_empty() || self.is_kept {
             return;
         }
         let Some(id) = self.context.tables.schema(name) else { return };
+        if let Some(gate) = self.context.gate.filter(|gate| !gate.admits(id)) {
+            gate.refuse(self.place(denied("schema", name), place));
+        }
         self.need(NeededRight {
             object: id.0,
             kind: ObjectKind::Schema,

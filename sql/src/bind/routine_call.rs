@@ -122,7 +122,7 @@ impl Binder<'_> {
         let path = self.context.path;
         let schemas: Vec<&str> = match parts {
             [.., schema, _] => {
-                self.need_schema(schema);
+                self.need_schema(schema, Place::Unknown);
                 vec![path.schema(schema)]
             }
             _ => path.searched_for_routines().collect(),
@@ -264,7 +264,7 @@ impl Binder<'_> {
         let parsed = parse_expression(default)?;
         let scope = std::mem::take(&mut self.scope);
         let names = self.names.take();
-        let bound = self.expression(&parsed);
+        let bound = self.of_kept(|binder| binder.expression(&parsed));
         self.scope = scope;
         self.names = names;
         bound.map(|bound| Bound { place: Place::Unknown, ..bound })
@@ -275,7 +275,8 @@ impl Binder<'_> {
     pub(crate) fn kept_text(&self, text: &str) -> String {
         let respell = |of: NameOf, schema: Option<&str>, name: &str| match (of, schema) {
             (NameOf::Type, schema) => {
-                let meant = types::of_name(schema, name, self)?;
+                let placed = schema.map(|schema| (schema, Place::Unknown));
+                let meant = types::of_name(placed, name, self)?;
                 meant.enum_type().map(|_| written_type(meant).into_owned())
             }
             (NameOf::Routine, Some(_)) => None,
@@ -284,7 +285,7 @@ impl Binder<'_> {
                 called.find(|called| called.name == name).map(full_name)
             }
             (NameOf::Relation, schema) => {
-                let full = self.meant(schema, name);
+                let full = self.meant(schema, name, Place::Unknown);
                 let tables = self.context.tables;
                 let is_there = tables.sequence(&full).is_some() || tables.table(&full).is_some();
                 is_there.then(|| full_name(&full))

@@ -42,7 +42,10 @@ impl Binder<'_> {
             }
             match &item.source {
                 // Locking rows keeps others from changing them, so it needs UPDATE.
-                Source::Table { table, .. } => self.need_on_table(table, Privileges::UPDATE),
+                Source::Table { table, .. } => match &relation.kind {
+                    RelationKind::View(_, view) => self.need_to_change(view, Privileges::UPDATE),
+                    _ => self.need_on_table(table, Privileges::UPDATE),
+                },
                 Source::Query(_) | Source::Working(..) => {
                     return self.unsupported("a locking clause over a query in FROM is", place);
                 }

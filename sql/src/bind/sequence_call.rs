@@ -90,7 +90,7 @@ impl Binder<'_> {
 
     fn sequence_id(&self, text: &str, place: Place) -> Result<SequenceId> {
         let (schema, name) = written_name(text).map_err(|error| self.place(error, place))?;
-        let name = self.meant(schema.as_deref(), &name);
+        let name = self.meant(schema.as_deref(), &name, place);
         match self.context.tables.sequence(&name) {
             Some(sequence) => Ok(sequence.id),
             // PostgreSQL reports that when the statement runs.

@@ -9,6 +9,7 @@ use sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, Interval, ObjectName, TimezoneInfo,
 };
 
+use super::Place;
 use crate::statement::names::{fold, parts};
 use crate::statement::query;
 
@@ -21,14 +22,14 @@ fn unsupported<T>(name: &str) -> Result<T> {
 
 /// The types of the catalog, as seen by the user who names one.
 pub(crate) trait NamedTypes {
-    fn named_type(&self, schema: Option<&str>, name: &str) -> Option<EnumType>;
+    fn named_type(&self, schema: Option<(&str, Place)>, name: &str) -> Option<EnumType>;
 }
 
 /// Only the built-in types.
 struct BuiltIn;
 
 impl NamedTypes for BuiltIn {
-    fn named_type(&self, _schema: Option<&str>, _name: &str) -> Option<EnumType> {
+    fn named_type(&self, _schema: Option<(&str, Place)>, _name: &str) -> Option<EnumType> {
         None
     }
 }
@@ -123,16 +124,19 @@ pub(crate) fn fitted_element(data_type: &DataType, types: &dyn NamedTypes) -> Re
 /// An enum type of the catalog, or its array type by its own name. Built-in types are found first, as
 /// `pg_catalog` is searched first.
 fn named(name: &ObjectName, types: &dyn NamedTypes) -> Result<Option<SqlType>> {
-    let parts: Vec<String> = parts(name)?.into_iter().map(fold).collect();
+    let idents = parts(name)?;
+    let place = idents.first().map_or(Place::Unknown, |ident| Place::at(ident.span.start));
+    let parts: Vec<String> = idents.into_iter().map(fold).collect();
     Ok(match parts.as_slice() {
         [name] => of_name(None, name, types),
-        [schema, name] => of_name(Some(schema), name, types),
+        [schema, name] => of_name(Some((schema, place)), name, types),
         _ => None,
     })
 }
 
 /// The same for a name in its parts.
-pub(crate) fn of_name(schema: Option<&str>, name: &str, types: &dyn NamedTypes) -> Option<SqlType> {
+pub(crate) fn of_name(placed: Option<(&str, Place)>, name: &str, types: &dyn NamedTypes) -> Option<SqlType> {
+    let schema = placed.map(|(schema, _)| schema);
     if matches!(schema, None | Some("pg_catalog"))
         && let Some(array) = array_of_built_in(name, types)
     {
@@ -141,10 +145,10 @@ pub(crate) fn of_name(schema: Option<&str>, name: &str, types: &dyn NamedTypes) 
     if schema.is_none() && is_built_in(name) {
         return None;
     }
-    if let Some(enum_type) = types.named_type(schema, name) {
+    if let Some(enum_type) = types.named_type(placed, name) {
         return Some(SqlType::Enum(enum_type));
     }
-    let element = name.strip_prefix('_').and_then(|element| types.named_type(schema, element));
+    let element = name.strip_prefix('_').and_then(|element| types.named_type(placed, element));
     element.map(|element| SqlType::Array(ArrayElement::Enum(element)))
 }
 

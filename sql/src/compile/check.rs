@@ -365,8 +365,8 @@ impl Compiler<'_> {
         self.test_row(table, row, Some(given), None)
     }
 
-    /// Fails unless the row in a slot satisfies the constraints, or the one of this name. `given`: the columns
-    /// of a new row that the statement gives.
+    /// Fails unless the row in a slot satisfies the constraints, or the one of this name. `given`: what the
+    /// statement gives of a new row. `None`: the row is in the table already.
     fn test_row(
         &mut self,
         table: TableIndex,
@@ -397,8 +397,8 @@ impl Compiler<'_> {
         let mut bound = Vec::with_capacity(definition.checks.len());
         for check in &definition.checks {
             let parsed = parse_expression(&check.expression)?;
-            let condition =
-                self.binder.check_condition(&named, row, &parsed).map_err(Error::without_position)?;
+            let condition = self.binder.of_kept(|binder| binder.check_condition(&named, row, &parsed));
+            let condition = condition.map_err(Error::without_position)?;
             bound.push((check.name.clone(), condition));
         }
         bound.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -419,7 +419,9 @@ impl Compiler<'_> {
                 let generation = definition.columns[at].generation.as_ref();
                 let expression = generation.map_or("NULL", |generation| generation.expression.as_str());
                 let written = parse_expression(expression)?;
-                Ok((*column, self.binder.computed(table, row, &definition.columns[at], &written)?))
+                let computed =
+                    |binder: &mut Binder<'_>| binder.computed(table, row, &definition.columns[at], &written);
+                Ok((*column, self.binder.of_kept(computed)?))
             }
             Filling::Converted { into, from, expr } => {
                 let to = table.definition().columns[usize::from(*into)].sql_type;

@@ -40,6 +40,9 @@ impl Compiler<'_> {
 
     /// The table of a name that Hyades' own parser has read.
     pub(crate) fn named_table(&self, name: &QualifiedName) -> Result<Arc<Table>> {
+        if let Some(schema) = &name.schema {
+            self.binder.need_schema(schema, Place::Unknown);
+        }
         let context = &self.binder.context;
         match context.tables.table(&context.meant(name.schema.as_deref(), &name.name)) {
             Some(table) => Ok(table),

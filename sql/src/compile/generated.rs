@@ -195,7 +195,7 @@ impl Compiler<'_> {
         for (at, column) in (0u16..).zip(&definition.columns) {
             let Some(generation) = &column.generation else { continue };
             let written = parse_expression(&generation.expression)?;
-            let value = self.binder.computed(&named, draft, column, &written);
+            let value = self.binder.of_kept(|binder| binder.computed(&named, draft, column, &written));
             let mut value = value.map_err(Error::without_position)?;
             // The draft has no generated columns: an index that reads one computes its expression too.
             expr::replace(&mut value, &mut |part| match part {

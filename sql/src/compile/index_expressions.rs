@@ -124,7 +124,7 @@ impl Binder<'_> {
 
     fn value_over(&mut self, table: &Arc<Table>, row: RowSlot, text: &str) -> Result<Expr> {
         let written = parse_expression(text)?;
-        self.over_row(table, row, |binder| binder.index_key(&written))
+        self.of_kept(|binder| binder.over_row(table, row, |binder| binder.index_key(&written)))
     }
 
     /// The value of a key of an index.

@@ -15,6 +15,7 @@ use hyades_engine::storage::table::Table;
 use hyades_types::access::Privileges;
 use hyades_types::definition::{ColumnDefinition, Identity};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::function::Function;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, OnConflictAction, OnInsert, SetExpr, TableObject};
 
@@ -32,6 +33,7 @@ use crate::bind::view_target::{ChangeTarget, ThroughView, ViewChange, unsupporte
 use crate::bind::{Binder, Bound, Class, Place};
 use crate::explain::PlanNode;
 use crate::explain::counted::Counted;
+use crate::expr;
 use crate::plan::{RunPlan, Tag};
 use crate::statement::Overriding;
 use crate::statement::names::fold;
@@ -102,7 +104,11 @@ impl Compiler<'_> {
         }
         let table = self.binder.table(name)?;
         self.need_to_insert(insert, &table);
-        let mut target = self.insert_target(insert, table)?;
+        let mut target = self.insert_target(insert, Arc::clone(&table))?;
+        let mut outputs = target.outputs.iter().flatten();
+        if outputs.any(|output| expr::reads(&output.expr, target.row, &[])) {
+            self.binder.need_to_change(&table, Privileges::SELECT);
+        }
         if target.excluded.is_some() && !is_one_row(insert) {
             let written = self.code.new_spool()?;
             self.code.push(Instruction::OpenSpool { spool: written });
@@ -128,7 +134,7 @@ impl Compiler<'_> {
         Ok(CompiledQuery { run, columns })
     }
 
-    /// Finding a conflict reads existing rows, and RETURNING reads the added ones.
+    /// Finding a conflict reads existing rows.
     fn need_to_insert(&self, insert: &ast::Insert, table: &Arc<Table>) {
         let mut needed = Privileges::INSERT;
         if let Some(OnInsert::OnConflict(conflict)) = &insert.on {
@@ -138,9 +144,6 @@ impl Compiler<'_> {
             if matches!(conflict.action, OnConflictAction::DoUpdate(_)) {
                 needed = needed | Privileges::UPDATE;
             }
-        }
-        if insert.returning.is_some() {
-            needed = needed | Privileges::SELECT;
         }
         self.binder.need_to_change(table, needed);
     }
@@ -691,6 +694,17 @@ pub(super) fn generated_always(message: String, column: &ColumnDefinition) -> Er
     Error::input(sqlstate::GENERATED_ALWAYS, message).with_detail(detail)
 }
 
+/// The default of an identity column: whoever may insert rows may draw its numbers.
+fn drawn_for_all(mut default: Expr) -> Expr {
+    expr::replace(&mut default, &mut |part| match part {
+        Expr::Call { function: Function::NextNumber, arguments } => {
+            Some(Expr::Call { function: Function::OwnNumber, arguments: arguments.clone() })
+        }
+        _ => None,
+    });
+    default
+}
+
 /// DEFAULT in place of a value.
 pub(crate) fn is_default(expr: &ast::Expr) -> bool {
     matches!(expr, ast::Expr::Identifier(ident)
@@ -709,10 +723,11 @@ impl Binder<'_> {
                 continue;
             };
             let parsed = parse_expression(text)?;
-            let bound = self.expression(&parsed)?;
+            let bound = self.of_kept(|binder| binder.expression(&parsed))?;
             let is_fitting = matches!(bound.class, Class::Typed(_) | Class::Literal(_) | Class::Null);
             let coerced = self.try_coerce(bound, column.sql_type, Context::Assignment)?;
             match coerced {
+                Some(expr) if is_fitting && column.identity.is_some() => defaults.push(drawn_for_all(expr)),
                 Some(expr) if is_fitting => defaults.push(expr),
                 _ => {
                     let message = format!("the default of column \"{}\" has the wrong type", column.name);

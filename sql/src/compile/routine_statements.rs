@@ -190,8 +190,8 @@ impl Compiler<'_> {
         };
         let parts: Vec<String> = column.split('.').map(|part| part.trim().to_ascii_lowercase()).collect();
         let (table, column) = match parts.as_slice() {
-            [table, column] => (self.binder.meant(None, table), column),
-            [schema, table, column] => (self.binder.meant(Some(schema), table), column),
+            [table, column] => (self.binder.meant(None, table, Place::Unknown), column),
+            [schema, table, column] => (self.binder.meant(Some(schema), table, Place::Unknown), column),
             _ => return unsupported(format!("the type {name} is not supported yet")),
         };
         if !suffix.trim().eq_ignore_ascii_case("type") {
@@ -219,7 +219,7 @@ impl Compiler<'_> {
 
     fn table_of_rows(&self, name: &str) -> Option<Arc<Table>> {
         let (schema, name) = written_name(name.trim()).ok()?;
-        let name = self.binder.meant(schema.as_deref(), &name);
+        let name = self.binder.meant(schema.as_deref(), &name, Place::Unknown);
         self.binder.context.tables.table(&name)
     }
 

@@ -26,6 +26,7 @@ impl Compiler<'_> {
         let mut done = 0;
         for LikeClause { start, end, table, position, parts } in &create.clauses {
             let found = self.named_table(table).map_err(|error| error.with_position(*position))?;
+            self.binder.check_readable(&found);
             let definition = found.definition();
             text.push_str(&create.text[done..*start]);
             text.push_str(&self.written_out(&definition, *parts).join(", "));

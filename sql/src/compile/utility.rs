@@ -8,7 +8,7 @@ use super::Compiler;
 use crate::answer::{Response, ResultColumn};
 use crate::bind::types;
 use crate::plan::{Action, LockCommand, Plan, SchemaCommand, SettingsCommand, TransactionCommand};
-use crate::statement::{ListenStatement, QualifiedName, Statement, query};
+use crate::statement::{ListenStatement, Maintained, QualifiedName, Statement, query};
 
 /// 42P01. PostgreSQL gives no position for commands that are not queries.
 pub(crate) fn no_table(name: &QualifiedName) -> Error {
@@ -22,6 +22,21 @@ fn text_column(name: &str) -> ResultColumn {
 impl Compiler<'_> {
     pub(super) fn simple(&self, command: &'static str, action: Action) -> Plan {
         Plan { parameters: Vec::new(), response: Response::NoData, action, command, is_read_only: true }
+    }
+
+    /// VACUUM, ANALYZE, REINDEX and others, which have nothing to do. Their tables must exist.
+    fn maintenance(
+        &self,
+        tag: &'static str,
+        on: &Maintained,
+        refused_in_block: Option<&'static str>,
+    ) -> Result<Plan> {
+        if let Maintained::Tables(tables) = on {
+            for table in tables {
+                self.named_table(table)?;
+            }
+        }
+        Ok(self.simple(tag, Action::Maintenance { tag, on: on.clone(), refused_in_block }))
     }
 
     pub(crate) fn utility(&mut self, statement: &Statement) -> Result<Plan> {
@@ -64,11 +79,8 @@ impl Compiler<'_> {
                 Ok(self.simple("DISCARD TEMP", action))
             }
             Statement::DiscardAll => Ok(self.settings("DISCARD ALL", SettingsCommand::DiscardAll)),
-            Statement::Maintenance { tag, tables, refused_in_block } => {
-                for table in tables {
-                    self.named_table(table)?;
-                }
-                Ok(self.simple(tag, Action::Maintenance { tag, refused_in_block: *refused_in_block }))
+            Statement::Maintenance { tag, on, refused_in_block } => {
+                self.maintenance(tag, on, *refused_in_block)
             }
             Statement::Listen(listen) => {
                 let command = match listen {

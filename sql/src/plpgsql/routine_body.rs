@@ -21,7 +21,7 @@ use crate::bind::aggregation::AggregateMode;
 use crate::bind::scope::Scope as Relations;
 use crate::bind::scope::named_columns;
 use crate::bind::visible_variables::{Found, Names, RecordState, Scalar, Scope, Variable};
-use crate::bind::{BindContext, Bound, Tables, types};
+use crate::bind::{BindContext, Bound, Place, Tables, types};
 use crate::compile::row_sink::report;
 use crate::compile::{Compiler, shifted};
 use crate::statement::lexer::character_position;
@@ -628,7 +628,8 @@ impl<'a> Routine<'a> {
             None => (None, folded.as_str()),
         };
         let binder = &self.compiler.binder;
-        let definition = binder.context.tables.table(&binder.meant(schema, name.trim()))?.definition();
+        let name = binder.meant(schema, name.trim(), Place::Unknown);
+        let definition = binder.context.tables.table(&name)?.definition();
         Some(named_columns(definition.visible_columns()))
     }
 

@@ -209,6 +209,7 @@ impl Session {
 
     /// A table, view or sequence.
     pub(super) fn relation_object(&self, name: &QualifiedName) -> Result<Object> {
+        self.check_names_schema(name.schema.as_deref())?;
         let full = self.meant(name);
         let object = |id, kind, word| Object {
             id,
@@ -237,6 +238,7 @@ impl Session {
         name: &QualifiedName,
         arguments: Option<&[SqlType]>,
     ) -> Result<Object> {
+        self.check_names_schema(name.schema.as_deref())?;
         let routine = self.routine_meant((kind, arguments), name)?;
         Ok(object_of_routine(&routine))
     }
@@ -261,6 +263,7 @@ impl Session {
     }
 
     pub(super) fn type_object(&self, name: &QualifiedName) -> Result<Object> {
+        self.check_names_schema(name.schema.as_deref())?;
         let stored = self.stored_type(name).ok_or_else(|| no_type(name))?;
         Ok(Object {
             id: stored.id(),
@@ -282,7 +285,7 @@ impl Session {
             Owned::Schema(name) => self.schema_object(name)?,
             Owned::Type(name) => self.type_object(name)?,
             Owned::Object { moved: Moved::Routine { kind, arguments }, name, .. } => {
-                self.routine_object(*kind, name, arguments.as_deref())?
+                Object { word: "function", ..self.routine_object(*kind, name, arguments.as_deref())? }
             }
             Owned::Object { moved, name, if_exists } => {
                 let full = self.meant(name);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt, TableLock};
 use hyades_engine::storage::table::Table;
-use hyades_types::access::Privileges;
+use hyades_types::access::{Privileges, RoleId};
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::running::Running;
@@ -47,10 +47,9 @@ impl Session {
         };
         let mut done = Vec::new();
         for name in tables {
-            let first = self.lockable(name)?;
-            self.check_privileges(&first, privileges_to_lock(*lock))?;
-            let mut wanted = vec![first];
-            while let Some(table) = wanted.pop() {
+            let mut wanted = vec![(self.role(), self.lockable(name)?)];
+            while let Some((role, table)) = wanted.pop() {
+                self.check_privileges_of(role, &table, privileges_to_lock(*lock))?;
                 match self.worker.lock_table_by_command(&table, *lock, *waits) {
                     Err(Interrupt::Wait(ticket)) => {
                         self.running = Some(Running::Lock(Arc::clone(plan)));
@@ -64,22 +63,27 @@ impl Session {
                 }
                 let now = self.lockable(name)?;
                 if wanted.is_empty() && !done.contains(&now.id()) {
-                    wanted.push(now);
+                    wanted.push((self.role(), now));
                 }
             }
         }
         tag("LOCK TABLE")
     }
 
-    /// The tables and views that a view reads.
-    fn below(&self, table: &Arc<Table>) -> Vec<Arc<Table>> {
+    /// The tables and views that a view reads, with its owner, who must have the right to lock them.
+    fn below(&self, table: &Arc<Table>) -> Vec<(RoleId, Arc<Table>)> {
         let definition = table.definition();
+        let owner = match table.id().is_temporary() {
+            true => self.role(),
+            false => self.access().owner(table.id().0),
+        };
         let read = definition.view().into_iter().flat_map(|view| &view.tables);
-        read.filter_map(|id| self.table_by_id(*id)).collect()
+        read.filter_map(|id| Some((owner, self.table_by_id(*id)?))).collect()
     }
 
     /// The table or view of this name.
     fn lockable(&self, name: &QualifiedName) -> Result<Arc<Table>> {
+        self.check_names_schema(name.schema.as_deref())?;
         let full = self.meant(name);
         let wrong_kind = || {
             let kinds = if self.sequence(&full).is_some() { "sequences" } else { "indexes" };

@@ -22,7 +22,7 @@ use sqlparser::ast;
 use super::prepared::Prepared;
 use super::{Notice, Response, Session};
 use crate::bind::sequence_call::sequences_of;
-use crate::bind::{BindContext, Binder, Tables};
+use crate::bind::{BindContext, Binder, SchemaGate, Tables};
 use crate::compile;
 use crate::compile::check::{self, Filling, compile_validation, row_type};
 use crate::compile::table_as::compile_filling;
@@ -137,8 +137,17 @@ impl Session {
 
     /// Compiles something that is not a client's statement.
     pub(super) fn with_context<T>(&self, compile: impl FnOnce(BindContext<'_>) -> Result<T>) -> Result<T> {
-        let tables = self.compiling();
-        compile(self.context(&tables))
+        let (tables, gate) = (self.compiling(), self.gate());
+        let compiled = compile(BindContext { gate: gate.as_ref(), ..self.context(&tables) });
+        match gate {
+            Some(gate) => gate.outcome(compiled),
+            None => compiled,
+        }
+    }
+
+    /// What checks the schemas that a statement of the session names.
+    fn gate(&self) -> Option<SchemaGate> {
+        (!self.is_superuser()).then(|| SchemaGate::of(self.caller()))
     }
 
     fn context<'a>(&'a self, tables: &'a VisibleTables<'a>) -> BindContext<'a> {
@@ -148,6 +157,7 @@ impl Session {
             database: &self.environment.database,
             path: self.search_path(),
             shown_parameters: &[],
+            gate: None,
         }
     }
 
@@ -176,9 +186,9 @@ impl Session {
 
     /// Binds something that is not part of a statement's text, so that its errors carry no position.
     pub(super) fn with_binder<T>(&self, bind: impl FnOnce(&mut Binder<'_>) -> Result<T>) -> Result<T> {
-        let tables = self.compiling();
-        let mut binder = Binder::new("", self.context(&tables), &[], 0)?;
-        bind(&mut binder).map_err(Error::without_position)
+        let bound =
+            self.with_context(|context: BindContext<'_>| bind(&mut Binder::new("", context, &[], 0)?));
+        bound.map_err(Error::without_position)
     }
 
     /// The defaults of the columns of a definition.
@@ -192,8 +202,7 @@ impl Session {
         column: &ColumnDefinition,
         default: &ast::Expr,
     ) -> Result<Option<String>> {
-        let tables = self.compiling();
-        check::compile_default(self.context(&tables), column, default)
+        self.with_context(|context| check::compile_default(context, column, default))
     }
 
     /// Whether the values of a column must be computed to change its type.
@@ -283,9 +292,11 @@ impl Session {
         declared: &[Option<SqlType>],
         truncated: &mut Vec<(String, String)>,
     ) -> Result<Plan> {
+        let mut plan = self.with_context(|context| {
+            let context = BindContext { shown_parameters: shown, ..context };
+            compile::compile(sql, context, declared, truncated)
+        })?;
         let tables = self.compiling();
-        let context = BindContext { shown_parameters: shown, ..self.context(&tables) };
-        let mut plan = compile::compile(sql, context, declared, truncated)?;
         match &plan.action {
             Action::Execute { name, .. } => plan.response = self.named(name)?.response().clone(),
             Action::ExplainExecute { name, .. } => drop(self.named(name)?),

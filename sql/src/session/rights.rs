@@ -22,6 +22,11 @@ impl Session {
         self.identity.is_superuser
     }
 
+    /// The current role, with the rights of all roles.
+    pub(super) fn caller(&self) -> &Caller {
+        &self.identity.caller
+    }
+
     /// `current_user`, as a role.
     pub(super) fn role(&self) -> RoleId {
         self.identity.role()
@@ -194,6 +199,16 @@ impl Session {
     /// The privileges of the session on an object.
     pub(super) fn privileges(&self, object: u32, kind: ObjectKind) -> Privileges {
         self.access().privileges(self.role(), object, kind)
+    }
+
+    /// Error 42501 unless the session may use the schema that a name is written with.
+    pub(super) fn check_names_schema(&self, schema: Option<&str>) -> Result<()> {
+        let Some(schema) = schema.filter(|_| !self.is_superuser()) else { return Ok(()) };
+        let known = self.schemas().get(self.search_path().schema(schema));
+        match known.is_none_or(|id| self.uses_schema(id.0)) {
+            true => Ok(()),
+            false => Err(denied("schema", schema)),
+        }
     }
 
     /// Whether the session may use the objects in a schema.

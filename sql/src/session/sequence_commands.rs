@@ -9,11 +9,13 @@
 use std::sync::Arc;
 
 use hyades_engine::storage::catalog::duplicate_table;
+use hyades_types::access::RoleId;
 use hyades_types::definition::{
     CatalogChange, SequenceDefinition, SequenceOwner, TableDefinition, TableId, TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
-use hyades_types::sequence::{Sequence, not_a_sequence, relation_name};
+use hyades_types::search_path;
+use hyades_types::sequence::{Sequence, not_a_sequence, relation_name, written_name};
 use hyades_types::value::{SqlType, Value};
 
 use super::dependents::Object;
@@ -219,7 +221,8 @@ impl Session {
             return Ok(Vec::new());
         }
         let mut definition = defined(blank(name.clone(), SqlType::BigInt), options, false)?;
-        definition.owner = self.owner(options)?;
+        let role = if search_path::is_temporary(&name.schema) { RoleId::OWNER } else { self.role() };
+        definition.owner = self.owner(options, (role, name))?;
         self.creation(definition, options)
     }
 
@@ -243,7 +246,11 @@ impl Session {
     }
 
     /// The column named in OWNED BY.
-    fn owner(&self, options: &SequenceOptions) -> Result<Option<SequenceOwner>> {
+    fn owner(
+        &self,
+        options: &SequenceOptions,
+        (role, sequence): (RoleId, &TableName),
+    ) -> Result<Option<SequenceOwner>> {
         let (schema, name, column) = match options.owner.as_deref() {
             None => return Ok(None),
             Some([none]) if none == "none" => return Ok(None),
@@ -256,7 +263,18 @@ impl Session {
         };
         let name = QualifiedName { schema, name: name.clone() };
         let full = self.meant(&name);
+        self.check_names_schema(name.schema.as_deref())?;
         let table = self.table(&full).ok_or_else(|| self.no_relation(&name))?;
+        let differ = |what| {
+            let message = format!("sequence must {what} as table it is linked to");
+            Err(Error::input(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
+        };
+        if self.access().owner(table.id().0) != role {
+            return differ("have same owner");
+        }
+        if full.schema != sequence.schema {
+            return differ("be in same schema");
+        }
         let at = table.definition().column_index(column).and_then(|at| u16::try_from(at).ok());
         let Some(at) = at else {
             let message = format!("column \"{column}\" of relation \"{}\" does not exist", full.name);
@@ -316,7 +334,7 @@ impl Session {
                     table.unwrap_or_default()
                 )));
             }
-            definition.owner = self.owner(options)?;
+            definition.owner = self.owner(options, (self.access().owner(sequence.id.0), &old.name))?;
         }
         definition.version = old.version.wrapping_add(1);
         Ok(CatalogChange::AlterSequence { id: sequence.id, definition, restart })
@@ -386,6 +404,7 @@ impl Session {
 
     /// `pg_get_serial_sequence(table, column)`.
     pub(super) fn serial_sequence(&self, table: &str, column: &str) -> Result<Value> {
+        self.check_names_schema(written_name(table)?.0.as_deref())?;
         let name = relation_name(table, self.search_path(), |name| self.is_relation(name))?;
         let Some(found) = self.table(&name) else {
             return Err(hyades_types::sequence::no_relation(table, |schema| self.has_schema(schema)));

@@ -100,6 +100,7 @@ impl Session {
     }
 
     fn truncatable(&self, name: &QualifiedName) -> Result<Arc<Table>> {
+        self.check_names_schema(name.schema.as_deref())?;
         match self.table(&self.meant(name)) {
             Some(view) if view.definition().view.is_some() => {
                 let message = format!("\"{}\" is not a table", name.name);

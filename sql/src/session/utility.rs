@@ -44,10 +44,11 @@ impl Session {
                 let explained = self.explained(&prepared, *options, &values)?;
                 self.execute_prepared(explained, values, output)
             }
-            Action::Maintenance { tag: name, refused_in_block } => {
+            Action::Maintenance { tag: name, on, refused_in_block } => {
                 if let Some(command) = refused_in_block {
                     self.refuse_in_block(command)?;
                 }
+                self.check_maintenance(name, on, output)?;
                 if *name == "DISCARD SEQUENCES" {
                     self.environment.sequences.get_mut().forget();
                 }

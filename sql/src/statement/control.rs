@@ -13,7 +13,8 @@ use super::cursor_syntax;
 use super::lexer::{Token, TokenKind, character_position, identifier_value, string_value};
 use super::names::quoted;
 use super::parsed::{
-    ExplainOptions, IsolationModes, ListenStatement, QualifiedName, SetValue, SettingScope, Statement,
+    ExplainOptions, IsolationModes, ListenStatement, Maintained, QualifiedName, SetValue, SettingScope,
+    Statement,
 };
 use super::tokens::Tokens;
 
@@ -91,7 +92,8 @@ fn maintenance(
     tables: Vec<QualifiedName>,
     refused_in_block: Option<&'static str>,
 ) -> Statement {
-    Statement::Maintenance { tag, tables, refused_in_block }
+    let on = if tables.is_empty() { Maintained::Nothing } else { Maintained::Tables(tables) };
+    Statement::Maintenance { tag, on, refused_in_block }
 }
 
 /// `LOCK [TABLE] [ONLY] name [*] [, ...] [IN mode MODE] [NOWAIT]`

@@ -4,7 +4,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use super::lexer::TokenKind;
 use super::parsed::{
-    CreateIndex, DropIndex, IndexKey, IndexedWritten, QualifiedName, RenameIndex, Statement,
+    CreateIndex, DropIndex, IndexKey, IndexedWritten, Maintained, QualifiedName, RenameIndex, Statement,
 };
 use super::tokens::Tokens;
 
@@ -106,19 +106,19 @@ pub(super) fn reindex(tokens: &mut Tokens<'_>) -> Result<Statement> {
     is_concurrent |= tokens.accept("concurrently");
     let name = tokens.qualified_name()?;
     let in_block = |otherwise| if is_concurrent { Some("REINDEX CONCURRENTLY") } else { otherwise };
-    let (tables, refused_in_block) = match what.as_str() {
+    let (on, refused_in_block) = match what.as_str() {
         "index" => return Ok(Statement::ReindexIndex(name, is_concurrent)),
-        "table" => (vec![name], in_block(None)),
-        "schema" => (Vec::new(), in_block(Some("REINDEX SCHEMA"))),
-        "database" => (Vec::new(), in_block(Some("REINDEX DATABASE"))),
+        "table" => (Maintained::Tables(vec![name]), in_block(None)),
+        "schema" => (Maintained::Schema(name.name), in_block(Some("REINDEX SCHEMA"))),
+        "database" => (Maintained::Database(name.name), in_block(Some("REINDEX DATABASE"))),
         "system" if is_concurrent => {
             let message = "cannot reindex system catalogs concurrently";
             return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
         }
-        "system" => (Vec::new(), Some("REINDEX SYSTEM")),
+        "system" => (Maintained::Database(name.name), Some("REINDEX SYSTEM")),
         _ => return tokens.error(),
     };
-    Ok(Statement::Maintenance { tag: "REINDEX", tables, refused_in_block })
+    Ok(Statement::Maintenance { tag: "REINDEX", on, refused_in_block })
 }
 
 fn in_parentheses<'a, T>(

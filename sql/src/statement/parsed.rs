@@ -63,10 +63,10 @@ pub(crate) enum Statement {
     },
     Show(Option<String>),
     Reset(Option<String>),
-    /// Accepted without effect. The tables must exist.
+    /// Accepted without effect. The objects must exist.
     Maintenance {
         tag: &'static str,
-        tables: Vec<QualifiedName>,
+        on: Maintained,
         refused_in_block: Option<&'static str>,
     },
     DiscardAll,
@@ -482,6 +482,16 @@ pub(crate) enum Commented<A> {
         kind: Option<RoutineKind>,
         arguments: Option<A>,
     },
+}
+
+/// What VACUUM, ANALYZE or REINDEX works on.
+#[derive(Clone, Debug)]
+pub(crate) enum Maintained {
+    /// Or on whatever there is.
+    Nothing,
+    Tables(Vec<QualifiedName>),
+    Schema(String),
+    Database(String),
 }
 
 /// CREATE TYPE ... AS ENUM.

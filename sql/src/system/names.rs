@@ -101,7 +101,7 @@ impl System {
         match system_type {
             SystemType::RegClass => self.find_class(text),
             SystemType::RegType => {
-                self.written_type(text).ok_or_else(|| undefined(sqlstate::UNDEFINED_OBJECT, "type", text))
+                self.written_type(text)?.ok_or_else(|| undefined(sqlstate::UNDEFINED_OBJECT, "type", text))
             }
             SystemType::RegNamespace => {
                 let (_, name) = written_name(text)?;
@@ -129,6 +129,7 @@ impl System {
 
     fn find_class(&self, text: &str) -> Result<u32> {
         let (schema, name) = written_name_in(text, &self.facts.database)?;
+        self.check_schema(schema.as_deref())?;
         let path = &self.facts.path;
         let find = |schema: &str| {
             let schema = self.schema_oid(schema);
@@ -151,6 +152,7 @@ impl System {
     /// as written.
     fn find_routine(&self, text: &str, arguments: Option<(&str, &str)>) -> Result<u32> {
         let (schema, own) = written_name(text)?;
+        self.check_schema(schema.as_deref())?;
         let path = &self.facts.path;
         let schemas: Vec<&str> = match &schema {
             Some(schema) => vec![path.schema(schema)],
@@ -158,8 +160,9 @@ impl System {
         };
         let wanted = arguments.map(|(list, _)| {
             let items = list.split(',').map(str::trim).filter(|item| !item.is_empty());
-            items.map(|item| self.written_type(item)).collect::<Vec<_>>()
+            items.map(|item| self.written_type(item)).collect::<Result<Vec<_>>>()
         });
+        let wanted = wanted.transpose()?;
         let fits = |definition: &RoutineDefinition| match &wanted {
             None => true,
             Some(wanted) => {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use hyades_types::definition::TableName;
 use hyades_types::enumeration::EnumType;
+use hyades_types::error::Result;
 use hyades_types::sequence::written_name;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, SqlType, Value};
@@ -59,28 +60,32 @@ impl System {
 
     /// The number of the type that a text names in SQL: `int4`, `integer`, `character varying(20)`,
     /// `text[]`, `mood`.
-    pub(super) fn written_type(&self, text: &str) -> Option<u32> {
+    pub(super) fn written_type(&self, text: &str) -> Result<Option<u32>> {
         if let Some(data_type) = written(text) {
-            return Some(data_type.oid);
+            return Ok(Some(data_type.oid));
         }
         let (name, is_array) = match text.trim().strip_suffix("[]") {
             Some(element) => (element.trim_end_matches("[]"), true),
             None => (text.trim(), false),
         };
-        let (schema, name) = written_name(name).ok()?;
+        let Ok((schema, name)) = written_name(name) else { return Ok(None) };
+        self.check_schema(schema.as_deref())?;
         if schema.as_deref() == Some("pg_catalog") {
-            let found = data_types::built_in().find(|data_type| data_type.name == name)?;
-            return Some(if is_array { found.array } else { found.oid });
+            let found = data_types::built_in().find(|data_type| data_type.name == name);
+            return Ok(found.map(|found| if is_array { found.array } else { found.oid }));
         }
         let find = |name: &str| {
             let full = self.facts.path.find(schema.as_deref(), name, |name| self.type_named(name).is_some());
             self.type_named(&full)
         };
-        match find(&name) {
+        Ok(match find(&name) {
             Some(enum_type) if is_array => Some(enum_type.definition().array_id),
             Some(enum_type) => Some(enum_type.definition().id),
-            None => find(name.strip_prefix('_')?).map(|enum_type| enum_type.definition().array_id),
-        }
+            None => {
+                let element = name.strip_prefix('_').and_then(find);
+                element.map(|enum_type| enum_type.definition().array_id)
+            }
+        })
     }
 
     /// `pg_enum`

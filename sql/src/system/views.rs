@@ -1,7 +1,7 @@
 //! The views of `pg_catalog`.
 
 use hyades_engine::storage::table::Table;
-use hyades_types::access::RoleId;
+use hyades_types::access::{ObjectKind, Privileges, RoleId};
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 
@@ -75,6 +75,8 @@ pub(super) fn sequences(system: &System) -> Vec<NamedRow> {
         let definition = &sequence.definition;
         let state = sequence.state();
         let type_oid = definition.sql_type.oid();
+        let held = system.held(system.facts.role, sequence.id.0, ObjectKind::Sequence);
+        let is_shown = state.is_called && held.intersects(Privileges::USAGE | Privileges::SELECT);
         rows.push(vec![
             ("schemaname", text(&definition.name.schema)),
             ("sequencename", text(&definition.name.name)),
@@ -86,7 +88,7 @@ pub(super) fn sequences(system: &System) -> Vec<NamedRow> {
             ("increment_by", int8(definition.increment)),
             ("cycle", truth(definition.cycles)),
             ("cache_size", int8(definition.cache)),
-            ("last_value", if state.is_called { int8(state.value) } else { Value::Null }),
+            ("last_value", if is_shown { int8(state.value) } else { Value::Null }),
         ]);
     }
     rows

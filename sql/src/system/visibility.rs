@@ -7,8 +7,9 @@
 //! Reference: the conditions with `pg_has_role` and `has_table_privilege` in PostgreSQL's
 //! information_schema.sql.
 
-use hyades_types::access::{ObjectKind, Privileges, RoleId};
+use hyades_types::access::{ObjectKind, Privileges, RoleId, denied};
 use hyades_types::definition::{SchemaId, SequenceId};
+use hyades_types::error::Result;
 
 use super::class::{Class, ClassKind};
 use super::object_id;
@@ -63,6 +64,17 @@ impl System {
             Audience::Holders(object, kind, privileges) => {
                 self.owns(object) || self.held(self.facts.role, object, kind).intersects(privileges)
             }
+        }
+    }
+
+    /// Error 42501 unless the current role may use the schema that a name is written with.
+    pub(super) fn check_schema(&self, written: Option<&str>) -> Result<()> {
+        let Some(written) = written else { return Ok(()) };
+        let id = self.schema_oid(self.facts.path.schema(written));
+        let held = self.held(self.facts.role, id, ObjectKind::Schema);
+        match id == 0 || held.contains(Privileges::USAGE) {
+            true => Ok(()),
+            false => Err(denied("schema", written)),
         }
     }
 

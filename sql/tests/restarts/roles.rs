@@ -105,3 +105,30 @@ fn a_checkpoint_has_roles_and_rights() {
         assert_eq!(state(connection, "insert into t values (7)"), "42501", "{way}");
     });
 }
+
+#[test]
+fn a_detail_that_hides_values_is_recovered_as_it_was_seen() {
+    let body = "declare d text; begin insert into t values (1); exception when unique_violation then \
+                get stacked diagnostics d = pg_exception_detail; \
+                insert into notes values (n, '[' || d || ']'); end";
+    let procedure = format!("create procedure p(n integer) language plpgsql as $$ {body} $$");
+    let work = [
+        "create role ada",
+        "create table t (id integer primary key)",
+        "create table notes (id integer primary key, note text)",
+        procedure.as_str(),
+        "insert into t values (1)",
+        "grant insert on t, notes to ada",
+        "call p(1)",
+        "set role ada",
+        "call p(2)",
+        "reset role",
+    ];
+    across_ends(&work, &["select * from notes order by id"], |connection: &mut Connection, way| {
+        for (note, id) in [("[Key (id)=(1) already exists.]", 1), ("[]", 2)] {
+            let found =
+                crate::harness::number(connection, &format!("select id from notes where note = '{note}'"));
+            assert_eq!(found, id, "{way}");
+        }
+    });
+}

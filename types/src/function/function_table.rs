@@ -692,6 +692,8 @@ catalog_functions! {
     NextNumber: strict, SEQUENCES, sequence {
         "nextval" => (TEXT) -> INT8;
     }
+    /// For the default of an identity column, which draws for everybody who may insert rows.
+    OwnNumber: strict, SEQUENCES, sequence {}
     CurrentNumber: strict, SEQUENCES, sequence {
         "currval" => (TEXT) -> INT8;
     }

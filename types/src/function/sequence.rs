@@ -4,29 +4,32 @@
 use std::sync::Arc;
 
 use super::{Function, mismatch};
-use crate::access::{ObjectKind, Privileges};
+use crate::access::{Caller, ObjectKind, Privileges};
 use crate::definition::SequenceId;
 use crate::environment::Environment;
 use crate::error::Result;
 use crate::sequence::{Sequence, SessionSequences};
 use crate::value::Value;
 
-fn sequence(sequences: &SessionSequences, which: &Value) -> Option<Result<Arc<Sequence>>> {
+fn sequence(
+    sequences: &SessionSequences,
+    which: &Value,
+    caller: Option<&Caller>,
+) -> Option<Result<Arc<Sequence>>> {
     match which {
-        Value::Text(name) => Some(sequences.by_name(name)),
+        Value::Text(name) => Some(sequences.by_name(name, caller)),
         Value::Integer(id) => Some(sequences.by_id(SequenceId(id.cast_unsigned()))),
         _ => None,
     }
 }
 
-/// Checks the caller's rights. An identity column draws for every caller that may insert rows.
+/// Checks the caller's rights.
 fn check(function: Function, sequence: &Sequence, environment: &Environment) -> Result<()> {
     let Some(caller) = &environment.caller else { return Ok(()) };
-    let owner = sequence.definition.owner;
     let wanted = match function {
-        Function::NextNumber if owner.is_some_and(|owner| owner.is_identity) => return Ok(()),
+        Function::OwnNumber => return Ok(()),
         Function::NextNumber => Privileges::USAGE | Privileges::UPDATE,
-        Function::CurrentNumber => Privileges::USAGE | Privileges::SELECT,
+        Function::CurrentNumber | Function::LastNumber => Privileges::USAGE | Privileges::SELECT,
         _ => Privileges::UPDATE,
     };
     caller.check_any(sequence.id.0, ObjectKind::Sequence, wanted, &sequence.definition.name.name)
@@ -35,14 +38,17 @@ fn check(function: Function, sequence: &Sequence, environment: &Environment) -> 
 pub(super) fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
     let mut sequences = environment.sequences.borrow_mut();
     if function == Function::LastNumber {
-        return sequences.last().map(Value::BigInt);
+        let (sequence, number) = sequences.last()?;
+        check(function, &sequence, environment)?;
+        return Ok(Value::BigInt(number));
     }
-    let found = arguments.first().and_then(|which| sequence(&sequences, which));
+    let caller = environment.caller.as_deref();
+    let found = arguments.first().and_then(|which| sequence(&sequences, which, caller));
     let Some(found) = found else { return Err(mismatch(function, arguments)) };
     let found = found?;
     check(function, &found, environment)?;
     let number = match (function, &arguments[1..]) {
-        (Function::NextNumber, []) => sequences.draw(found),
+        (Function::NextNumber | Function::OwnNumber, []) => sequences.draw(found),
         (Function::CurrentNumber, []) => sequences.current(&found),
         (Function::SetNumber, [Value::BigInt(value)]) => sequences.set(found, *value, true),
         (Function::SetNumber, [Value::BigInt(value), Value::Boolean(is_called)]) => {

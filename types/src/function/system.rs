@@ -78,7 +78,9 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
                     let [Value::Text(name)] = arguments else { return Err(mismatch(function, arguments)) };
                     match catalog.find(system_type, name) {
                         Ok(oid) => Ok(system_type.reference(oid, catalog.shown(system_type, oid))),
-                        Err(Error::Input(_)) => Ok(Value::Null),
+                        Err(Error::Input(input)) if input.state != sqlstate::INSUFFICIENT_PRIVILEGE => {
+                            Ok(Value::Null)
+                        }
                         Err(error) => Err(error),
                     }
                 }

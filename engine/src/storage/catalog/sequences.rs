@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::Guard;
 use hyades_types::definition::{
-    SequenceDefinition, SequenceId, SequenceState, TableDefinition, TableId, TableName,
+    SchemaId, SequenceDefinition, SequenceId, SequenceState, TableDefinition, TableId, TableName,
 };
 use hyades_types::error::{Error, Result};
 use hyades_types::sequence::{Relation, Sequence, SequenceCatalog};
@@ -154,8 +154,8 @@ impl SequenceCatalog for Catalog {
         sequence.or_else(|| tables.by_name.contains_key(name).then_some(Relation::Table))
     }
 
-    fn has_schema(&self, name: &str) -> bool {
-        self.tables.read().schemas.get(name).is_some()
+    fn schema(&self, name: &str) -> Option<SchemaId> {
+        self.tables.read().schemas.get(name)
     }
 }
 
