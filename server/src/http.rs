@@ -5,8 +5,8 @@
 //! operator can reach.
 //!
 //! Invariants:
-//! 1. At most [`CONNECTIONS`] clients are served at a time, and one more waits. Each has [`PATIENCE`] for a
-//!    single request and its response.
+//! 1. At most [`CONNECTIONS`] clients are served at a time; one more takes the place of the oldest, so slow
+//!    clients keep nobody out. Each has [`PATIENCE`] for a single request and its response.
 //! 2. The head of a request has at most [`HEAD_BYTES`]. Bodies are not read.
 
 mod metrics;
@@ -23,9 +23,9 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream, lookup_host};
-use tokio::sync::Semaphore;
 
 use crate::connection::handshake::Gate;
+use crate::newcomers::{Newcomers, origin};
 use crate::registry::Phase;
 
 const CONNECTIONS: usize = 16;
@@ -51,11 +51,10 @@ pub async fn bind(name: &str) -> Result<(TcpListener, SocketAddr), String> {
 
 /// Serves for as long as the process lives, even while the database recovers and when it is poisoned.
 pub async fn serve(listener: TcpListener, gate: Arc<Gate>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let newcomers = Newcomers::new(CONNECTIONS);
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let (stream, address) = match listener.accept().await {
+            Ok(accepted) => accepted,
             Err(error) => {
                 tracing::debug!(%error, "could not accept a connection of HTTP");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -63,11 +62,16 @@ pub async fn serve(listener: TcpListener, gate: Arc<Gate>) {
             }
         };
         let gate = Arc::clone(&gate);
+        let (mut newcomer, _) = newcomers.enter(origin(Some(address.ip())));
         tokio::spawn(async move {
-            // A client that takes longer is cut off, and that need not be reported.
-            let _ = tokio::time::timeout(PATIENCE, converse(stream, gate)).await;
-            drop(place);
+            tokio::select! {
+                // A client that takes longer is cut off, and that need not be reported.
+                _ = tokio::time::timeout(PATIENCE, converse(stream, gate)) => {}
+                () = newcomer.evicted() => {}
+            }
         });
+        // A request that has arrived is answered before another client can take its place.
+        tokio::task::yield_now().await;
     }
 }
 

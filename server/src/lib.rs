@@ -13,6 +13,7 @@ pub mod hang_up;
 pub mod http;
 pub mod log_command;
 pub mod logging;
+mod newcomers;
 pub mod object_disk;
 pub mod recover_command;
 pub mod registry;

@@ -7,7 +7,7 @@
 //! Two runtimes: the *listening* one, a single thread (the main one) for accepting, handshakes, cancel
 //! requests, timers and signals; and the *workers*, on which sessions run in place. Statements may keep all
 //! workers computing, so nothing that must get through then depends on the workers. [`signals`] defines what
-//! signals do, and [`handshakes`] decides which clients may be in a handshake.
+//! signals do, and [`crate::newcomers`] decides which clients may be in a handshake.
 //!
 //! A poisoned database ends every connection and refuses new ones with the reason, so that health checks
 //! fail. With [`Options::exit_when_poisoned`] the process ends, so that its supervisor starts another.
@@ -18,7 +18,6 @@
 //! 3. The database is closed only after the last session has ended or its time is up.
 //! 4. Clients in their handshake, even a thousand of them, never keep another client out.
 
-mod handshakes;
 mod keeper;
 mod listener;
 mod progress;
@@ -41,7 +40,6 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{Notify, oneshot};
 
-use self::handshakes::{Handshakes, origin};
 use self::listener::Listener;
 use self::restarting::{report_memory, report_recovery};
 use self::signals::Signals;
@@ -51,6 +49,7 @@ use crate::connection::{self, Client, Handover, Limits};
 use crate::hang_up::HangUpWatch;
 use crate::http;
 use crate::logging::seldom::{Seldom, seldom};
+use crate::newcomers::{Newcomers, origin};
 use crate::registry::{Phase, Registry};
 use crate::tls::Tls;
 use crate::users::Users;
@@ -138,7 +137,7 @@ struct Shared {
     workers: Handle,
     limits: Limits,
     settings: Arc<Vec<(String, String)>>,
-    handshakes: Arc<Handshakes>,
+    newcomers: Arc<Newcomers>,
     hang_ups: Arc<HangUpWatch>,
     connections_per_role: Option<usize>,
 }
@@ -256,7 +255,7 @@ fn share(
         workers,
         limits: options.limits,
         settings: Arc::new(std::mem::take(&mut options.settings)),
-        handshakes: Handshakes::new(HANDSHAKES),
+        newcomers: Newcomers::new(HANDSHAKES),
         hang_ups: Arc::new(hang_ups),
         connections_per_role: options.connections_per_role,
     })
@@ -392,7 +391,7 @@ async fn accept(listener: Listener, shared: Arc<Shared>) {
                 seldom!(warn, CANNOT_ACCEPT, %error, "could not accept a connection");
                 let out_of_descriptors =
                     matches!(Errno::from_io_error(&error), Some(Errno::MFILE | Errno::NFILE));
-                let made_room = out_of_descriptors && shared.handshakes.evict().is_some();
+                let made_room = out_of_descriptors && shared.newcomers.evict().is_some();
                 tokio::time::sleep(if made_room { DESCRIPTOR_PAUSE } else { ACCEPT_PAUSE }).await;
             }
         }
@@ -401,7 +400,7 @@ async fn accept(listener: Listener, shared: Arc<Shared>) {
 
 /// Begins a client's handshake, if necessary by evicting another client from its own.
 fn welcome(stream: ClientStream, address: Option<SocketAddr>, shared: &Arc<Shared>) {
-    let (mut handshake, evicted) = shared.handshakes.enter(origin(address.map(|address| address.ip())));
+    let (mut newcomer, evicted) = shared.newcomers.enter(origin(address.map(|address| address.ip())));
     if let Some(origin) = evicted {
         static FLOODED: Seldom = Seldom::new();
         let from = origin.map_or("unix socket".to_owned(), |address| address.to_string());
@@ -409,7 +408,7 @@ fn welcome(stream: ClientStream, address: Option<SocketAddr>, shared: &Arc<Share
     }
     let shared = Arc::clone(shared);
     tokio::spawn(async move {
-        if let Err(error) = lead_in(stream, address, &shared, handshake.evicted()).await {
+        if let Err(error) = lead_in(stream, address, &shared, newcomer.evicted()).await {
             tracing::debug!(%error, "client lost in its handshake");
         }
     });

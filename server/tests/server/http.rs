@@ -136,3 +136,20 @@ fn requests_that_mean_harm_are_refused_and_the_server_serves() {
     assert_eq!(get(address, "/health").0, 200);
     drop(silent);
 }
+
+/// The slow clients used to keep all places for five seconds each.
+#[test]
+fn slow_clients_do_not_take_the_health_check_away() {
+    let (_server, address) = server();
+    let mut slow: Vec<TcpStream> = (0..16).map(|_| connect(address)).collect();
+    for stream in &mut slow {
+        stream.write_all(b"GET /health HTTP/1.1\r\n").unwrap();
+    }
+    assert_eq!(get(address, "/health").0, 200);
+    // One had to go. The latest of them is still there, so the answer has not waited for their time to be up.
+    let latest = slow.last_mut().unwrap();
+    latest.write_all(b"Host: localhost\r\n\r\n").unwrap();
+    let mut text = String::new();
+    latest.read_to_string(&mut text).unwrap();
+    assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+}

@@ -13,7 +13,8 @@ use super::ground::{Attack, Ground, Host, until};
 use super::ping::Pingers;
 use super::report::{Observed, Verdict};
 
-const ATTACKS: [Attack; 3] = [
+const ATTACKS: [Attack; 4] = [
+    Attack { name: "64 slow clients at a time, and a health check", brief: true, work: slow },
     Attack { name: "300 connections that ask for nothing", brief: true, work: silent },
     Attack { name: "heads without an end", brief: true, work: endless },
     Attack { name: "garbage, from a seed", brief: true, work: garbage },
@@ -69,6 +70,29 @@ fn silent(ground: &Ground) -> Result<Observed> {
     }
     let note = format!("open again after {:.1} s", took.as_secs_f64());
     Ok(Observed { pings: Some(pings), note, ..Observed::default() })
+}
+
+/// Clients that begin a request and do not end it, again and again.
+fn slow(ground: &Ground) -> Result<Observed> {
+    let (mut host, port) = host(ground)?;
+    let mut longest = Duration::ZERO;
+    for _ in 0..ground.tries(20, 3) {
+        let slow: Vec<TcpStream> = (0..64).map(|_| connect(port)).collect::<Result<_>>()?;
+        for mut stream in &slow {
+            // It may have lost its place already.
+            let _ = stream.write_all(b"GET /health HTTP/1.1\r\n");
+        }
+        let start = Instant::now();
+        if !is_healthy(port)? {
+            bail!("a health check beside slow clients has failed");
+        }
+        longest = longest.max(start.elapsed());
+    }
+    host.expect_alive()?;
+    if longest > ground.within(Duration::from_millis(500)) {
+        bail!("a health check took {:.1} s", longest.as_secs_f64());
+    }
+    Ok(Observed::note(format!("health checks took {:.0} ms at most", longest.as_secs_f64() * 1e3)))
 }
 
 fn endless(ground: &Ground) -> Result<Observed> {

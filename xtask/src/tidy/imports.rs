@@ -90,6 +90,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "scram",
             "users",
             "tls",
+            "newcomers",
             "connection",
             "http",
             "serve",

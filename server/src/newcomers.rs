@@ -1,16 +1,17 @@
-//! Clients that have not authenticated yet: how many there may be, and which one has to go.
+//! Clients that have shown nothing yet (they have not authenticated, or their request over HTTP is not
+//! complete): how many there may be, and which one has to go.
 //!
 //! A client costs the server something before it has proved anything, so the number of those is bounded. If
 //! the newest were turned away at the bound, an attacker who opens connections and says nothing could shut
-//! out all other clients, cancel requests included. So the newest client always gets in, and another one is
-//! evicted: the oldest handshake of the address with the most of them. A flood from one address then takes
-//! places from itself only, and a flood from many takes them from slow clients, not from those that complete
-//! their handshake at once.
+//! out all other clients, cancel requests and health checks included. So the newest client always gets in,
+//! and another one is evicted: the oldest of the address with the most of them. A flood from one address then
+//! takes places from itself only, and a flood from many takes them from slow clients, not from those that
+//! complete their handshake at once.
 //!
 //! Invariants:
-//! 1. No more handshakes than the bound are under way. Evicted ones do not count: they end as soon as their
-//!    task runs.
-//! 2. [`Handshakes::enter`] always succeeds.
+//! 1. There are no more newcomers than the bound. Evicted ones do not count: they end as soon as their task
+//!    runs.
+//! 2. [`Newcomers::enter`] always succeeds.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
@@ -20,10 +21,10 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 /// The unit in which clients are counted. An IPv6 network has one owner, as an IPv4 address has.
-pub(super) type Origin = Option<IpAddr>;
+pub(crate) type Origin = Option<IpAddr>;
 
 /// The origin of an address.
-pub(super) fn origin(address: Option<IpAddr>) -> Origin {
+pub(crate) fn origin(address: Option<IpAddr>) -> Origin {
     address.map(|address| match address {
         IpAddr::V6(ip) if ip.to_ipv4_mapped().is_none() => {
             IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64))
@@ -69,25 +70,25 @@ impl Places {
 }
 
 /// See the module head.
-pub(super) struct Handshakes {
+pub(crate) struct Newcomers {
     places: Mutex<Places>,
     limit: usize,
 }
 
-/// A place in the handshake; dropping it gives it back.
-pub(super) struct Handshake {
-    handshakes: Arc<Handshakes>,
+/// The place of one of them; dropping it gives it back.
+pub(crate) struct Newcomer {
+    all: Arc<Newcomers>,
     number: u64,
     stay: oneshot::Receiver<()>,
 }
 
-impl Handshakes {
-    pub(super) fn new(limit: usize) -> Arc<Handshakes> {
-        Arc::new(Handshakes { places: Mutex::default(), limit: limit.max(1) })
+impl Newcomers {
+    pub(crate) fn new(limit: usize) -> Arc<Newcomers> {
+        Arc::new(Newcomers { places: Mutex::default(), limit: limit.max(1) })
     }
 
     /// A place for one more client, and the origin of the client that was evicted for it, if any.
-    pub(super) fn enter(self: &Arc<Handshakes>, origin: Origin) -> (Handshake, Option<Origin>) {
+    pub(crate) fn enter(self: &Arc<Newcomers>, origin: Origin) -> (Newcomer, Option<Origin>) {
         let (stays, stay) = oneshot::channel();
         let mut places = self.places.lock();
         let evicted = if places.taken.len() >= self.limit { places.evict() } else { None };
@@ -96,26 +97,26 @@ impl Handshakes {
         places.taken.insert(number, Place { origin, _stay: stays });
         *places.per_origin.entry(origin).or_default() += 1;
         drop(places);
-        (Handshake { handshakes: Arc::clone(self), number, stay }, evicted)
+        (Newcomer { all: Arc::clone(self), number, stay }, evicted)
     }
 
     /// Evicts a client although the bound is not reached, to make room in the process.
-    pub(super) fn evict(&self) -> Option<Origin> {
+    pub(crate) fn evict(&self) -> Option<Origin> {
         self.places.lock().evict()
     }
 }
 
-impl Handshake {
+impl Newcomer {
     /// Returns when the client has to go.
-    pub(super) async fn evicted(&mut self) {
+    pub(crate) async fn evicted(&mut self) {
         // Nothing is ever sent: the other half is dropped.
         let _ = (&mut self.stay).await;
     }
 }
 
-impl Drop for Handshake {
+impl Drop for Newcomer {
     fn drop(&mut self) {
-        self.handshakes.places.lock().leave(self.number);
+        self.all.places.lock().leave(self.number);
     }
 }
 
@@ -127,38 +128,38 @@ mod tests {
         Some(IpAddr::from([10, 0, 0, number]))
     }
 
-    fn is_evicted(handshake: &mut Handshake) -> bool {
-        handshake.stay.try_recv() == Err(oneshot::error::TryRecvError::Closed)
+    fn is_evicted(newcomer: &mut Newcomer) -> bool {
+        newcomer.stay.try_recv() == Err(oneshot::error::TryRecvError::Closed)
     }
 
     #[test]
     fn a_flood_takes_places_from_itself() {
-        let handshakes = Handshakes::new(4);
-        let (mut patient, _) = handshakes.enter(from(1));
-        let mut flood: Vec<Handshake> = (0..3).map(|_| handshakes.enter(from(2)).0).collect();
-        let (newest, evicted) = handshakes.enter(from(2));
+        let newcomers = Newcomers::new(4);
+        let (mut patient, _) = newcomers.enter(from(1));
+        let mut flood: Vec<Newcomer> = (0..3).map(|_| newcomers.enter(from(2)).0).collect();
+        let (newest, evicted) = newcomers.enter(from(2));
         assert_eq!(evicted, Some(from(2)));
         assert_eq!(flood.iter_mut().map(is_evicted).collect::<Vec<_>>(), [true, false, false]);
-        let (_cancel, evicted) = handshakes.enter(from(3));
+        let (_cancel, evicted) = newcomers.enter(from(3));
         assert_eq!(evicted, Some(from(2)));
         assert_eq!(flood.iter_mut().map(is_evicted).collect::<Vec<_>>(), [true, true, false]);
         assert!(!is_evicted(&mut patient));
         drop((patient, newest, flood));
-        assert_eq!(handshakes.places.lock().taken.len(), 1);
-        assert_eq!(handshakes.places.lock().per_origin, HashMap::from([(from(3), 1)]));
+        assert_eq!(newcomers.places.lock().taken.len(), 1);
+        assert_eq!(newcomers.places.lock().per_origin, HashMap::from([(from(3), 1)]));
     }
 
     #[test]
     fn places_are_given_back() {
-        let handshakes = Handshakes::new(1);
+        let newcomers = Newcomers::new(1);
         for _ in 0..3 {
-            let (_handshake, evicted) = handshakes.enter(None);
+            let (_newcomer, evicted) = newcomers.enter(None);
             assert_eq!(evicted, None);
         }
-        assert_eq!(handshakes.evict(), None);
-        let (mut handshake, _) = handshakes.enter(None);
-        assert_eq!(handshakes.evict(), Some(None));
-        assert!(is_evicted(&mut handshake));
+        assert_eq!(newcomers.evict(), None);
+        let (mut newcomer, _) = newcomers.enter(None);
+        assert_eq!(newcomers.evict(), Some(None));
+        assert!(is_evicted(&mut newcomer));
     }
 
     #[test]
