@@ -224,7 +224,7 @@ pub(crate) struct ServeArguments {
     #[arg(long)]
     exit_when_poisoned: bool,
     /// How long open transactions may take to finish at shutdown.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1)]
     drain_seconds: u64,
     /// End statements that take longer than this (500ms, 30s, 5min; 0: never); a session may change it (SET
     /// statement_timeout).

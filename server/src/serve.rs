@@ -4,10 +4,10 @@
 //! bind the sockets ---> recover ---> print the ready line ---> serve ---> SIGTERM: drain ---> close the database
 //!      (57P03 for clients that connect)                                      second signal: end at once
 //! ```
-//! Two runtimes: the *listening* one, a single thread (the main one) for accepting, handshakes, cancel
-//! requests, timers and signals; and the *workers*, on which sessions run in place. Statements may keep all
-//! workers computing, so nothing that must get through then depends on the workers. [`signals`] defines what
-//! signals do, and [`crate::newcomers`] decides which clients may be in a handshake.
+//! The *listening* thread (the main one) accepts, leads clients through their handshakes, and handles cancel
+//! requests, timers, HTTP and signals. Sessions run in place on the *workers* ([`workers`]). Statements may
+//! keep all workers computing, so nothing that must get through then depends on the workers. [`signals`]
+//! defines what signals do, and [`crate::newcomers`] decides which clients may be in a handshake.
 //!
 //! A poisoned database ends every connection and refuses new ones with the reason, so that health checks
 //! fail. With [`Options::exit_when_poisoned`] the process ends, so that its supervisor starts another.
@@ -18,11 +18,11 @@
 //! 3. The database is closed only after the last session has ended or its time is up.
 //! 4. Clients in their handshake, even a thousand of them, never keep another client out.
 
-mod keeper;
 mod listener;
 mod progress;
 mod restarting;
 mod signals;
+mod workers;
 
 use std::future::Future;
 use std::io::Write;
@@ -33,16 +33,16 @@ use std::time::Duration;
 
 use hyades::engine::inspect::Inspection;
 use hyades::types::error::FatalError;
-use hyades::types::memory;
 use hyades::{Config, Database, sqlstate};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Builder, Handle};
 use tokio::sync::{Notify, oneshot};
 
 use self::listener::Listener;
 use self::restarting::{report_memory, report_recovery};
 use self::signals::Signals;
+use self::workers::Workers;
 use crate::connection::handshake::{Authentication, Gate, Visitor};
 use crate::connection::stream::ClientStream;
 use crate::connection::{self, Client, Handover, Limits};
@@ -64,8 +64,9 @@ const DESCRIPTOR_PAUSE: Duration = Duration::from_millis(5);
 const OWN_DESCRIPTORS: u64 = 200;
 /// If the process ends when the database is poisoned, clients have this long to read why.
 const POISONED_PATIENCE: Duration = Duration::from_secs(1);
-/// Sessions that were told to end have this long to do so.
-const TERMINATION_TIMEOUT: Duration = Duration::from_secs(5);
+/// Sessions that were told to end have this long to do so. The database is closed without those that do not:
+/// what they have not committed is in no log.
+const TERMINATION_TIMEOUT: Duration = Duration::from_millis(900);
 
 /// Threads beyond those that workers and connections may need.
 const SPARE_THREADS: usize = 64;
@@ -134,7 +135,7 @@ pub enum Ended {
 /// What the accept loops share.
 struct Shared {
     gate: Arc<Gate>,
-    workers: Handle,
+    workers: Arc<Workers>,
     limits: Limits,
     settings: Arc<Vec<(String, String)>>,
     newcomers: Arc<Newcomers>,
@@ -148,22 +149,16 @@ pub fn run(options: Options) -> Result<Ended, Sentence> {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         workers => workers,
     };
-    let build = |mut builder: Builder| -> Result<Runtime, Sentence> {
-        builder.enable_all().build().map_err(|error| format!("could not start threads: {error}"))
-    };
-    let listening = build(Builder::new_current_thread())?;
-    let mut builder = Builder::new_multi_thread();
-    // Each connection may run a statement that computes for long, on a thread of its own.
-    let threads = workers + options.max_connections + SPARE_THREADS;
-    builder.on_thread_stop(memory::tell_total);
-    builder.worker_threads(workers).max_blocking_threads(threads).thread_name("hyades-worker");
-    let workers = build(builder)?;
-    let outcome = listening.block_on(serve(options, workers.handle().clone()));
-    workers.shutdown_background();
+    let no_threads = |error: std::io::Error| format!("could not start threads: {error}");
+    let listening = Builder::new_current_thread().enable_all().build().map_err(no_threads)?;
+    let workers = Workers::start(workers, options.max_connections, SPARE_THREADS).map_err(no_threads)?;
+    let workers = Arc::new(workers);
+    let outcome = listening.block_on(serve(options, Arc::clone(&workers)));
+    workers.shut_down();
     outcome
 }
 
-async fn serve(mut options: Options, workers: Handle) -> Result<Ended, Sentence> {
+async fn serve(mut options: Options, workers: Arc<Workers>) -> Result<Ended, Sentence> {
     let tls = options.tls.take().map(Arc::new);
     let mut signals = Signals::new(tls.clone())?;
     raise_descriptor_limit(options.max_connections);
@@ -177,7 +172,7 @@ async fn serve(mut options: Options, workers: Handle) -> Result<Ended, Sentence>
         tracing::info!("metrics and status are at http://{address}/");
         tokio::spawn(http::serve(listener, Arc::clone(&shared.gate)));
     }
-    tokio::spawn(keeper::keep_polled(shared.workers.clone()));
+    tokio::spawn(Arc::clone(&shared.workers).keep_polled());
     let registry = Arc::clone(&shared.gate.registry);
     let poisoned = announce_poison(&mut options.config, &registry);
     let ready_line = listener::ready_line(&listeners);
@@ -230,7 +225,7 @@ fn share(
     options: &mut Options,
     tls: Option<Arc<Tls>>,
     listeners: &[Listener],
-    workers: Handle,
+    workers: Arc<Workers>,
 ) -> Result<Shared, Sentence> {
     let reachable =
         listeners.iter().filter_map(Listener::address).find(|address| !address.ip().is_loopback());
@@ -441,7 +436,8 @@ async fn lead_in(
         hang_ups: Arc::clone(&shared.hang_ups),
     };
     let handover = Handover { stream: guest.stream.detach()?, client };
-    shared.workers.spawn(connection::serve(database.clone(), handover));
+    let database = database.clone();
+    shared.workers.run(move || connection::serve(database, handover)).await;
     Ok(())
 }
 
