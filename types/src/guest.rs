@@ -13,7 +13,8 @@
 //!   this thread, and is notified again as long as the guest goes on.
 //!
 //! Code that cannot report in the middle of its work (parsers, large numbers) says before it starts how much
-//! there will be: from [`QUANTUM_UNITS`] on the host is notified at once.
+//! there will be: from [`QUANTUM_UNITS`] on the host is notified at once. So it is before a statement fails:
+//! what it has taken is freed then, and destructors report nothing ([`before_freeing`]).
 //!
 //! On a thread that no guest has entered (replay, programs that use the engine directly) the number is
 //! counted down and nothing else happens.
@@ -44,6 +45,9 @@ const UNITS_PER_LOOK: u32 = 8192;
 
 /// The amount of work that takes about a quantum.
 pub const QUANTUM_UNITS: u32 = 100_000;
+
+/// Bytes that are freed in the time of a unit, in small blocks.
+const FREED_BYTES_PER_UNIT: usize = 64;
 
 /// How a session was told to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -291,7 +295,21 @@ fn look(units: u32) -> Result<()> {
         guest.look_at_clock(units);
         guest.stop.check()
     });
-    looked.unwrap_or(Ok(()))
+    let looked = looked.unwrap_or(Ok(()));
+    if looked.is_err() {
+        before_freeing();
+    }
+    looked
+}
+
+/// The statement is about to end, and to free what it has taken. The host is notified before if that is much.
+#[cold]
+pub fn before_freeing() {
+    let bytes = usize::try_from(memory::spent()).unwrap_or(0);
+    let units = u32::try_from(bytes / FREED_BYTES_PER_UNIT).unwrap_or(u32::MAX);
+    if units >= QUANTUM_UNITS {
+        with_guest(|guest| guest.look_at_clock(units));
+    }
 }
 
 /// As [`spend`], where nothing can fail: a request to stop is left to the next call of [`spend`], which then

@@ -55,6 +55,7 @@ pub use expected::Expected;
 pub use rows::{Keeper, RowCharge};
 
 use crate::error::{Error, Result, sqlstate};
+use crate::guest;
 use expected::expected_bytes;
 
 /// A thread updates the process's total when it is off by this much.
@@ -172,6 +173,10 @@ impl Book {
         if self.owner.get().is_null() {
             return Ok(());
         }
+        self.grant(more).inspect_err(|_| guest::before_freeing())
+    }
+
+    fn grant(&self, more: usize) -> Result<()> {
         let more = isize::try_from(more).unwrap_or(isize::MAX);
         let limits = self.limits.get();
         let wanted = (self.granted.get() - self.rest()).saturating_add(more);

@@ -174,3 +174,40 @@ fn values_have_a_limit_of_their_own() {
     let Error::Input(input) = error else { panic!("an input error") };
     assert!(!input.is_uncatchable);
 }
+
+#[test]
+fn others_of_the_thread_are_served_before_a_failed_statement_frees_much() {
+    use std::sync::atomic::AtomicUsize;
+    use std::time::Duration;
+
+    use crate::guest::{Guest, Host, StopRequest, enter, spend};
+
+    struct Told(Arc<AtomicUsize>);
+    impl Host for Told {
+        fn overstayed(&mut self, _: Duration) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    for (bytes, expected) in [(MIB, 0), (32 * MIB, 1)] {
+        let (told, stop) = (Arc::<AtomicUsize>::default(), Arc::<StopRequest>::default());
+        let account = account(64);
+        for is_stopped in [false, true] {
+            let mut guest = Box::new(Guest::new(Arc::clone(&stop)));
+            guest.set_host(Box::new(Told(Arc::clone(&told))));
+            let (visit, entered) = (enter(Some(guest)), account.enter());
+            took(bytes);
+            if is_stopped {
+                stop.cancel();
+                // More than is left before the next look.
+                assert_eq!(state(spend(10_000)), Some("57014"));
+            } else {
+                assert_eq!(state(check(64 * MIB)), Some("53200"));
+            }
+            gave(bytes);
+            account.leave(entered);
+            drop(visit);
+            assert_eq!(told.swap(0, Ordering::Relaxed), expected, "{bytes} bytes, stopped: {is_stopped}");
+        }
+    }
+}
