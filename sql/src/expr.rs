@@ -37,6 +37,13 @@ pub(crate) fn any(expr: &Expr, test: &dyn Fn(&Expr) -> bool) -> bool {
     found
 }
 
+/// The number of its parts.
+pub(crate) fn count(expr: &Expr) -> usize {
+    let mut parts = 1;
+    expr.for_each_part(&mut |part| parts += count(part));
+    parts
+}
+
 /// Whether it nests deeper than this. Levels are counted anew where the stack is checked ([`Expr::Deep`]).
 pub(crate) fn depth_exceeds(expr: &Expr, limit: usize) -> bool {
     if matches!(expr, Expr::Deep(_)) {

@@ -5,6 +5,9 @@
 //! [`LEVELS`] levels, and everything that recurses (evaluation, visitors, cloning, comparing, dropping)
 //! passes through [`with_stack`] there, which moves to a new segment of stack when little is left. An
 //! expression of fewer levels has none and pays nothing.
+//!
+//! One instruction may evaluate an expression of a million parts, and instructions are what the interpreter
+//! counts. So the compiler also puts one around every expression of many parts, which counts them.
 
 /// The most levels of an expression without a [`Deep`](super::ir::Deep) among them, not counting conversions
 /// that binding adds.

@@ -104,7 +104,10 @@ pub(super) fn general(expr: &Expr, context: &Context<'_>) -> Result<Value> {
             Err(Error::input(sqlstate::INTERNAL_ERROR, "a routine or query stands inside an expression"))
         }
         Expr::Coalesce(candidates) => coalesce(candidates, context),
-        Expr::Deep(deep) => with_stack(|| evaluate(deep.expr(), context)),
+        Expr::Deep(deep) => {
+            guest::pass(deep.parts());
+            with_stack(|| evaluate(deep.expr(), context))
+        }
         Expr::And(..)
         | Expr::Or(..)
         | Expr::Not(_)

@@ -6,7 +6,7 @@ use hyades_types::function::Function;
 use hyades_types::operator::{BinaryOperator, UnaryOperator};
 use hyades_types::value::{ArrayElement, SqlType, Value};
 
-use super::deep::with_stack;
+use super::deep::{LEVELS, with_stack};
 use super::slots::{CalleeIndex, Register, RowSlot};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -89,16 +89,28 @@ pub enum Expr {
         query: u16,
         outer: Vec<Expr>,
     },
-    /// The same as its content. A walk into it ensures that there is enough stack.
+    /// The same as its content. A walk into it ensures that there is enough stack, and an evaluation counts
+    /// as work.
     Deep(Deep),
 }
 
-/// An expression at which every recursive walk ensures that there is stack left.
-pub struct Deep(Box<Expr>);
+/// An expression at which every recursive walk ensures that there is stack left, and whose evaluation counts
+/// as the work of so many parts.
+pub struct Deep(Box<Expr>, u32);
 
 impl Deep {
+    /// A part of an expression that nests deep.
     pub fn new(expr: Expr) -> Deep {
-        Deep(Box::new(expr))
+        Deep::of_parts(expr, LEVELS as u32)
+    }
+
+    /// An expression of many parts: one instruction evaluates all of them.
+    pub fn of_parts(expr: Expr, parts: u32) -> Deep {
+        Deep(Box::new(expr), parts)
+    }
+
+    pub fn parts(&self) -> u32 {
+        self.1
     }
 
     /// The expression. Walks into it go through [`with_stack`].
@@ -125,7 +137,7 @@ impl Drop for Deep {
 
 impl Clone for Deep {
     fn clone(&self) -> Deep {
-        with_stack(|| Deep::new(self.expr().clone()))
+        with_stack(|| Deep::of_parts(self.expr().clone(), self.parts()))
     }
 }
 

@@ -6,17 +6,22 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{
-    Callee, CalleeIndex, CursorSlot, Expr, Instruction, JoinSlot, Label, Line, Procedure, Register, RowSlot,
-    SpoolSlot, Stage, StageIndex, TableIndex, TableReference,
+    Callee, CalleeIndex, CursorSlot, Deep, Expr, Instruction, JoinSlot, Label, Line, Procedure, Register,
+    RowSlot, SpoolSlot, Stage, StageIndex, TableIndex, TableReference,
 };
 use hyades_engine::storage::table::Table;
 use hyades_types::access::NeededRight;
 use hyades_types::definition::{TableDefinition, TableId};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::guest;
 use hyades_types::value::{SqlType, Value};
 
 use crate::bind::callee::CalleeEntry;
 use crate::bind::{Slots, UsedTypes};
+use crate::expr;
+
+/// An expression of more parts counts as work of a guest each time it is evaluated.
+const MANY_PARTS: usize = 128;
 
 /// A procedure under construction. Labels in instructions are numbers into `labels` until [`Code::finish`].
 #[derive(Default)]
@@ -42,7 +47,7 @@ pub(crate) struct Code {
 }
 
 fn calls_routine(expr: &Expr) -> bool {
-    crate::expr::any(expr, &|part| matches!(part, Expr::Routine { .. } | Expr::Query { .. }))
+    expr::any(expr, &|part| matches!(part, Expr::Routine { .. } | Expr::Query { .. }))
 }
 
 /// The code of a subquery, which is copied to where its value is needed.
@@ -488,6 +493,7 @@ impl Code {
                 return Err(Error::input(sqlstate::INTERNAL_ERROR, "a jump leads nowhere"));
             }
         }
+        count_long_expressions(&mut self.instructions)?;
         let mut procedure = Procedure {
             name: name.to_owned(),
             parameters,
@@ -516,4 +522,20 @@ impl Code {
             });
         Ok(procedure)
     }
+}
+
+/// Makes the evaluation of long expressions count as more than one instruction.
+fn count_long_expressions(code: &mut [Instruction]) -> Result<()> {
+    let mut all = 0;
+    for instruction in code {
+        instruction.for_each_expr_mut(&mut |expr| {
+            let parts = expr::count(expr);
+            all += parts;
+            if parts >= MANY_PARTS {
+                let parts = u32::try_from(parts).unwrap_or(u32::MAX);
+                *expr = Expr::Deep(Deep::of_parts(std::mem::replace(expr, Expr::Const(Value::Null)), parts));
+            }
+        });
+    }
+    guest::spend_for(all)
 }

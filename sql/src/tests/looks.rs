@@ -166,6 +166,14 @@ fn expect_looks(works: &[Work]) {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
+/// A sum of two to the power of `levels` variables, nested no deeper than necessary.
+fn balanced(levels: usize) -> String {
+    match levels {
+        0 => "i".to_owned(),
+        _ => format!("({} + {})", balanced(levels - 1), balanced(levels - 1)),
+    }
+}
+
 /// The end of a block that catches everything.
 const CAUGHT: &str = "exception when others then null; end;";
 
@@ -239,6 +247,20 @@ fn loops_over_calls_and_requests_look_at_the_clock() {
             2_000,
             "declare r record; begin for r in select id from one loop null; end loop; end;",
         ),
+        work(
+            "an expression of many parts, again and again",
+            20,
+            format!(
+                "do $$ declare n bigint; begin for i in 1..300 loop n := {}; end loop; end $$",
+                balanced(11)
+            ),
+        ),
+        work(
+            "a row of 1 MB, changed again and again",
+            10,
+            "do $$ begin insert into big values (0, repeat('x', 1000000), 1); \
+             for i in 1..20 loop update big set n = n + 1, v = v || 'x' where id = 0; end loop; end $$",
+        ),
         repeated("a message", 4, 20_000, "raise notice 'x';"),
         work("COMMIT", 100, "call commits()"),
         work("ROLLBACK", 100, "call rolls_back()"),
@@ -309,7 +331,7 @@ fn long_queries_look_at_the_clock() {
             2,
             format!(
                 "with c0 as (select 1 as a), {} select * from c300",
-                listed(300, ", ", |at| format!("c{} as (select {at} as a)", at + 1))
+                listed(300, ", ", |at| format!("c{} as (select a from c{at})", at + 1))
             ),
         ),
         work("1,000 SELECTs in a UNION", 2, listed(1_000, " union all ", |at| format!("select {at}"))),
@@ -337,7 +359,7 @@ fn long_routines_and_definitions_look_at_the_clock() {
         work("a block of 1,000 statements", 5, body("select count(*) into n from one where id = 1;", 1_000)),
         work(
             "a CASE of 2,000 branches",
-            2,
+            5_000,
             format!(
                 "select case n {} end from big",
                 listed(2_000, " ", |at| format!("when {} then {at}", at + 5_000))
@@ -406,7 +428,7 @@ fn changes_of_many_rows_look_at_the_clock() {
         work("rows changed", 50, "update big set v = v || 'x'"),
         work("keys changed", 50, "update big set id = id + 100000"),
         work("rows deleted", 50, "delete from big"),
-        work("an index", 10, "create index on big (v)"),
+        work("an index", 50, "create index on big (v)"),
         work("a column", 10, "alter table big add column c integer default 1"),
         work("a type changed", 20, "alter table big alter column n type bigint"),
         work("a constraint", 10, "alter table big add check (n >= 0)"),
