@@ -19,7 +19,7 @@ use crate::storage::row::RowLayout;
 use crate::storage::table::TableState;
 
 /// The work of rewriting a row, in a guest's units.
-const UNITS_PER_ROW: usize = 8;
+const UNITS_PER_ROW: usize = 30;
 
 impl Catalog {
     pub(super) fn apply_alter_table(

@@ -16,7 +16,7 @@ use crate::storage::secondary_index::SecondaryIndex;
 use crate::storage::table::TableState;
 
 /// The work of making an entry, or of looking at one, in a guest's units.
-const UNITS_PER_ENTRY: usize = 4;
+const UNITS_PER_ENTRY: usize = 40;
 
 impl Catalog {
     pub(super) fn apply_create_index(

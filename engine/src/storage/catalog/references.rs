@@ -20,7 +20,7 @@ use super::Catalog;
 use crate::storage::table::TableState;
 
 /// The work of looking for a parent, in a guest's units.
-const UNITS_PER_ROW: usize = 4;
+const UNITS_PER_ROW: usize = 30;
 
 impl Catalog {
     pub(super) fn apply_add_foreign_key(

@@ -65,7 +65,7 @@ use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::TransactionId;
 
 /// The cost of making the entries of a record, or of checking an entry, as work of a guest.
-const UNITS_PER_ENTRY: usize = 4;
+const UNITS_PER_ENTRY: usize = 50;
 
 impl<P: Protocol> LockingTransaction<P> {
     /// Builds an index of a table whose definition is still what the caller has looked at.
