@@ -7,6 +7,7 @@
 
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::error::{Result, sqlstate};
+use hyades_types::guest;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier, TableAlias};
 
@@ -21,6 +22,9 @@ use super::tree::{
 };
 use super::{Binder, Bound, Class, Place};
 use crate::statement::names::fold;
+
+/// The cost of a branch of a UNION or the like, besides its expressions, as work of a guest.
+const UNITS_PER_BRANCH: u32 = 50;
 
 /// Names and types of columns.
 pub(crate) type Columns = Vec<(String, SqlType)>;
@@ -313,6 +317,7 @@ impl Binder<'_> {
     }
 
     pub(super) fn branch(&mut self, body: &SetExpr) -> Result<(Branch, Columns)> {
+        guest::spend(UNITS_PER_BRANCH)?;
         match body {
             SetExpr::Values(values) => self.beside(|binder| binder.values_body(values)),
             SetExpr::SetOperation { op, set_quantifier, left, right } => {
@@ -379,6 +384,11 @@ impl Binder<'_> {
 
     /// The branch with its values converted to these types.
     pub(super) fn retyped(&mut self, mut branch: Branch, from: &Columns, to: &Columns) -> Result<Branch> {
+        // Otherwise a chain of many branches would be walked again for each of them.
+        if from.iter().zip(to).all(|((_, from), (_, to))| from == to) {
+            return Ok(branch);
+        }
+        guest::spend(UNITS_PER_BRANCH)?;
         let mut convert = |expr: &mut Expr, at: usize, place: Place| -> Result<()> {
             let (from, to) = (from[at].1, to[at].1);
             if from != to && *expr != Expr::Const(Value::Null) {

@@ -7,6 +7,7 @@
 //! Reference: PostgreSQL's documentation, chapter 43; `pl_gram.y`.
 
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::guest;
 
 use super::tree::{
     Block, Declaration, DeclarationKind, Fragment, Handler, Into as IntoClause, Path, Statement,
@@ -32,20 +33,27 @@ pub(super) struct Parser<'a> {
     depth: usize,
     /// Labels of the enclosing blocks and loops, for EXIT.
     labels: Vec<(Option<String>, bool)>,
+    /// A byte of the body, and the newlines before it. The lines that are asked for increase.
+    lines: (usize, usize),
 }
+
+/// The cost of a token and of a statement, as work of a guest.
+const UNITS_PER_TOKEN: u32 = 10;
+const UNITS_PER_STATEMENT: u32 = 30;
 
 /// Parses a whole body.
 pub(crate) fn parse(body: &str) -> Result<Block> {
     let mut lexer = Lexer::new(body);
     let mut tokens = Vec::new();
     loop {
+        guest::spend(UNITS_PER_TOKEN)?;
         let token = lexer.next()?;
         tokens.push(token);
         if token.kind == TokenKind::End {
             break;
         }
     }
-    let mut parser = Parser { body, tokens, at: 0, depth: 0, labels: Vec::new() };
+    let mut parser = Parser { body, tokens, at: 0, depth: 0, labels: Vec::new(), lines: (0, 0) };
     parser.refuse_options()?;
     let label = parser.label()?;
     let block = parser.block(label)?;
@@ -146,8 +154,10 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn line(&self, start: usize) -> u32 {
-        let newlines = self.body[..start].bytes().filter(|byte| *byte == b'\n').count();
+    fn line(&mut self, start: usize) -> u32 {
+        let (from, before) = if start < self.lines.0 { (0, 0) } else { self.lines };
+        let newlines = before + self.body[from..start].bytes().filter(|byte| *byte == b'\n').count();
+        self.lines = (start, newlines);
         u32::try_from(newlines + 1).unwrap_or(u32::MAX)
     }
 
@@ -366,6 +376,7 @@ impl<'a> Parser<'a> {
                 self.depth -= 1;
                 return Ok(statements);
             }
+            guest::spend(UNITS_PER_STATEMENT)?;
             let (start, line) = (token.start, self.line(token.start));
             let kind = self.statement()?;
             statements.push(Statement { line, start, kind });

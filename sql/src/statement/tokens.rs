@@ -1,11 +1,15 @@
 //! The tokens of a statement, and a position among them: the input of the hand-written parsers.
 
 use hyades_types::error::Result;
+use hyades_types::guest;
 
 use super::lexer::{
     Lexer, Token, TokenKind, character_position, identifier_value, string_value, syntax_error,
 };
 use super::parsed::QualifiedName;
+
+/// The cost of a token, as work of a guest.
+const UNITS_PER_TOKEN: u32 = 10;
 
 /// A position in the tokens of a statement.
 pub(crate) struct Tokens<'a> {
@@ -19,6 +23,7 @@ impl<'a> Tokens<'a> {
         let mut lexer = Lexer::new(sql);
         let mut tokens = Vec::new();
         loop {
+            guest::spend(UNITS_PER_TOKEN)?;
             let token = lexer.next()?;
             tokens.push(token);
             if token.kind == TokenKind::End {
