@@ -194,7 +194,7 @@ impl Activity {
         }
     }
 
-    fn stop(&self, stop: Stop) {
+    pub(super) fn stop(&self, stop: Stop) {
         match (self.controller.get(), stop) {
             (Some(controller), _) => controller.stop(stop),
             (None, Stop::Cancel) => self.stop.cancel(),

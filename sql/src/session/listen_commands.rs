@@ -4,7 +4,7 @@ use hyades_engine::db::Flow;
 use hyades_engine::log::durable::Durability;
 use hyades_types::function::queue_notification;
 
-use super::listeners::{Delivered, ListenChange};
+use super::listeners::{Delivered, ListenChange, Listeners};
 use super::transaction::tag;
 use super::{Completion, Session, TransactionStatus};
 use crate::statement::ListenStatement;
@@ -38,8 +38,8 @@ impl Session {
         }
         let notifications = self.environment.notifications.get_mut().all().to_vec();
         let shared = std::sync::Arc::clone(&self.shared);
+        Listeners::check(&notifications)?;
         let _order = shared.listeners.one_at_a_time();
-        shared.listeners.check(&notifications)?;
         let durability = self.worker.commit()?;
         let changes = std::mem::take(&mut self.listen_changes);
         if !changes.is_empty() {

@@ -5,6 +5,10 @@
 //! listening session, together with the condition for sending them to its client: their transaction must be
 //! durable.
 //!
+//! A session inside a transaction block fetches nothing, and it may stay there for ever. Whoever notifies it
+//! can do nothing about that. So if the mailboxes together exceed their limit, the sessions with the fullest
+//! ones are ended: no sender fails because of a listener, and listeners take a bounded amount of memory.
+//!
 //! Reference: PostgreSQL's async.c.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -12,12 +16,13 @@ use std::sync::Arc;
 
 use hyades_engine::log::durable::Durability;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::guest::Stop;
 use hyades_types::notifications::Notification;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::activity::Activity;
 
-/// The size limit of a mailbox.
+/// The size limit of all mailboxes together.
 const MOST_BYTES: usize = 64 << 20;
 /// The cost of a notification besides its texts.
 const OWN_BYTES: usize = 128;
@@ -55,8 +60,8 @@ impl Mailbox {
         waiting.0.push_back(notification);
     }
 
-    fn is_full_with(&self, more: usize) -> bool {
-        self.waiting.lock().1 + more > MOST_BYTES
+    fn bytes(&self) -> usize {
+        self.waiting.lock().1
     }
 }
 
@@ -92,17 +97,14 @@ impl Listeners {
         self.order.lock()
     }
 
-    /// Whether all mailboxes have room for these.
-    pub(super) fn check(&self, notifications: &[Notification]) -> Result<()> {
-        for listener in self.by_session.lock().values() {
-            let heard = notifications.iter().filter(|sent| listener.channels.contains(&sent.channel));
-            let more = heard.map(|sent| bytes(&sent.channel, &sent.payload)).sum();
-            if listener.mailbox.is_full_with(more) {
-                let message = "too many notifications in the NOTIFY queue";
-                return Err(Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
-            }
+    /// Error 54000 for a transaction whose notifications are more than all mailboxes may hold.
+    pub(super) fn check(notifications: &[Notification]) -> Result<()> {
+        let size: usize = notifications.iter().map(|sent| bytes(&sent.channel, &sent.payload)).sum();
+        if size <= MOST_BYTES {
+            return Ok(());
         }
-        Ok(())
+        let message = "too many notifications in the NOTIFY queue";
+        Err(Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, message))
     }
 
     pub(super) fn change(
@@ -138,9 +140,11 @@ impl Listeners {
         by_session.get(&session).map(|own| own.channels.iter().cloned().collect()).unwrap_or_default()
     }
 
-    /// Puts these into the mailboxes of the listening sessions, and wakes them.
+    /// Puts these into the mailboxes of the listening sessions, and wakes them. Ends those whose mailboxes
+    /// are the fullest if all together hold too much.
     pub(super) fn deliver(&self, process: i32, notifications: &[Notification], durability: &Durability) {
-        for listener in self.by_session.lock().values() {
+        let mut by_session = self.by_session.lock();
+        for listener in by_session.values() {
             let mut is_told = false;
             for sent in notifications.iter().filter(|sent| listener.channels.contains(&sent.channel)) {
                 is_told = true;
@@ -153,6 +157,23 @@ impl Listeners {
             }
             if is_told {
                 listener.activity.wake();
+            }
+        }
+        let mut sizes: Vec<(usize, i32)> =
+            by_session.iter().map(|(session, listener)| (listener.mailbox.bytes(), *session)).collect();
+        let mut total: usize = sizes.iter().map(|(size, _)| size).sum();
+        if total <= MOST_BYTES {
+            return;
+        }
+        sizes.sort_unstable();
+        while total > MOST_BYTES
+            && let Some((size, session)) = sizes.pop()
+        {
+            total -= size;
+            if let Some(listener) = by_session.remove(&session) {
+                tracing::warn!(bytes = size, "a session that did not fetch its notifications is ended");
+                listener.mailbox.take();
+                listener.activity.stop(Stop::End);
             }
         }
     }
