@@ -10,6 +10,7 @@
 
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, InputError, Result, SqlState, sqlstate};
+use hyades_types::guest::Stop;
 use hyades_types::memory;
 use hyades_types::value::Value;
 
@@ -156,7 +157,10 @@ impl<T: Access> Run<'_, T> {
     #[inline(never)]
     pub(crate) fn handle(&mut self, error: Error) -> Result<()> {
         let Error::Input(mut error) = error else { return Err(error) };
-        let is_ending = self.environment.stop.is_end();
+        if self.environment.stop.is_end() {
+            // Not the error that happened to be next.
+            return Err(Stop::End.refusal());
+        }
         let mut lines = 0;
         loop {
             let is_told = std::mem::take(&mut self.frame.is_rethrowing);
@@ -166,7 +170,7 @@ impl<T: Access> Run<'_, T> {
                     add_line(&mut error, &line);
                 }
             }
-            let handler = self.frame.handlers.pop().filter(|_| !is_ending && !error.is_uncatchable);
+            let handler = self.frame.handlers.pop().filter(|_| !error.is_uncatchable);
             let is_outermost = handler.is_none() && self.leave().is_none();
             if (handler.is_some() || is_outermost) && lines > MOST_CONTEXT_LINES {
                 add_line(&mut error, &format!("(and {} more)", lines - MOST_CONTEXT_LINES));
