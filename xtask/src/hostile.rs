@@ -7,6 +7,8 @@
 //!
 //! * `slow`: statements that compute for long; other sessions are answered, and the statements can be
 //!   cancelled;
+//! * `loops`: loops of a role without rights, from more sessions than there are workers; the same, and the
+//!   server ends in time;
 //! * `abandoned`: clients that go away in the middle of a statement; it ends, and its locks are free;
 //! * `too_much_memory`: statements that need more than there is; they fail, and no others do;
 //! * `wire`: bytes that no proper client sends, made from a seed;
@@ -30,6 +32,7 @@ mod handshakes;
 mod http;
 mod logging;
 mod logins;
+mod loops;
 mod masses;
 mod ping;
 mod poisoned;
@@ -85,8 +88,9 @@ impl Options {
 
 type Group = (&'static str, fn(&Ground, &mut dyn FnMut(Verdict)));
 
-const GROUPS: [Group; 14] = [
+const GROUPS: [Group; 15] = [
     ("slow", slow::run),
+    ("loops", loops::run),
     ("abandoned", abandoned::run),
     ("memory", too_much_memory::run),
     ("wire", wire::run),

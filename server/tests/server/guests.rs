@@ -16,8 +16,15 @@ fn endless() -> Vec<(&'static str, String)> {
         ("ilike", "select repeat('AB', 1000000) ilike '%' || repeat('_', 900000) || 'c'".to_owned()),
         ("script", "select 1;".repeat(2_000_000)),
         ("loop", "call spin()".to_owned()),
+        ("errors", caught("raise exception 'x';")),
+        ("requests", caught("execute 'selec';")),
         ("sort", "select g from generate_series(1, 30000000) g order by -g".to_owned()),
     ]
+}
+
+/// A loop that leaves the interpreter, or one of its activations, more often than these look at the clock.
+fn caught(statement: &str) -> String {
+    format!("do $$ begin loop begin {statement} exception when others then null; end; end loop; end $$")
 }
 
 fn start() -> Server {
