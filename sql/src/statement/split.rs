@@ -20,6 +20,7 @@ const LARGEST_PARAMETER: u32 = 65_535;
 /// 0-based character offset at which its text starts, and keeps its semicolon, because PostgreSQL's `syntax
 /// error at or near ";"` shows it.
 pub(crate) fn split(sql: &str) -> Result<Vec<(usize, String)>> {
+    announce(sql)?;
     let mut statements = Vec::new();
     let mut lexer = Lexer::new(sql);
     let mut start = None;
@@ -53,6 +54,11 @@ pub(crate) fn split(sql: &str) -> Result<Vec<(usize, String)>> {
     }
 }
 
+/// Says that a long text is about to be passed over: it may be a single token.
+fn announce(sql: &str) -> Result<()> {
+    if sql.len() <= SHORT_BYTES { Ok(()) } else { guest::spend_for(sql.len()) }
+}
+
 /// Texts up to this length are parsed without a check of the memory needed.
 const SHORT_BYTES: usize = 16 << 10;
 /// The memory for tokens, tree and plan per token, not counting white space. Measured: 210 bytes
@@ -68,9 +74,11 @@ pub(crate) fn check_memory(sql: &str) -> Result<()> {
     if sql.len() <= SHORT_BYTES {
         return Ok(());
     }
+    announce(sql)?;
     let mut lexer = Lexer::new(sql);
     let mut tokens = 0;
     while lexer.next()?.kind != TokenKind::End {
+        guest::spend(UNITS_PER_TOKEN)?;
         tokens += 1;
     }
     memory::check(sql.len() + tokens * BYTES_PER_TOKEN)

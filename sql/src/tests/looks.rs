@@ -317,6 +317,20 @@ fn long_lists_look_at_the_clock() {
     ]);
 }
 
+/// It may be a single token.
+#[test]
+fn a_long_text_is_announced_before_it_is_split() {
+    let database = database();
+    let mut connection = database.connect().expect("a connection");
+    let watch = Watch::over(&mut connection);
+    let text = format!("select '{}'", "x".repeat(1 << 20));
+    connection.session().split(&text).expect("one statement");
+    assert_eq!(watch.looks.load(Ordering::Relaxed), 1);
+    watch.cancels_at.store(2, Ordering::Relaxed);
+    let refused = connection.session().split(&text).expect_err("it was cancelled");
+    assert_eq!(refused.sqlstate(), sqlstate::QUERY_CANCELED);
+}
+
 #[test]
 fn long_queries_look_at_the_clock() {
     let joined = |count: usize| {
