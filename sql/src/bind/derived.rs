@@ -23,8 +23,10 @@ use super::tree::{
 use super::{Binder, Bound, Class, Place};
 use crate::statement::names::fold;
 
-/// The cost of a branch of a UNION or the like, besides its expressions, as work of a guest.
+/// The cost of a branch of a UNION or the like, besides its expressions, as work of a guest, and of a look
+/// at one.
 const UNITS_PER_BRANCH: u32 = 50;
+const UNITS_PER_LOOK_AT_BRANCH: u32 = 2;
 
 /// Names and types of columns.
 pub(crate) type Columns = Vec<(String, SqlType)>;
@@ -345,7 +347,7 @@ impl Binder<'_> {
             SetQuantifier::None | SetQuantifier::Distinct => false,
             _ => return self.unsupported(&format!("{word} BY NAME is"), Place::Unknown),
         };
-        let (left_place, place) = (first_output(left), first_output(right));
+        let place = first_output(right);
         let (left_body, right_body) = (left, right);
         let (left, left_columns) = self.branch(left)?;
         let (right, right_columns) = self.branch(right)?;
@@ -371,8 +373,9 @@ impl Binder<'_> {
                         self.common_type(&typed, &word)?
                     }
                 };
-            if !is_all {
-                self.check_equality(common, left_place)?;
+            // The place is looked for only where it is needed: it may be at the end of a long chain.
+            if !is_all && self.check_equality(common, Place::Unknown).is_err() {
+                self.check_equality(common, first_output(left_body))?;
             }
             columns.push((name.clone(), common));
         }
@@ -491,6 +494,7 @@ pub(super) fn query_of(body: &SetExpr) -> ast::Query {
 
 /// Whether this column is the literal NULL, which can have any type.
 fn is_null(branch: &Branch, column: usize) -> bool {
+    guest::pass(UNITS_PER_LOOK_AT_BRANCH);
     match &branch.body {
         QueryBody::Select(query) => {
             query.outputs.get(column).is_some_and(|output| output.expr == Expr::Const(Value::Null))
@@ -502,6 +506,7 @@ fn is_null(branch: &Branch, column: usize) -> bool {
 
 /// Whether this column is written as a text literal without a type.
 fn is_literal(body: &SetExpr, column: usize) -> bool {
+    guest::pass(UNITS_PER_LOOK_AT_BRANCH);
     match body {
         SetExpr::Select(select) => match select.projection.get(column) {
             Some(ast::SelectItem::UnnamedExpr(expr) | ast::SelectItem::ExprWithAlias { expr, .. }) => {
