@@ -182,3 +182,45 @@ impl Listeners {
         self.by_session.lock().remove(&session);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hyades_types::guest::StopRequest;
+
+    use super::*;
+
+    fn sent(channel: &str, bytes: usize) -> [Notification; 1] {
+        [Notification { channel: channel.to_owned(), payload: "x".repeat(bytes) }]
+    }
+
+    #[test]
+    fn no_sender_fails_because_a_listener_does_not_fetch() {
+        let listeners = Listeners::default();
+        let sessions: Vec<_> = ["busy", "idle", "quiet"]
+            .into_iter()
+            .enumerate()
+            .map(|(number, channel)| {
+                let (mailbox, stop) = (Arc::<Mailbox>::default(), Arc::<StopRequest>::default());
+                let activity = Arc::new(Activity::new("eve", "hyades", number as i32, Arc::clone(&stop)));
+                let changes = vec![ListenChange::Listen(channel.to_owned())];
+                listeners.change(number as i32, (&mailbox, &activity), changes);
+                (mailbox, stop)
+            })
+            .collect();
+        listeners.deliver(7, &sent("quiet", 1 << 20), &Durability::immediate());
+        let mut most: usize = 0;
+        for _ in 0..200 {
+            for (channel, size) in [("busy", 1 << 20), ("idle", 1 << 10)] {
+                Listeners::check(&sent(channel, size)).expect("a transaction that sends little");
+                listeners.deliver(7, &sent(channel, size), &Durability::immediate());
+            }
+            most = most.max(sessions.iter().map(|(mailbox, _)| mailbox.bytes()).sum::<usize>());
+        }
+        let has_ended: Vec<bool> = sessions.iter().map(|(_, stop)| stop.is_end()).collect();
+        assert_eq!(has_ended, [true, false, false]);
+        assert!(most <= MOST_BYTES && sessions[0].0.is_empty());
+        assert_eq!(sessions[1].0.take().len(), 200);
+        assert_eq!(sessions[2].0.take().len(), 1);
+        assert!(Listeners::check(&sent("busy", MOST_BYTES)).is_err());
+    }
+}
