@@ -26,9 +26,9 @@ use crate::checkpoint::load::Loaded;
 use crate::config::{Config, ProtocolKind};
 use crate::disk::{LEAST_SECTOR_BYTES, SECTOR_BYTES, restrict};
 use crate::local_arc::LocalArc;
-use crate::log::BACKLOG_BYTES;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::{Manifest, check_configuration, lock_data_directory};
+use crate::log::{BACKLOG_BYTES, Logs};
 use crate::lsn::{Lsn, TransactionPlace};
 use crate::mutant::{self, Mutant};
 use crate::procedure::compiled_routine::RoutineCompiler;
@@ -37,7 +37,10 @@ use crate::procedure::interpret;
 use crate::procedure::ir::Procedure;
 use crate::protocol::list::{self, WithProtocol, with_protocol};
 use crate::protocol::{Append, AppendProgress, Protocol};
-use crate::recovery::{Digester, RecoveryReport, RestartStatus, Restarted, remove_foreign_digests, restart};
+use crate::recovery::{
+    Digester, Followers, RecoveryReport, RestartStatus, Restarted, Restarting, remove_foreign_digests,
+    restart,
+};
 use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
@@ -96,7 +99,8 @@ pub trait Engine: Send + Sync {
     /// `None` if the restart is complete, else a ticket that fires when it is complete or has failed.
     ///
     /// # Errors
-    /// The reason why the restart has failed. The database is poisoned.
+    /// The reason why the restart will never be complete. The database is poisoned, or works without the
+    /// tables that could not be recovered.
     fn wait_for_restart(&self) -> Result<Option<Ticket>>;
     /// Adds to `answer` what must be durable before a client may be told what names mean. Looking up a name
     /// takes no lock, so the caller calls this after its look-ups (pitfall 7).
@@ -244,8 +248,7 @@ pub fn open(config: Config, compiler: Option<Arc<dyn RoutineCompiler>>) -> Resul
     check(&config)?;
     check_configuration(&config)?;
     let directory_lock = lock_data_directory(&config.disk, &config.data_directory)?;
-    let catalog = Arc::new(Catalog::new());
-    let (mut manifest, checkpoint, restarted) = restart(&config, compiler.clone(), &catalog)?;
+    let Restarting { catalog, mut manifest, loaded, restarted } = restart(&config, compiler.as_ref())?;
     restrict(config.disk.as_ref(), &config.data_directory)?;
     remove_foreign_digests(&config, &manifest);
     let start = Start {
@@ -253,7 +256,7 @@ pub fn open(config: Config, compiler: Option<Arc<dyn RoutineCompiler>>) -> Resul
         manifest: &mut manifest,
         schema: (catalog, compiler),
         restarted,
-        checkpoint,
+        checkpoint: loaded,
         directory_lock,
     };
     with_protocol(config.protocol, start)
@@ -347,6 +350,25 @@ struct Database<P: Protocol, C: Control<P>> {
     _directory_lock: Box<dyn Send + Sync>,
 }
 
+/// What follows if a restart that has let transactions in cannot be completed.
+fn followers(logs: Option<&Arc<Logs>>) -> Followers {
+    let logs = logs.map(Arc::downgrade);
+    let failing = logs.clone();
+    let running = move |logs: &Option<Weak<Logs>>| logs.as_ref().and_then(Weak::upgrade);
+    Followers {
+        on_failure: Arc::new(move |error| {
+            if let Some(logs) = running(&failing) {
+                logs.fail(error);
+            }
+        }),
+        on_damage: Arc::new(move || {
+            if let Some(Err(error)) = running(&logs).map(|logs| logs.suspect_last_checkpoint()) {
+                tracing::warn!(%error, "the next start does not know that the checkpoint is damaged");
+            }
+        }),
+    }
+}
+
 impl<P: Protocol, C: Control<P>> Database<P, C> {
     fn new(
         protocol: Arc<P>,
@@ -355,12 +377,7 @@ impl<P: Protocol, C: Control<P>> Database<P, C> {
         (restarted, checkpoint): (Restarted, Option<Loaded>),
         directory_lock: Box<dyn Send + Sync>,
     ) -> Result<Database<P, C>> {
-        let poisoned = protocol.logs().map(Arc::downgrade);
-        restarted.let_in(move |error| {
-            if let Some(logs) = poisoned.as_ref().and_then(Weak::upgrade) {
-                logs.fail(error);
-            }
-        })?;
+        restarted.let_in(followers(protocol.logs()))?;
         let restarted = Arc::new(restarted);
         let control = Arc::new(C::new(Arc::clone(&protocol), Arc::clone(&catalog), config));
         let janitor = Mutex::new(Some(Janitor::start(control.caretaker())?));

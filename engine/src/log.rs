@@ -364,6 +364,17 @@ impl Logs {
         Ok(())
     }
 
+    /// Notes in the manifest that the last checkpoint was found damaged, so that the next start reads all of
+    /// it before it lets transactions in.
+    pub(crate) fn suspect_last_checkpoint(&self) -> Result<()> {
+        let mut manifest = self.manifest.lock();
+        let mut next = manifest.clone();
+        next.suspect_checkpoint = next.last_checkpoint().map(|last| last.number);
+        self.manifests.store(&next)?;
+        *manifest = next;
+        Ok(())
+    }
+
     /// In the incarnation of the oldest checkpoint, gives up the segments before the one where its replay
     /// would begin.
     fn give_up_segments(&self, manifest: &mut Manifest) -> Result<()> {

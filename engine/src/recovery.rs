@@ -62,7 +62,7 @@ use std::time::{Duration, Instant};
 use hyades_types::error::{Error, Result, sqlstate};
 
 use self::early_load::EarlyLoad;
-use self::last_positions::Last;
+use self::last_positions::{Called, Last};
 use self::log_summary::LogSummary;
 use self::on_demand::OnDemand;
 use self::passes::Selection;
@@ -80,12 +80,13 @@ use crate::lsn::{Lsn, LsnVector};
 use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::protocol::list::replay_order;
 use crate::storage::catalog::Catalog;
+use crate::storage::opening::Opening;
 
 pub use self::cut::LogTail;
 pub(crate) use self::digest::remove_foreign as remove_foreign_digests;
 pub(crate) use self::digester::Digester;
 pub use self::on_demand::RestartStatus;
-pub(crate) use self::on_demand::Restarted;
+pub(crate) use self::on_demand::{Followers, Restarted};
 pub use self::verify::{CheckedIndexes, check_indexes, state_hash, tables_hash};
 
 /// What recovery found, for the operator.
@@ -171,31 +172,94 @@ pub fn recover(
     compiler: Option<Arc<dyn RoutineCompiler>>,
     catalog: &Arc<Catalog>,
 ) -> Result<Recovered> {
-    let mut restart = Restart::begin(config, compiler, catalog, false)?;
-    restart.finish_load()?;
+    let begun = Restart::begin(config, compiler, catalog, false);
+    let mut restart = begun.map_err(Failure::into_error)?;
+    restart.finish_load().map_err(Failure::into_error)?;
     restart.replay(None)?;
     let report = restart.concluded_report();
     Ok(Recovered { manifest: restart.manifest, report })
 }
 
+/// A database whose restart has come far enough to let transactions in.
+pub(crate) struct Restarting {
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) manifest: Manifest,
+    pub(crate) loaded: Option<Loaded>,
+    pub(crate) restarted: Restarted,
+}
+
 /// Like [`recover`], but returns as soon as it is known what there is, if the configuration says so. The rest
 /// continues in the background.
-pub(crate) fn restart(
+///
+/// A damaged checkpoint is not the end: the logs are kept from the one before it on, and hold everything that
+/// came after it. So if its damage is found before transactions are let in, the restart begins there.
+pub(crate) fn restart(config: &Config, compiler: Option<&Arc<dyn RoutineCompiler>>) -> Result<Restarting> {
+    let error = match attempt(config, compiler) {
+        Ok(restarting) => return Ok(restarting),
+        Err(Failure::Checkpoint(error))
+            if error.sqlstate() == sqlstate::DATA_CORRUPTED && !config.previous_checkpoint =>
+        {
+            error
+        }
+        Err(failure) => return Err(failure.into_error()),
+    };
+    let found = manifest_store(config).load()?;
+    if !found.is_some_and(|manifest| manifest.has_beginning_before_last_checkpoint()) {
+        return Err(error);
+    }
+    tracing::warn!("the restart begins before the last checkpoint, and replays the logs since then: {error}");
+    // What the attempt has loaded.
+    crate::storage::free_dropped();
+    let earlier = Config { previous_checkpoint: true, ..config.clone() };
+    attempt(&earlier, compiler).map_err(|failure| {
+        let earlier = failure.into_error();
+        Error::fatal(error.sqlstate(), format!("{error}; {FAILS_TOO}: {earlier}"))
+    })
+}
+
+/// Stands in the error of a restart that neither the last checkpoint nor the one before it can serve.
+pub const FAILS_TOO: &str = "without this checkpoint it fails, too";
+
+/// Why a restart was not possible.
+enum Failure {
+    /// The checkpoint cannot be read. Another one may serve.
+    Checkpoint(Error),
+    Other(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Other(error)
+    }
+}
+
+impl Failure {
+    // No `From`: with one, errors could not be inferred elsewhere.
+    fn into_error(self) -> Error {
+        match self {
+            Failure::Checkpoint(error) | Failure::Other(error) => error,
+        }
+    }
+}
+
+fn attempt(
     config: &Config,
-    compiler: Option<Arc<dyn RoutineCompiler>>,
-    catalog: &Arc<Catalog>,
-) -> Result<(Manifest, Option<Loaded>, Restarted)> {
+    compiler: Option<&Arc<dyn RoutineCompiler>>,
+) -> std::result::Result<Restarting, Failure> {
     // An older checkpoint is requested because something is damaged.
     let is_on_demand = config.restart == RestartMode::OnDemand && !config.previous_checkpoint;
-    let mut restart = Restart::begin(config, compiler, catalog, is_on_demand)?;
-    if is_on_demand && restart.has_work() {
+    let catalog = Arc::new(Catalog::new());
+    let mut restart = Restart::begin(config, compiler.cloned(), &catalog, is_on_demand)?;
+    if restart.is_on_demand && restart.has_work() {
         return restart.leave_the_rest();
     }
     restart.finish_load()?;
+    restart.manifest.suspect_checkpoint = None;
     restart.replay(None)?;
     let report = restart.concluded_report();
-    let shared = restart.on_demand();
-    Ok((restart.manifest.clone(), restart.loaded(), Restarted::complete(shared, report)))
+    let (manifest, loaded) = (restart.manifest.clone(), restart.loaded());
+    let restarted = Restarted::complete(restart.on_demand(), report);
+    Ok(Restarting { catalog, manifest, loaded, restarted })
 }
 
 /// What each log of an incarnation says of each table, by the incarnation's number.
@@ -217,6 +281,7 @@ struct Restart {
     early: Option<EarlyLoad>,
     /// What the logs of the crashed incarnation say, if that is wanted.
     said: Said,
+    is_on_demand: bool,
     report: RecoveryReport,
 }
 
@@ -226,8 +291,8 @@ impl Restart {
         config: &Config,
         compiler: Option<Arc<dyn RoutineCompiler>>,
         catalog: &Arc<Catalog>,
-        is_on_demand: bool,
-    ) -> Result<Restart> {
+        wants_on_demand: bool,
+    ) -> std::result::Result<Restart, Failure> {
         let started = crate::sync::now();
         let found = match config.reads_backups {
             true => Manifest::read(config.disk.as_ref(), &config.data_directory)?,
@@ -237,6 +302,8 @@ impl Restart {
         if config.previous_checkpoint {
             manifest.give_up_last_checkpoint()?;
         }
+        // A checkpoint that was found damaged is read first, so that another one can take its place.
+        let is_on_demand = wants_on_demand && manifest.suspect_checkpoint.is_none();
         let workers = workers(config);
         // A backup may hold files of a later one that was cut short. They do not count.
         if manifest.backup.is_none() {
@@ -268,9 +335,10 @@ impl Restart {
             workers,
             manifest,
             found,
-            loading: loading?,
+            loading: loading.map_err(Failure::Checkpoint)?,
             early,
             said,
+            is_on_demand,
             report,
         })
     }
@@ -295,12 +363,12 @@ impl Restart {
     }
 
     /// Waits until the checkpoint has been loaded.
-    fn finish_load(&mut self) -> Result<()> {
-        match self.early.take() {
-            Some(early) => self.report.checkpoint_seconds += early.finish()?,
-            None => self.load(&(Arc::new(Nobody) as Arc<dyn Watching>))?,
-        }
-        Ok(())
+    fn finish_load(&mut self) -> std::result::Result<(), Failure> {
+        let loaded = match self.early.take() {
+            Some(early) => early.finish().map(|seconds| self.report.checkpoint_seconds += seconds),
+            None => self.load(&(Arc::new(Nobody) as Arc<dyn Watching>)),
+        };
+        loaded.map_err(Failure::Checkpoint)
     }
 
     /// Loads and replays, in as many passes as the waiting sessions make worthwhile.
@@ -308,7 +376,7 @@ impl Restart {
         let watching: Arc<dyn Watching> = Arc::clone(shared) as _;
         let mut early: Vec<ReplayedIncarnation> = Vec::new();
         loop {
-            self.load(&watching)?;
+            self.load(&watching).inspect_err(|_| shared.note_failed_load())?;
             shared.check_wanted()?;
             let selection = shared.begin_pass();
             let before = selection.is_early().then(|| self.report.clone());
@@ -364,7 +432,9 @@ impl Restart {
             let (config, manifest) = (self.config.clone(), self.manifest.clone());
             Box::new(move || give_back_space(&config, &manifest)) as Box<dyn FnOnce() + Send + Sync>
         });
-        OnDemand::new(&self.catalog, self.loading.as_ref(), self.started, extent, finally)
+        let mut shared = OnDemand::new(&self.catalog, self.loading.as_ref(), self.started, extent, finally);
+        shared.has_earlier_beginning = self.manifest.has_beginning_before_last_checkpoint();
+        shared
     }
 
     /// What the logs say of each table. Reads those of incarnations that had ended before the start.
@@ -382,20 +452,18 @@ impl Restart {
     }
 
     /// Returns when transactions can be let in. A thread does the rest.
-    fn leave_the_rest(mut self) -> Result<(Manifest, Option<Loaded>, Restarted)> {
+    fn leave_the_rest(mut self) -> std::result::Result<Restarting, Failure> {
         let tail = self.read_tail()?;
         let shared = Arc::new(self.on_demand());
         let (manifest, loaded) = (self.manifest.clone(), self.loaded());
         let (catalog, compiler) = (Arc::clone(&self.catalog), self.compiler.clone());
         let compiler = compiler.as_deref();
-        let close = |calls: &[_]| shared.close_tables(tail.needs_of_tables(calls));
-        let mut doubtful = tail.doubtful_calls(&catalog, compiler);
+        let doubtful = tail.doubtful_calls(&catalog, compiler);
         let first = tail.need_of_catalog().or_else(|| tail.need_of_calls(&doubtful));
-        let mut waits_for = first.map(|need| shared.opening_after(need)).transpose()?;
-        let must_wait = waits_for.is_some();
-        if !must_wait {
+        let waits_for = first.map(|need| shared.opening_after(need)).transpose()?;
+        if waits_for.is_none() {
             let calls = tail.calls(&catalog, compiler);
-            close(&calls)?;
+            shared.close_tables(tail.needs_of_tables(&calls))?;
             shared.plan_passes(&calls);
             // It may be that no start ever completes, and that each leaves its prepared segments. Those of
             // the last one stay until this one is complete.
@@ -406,19 +474,14 @@ impl Restart {
         let thread = crate::sync::spawn("hyades-restart".to_owned(), move || self.do_the_rest(&working))
             .map_err(|error| Error::io("could not start the thread of the restart", &error))?;
         let restarted = Restarted::going_on(&shared, thread);
-        while let Some(opening) = waits_for.take() {
-            while let Some(ticket) = opening.wait()? {
-                ticket.wait();
-            }
-            // Their routines may have been created by the changes of the catalog.
-            doubtful.retain(|called| !tail::is_there(*called, &catalog, compiler));
-            let need = tail.need_of_calls(&std::mem::take(&mut doubtful));
-            waits_for = need.map(|need| shared.opening_after(need)).transpose()?;
+        if let Some(opening) = waits_for {
+            let waited = wait_for_first(&shared, &tail, opening, doubtful, (&catalog, compiler));
+            waited.map_err(|error| match shared.has_load_failed() {
+                true => Failure::Checkpoint(error),
+                false => Failure::Other(error),
+            })?;
         }
-        if must_wait {
-            close(&tail.calls(&catalog, compiler))?;
-        }
-        Ok((manifest, loaded, restarted))
+        Ok(Restarting { catalog, manifest, loaded, restarted })
     }
 
     fn do_the_rest(mut self, shared: &Arc<OnDemand>) {
@@ -431,7 +494,11 @@ impl Restart {
             Err(Error::fatal(sqlstate::INTERNAL_ERROR, "the restart broke off unexpectedly"))
         });
         match outcome {
-            Ok(report) => shared.complete(report),
+            Ok(report) => {
+                if shared.end_without_lost_tables().is_none() {
+                    shared.complete(report);
+                }
+            }
             Err(error) => {
                 if error.sqlstate() != sqlstate::ADMIN_SHUTDOWN && shared.is_open() {
                     // The next start reads all of the logs, and refuses damage before it lets transactions
@@ -442,6 +509,28 @@ impl Restart {
             }
         }
     }
+}
+
+/// Waits until everything has been replayed that must be before transactions are let in, and closes the
+/// tables that are not recovered by then.
+fn wait_for_first(
+    shared: &OnDemand,
+    tail: &Tail,
+    opening: Arc<Opening>,
+    mut doubtful: Vec<Called>,
+    (catalog, compiler): (&Catalog, Option<&dyn RoutineCompiler>),
+) -> Result<()> {
+    let mut waits_for = Some(opening);
+    while let Some(opening) = waits_for.take() {
+        while let Some(ticket) = opening.wait()? {
+            ticket.wait();
+        }
+        // Their routines may have been created by the changes of the catalog.
+        doubtful.retain(|called| !tail::is_there(*called, catalog, compiler));
+        let need = tail.need_of_calls(&std::mem::take(&mut doubtful));
+        waits_for = need.map(|need| shared.opening_after(need)).transpose()?;
+    }
+    shared.close_tables(tail.needs_of_tables(&tail.calls(catalog, compiler)))
 }
 
 /// Everything that counts of an incarnation that has ended.

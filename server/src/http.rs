@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::Full;
+use hyades::engine::recovery::RestartStatus;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::service::service_fn;
@@ -120,10 +121,12 @@ fn answered(request: &Request<Incoming>, gate: &Gate) -> Response<Full<Bytes>> {
     }
 }
 
-/// Says that the server works and, while a restart still goes on, how far that is.
+/// Says that the server works and, while a restart still goes on, how far that is, or why it will never be
+/// complete.
 fn serving(gate: &Gate) -> String {
     let status = gate.database.get().map(hyades::Database::restart_status);
     match status.filter(|status| !status.is_complete) {
+        Some(RestartStatus { failure: Some(failure), .. }) => format!("serving, but {failure}"),
         Some(status) => format!("recovering, {:.0} %", status.percent()),
         None => "serving".to_owned(),
     }

@@ -251,9 +251,17 @@ impl Registry {
     /// What clients are told once the database is poisoned.
     pub fn failure(&self) -> Option<Error> {
         self.failure.get().map(|failure| {
+            let hint = match failure.state {
+                // A restart has found it. The next one refuses it, and says what can be done.
+                sqlstate::DATA_CORRUPTED => {
+                    "Copy the data directory and the logs before anything else. The next start looks at all of it before it \
+                     lets clients in, and says what can be done."
+                }
+                _ => "Restart the server: it recovers everything that was acknowledged.",
+            };
             Error::input(failure.state, failure.message.clone())
                 .with_detail("The database takes no more statements, because nothing would be durable.")
-                .with_hint("Restart the server: it recovers everything that was acknowledged.")
+                .with_hint(hint)
         })
     }
 

@@ -31,7 +31,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use hyades::engine::disk::RealDisk;
 use hyades::engine::inspect::Inspection;
+use hyades::engine::log::manifest::Manifest;
+use hyades::engine::recovery::FAILS_TOO;
 use hyades::types::error::FatalError;
 use hyades::{Config, Database, sqlstate};
 use rustix::io::Errno;
@@ -74,8 +77,11 @@ const SPARE_THREADS: usize = 64;
 const SALVAGE_HINT: &str =
     "\"hyades recover --salvage\" makes a new database of what does not depend on the damage";
 
-const PREVIOUS_CHECKPOINT_HINT: &str = "\"hyades serve --previous-checkpoint\" begins with the checkpoint before it and \
-     replays the logs from there on";
+const PREVIOUS_CHECKPOINT_HINT: &str =
+    "\"hyades serve\" begins with the checkpoint before it and replays the logs from there on";
+
+const NO_CHECKPOINT_HINT: &str =
+    "put the file back if you have it, or make a database of a backup with \"hyades restore\"";
 
 /// A sentence for the operator that says why the server could not start, or why it ended.
 pub type Sentence = String;
@@ -344,9 +350,17 @@ async fn open_database(mut config: Config) -> Result<Database, Sentence> {
 pub fn with_hint(error: &hyades::Error, data_directory: &Path) -> Sentence {
     let is_damage = matches!(error.sqlstate(), sqlstate::DATA_CORRUPTED | sqlstate::UNDEFINED_FILE);
     if is_damage && Inspection::open(data_directory).is_ok() {
-        let hint =
-            if error.to_string().contains("checkpoint") { PREVIOUS_CHECKPOINT_HINT } else { SALVAGE_HINT };
-        return format!("{error}\n{hint}");
+        let manifest = Manifest::read(&RealDisk, data_directory).ok().flatten();
+        let has_earlier = manifest.is_some_and(|manifest| {
+            manifest.backup.is_none() && manifest.has_beginning_before_last_checkpoint()
+        });
+        let sentence = error.to_string();
+        let hint = match sentence.contains("checkpoint") {
+            false => SALVAGE_HINT,
+            true if has_earlier && !sentence.contains(FAILS_TOO) => PREVIOUS_CHECKPOINT_HINT,
+            true => NO_CHECKPOINT_HINT,
+        };
+        return format!("{sentence}\n{hint}");
     }
     error.to_string()
 }

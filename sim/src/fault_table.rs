@@ -388,10 +388,10 @@ pub const ROWS: &[Row] = &[
     row(
         (&[CheckpointFile], &[LyingSync, LostWrite, Misdirected]),
         Seen::Nothing,
-        Survives::WhatTheDiskKept,
+        Survives::Everything,
         Shown::Here,
         "The manifest has the checksum of the contents, they have the place of every part, and every chunk has a \
-         checksum. The checkpoint before and the logs since are there: `--previous-checkpoint` starts with them.",
+         checksum. The checkpoint before and the logs since are there, and the start begins with them.",
     ),
     row(
         (&[SegmentRemoval, CheckpointRemoval], &[LyingSync, LostWrite]),
@@ -459,11 +459,19 @@ pub const ROWS: &[Row] = &[
         "Refused wherever the log is known to go on. Only a last block that nobody has confirmed counts as torn.",
     ),
     row(
-        (&[ManifestReading, CheckpointReading], &[BitFlip]),
+        (&[ManifestReading], &[BitFlip]),
         Seen::StartRefused,
         Survives::Everything,
         Shown::Here,
-        "Checksums over everything. If it was the wire and not the disk, the next start finds all of it.",
+        "It has a checksum. If it was the wire and not the disk, the next start finds all of it.",
+    ),
+    row(
+        (&[CheckpointReading], &[BitFlip]),
+        Seen::Nothing,
+        Survives::Everything,
+        Shown::Here,
+        "Checksums over everything. The start begins with the checkpoint before and the logs since, and says so. One \
+         that has let clients in closes the table for good; the next start begins there.",
     ),
     row(
         (READING, &[StaleFile]),
@@ -471,7 +479,7 @@ pub const ROWS: &[Row] = &[
         Survives::WhatTheDiskKept,
         Shown::Here,
         "A stale segment is a short one, and missed as far as anybody knows of more. A stale manifest does not \
-         know of the segments that it finds. Files of a checkpoint never change.",
+         know of the segments that it finds. Files of a checkpoint never change: an old one is a damaged one.",
     ),
     row(
         (WRITING, &[BitFlip, StaleFile]),

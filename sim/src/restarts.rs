@@ -15,12 +15,12 @@ use hyades_engine::recovery::{recover, tables_hash};
 use hyades_engine::storage::catalog::Catalog;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, IndexKind};
-use hyades_types::error::Error;
+use hyades_types::error::{Error, sqlstate};
 use hyades_types::value::Value;
 
 use crate::client::{Client, Operation, big, blocking, create_tables};
 use crate::crash::{
-    DATA, FIRST, Life, Observed, Scenario, live_and_kill, script, take_checkpoint, wait_until_idle,
+    Calls, DATA, FIRST, Life, Observed, Scenario, live_and_kill, script, take_checkpoint, wait_until_idle,
 };
 use crate::disk::{HeldReads, SimulatedDisk};
 use crate::routines::test_compiler;
@@ -402,46 +402,164 @@ pub fn changes_follow_those_of_the_logs(scenario: Scenario, seed: u64) -> Outcom
     engine.shutdown().map_err(as_text)
 }
 
-/// A part of the checkpoint is damaged. Waiting transactions fail, nothing is acknowledged any more, and the
-/// previous checkpoint has everything.
-pub fn damage_is_found_in_background(scenario: Scenario, seed: u64) -> Outcome {
+/// Damages a part of the last checkpoint, which the previous one does not share. Returns its name.
+fn damage_last_part(disk: &SimulatedDisk) -> Outcome<String> {
+    let parts =
+        disk.paths().into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "part"));
+    let part = parts.max().ok_or("there is no part of a checkpoint")?;
+    disk.flip_bit(&part, 13, 3).map_err(|error| error.to_string())?;
+    Ok(part.display().to_string())
+}
+
+/// Asserts that an error names the damaged file and the way out.
+fn check_refusal(what: &str, error: &Error, file: &str) -> Outcome {
+    let hint = match error {
+        Error::Input(input) => input.hint.clone().unwrap_or_default(),
+        _ => return Err(format!("{what} fails as if the database were poisoned: {error}")),
+    };
+    let names_both = error.to_string().contains(file) && hint.contains("--previous-checkpoint");
+    if error.sqlstate() == sqlstate::DATA_CORRUPTED && names_both {
+        return Ok(());
+    }
+    Err(format!("{what} fails with \"{error}\" and the hint \"{hint}\", where {file} is damaged"))
+}
+
+/// A session that waits for a table.
+type Waiting = (Operation, Vec<Value>, Client);
+
+/// Uses a database whose restart has found this file damaged. Returns how many of three tables are open.
+fn use_what_is_open(engine: &dyn Engine, waiting: Vec<Waiting>, file: &str) -> Outcome<usize> {
+    let mut open = 0;
+    for (operation, arguments, mut client) in waiting {
+        let what = format!("{operation:?}");
+        match blocking(|| client.attempt(operation, &arguments)) {
+            Ok(_) => {
+                open += 1;
+                client.commit().and_then(|answer| answer.wait()).map_err(as_text)?;
+            }
+            Err(error) => check_refusal(&what, &error, file)?,
+        }
+    }
+    let mut worker = engine.worker();
+    worker.begin();
+    let truncate = CatalogChange::Truncate { id: table(engine, "journal")?.id() };
+    match blocking(|| worker.change_catalog(truncate.clone())) {
+        Ok(()) => return Err("the catalog is changed although a table is lost".to_owned()),
+        Err(error) => check_refusal("a change of the catalog", &error, file)?,
+    }
+    drop(worker.rollback());
+    match take_checkpoint(engine) {
+        Ok(()) => return Err("a checkpoint is taken that lacks a table".to_owned()),
+        Err(error) => check_refusal("a checkpoint", &error, file)?,
+    }
+    Ok(open)
+}
+
+/// A part of the checkpoint is damaged, and a restart on demand finds it after it has let transactions in.
+/// What is whole opens and can be changed; whoever needs what is lost learns which file it is, and nobody
+/// waits for ever. The next start begins with the checkpoint before and has everything.
+pub fn damage_closes_what_it_concerns(scenario: Scenario, seed: u64) -> Outcome {
+    let killed = prepare(scenario, seed)?;
+    let disk = killed.disk.after_process_kill(seed);
+    let file = damage_last_part(&disk)?;
+    disk.hold_reads(Some(Held::Load.reads(0)));
+    let engine = scenario.on_demand().open(&disk).map_err(as_text)?;
+    let release = Release(&disk);
+    let mut waiting = Vec::new();
+    let (one, scan) = (vec![big(1)], vec![big(i64::MIN), big(i64::MAX)]);
+    for (operation, arguments) in
+        [(Operation::GetNumber, one.clone()), (Operation::GetList, one), (Operation::ScanLedger, scan)]
+    {
+        let mut client = Client::new(&*engine).map_err(as_text)?;
+        client.begin();
+        expect_wait("a read", client.attempt(operation, &arguments))?;
+        waiting.push((operation, arguments, client));
+    }
+    drop(release);
+    let restart = wait_until_complete(&*engine);
+    if !restart.as_ref().is_err_and(|error| error.contains(&file)) {
+        return Err(format!("the damage is not found: {restart:?}"));
+    }
+    let (all, open) = (waiting.len(), use_what_is_open(&*engine, waiting, &file)?);
+    // Calls in the logs may connect all tables.
+    if open == all || (open == 0 && scenario.calls == Calls::Never) {
+        return Err(format!("{open} of {all} tables are open"));
+    }
+    let written = append_if_open(&*engine, seed)?;
+    let crashed = disk.after_power_cut(seed);
+    engine.shutdown().map_err(as_text)?;
+    drop(engine);
+    for found in [crashed, disk.after_process_kill(seed)] {
+        let engine = scenario.on_demand().open(&found).map_err(as_text)?;
+        if !engine.restart_status().is_complete {
+            return Err("clients are let in before the damaged checkpoint is read".to_owned());
+        }
+        check_everything(&*engine, &killed, written)?;
+        take_checkpoint(&*engine).map_err(as_text)?;
+        engine.shutdown().map_err(as_text)?;
+        drop(engine);
+        let engine = scenario.on_demand().open(&found).map_err(as_text)?;
+        wait_until_complete(&*engine)?;
+        check_everything(&*engine, &killed, written)?;
+        engine.shutdown().map_err(as_text)?;
+    }
+    Ok(())
+}
+
+/// Appends to a list, if its table is not lost. Returns what.
+fn append_if_open(engine: &dyn Engine, seed: u64) -> Outcome<Option<u64>> {
+    let mut client = Client::new(engine).map_err(as_text)?;
+    client.begin();
+    if client.append_list(1, seed).is_err() {
+        client.rollback();
+        return Ok(None);
+    }
+    client.commit().and_then(|answer| answer.wait()).map_err(as_text)?;
+    Ok(Some(seed))
+}
+
+/// Checks that everything that was acknowledged before the kill is there, and this element of a list.
+fn check_everything(engine: &dyn Engine, killed: &Killed, written: Option<u64>) -> Outcome {
+    let mut client = Client::new(engine).map_err(as_text)?;
+    client.begin();
+    let list = client.get_list(1).map_err(as_text)?;
+    let ledger = client.ledger().map_err(as_text)?.into_iter().map(|number| number as usize).collect();
+    let rows = client.numbers().map_err(as_text)?.into_iter().collect();
+    client.rollback();
+    let expected: Vec<u64> = [0].into_iter().chain(written).collect();
+    if list != expected {
+        return Err(format!("the list is {list:?}, not {expected:?}"));
+    }
+    let found = Recovered { acknowledged: &killed.acknowledged, ledger: &ledger, rows: &rows };
+    check_recovered(&killed.script, &found)
+}
+
+/// A part of the last checkpoint is damaged: a complete restart begins with the one before and has the same
+/// state. If the files of both are damaged, it is refused, and changes nothing.
+pub fn a_damaged_checkpoint_is_replaced_by_the_one_before(scenario: Scenario, seed: u64) -> Outcome {
     let killed = prepare(scenario, seed)?;
     let expected = hash_of_complete(&killed.disk.after_process_kill(seed), scenario)?;
     let disk = killed.disk.after_process_kill(seed);
-    let parts =
-        disk.paths().into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "part"));
-    // A part of the last checkpoint, which the previous one does not share.
-    let part = parts.max().ok_or("there is no part of a checkpoint")?;
-    disk.flip_bit(&part, 13, 3).map_err(|error| error.to_string())?;
-    disk.hold_reads(Some(Held::Load.reads(0)));
-    let engine = scenario.on_demand().open(&disk).map_err(as_text)?;
-    let _release = Release(&disk);
-    let mut waiting = Client::new(&*engine).map_err(as_text)?;
-    waiting.begin();
-    let scan = [big(i64::MIN), big(i64::MAX)];
-    expect_wait("a scan", waiting.attempt(Operation::ScanNumbers, &scan))?;
-    disk.hold_reads(None);
-    let restart = wait_until_complete(&*engine);
-    if !restart.as_ref().is_err_and(|error| error.contains("checkpoint")) {
-        return Err(format!("the damage is not found: {restart:?}"));
+    let file = damage_last_part(&disk)?;
+    let engine = scenario.open(&disk).map_err(as_text)?;
+    if tables_hash(&engine.tables()).map_err(as_text)? != expected {
+        return Err(format!("without {file} there is another state"));
     }
-    // The table may have opened before the damage was found.
-    let read = blocking(|| waiting.attempt(Operation::ScanNumbers, &scan));
-    let written = read.and_then(|_| waiting.put_number(1, 1));
-    if written.and_then(|()| waiting.commit()?.wait()).is_ok() {
-        return Err("something is acknowledged by a poisoned database".to_owned());
-    }
-    drop(waiting);
-    if engine.shutdown().is_ok() {
-        return Err("a poisoned database stops as if it were none".to_owned());
-    }
-    drop(engine);
-    let config = Config { previous_checkpoint: true, ..scenario.on_demand().config(&disk) };
-    let engine = open(config, test_compiler()).map_err(as_text)?;
-    wait_until_complete(&*engine)?;
-    let state = tables_hash(&engine.tables()).map_err(as_text)?;
     engine.shutdown().map_err(as_text)?;
-    if state == expected { Ok(()) } else { Err("the checkpoint before has another state".to_owned()) }
+    let disk = killed.disk.after_process_kill(seed);
+    for path in disk.paths() {
+        if path.extension().is_some_and(|ending| ending == "part") {
+            disk.flip_bit(&path, 13, 3).map_err(|error| error.to_string())?;
+        }
+    }
+    let contents = || -> Vec<_> { disk.paths().iter().map(|path| disk.content(path).ok()).collect() };
+    let before = contents();
+    match scenario.open(&disk) {
+        Ok(_) => return Err("it opens although both checkpoints are damaged".to_owned()),
+        Err(error) if error.to_string().contains(".part") => {}
+        Err(error) => return Err(format!("it is refused with {error}")),
+    }
+    if contents() == before { Ok(()) } else { Err("a refused start changes files".to_owned()) }
 }
 
 /// The logs hold calls that this program cannot replay. No client is let in, and no file is changed.
@@ -561,22 +679,21 @@ fn extent(disk: &SimulatedDisk) -> (usize, usize) {
     contents.fold((0, 0), |(files, bytes), content| (files + 1, bytes + content.len()))
 }
 
-/// Several starts in a row find the same damage in the background. Each frees what the one before the last
-/// had prepared.
-pub fn damaged_starts_do_not_fill_the_disk(scenario: Scenario, seed: u64) -> Outcome {
+/// Several processes in a row are killed before their restart is complete. Each frees what the one before the
+/// last had prepared.
+pub fn interrupted_starts_do_not_fill_the_disk(scenario: Scenario, seed: u64) -> Outcome {
     let mut disk = prepare(scenario, seed)?.disk;
-    let parts =
-        disk.paths().into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "part"));
-    let part = parts.max().ok_or("there is no part of a checkpoint")?;
-    disk.flip_bit(&part, 13, 3).map_err(|error| error.to_string())?;
     let mut extents = Vec::new();
     for round in 0..6 {
+        disk.hold_reads(Some(Held::Load.reads(0)));
         let engine = scenario.on_demand().open(&disk).map_err(as_text)?;
-        if wait_until_complete(&*engine).is_ok() {
-            return Err("the damage is not found".to_owned());
+        let release = Release(&disk);
+        if engine.restart_status().is_complete {
+            return Err("the restart is not held back".to_owned());
         }
         wait_until_idle(&disk);
         let killed = disk.after_process_kill(round);
+        drop(release);
         drop(engine);
         extents.push(extent(&killed));
         disk = killed;

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use hyades_sim::crash::{Calls, Scenario, within};
 use hyades_sim::restarts::{
-    Held, changes_follow_those_of_the_logs, damage_before_a_digest_is_refused_the_next_time,
-    damage_is_found_in_background, damaged_starts_do_not_fill_the_disk, digests_leave_nothing_out,
-    wait_for_what_they_touch, what_cannot_be_replayed_is_refused, what_is_wanted_comes_first,
-    work_in_the_middle,
+    Held, a_damaged_checkpoint_is_replaced_by_the_one_before, changes_follow_those_of_the_logs,
+    damage_before_a_digest_is_refused_the_next_time, damage_closes_what_it_concerns,
+    digests_leave_nothing_out, interrupted_starts_do_not_fill_the_disk, wait_for_what_they_touch,
+    what_cannot_be_replayed_is_refused, what_is_wanted_comes_first, work_in_the_middle,
 };
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -55,9 +55,15 @@ fn what_is_done_in_the_middle_of_a_restart_survives_the_next_crash() {
 }
 
 #[test]
-fn damage_that_is_found_behind_poisons_the_database() {
+fn damage_that_is_found_behind_closes_what_it_concerns() {
+    let scenarios = [Scenario::serial(), Scenario::taurus(2), Scenario::taurus(2).with(Calls::Mixed)];
+    try_all("damage", &scenarios, damage_closes_what_it_concerns);
+}
+
+#[test]
+fn a_complete_restart_begins_with_the_checkpoint_before_a_damaged_one() {
     let scenarios = [Scenario::serial(), Scenario::taurus(2).with(Calls::Mixed)];
-    try_all("damage", &scenarios, damage_is_found_in_background);
+    try_all("before", &scenarios, a_damaged_checkpoint_is_replaced_by_the_one_before);
 }
 
 #[test]
@@ -74,7 +80,7 @@ fn calls_that_cannot_be_replayed_are_refused_before_anybody_is_let_in() {
 
 #[test]
 fn starts_that_are_never_complete_give_space_back() {
-    try_all("space", &[Scenario::serial(), Scenario::taurus(2)], damaged_starts_do_not_fill_the_disk);
+    try_all("space", &[Scenario::serial(), Scenario::taurus(2)], interrupted_starts_do_not_fill_the_disk);
 }
 
 #[test]

@@ -372,7 +372,8 @@ impl Database {
     /// `None` if the restart is complete, else a ticket that fires when it is complete or has failed.
     ///
     /// # Errors
-    /// Returns the reason if it has failed. The database is poisoned then.
+    /// Returns the reason if it will never be complete. The database is poisoned then, or works without the
+    /// tables that could not be recovered.
     pub fn wait_for_restart(&self) -> Result<Option<Ticket>> {
         self.shared.engine.wait_for_restart()
     }

@@ -119,9 +119,7 @@ impl Chooser<'_> {
             }
             first_us = Some(contents.taken_at_us);
         }
-        let is_from_the_beginning =
-            incarnations.first().is_some_and(|first| first.number == 1 && first.starts.is_empty());
-        if is_from_the_beginning {
+        if self.backup.begins_at_beginning() {
             return Ok(None);
         }
         let first = first_us.map(shown_time).unwrap_or_default();

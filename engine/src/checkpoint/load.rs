@@ -75,6 +75,8 @@ struct LoadingTable {
     load: Option<Arc<TableLoad>>,
     jobs: VecDeque<Job>,
     left: usize,
+    /// Bytes of the ranges that have not been loaded.
+    bytes_left: u64,
     is_done: bool,
 }
 
@@ -105,6 +107,13 @@ pub(crate) trait Watching: Send + Sync {
     /// Whether something else is to be done first. [`Loading::run`] then returns, and goes on when it is
     /// called again.
     fn pauses(&self) -> bool {
+        false
+    }
+
+    /// Called when the rows of this table cannot be loaded. Returns whether the other tables are loaded
+    /// nevertheless.
+    fn goes_on_without(&self, table: &Arc<Table>, error: &Error) -> bool {
+        let _ = (table, error);
         false
     }
 }
@@ -159,7 +168,8 @@ pub(crate) fn begin(
         let ranges = loaded.ranges.iter().cloned().enumerate();
         let jobs: VecDeque<Job> = ranges.map(|(place, range)| Job::Range(place, range)).collect();
         let left = jobs.len();
-        tables.push(LoadingTable { table, load, jobs, left, is_done: left == 0 });
+        let bytes_left = loaded.ranges.iter().map(KeyRange::bytes).sum();
+        tables.push(LoadingTable { table, load, jobs, left, bytes_left, is_done: left == 0 });
     }
     Ok(Loading {
         bytes: contents.bytes(),
@@ -265,9 +275,11 @@ impl Loading {
                 self.pause();
             }
             let Some(taken) = self.take(watching) else { break };
+            let (place, table) = (taken.place, Arc::clone(&taken.table));
             match self.do_job(taken, &mut spares) {
                 Ok(Some(table)) => watching.is_loaded(&table),
                 Ok(None) => {}
+                Err(error) if watching.goes_on_without(&table, &error) => self.leave_out(place),
                 Err(error) => {
                     self.error.lock().get_or_insert(error);
                     self.give_up();
@@ -282,6 +294,18 @@ impl Loading {
             table.jobs.clear();
             table.load = None;
             table.is_done = true;
+        }
+        self.has_more.notify_all();
+    }
+
+    /// Ends the loading of one table.
+    fn leave_out(&self, place: usize) {
+        {
+            let table = &mut self.tables.lock()[place];
+            table.jobs.clear();
+            table.load = None;
+            table.is_done = true;
+            self.bytes_done.fetch_add(std::mem::take(&mut table.bytes_left), Ordering::Relaxed);
         }
         self.has_more.notify_all();
     }
@@ -329,7 +353,7 @@ impl Loading {
         match job {
             Job::Range(at, range) => {
                 self.load_range(&table, &load, (at, &range), spares)?;
-                self.bytes_done.fetch_add(range.bytes(), Ordering::Relaxed);
+                self.count_loaded(place, range.bytes());
                 self.expected.arrived(memory_of(&range, &table));
             }
             Job::Entries(piece) => load.build(piece)?,
@@ -360,6 +384,14 @@ impl Loading {
         }
         self.has_more.notify_all();
         Ok(is_done.then_some(table))
+    }
+
+    fn count_loaded(&self, place: usize, bytes: u64) {
+        let left = &mut self.tables.lock()[place].bytes_left;
+        // Nothing is left of a table that was left out meanwhile.
+        let bytes = bytes.min(*left);
+        *left -= bytes;
+        self.bytes_done.fetch_add(bytes, Ordering::Relaxed);
     }
 
     fn load_range(

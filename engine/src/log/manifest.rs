@@ -80,6 +80,10 @@ pub struct Manifest {
     /// How many checkpoints have been taken: the number of the last one, even if that was given up.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub checkpoints_taken: u64,
+    /// The number of the last checkpoint if a restart that had let transactions in has found it damaged. The
+    /// next start reads all of it first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspect_checkpoint: Option<u64>,
     /// A new UUID for each time the database was restored. Absent until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<String>,
@@ -266,6 +270,7 @@ impl Manifest {
             incarnations: Vec::new(),
             checkpoints: Vec::new(),
             checkpoints_taken: 0,
+            suspect_checkpoint: None,
             timeline: None,
             backup: None,
             is_unfinished_copy: false,
@@ -444,6 +449,7 @@ impl Manifest {
         Manifest {
             incarnations: Vec::new(),
             checkpoints: Vec::new(),
+            suspect_checkpoint: None,
             backup: None,
             is_unfinished_copy: true,
             ..self.clone()
@@ -496,18 +502,32 @@ impl Manifest {
         self.checkpoints.push(checkpoint);
         let given_up = self.checkpoints.len().saturating_sub(CHECKPOINTS);
         self.checkpoints.drain(..given_up);
+        self.suspect_checkpoint = None;
     }
 
-    /// The files of the last checkpoint are unusable: a start begins with the one before.
+    /// The files of the last checkpoint are unusable: a start begins with the one before, or with the logs
+    /// alone if they are all there.
     ///
     /// # Errors
-    /// There is none before it: the beginning of the logs is gone, or there is no checkpoint at all.
+    /// There is none before it, and the beginning of the logs is gone.
     pub(crate) fn give_up_last_checkpoint(&mut self) -> Result<()> {
-        if self.checkpoints.len() < CHECKPOINTS {
+        if !self.has_beginning_before_last_checkpoint() {
             return Err(refused("there is no checkpoint before the last one".to_owned()));
         }
         self.checkpoints.pop();
+        self.suspect_checkpoint = None;
         Ok(())
+    }
+
+    /// Whether a start can do without the last checkpoint, because another one or the beginning of all logs
+    /// is kept.
+    pub fn has_beginning_before_last_checkpoint(&self) -> bool {
+        self.checkpoints.len() >= CHECKPOINTS || (self.checkpoints.len() == 1 && self.begins_at_beginning())
+    }
+
+    /// Whether the logs are there from the first record on.
+    pub(crate) fn begins_at_beginning(&self) -> bool {
+        self.incarnations.first().is_some_and(|first| first.number == 1 && first.starts.is_empty())
     }
 
     /// Gives up the incarnations that no checkpoint needs, and returns them. With only one checkpoint nothing

@@ -32,8 +32,12 @@
 //! holds for calls that the replay may refuse, because another program wrote them: then the start is refused
 //! as a complete one would be, and no file has been touched.
 //!
-//! Damage that is found later poisons the database. Answers given so far stand: they depended on what had
-//! been checked.
+//! **Damage that is found later.** Answers given so far stand: they depended on what had been checked. A part
+//! of the checkpoint that cannot be read closes its table for good, together with those that calls in the
+//! logs change with it (`passes`); all others open. The restart is then never complete: the catalog does not
+//! change, and no checkpoint is taken, so the logs keep what the checkpoint has lost, and the next start,
+//! which reads all of it first, begins with the checkpoint before ([`super::restart`]). Damage in the logs
+//! poisons the database.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -57,10 +61,19 @@ use crate::storage::table::Table;
 use crate::sync::JoinHandle;
 use crate::ticket::Ticket;
 
+/// What is said to whoever needs a table that is lost to a damaged checkpoint.
+const EARLIER_CHECKPOINT_HINT: &str = "Restart the server (--previous-checkpoint): it begins before this checkpoint and replays the logs \
+     since then, which hold everything that was acknowledged.";
+/// The same, where the logs do not reach back.
+const NO_EARLIER_CHECKPOINT_HINT: &str =
+    "There is no checkpoint before this one: put the file back, or restore a backup.";
+
 /// The progress of a restart.
 #[derive(Clone, Debug, Default)]
 pub struct RestartStatus {
     pub is_complete: bool,
+    /// Why it will never be complete.
+    pub failure: Option<Error>,
     /// Since it began, or how long it took.
     pub seconds: f64,
     /// When transactions were let in; `None` before.
@@ -106,6 +119,9 @@ struct Reached {
     /// The early pass that is due, because what it needs has been loaded.
     due: Option<Arc<Selection>>,
     closed: Vec<Closed>,
+    /// How many tables are closed for good, and the first reason.
+    lost_tables: usize,
+    damage: Option<Error>,
     /// What must be replayed before transactions are let in, and the opening that waits for it.
     first: Option<(Need, Arc<Opening>)>,
     /// Why the restart will never be complete.
@@ -142,6 +158,10 @@ pub(super) struct OnDemand {
     /// What all of them have read.
     replayed_bytes: AtomicU64,
     is_given_up: AtomicBool,
+    /// Whether the loading of the checkpoint ended with an error.
+    has_load_failed: AtomicBool,
+    /// Whether a start can do without the checkpoint that is being loaded.
+    pub(super) has_earlier_beginning: bool,
     /// Whether no transaction has committed yet.
     awaits_commit: AtomicBool,
     /// For each log, a position that is needed and has not been seen passed.
@@ -161,7 +181,7 @@ struct Outcome {
     open_seconds: Option<f64>,
     first_commit_seconds: Option<f64>,
     failure: Option<Error>,
-    on_failure: Option<OnFailure>,
+    followers: Option<Followers>,
     /// To be called when transactions are let in, before the restart continues in the background.
     before: Option<Box<dyn FnOnce() + Send + Sync>>,
     /// To be called when the restart is complete and transactions have been let in: the space of ended logs
@@ -169,7 +189,14 @@ struct Outcome {
     finally: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
 
-type OnFailure = Arc<dyn Fn(&Error) + Send + Sync>;
+/// What is called when a restart that has let transactions in cannot be completed.
+#[derive(Clone)]
+pub(crate) struct Followers {
+    /// The database must be poisoned.
+    pub(crate) on_failure: Arc<dyn Fn(&Error) + Send + Sync>,
+    /// The checkpoint is damaged, and some tables are closed for good.
+    pub(crate) on_damage: Arc<dyn Fn() + Send + Sync>,
+}
 
 impl OnDemand {
     pub(super) fn new(
@@ -191,6 +218,8 @@ impl OnDemand {
             replayed_before: AtomicU64::new(0),
             replayed_bytes: AtomicU64::new(0),
             is_given_up: AtomicBool::new(false),
+            has_load_failed: AtomicBool::new(false),
+            has_earlier_beginning: false,
             awaits_commit: AtomicBool::new(false),
             next: (0..logs).map(|_| AtomicU64::new(u64::MAX)).collect(),
             reached: Mutex::new(Reached {
@@ -200,6 +229,8 @@ impl OnDemand {
                 passes: None,
                 due: None,
                 closed: Vec::new(),
+                lost_tables: 0,
+                damage: None,
                 first: None,
                 failure: None,
             }),
@@ -396,6 +427,63 @@ impl OnDemand {
         self.completion.open();
     }
 
+    /// What could be recovered is, but some tables are closed for good; the error says why. The database goes
+    /// on without them.
+    pub(super) fn end_without_lost_tables(&self) -> Option<Error> {
+        let damage = self.reached.lock().damage.clone()?;
+        self.outcome.write().failure = Some(damage.clone());
+        self.catalog.changes().fail(&damage);
+        self.completion.fail(&damage);
+        Some(damage)
+    }
+
+    /// The loading of the checkpoint has ended with an error.
+    pub(super) fn note_failed_load(&self) {
+        self.has_load_failed.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn has_load_failed(&self) -> bool {
+        self.has_load_failed.load(Ordering::Relaxed)
+    }
+
+    /// Closes this table for good, and all that cannot be replayed without it. Returns false if transactions
+    /// have not been let in: then the start fails.
+    fn lose(&self, table: &Arc<Table>, error: &Error) -> bool {
+        let mut reached = self.reached.lock();
+        let Reached { passes: Some(passes), closed, damage, lost_tables, .. } = &mut *reached else {
+            return false;
+        };
+        let group: HashSet<TableId> = passes.give_up(table.id()).into_iter().collect();
+        let (lost, kept) =
+            std::mem::take(closed).into_iter().partition(|one| group.contains(&one.table.id()));
+        *closed = kept;
+        let lost: Vec<Closed> = lost;
+        *lost_tables += lost.len();
+        damage.get_or_insert_with(|| self.refusal(table, table, error));
+        drop(reached);
+        for one in lost {
+            one.table.opening().fail(&self.refusal(&one.table, table, error));
+        }
+        true
+    }
+
+    /// What is said to whoever needs a table that is lost because `damaged` cannot be loaded.
+    fn refusal(&self, table: &Arc<Table>, damaged: &Arc<Table>, error: &Error) -> Error {
+        let hint = match self.has_earlier_beginning {
+            true => EARLIER_CHECKPOINT_HINT,
+            false => NO_EARLIER_CHECKPOINT_HINT,
+        };
+        let name = |table: &Arc<Table>| table.definition().name.name.clone();
+        let message = format!("table \"{}\" could not be recovered: {error}", name(table));
+        let refusal = Error::input(error.sqlstate(), message).with_hint(hint);
+        if Arc::ptr_eq(table, damaged) {
+            return refusal;
+        }
+        let detail =
+            format!("The damage is in table \"{}\", and calls in the logs use both of them.", name(damaged));
+        refusal.with_detail(detail)
+    }
+
     fn conclude(&self) {
         let finally = {
             let mut outcome = self.outcome.write();
@@ -410,13 +498,13 @@ impl OnDemand {
     /// The restart has ended without being complete. Sessions that wait learn why, after the database was
     /// poisoned.
     pub(super) fn fail(&self, error: &Error) {
-        let on_failure = {
+        let followers = {
             let mut outcome = self.outcome.write();
             outcome.failure = Some(error.clone());
-            outcome.on_failure.clone()
+            outcome.followers.clone()
         };
-        if let Some(on_failure) = on_failure.filter(|_| error.sqlstate() != sqlstate::ADMIN_SHUTDOWN) {
-            on_failure(error);
+        if let Some(followers) = followers.filter(|_| error.sqlstate() != sqlstate::ADMIN_SHUTDOWN) {
+            (followers.on_failure)(error);
         }
         let (closed, first) = {
             let mut reached = self.reached.lock();
@@ -452,6 +540,21 @@ impl Watching for OnDemand {
     fn pauses(&self) -> bool {
         self.is_early_pass_due()
     }
+
+    fn goes_on_without(&self, table: &Arc<Table>, error: &Error) -> bool {
+        if !self.lose(table, error) {
+            return false;
+        }
+        let name = &table.definition().name.name;
+        tracing::error!(
+            "table \"{name}\" could not be recovered, and the restart goes on without it: {error}"
+        );
+        let followers = self.outcome.read().followers.clone();
+        if let Some(followers) = followers {
+            (followers.on_damage)();
+        }
+        true
+    }
 }
 
 /// The restart of an open database, perhaps still going on.
@@ -477,17 +580,17 @@ impl Restarted {
         Restarted { shared: Arc::clone(shared), thread: Mutex::new(Some(thread)) }
     }
 
-    /// Lets transactions in. `on_failure` is called, by some thread, if the restart fails after all.
+    /// Lets transactions in. The followers are called, by some thread, if the restart cannot be completed.
     ///
     /// # Errors
     /// It has failed already.
-    pub(crate) fn let_in(&self, on_failure: impl Fn(&Error) + Send + Sync + 'static) -> Result<()> {
+    pub(crate) fn let_in(&self, followers: Followers) -> Result<()> {
         {
             let mut outcome = self.shared.outcome.write();
             if let Some(failure) = &outcome.failure {
                 return Err(failure.clone());
             }
-            outcome.on_failure = Some(Arc::new(on_failure));
+            outcome.followers = Some(followers);
             let seconds = crate::sync::now().duration_since(self.shared.started).as_secs_f64();
             outcome.open_seconds = Some(seconds);
             self.shared.awaits_commit.store(!outcome.is_complete, Ordering::Relaxed);
@@ -534,12 +637,16 @@ impl Restarted {
     pub(crate) fn status(&self) -> RestartStatus {
         let shared = &*self.shared;
         let now = || crate::sync::now().duration_since(shared.started).as_secs_f64();
-        let closed_tables = shared.reached.lock().closed.len();
+        let closed_tables = {
+            let reached = shared.reached.lock();
+            reached.closed.len() + reached.lost_tables
+        };
         let bytes_to_load = shared.loading.as_ref().map_or(0, |loading| loading.bytes());
         let loaded_bytes = shared.loading.as_ref().map_or(0, |loading| loading.bytes_done());
         let outcome = shared.outcome.read();
         RestartStatus {
             is_complete: outcome.is_complete,
+            failure: outcome.failure.clone(),
             // Not before transactions were let in.
             seconds: match outcome.is_complete {
                 true => outcome.report.seconds.max(outcome.open_seconds.unwrap_or(0.0)),

@@ -24,7 +24,8 @@
 //! Invariants:
 //! 1. Each change of a table, and each call, is replayed by exactly one pass.
 //! 2. An early pass begins when everything that it takes has been loaded, the last one when everything has.
-//! 3. If the logs change the catalog, or if a call in them may be refused, there is only the last pass.
+//! 3. A table that cannot be loaded takes its whole group with it: no pass replays any of it.
+//! 4. If the logs change the catalog, or if a call in them may be refused, there is only the last pass.
 
 use std::collections::{HashMap, HashSet};
 
@@ -36,7 +37,7 @@ use crate::mutant::{self, Mutant};
 /// What a pass replays.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selection {
-    /// What earlier passes have replayed.
+    /// What earlier passes have replayed, and what no pass can replay.
     done: Part,
     /// Of the rest, only this. If it is `None`, all of the rest.
     only: Option<Part>,
@@ -194,6 +195,17 @@ impl Passes {
         self.done.calls.extend(&only.calls);
         self.early += 1;
         Some(Selection { done, only: Some(only) })
+    }
+
+    /// This table cannot be loaded, so nothing that the logs change together with it can be replayed. No pass
+    /// takes these tables and calls any more. Returns the tables.
+    pub(super) fn give_up(&mut self, table: TableId) -> Vec<TableId> {
+        let Some(place) = self.group_of.get(&table) else { return vec![table] };
+        let group = &mut self.groups[*place];
+        group.is_done = true;
+        self.done.tables.extend(&group.tables);
+        self.done.calls.extend(&group.calls);
+        group.tables.clone()
     }
 
     /// The last pass.

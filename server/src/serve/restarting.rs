@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use hyades::Database;
 use hyades::engine::recovery::{RecoveryReport, RestartStatus};
+use hyades::sqlstate;
 use hyades::types::memory;
 
 /// The interval at which its progress is logged.
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Logs that the restart goes on in the background, then its progress, and finally its completion.
+/// Logs that the restart goes on in the background, then its progress, and finally its completion, or why
+/// there will be none.
 pub(super) async fn follow(database: Database) {
     let status = database.restart_status();
     tracing::info!(
@@ -27,8 +29,12 @@ pub(super) async fn follow(database: Database) {
                     tracing::info!("{}", sentence(&database.restart_status()));
                 }
             }
-            // The reason for the poisoning is logged where it is found, and the shutdown is logged too.
-            Err(_) => return,
+            // A shutdown is logged elsewhere.
+            Err(error) if error.sqlstate() == sqlstate::ADMIN_SHUTDOWN => return,
+            Err(error) => {
+                tracing::error!("the restart will not be complete: {error}");
+                return;
+            }
         }
     }
     report_recovery(&database.recovery_report());

@@ -96,12 +96,12 @@ fn a_restart_begins_with_the_last_checkpoint_or_if_that_is_damaged_with_the_one_
     let mut bytes = std::fs::read(&contents).unwrap();
     bytes[100] ^= 1;
     std::fs::write(&contents, bytes).unwrap();
-    let (is_ready, said) = run(&["serve", "--listen", "127.0.0.1:0"], &[("--data", &data)]);
-    assert!(
-        !is_ready && said.contains("checkpoint 2 is damaged") && said.contains("--previous-checkpoint"),
-        "{said}"
-    );
-    let server = Server::start_in(directory, &["--previous-checkpoint"]);
+    let (is_right, said) = run(&["check"], &[("--data", &data)]);
+    assert!(!is_right && said.contains("checkpoint 2 is damaged") && said.contains("hyades serve"), "{said}");
+    let server = Server::start_in(directory, &[]);
+    assert_eq!(sql(&server, WHAT_IS_THERE), expected);
+    let directory = kill(server);
+    let server = Server::start_in(directory, &["--restart", "on-demand"]);
     assert_eq!(sql(&server, WHAT_IS_THERE), expected);
     server.stop();
 }
