@@ -21,7 +21,9 @@
 //! acknowledged before the copying of the logs began is included.
 //!
 //! Backing up into the same directory again copies what is new, and keeps the checkpoints and logs that are
-//! already there: any point in time between the first checkpoint and the end can be restored.
+//! already there: any point in time between the first checkpoint and the end can be restored. If the database
+//! has given up logs meanwhile that the backup lacks, what is there is a window of its own, and a new one
+//! begins (`windows`). What leaves the time for which a backup is kept is removed (`prune`).
 //!
 //! **A point in time.** Blocks record when they were written. Of each log, the blocks written up to that time
 //! count. Whatever was acknowledged by then was durable, so it is in those blocks with everything that it
@@ -36,15 +38,22 @@ mod choice;
 mod copying;
 mod files;
 mod place;
+mod prune;
 mod restore;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod verify;
+mod windows;
+
+use std::time::Duration;
 
 use hyades_types::error::Result;
 
 use self::copying::Copying;
 pub use self::place::{Place, PointInTime, shown_time};
 pub use self::restore::{Restored, restore};
+pub use self::verify::{Restorable, Verified, verify};
+pub use self::windows::{Window, shown, windows};
 use crate::log::manifest::Manifest;
 
 /// How often a copy is started over because files have gone meanwhile.
@@ -59,9 +68,9 @@ pub struct BackupReport {
     pub copied_bytes: u64,
     /// Files that were there already.
     pub known_files: usize,
-    /// The latest time that can be restored, in microseconds since 1970; 0 if it is not known.
-    pub to_us: u64,
-    /// Why older points in time cannot be restored any more.
+    /// The points in time that can be restored.
+    pub windows: Vec<Window>,
+    /// Why the last window does not continue the one before.
     pub lost: Option<String>,
 }
 
@@ -71,11 +80,20 @@ pub struct BackupReport {
 /// # Errors
 /// No database, a target that is something else, files that are missing or damaged, any error of the disk.
 pub fn back_up(source: Place<'_>, target: Place<'_>) -> Result<BackupReport> {
+    back_up_keeping(source, target, None)
+}
+
+/// As [`back_up`]. Removes what only points in time before the last `keep` need.
+///
+/// # Errors
+/// As [`back_up`].
+pub fn back_up_keeping(source: Place<'_>, target: Place<'_>, keep: Option<Duration>) -> Result<BackupReport> {
+    let keep_us = keep.map(|keep| u64::try_from(keep.as_micros()).unwrap_or(u64::MAX));
     let mut attempts = 1;
     loop {
         let copying = Copying::begin(source, target)?;
         let before = copying.database.clone();
-        match copying.run() {
+        match copying.run(keep_us) {
             Err(error)
                 if attempts < ATTEMPTS
                     && Manifest::load(source.disk.as_ref(), source.directory)?.as_ref() != Some(&before) =>

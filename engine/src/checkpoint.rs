@@ -36,6 +36,7 @@ mod pace;
 mod part;
 pub(crate) mod schema;
 mod take;
+pub(crate) mod verify;
 mod walk;
 
 pub(crate) use self::checkpointer::Checkpointer;

@@ -12,7 +12,10 @@ use std::time::Duration;
 use clap::Args;
 use hyades::verification::{VerifiedConstraints, verify_constraints};
 use hyades::{Config, Database};
-use hyades_engine::backup::{BackupReport, Place, PointInTime, Restored, back_up, restore, shown_time};
+use hyades_engine::backup::{
+    BackupReport, Place, PointInTime, Restorable, Restored, Verified, Window, back_up_keeping, restore,
+    shown, shown_time, verify, windows,
+};
 use hyades_engine::disk::{Disk, RealDisk};
 use hyades_engine::inspect::Inspection;
 use hyades_engine::log::manifest::Manifest;
@@ -26,6 +29,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::log_command::Failure;
 use crate::logging;
 use crate::object_disk::ObjectDisk;
+use crate::recover_command::refuse_inside;
 use crate::serve::{Sentence, with_hint};
 
 #[derive(Args)]
@@ -41,6 +45,9 @@ pub struct BackupArguments {
     /// lost, so is the data since the last backup.
     #[arg(long, value_name = "TIME", value_parser = pause)]
     every: Option<Duration>,
+    /// Remove what only points in time longer ago than this need (12h, 7d); without it, everything is kept.
+    #[arg(long, value_name = "TIME", value_parser = pause)]
+    keep: Option<Duration>,
 }
 
 /// A time that is not zero.
@@ -52,7 +59,8 @@ fn pause(text: &str) -> Result<Duration, String> {
         "s" => 1000,
         "min" => 60_000,
         "h" => 3_600_000,
-        _ => return Err("must be a number and ms, s, min or h".to_owned()),
+        "d" => 86_400_000,
+        _ => return Err("must be a number and ms, s, min, h or d".to_owned()),
     };
     match number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit_ms)) {
         Some(0) | None => Err("must be more than 0".to_owned()),
@@ -66,8 +74,11 @@ pub struct RestoreArguments {
     #[arg(long, value_name = "PLACE")]
     from: String,
     /// Data directory of the new database; it must be empty or not exist.
-    #[arg(long)]
-    into: PathBuf,
+    #[arg(long, required_unless_present = "list")]
+    into: Option<PathBuf>,
+    /// Restore nothing, but say which points in time can be restored.
+    #[arg(long, conflicts_with_all = ["into", "to_time", "to_phase", "to_txn"])]
+    list: bool,
     /// As the database was at this time: \"2026-11-24 18:30:00\" in this machine's time zone, or with an
     /// offset or Z; the end of the backup unless given.
     #[arg(long, value_name = "TIME", value_parser = point_in_time)]
@@ -138,12 +149,14 @@ fn said(outcome: Result<(), Failure>) -> Result<(), Sentence> {
 struct Spot {
     disk: Arc<dyn Disk>,
     directory: PathBuf,
+    /// Of the operating system.
+    is_of_files: bool,
 }
 
 impl Spot {
     /// A directory of the operating system.
     fn of_files(directory: &Path) -> Spot {
-        Spot { disk: Arc::new(RealDisk), directory: directory.to_owned() }
+        Spot { disk: Arc::new(RealDisk), directory: directory.to_owned(), is_of_files: true }
     }
 
     /// A directory, `file:///directory` or `s3://bucket/prefix`.
@@ -151,7 +164,7 @@ impl Spot {
         if place.starts_with("s3://") {
             let disk = ObjectDisk::open(place)?;
             let directory = disk.root().to_owned();
-            return Ok(Spot { disk: Arc::new(disk), directory });
+            return Ok(Spot { disk: Arc::new(disk), directory, is_of_files: false });
         }
         match place.split_once("://") {
             // Such a name was not meant as a directory.
@@ -176,10 +189,13 @@ impl Spot {
 /// # Errors
 /// A sentence for the user.
 pub fn run_backup(arguments: &BackupArguments) -> Result<(), Sentence> {
-    let BackupArguments { data, into, every } = arguments;
+    let BackupArguments { data, into, every, keep } = arguments;
     let (data, into) = (Spot::of_files(data), Spot::open(into)?);
+    if into.is_of_files {
+        refuse_inside(&into.directory, &directories_of(&data.directory))?;
+    }
     let stop = every.map(|every| Ok::<_, Sentence>((every, StopSignal::listen()?))).transpose()?;
-    let round = || back_up(data.place(), into.place()).map_err(|error| error.to_string());
+    let round = || back_up_keeping(data.place(), into.place(), *keep).map_err(|error| error.to_string());
     let tell = |report: &BackupReport| said(tell_backup(report, &into.directory, &mut io::stdout().lock()));
     tell(&round()?)?;
     let Some((every, stop)) = stop else { return Ok(()) };
@@ -201,6 +217,21 @@ pub fn run_backup(arguments: &BackupArguments) -> Result<(), Sentence> {
         }
     }
     Ok(())
+}
+
+/// The directories of a database that are only read: its data directory, and those of its logs.
+fn directories_of(data: &Path) -> Vec<PathBuf> {
+    let mut directories = vec![data.to_owned()];
+    // A database that cannot be read is refused later.
+    if let Ok(Some(manifest)) = Manifest::read(&RealDisk, data) {
+        for incarnation in &manifest.incarnations {
+            directories.extend(incarnation.directories.iter().map(|directory| data.join(directory)));
+            for log in 0..incarnation.logs {
+                directories.extend(incarnation.stripe_directories(data, log));
+            }
+        }
+    }
+    directories
 }
 
 /// SIGTERM or SIGINT. The first one lets the current round end, the second one ends the process.
@@ -257,7 +288,7 @@ impl StopSignal {
 }
 
 fn tell_backup(report: &BackupReport, into: &Path, out: &mut dyn Write) -> Result<(), Failure> {
-    let BackupReport { checkpoint, copied_files, copied_bytes, known_files, to_us, lost } = report;
+    let BackupReport { checkpoint, copied_files, copied_bytes, known_files, windows, lost } = report;
     let what = match checkpoint {
         Some(number) => format!("checkpoint {number} and the logs after it"),
         None => "all logs (there is no checkpoint yet)".to_owned(),
@@ -268,11 +299,23 @@ fn tell_backup(report: &BackupReport, into: &Path, out: &mut dyn Write) -> Resul
         "backed up {what} into \"{}\": {copied_files} files copied ({mib:.1} MiB), {known_files} were there already",
         into.display()
     )?;
-    if *to_us > 0 {
-        writeln!(out, "it can be restored up to {}", shown_time(*to_us))?;
-    }
     if let Some(lost) = lost {
         writeln!(out, "{lost}")?;
+    }
+    tell_windows(windows, out)
+}
+
+fn tell_windows(windows: &[Window], out: &mut dyn Write) -> Result<(), Failure> {
+    for window in windows {
+        writeln!(out, "it can be restored to points in time {}", shown(window.from_us, window.to_us))?;
+    }
+    Ok(())
+}
+
+fn tell_list(windows: &[Window], out: &mut dyn Write) -> Result<(), Failure> {
+    tell_windows(windows, out)?;
+    for (number, from_us) in windows.iter().flat_map(|window| &window.checkpoints) {
+        writeln!(out, "phase {number}, of {}", shown_time(*from_us))?;
     }
     Ok(())
 }
@@ -282,8 +325,15 @@ fn tell_backup(report: &BackupReport, into: &Path, out: &mut dyn Write) -> Resul
 /// # Errors
 /// A sentence for the user.
 pub fn run_restore(arguments: &RestoreArguments) -> Result<(), Sentence> {
-    let RestoreArguments { from, into, .. } = arguments;
-    let (from, target) = (Spot::open(from)?, Spot::of_files(into));
+    let from = Spot::open(&arguments.from)?;
+    let Some(into) = arguments.into.as_ref().filter(|_| !arguments.list) else {
+        let windows = windows(from.place()).map_err(|error| error.to_string())?;
+        return said(tell_list(&windows, &mut io::stdout().lock()));
+    };
+    if from.is_of_files {
+        refuse_inside(into, std::slice::from_ref(&from.directory))?;
+    }
+    let target = Spot::of_files(into);
     let restored =
         restore(from.place(), target.place(), arguments.point()).map_err(|error| error.to_string())?;
     said(tell_restored(&restored, into, &mut io::stdout().lock()))
@@ -315,7 +365,8 @@ pub fn run_check(arguments: &CheckArguments) -> Result<(), Sentence> {
 }
 
 fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let Spot { disk, directory } = Spot::open(&arguments.data)?;
+    let spot = Spot::open(&arguments.data)?;
+    let Spot { disk, directory, .. } = &spot;
     let data = directory.as_path();
     let is_backup = Manifest::read(disk.as_ref(), data)?.is_some_and(|manifest| manifest.backup.is_some());
     if !is_backup && Inspection::open(data)?.is_in_use() == Some(true) {
@@ -324,11 +375,14 @@ fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure>
         return Err(Failure::Sentence(message.to_owned()));
     }
     let mut config = Config::new(data);
-    config.disk = disk;
+    config.disk = Arc::clone(disk);
     config.recovery_workers = arguments.recovery_workers;
     config.reads_backups = true;
     if arguments.in_memory {
         return tell_apply_rate(&config, out);
+    }
+    if is_backup {
+        check_points(&spot, out)?;
     }
     let catalog = Arc::new(Catalog::new());
     let report = recover(&config, Some(hyades::routine_compiler()), &catalog)
@@ -357,6 +411,30 @@ fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure>
         writeln!(out, "{tail}")?;
     }
     check_constraints(&config, catalog, out)
+}
+
+/// Checks that a backup can be restored to every point that it advertises.
+fn check_points(backup: &Spot, out: &mut dyn Write) -> Result<(), Failure> {
+    let Verified { windows, restorable, lost_phases, has_end, damages } = verify(backup.place())?;
+    if damages.is_empty() && lost_phases.is_empty() {
+        return tell_windows(&windows, out);
+    }
+    for damage in &damages {
+        writeln!(out, "{damage}")?;
+    }
+    for Restorable { from_us, before_us } in &restorable {
+        writeln!(
+            out,
+            "it can still be restored to points in time {}",
+            shown(*from_us, before_us.saturating_sub(1))
+        )?;
+    }
+    writeln!(out, "it can{} be restored to its end", if has_end { " still" } else { "not" })?;
+    for number in &lost_phases {
+        writeln!(out, "it cannot be restored to phase {number}")?;
+    }
+    let message = "the backup is damaged: it cannot be restored to all points that it has";
+    Err(Failure::Sentence(message.to_owned()))
 }
 
 /// Reports how fast checkpoint and logs are applied when no read waits for a disk.

@@ -66,12 +66,7 @@ fn recover_into(arguments: &RecoverArguments, out: &mut dyn Write) -> Result<(),
     if std::fs::read_dir(&arguments.into).is_ok_and(|entries| !is_empty(entries)) {
         return Err(Failure::Sentence(format!("directory \"{}\" is not empty", arguments.into.display())));
     }
-    let data = std::fs::canonicalize(&arguments.data)?;
-    if nearest_existing(&arguments.into)?.starts_with(&data) {
-        let (into, data) = (arguments.into.display(), arguments.data.display());
-        let message = format!("directory \"{into}\" is inside \"{data}\", which is only read");
-        return Err(Failure::Sentence(message));
-    }
+    refuse_inside(&arguments.into, std::slice::from_ref(&arguments.data)).map_err(Failure::Sentence)?;
     let mut config = Config::new(&arguments.data);
     config.recovery_workers = arguments.recovery_workers;
     let mut target = Config::new(&arguments.into);
@@ -97,11 +92,24 @@ fn recover_into(arguments: &RecoverArguments, out: &mut dyn Write) -> Result<(),
     Ok(())
 }
 
-/// The directory, or its nearest ancestor that exists, by its canonical name.
-fn nearest_existing(directory: &Path) -> io::Result<PathBuf> {
-    let absolute = std::path::absolute(directory)?;
+/// Refuses to write into, or under, directories that are only read, by whatever name.
+///
+/// # Errors
+/// A sentence for the user.
+pub fn refuse_inside(target: &Path, read: &[PathBuf]) -> Result<(), Sentence> {
+    let failed = |error: io::Error| format!("could not find \"{}\": {error}", target.display());
+    let absolute = std::path::absolute(target).map_err(failed)?;
     let mut existing = absolute.ancestors().filter_map(|path| std::fs::canonicalize(path).ok());
-    Ok(existing.next().unwrap_or_default())
+    let existing = existing.next().unwrap_or_default();
+    let is_above = |read: &&PathBuf| std::fs::canonicalize(read).is_ok_and(|read| existing.starts_with(read));
+    match read.iter().find(is_above) {
+        None => Ok(()),
+        Some(read) => Err(format!(
+            "directory \"{}\" is inside \"{}\", which is only read",
+            target.display(),
+            read.display()
+        )),
+    }
 }
 
 fn salvage_into(

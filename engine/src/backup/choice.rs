@@ -11,34 +11,55 @@
 //! restored is closed under dependencies. Exclusive means that no transaction that depends on X counts
 //! either: its vector names a position of X's log beyond the end.
 //!
+//! The checkpoint is the last one that the logs held completely at that point. What is read, checked and
+//! copied is that checkpoint and the logs from there up to the point: files that only other points need may
+//! be damaged.
+//!
 //! Nothing is written here.
 
 use hyades_types::error::{Error, Result, sqlstate};
 
-use super::files::{LogExtent, extent, moved};
-use super::place::{Place, PointInTime, shown_time};
-use crate::checkpoint::contents::{self, Contents};
+use super::files::{Broken, LogExtent, Until, begun_at, extent, moved};
+use super::place::{Place, PointInTime};
+use super::windows::{Window, begin_of_checkpoint, sentence, window_of};
+use crate::checkpoint::contents;
+use crate::checkpoint::verify::verify;
 use crate::log::manifest::{Checkpoint, Incarnation, Manifest};
 use crate::log::record::RecordBody;
 use crate::log::set::{Chunk, LogSource};
-use crate::log::store::{LogReader, segment_with};
+use crate::log::store::LogReader;
 use crate::lsn::{Lsn, LsnVector, TransactionPlace};
 use crate::protocol::ReplayOrder;
 use crate::protocol::list::replay_order;
 
 /// What is restored.
 pub(super) struct Choice {
-    /// In order. The end of the last one may be earlier than in the backup.
-    pub(super) incarnations: Vec<Incarnation>,
+    /// In order, from the checkpoint on. The end of the last one may be earlier than in the backup.
+    pub(super) incarnations: Vec<Chosen>,
     pub(super) checkpoint: Option<Checkpoint>,
     /// When the last block that counts was written, in microseconds since 1970; 0 if that is not known.
     pub(super) to_us: u64,
 }
 
-/// A backup to choose from.
+/// An incarnation, beginning and ending as far as it is needed.
+pub(super) struct Chosen {
+    pub(super) incarnation: Incarnation,
+    /// For each log and each of its stripes, the segment and the place in it up to which it is needed.
+    pub(super) places: Vec<Vec<(u64, u64)>>,
+    is_cut: bool,
+}
+
+/// A span of a backup to choose from ([`Manifest::spans`]).
 pub(super) struct Chooser<'c> {
     pub(super) source: Place<'c>,
     pub(super) backup: &'c Manifest,
+}
+
+/// Where replay may begin: with a checkpoint, or at the beginning of all logs.
+pub(super) struct Beginning<'c> {
+    pub(super) checkpoint: Option<&'c Checkpoint>,
+    /// It serves all points from this time on.
+    pub(super) from_us: u64,
 }
 
 /// A transaction that was found in its log.
@@ -51,44 +72,108 @@ struct Found {
     time_us: u64,
 }
 
-impl Chooser<'_> {
-    pub(super) fn choose(&self, point: PointInTime) -> Result<Choice> {
-        match point {
-            PointInTime::End => self.choose_time(u64::MAX),
-            PointInTime::Time(until_us) => self.choose_time(until_us),
-            PointInTime::Phase(number) => self.choose_phase(number),
-            PointInTime::Transaction { place, is_exclusive } => self.choose_transaction(place, is_exclusive),
+/// Chooses what to restore of a backup.
+///
+/// # Errors
+/// A point that the backup does not have, or files that are missing or damaged.
+pub(super) fn choose(source: Place<'_>, backup: &Manifest, point: PointInTime) -> Result<Choice> {
+    let spans = backup.spans();
+    let Some(last) = spans.last() else {
+        return Err(unusable("there is nothing in the backup".to_owned()));
+    };
+    match point {
+        PointInTime::End => Chooser::new(source, last).choose_time(u64::MAX),
+        PointInTime::Time(until_us) => {
+            let windows: Vec<Window> =
+                spans.iter().map(|span| window_of(source, span)).collect::<Result<_>>()?;
+            let begins_before = |window: &Window| window.from_us.is_none_or(|from_us| from_us <= until_us);
+            let Some(place) = windows.iter().rposition(begins_before) else {
+                return Err(unusable(format!("the backup begins later than that: {}", sentence(&windows))));
+            };
+            if until_us > windows[place].to_us {
+                let message = format!("recovery would end before that time: {}", sentence(&windows));
+                return Err(unusable(message));
+            }
+            Chooser::new(source, &spans[place]).choose_time(until_us)
         }
+        PointInTime::Phase(number) => {
+            let has = |span: &&Manifest| span.checkpoints.iter().any(|one| one.number == number);
+            match spans.iter().rfind(has) {
+                Some(span) => Chooser::new(source, span).choose_phase(number),
+                None => Err(no_phase(number, &spans)),
+            }
+        }
+        PointInTime::Transaction { place, is_exclusive } => {
+            let has = |span: &&Manifest| Chooser::new(source, span).may_have(place);
+            let span = spans.iter().rfind(has).unwrap_or(last);
+            Chooser::new(source, span).choose_transaction(place, is_exclusive)
+        }
+    }
+}
+
+fn no_phase(number: u64, spans: &[Manifest]) -> Error {
+    let checkpoints = spans.iter().flat_map(|span| &span.checkpoints);
+    let numbers: Vec<String> = checkpoints.map(|one| one.number.to_string()).collect();
+    unusable(match numbers.as_slice() {
+        [] => format!("the backup has no phase {number}: no checkpoint is in it"),
+        _ => format!("the backup has no phase {number}, but {}", numbers.join(", ")),
+    })
+}
+
+impl<'c> Chooser<'c> {
+    pub(super) fn new(source: Place<'c>, backup: &'c Manifest) -> Chooser<'c> {
+        Chooser { source, backup }
+    }
+
+    /// Where replay may begin, in order. Each serves the points from its time on up to that of the next.
+    pub(super) fn beginnings(&self) -> Result<Vec<Beginning<'c>>> {
+        let mut beginnings = Vec::new();
+        if self.backup.begins_at_beginning() {
+            beginnings.push(Beginning { checkpoint: None, from_us: 0 });
+        }
+        for checkpoint in &self.backup.checkpoints {
+            let from_us = begin_of_checkpoint(self.source, self.backup, checkpoint)?;
+            beginnings.push(Beginning { checkpoint: Some(checkpoint), from_us });
+        }
+        Ok(beginnings)
     }
 
     fn choose_time(&self, until_us: u64) -> Result<Choice> {
-        let (incarnations, to_us) = self.incarnations_until(until_us, u64::MAX)?;
-        let checkpoint = self.last_checkpoint(&incarnations, until_us)?;
-        Ok(Choice { incarnations, checkpoint, to_us })
+        for Beginning { checkpoint, from_us } in self.beginnings()?.into_iter().rev() {
+            if from_us > until_us {
+                continue;
+            }
+            let read = self.read(checkpoint, until_us, u64::MAX);
+            let (incarnations, to_us) = read.map_err(Broken::into_error)?;
+            if checkpoint.is_none_or(|checkpoint| is_whole(checkpoint, &incarnations)) {
+                self.check_files(checkpoint)?;
+                return Ok(Choice { incarnations, checkpoint: checkpoint.cloned(), to_us });
+            }
+        }
+        Err(unusable("the backup begins later than that".to_owned()))
     }
 
-    /// The incarnations before `before` that had begun by then, and when the last of their blocks was
-    /// written. The end of the last incarnation may be earlier than in the backup.
-    fn incarnations_until(&self, until_us: u64, before: u64) -> Result<(Vec<Incarnation>, u64)> {
+    /// The incarnations before `before` from this checkpoint on that had begun by then, and when the last of
+    /// their blocks was written. The end of the last incarnation may be earlier than in the backup.
+    pub(super) fn read(
+        &self,
+        checkpoint: Option<&Checkpoint>,
+        until_us: u64,
+        before: u64,
+    ) -> std::result::Result<(Vec<Chosen>, u64), Broken> {
         let (mut chosen, mut to_us) = (Vec::new(), 0);
-        let wanted = |one: &&Incarnation| one.logs > 0 && one.number < before;
+        let first = checkpoint.map_or(0, |checkpoint| checkpoint.incarnation);
+        let mut expected = None;
+        let wanted = |one: &&Incarnation| one.logs > 0 && (first..before).contains(&one.number);
         for incarnation in self.backup.incarnations.iter().filter(wanted) {
-            let extents = self.extents(incarnation, until_us)?;
-            let is_cut = extents.iter().any(|extent| extent.is_cut);
-            let frozen = incarnation.frozen_end().unwrap_or_default();
-            let mut end = ends(&extents);
-            if !is_cut && !frozen.is_covered_by(end.entries()) {
-                let message = format!(
-                    "the backup is damaged: logs of incarnation {} are cut short",
-                    incarnation.number
-                );
-                return Err(Error::corrupt(message));
-            }
-            end.lower(frozen.entries());
-            to_us = extents.iter().map(|extent| extent.time_us).fold(to_us, u64::max);
-            let mut incarnation = moved(incarnation);
-            incarnation.freeze(&end);
-            chosen.push(incarnation);
+            let broken = |error: Error| Broken { error, whole_before_us: to_us };
+            self.check_follows(incarnation, checkpoint, &mut expected).map_err(broken)?;
+            let (one, last_us) = self
+                .read_incarnation(checkpoint, incarnation, |_| Until::time(until_us))
+                .map_err(|one| Broken { whole_before_us: one.whole_before_us.max(to_us), ..one })?;
+            to_us = to_us.max(last_us);
+            let is_cut = one.is_cut;
+            chosen.push(one);
             if is_cut {
                 break;
             }
@@ -96,98 +181,108 @@ impl Chooser<'_> {
         Ok((chosen, to_us))
     }
 
-    fn extents(&self, incarnation: &Incarnation, until_us: u64) -> Result<Vec<LogExtent>> {
-        let one = |log| extent(self.source, self.backup, incarnation, log, until_us);
-        (0..incarnation.logs).map(one).collect()
+    /// Checks that an incarnation after a checkpoint is there from its beginning, and is the next one.
+    fn check_follows(
+        &self,
+        incarnation: &Incarnation,
+        checkpoint: Option<&Checkpoint>,
+        expected: &mut Option<u64>,
+    ) -> Result<()> {
+        let Some(checkpoint) = checkpoint else { return Ok(()) };
+        let number = expected.replace(incarnation.number + 1).unwrap_or(checkpoint.incarnation);
+        if incarnation.number == number && (number == checkpoint.incarnation || incarnation.starts.is_empty())
+        {
+            return Ok(());
+        }
+        Err(Error::corrupt(format!("the backup is damaged: logs of incarnation {number} are missing")))
     }
 
-    /// The last checkpoint that these incarnations hold completely; none if all their logs start at the
-    /// beginning.
-    fn last_checkpoint(&self, incarnations: &[Incarnation], until_us: u64) -> Result<Option<Checkpoint>> {
-        let mut first_us = None;
-        for checkpoint in self.backup.checkpoints.iter().rev() {
-            let of = |incarnation: &&Incarnation| incarnation.number == checkpoint.incarnation;
-            let settled = LsnVector::from_slice(&checkpoint.settled);
-            let is_whole = incarnations.iter().find(of).is_some_and(|incarnation| {
-                settled.is_covered_by(incarnation.frozen_end().unwrap_or_default().entries())
-            });
-            let contents = self.contents(checkpoint)?;
-            if is_whole && contents.taken_at_us <= until_us {
-                check_rest(checkpoint, incarnations)?;
-                self.check_parts(checkpoint, &contents)?;
-                return Ok(Some(checkpoint.clone()));
+    /// One incarnation, as far as each of its logs counts, and when the last block was written.
+    fn read_incarnation(
+        &self,
+        checkpoint: Option<&Checkpoint>,
+        incarnation: &Incarnation,
+        until: impl Fn(usize) -> Until,
+    ) -> std::result::Result<(Chosen, u64), Broken> {
+        let at_once = |error| Broken { error, whole_before_us: 0 };
+        let begun = match checkpoint.filter(|one| one.incarnation == incarnation.number) {
+            Some(checkpoint) => {
+                begun_at(self.source, self.backup, incarnation, &checkpoint.from).map_err(at_once)?
             }
-            first_us = Some(contents.taken_at_us);
+            None => incarnation.clone(),
+        };
+        let mut extents: Vec<LogExtent> = Vec::new();
+        let mut broken: Option<Broken> = None;
+        for log in 0..begun.logs {
+            match extent(self.source, self.backup, &begun, log, until(log)) {
+                Ok(extent) => extents.push(extent),
+                // The point up to which all of them are whole is wanted.
+                Err(one)
+                    if broken.as_ref().is_some_and(|known| known.whole_before_us <= one.whole_before_us) => {}
+                Err(one) => broken = Some(one),
+            }
         }
-        if self.backup.begins_at_beginning() {
-            return Ok(None);
+        if let Some(broken) = broken {
+            return Err(broken);
         }
-        let first = first_us.map(shown_time).unwrap_or_default();
-        Err(unusable(format!("the backup begins later than that: its first checkpoint was taken at {first}")))
+        let mut end = LsnVector::from_slice(&extents.iter().map(|one| one.end.0).collect::<Vec<_>>());
+        end.lower(begun.frozen_end().unwrap_or_default().entries());
+        let mut chosen = moved(&begun);
+        chosen.freeze(&end);
+        let time_us = extents.iter().map(|one| one.time_us).max().unwrap_or(0);
+        let is_cut = extents.iter().any(|one| one.is_cut);
+        let places = extents.into_iter().map(|one| one.places).collect();
+        Ok((Chosen { incarnation: chosen, places, is_cut }, time_us))
     }
 
-    fn contents(&self, checkpoint: &Checkpoint) -> Result<Contents> {
-        Contents::load(self.source.disk.as_ref(), &contents::directory(self.source.directory), checkpoint)
-    }
-
-    /// Checks that the parts of a checkpoint are there, so that no copy is begun that lacks one.
-    fn check_parts(&self, checkpoint: &Checkpoint, contents: &Contents) -> Result<()> {
+    /// Checks all files of a checkpoint, so that nothing is copied that a start would refuse.
+    pub(super) fn check_files(&self, checkpoint: Option<&Checkpoint>) -> Result<u64> {
+        let Some(checkpoint) = checkpoint else { return Ok(0) };
         let directory = contents::directory(self.source.directory);
-        for file in &contents.files {
-            let path = file.number.path(&directory);
-            let bytes = self.source.disk.open_read(&path).and_then(|part| part.len());
-            if bytes.is_ok_and(|bytes| bytes == file.bytes) {
-                continue;
-            }
-            let what = if self.source.disk.exists(&path) { "is not as long as it was" } else { "is missing" };
-            let (number, path) = (checkpoint.number, path.display());
-            return Err(Error::corrupt(format!("checkpoint {number} is damaged: \"{path}\" {what}")));
-        }
-        Ok(())
+        let contents = verify(self.source.disk, &directory, self.backup.database(), checkpoint)?;
+        Ok(contents.taken_at_us)
     }
 
     fn choose_phase(&self, number: u64) -> Result<Choice> {
-        let known = &self.backup.checkpoints;
-        let Some(checkpoint) = known.iter().find(|checkpoint| checkpoint.number == number) else {
-            let numbers: Vec<String> = known.iter().map(|one| one.number.to_string()).collect();
-            return Err(unusable(match numbers.as_slice() {
-                [] => format!("the backup has no phase {number}: no checkpoint is in it"),
-                _ => format!("the backup has no phase {number}, but {}", numbers.join(", ")),
-            }));
-        };
-        let contents = self.contents(checkpoint)?;
-        self.check_parts(checkpoint, &contents)?;
-        let of = |incarnation: &&Incarnation| incarnation.number == checkpoint.incarnation;
-        let Some(incarnation) = self.backup.incarnations.iter().find(of) else {
-            let message = format!("the backup is damaged: logs of incarnation {number} are missing");
-            return Err(Error::corrupt(message));
-        };
+        let found = self.backup.checkpoints.iter().find(|checkpoint| checkpoint.number == number);
+        let Some(checkpoint) = found else { return Err(no_phase(number, &[])) };
+        let to_us = self.check_files(Some(checkpoint))?;
+        let chosen = self.read_phase(checkpoint)?;
         // What belongs to this phase and comes after `raised` is in the checkpoint. Everything else there
         // belongs to the next phase.
         let positions = checkpoint.raised.clone();
-        let mut first_segments = Vec::new();
-        for (log, position) in positions.iter().enumerate() {
-            let files = self.backup.log_files(self.source.directory, incarnation, log);
-            for (directory, first) in files.directories.iter().zip(&files.first_segments) {
-                let segment = segment_with(
-                    self.source.disk.as_ref(),
-                    directory,
-                    &files.identity,
-                    *first,
-                    Lsn(*position),
-                )?;
-                first_segments.push(segment);
-            }
-        }
-        let incarnation = Incarnation {
-            first_segments,
-            starts: positions.clone(),
-            end: Some(positions.clone()),
-            ..moved(incarnation)
-        };
         let checkpoint = Checkpoint { from: positions.clone(), settled: positions, ..checkpoint.clone() };
-        let to_us = contents.taken_at_us;
-        Ok(Choice { incarnations: vec![incarnation], checkpoint: Some(checkpoint), to_us })
+        Ok(Choice { incarnations: vec![chosen], checkpoint: Some(checkpoint), to_us })
+    }
+
+    /// The logs that a restore to a phase needs: the place in each where the checkpoint ends.
+    pub(super) fn read_phase(&self, checkpoint: &Checkpoint) -> Result<Chosen> {
+        let of = |incarnation: &&Incarnation| incarnation.number == checkpoint.incarnation;
+        let Some(incarnation) = self.backup.incarnations.iter().find(of) else {
+            let number = checkpoint.incarnation;
+            let message = format!("the backup is damaged: logs of incarnation {number} are missing");
+            return Err(Error::corrupt(message));
+        };
+        let positions = &checkpoint.raised;
+        let begun = begun_at(self.source, self.backup, incarnation, positions)?;
+        let mut places = Vec::new();
+        for (log, position) in positions.iter().enumerate() {
+            let files = self.backup.log_files(self.source.directory, &begun, log);
+            let reader = LogReader::open(self.source.disk, &files)?;
+            if reader.end_of_whole_records() < Lsn(*position) {
+                reader.end().map_or(Ok(()), |end| end.check(Lsn(*position)))?;
+                return Err(Error::corrupt(format!("the backup is damaged: log {log} is cut short")));
+            }
+            places.push(reader.places());
+        }
+        let incarnation = Incarnation { end: Some(positions.clone()), ..moved(&begun) };
+        Ok(Chosen { incarnation, places, is_cut: true })
+    }
+
+    /// Whether this span has the place where a transaction ends.
+    fn may_have(&self, place: TransactionPlace) -> bool {
+        let of = |one: &&Incarnation| one.number == place.incarnation && place.log < one.logs;
+        self.backup.incarnations.iter().find(of).is_some_and(|one| place.end > one.start(place.log))
     }
 
     fn choose_transaction(&self, place: TransactionPlace, is_exclusive: bool) -> Result<Choice> {
@@ -198,22 +293,41 @@ impl Chooser<'_> {
             return Err(unusable(format!("the backup has no log {log} of incarnation {incarnation}")));
         };
         let found = self.find(incarnation, place)?;
-        let (mut incarnations, _) = self.incarnations_until(u64::MAX, place.incarnation)?;
-        let extents = self.extents(incarnation, found.time_us)?;
-        let mut end = ends(&extents);
-        if !is_exclusive {
-            end.raise(found.vector.entries());
+        let end = if is_exclusive { found.start } else { place.end };
+        let needed = |log: usize| match is_exclusive {
+            _ if log == place.log => place.end,
+            true => Lsn::ZERO,
+            false => found.vector.get(log),
+        };
+        let until = |log| Until { time_us: found.time_us, position: needed(log) };
+        for Beginning { checkpoint, from_us } in self.beginnings()?.into_iter().rev() {
+            let is_later = checkpoint.is_some_and(|one| {
+                one.incarnation > place.incarnation
+                    || (one.incarnation == place.incarnation && Lsn(one.settled[place.log]) > end)
+            });
+            if is_later || from_us > found.time_us {
+                continue;
+            }
+            let read = self.read(checkpoint, u64::MAX, place.incarnation);
+            let (mut incarnations, _) = read.map_err(Broken::into_error)?;
+            let read = self.read_incarnation(checkpoint, incarnation, until);
+            let (mut last, _) = read.map_err(Broken::into_error)?;
+            if let Some(ends) = &mut last.incarnation.end {
+                let all = ends.iter_mut().enumerate();
+                all.for_each(|(log, end)| *end = (*end).max(needed(log).0));
+                ends[place.log] = end.0;
+            }
+            incarnations.push(last);
+            if checkpoint.is_none_or(|checkpoint| is_whole(checkpoint, &incarnations)) {
+                self.check_files(checkpoint)?;
+                let to_us = found.time_us;
+                return Ok(Choice { incarnations, checkpoint: checkpoint.cloned(), to_us });
+            }
         }
-        end.lower(incarnation.frozen_end().unwrap_or_default().entries());
-        let mut end = end.entries().to_vec();
-        end[place.log] = if is_exclusive { found.start.0 } else { place.end.0 };
-        let incarnation = Incarnation { end: Some(end), ..moved(incarnation) };
-        incarnations.push(incarnation);
-        let checkpoint = self.last_checkpoint(&incarnations, found.time_us)?;
-        Ok(Choice { incarnations, checkpoint, to_us: found.time_us })
+        Err(unusable(format!("the backup begins after transaction {place}")))
     }
 
-    /// Reads a log up to one of its transactions.
+    /// Reads a log up to one of its transactions, from the last checkpoint before it on.
     fn find(&self, incarnation: &Incarnation, place: TransactionPlace) -> Result<Found> {
         let frozen = incarnation.frozen_end().unwrap_or_default();
         if place.end > frozen.get(place.log) {
@@ -222,8 +336,11 @@ impl Chooser<'_> {
         if place.end <= incarnation.start(place.log) {
             return Err(unusable(format!("the backup begins after transaction {place}")));
         }
+        let is_before =
+            |one: &&Checkpoint| one.incarnation == incarnation.number && Lsn(one.from[place.log]) < place.end;
+        let from = self.backup.checkpoints.iter().rfind(is_before).map_or(0, |one| one.from[place.log]);
         let files = self.backup.log_files(self.source.directory, incarnation, place.log);
-        let mut reader = LogReader::open(self.source.disk, &files)?;
+        let mut reader = LogReader::open_at(self.source.disk, &files, Lsn(from))?;
         let mut order = replay_order(&incarnation.protocol, incarnation.logs)?;
         let mut has_block = reader.has_read() || reader.next_block()?;
         while has_block {
@@ -246,6 +363,16 @@ impl Chooser<'_> {
             "no transaction of log {log} ends at position {end}: hyades log dump shows them"
         )))
     }
+}
+
+/// Whether these incarnations have everything that a checkpoint holds.
+pub(super) fn is_whole(checkpoint: &Checkpoint, incarnations: &[Chosen]) -> bool {
+    let of = |one: &&Chosen| one.incarnation.number == checkpoint.incarnation;
+    let settled = LsnVector::from_slice(&checkpoint.settled);
+    incarnations
+        .iter()
+        .find(of)
+        .is_some_and(|one| settled.is_covered_by(one.incarnation.frozen_end().unwrap_or_default().entries()))
 }
 
 /// Looks for the transaction among these records. Returns where its last record begins, and what it comes
@@ -299,23 +426,6 @@ fn check_found(found: Found, frozen: &LsnVector, place: TransactionPlace) -> Res
     Ok(found)
 }
 
-fn ends(extents: &[LogExtent]) -> LsnVector {
-    LsnVector::from_slice(&extents.iter().map(|extent| extent.end.0).collect::<Vec<_>>())
-}
-
 fn unusable(message: String) -> Error {
     Error::input(sqlstate::INVALID_PARAMETER_VALUE, message)
-}
-
-/// Checks that the incarnations after a checkpoint are all there, from their beginnings.
-fn check_rest(checkpoint: &Checkpoint, incarnations: &[Incarnation]) -> Result<()> {
-    let later = incarnations.iter().filter(|incarnation| incarnation.number > checkpoint.incarnation);
-    for (number, incarnation) in (checkpoint.incarnation + 1..).zip(later) {
-        if incarnation.number != number || !incarnation.starts.is_empty() {
-            return Err(Error::corrupt(format!(
-                "the backup is damaged: logs of incarnation {number} are missing"
-            )));
-        }
-    }
-    Ok(())
 }

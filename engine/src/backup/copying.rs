@@ -3,15 +3,20 @@
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::BackupReport;
-use super::files::{Files, moved, news};
+use super::files::{Files, moved, news, time_of};
 use super::place::{Place, refused};
-use crate::log::manifest::{BackupNote, Checkpoint, Incarnation, Manifest, lock_data_directory};
+use super::prune::{prune, remove_unneeded};
+use super::windows::window_of;
+use crate::checkpoint::contents::{self, Contents};
+use crate::log::manifest::{BackupNote, Checkpoint, EarlierSpan, Incarnation, Manifest, lock_data_directory};
 use crate::log::store::segment_with;
 use crate::lsn::{Lsn, LsnVector};
 
 /// A backup that is being made.
 pub(super) struct Copying<'c> {
     files: Files<'c>,
+    /// Whatever had been acknowledged by this time is in the files of the database.
+    begun_us: u64,
     /// The manifest of the database.
     pub(super) database: Manifest,
     /// The manifest that the target had before.
@@ -21,6 +26,7 @@ pub(super) struct Copying<'c> {
 
 impl<'c> Copying<'c> {
     pub(super) fn begin(source: Place<'c>, target: Place<'c>) -> Result<Copying<'c>> {
+        let begun_us = crate::sync::microseconds_since_1970();
         let Some(database) = Manifest::load(source.disk.as_ref(), source.directory)? else {
             let directory = source.directory.display();
             let message = format!("there is no Hyades database in directory \"{directory}\"");
@@ -44,16 +50,17 @@ impl<'c> Copying<'c> {
             }
             _ => {}
         }
-        Ok(Copying { files: Files::new(source, target), database, before, _lock: lock })
+        Ok(Copying { files: Files::new(source, target), begun_us, database, before, _lock: lock })
     }
 
-    pub(super) fn run(mut self) -> Result<BackupReport> {
+    /// Copies what the backup lacks. Gives up what only points before the last `keep_us` microseconds need.
+    pub(super) fn run(mut self, keep_us: Option<u64>) -> Result<BackupReport> {
         let mut report = BackupReport::default();
-        let mut backup = self.kept(&mut report);
+        let (mut backup, mut note) = self.kept(&mut report);
         if self.before.is_none() {
             // A first backup that is cut short can be started again.
             let mut nothing = backup.clone();
-            nothing.backup = Some(BackupNote { unfinished: None });
+            nothing.backup = Some(BackupNote::default());
             self.store(&nothing)?;
         }
         let last = self.database.last_checkpoint().cloned();
@@ -66,56 +73,100 @@ impl<'c> Copying<'c> {
         }
         let to_copy = self.to_copy(&backup);
         let kept = backup.incarnations.clone();
+        note.to_us = note.to_us.max(self.begun_us);
         for incarnation in &to_copy {
             let (copied, time_us) = self.copy_incarnation(incarnation, &backup, last.as_ref())?;
-            report.to_us = report.to_us.max(time_us);
+            note.to_us = note.to_us.max(time_us);
             backup.incarnations.retain(|known| known.number != copied.number);
             backup.incarnations.push(copied);
         }
         self.check_continuity(&to_copy, &kept, &backup)?;
-        if let Some(checkpoint) = &last {
-            check_is_whole(checkpoint, &backup)?;
-        }
-        if let Some(checkpoint) = last
-            && backup.checkpoints.iter().all(|known| known.number != checkpoint.number)
-        {
-            backup.checkpoints.push(checkpoint);
+        if let Some(checkpoint) = last {
+            self.add_checkpoint(checkpoint, &mut backup, &mut note)?;
         }
         backup.checkpoints_taken = self.database.checkpoints_taken;
         let unfinished = to_copy.iter().find(|incarnation| incarnation.end.is_none());
-        backup.backup = Some(BackupNote { unfinished: unfinished.map(|incarnation| incarnation.number) });
+        note.unfinished = unfinished.map(|incarnation| incarnation.number);
+        backup.backup = Some(note);
         backup.finish();
-        if self.before.as_ref() != Some(&backup) {
-            self.store(&backup)?;
+        let from_us = keep_us.map(|keep_us| self.begun_us.saturating_sub(keep_us));
+        let has_pruned =
+            from_us.map_or(Ok(false), |from_us| prune(&mut backup, self.files.target, from_us))?;
+        self.store(&backup)?;
+        if has_pruned {
+            remove_unneeded(&backup, self.files.target)?;
         }
-        report.copied_files = self.files.copied_files;
-        report.copied_bytes = self.files.copied_bytes;
-        report.known_files = self.files.known_files;
-        Ok(report)
+        for span in backup.spans() {
+            report.windows.push(window_of(self.files.target, &span)?);
+        }
+        let Files { copied_files, copied_bytes, known_files, .. } = self.files;
+        Ok(BackupReport { copied_files, copied_bytes, known_files, ..report })
     }
 
-    /// What is already there, as far as the new copy continues it.
-    fn kept(&self, report: &mut BackupReport) -> Manifest {
-        let Some(before) = &self.before else { return self.database.emptied() };
-        let Some(known) = before.incarnations.last() else { return self.database.emptied() };
-        let unfinished = before.backup.as_ref().and_then(|note| note.unfinished);
+    /// Adds a checkpoint, whose files have been copied, and its logs, too.
+    fn add_checkpoint(
+        &self,
+        checkpoint: Checkpoint,
+        backup: &mut Manifest,
+        note: &mut BackupNote,
+    ) -> Result<()> {
+        check_is_whole(&checkpoint, backup)?;
+        let from_us = match note.whole_from_us.get(&checkpoint.number) {
+            Some(from_us) => *from_us,
+            None => self.whole_from_us(&checkpoint)?,
+        };
+        note.whole_from_us.insert(checkpoint.number, from_us);
+        // It counted before the copying of the logs began.
+        note.to_us = note.to_us.max(from_us);
+        if backup.checkpoints.iter().all(|known| known.number != checkpoint.number) {
+            backup.checkpoints.push(checkpoint);
+        }
+        Ok(())
+    }
+
+    /// From when on the blocks of the logs hold everything that a checkpoint holds.
+    fn whole_from_us(&self, checkpoint: &Checkpoint) -> Result<u64> {
+        let source = self.files.source;
+        let directory = contents::directory(source.directory);
+        let mut from_us = Contents::load(source.disk.as_ref(), &directory, checkpoint)?.taken_at_us;
+        let of = |incarnation: &&Incarnation| incarnation.number == checkpoint.incarnation;
+        let Some(incarnation) = self.database.incarnations.iter().find(of) else { return Ok(from_us) };
+        for (log, (from, settled)) in checkpoint.from.iter().zip(&checkpoint.settled).enumerate() {
+            let positions = [Lsn(*from), Lsn(*settled)];
+            from_us = from_us.max(time_of(source, &self.database, incarnation, log, positions)?);
+        }
+        Ok(from_us)
+    }
+
+    /// What is already there and the new copy continues, and what the backup notes of itself.
+    fn kept(&self, report: &mut BackupReport) -> (Manifest, BackupNote) {
+        let nothing = self.database.emptied();
+        let Some(before) = &self.before else { return (nothing, BackupNote::default()) };
+        let note = before.backup.clone().unwrap_or_default();
+        let Some(known) = before.incarnations.last() else { return (nothing, note) };
         let now = self.database.incarnations.iter().find(|now| now.number >= known.number);
         let goes_on = now.is_some_and(|now| {
             let end = known.frozen_end().unwrap_or_default();
             match now.number - known.number {
                 0 => (0..now.logs).all(|log| now.start(log) <= end.get(log)),
-                1 => unfinished.is_none() && now.starts.is_empty(),
+                1 => note.unfinished.is_none() && now.starts.is_empty(),
                 _ => false,
             }
         });
         if goes_on {
-            return before.clone();
+            return (before.clone(), note);
         }
         report.lost = Some(
-            "logs have been given up since the previous backup, so only points in time from this one on can be restored"
+            "logs have been given up since the previous backup: the points in time in between cannot be restored"
                 .to_owned(),
         );
-        self.database.emptied()
+        let mut earlier = note.earlier.clone();
+        earlier.push(EarlierSpan {
+            incarnations: before.incarnations.clone(),
+            checkpoints: before.checkpoints.clone(),
+            to_us: note.to_us,
+        });
+        (nothing, BackupNote { earlier, to_us: 0, ..note })
     }
 
     /// The incarnations whose logs may hold something that the backup lacks.
@@ -156,7 +207,7 @@ impl<'c> Copying<'c> {
     }
 
     /// Copies what is new in the logs of an incarnation. Returns the incarnation as the backup knows it, and
-    /// when its last block was written. It ends where the database says, or where the copies do.
+    /// a time up to which every log was copied. It ends where the database says, or where the copies do.
     fn copy_incarnation(
         &mut self,
         incarnation: &Incarnation,
@@ -178,7 +229,7 @@ impl<'c> Copying<'c> {
             }
         }
         let known_end = known.and_then(Incarnation::frozen_end);
-        let (mut end, mut time_us) = (LsnVector::zero(incarnation.logs), 0);
+        let (mut end, mut time_us) = (LsnVector::zero(incarnation.logs), u64::MAX);
         for log in 0..incarnation.logs {
             let from = known_end.as_ref().map_or(copied.start(log), |end| end.get(log));
             let files = self.database.log_files(self.files.source.directory, incarnation, log);
@@ -192,7 +243,7 @@ impl<'c> Copying<'c> {
                 self.files.known_files += first.len();
             }
             end.raise_entry(log, news.end);
-            time_us = time_us.max(news.time_us);
+            time_us = time_us.min(news.time_us);
         }
         let frozen = incarnation.frozen_end();
         if let Some(frozen) = &frozen

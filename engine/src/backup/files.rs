@@ -11,7 +11,7 @@ use crate::checkpoint::contents::{self, Contents};
 use crate::disk::{Disk, restrict};
 use crate::log::manifest::{CHECKPOINT_DIRECTORY, Checkpoint, DEFAULT_LOG_DIRECTORY, Incarnation, Manifest};
 use crate::log::set::LogSource;
-use crate::log::store::{LogFiles, LogReader, segment_path, segments_from};
+use crate::log::store::{LogFiles, LogReader, segment_path, segment_with, segments_from};
 use crate::lsn::Lsn;
 
 /// Bytes that are copied at a time.
@@ -41,8 +41,23 @@ enum Extent {
     First(u64),
 }
 
+/// Which blocks of a log count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Until {
+    /// Those that were written by this time, in microseconds since 1970.
+    pub(super) time_us: u64,
+    /// Those up to this position are needed, too, whenever they were written.
+    pub(super) position: Lsn,
+}
+
+impl Until {
+    pub(super) fn time(time_us: u64) -> Until {
+        Until { time_us, position: Lsn::ZERO }
+    }
+}
+
 /// How much one log of an incarnation has in blocks written up to some time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct LogExtent {
     /// The end of the last whole record.
     pub(super) end: Lsn,
@@ -50,6 +65,23 @@ pub(super) struct LogExtent {
     pub(super) time_us: u64,
     /// Whether there are later blocks.
     pub(super) is_cut: bool,
+    /// For each stripe, the segment and the place in it up to which it is needed.
+    pub(super) places: Vec<(u64, u64)>,
+}
+
+/// A log that cannot be read.
+#[derive(Debug)]
+pub(super) struct Broken {
+    pub(super) error: Error,
+    /// What was written before this time can be read.
+    pub(super) whole_before_us: u64,
+}
+
+impl Broken {
+    // No `From`: with one, errors could not be inferred elsewhere.
+    pub(super) fn into_error(self) -> Error {
+        self.error
+    }
 }
 
 impl<'f> Files<'f> {
@@ -197,29 +229,97 @@ impl<'f> Files<'f> {
     }
 }
 
-/// How far a log in this directory goes, in blocks written up to this time.
+/// How far a log in this directory goes, in blocks that count. It must go as far as its incarnation says,
+/// unless it is cut before.
 pub(super) fn extent(
+    place: Place<'_>,
+    manifest: &Manifest,
+    incarnation: &Incarnation,
+    log: usize,
+    until: Until,
+) -> std::result::Result<LogExtent, Broken> {
+    let mut extent = LogExtent { end: incarnation.start(log), ..LogExtent::default() };
+    match read_extent(place, manifest, incarnation, log, until, &mut extent) {
+        Ok(()) => Ok(extent),
+        Err(error) => Err(Broken { error, whole_before_us: extent.time_us }),
+    }
+}
+
+fn read_extent(
     Place { disk, directory }: Place<'_>,
     manifest: &Manifest,
     incarnation: &Incarnation,
     log: usize,
-    until_us: u64,
-) -> Result<LogExtent> {
+    until: Until,
+    extent: &mut LogExtent,
+) -> Result<()> {
     let files = manifest.log_files(directory, incarnation, log);
     let mut reader = LogReader::open(disk, &files)?;
-    let mut extent = LogExtent { end: files.start, ..LogExtent::default() };
+    extent.places = reader.places();
     // The rest of the block in which the first record begins has been read.
     let mut has_block = reader.has_read() || reader.next_block()?;
+    let mut reached = extent.end;
     while has_block {
-        if reader.block_time_us() > until_us {
-            return Ok(LogExtent { is_cut: true, ..extent });
+        extent.is_cut |= reader.block_time_us() > until.time_us;
+        if extent.is_cut && reached >= until.position {
+            return Ok(());
         }
-        extent.time_us = reader.block_time_us();
-        extent.end = extent.end.max(reader.end_of_whole_records());
+        reached = reached.max(reader.end_of_whole_records());
+        if !extent.is_cut {
+            extent.time_us = reader.block_time_us();
+            extent.end = reached;
+        }
         reader.forget_records();
+        // A reader that finds no block looks for later ones, and is in another place afterwards.
+        extent.places = reader.places();
         has_block = reader.next_block()?;
     }
-    Ok(extent)
+    let frozen = incarnation.frozen_end().unwrap_or_default().get(log);
+    if reached >= frozen || (extent.is_cut && reached >= until.position) {
+        return Ok(());
+    }
+    // The end of the log is damaged, or its last segments are missing.
+    reader.end().map_or(Ok(()), |end| end.check(frozen))?;
+    let (number, last) = (incarnation.number, files.directories.first().map(|path| path.display()));
+    Err(Error::corrupt(format!(
+        "the backup is damaged: log {log} of incarnation {number} is cut short{}",
+        last.map(|last| format!(", in \"{last}\"")).unwrap_or_default()
+    )))
+}
+
+/// When the block was written in which the first records up to this position end, starting from another
+/// position. 0 if the blocks do not say.
+pub(super) fn time_of(
+    Place { disk, directory }: Place<'_>,
+    manifest: &Manifest,
+    incarnation: &Incarnation,
+    log: usize,
+    [from, to]: [Lsn; 2],
+) -> Result<u64> {
+    let files = manifest.log_files(directory, incarnation, log);
+    let mut reader = LogReader::open_at(disk, &files, from)?;
+    while reader.end_of_whole_records() < to && reader.next_block()? {
+        reader.forget_records();
+    }
+    Ok(reader.block_time_us())
+}
+
+/// The incarnation as it is if everything before these positions of its logs is given up.
+pub(super) fn begun_at(
+    Place { disk, directory }: Place<'_>,
+    manifest: &Manifest,
+    incarnation: &Incarnation,
+    positions: &[u64],
+) -> Result<Incarnation> {
+    let mut first_segments = Vec::new();
+    for (log, position) in positions.iter().enumerate() {
+        let LogFiles { directories, identity, first_segments: firsts, .. } =
+            manifest.log_files(directory, incarnation, log);
+        for (directory, first) in directories.iter().zip(firsts) {
+            first_segments.push(segment_with(disk.as_ref(), directory, &identity, first, Lsn(*position))?);
+        }
+    }
+    Ok(Incarnation { first_segments, starts: positions.to_vec(), ..incarnation.clone() })
 }
 
 /// What a log holds beyond what was copied before.

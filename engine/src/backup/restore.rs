@@ -1,10 +1,11 @@
 //! Makes a database from a backup, as it was at some point in time.
 
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::Result;
 
-use super::choice::{Choice, Chooser};
+use super::choice::{Choice, Chosen, choose};
 use super::files::Files;
 use super::place::{Place, PointInTime, refused};
+use super::windows::read_backup;
 use crate::disk::restrict;
 use crate::log::manifest::{Manifest, lock_data_directory};
 
@@ -18,25 +19,16 @@ pub struct Restored {
     pub to_us: u64,
 }
 
-/// Makes a database in `target`, which is new or empty, from a backup, as it was at this point. If this is
-/// refused, the target stays as it was.
+/// Makes a database in `target`, which is new or empty, from a backup, as it was at this point. All that is
+/// needed is read and checked before anything is copied: if this is refused, the target stays as it was.
 ///
 /// # Errors
 /// No backup, a target that holds something, a point that the backup does not have, files that are missing or
 /// damaged, any error of the disk.
 pub fn restore(source: Place<'_>, target: Place<'_>, point: PointInTime) -> Result<Restored> {
-    let name = source.directory.display();
-    let backup =
-        Manifest::read(source.disk.as_ref(), source.directory)?.filter(|manifest| manifest.backup.is_some());
-    let Some(backup) = backup else {
-        let message = format!("there is no backup in directory \"{name}\"");
-        return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
-    };
+    let backup = read_backup(source)?;
     check_is_free(target)?;
-    if backup.incarnations.is_empty() {
-        return Err(refused(format!("the backup in directory \"{name}\" was not finished: make it again")));
-    }
-    let Choice { incarnations, checkpoint, to_us } = Chooser { source, backup: &backup }.choose(point)?;
+    let Choice { incarnations, checkpoint, to_us } = choose(source, &backup, point)?;
 
     let Place { disk, directory } = target;
     let _lock = lock_data_directory(disk, directory)?;
@@ -52,12 +44,11 @@ pub fn restore(source: Place<'_>, target: Place<'_>, point: PointInTime) -> Resu
         files.copy_checkpoint(checkpoint, false)?;
     }
     let number = checkpoint.as_ref().map(|checkpoint| checkpoint.number);
-    let first = checkpoint.as_ref().map_or(0, |checkpoint| checkpoint.incarnation);
-    for incarnation in incarnations.into_iter().filter(|incarnation| incarnation.number >= first) {
-        for log in 0..incarnation.logs {
+    for Chosen { incarnation, places, .. } in incarnations {
+        for (log, until) in places.iter().enumerate() {
             let stripes = log * incarnation.stripes..(log + 1) * incarnation.stripes;
             let firsts = incarnation.first_segments[stripes].to_vec();
-            files.copy_log(&incarnation, log, &firsts, None)?;
+            files.copy_log(&incarnation, log, &firsts, Some(until))?;
         }
         restored.incarnations.push(incarnation);
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use hyades_types::definition::{CatalogChange, CommentTarget, SchemaId};
 use parking_lot::Mutex;
 
-use super::files::extent;
+use super::files::{Until, extent};
 use super::{BackupReport, Place, PointInTime, back_up, restore};
 use crate::config::{Config, ProtocolKind};
 use crate::db::{Engine, Interrupt, open};
@@ -240,7 +240,8 @@ fn a_log_that_begins_within_its_last_block_has_the_rest_of_it() {
     let end = incarnation.frozen_end().expect("it was closed").get(0);
     for start in starts {
         let incarnation = Incarnation { starts: vec![start], ..incarnation.clone() };
-        let found = extent(place(&disk, "/d"), &manifest, &incarnation, 0, u64::MAX).expect("undamaged");
+        let found =
+            extent(place(&disk, "/d"), &manifest, &incarnation, 0, Until::time(u64::MAX)).expect("undamaged");
         assert_eq!(found.end, end, "from {start}");
     }
 }

@@ -202,8 +202,13 @@ pub(crate) fn contents_path(directory: &Path, number: u64) -> PathBuf {
 }
 
 /// The number of the checkpoint, from the name of a contents file.
-fn contents_number(name: &str) -> Option<u64> {
+pub(crate) fn contents_number(name: &str) -> Option<u64> {
     name.strip_suffix(".contents")?.parse().ok()
+}
+
+/// The part file with this name, if it is one.
+pub(crate) fn part_number(name: &str) -> Option<PartNumber> {
+    PartNumber::of_name(name)
 }
 
 /// Removes the files of a failed attempt: others may need their space.

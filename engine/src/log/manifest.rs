@@ -18,6 +18,7 @@
 #[cfg(all(test, not(loom)))]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -95,11 +96,31 @@ pub struct Manifest {
     is_unfinished_copy: bool,
 }
 
-/// What a backup knows of the database that it was made from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What a backup knows of the database that it was made from, and of its own past.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupNote {
     /// The incarnation that had not ended when the backup was made: its logs may have gone on.
     pub unfinished: Option<u64>,
+    /// Everything that had been acknowledged by this time is in it, in microseconds since 1970. 0 if the
+    /// program that made it did not say.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub to_us: u64,
+    /// From when on each checkpoint is held by the logs that had been written, by its number.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub whole_from_us: BTreeMap<u64, u64>,
+    /// What older backups into this place have left, in order. The logs do not lead from one to the next.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<EarlierSpan>,
+}
+
+/// Checkpoints and logs without a gap, which newer ones do not continue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierSpan {
+    pub incarnations: Vec<Incarnation>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checkpoints: Vec<Checkpoint>,
+    /// As [`BackupNote::to_us`].
+    pub to_us: u64,
 }
 
 /// One run of the database between two starts.
@@ -394,53 +415,28 @@ impl Manifest {
         if Uuid::parse_str(&self.database).is_err() {
             return Err("it names no database");
         }
-        let mut previous = 0;
-        for incarnation in &self.incarnations {
-            let logs = incarnation.logs;
-            if incarnation.number <= previous {
-                return Err("its incarnations are out of order");
-            }
-            let stripes = incarnation.stripes;
-            if logs > MAX_LOGS
-                || !(1..=MAX_STRIPES).contains(&stripes)
-                || (logs > 0 && incarnation.directories.is_empty())
-            {
-                return Err("it describes impossible logs");
-            }
-            let ends = incarnation.end.as_ref().map_or(logs, Vec::len);
-            let is_start_known = incarnation.starts.is_empty() || incarnation.starts.len() == logs;
-            if incarnation.first_segments.len() != logs * stripes || ends != logs || !is_start_known {
-                return Err("it does not describe all its logs");
-            }
-            previous = incarnation.number;
-        }
-        self.check_checkpoints()
-    }
-
-    fn check_checkpoints(&self) -> std::result::Result<(), &'static str> {
-        let mut previous = 0;
-        for checkpoint in &self.checkpoints {
-            let Checkpoint { number, from, raised, settled, .. } = checkpoint;
-            let taken_in = |incarnation: &&Incarnation| incarnation.number == checkpoint.incarnation;
-            let Some(incarnation) = self.incarnations.iter().find(taken_in) else {
-                return Err("a checkpoint was taken in an incarnation that is missing");
-            };
-            let logs = incarnation.logs;
-            if *number <= previous || [from, raised, settled].iter().any(|positions| positions.len() != logs)
-            {
-                return Err("it describes an impossible checkpoint");
-            }
-            let is_in_order = |log: usize| {
-                incarnation.start(log).0 <= from[log]
-                    && from[log] <= raised[log]
-                    && raised[log] <= settled[log]
-            };
-            if !(0..logs).all(is_in_order) {
-                return Err("it describes an impossible checkpoint");
-            }
-            previous = *number;
+        check_incarnations(&self.incarnations)?;
+        check_checkpoints(&self.checkpoints, &self.incarnations)?;
+        for span in self.backup.iter().flat_map(|note| &note.earlier) {
+            check_incarnations(&span.incarnations)?;
+            check_checkpoints(&span.checkpoints, &span.incarnations)?;
         }
         Ok(())
+    }
+
+    /// What a backup consists of, in order: checkpoints and logs without a gap each. Every one is like the
+    /// manifest of a backup without a past.
+    pub(crate) fn spans(&self) -> Vec<Manifest> {
+        let Some(note) = &self.backup else { return Vec::new() };
+        let without_past = |to_us| BackupNote { to_us, earlier: Vec::new(), ..note.clone() };
+        let earlier = note.earlier.iter().map(|span| Manifest {
+            incarnations: span.incarnations.clone(),
+            checkpoints: span.checkpoints.clone(),
+            backup: Some(without_past(span.to_us)),
+            ..self.clone()
+        });
+        let last = Manifest { backup: Some(without_past(note.to_us)), ..self.clone() };
+        earlier.chain([last]).collect()
     }
 
     /// The manifest of a database that is still empty and cannot be opened.
@@ -539,6 +535,56 @@ impl Manifest {
         self.incarnations = kept;
         gone
     }
+}
+
+fn check_incarnations(incarnations: &[Incarnation]) -> std::result::Result<(), &'static str> {
+    let mut previous = 0;
+    for incarnation in incarnations {
+        let logs = incarnation.logs;
+        if incarnation.number <= previous {
+            return Err("its incarnations are out of order");
+        }
+        let stripes = incarnation.stripes;
+        if logs > MAX_LOGS
+            || !(1..=MAX_STRIPES).contains(&stripes)
+            || (logs > 0 && incarnation.directories.is_empty())
+        {
+            return Err("it describes impossible logs");
+        }
+        let ends = incarnation.end.as_ref().map_or(logs, Vec::len);
+        let is_start_known = incarnation.starts.is_empty() || incarnation.starts.len() == logs;
+        if incarnation.first_segments.len() != logs * stripes || ends != logs || !is_start_known {
+            return Err("it does not describe all its logs");
+        }
+        previous = incarnation.number;
+    }
+    Ok(())
+}
+
+fn check_checkpoints(
+    checkpoints: &[Checkpoint],
+    incarnations: &[Incarnation],
+) -> std::result::Result<(), &'static str> {
+    let mut previous = 0;
+    for checkpoint in checkpoints {
+        let Checkpoint { number, from, raised, settled, .. } = checkpoint;
+        let taken_in = |incarnation: &&Incarnation| incarnation.number == checkpoint.incarnation;
+        let Some(incarnation) = incarnations.iter().find(taken_in) else {
+            return Err("a checkpoint was taken in an incarnation that is missing");
+        };
+        let logs = incarnation.logs;
+        if *number <= previous || [from, raised, settled].iter().any(|positions| positions.len() != logs) {
+            return Err("it describes an impossible checkpoint");
+        }
+        let is_in_order = |log: usize| {
+            incarnation.start(log).0 <= from[log] && from[log] <= raised[log] && raised[log] <= settled[log]
+        };
+        if !(0..logs).all(is_in_order) {
+            return Err("it describes an impossible checkpoint");
+        }
+        previous = *number;
+    }
+    Ok(())
 }
 
 /// Locks the data directory for this process (creating it if needed) until the guard is dropped. A directory

@@ -184,6 +184,39 @@ fn a_running_server_is_backed_up_and_restored_as_it_was_at_a_time() {
     let (is_done, said) =
         run(&["restore", "--to-time", "yesterday"], &[("--from", &backup), ("--into", &nowhere)]);
     assert!(!is_done && said.contains("must be a time such as"), "{said}");
+    let (is_done, said) =
+        run(&["restore", "--to-time", "2101-01-01 00:00:00"], &[("--from", &backup), ("--into", &nowhere)]);
+    assert!(
+        !is_done && said.contains("recovery would end before that time: it can be restored to"),
+        "{said}"
+    );
+    let (is_done, said) = run(&["restore", "--list"], &[("--from", &backup)]);
+    assert!(is_done && said.contains("points in time from") && said.contains("phase 2, of"), "{said}");
+    let part = backup.join("checkpoints/00000002-0.part");
+    let mut bytes = std::fs::read(&part).unwrap();
+    bytes[20] ^= 1;
+    std::fs::write(&part, bytes).unwrap();
+    for (command, option) in [("restore", "--from"), ("check", "--data")] {
+        let into: &[(&str, &Path)] = if command == "restore" { &[("--into", &nowhere)] } else { &[] };
+        let (is_done, said) = run(&[command], &[&[(option, backup.as_path())], into].concat());
+        assert!(!is_done && said.contains("00000002-0.part"), "{command}: {said}");
+    }
+    assert!(!nowhere.exists());
+}
+
+/// By whatever name.
+#[test]
+fn a_backup_does_not_go_into_the_database_that_it_is_made_from() {
+    let server = Server::start(&[]);
+    let data = server.data_directory();
+    let elsewhere = Directory::new();
+    std::os::unix::fs::symlink(&data, elsewhere.path().join("link")).unwrap();
+    for into in [data.join("b"), data.join("logs/log-0/b/c"), elsewhere.path().join("link/b")] {
+        let (is_done, said) = run(&["backup"], &[("--data", &data), ("--into", &into)]);
+        assert!(!is_done && said.contains("which is only read"), "{said}");
+        assert!(!into.exists());
+    }
+    server.stop();
 }
 
 #[test]

@@ -56,8 +56,9 @@ pub(crate) fn segment_with(
         let path = segment_path(directory, identity.incarnation, sequence);
         match open_segment(disk, &path, identity, sequence, None)? {
             Ok((_, header)) if header.position <= position.0 => found = sequence,
-            // Not in use, or damaged, which the reader of the log will notice.
-            _ => break,
+            Ok(_) => break,
+            // Not in use, or damaged. If a later one begins before the position, this one is not needed.
+            Err(_) => {}
         }
     }
     Ok(found)
