@@ -276,7 +276,7 @@ impl Logs {
             let message = "the database has been shut down".to_owned();
             self.poison(Arc::new(FatalError { state: sqlstate::ADMIN_SHUTDOWN, message }));
             if outcome.is_ok() {
-                outcome = self.record_ends(|log| self.watch.durable(log));
+                outcome = self.check_files().and_then(|()| self.record_ends(|log| self.watch.durable(log)));
             }
             if outcome.is_ok() {
                 self.set.seal();
@@ -337,6 +337,24 @@ impl Logs {
             }
         }
         Ok(bytes)
+    }
+
+    /// Looks whether the files are there that the manifest names. If one is gone, nothing that is logged will
+    /// ever be found again, so the database is poisoned.
+    pub(crate) fn check_files(&self) -> Result<()> {
+        let manifest = self.manifest();
+        let logged = manifest.incarnations.iter().filter(|incarnation| incarnation.logs > 0);
+        let mut sets = logged.map(|incarnation| log_set(&self.config, &manifest, incarnation));
+        let Some(path) = sets.find_map(|set| set.missing()) else { return Ok(()) };
+        let path = path.display();
+        let error = Error::fatal(
+            sqlstate::UNDEFINED_FILE,
+            format!(
+                "log file \"{path}\" has gone while the server runs: what is written would not be found again"
+            ),
+        );
+        self.fail(&error);
+        Err(error)
     }
 
     /// The files of this checkpoint are durable: makes it count, and gives up what none of the kept

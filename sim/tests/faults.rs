@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use hyades_sim::client::{Client, create_tables};
 use hyades_sim::crash::{
-    Life, Observed, Scenario, live, live_and_kill, recover_and_check, recovered_hash, within,
+    Life, Observed, Scenario, live, live_and_kill, recover_and_check, recovered_hash, take_checkpoint, within,
 };
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::script::{Script, ScriptOptions};
+use hyades_types::definition::IndexKind;
 use hyades_types::error::{Error, Result, sqlstate};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -309,5 +311,38 @@ fn flipped_bits_are_refused_or_harmless() {
         let last = within(LIMIT, move || flips_in_the_last_incarnation(scenario)).expect("precise");
         println!("{scenario:?}: {closed}, {ended} and {last} flips refused");
         assert!(closed > 100 && ended > 100 && last > 30, "{closed}, {ended} and {last} flips refused");
+    }
+}
+
+/// The files of the logs are removed under a running database: it notices at the next checkpoint, or when it
+/// stops, and acknowledges nothing from then on.
+#[test]
+fn logs_that_go_while_the_database_runs_are_missed() {
+    for scenario in [Scenario::serial(), Scenario::taurus(2), Scenario::striped(2)] {
+        for takes_checkpoint in [true, false] {
+            let disk = SimulatedDisk::new(3);
+            let engine = scenario.open(&disk).expect("opens");
+            create_tables(&*engine, IndexKind::Ordered).expect("made");
+            let mut client = Client::new(&*engine).expect("begins");
+            let mut put = |value| {
+                client.begin();
+                client.put_number(1, value)?;
+                client.commit()?.wait()
+            };
+            put(1).expect("acknowledged");
+            for place in scenario.places() {
+                disk.take_away(&place);
+            }
+            let refused = if takes_checkpoint {
+                let refused = take_checkpoint(&*engine).expect_err("it is missed");
+                put(2).expect_err("poisoned");
+                refused
+            } else {
+                drop(client);
+                engine.shutdown().expect_err("it is missed")
+            };
+            let refused = refused.to_string();
+            assert!(refused.contains("has gone while the server runs"), "{scenario:?}: {refused}");
+        }
     }
 }

@@ -118,6 +118,7 @@ impl Taker {
     fn attempt(&mut self, urgency: Urgency<'_>) -> Result<Taken> {
         let begun = crate::sync::now();
         self.logs.watch().check()?;
+        self.logs.check_files()?;
         self.create_directory()?;
         self.last_number += 1;
         let number = self.last_number;

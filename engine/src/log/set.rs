@@ -21,6 +21,9 @@ pub trait LogSet: Send + Sync {
     /// nothing.
     fn check(&self, next_incarnation: u64) -> Result<()>;
 
+    /// The first file of one of the logs that is needed and has gone.
+    fn missing(&self) -> Option<PathBuf>;
+
     /// Makes sure that what is read from a log afterwards would survive a power cut (pitfall 16).
     fn sync(&self, log: usize) -> Result<()>;
 

@@ -1,7 +1,7 @@
 //! The files of an incarnation that is in the manifest: checked, synced, read, trimmed.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hyades_types::error::{Error, Result, sqlstate};
@@ -89,6 +89,20 @@ impl LogSet for FileLogs {
             }
         }
         Ok(())
+    }
+
+    fn missing(&self) -> Option<PathBuf> {
+        let is_missing = |path: &PathBuf| {
+            let opened = self.disk.open_read(path);
+            opened.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        };
+        let first = |files: &LogFiles| {
+            let incarnation = files.identity.incarnation;
+            let firsts = files.directories.iter().zip(&files.first_segments);
+            let paths = firsts.map(|(directory, first)| segment_path(directory, incarnation, *first));
+            paths.collect::<Vec<_>>()
+        };
+        self.logs.iter().flat_map(first).find(is_missing)
     }
 
     fn sync(&self, log: usize) -> Result<()> {
