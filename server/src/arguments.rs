@@ -158,8 +158,8 @@ pub(crate) struct ServeArguments {
     /// last restart.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     recovery_target: Option<Duration>,
-    /// Begin with the checkpoint before the last one: for a start that is refused because files of the last
-    /// one are damaged. Nothing is lost; the logs from there on are replayed.
+    /// Begin with the checkpoint before the last one, as a start does by itself that finds files of the last
+    /// one damaged. Nothing is lost; the logs from there on are replayed.
     #[arg(long)]
     previous_checkpoint: bool,
     /// When a start lets clients in.
