@@ -63,7 +63,8 @@ use crate::ticket::Ticket;
 
 /// What is said to whoever needs a table that is lost to a damaged checkpoint.
 const EARLIER_CHECKPOINT_HINT: &str = "Restart the server (--previous-checkpoint): it begins before this checkpoint and replays the logs \
-     since then, which hold everything that was acknowledged.";
+     since then, which hold everything that was acknowledged. If the checkpoint before uses the same file, put \
+     the file back, or restore a backup.";
 /// The same, where the logs do not reach back.
 const NO_EARLIER_CHECKPOINT_HINT: &str =
     "There is no checkpoint before this one: put the file back, or restore a backup.";
