@@ -76,8 +76,7 @@ impl Binder<'_> {
                 (SessionFunction::SerialSequence, &[SqlType::Text, SqlType::Text], SqlType::Text)
             }
             ("pg_typeof", 1) => {
-                let known = arguments[0].known_type();
-                let shown = known.map(|known| (known.oid(), self.shown_type(known)));
+                let shown = arguments[0].known_type().map(|known| (known.oid(), self.shown_type(known)));
                 let (oid, shown) = shown.unwrap_or_else(|| (UNKNOWN.0, Cow::Borrowed(UNKNOWN.1)));
                 let shown = SystemType::RegType.reference(oid, shown);
                 return constant(shown, SqlType::System(SystemType::RegType));

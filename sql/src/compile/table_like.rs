@@ -102,8 +102,8 @@ impl Compiler<'_> {
         let SequenceDefinition { start, increment, least, greatest, cache, cycles, .. } = sequence.definition;
         let cycle = if cycles { "CYCLE" } else { "NO CYCLE" };
         format!(
-            " (START WITH {start} INCREMENT BY {increment} MINVALUE {least} MAXVALUE {greatest} CACHE {cache} \
-             {cycle})"
+            " (START WITH {start} INCREMENT BY {increment} MINVALUE {least} MAXVALUE {greatest} \
+             CACHE {cache} {cycle})"
         )
     }
 
