@@ -68,7 +68,7 @@ use crate::explain::counted::Counters;
 use crate::expr::{Draft, NamedConditions};
 use crate::plan::{Action, JudgedSize, Plan, RunPlan, SchemaCommand, Tag};
 use crate::statement::deep_text::with_stack_for;
-use crate::statement::{self, AlterType, Owned, Statement, TypeAction, query, split};
+use crate::statement::{self, AlterType, Owned, Statement, TypeAction, split};
 use changing_with::changes_rows;
 use code::Code;
 use event_kinds::Events;
@@ -280,15 +280,6 @@ impl<'a> Compiler<'a> {
             command,
             is_read_only,
         })
-    }
-
-    /// 42601 at the first of these clauses that is present. Other databases have them, and sqlparser accepts
-    /// them everywhere. They must not be dropped silently.
-    pub(crate) fn refuse_foreign(&self, clauses: &[(bool, &str)]) -> Result<()> {
-        match clauses.iter().find(|(is_there, _)| *is_there) {
-            Some((_, word)) => Err(query::syntax_error_at_word(self.binder.sql, word)),
-            None => Ok(()),
-        }
     }
 
     /// The procedure assembled so far. In a routine, and while the rows go to a spool, the code continues,

@@ -8,6 +8,7 @@
 
 mod access_commands;
 pub(crate) mod alteration_syntax;
+mod array_suffix;
 mod comment_syntax;
 pub(crate) mod conflict_syntax;
 pub(crate) mod control;
@@ -16,15 +17,17 @@ pub(crate) mod cursor_syntax;
 pub(crate) mod deep_text;
 pub(crate) mod dialect;
 pub(crate) mod element_target;
+mod foreign;
 mod index_syntax;
 pub(crate) mod kept_names;
+mod keywords;
 pub(crate) mod lexer;
 pub(crate) mod lifting;
 mod like_syntax;
 pub(crate) mod locking;
 pub(crate) mod missing;
 pub(crate) mod names;
-mod operator_signs;
+pub(crate) mod operator_signs;
 mod parsed;
 pub(crate) mod places;
 mod plain_words;

@@ -17,6 +17,7 @@ use super::{Binder, Bound, Class, DEEPEST_EXPRESSION, Place, start_of, types};
 use crate::evaluation;
 use crate::expr;
 use crate::statement::dialect::symmetric_bound;
+use crate::statement::operator_signs::is_of_postgresql;
 use crate::statement::query::end_of;
 use crate::statement::split::too_deep;
 
@@ -205,6 +206,23 @@ impl Binder<'_> {
         })
     }
 
+    fn unknown_operator(
+        &mut self,
+        left: &ast::Expr,
+        op: &ast::BinaryOperator,
+        right: &ast::Expr,
+        place: Place,
+    ) -> Result<Bound> {
+        let symbol = op.to_string();
+        if !matches!(op, ast::BinaryOperator::Custom(_)) || is_of_postgresql(&symbol) {
+            let message = format!("operator {op} is not supported yet");
+            return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
+        }
+        let (left, right) = (self.expression(left)?, self.expression(right)?);
+        let shown = format!("{} {symbol} {}", left.type_name(), right.type_name());
+        Err(self.no_operator(&shown, place))
+    }
+
     fn binary_op(&mut self, left: &ast::Expr, op: &ast::BinaryOperator, right: &ast::Expr) -> Result<Bound> {
         use ast::BinaryOperator as Ast;
         match op {
@@ -229,13 +247,7 @@ impl Binder<'_> {
             return self.json_operation(left, symbol, right);
         }
         let place = Place::OperatorAfter(end_of(left));
-        let Some(operator) = from_ast(op) else {
-            return self.fail(
-                sqlstate::FEATURE_NOT_SUPPORTED,
-                format!("operator {op} is not supported yet"),
-                place,
-            );
-        };
+        let Some(operator) = from_ast(op) else { return self.unknown_operator(left, op, right, place) };
         if row_items(left).is_some() || row_items(right).is_some() {
             return self.row_comparison(left, operator, right, place);
         }

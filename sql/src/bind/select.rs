@@ -33,7 +33,7 @@ impl Binder<'_> {
     }
 
     fn bind_select(&mut self, query: &Query, select: &Select) -> Result<BoundQuery> {
-        self.refuse_rare(query, select)?;
+        self.refuse_rare(select)?;
         let mut from = self.from(&select.from)?;
         self.lock_items(query, &mut from)?;
         if let Some(selection) = &select.selection {
@@ -85,19 +85,12 @@ impl Binder<'_> {
         })
     }
 
-    fn refuse_rare(&self, query: &Query, select: &Select) -> Result<()> {
-        let rare = [
-            (select.into.is_some(), "SELECT INTO is"),
-            (!select.named_window.is_empty() || select.qualify.is_some(), "window functions are"),
-            (select.top.is_some() || select.prewhere.is_some(), "this clause is"),
-            (!select.lateral_views.is_empty() || !select.connect_by.is_empty(), "this clause is"),
-            (query.for_clause.is_some() || query.settings.is_some(), "this clause is"),
-            (!query.pipe_operators.is_empty() || query.format_clause.is_some(), "this clause is"),
-        ];
-        for (is_there, what) in rare {
-            if is_there {
-                return self.unsupported(what, Place::Unknown);
-            }
+    fn refuse_rare(&self, select: &Select) -> Result<()> {
+        if select.into.is_some() {
+            return self.unsupported("SELECT INTO is", Place::Unknown);
+        }
+        if !select.named_window.is_empty() {
+            return self.unsupported("window functions are", Place::Unknown);
         }
         Ok(())
     }
@@ -241,20 +234,18 @@ pub(crate) fn clause_around(query: &Query) -> Option<&'static str> {
         limit_clause,
         fetch,
         locks,
-        for_clause,
-        settings,
-        format_clause,
-        pipe_operators,
+        // Clauses of other databases, which are refused when the statement is parsed.
+        for_clause: _,
+        settings: _,
+        format_clause: _,
+        pipe_operators: _,
     } = query;
-    let is_foreign =
-        for_clause.is_some() || settings.is_some() || format_clause.is_some() || !pipe_operators.is_empty();
     [
         (with.is_some(), "WITH"),
         (order_by.is_some(), "ORDER BY"),
         (limit_clause.is_some(), "LIMIT"),
         (fetch.is_some(), "FETCH FIRST"),
         (!locks.is_empty(), "FOR UPDATE"),
-        (is_foreign, "this clause"),
     ]
     .into_iter()
     .find_map(|(is_there, clause)| is_there.then_some(clause))

@@ -96,6 +96,14 @@ impl Binder<'_> {
             Ast::RLike { .. } => "regular expressions are",
             Ast::Tuple(_) => "rows as values are",
             Ast::JsonAccess { .. } => "type json is",
+            Ast::Prefixed { prefix, value } => {
+                let shown = format!("{prefix} {}", self.expression(value)?.type_name());
+                let error = self.no_operator(&shown, Place::at(prefix.span.start));
+                return Err(error.with_hint(
+                    "No operator matches the given name and argument type. You might need to add an explicit \
+                     type cast.",
+                ));
+            }
             Ast::GroupingSets(_) | Ast::Cube(_) | Ast::Rollup(_) => "grouping sets in grouping sets are",
             other => {
                 let message = format!("{other} is not supported yet");

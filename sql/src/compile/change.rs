@@ -205,13 +205,6 @@ impl Compiler<'_> {
             Some(UpdateTableFromKind::AfterSet(from)) => Some(from.as_slice()),
             Some(UpdateTableFromKind::BeforeSet(_)) | None => None,
         };
-        self.refuse_foreign(&[
-            (update.or.is_some(), "OR"),
-            (!update.order_by.is_empty(), "ORDER"),
-            (update.limit.is_some(), "LIMIT"),
-            (update.output.is_some(), "OUTPUT"),
-            (update.from.is_some() && from.is_none(), "FROM"),
-        ])?;
         let mut changed = self.changed(&Clauses {
             change: ViewChange::Update,
             target: &update.table,
@@ -234,11 +227,6 @@ impl Compiler<'_> {
     }
 
     pub(crate) fn delete(&mut self, delete: &ast::Delete) -> Result<CompiledQuery> {
-        self.refuse_foreign(&[
-            (!delete.order_by.is_empty(), "ORDER"),
-            (delete.limit.is_some(), "LIMIT"),
-            (delete.output.is_some(), "OUTPUT"),
-        ])?;
         let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
         let [target] = from.as_slice() else {
             return self.binder.unsupported("DELETE from several tables is", Place::Unknown);

@@ -9,8 +9,7 @@
 use hyades_types::definition::{Deferral, IndexKind};
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast::{
-    self, ConstraintCharacteristics, DeferrableInitial, IndexType, KeyOrIndexDisplay, NullsDistinctOption,
-    UniqueConstraint,
+    self, ConstraintCharacteristics, DeferrableInitial, NullsDistinctOption, UniqueConstraint,
 };
 
 use super::storage_parameter::check_index_parameter;
@@ -132,10 +131,6 @@ impl Compiler<'_> {
 
     /// A UNIQUE constraint as written.
     pub(super) fn unique(&self, unique: &UniqueConstraint) -> Result<WantedUnique> {
-        let is_foreign = unique.index_type_display != KeyOrIndexDisplay::None
-            || unique.index_name.is_some()
-            || !matches!(unique.index_type, None | Some(IndexType::BTree));
-        self.refuse_foreign(&[(is_foreign, "UNIQUE")])?;
         let column = |column: &ast::IndexColumn| match &column.column.expr {
             ast::Expr::Identifier(ident) => Ok(fold(ident)),
             other => {

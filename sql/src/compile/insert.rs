@@ -89,15 +89,6 @@ impl Compiler<'_> {
         let TableObject::TableName(name) = &insert.table else {
             return self.binder.unsupported("this target of INSERT is", Place::Unknown);
         };
-        // Clauses of other databases, which sqlparser accepts and PostgreSQL calls a syntax error.
-        self.refuse_foreign(&[
-            (insert.or.is_some(), "OR"),
-            (insert.overwrite, "OVERWRITE"),
-            (insert.has_table_keyword, "TABLE"),
-            (insert.partitioned.is_some() || !insert.after_columns.is_empty(), "PARTITION"),
-            (insert.output.is_some(), "OUTPUT"),
-            (!insert.assignments.is_empty(), "SET"),
-        ])?;
         if let Some(alias) = insert.table_alias.as_ref().filter(|alias| !alias.explicit) {
             let message = format!("syntax error at or near \"{}\"", alias.alias);
             return self.binder.fail(sqlstate::SYNTAX_ERROR, message, Place::at(alias.alias.span.start));

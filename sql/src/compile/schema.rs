@@ -397,10 +397,6 @@ impl Compiler<'_> {
 
 fn refuse_table_kinds(create: &ast::CreateTable) -> Result<()> {
     let refusals = [
-        (
-            create.external || create.or_replace || create.dynamic,
-            "this form of CREATE TABLE is not supported",
-        ),
         (create.query.is_some(), "CREATE TABLE AS is not supported yet"),
         (create.inherits.is_some(), "table inheritance is not supported yet"),
         (

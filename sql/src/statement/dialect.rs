@@ -16,6 +16,9 @@
 //! * BETWEEN SYMMETRIC is a BETWEEN whose first bound is marked.
 //! * LIKE ANY and LIKE ALL work like ANY and ALL with other operators.
 //! * GROUPING SETS may be nested in GROUPING SETS.
+//! * What may follow a column's type is listed here. sqlparser takes words of other databases and drops them.
+//! * An operator that is not known may stand in front of an operand, as in PostgreSQL's grammar, so that the
+//!   error is the one that PostgreSQL reports.
 //! * The parser asks the dialect about every operator. There the dialect accounts for the parser's work as
 //!   a guest (`hyades_types::guest`).
 
@@ -25,7 +28,7 @@ use std::cell::{Cell, RefCell};
 use hyades_types::error::Error;
 use hyades_types::guest;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
-use sqlparser::ast::{BinaryOperator, Expr, Ident, Interval};
+use sqlparser::ast::{BinaryOperator, ColumnOption, Expr, Ident, Interval, Statement};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -164,6 +167,26 @@ fn continues_after_parentheses(parser: &Parser<'_>, opening: usize) -> bool {
         }
         index += 1;
     }
+}
+
+/// Words that begin what may follow a column's type.
+const COLUMN_OPTIONS: [Keyword; 9] = [
+    Keyword::NOT,
+    Keyword::NULL,
+    Keyword::DEFAULT,
+    Keyword::PRIMARY,
+    Keyword::UNIQUE,
+    Keyword::REFERENCES,
+    Keyword::CHECK,
+    Keyword::GENERATED,
+    Keyword::COLLATE,
+];
+
+/// An operator without a meaning in front of an operand.
+fn unknown_prefix(parser: &mut Parser<'_>, operator: String) -> Result<Expr, ParserError> {
+    let span = parser.next_token().span;
+    let value = parser.parse_subexpr(BASE.prec_value(Precedence::PgOther))?;
+    Ok(Expr::Prefixed { prefix: Ident::with_span(span, operator), value: Box::new(value) })
 }
 
 fn is_question(token: &Token) -> bool {
@@ -362,6 +385,12 @@ impl Dialect for HyadesDialect {
         }
         let [operand, following] = parser.peek_tokens_ref();
         match &operand.token {
+            Token::CustomBinaryOperator(operator) => {
+                let operator = operator.clone();
+                Some(unknown_prefix(parser, operator))
+            }
+            Token::AtAt => Some(unknown_prefix(parser, "@@".to_owned())),
+            token if is_question(token) => Some(unknown_prefix(parser, "?".to_owned())),
             Token::Number(..) | Token::SingleQuotedString(_) | Token::Placeholder(_) => {
                 Some(parser.parse_value().map(Expr::Value))
             }
@@ -433,12 +462,45 @@ impl Dialect for HyadesDialect {
         Some(list)
     }
 
+    // sqlparser takes other words between INSERT and INTO.
+    fn parse_statement(&self, parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {
+        let keyword = |at: usize| match &parser.peek_nth_token_ref(at).token {
+            Token::Word(word) if word.quote_style.is_none() => word.keyword,
+            _ => Keyword::NoKeyword,
+        };
+        let is_foreign = match keyword(0) {
+            Keyword::INSERT => keyword(1) != Keyword::INTO,
+            Keyword::UPDATE => keyword(1) == Keyword::OR,
+            _ => false,
+        };
+        is_foreign.then(|| {
+            parser.advance_token();
+            parser.expected_ref("INTO or a name", parser.peek_token_ref())
+        })
+    }
+
+    fn parse_column_option(
+        &self,
+        parser: &mut Parser<'_>,
+    ) -> Result<Option<Result<Option<ColumnOption>, ParserError>>, ParserError> {
+        let is_known = match &parser.peek_token_ref().token {
+            Token::Word(word) => word.quote_style.is_none() && COLUMN_OPTIONS.contains(&word.keyword),
+            _ => false,
+        };
+        Ok(if is_known { None } else { Some(Ok(None)) })
+    }
+
     fn prec_value(&self, precedence: Precedence) -> u8 {
         BASE.prec_value(precedence)
     }
 
     fn supports_left_associative_joins_without_parens(&self) -> bool {
         !self.nests_joins.get()
+    }
+
+    // It is refused in PostgreSQL's words (`super::foreign`).
+    fn supports_limit_comma(&self) -> bool {
+        true
     }
 
     fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser<'_>) -> bool {

@@ -1,12 +1,41 @@
-//! `a>-1` is `a > -1`: an operator ends in a sign only if it has one of the rarer characters.
+//! Operators as PostgreSQL reads them.
 //!
-//! sqlparser combines all adjacent operator characters into one operator. Reference: PostgreSQL's
-//! documentation, chapter 4.1.3, and the rule `operator` of scan.l.
+//! `a>-1` is `a > -1`: an operator ends in a sign only if it has one of the rarer characters. sqlparser
+//! combines all adjacent operator characters into one operator. It also has tokens of its own for operators
+//! of other databases, which mean something to it (`==` is `=`).
+//!
+//! Reference: PostgreSQL's documentation, chapter 4.1.3, and the rule `operator` of scan.l.
 
 use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan};
 
 /// An operator with one of these may end in a sign.
 const RARE: [char; 10] = ['~', '!', '@', '#', '%', '^', '&', '|', '`', '?'];
+
+/// Makes operators that PostgreSQL does not have into operators without a meaning, and braces and colons into
+/// characters that begin nothing.
+pub(super) fn rename(tokens: &mut [TokenWithSpan]) {
+    for token in tokens {
+        let other = match &token.token {
+            Token::DoubleEq => Token::CustomBinaryOperator("==".to_owned()),
+            Token::Spaceship => Token::CustomBinaryOperator("<=>".to_owned()),
+            Token::DuckIntDiv => Token::CustomBinaryOperator("//".to_owned()),
+            Token::Char('`') => Token::CustomBinaryOperator("`".to_owned()),
+            Token::ExclamationMark => Token::CustomBinaryOperator("!".to_owned()),
+            Token::Placeholder(name) if name.starts_with(':') => Token::Char(':'),
+            Token::LBrace => Token::Char('{'),
+            Token::RBrace => Token::Char('}'),
+            _ => continue,
+        };
+        token.token = other;
+    }
+}
+
+/// Whether PostgreSQL has an operator of this name that Hyades lacks.
+pub(crate) fn is_of_postgresql(operator: &str) -> bool {
+    const OTHERS: &str = "## &< &<| &> *< *<= *<> *= *> *>= -|- <-> << <<= <<| <^ >> >>= >^ ?# ?- ?-| ?|| @ @-@ \
+                          @@ @@@ ^@ |&> |/ |>> ||/ !! ~<=~ ~<~ ~= ~>=~ ~>~";
+    OTHERS.split_whitespace().any(|other| other == operator)
+}
 
 /// Splits the signs off the operators.
 pub(super) fn split(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {

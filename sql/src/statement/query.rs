@@ -4,14 +4,18 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
 use sqlparser::ast::{
     self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, SetExpr, Spanned,
+    Visit,
 };
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
+use super::array_suffix;
 use super::conflict_syntax;
 use super::cursor_syntax;
 use super::dialect::HyadesDialect;
 use super::element_target;
+use super::foreign;
+use super::keywords;
 use super::lexer::{Lexer, TokenKind, character_position, string_value, syntax_error, truncate_name};
 use super::locking;
 use super::names::{positional_after_named, split_arguments};
@@ -129,18 +133,21 @@ pub(crate) fn parse_type(sql: &str) -> Result<ast::DataType> {
 /// The cost of tokenizing a character, as work of a guest.
 const UNITS_PER_CHARACTER: usize = 4;
 
-fn with_parser<T>(
+fn with_parser<T: Visit>(
     sql: &str,
     parse: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
 ) -> Result<T> {
     check_memory(sql)?;
     let dialect = HyadesDialect::default();
     guest::spend_for(sql.len() * UNITS_PER_CHARACTER)?;
-    let tokens = Tokenizer::new(&dialect, sql)
+    let mut tokens = Tokenizer::new(&dialect, sql)
         .tokenize_with_location()
         .map_err(|error| tokenizer_error(sql, &error))?;
+    keywords::restrict(&mut tokens);
+    operator_signs::rename(&mut tokens);
     let tokens = table_as_syntax::spell_out(join_strings(sql, operator_signs::split(tokens)));
-    let tokens = substring_syntax::respell(without_idle_from(plain_words::respell(tokens)));
+    let tokens = array_suffix::respell(plain_words::respell(tokens));
+    let tokens = substring_syntax::respell(without_idle_from(tokens));
     let tokens = using_alias::pack(conflict_syntax::pack(sql, element_target::pack(sql, tokens)));
     let tokens = alteration_syntax::pack(sql, sequence_syntax::pack(sql, locking::pack(tokens)));
     let mut tokens = cursor_syntax::pack(reference_syntax::pack(tokens));
@@ -155,7 +162,7 @@ fn with_parser<T>(
     }
     let next = parser.peek_token();
     match outcome {
-        Ok(value) if next.token == Token::EOF => Ok(value),
+        Ok(value) if next.token == Token::EOF => foreign::refuse(sql, &value).map(|()| value),
         Ok(_) => Err(error_at(sql, Some(next.span.start))),
         Err(ParserError::RecursionLimitExceeded) => Err(too_deep()),
         Err(ParserError::ParserError(message) | ParserError::TokenizerError(message)) => {
@@ -347,7 +354,7 @@ pub(crate) fn word_after(sql: &str, after: Location, word: &str) -> Option<u32> 
 }
 
 /// The syntax error at the last occurrence of this word in the text.
-pub(crate) fn syntax_error_at_word(sql: &str, word: &str) -> Error {
+fn syntax_error_at_word(sql: &str, word: &str) -> Error {
     let mut lexer = Lexer::new(sql);
     let mut found = None;
     while let Ok(token) = lexer.next()
