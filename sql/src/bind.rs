@@ -51,6 +51,7 @@ pub(crate) mod session_call;
 pub(crate) mod session_function;
 mod set_call;
 mod shown_expression;
+mod similar_columns;
 pub(crate) mod special;
 mod subquery;
 pub(crate) mod tree;
@@ -198,7 +199,6 @@ impl NamedTypes for Binder<'_> {
 }
 
 impl Binder<'_> {
-    /// Records that the statement depends on the current definition of the type.
     /// The name of a type in `format_type`: with the schema if the name alone means something else.
     pub(crate) fn shown_type(&self, sql_type: SqlType) -> Cow<'static, str> {
         let Some(enum_type) = sql_type.enum_type() else { return Cow::Borrowed(sql_type.base_name()) };
@@ -210,6 +210,7 @@ impl Binder<'_> {
         Cow::Owned(if matches!(sql_type, SqlType::Array(_)) { format!("{name}[]") } else { name.to_string() })
     }
 
+    /// Records that the statement depends on the current definition of the type.
     pub(crate) fn used_type(&self, stored: Arc<StoredType>) -> EnumType {
         let enum_type = stored.enum_type;
         let mut types = self.types.borrow_mut();

@@ -44,6 +44,7 @@ pub(crate) mod tokens;
 pub(crate) mod type_syntax;
 pub(crate) mod using_alias;
 mod view_syntax;
+pub(crate) mod way_round;
 
 use hyades_types::error::Result;
 

@@ -117,7 +117,7 @@ impl Binder<'_> {
                     _ => {}
                 }
                 self.refuse_reserved(ident)?;
-                self.fail(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"), place)
+                Err(self.missing_column(None, &name, place))
             }
         }
     }
@@ -220,8 +220,7 @@ impl Binder<'_> {
                 if let Some(number) = self.system_column(relation, column, place)? {
                     return Ok(number);
                 }
-                let message = format!("column {table}.{column} does not exist");
-                self.fail(sqlstate::UNDEFINED_COLUMN, message, place)
+                Err(self.missing_column(Some(table), column, place))
             }
         }
     }

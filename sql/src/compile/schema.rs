@@ -19,7 +19,7 @@ use crate::bind::aggregation::AggregateMode;
 use crate::bind::coerce::Context;
 use crate::bind::{Place, types};
 use crate::plan::{Action, Plan, SchemaCommand, WantedPrimaryKey, WantedUnique};
-use crate::statement::missing::statement_of_object;
+use crate::statement::missing::{refusal, statement_of_object};
 use crate::statement::names::{fold, parts};
 use crate::statement::query::{self, loose_default, words_position};
 use crate::statement::{OnCommit, QualifiedName};
@@ -397,18 +397,18 @@ impl Compiler<'_> {
 
 fn refuse_table_kinds(create: &ast::CreateTable) -> Result<()> {
     let refusals = [
-        (create.query.is_some(), "CREATE TABLE AS is not supported yet"),
-        (create.inherits.is_some(), "table inheritance is not supported yet"),
+        (create.query.is_some(), "CREATE TABLE AS"),
+        (create.inherits.is_some(), "table inheritance"),
         (
             create.partition_by.is_some()
                 || create.partition_of.is_some()
                 || !matches!(create.hive_distribution, HiveDistributionStyle::NONE),
-            "partitioned tables are not supported yet",
+            "partitioned tables",
         ),
     ];
-    for (is_there, sentence) in refusals {
+    for (is_there, what) in refusals {
         if is_there {
-            return unsupported(sentence);
+            return Err(refusal(what));
         }
     }
     Ok(())
@@ -483,5 +483,5 @@ fn refuse<T>(statement: &ast::Statement) -> Result<T> {
     let lower: Vec<String> = words.iter().map(|word| word.to_ascii_lowercase()).collect();
     let name = statement_of_object(&lower.iter().map(String::as_str).collect::<Vec<_>>());
     let name = name.unwrap_or_else(|| words[..words.len().min(2)].join(" ").to_ascii_uppercase());
-    unsupported(format!("{name} is not supported yet"))
+    Err(refusal(&name))
 }

@@ -7,6 +7,7 @@ use hyades_types::error::{Error, InputError, sqlstate};
 
 use super::lexer::TokenKind;
 use super::tokens::Tokens;
+use super::way_round::way_round;
 
 /// Adjacent words, in lower case, and what is missing where they occur.
 const MISSING: &[(&str, &str)] = &[
@@ -122,7 +123,17 @@ fn missing(sql: &str, input: &InputError) -> Option<Error> {
     }
     let first_words: Vec<&str> = words.iter().take(6).map(String::as_str).collect();
     let what = statement_of_object(&first_words).or_else(|| missing_clause(&words, at?))?;
-    Some(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} is not supported yet")))
+    Some(refusal(&what))
+}
+
+/// Error 0A000 for something that is missing.
+pub(crate) fn refusal(what: &str) -> Error {
+    let verb = if what.ends_with("tables") { "are" } else { "is" };
+    let error = Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} {verb} not supported yet"));
+    match way_round(what) {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    }
 }
 
 /// The missing clause around the word at this place.

@@ -282,9 +282,21 @@ fn message_location(message: &str) -> Option<Location> {
     Some(Location { line: line.parse().ok()?, column: digits.parse().ok()? })
 }
 
+/// Where the last statement ends: at its semicolon, if it has one.
+fn end_of_statement(sql: &str) -> usize {
+    let (mut lexer, mut end) = (Lexer::new(sql), None);
+    while let Ok(token) = lexer.next()
+        && token.kind != TokenKind::End
+    {
+        end = if token.is_symbol(";") { end.or(Some(token.start)) } else { None };
+    }
+    end.unwrap_or(sql.len())
+}
+
 /// The syntax error at the token at this location. Without a location, at the end of the input.
 fn error_at(sql: &str, location: Option<Location>) -> Error {
-    let start = location.filter(|location| location.line > 0).map_or(sql.len(), |at| byte_offset(sql, at));
+    let place = location.filter(|location| location.line > 0).map(|at| byte_offset(sql, at));
+    let start = place.unwrap_or_else(|| end_of_statement(sql));
     match Lexer::starting_at(sql, start).next() {
         Ok(token) => syntax_error(sql, &token),
         Err(error) => error,
