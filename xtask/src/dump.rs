@@ -1,12 +1,13 @@
 //! `cargo xtask dump`: pg_dump's dump of Hyades loads into PostgreSQL and back into Hyades, and equals its
 //! dump of PostgreSQL.
 //!
-//! `xtask/dump/schema.sql` is run on both. Their dumps must be the same text, in every form that [`FORMS`]
-//! lists, except for what names the server and the time. Then the dumps of Hyades, as a script and as an
-//! archive, are restored into an empty database of PostgreSQL and into an empty Hyades, where any error
-//! message fails the command, and dumped again: schema and rows must be the same.
+//! `xtask/dump/schema.sql` is run on both, and then the schemas that clients create (`xtask/dump/clients`).
+//! Their dumps must be the same text, in every form that [`FORMS`] lists, except for what names the server
+//! and the time. Then the dumps of Hyades, as a script and as an archive, are restored into an empty database
+//! of PostgreSQL and into an empty Hyades, where any error message fails the command. What is there afterwards
+//! is dumped and queried again: schema and rows, also those of views, must be the same.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -22,6 +23,10 @@ const START_LIMIT: Duration = Duration::from_secs(60);
 /// How many lines of a difference are shown.
 const SHOWN_LINES: usize = 10;
 pub(crate) const SCHEMA: &str = "xtask/dump/schema.sql";
+/// The schemas that clients create, each in the style of one of them.
+const CLIENTS: &str = "xtask/dump/clients";
+/// Queries all tables and views.
+const ROWS: &str = "xtask/dump/rows.sql";
 
 /// The forms of pg_dump that are tried, besides that of the whole database.
 const FORMS: [&[&str]; 10] = [
@@ -80,6 +85,27 @@ impl Peer {
     }
 }
 
+impl Peer {
+    /// The rows of all tables and views, in no particular order.
+    fn rows(&self) -> Result<String> {
+        let mut command =
+            self.command("psql", &["--no-psqlrc", "--quiet", "-At", "--set=ON_ERROR_STOP=1", "--file"])?;
+        let rows = tools::output_of(command.arg(tools::repository_root().join(ROWS)))?;
+        let mut lines: Vec<&str> = rows.lines().collect();
+        lines.sort_unstable();
+        Ok(lines.join("\n"))
+    }
+}
+
+/// The files of the schemas that clients create.
+fn client_schemas() -> Result<Vec<PathBuf>> {
+    let files = std::fs::read_dir(tools::repository_root().join(CLIENTS)).context(CLIENTS)?;
+    let mut files = files.map(|file| Ok(file?.path())).collect::<Result<Vec<PathBuf>>>()?;
+    files.sort_unstable();
+    ensure!(!files.is_empty(), "{CLIENTS} is empty");
+    Ok(files)
+}
+
 /// Runs a program that must succeed without output.
 fn silent(command: &mut Command) -> Result<()> {
     let output = command.output().with_context(|| format!("cannot start `{}`", tools::display(command)))?;
@@ -116,10 +142,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let schema = tools::repository_root().join(SCHEMA);
     let ours = Peer::start(hyades(options.server.as_deref())?, &place("ours"))?;
     let theirs = Peer::start(postgresql(), &place("theirs"))?;
-    ours.load(&schema).context("Hyades")?;
-    theirs.load(&schema).context("PostgreSQL")?;
-    let whole = ours.dump(&[])?;
+    for file in std::iter::once(schema).chain(client_schemas()?) {
+        ours.load(&file).with_context(|| format!("Hyades, {}", file.display()))?;
+        theirs.load(&file).with_context(|| format!("PostgreSQL, {}", file.display()))?;
+    }
+    let (whole, rows) = (ours.dump(&[])?, ours.rows()?);
     same("of everything", &theirs.dump(&[])?, &whole)?;
+    same("rows", &theirs.rows()?, &rows)?;
     for form in FORMS {
         same(&form.join(" "), &theirs.dump(form)?, &ours.dump(form)?)?;
     }
@@ -137,6 +166,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let loaded = Peer::start(first, &place(&format!("{name} with the script")))?;
         loaded.load(&script).context(name)?;
         same(&format!("of {name} with the script"), &whole, &loaded.dump(&[])?)?;
+        same(&format!("rows of {name} with the script"), &rows, &loaded.rows()?)?;
         let restored = Peer::start(second, &place(&format!("{name} with the archive")))?;
         silent(restored.command("pg_restore", &["--exit-on-error"])?.arg(&archive)).context(name)?;
         same(&format!("of {name} with the archive"), &whole, &restored.dump(&[])?)?;
