@@ -4,8 +4,8 @@
 //! `xtask/dump/schema.sql` is run on both, and then the schemas that clients create (`xtask/dump/clients`).
 //! Their dumps must be the same text, in every form that [`FORMS`] lists, except for what names the server
 //! and the time. Then the dumps of Hyades, as a script and as an archive, are restored into an empty database
-//! of PostgreSQL and into an empty Hyades, where any error message fails the command. What is there afterwards
-//! is dumped and queried again: schema and rows, also those of views, must be the same.
+//! of PostgreSQL and into an empty Hyades, where any error message fails the command. What is there
+//! afterwards is dumped and queried again: schema and rows, also those of views, must be the same.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -32,8 +32,8 @@ pub(super) fn rename(tokens: &mut [TokenWithSpan]) {
 
 /// Whether PostgreSQL has an operator of this name that Hyades lacks.
 pub(crate) fn is_of_postgresql(operator: &str) -> bool {
-    const OTHERS: &str = "## &< &<| &> *< *<= *<> *= *> *>= -|- <-> << <<= <<| <^ >> >>= >^ ?# ?- ?-| ?|| @ @-@ \
-                          @@ @@@ ^@ |&> |/ |>> ||/ !! ~<=~ ~<~ ~= ~>=~ ~>~";
+    const OTHERS: &str = "## &< &<| &> *< *<= *<> *= *> *>= -|- <-> << <<= <<| <^ >> >>= >^ ?# ?- ?-| ?|| \
+                          @ @-@ @@ @@@ ^@ |&> |/ |>> ||/ !! ~<=~ ~<~ ~= ~>=~ ~>~";
     OTHERS.split_whitespace().any(|other| other == operator)
 }
 
