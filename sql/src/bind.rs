@@ -204,7 +204,7 @@ impl Binder<'_> {
         let Some(enum_type) = sql_type.enum_type() else { return Cow::Borrowed(sql_type.base_name()) };
         let definition = enum_type.definition();
         if self.named_type(None, &definition.name) != Some(enum_type) {
-            return deparse::expressions::written_type(sql_type);
+            return types::written_type(sql_type);
         }
         let name = hyades_types::identifier::quoted_identifier(&definition.name);
         Cow::Owned(if matches!(sql_type, SqlType::Array(_)) { format!("{name}[]") } else { name.to_string() })

@@ -46,7 +46,7 @@ const FORMS: [&[&str]; 10] = [
 pub(crate) struct Options {
     /// A hyades binary; built if left out.
     #[arg(long)]
-    server: Option<std::path::PathBuf>,
+    server: Option<PathBuf>,
 }
 
 /// A running server, and how its clients find it.

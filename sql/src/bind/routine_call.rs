@@ -11,8 +11,8 @@ use sqlparser::ast::FunctionArg;
 
 use super::callee::CalleeEntry;
 use super::coerce::{Category, category, is_implicit, is_preferred};
-use super::deparse::expressions::written_type;
-use super::{Binder, Bound, Class, Place, types};
+use super::types::{self, written_type};
+use super::{Binder, Bound, Class, Place};
 use crate::statement::kept_names::{NameOf, full_name, respelled_expression};
 use crate::statement::names::{positional_after_named, split_arguments};
 use crate::statement::query::{CallSyntax, parse_expression};

@@ -17,9 +17,9 @@ use hyades_types::{memory, text};
 use sqlparser::ast;
 
 use super::coerce::{Category, category};
-use super::deparse::expressions::written_type;
 use super::json_expression::{is_shared, shared_symbol, symbol_of};
 use super::operator::{from_ast, signature, type_beside};
+use super::types::written_type;
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
 use crate::statement::dialect::symmetric_bound;

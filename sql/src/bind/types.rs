@@ -1,7 +1,10 @@
 //! Type names of SQL text to [`SqlType`].
 
+use std::borrow::Cow;
+
 use hyades_types::enumeration::EnumType;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::identifier::quoted_identifier;
 use hyades_types::interval::{self, IntervalFields, IntervalModifier};
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, Precision, SqlType};
@@ -37,6 +40,17 @@ impl NamedTypes for BuiltIn {
 /// The built-in type of this name, as a statement writes it.
 pub(crate) fn built_in(name: &str) -> Option<SqlType> {
     resolve(&query::parse_type(name).ok()?, &BuiltIn).ok()
+}
+
+/// The name of a type, which refers to it under every search path.
+pub(crate) fn written_type(sql_type: SqlType) -> Cow<'static, str> {
+    let Some(enum_type) = sql_type.enum_type() else { return sql_type.name() };
+    let definition = enum_type.definition();
+    let name = format!("{}.{}", quoted_identifier(&definition.schema), quoted_identifier(&definition.name));
+    Cow::Owned(match sql_type {
+        SqlType::Array(_) => format!("{name}[]"),
+        _ => name,
+    })
 }
 
 /// The type a column or a cast names.

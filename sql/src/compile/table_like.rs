@@ -14,7 +14,7 @@ use hyades_types::identifier::quoted_identifier;
 use hyades_types::sequence::written_name;
 
 use super::{Compiler, compile_for};
-use crate::bind::deparse::expressions::written_type;
+use crate::bind::types::written_type;
 use crate::plan::{Action, CopiedComments, CopiedIndex, CopiedKey, Plan, SchemaCommand};
 use crate::statement::{CreateTableLike, LikeClause, LikeParts};
 

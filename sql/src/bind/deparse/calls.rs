@@ -15,8 +15,9 @@ use super::super::array_expression::pattern_symbol;
 use super::super::coerce::{Category, category};
 use super::super::expression::row_items;
 use super::super::operator::{from_ast, shown_operands};
+use super::super::types::written_type;
 use super::super::{Bound, Class, Place};
-use super::expressions::{Around, Shape, Shown, quoted_literal, written_type};
+use super::expressions::{Around, Shape, Shown, quoted_literal};
 use super::{Deparser, order_words, quoted};
 use crate::statement::names::{fold, parts};
 

@@ -1,9 +1,6 @@
 //! Printing of expressions: columns, constants, operators and conversions.
 
-use std::borrow::Cow;
-
 use hyades_types::error::Result;
-use hyades_types::identifier::quoted_identifier;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::text;
 use hyades_types::value::SqlType;
@@ -14,7 +11,8 @@ use super::super::expression::{row_items, signed_digits};
 use super::super::json_expression::{is_shared, shared_symbol, symbol_of};
 use super::super::operator::{from_ast, shown_operands};
 use super::super::scope::ScopeColumn;
-use super::super::{Bound, Class, Place, types};
+use super::super::types::{self, written_type};
+use super::super::{Bound, Class, Place};
 use super::Deparser;
 use crate::evaluation;
 use crate::statement::dialect::symmetric_bound;
@@ -556,17 +554,6 @@ fn is_literal(node: &Ast) -> bool {
         Ast::Value(_) => true,
         node => signed_digits(node).is_some(),
     }
-}
-
-/// The name of a type, which refers to it under every search path.
-pub(crate) fn written_type(sql_type: SqlType) -> Cow<'static, str> {
-    let Some(enum_type) = sql_type.enum_type() else { return sql_type.name() };
-    let definition = enum_type.definition();
-    let name = format!("{}.{}", quoted_identifier(&definition.schema), quoted_identifier(&definition.name));
-    Cow::Owned(match sql_type {
-        SqlType::Array(_) => format!("{name}[]"),
-        _ => name,
-    })
 }
 
 /// A text as a literal.
