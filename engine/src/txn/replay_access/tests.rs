@@ -8,7 +8,7 @@ use hyades_types::definition::{IndexKind, TableId};
 use super::ReplayAccess;
 use crate::storage::table::Table;
 use crate::storage::table::tests::{definition, install};
-use crate::txn::{Access, Duplicate, Found, Insertion, Intent, NewRow};
+use crate::txn::{Access, Duplicate, Found, Insertion, Intent, NewRow, Writable};
 
 /// A key and a row of the test table, made by the table itself.
 fn stored(a: i32, b: &str) -> (Vec<u8>, Vec<u8>) {
@@ -30,6 +30,10 @@ fn stored(a: i32, b: &str) -> (Vec<u8>, Vec<u8>) {
 
 fn insert(access: &mut ReplayAccess, table: &Arc<Table>, (key, row): &(Vec<u8>, Vec<u8>)) -> Insertion {
     access.insert(table, NewRow::new(key, row)).unwrap_or_else(|_| panic!("replay neither waits nor fails"))
+}
+
+fn admitted<'a>(access: &mut ReplayAccess, table: &'a Arc<Table>, key: &'a [u8]) -> Writable<'a> {
+    access.admit_write(table, key, None).unwrap_or_else(|_| panic!("replay neither waits nor fails"))
 }
 
 fn read(access: &mut ReplayAccess, table: &Arc<Table>, key: &[u8]) -> Option<Vec<u8>> {
@@ -54,10 +58,10 @@ fn what_is_rolled_back_leaves_nothing() {
     );
     let hash = access.write_set();
     let savepoint = access.savepoint();
-    let written = access.admit_write(&table, &one.0, None).expect("a replay may");
+    let written = admitted(&mut access, &table, &one.0);
     access.update(written, &other_one.1, &other_one.1);
     assert_eq!(insert(&mut access, &table, &two), Insertion::Done);
-    let deleted = access.admit_write(&table, &one.0, None).expect("a replay may");
+    let deleted = admitted(&mut access, &table, &one.0);
     access.delete(deleted);
     assert_eq!(read(&mut access, &table, &one.0), None);
     access.rollback_to(savepoint);
