@@ -39,5 +39,5 @@ mod take;
 pub(crate) mod verify;
 mod walk;
 
-pub(crate) use self::checkpointer::Checkpointer;
 pub use self::checkpointer::{CheckpointRequest, CheckpointStatus};
+pub(crate) use self::checkpointer::{Checkpointer, ReplaySpeed};

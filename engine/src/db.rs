@@ -16,6 +16,7 @@ use hyades_types::definition::{
 };
 use hyades_types::environment::Environment;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
+use hyades_types::guest;
 use hyades_types::memory::{Keeper, Limits};
 use hyades_types::sequence::{Sequence, SequenceCatalog};
 use hyades_types::value::Value;
@@ -397,7 +398,7 @@ impl<P: Protocol, C: Control<P>> Database<P, C> {
                             "a restart within {target} s cannot be met: loading the checkpoint alone took {loading:.1} s"
                         );
                     }
-                    report.replay_rate()
+                    report.replay_speed()
                 };
                 let opening = Arc::clone(&catalog);
                 Some(Checkpointer::start(config, logs, capture, checkpoint, (opening, Box::new(rate)))?)
@@ -656,6 +657,7 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         }
         self.show_sequences(environment);
         self.transaction.resume_statement();
+        let worked = guest::worked();
         let outcome = interpret::run(&mut self.transaction, frame, environment, sink);
         let goes_on = |stop: &Interrupt| {
             matches!(stop, Interrupt::Failed(Error::Abort(Abort::Suspended)) | Interrupt::Wait(_))
@@ -665,7 +667,11 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         }
         self.note_draws(environment);
         if let Some(call) = &mut self.call {
+            call.worked += guest::worked().wrapping_sub(worked);
             match outcome {
+                Ok(()) if call.worked > 0 && call.is_dear(self.transaction.savepoint().changes) => {
+                    self.log_as_data();
+                }
                 Ok(()) => call.has_returned = true,
                 Err(Interrupt::Wait(_)) => {}
                 // What follows is no longer the call: the transaction may be rolled back in part and then
@@ -709,12 +715,13 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         if self.call.as_ref().is_some_and(|call| !call.has_returned) {
             self.log_as_data();
         }
-        let mut changes_names = false;
+        let (mut changes_names, mut work) = (false, 0);
         let token = match self.transaction.commit_payload() {
             None => self.protocol.read_only_commit(self.transaction.dependencies()),
             Some((payload, dependencies)) => {
                 let protocol = &self.protocol;
                 changes_names = payload.commit.is_barrier;
+                work = self.call.as_ref().map_or(0, |call| call.worked);
                 match protocol.log_commit(self.number, dependencies, &payload, &mut self.append) {
                     Ok(Append::Done(token)) => token,
                     Ok(Append::Wait(ticket)) => {
@@ -732,6 +739,11 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
             self.names.note(&self.protocol.durability(&self.watch, &token));
         }
         self.transaction.precommit(&token);
+        if work > 0
+            && let Some(logs) = self.protocol.logs()
+        {
+            logs.note_work(work);
+        }
         self.is_open = false;
         self.restarted.note_commit();
         self.give_way();

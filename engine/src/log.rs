@@ -73,6 +73,8 @@ pub struct Logs {
     manifests: Box<dyn ManifestStore>,
     /// The content of the manifest.
     manifest: LongLock<Manifest>,
+    /// See [`Logs::work_to_replay`].
+    work: AtomicU64,
     config: Config,
 }
 
@@ -170,6 +172,7 @@ impl Logs {
             threads: LongLock::new(Vec::new()),
             on_failure: config.on_failure.clone(),
             series: Arc::default(),
+            work: AtomicU64::new(0),
             manifests,
             manifest: LongLock::new(manifest),
             config: config.clone(),
@@ -319,6 +322,21 @@ impl Logs {
             (0..incarnation.logs).map(|log| end(log).0.saturating_sub(from.get(log).0)).sum::<u64>()
         };
         manifest.to_replay().map(bytes).sum()
+    }
+
+    /// Work that a start would have to do again, beside reading its log records and storing rows: that of
+    /// logged calls that compute for long, in units of a guest.
+    pub(crate) fn work_to_replay(&self) -> u64 {
+        self.work.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_work(&self, units: u64) {
+        self.work.fetch_add(units, Ordering::Relaxed);
+    }
+
+    /// A checkpoint holds what so much of the work has done.
+    pub(crate) fn forget_work(&self, units: u64) {
+        self.work.fetch_sub(units, Ordering::Relaxed);
     }
 
     /// Bytes of the blocks that have been written to a log since the start, with their padding.

@@ -71,6 +71,7 @@ use self::replay_source::{ReplaySource, SourceOptions};
 use self::schedule::{Replay, Replayed, ScheduleOptions};
 use self::scope::Scope;
 use self::tail::Tail;
+use crate::checkpoint::ReplaySpeed;
 use crate::checkpoint::load::{self, Loaded, Loading, Nobody, Watching};
 use crate::config::{Config, RecoveryProgress, RestartMode};
 use crate::log::give_back_space;
@@ -136,11 +137,15 @@ impl RecoveryReport {
         self.checkpoint_seconds > target.as_secs_f64()
     }
 
-    /// Bytes of log records that are replayed per second on this machine.
-    pub fn replay_rate(&self) -> f64 {
+    /// How fast log records are replayed on this machine.
+    pub(crate) fn replay_speed(&self) -> ReplaySpeed {
         let replayed = self.replayed.iter().map(|one| (one.log_bytes, one.seconds));
         let (bytes, seconds) = replayed.fold((0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        if bytes < TELLING_BYTES || seconds <= 0.0 { USUAL_REPLAY_RATE } else { bytes as f64 / seconds }
+        if bytes >= TELLING_BYTES && seconds > 0.0 {
+            return ReplaySpeed { rate: bytes as f64 / seconds, excess_seconds: 0.0 };
+        }
+        let excess_seconds = (seconds - bytes as f64 / USUAL_REPLAY_RATE).max(0.0);
+        ReplaySpeed { rate: USUAL_REPLAY_RATE, excess_seconds }
     }
 }
 

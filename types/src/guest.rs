@@ -16,6 +16,8 @@
 //! there will be: from [`QUANTUM_UNITS`] on the host is notified at once. So it is before a statement fails:
 //! what it has taken is freed then, and destructors report nothing ([`before_freeing`]).
 //!
+//! The looks also say how much has been worked ([`worked`]), whoever does it and however fast the machine is.
+//!
 //! On a thread that no guest has entered (replay, programs that use the engine directly) the number is
 //! counted down and nothing else happens.
 //!
@@ -199,6 +201,10 @@ impl Guest {
 thread_local! {
     /// Units until the next look.
     static LEFT: Cell<u32> = const { Cell::new(UNITS_PER_LOOK) };
+    /// Units of which a look has learned.
+    static WORKED: Cell<u64> = const { Cell::new(0) };
+    /// Whether [`pass`] took the last look, and the work of the round that it has cut short is counted.
+    static IS_PASSED: Cell<bool> = const { Cell::new(false) };
     /// Units until the next look at the clock, while a look that [`pass`] could not take is due.
     static LEFT_TO_PASS: Cell<u32> = const { Cell::new(0) };
     /// A variable with a destructor would have to check at each access whether the thread is ending. Nothing
@@ -285,8 +291,24 @@ pub fn spend_for(steps: usize) -> Result<()> {
     spend(u32::try_from(steps).unwrap_or(u32::MAX))
 }
 
+/// Units of work on this thread, since it began. Work of less than a look is not known, and a guest begins
+/// each visit with a full one: work that takes several looks is known up to one of them.
+#[inline]
+pub fn worked() -> u64 {
+    WORKED.get()
+}
+
+/// Counts the work since the last look. Called at a look, before a new round begins. With `is_passed`, by
+/// [`pass`], none begins.
+fn count_work(units: u32, is_passed: bool) {
+    let (left, was_passed) = (LEFT.get(), IS_PASSED.replace(is_passed));
+    let before = if left == 0 && was_passed { 0 } else { UNITS_PER_LOOK.saturating_sub(left) };
+    WORKED.set(WORKED.get().wrapping_add(u64::from(before) + u64::from(units)));
+}
+
 #[cold]
 fn look(units: u32) -> Result<()> {
+    count_work(units, false);
     LEFT.set(UNITS_PER_LOOK);
     LEFT_TO_PASS.set(0);
     let looked = with_guest(|guest| {
@@ -330,6 +352,7 @@ pub fn pass_for(steps: usize) {
 
 #[cold]
 fn look_at_clock(units: u32) {
+    count_work(units, true);
     // With a full round, a loop that alternates between `spend` and `pass` might never spend the last unit of
     // one.
     LEFT.set(0);
@@ -423,6 +446,22 @@ mod tests {
         assert!(stop.is_end());
         drop(visit);
         work(Duration::from_millis(1)).unwrap();
+    }
+
+    #[test]
+    fn work_is_counted_whether_it_is_spent_or_passed() {
+        for (spent, passed) in [(100, 0), (0, 100), (1, 2), (7, 8191), (1 << 20, 3), (4096, 4096)] {
+            let visit = enter(Some(guest().0));
+            let before = worked();
+            let rounds = 10_000_000 / (spent + passed);
+            for _ in 0..rounds {
+                spend(spent).unwrap();
+                pass(passed);
+            }
+            let (counted, done) = ((worked() - before) as f64, f64::from(rounds * (spent + passed)));
+            assert!((0.9..1.1).contains(&(counted / done)), "{counted} of {done} by {spent} and {passed}");
+            drop(visit);
+        }
     }
 
     /// As in a sort: each comparison passes, each row spends.

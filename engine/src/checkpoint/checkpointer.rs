@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::guest;
 use parking_lot::Mutex;
 
 use super::contents;
@@ -73,6 +74,9 @@ impl CheckpointRequest {
     }
 }
 
+/// Work of a guest in a second.
+const UNITS_PER_SECOND: f64 = guest::QUANTUM_UNITS as f64 * 1e9 / guest::QUANTUM.as_nanos() as f64;
+
 /// A request that waits for the next checkpoint that begins.
 struct Waiting {
     outcome: Arc<Mutex<Option<Result<()>>>>,
@@ -102,12 +106,29 @@ struct Counted {
     before: u64,
 }
 
+/// How fast log records are replayed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReplaySpeed {
+    /// Bytes per second.
+    pub(crate) rate: f64,
+    /// How much longer the last replay took: its calls compute for long.
+    pub(crate) excess_seconds: f64,
+}
+
+/// How long a replay may take.
+#[derive(Clone, Copy)]
+struct ReplayBound {
+    seconds: f64,
+    /// Bytes of log records that are replayed per second.
+    rate: f64,
+}
+
 /// When a checkpoint is taken that was not requested.
 struct Bounds {
     /// When the logs since the last one take this much of the disk.
     log_bytes: Option<u64>,
-    /// When a restart would have to replay this many bytes of log records.
-    bytes_to_replay: Option<u64>,
+    /// When a replay would take so long.
+    replay: Option<ReplayBound>,
 }
 
 /// The thread that takes checkpoints: when asked, and when a restart would take too long.
@@ -118,15 +139,15 @@ pub(crate) struct Checkpointer {
 }
 
 impl Checkpointer {
-    /// `loaded`: what the database was recovered from. `replay_rate`: bytes of log per second, as measured in
-    /// the last recovery or as may be expected. It is asked for when the catalog says that the restart is
-    /// complete. No checkpoint is taken before that.
+    /// `loaded`: what the database was recovered from. `replay_speed`: as measured in the last recovery or as
+    /// may be expected. It is asked for when the catalog says that the restart is complete. No checkpoint is
+    /// taken before that.
     pub(crate) fn start(
         config: &Config,
         logs: &Arc<Logs>,
         capture: Capture,
         loaded: Option<Loaded>,
-        (catalog, replay_rate): (Arc<Catalog>, Box<dyn FnOnce() -> f64 + Send>),
+        (catalog, replay_speed): (Arc<Catalog>, Box<dyn FnOnce() -> ReplaySpeed + Send>),
     ) -> Result<Checkpointer> {
         let mut status = CheckpointStatus::default();
         if let Some(loaded) = &loaded {
@@ -147,7 +168,9 @@ impl Checkpointer {
         let work = move || {
             if working.wait_for_restart(&catalog) {
                 working.count_ended();
-                working.work(taker, &Bounds::new(&config, replay_rate()), &config);
+                let speed = replay_speed();
+                working.logs.note_work((speed.excess_seconds * UNITS_PER_SECOND) as u64);
+                working.work(taker, &Bounds::new(&config, speed.rate), &config);
             }
         };
         let thread = crate::sync::spawn("hyades-checkpoint".to_owned(), work)
@@ -200,11 +223,11 @@ impl Bounds {
     /// `replay_rate`: bytes of log records per second.
     fn new(config: &Config, replay_rate: f64) -> Bounds {
         let log_bytes = Some(config.checkpoint_log_bytes).filter(|bytes| *bytes > 0);
-        let bytes_to_replay = config.recovery_target.map(|target| {
-            // The log grows while the checkpoint is taken.
-            (target.as_secs_f64() * replay_rate / 2.0) as u64
-        });
-        Bounds { log_bytes, bytes_to_replay }
+        // The log grows while the checkpoint is taken.
+        let replay = config
+            .recovery_target
+            .map(|target| ReplayBound { seconds: target.as_secs_f64() / 2.0, rate: replay_rate });
+        Bounds { log_bytes, replay }
     }
 
     fn are_reached(&self, shared: &Shared) -> bool {
@@ -219,7 +242,18 @@ impl Bounds {
     fn are_reached_by(&self, [log, replay]: [f64; 2], shared: &Shared) -> bool {
         let reaches = |bytes: u64, most: u64, factor: f64| bytes as f64 >= most.max(1) as f64 * factor;
         self.log_bytes.is_some_and(|most| reaches(shared.log_bytes(), most, log))
-            || self.bytes_to_replay.is_some_and(|most| reaches(shared.logs.bytes_to_replay(), most, replay))
+            || self.replay.is_some_and(|bound| {
+                let seconds = bound.seconds_of(shared.logs.bytes_to_replay(), shared.logs.work_to_replay());
+                seconds > 0.0 && seconds >= bound.seconds * replay
+            })
+    }
+}
+
+impl ReplayBound {
+    /// How long replaying these bytes takes, and repeating this much work of logged calls. They may depend on
+    /// each other, so it is not divided by the number of processors.
+    fn seconds_of(self, bytes: u64, work: u64) -> f64 {
+        bytes as f64 / self.rate + work as f64 / UNITS_PER_SECOND
     }
 }
 
@@ -294,7 +328,7 @@ impl Shared {
                 continue;
             }
             self.status.lock().is_running = true;
-            let before = self.stored_bytes();
+            let (before, work) = (self.stored_bytes(), self.logs.work_to_replay());
             let is_urgent = || bounds.are_urgent(self) || self.is_waited_for();
             let urgency: Urgency<'_> = if asked.is_empty() { Some(&is_urgent) } else { None };
             let taken = AssertUnwindSafe(|| taker.take(urgency));
@@ -306,6 +340,7 @@ impl Shared {
             not_before = outcome.is_err().then(|| crate::sync::now() + AFTER_FAILURE);
             if outcome.is_ok() {
                 *self.counted.lock() = Counted { ended: 0, before };
+                self.logs.forget_work(work);
             }
             self.note(&outcome, config);
             let outcome = outcome.map(drop);

@@ -3,10 +3,10 @@
 //! | logged as | when |
 //! |---|---|
 //! | command | the transaction is this one call, its compiler vouches that a run can be repeated, no schema change is under way |
-//! | data | everything else; also when something else happens in the transaction after all |
+//! | data | everything else; also when something else happens in the transaction after all, or when the call has computed for long beside what it has written |
 //!
-//! `Logging::Auto` and `Logging::Command` choose alike: a command wherever that is correct. They are separate
-//! because `Auto` may weigh costs in the future. Nothing is ever logged as a command that could not be
+//! `Logging::Auto` and `Logging::Command` choose alike: a command wherever that is correct and not dear to
+//! replay (docs/decisions/2026-11-27-dear-calls.md). Nothing is ever logged as a command that could not be
 //! replayed.
 
 use std::borrow::Cow;
@@ -49,6 +49,11 @@ impl LoggingChoice {
 /// Why a call is logged as data if its arguments draw numbers.
 pub const ARGUMENTS_DRAW: &str = "its arguments draw numbers from sequences";
 
+/// A call whose replay would take more than this much work of a guest (0.1 ms), and ten times what it takes
+/// to replay its rows, is logged as data.
+const UNITS_PER_COMMAND: u64 = 10_000;
+const UNITS_PER_ROW: u64 = 1_000;
+
 /// The call that a worker's transaction consists of, while nothing else has happened in it.
 pub(super) struct Call {
     procedure: LocalArc<Procedure>,
@@ -56,11 +61,18 @@ pub(super) struct Call {
     arguments_from: usize,
     has_begun: bool,
     pub(super) has_returned: bool,
+    /// Units of work of a guest, as far as looks have learned of them.
+    pub(super) worked: u64,
 }
 
 impl Call {
     pub(super) fn new(procedure: LocalArc<Procedure>, arguments_from: usize) -> Call {
-        Call { procedure, arguments_from, has_begun: false, has_returned: false }
+        Call { procedure, arguments_from, has_begun: false, has_returned: false, worked: 0 }
+    }
+
+    /// Whether it is better logged as data, having written this many rows.
+    pub(super) fn is_dear(&self, rows: usize) -> bool {
+        self.worked > UNITS_PER_COMMAND + UNITS_PER_ROW * rows as u64
     }
 
     /// Whether running this frame is (still) the one run that the call consists of.

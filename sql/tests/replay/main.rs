@@ -5,10 +5,11 @@ mod generator;
 mod round;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use hyades::engine::recovery::recover;
 use hyades::engine::storage::catalog::Catalog;
-use hyades::{Connection, Database, Value};
+use hyades::{Config, Connection, Database, Value};
 use hyades_sim::disk::SimulatedDisk;
 
 use round::{Client, Tally, config, round};
@@ -249,6 +250,55 @@ fn a_call_that_continues_after_an_error_from_outside_is_logged_as_data() {
             rows(&mut database.connect().expect("a connection"), "select id from l order by id"),
             ["2", "3"]
         );
+    }
+}
+
+/// Otherwise anybody who may call a procedure would decide how long a restart takes.
+#[test]
+fn a_call_that_computes_for_long_is_logged_as_data() {
+    // A row is worth a hundredth of a millisecond, a call a tenth. A thousand turns take a few of them.
+    for (turns, stored, is_command) in
+        [(100, 1, true), (100_000, 1, false), (100_000, 0, false), (20_000, 2_000, true)]
+    {
+        let disk = SimulatedDisk::new(6);
+        let database = Database::open(config(&disk)).expect("an empty disk");
+        let mut connection = database.connect().expect("a connection");
+        let count = format!(
+            "for i in 1..{turns} loop n := n + i; end loop; \
+             for i in 1..{stored} loop insert into l (id) values (i); end loop; insert into l (id) values (0);"
+        );
+        for sql in [TABLES[2], &procedure("n bigint := 0;", &count)] {
+            connection.execute(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
+        assert!(logging(&mut connection, "call p()").starts_with("command"));
+        connection.execute("call p()", &[]).expect("the call succeeds");
+        disk.crash_now();
+        let found = disk.after_power_cut(6);
+        // A recovery without a compiler can recover only what was logged as data.
+        let recovered = recover(&config(&found), None, &Arc::new(Catalog::new()));
+        assert_eq!(recovered.is_err(), is_command, "{turns} turns, {stored} rows");
+        let database = Database::open(config(&found)).expect("it can be opened");
+        let found = rows(&mut database.connect().expect("a connection"), "select count(*) from l");
+        assert_eq!(found, [(stored + 1).to_string()]);
+    }
+}
+
+/// A replay is estimated by what it repeats, not only by the length of log records.
+#[test]
+fn a_checkpoint_is_taken_when_repeating_calls_would_take_long() {
+    let disk = SimulatedDisk::new(7);
+    let config = Config { recovery_target: Some(Duration::from_millis(5)), ..config(&disk) };
+    let database = Database::open(config).expect("an empty disk");
+    let mut connection = database.connect().expect("a connection");
+    let count = "for i in 1..2000 loop for j in 1..60 loop n := n + j; end loop; insert into l (id) values (i); end loop;";
+    for sql in [TABLES[2], &procedure("n bigint := 0;", count)] {
+        connection.execute(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    connection.execute("call p()", &[]).expect("the call succeeds");
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while rows(&mut connection, "select taken from hyades_checkpoint where taken > 0").is_empty() {
+        assert!(Instant::now() < deadline, "no checkpoint is taken");
+        std::thread::yield_now();
     }
 }
 
