@@ -77,7 +77,7 @@ impl Binder<'_> {
             }
             ("pg_typeof", 1) => {
                 let shown = arguments[0].known_type().map(|known| (known.oid(), self.shown_type(known)));
-                let (oid, shown) = shown.unwrap_or_else(|| (UNKNOWN.0, Cow::Borrowed(UNKNOWN.1)));
+                let (oid, shown) = shown.unwrap_or((UNKNOWN.0, Cow::Borrowed(UNKNOWN.1)));
                 let shown = SystemType::RegType.reference(oid, shown);
                 return constant(shown, SqlType::System(SystemType::RegType));
             }

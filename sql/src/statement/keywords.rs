@@ -58,7 +58,7 @@ static KNOWN: LazyLock<Vec<bool>> = LazyLock::new(|| {
         [KEYWORDS, NAMES].iter().flat_map(|words| words.split_whitespace()).map(str::to_uppercase).collect();
     let is_known = |word: &&str| known.iter().any(|known| known == word);
     // The first number is that of `NoKeyword`.
-    std::iter::once(true).chain(ALL_KEYWORDS.iter().map(|word| is_known(&word))).collect()
+    std::iter::once(true).chain(ALL_KEYWORDS.iter().map(is_known)).collect()
 });
 
 /// See the module head.
