@@ -36,7 +36,9 @@ pub(crate) fn float_underflow() -> Error {
 }
 
 fn no_operator(operator: impl std::fmt::Debug, operands: &[&Value]) -> Error {
-    Error::input(sqlstate::INTERNAL_ERROR, format!("operator {operator:?} cannot take {operands:?}"))
+    // Not the values, which may be long.
+    let types: Vec<Option<SqlType>> = operands.iter().map(|operand| operand.sql_type()).collect();
+    Error::input(sqlstate::INTERNAL_ERROR, format!("operator {operator:?} cannot take {types:?}"))
 }
 
 /// The integer types: the same operations at three widths.

@@ -12,7 +12,10 @@
 use crate::array_value::{Dimension, MOST_DIMENSIONS, MOST_ELEMENTS};
 use crate::binary::bytes;
 use crate::binary::bytes::wrong;
+use crate::collect::{List, Sink, Taken};
+use crate::error::quoted;
 use crate::error::{Error, Result, sqlstate};
+use crate::guest;
 use crate::memory;
 use crate::text::pieces::is_blank;
 use crate::value::{ArrayElement, ArrayValue, Value};
@@ -21,8 +24,12 @@ use crate::value::{ArrayElement, ArrayValue, Value};
 const FIRST_OWN_OID: u32 = 10_000;
 
 fn malformed(literal: &str, detail: &str) -> Error {
-    Error::input(sqlstate::INVALID_TEXT_REPRESENTATION, format!("malformed array literal: \"{literal}\""))
-        .with_detail(detail)
+    without_detail(literal).with_detail(detail)
+}
+
+fn without_detail(literal: &str) -> Error {
+    let message = format!("malformed array literal: \"{}\"", quoted(literal));
+    Error::input(sqlstate::INVALID_TEXT_REPRESENTATION, message)
 }
 
 fn limit(message: String) -> Error {
@@ -93,20 +100,16 @@ pub(super) fn parse(
         return Ok(Value::array(element, Vec::new()));
     }
     if element_count(&dimensions)? != reader.items.len() {
-        return Err(Error::input(
-            sqlstate::INVALID_TEXT_REPRESENTATION,
-            format!("malformed array literal: \"{literal}\""),
-        ));
+        return Err(without_detail(literal));
     }
-    let mut values = Vec::with_capacity(reader.items.len());
-    for (item, is_quoted) in &reader.items {
-        values.push(match item {
+    let mut values = List::with_capacity(reader.items.len())?;
+    for (item, is_quoted) in reader.items.into_vec() {
+        values.push(match &*item {
             item if !is_quoted && item.eq_ignore_ascii_case("null") => Value::Null,
             item => parse_item(item)?,
-        });
-        memory::check(0)?;
+        })?;
     }
-    Ok(Value::shaped_array(element, &dimensions, values))
+    Ok(Value::shaped_array(element, &dimensions, values.into_vec()))
 }
 
 /// The dimensions in front of the contents, if there are any, and the rest of the text.
@@ -182,7 +185,7 @@ struct Reader<'l> {
     item: String,
     kept: usize,
     is_quoted: bool,
-    items: Vec<(String, bool)>,
+    items: List<(Box<str>, bool)>,
 }
 
 impl<'l> Reader<'l> {
@@ -199,7 +202,7 @@ impl<'l> Reader<'l> {
             item: String::new(),
             kept: 0,
             is_quoted: false,
-            items: Vec::new(),
+            items: List::default(),
         }
     }
 
@@ -235,7 +238,7 @@ impl<'l> Reader<'l> {
                         return self.wrong("Unexpected end of input.");
                     };
                     self.is_quoted = true;
-                    self.push(escaped);
+                    self.push(escaped)?;
                 }
                 '"' if is_inside => {
                     self.state = State::QuotedCompleted;
@@ -249,7 +252,7 @@ impl<'l> Reader<'l> {
                     }
                     _ => return self.wrong("Unexpected array element."),
                 },
-                _ if is_inside => self.item.push(character),
+                _ if is_inside => self.put(character)?,
                 '{' => self.open()?,
                 '}' => {
                     if self.close()? {
@@ -263,7 +266,7 @@ impl<'l> Reader<'l> {
                 ',' => self.delimit()?,
                 blank if is_blank(blank) => {
                     if self.state == State::ItemStarted {
-                        self.item.push(blank);
+                        self.put(blank)?;
                     }
                 }
                 _ => {
@@ -271,10 +274,10 @@ impl<'l> Reader<'l> {
                         return self.wrong("Unexpected array element.");
                     }
                     self.state = State::ItemStarted;
-                    self.push(character);
+                    self.push(character)?;
                 }
             }
-            memory::check(0)?;
+            guest::spend(1)?;
         }
     }
 
@@ -282,19 +285,31 @@ impl<'l> Reader<'l> {
         matches!(self.state, State::LevelStarted | State::ItemStarted | State::ItemDelimited)
     }
 
-    fn push(&mut self, character: char) {
-        self.is_empty = false;
+    fn put(&mut self, character: char) -> Result<()> {
+        memory::check_growth::<u8>(self.item.capacity(), self.item.len() + character.len_utf8())?;
         self.item.push(character);
+        Ok(())
+    }
+
+    fn push(&mut self, character: char) -> Result<()> {
+        self.is_empty = false;
+        self.put(character)?;
         self.kept = self.item.len();
+        Ok(())
     }
 
     /// Ends the item being read, if there is one.
-    fn end_item(&mut self) {
+    fn end_item(&mut self) -> Result<()> {
         if matches!(self.state, State::ItemStarted | State::QuotedCompleted) {
             self.item.truncate(self.kept);
-            self.items.push((std::mem::take(&mut self.item), std::mem::take(&mut self.is_quoted)));
+            memory::check(self.item.len())?;
+            // Without the spare room of the text that was read.
+            let item = self.item.as_str().into();
+            self.item.clear();
+            self.items.push((item, std::mem::take(&mut self.is_quoted)))?;
             self.kept = 0;
         }
+        Ok(())
     }
 
     fn open(&mut self) -> Result<()> {
@@ -321,7 +336,7 @@ impl<'l> Reader<'l> {
         if !may_close {
             return self.unexpected('}');
         }
-        self.end_item();
+        self.end_item()?;
         self.state = State::LevelCompleted;
         self.level -= 1;
         let level = self.level;
@@ -342,7 +357,7 @@ impl<'l> Reader<'l> {
         if !matches!(self.state, State::ItemStarted | State::QuotedCompleted | State::LevelCompleted) {
             return self.unexpected(',');
         }
-        self.end_item();
+        self.end_item()?;
         self.state = match self.state {
             State::LevelCompleted => State::LevelDelimited,
             _ => State::ItemDelimited,
@@ -354,63 +369,76 @@ impl<'l> Reader<'l> {
 }
 
 /// Appends the text form; `write_item` appends an element's.
-pub(super) fn write(array: &ArrayValue, out: &mut Vec<u8>, write_item: impl Fn(&Value, &mut Vec<u8>)) {
+pub(super) fn write<S: Sink>(
+    array: &ArrayValue,
+    out: &mut S,
+    write_item: impl Fn(&Value, &mut S) -> Taken<S>,
+) -> Taken<S> {
     let dimensions = array.dimensions();
     if dimensions.is_empty() {
-        out.extend_from_slice(b"{}");
-        return;
+        return out.put(b"{}");
     }
     if dimensions.iter().any(|dimension| dimension.lower != 1) {
         for dimension in dimensions.iter() {
-            out.extend_from_slice(format!("[{}:{}]", dimension.lower, dimension.upper()).as_bytes());
+            out.put(format!("[{}:{}]", dimension.lower, dimension.upper()).as_bytes())?;
         }
-        out.push(b'=');
+        out.put(b"=")?;
     }
     // The number of elements in a pair of braces, for each level.
     let mut widths: Vec<usize> = Vec::with_capacity(dimensions.len());
     for dimension in dimensions.iter().rev() {
         widths.push(widths.last().unwrap_or(&1) * dimension.length as usize);
     }
-    let mut item = Vec::new();
+    let mut item = S::default();
     for (number, value) in array.values.iter().enumerate() {
         if number > 0 {
-            out.push(b',');
+            out.put(b",")?;
         }
         let opened = widths.iter().filter(|width| number % **width == 0).count();
-        out.extend(std::iter::repeat_n(b'{', opened));
-        write_element(value, &mut item, out, &write_item);
+        out.put(&b"{{{{{{"[..opened])?;
+        write_element(value, &mut item, out, &write_item)?;
         let closed = widths.iter().filter(|width| (number + 1) % **width == 0).count();
-        out.extend(std::iter::repeat_n(b'}', closed));
+        out.put(&b"}}}}}}"[..closed])?;
     }
+    Ok(())
 }
 
-fn write_element(
+fn write_element<S: Sink>(
     value: &Value,
-    item: &mut Vec<u8>,
-    out: &mut Vec<u8>,
-    write_item: &impl Fn(&Value, &mut Vec<u8>),
-) {
+    buffer: &mut S,
+    out: &mut S,
+    write_item: &impl Fn(&Value, &mut S) -> Taken<S>,
+) -> Taken<S> {
     if value.is_null() {
-        out.extend_from_slice(b"NULL");
-        return;
+        return out.put(b"NULL");
     }
-    item.clear();
-    write_item(value, item);
+    buffer.clear();
+    write_item(value, buffer)?;
+    let item = buffer.bytes();
     let needs_quotes = item.is_empty()
         || item.eq_ignore_ascii_case(b"null")
         || item.iter().any(|byte| matches!(byte, b'"' | b'\\' | b'{' | b'}' | b',' | b' ' | 9..=13));
     if !needs_quotes {
-        out.extend_from_slice(item);
-        return;
+        return out.put(item);
     }
-    out.push(b'"');
-    for byte in item.iter() {
-        if matches!(byte, b'"' | b'\\') {
-            out.push(b'\\');
-        }
-        out.push(*byte);
+    out.put(b"\"")?;
+    // Each part but the last ends before a character that is escaped.
+    let mut rest = item;
+    while let Some(special) = rest.iter().skip(1).position(|byte| matches!(byte, b'"' | b'\\')) {
+        let (part, after) = rest.split_at(special + 1);
+        put_escaped(part, out)?;
+        rest = after;
     }
-    out.push(b'"');
+    put_escaped(rest, out)?;
+    out.put(b"\"")
+}
+
+/// Bytes of which only the first may need a backslash.
+fn put_escaped<S: Sink>(part: &[u8], out: &mut S) -> Taken<S> {
+    if matches!(part.first(), Some(b'"' | b'\\')) {
+        out.put(b"\\")?;
+    }
+    out.put(part)
 }
 
 /// Takes a big-endian `i32` off the front.
@@ -455,25 +483,24 @@ pub(super) fn read_binary(
     for _ in 0..count {
         dimensions.push(Dimension { length: take(rest)?, lower: take(rest)? });
     }
-    let mut values = Vec::new();
+    let mut values = List::default();
     for number in 1..=element_count(&dimensions)? {
         let length = take(rest)?;
         if length == -1 {
-            values.push(Value::Null);
+            values.push(Value::Null)?;
             continue;
         }
         let parts = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
         let Some((mut item, after)) = parts else {
             return Err(wrong("insufficient data left in message"));
         };
-        values.push(read_item(&mut item)?);
+        values.push(read_item(&mut item)?)?;
         if !item.is_empty() {
             return Err(wrong(format!("improper binary format in array element {number}")));
         }
-        memory::check(0)?;
         *rest = after;
     }
-    Ok(Value::shaped_array(element, &dimensions, values))
+    Ok(Value::shaped_array(element, &dimensions, values.into_vec()))
 }
 
 /// Appends the binary form; `write_item` appends an element's.

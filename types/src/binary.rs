@@ -238,7 +238,7 @@ pub fn write(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         Value::Json(text) => out.extend_from_slice(text.as_bytes()),
         Value::Jsonb(value) => {
             out.push(JSONB_VERSION);
-            json::write_jsonb(value.root(), out);
+            let Ok(()) = json::write_jsonb(value.root(), out);
         }
         Value::Interval(interval) => {
             out.extend_from_slice(&interval.microseconds.to_be_bytes());

@@ -14,12 +14,13 @@
 use bigdecimal::num_bigint::Sign;
 use jiff::tz::TimeZone;
 
+use crate::collect;
 use crate::error::{Error, Result, sqlstate};
 use crate::interval::{Interval, IntervalModifier};
 use crate::system_type::SystemType;
-use crate::text::{Reading, fit_text};
-use crate::value::{ArrayElement, Numeric, Precision, SqlType, Value};
-use crate::{arithmetic, datetime, json, numeric, text};
+use crate::text::{Reading, TextForm, fit_text};
+use crate::value::{ArrayElement, ArrayValue, Numeric, Precision, SqlType, Value};
+use crate::{arithmetic, datetime, json, memory, numeric, text};
 
 /// When a cast may be applied. A later one includes the earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -129,7 +130,11 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
         }
         (Value::Boolean(truth), SqlType::Integer) => Ok(Value::Integer(i32::from(*truth))),
         (Value::Integer(number), SqlType::Boolean) => Ok(Value::Boolean(*number != 0)),
-        (_, _) if to.is_text() => Ok(Value::Text(fit_text(text::format(&value, tz), to, explicit)?)),
+        (_, _) if to.is_text() => Ok(Value::Text(fit_text(
+            text::shown(&value, TextForm { time_zone: tz, float_digits: 1 })?,
+            to,
+            explicit,
+        )?)),
         (
             Value::Date(_)
             | Value::Time(_)
@@ -143,22 +148,35 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
             | SqlType::Interval(_),
         ) => datetime_cast(&value, to, tz),
         (Value::Json(text), SqlType::Jsonb) => json::Jsonb::parse(text).map(Value::Jsonb),
-        (Value::Jsonb(_), SqlType::Json) => Ok(Value::Json(text::format(&value, tz).as_str().into())),
+        (Value::Jsonb(_), SqlType::Json) => json_of(&value, tz),
         (Value::Jsonb(jsonb), _) if to == SqlType::Boolean || to.is_numeric() => from_jsonb(jsonb, to),
         _ if value.fits(to) && to == to.without_modifier() => Ok(value),
-        (Value::Array(array), SqlType::Array(element)) => {
-            let cast_one = |value: &Value| match value {
-                Value::Text(text) if array.element == ArrayElement::Char && element != ArrayElement::Char => {
-                    cast(Value::text(text.trim_end_matches(' ')), element.sql_type(), explicit, reading)
-                }
-                other => cast(other.clone(), element.sql_type(), explicit, reading),
-            };
-            let values = array.values.iter().map(cast_one).collect::<Result<Vec<Value>>>()?;
-            Ok(Value::shaped_array(element, &array.dimensions(), values))
-        }
+        (Value::Array(array), SqlType::Array(element)) => cast_array(array, element, explicit, reading),
         _ if value.fits(to) => Ok(value),
         _ => Err(cannot_cast(&value, to)),
     }
+}
+
+fn json_of(value: &Value, tz: &TimeZone) -> Result<Value> {
+    let shown = text::shown(value, TextForm { time_zone: tz, float_digits: 1 })?;
+    memory::check(shown.len())?;
+    Ok(Value::Json(shown.as_str().into()))
+}
+
+fn cast_array(
+    array: &ArrayValue,
+    element: ArrayElement,
+    explicit: bool,
+    reading: Reading<'_>,
+) -> Result<Value> {
+    let cast_one = |value: &Value| match value {
+        Value::Text(text) if array.element == ArrayElement::Char && element != ArrayElement::Char => {
+            cast(Value::text(text.trim_end_matches(' ')), element.sql_type(), explicit, reading)
+        }
+        other => cast(collect::values::copy(other)?, element.sql_type(), explicit, reading),
+    };
+    let values = collect::try_list(array.values.iter().map(cast_one))?;
+    Ok(Value::shaped_array(element, &array.dimensions(), values))
 }
 
 /// The number of an object; a negative `integer` stands for its sum with 2^32.

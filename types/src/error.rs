@@ -6,6 +6,7 @@
 //!
 //! SQLSTATE codes are those of PostgreSQL's appendix A, because clients act on them.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -364,3 +365,15 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// Bytes of a text that a message shows, at most.
+const MOST_SHOWN: usize = 64 << 10;
+
+/// A text for a message, which nobody asks for memory for.
+pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
+    if text.len() <= MOST_SHOWN {
+        return Cow::Borrowed(text);
+    }
+    let end = text.floor_char_boundary(MOST_SHOWN);
+    Cow::Owned(format!("{}...", &text[..end]))
+}

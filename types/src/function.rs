@@ -59,9 +59,12 @@ use crate::guest;
 use crate::value::{SqlType, Value};
 
 pub use array::accumulated;
-pub use function_table::Function;
+pub use function_table::{FUNCTIONS, Function};
 pub use session::queue as queue_notification;
 pub use time::now_us;
+
+/// Arguments that the message about unsuitable ones shows, at most.
+const FEW_SHOWN: usize = 8;
 
 /// Bytes of text that a function processes in about ten nanoseconds.
 const BYTES_PER_UNIT: usize = 8;
@@ -254,7 +257,9 @@ fn weight(arguments: &[Value]) -> Weight {
 
 /// The error for values that do not fit the signature that the compiler chose.
 fn mismatch(function: Function, arguments: &[Value]) -> Error {
-    Error::input(sqlstate::INTERNAL_ERROR, format!("function {function:?} cannot take {arguments:?}"))
+    // Not the values, which may be long.
+    let types: Vec<Option<SqlType>> = arguments.iter().take(FEW_SHOWN).map(Value::sql_type).collect();
+    Error::input(sqlstate::INTERNAL_ERROR, format!("function {function:?} cannot take {types:?}"))
 }
 
 #[cfg(test)]

@@ -199,6 +199,8 @@ impl Guest {
 }
 
 thread_local! {
+    /// How often the thread has looked at the request to stop.
+    static LOOKS: Cell<u64> = const { Cell::new(0) };
     /// Units until the next look.
     static LEFT: Cell<u32> = const { Cell::new(UNITS_PER_LOOK) };
     /// Units of which a look has learned.
@@ -306,9 +308,15 @@ fn count_work(units: u32, is_passed: bool) {
     WORKED.set(WORKED.get().wrapping_add(u64::from(before) + u64::from(units)));
 }
 
+/// How often this thread has looked at the request to stop, so that tests see which work it looks in.
+pub fn looks() -> u64 {
+    LOOKS.get()
+}
+
 #[cold]
 fn look(units: u32) -> Result<()> {
     count_work(units, false);
+    LOOKS.set(LOOKS.get().wrapping_add(1));
     LEFT.set(UNITS_PER_LOOK);
     LEFT_TO_PASS.set(0);
     let looked = with_guest(|guest| {

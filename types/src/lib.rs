@@ -13,7 +13,7 @@
 //!   the versions on which results depend;
 //! * `identifier`: names as SQL writes them;
 //! * `environment`: what a computation may read of its surroundings; `guest`, `memory`: how much time and
-//!   memory it may take;
+//!   memory it may take; `collect`: lists and texts that keep to that;
 //! * `scalar`: the values that fit a machine word, for the interpreter; `key`: order-preserving bytes for
 //!   indexes;
 //! * `definition`: tables and routines; `search_path`: how their names are resolved;
@@ -28,6 +28,7 @@ pub mod array;
 pub mod array_value;
 pub mod binary;
 pub mod cast;
+pub mod collect;
 pub mod compare;
 pub mod cursors;
 pub mod datetime;

@@ -7,6 +7,7 @@
 
 use compact_str::CompactString;
 
+use crate::collect::{self, Text};
 use crate::error::{Error, Result, SqlState};
 use crate::guest;
 
@@ -71,13 +72,13 @@ pub fn matches(text: &str, pattern: &str) -> Result<bool> {
 
 /// ILIKE: both sides in lower case.
 pub fn matches_ignoring_case(text: &str, pattern: &str) -> Result<bool> {
-    matches(&lower(text), &lower(pattern))
+    matches(&lower(text)?, &lower(pattern)?)
 }
 
 /// Lower case, character by character (no character becomes two, as in PostgreSQL's libc locales).
-pub(crate) fn lower(text: &str) -> CompactString {
+pub(crate) fn lower(text: &str) -> Result<CompactString> {
     // The one character that would become two, I with a dot, loses its dot.
-    text.chars().map(|character| character.to_lowercase().next().unwrap_or(character)).collect()
+    collect::characters(text.chars(), |character| character.to_lowercase().next().or(Some(character)))
 }
 
 /// The only character of a case mapping; the original if there are several.
@@ -109,24 +110,24 @@ pub fn escape(pattern: &str, character: &str) -> Result<CompactString> {
                 .with_hint("Escape string must be empty or one character."));
         }
     };
-    let mut result = CompactString::with_capacity(pattern.len());
+    let mut result = Text::with_capacity(pattern.len())?;
     let mut is_escaped = false;
     for character in pattern.chars() {
         if Some(character) == escape && !is_escaped {
-            result.push('\\');
+            result.push('\\')?;
             is_escaped = true;
         } else if character == '\\' {
             if !is_escaped {
-                result.push('\\');
+                result.push('\\')?;
             }
-            result.push('\\');
+            result.push('\\')?;
             is_escaped = false;
         } else {
-            result.push(character);
+            result.push(character)?;
             is_escaped = false;
         }
     }
-    Ok(result)
+    Ok(result.finish())
 }
 
 #[cfg(test)]

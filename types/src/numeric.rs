@@ -72,6 +72,13 @@ impl Numeric {
         }
     }
 
+    /// Bytes of its digits, if there are many; 0 for the numbers of nearly all rows.
+    pub fn long_bytes(&self) -> usize {
+        const FEW_BITS: u64 = 1024;
+        let bits = self.finite().map_or(0, |number| number.as_bigint_and_scale().0.bits());
+        if bits > FEW_BITS { usize::try_from(bits / 8).unwrap_or(usize::MAX) } else { 0 }
+    }
+
     fn is_nan(&self) -> bool {
         matches!(self, NaN)
     }

@@ -2,8 +2,8 @@
 //!
 //! `parse` accepts and `write` prints the same forms as a PostgreSQL 15 server with `DateStyle = ISO, MDY`,
 //! `IntervalStyle = postgres`, `extra_float_digits = 1` and `bytea_output = hex`. `parse(write(v)) == v` for
-//! every value. Dates and times are in `datetime`, numbers of type numeric in `numeric`, floating-point
-//! numbers in `float`.
+//! every value. What a text form is written to may refuse it ([`Sink`]). Dates and times are in `datetime`,
+//! numbers of type numeric in `numeric`, floating-point numbers in `float`.
 
 mod conventions;
 mod fit;
@@ -14,11 +14,15 @@ mod system;
 use compact_str::CompactString;
 use jiff::tz::TimeZone;
 
+use crate::collect::{Bytes, Sink, Taken};
 use crate::error::{Error, Result, sqlstate};
+use crate::guest;
+use crate::memory;
 use crate::value::{ArrayValue, SqlType, Value};
 use crate::{array, datetime, json, numeric};
 use pieces::{is_blank, syntax};
 
+use crate::error::quoted;
 pub use conventions::{Reading, TextForm};
 pub use fit::LONGEST_NAME;
 pub(crate) use fit::{check_text, meant_byte, shown_byte};
@@ -28,8 +32,13 @@ pub(crate) use pieces::write_hexadecimal;
 pub use pieces::write_integer;
 pub(crate) use system::reference;
 
+/// Bytes whose digits are written between two reports of work.
+const HEXADECIMAL_AT_ONCE: usize = 4096;
+/// Bytes without an escape that are copied between two reports of work.
+const PLAIN_AT_ONCE: usize = 4096;
+
 fn out_of_range(sql_type: SqlType, text: &str) -> Error {
-    let name = sql_type.base_name();
+    let (name, text) = (sql_type.base_name(), quoted(text));
     Error::input(
         sqlstate::NUMERIC_VALUE_OUT_OF_RANGE,
         format!("value \"{text}\" is out of range for type {name}"),
@@ -60,6 +69,7 @@ pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>)
         }
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => {
             check_text(text)?;
+            memory::check(text.len())?;
             Ok(Value::Text(fit_text(CompactString::from(text), sql_type, false)?))
         }
         SqlType::Bytea => parse_bytea(text).map(|bytes| Value::Bytea(bytes.into())),
@@ -78,6 +88,7 @@ pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>)
         SqlType::Uuid => parse_uuid(text),
         SqlType::Json => {
             json::validate(text)?;
+            memory::check(text.len())?;
             Ok(Value::Json(text.into()))
         }
         SqlType::Jsonb => json::Jsonb::parse(text).map(Value::Jsonb),
@@ -121,7 +132,9 @@ fn integer(text: &str, sql_type: SqlType, least: i64) -> Result<i64> {
 
 /// Any unambiguous prefix of true, false, yes, no, on, off; or 1, 0.
 fn parse_boolean(text: &str) -> Result<Value> {
-    let word = text.trim_matches(is_blank).to_ascii_lowercase();
+    let word = text.trim_matches(is_blank);
+    // No word is longer.
+    let word = if word.len() <= "false".len() { word.to_ascii_lowercase() } else { "-".to_owned() };
     let begins = |whole: &str, shortest: usize| word.len() >= shortest && whole.starts_with(&word);
     if begins("true", 1) || begins("yes", 1) || word == "on" || word == "1" {
         Ok(Value::Boolean(true))
@@ -143,32 +156,34 @@ fn parse_bytea(text: &str) -> Result<Vec<u8>> {
 /// Bytes with embedded `\\` and `\ooo`.
 pub(crate) fn parse_escaped(text: &str) -> Result<Vec<u8>> {
     let wrong = || Error::input(sqlstate::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type bytea");
-    let mut bytes = Vec::with_capacity(text.len());
+    let mut bytes = Bytes::with_capacity(text.len())?;
     let mut rest = text.as_bytes();
     while let Some((&first, after)) = rest.split_first() {
-        rest = after;
         if first != b'\\' {
-            bytes.push(first);
+            let plain = rest.iter().take(PLAIN_AT_ONCE).take_while(|byte| **byte != b'\\').count();
+            bytes.put(&rest[..plain])?;
+            rest = &rest[plain..];
             continue;
         }
+        rest = after;
         match *rest {
             [b'\\', ..] => {
-                bytes.push(b'\\');
+                bytes.push(b'\\')?;
                 rest = &rest[1..];
             }
             [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..] => {
-                bytes.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                bytes.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'))?;
                 rest = &rest[3..];
             }
             _ => return Err(wrong()),
         }
     }
-    Ok(bytes)
+    Ok(bytes.into_vec())
 }
 
 /// Pairs of digits, with optional blanks between pairs.
 pub(crate) fn parse_hexadecimal(digits: &str) -> Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(digits.len() / 2);
+    let mut bytes = Bytes::with_capacity(digits.len() / 2)?;
     let mut characters = digits.chars();
     let digit = |character: char| {
         character.to_digit(16).ok_or_else(|| {
@@ -184,9 +199,9 @@ pub(crate) fn parse_hexadecimal(digits: &str) -> Result<Vec<u8>> {
         let low = characters.next().ok_or_else(|| {
             Error::input(sqlstate::INVALID_PARAMETER_VALUE, "invalid hexadecimal data: odd number of digits")
         })?;
-        bytes.push((high << 4 | digit(low)?) as u8);
+        bytes.push((high << 4 | digit(low)?) as u8)?;
     }
-    Ok(bytes)
+    Ok(bytes.into_vec())
 }
 
 /// 32 hexadecimal digits, a hyphen allowed after every fourth, braces allowed around all.
@@ -220,8 +235,27 @@ pub fn write_as(value: &Value, sql_type: SqlType, form: TextForm<'_>, out: &mut 
         Value::Double(number) if form.float_digits < 1 => {
             float::write_rounded(*number, 15, form.float_digits, out);
         }
-        Value::Array(array) => write_array(array, sql_type, form, out),
+        Value::Array(array) => {
+            let Ok(()) = write_array(array, sql_type, form, out);
+        }
         _ => write(value, sql_type, form.time_zone, out),
+    }
+}
+
+/// Appends the text form to a sink, which may refuse it in the middle.
+fn put<S: Sink>(value: &Value, sql_type: SqlType, form: TextForm<'_>, out: &mut S) -> Taken<S> {
+    match value {
+        Value::Text(text) => out.put(text.as_bytes()),
+        Value::Json(text) => out.put(text.as_bytes()),
+        Value::Jsonb(value) => json::write_jsonb(value.root(), out),
+        Value::Array(array) => write_array(array, sql_type, form, out),
+        Value::Bytea(bytes) => {
+            out.put(b"\\x")?;
+            bytes
+                .chunks(HEXADECIMAL_AT_ONCE)
+                .try_for_each(|part| out.write(|out| write_hexadecimal(part, out)))
+        }
+        _ => out.write(|out| write_as(value, sql_type, form, out)),
     }
 }
 
@@ -257,9 +291,12 @@ pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>)
         }
         Value::Interval(interval) => datetime::write_interval(*interval, out),
         Value::Json(text) => out.extend_from_slice(text.as_bytes()),
-        Value::Jsonb(value) => json::write_jsonb(value.root(), out),
+        Value::Jsonb(value) => {
+            let Ok(()) = json::write_jsonb(value.root(), out);
+        }
         Value::Array(array) => {
-            write_array(array, sql_type, TextForm { time_zone: tz, float_digits: 1 }, out);
+            let form = TextForm { time_zone: tz, float_digits: 1 };
+            let Ok(()) = write_array(array, sql_type, form, out);
         }
         Value::Oid(oid) => write_integer(i64::from(*oid), out),
         Value::Reference(reference) => out.extend_from_slice(reference.shown.as_bytes()),
@@ -267,24 +304,41 @@ pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>)
     }
 }
 
-fn write_array(array: &ArrayValue, sql_type: SqlType, form: TextForm<'_>, out: &mut Vec<u8>) {
+fn write_array<S: Sink>(array: &ArrayValue, sql_type: SqlType, form: TextForm<'_>, out: &mut S) -> Taken<S> {
     if matches!(sql_type, SqlType::System(_)) {
         return system::write_vector(array, out);
     }
-    array::write(array, out, |value, out| write_as(value, array.element.sql_type(), form, out));
+    array::write(array, out, |value, out| put(value, array.element.sql_type(), form, out))
 }
 
-/// The text form with these settings as a string.
-pub fn format_as(value: &Value, form: TextForm<'_>) -> CompactString {
-    if form.float_digits >= 1 || matches!(value, Value::Text(_)) {
-        return format(value, form.time_zone);
+/// The text form with these settings, for a computation: it may be much longer than the value, so it asks for
+/// memory and reports its work.
+///
+/// # Errors
+/// 53200, 54000, 57014.
+pub fn shown(value: &Value, form: TextForm<'_>) -> Result<CompactString> {
+    let sql_type = value.sql_type().unwrap_or(SqlType::Text);
+    match value {
+        Value::Text(text) => {
+            memory::check(text.len())?;
+            Ok(text.clone())
+        }
+        Value::Bytea(_) | Value::Json(_) | Value::Jsonb(_) | Value::Array(_) => {
+            // In front of all parts, so that most results need not grow.
+            let mut out = Bytes::with_capacity(value.heap_bytes())?;
+            put(value, sql_type, form, &mut out)?;
+            out.into_text()
+        }
+        _ => {
+            guest::spend(1)?;
+            let mut bytes = Vec::with_capacity(32);
+            write_as(value, sql_type, form, &mut bytes);
+            Ok(CompactString::from_utf8_lossy(&bytes))
+        }
     }
-    let mut bytes = Vec::with_capacity(32);
-    write_as(value, value.sql_type().unwrap_or(SqlType::Text), form, &mut bytes);
-    CompactString::from_utf8_lossy(&bytes)
 }
 
-/// The text form as a string.
+/// The text form as a string, for messages: whatever its length. Computations use [`shown`].
 pub fn format(value: &Value, tz: &TimeZone) -> CompactString {
     if let Value::Text(text) = value {
         return text.clone();

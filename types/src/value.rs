@@ -215,7 +215,7 @@ impl Value {
         }
     }
 
-    /// Memory that a copy would take in addition to the value itself. Numbers count as short.
+    /// Memory that a copy would take in addition to the value itself. Numbers count if they are long.
     pub fn heap_bytes(&self) -> usize {
         match self {
             Value::Text(text) => text.len(),
@@ -223,6 +223,7 @@ impl Value {
             Value::Json(text) => text.len(),
             Value::Jsonb(value) => value.as_bytes().len(),
             Value::Reference(_) => size_of::<Reference>(),
+            Value::Numeric(number) => number.long_bytes(),
             _ => 0,
         }
     }

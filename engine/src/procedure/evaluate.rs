@@ -366,7 +366,7 @@ fn convert(
         && to.is_text()
         && matches!(value, Value::Real(_) | Value::Double(_) | Value::Array(_))
     {
-        let text = Value::Text(text::format_as(&value, environment.text_form()));
+        let text = Value::Text(text::shown(&value, environment.text_form())?);
         return cast::cast(text, to, explicit, &environment.time_zone);
     }
     cast::cast(value, to, explicit, environment.reading())

@@ -3,6 +3,7 @@
 //! Result types are PostgreSQL's: sums of integers do not overflow their own type (`sum(integer)` is
 //! `bigint`, `sum(bigint)` and averages of integers are `numeric`).
 
+use hyades_types::collect;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::accumulated;
 use hyades_types::interval::Interval;
@@ -118,7 +119,7 @@ impl Accumulator {
                         compare::total(value, best).is_ge()
                     };
                 if is_better {
-                    *best = value.clone();
+                    *best = collect::values::copy(value)?;
                 }
             }
             Accumulator::Truth(truth) => {
@@ -142,7 +143,7 @@ impl Accumulator {
             Accumulator::Bytes(bytes) => add_bytes(bytes, value, arguments.get(1))?,
             Accumulator::Elements(elements) => {
                 memory::check_growth::<Value>(elements.capacity(), elements.len() + 1)?;
-                elements.push(value.clone());
+                elements.push(collect::values::copy(value)?);
             }
             Accumulator::Moments(moments) => moments.add(arguments)?,
             Accumulator::Ordered(ordered) => ordered.add(arguments)?,

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Stage, StageRows, StageRun};
+use hyades_types::collect;
 use hyades_types::environment::Environment;
 use hyades_types::error::Result;
 use hyades_types::guest;
@@ -84,7 +85,7 @@ impl Group {
             }
             if call.is_distinct {
                 let is_char = matches!(call.argument_type, SqlType::Char(_));
-                if !self.seen[at].is_new(arguments, is_char) {
+                if !self.seen[at].is_new(arguments, is_char)? {
                     continue;
                 }
                 gathered += held_bytes(arguments);
@@ -106,7 +107,9 @@ impl Group {
                     waiting.reserve(FEW_WAITING * width);
                 }
                 memory::check_growth::<Value>(waiting.capacity(), waiting.len() + values.len())?;
-                waiting.extend_from_slice(values);
+                for value in values {
+                    waiting.push(collect::values::copy(value)?);
+                }
             }
         }
         Ok(gathered)

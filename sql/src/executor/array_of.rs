@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Stage, StageRows, StageRun};
+use hyades_types::collect;
 use hyades_types::compare;
 use hyades_types::environment::Environment;
 use hyades_types::error::Result;
@@ -32,7 +33,7 @@ impl StageRun for Elements {
     fn finish(self: Box<Self>) -> Result<StageRows> {
         let mut values = self.values;
         if self.array.is_set {
-            values.sort_unstable_by(compare::total);
+            collect::sort(&mut values, compare::total)?;
             values.dedup_by(|one, other| compare::total(one, other).is_eq());
         }
         Ok(StageRows::InMemory(vec![vec![Value::array(self.array.element, values)]]))

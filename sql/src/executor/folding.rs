@@ -173,7 +173,7 @@ impl<F: Fold> Level<F> {
             None if self.is_full() => return Ok(Folded::Elsewhere(self.partition())),
             None => {
                 let place = self.states.len();
-                self.keys.add(place);
+                self.keys.add(place)?;
                 let (state, bytes) = self.fold.state(set, values);
                 self.states.push((turn, state));
                 self.held += KEY_BYTES + self.keys.key().len() + bytes;

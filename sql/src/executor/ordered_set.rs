@@ -2,6 +2,7 @@
 //!
 //! Reference: PostgreSQL 15's `orderedsetaggs.c`.
 
+use hyades_types::collect;
 use hyades_types::compare;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory;
@@ -21,7 +22,7 @@ impl Ordered {
     pub(super) fn add(&mut self, arguments: &[Value]) -> Result<()> {
         if let [value, fraction @ ..] = arguments {
             memory::check_growth::<Value>(self.values.capacity(), self.values.len() + 1)?;
-            self.values.push(value.clone());
+            self.values.push(collect::values::copy(value)?);
             self.fraction = fraction.first().cloned().unwrap_or_default();
         }
         Ok(())
@@ -37,7 +38,7 @@ impl Ordered {
         match &self.fraction {
             Value::Array(fractions) => {
                 let found = fractions.values.iter().map(|fraction| self.percentile(kind, fraction));
-                let found = found.collect::<Result<Vec<Value>>>()?;
+                let found = collect::try_list(found)?;
                 let element = found.iter().find_map(Value::sql_type).or_else(|| self.values[0].sql_type());
                 let element = element.and_then(hyades_types::value::ArrayElement::of);
                 Ok(element.map_or(Value::Null, |element| Value::array(element, found)))

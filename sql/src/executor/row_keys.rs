@@ -7,7 +7,9 @@ use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
+use hyades_types::error::Result;
 use hyades_types::key;
+use hyades_types::memory;
 use hyades_types::value::Value;
 
 /// Positions of rows by their keys, which are equal if the values are not distinct in SQL.
@@ -75,11 +77,17 @@ impl RowKeys {
     }
 
     /// Assigns this position to the key just built, which has none.
-    pub(super) fn add(&mut self, place: usize) {
+    ///
+    /// # Errors
+    /// 53200, before the buffer grows.
+    pub(super) fn add(&mut self, place: usize) -> Result<()> {
         let (hash, start) = (self.hash(), self.bytes.len());
+        memory::check_growth::<u8>(self.bytes.capacity(), start + self.key.len())?;
+        memory::check_growth::<Entry>(self.entries.capacity(), self.entries.len() + 1)?;
         self.bytes.extend_from_slice(&self.key);
         let entry = Entry { hash, start, end: self.bytes.len(), place };
         self.entries.insert_unique(hash, entry, |entry| entry.hash);
+        Ok(())
     }
 
     /// The key just built.
@@ -88,13 +96,20 @@ impl RowKeys {
     }
 
     /// Whether no earlier row had these values. Either all or none of them are of type `character`.
-    pub(super) fn is_new<'a>(&mut self, values: impl IntoIterator<Item = &'a Value>, is_char: bool) -> bool {
+    ///
+    /// # Errors
+    /// As [`RowKeys::add`].
+    pub(super) fn is_new<'a>(
+        &mut self,
+        values: impl IntoIterator<Item = &'a Value>,
+        is_char: bool,
+    ) -> Result<bool> {
         self.begin();
         values.into_iter().for_each(|value| self.push_perhaps_char(value, is_char));
         let is_new = self.place().is_none();
         if is_new {
-            self.add(0);
+            self.add(0)?;
         }
-        is_new
+        Ok(is_new)
     }
 }

@@ -7,12 +7,27 @@ use super::array_subscript::{set_element, subscript_error};
 use super::{Function, mismatch};
 use crate::array::{element_count, too_many_dimensions};
 use crate::array_value::{Dimensions, MOST_DIMENSIONS};
+use crate::collect::{self, List, Text};
 use crate::compare;
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
-use crate::memory;
+use crate::guest;
 use crate::text;
 use crate::value::{ArrayElement, ArrayValue, Dimension, Value};
+
+/// Comparisons between two reports of work.
+pub(super) const STRETCH: usize = 1024;
+/// Bytes of text that are compared in about ten nanoseconds.
+const COMPARED_PER_UNIT: usize = 128;
+
+/// The work of comparing a value with another.
+pub(super) fn comparison_units(value: &Value) -> usize {
+    let bytes = match value {
+        Value::Array(array) => array.heap_bytes(),
+        other => other.heap_bytes(),
+    };
+    1 + bytes / COMPARED_PER_UNIT
+}
 
 fn whole(length: usize) -> Value {
     Value::Integer(i32::try_from(length).unwrap_or(i32::MAX))
@@ -25,22 +40,24 @@ fn joined(
     null: Option<&str>,
     environment: &Environment,
 ) -> Result<Value> {
-    let mut out = String::new();
+    let mut out = Text::default();
     let mut is_first = true;
     for value in &array.values {
-        let shown = match (value, null) {
-            (Value::Null, None) => continue,
-            (Value::Null, Some(null)) => null.into(),
-            (Value::Boolean(truth), _) => if *truth { "t" } else { "f" }.into(),
-            (value, _) => text::format_as(value, environment.text_form()),
-        };
-        if !std::mem::take(&mut is_first) {
-            out.push_str(separator);
+        if value.is_null() && null.is_none() {
+            guest::spend(1)?;
+            continue;
         }
-        out.push_str(&shown);
-        memory::check(out.len())?;
+        if !std::mem::take(&mut is_first) {
+            out.push_str(separator)?;
+        }
+        match value {
+            Value::Null => out.push_str(null.unwrap_or_default())?,
+            Value::Boolean(truth) => out.push(if *truth { 't' } else { 'f' })?,
+            Value::Text(text) => out.push_str(text)?,
+            value => out.push_str(&text::shown(value, environment.text_form())?)?,
+        }
     }
-    Ok(Value::text(out))
+    Ok(Value::Text(out.finish()))
 }
 
 pub(super) fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
@@ -73,16 +90,16 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             fill(empty.element, value, lengths, rest.first())?
         }
         (Function::ArrayFlat, [Value::Array(array)]) if array.is_plain() => Value::Array(array.clone()),
-        (Function::ArrayFlat, [Value::Array(array)]) => Value::array(array.element, array.values.clone()),
+        (Function::ArrayFlat, [Value::Array(array)]) => {
+            Value::array(array.element, collect::values::copy_all(&array.values)?)
+        }
         (Function::ArrayOfArrays, [Value::Array(empty), parts @ ..]) => of_arrays(empty.element, parts)?,
-        (Function::EqualsAny, [wanted, Value::Array(array)]) => any(wanted, &array.values),
+        (Function::EqualsAny, [wanted, Value::Array(array)]) => any(wanted, &array.values)?,
         (Function::EqualsSorted, [wanted, Value::Array(array)]) => any_sorted(wanted, &array.values),
         (Function::EqualsAny | Function::EqualsSorted, _) => Value::Null,
         (Function::ArrayDistinct, [Value::Array(array)]) => {
-            memory::check(array.heap_bytes())?;
-            let mut values = array.values.clone();
-            values.retain(|value| !value.is_null());
-            values.sort_by(compare::total);
+            let mut values = collect::values::copies(array.values.iter().filter(|value| !value.is_null()))?;
+            collect::sort(&mut values, compare::total)?;
             values.dedup_by(|a, b| compare::total(a, b).is_eq());
             Value::array(array.element, values)
         }
@@ -93,7 +110,7 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
 /// NULL if there is no such dimension, as in an empty array.
 fn dimension_number(function: Function, array: &ArrayValue, dimension: i64) -> Value {
     let dimensions = array.dimensions();
-    let place = usize::try_from(dimension - 1).ok();
+    let place = usize::try_from(dimension.saturating_sub(1)).ok();
     let Some(dimension) = place.and_then(|place| dimensions.get(place)) else { return Value::Null };
     Value::Integer(match function {
         Function::ArrayLower => dimension.lower,
@@ -105,6 +122,7 @@ fn dimension_number(function: Function, array: &ArrayValue, dimension: i64) -> V
 /// `[1:2][1:3]`.
 fn bounds(array: &ArrayValue) -> Value {
     let show = |one: &Dimension| format!("[{}:{}]", one.lower, one.upper());
+    // Bounded: by the number of dimensions.
     match array.dimensions().iter().map(show).collect::<String>() {
         none if none.is_empty() => Value::Null,
         shown => Value::text(shown),
@@ -113,23 +131,25 @@ fn bounds(array: &ArrayValue) -> Value {
 
 /// The parts of a text between separators, or its characters if there is no separator.
 fn split(text: &str, separator: Option<&str>, null: Option<&str>) -> Result<Value> {
-    let parts: Vec<&str> = match separator {
-        _ if text.is_empty() => Vec::new(),
-        None => text.char_indices().map(|(at, one)| &text[at..at + one.len_utf8()]).collect(),
-        Some("") => vec![text],
-        Some(separator) => text.split(separator).collect(),
+    let mut values = List::default();
+    let mut add = |part: &str| match null == Some(part) {
+        true => values.push(Value::Null),
+        false => values.push_text(part),
     };
-    memory::check(parts.len().saturating_mul(size_of::<Value>()))?;
-    let value = |part: &str| if null == Some(part) { Value::Null } else { Value::text(part) };
-    Ok(Value::array(ArrayElement::Text, parts.into_iter().map(value).collect()))
+    match separator {
+        _ if text.is_empty() => {}
+        None => text.char_indices().try_for_each(|(at, one)| add(&text[at..at + one.len_utf8()]))?,
+        Some("") => add(text)?,
+        Some(separator) => text.split(separator).try_for_each(&mut add)?,
+    }
+    Ok(Value::array(ArrayElement::Text, values.into_vec()))
 }
 
 /// Adds an element at one end. The first subscript does not change.
 fn add(array: &ArrayValue, value: &Value, is_first: bool) -> Result<Value> {
-    memory::check(array.heap_bytes() + value.heap_bytes())?;
     if array.is_plain() {
-        let mut values = array.values.clone();
-        values.insert(if is_first { 0 } else { values.len() }, value.clone());
+        let (before, after) = if is_first { (Some(value), None) } else { (None, Some(value)) };
+        let values = collect::values::copies(before.into_iter().chain(&array.values).chain(after))?;
         return Ok(Value::array(array.element, values));
     }
     let dimensions = array.dimensions();
@@ -143,16 +163,19 @@ fn add(array: &ArrayValue, value: &Value, is_first: bool) -> Result<Value> {
     let Value::Array(grown) = grown else { return Ok(grown) };
     let length = dimension.length + 1;
     let dimensions = [Dimension { lower: dimension.lower, length }];
-    Ok(Value::shaped_array(array.element, &dimensions, grown.values.clone()))
+    Ok(Value::shaped_array(array.element, &dimensions, collect::values::copy_all(&grown.values)?))
 }
 
 /// One array after the other. Either may be an element of the other's first dimension.
 fn concatenated(left: &ArrayValue, right: &ArrayValue) -> Result<Value> {
     let (own, other) = (left.dimensions(), right.dimensions());
-    memory::check(left.heap_bytes() + right.heap_bytes())?;
     if own.is_empty() || other.is_empty() {
         let kept = if other.is_empty() { left } else { right };
-        return Ok(Value::shaped_array(left.element, &kept.dimensions(), kept.values.clone()));
+        return Ok(Value::shaped_array(
+            left.element,
+            &kept.dimensions(),
+            collect::values::copy_all(&kept.values)?,
+        ));
     }
     let incompatible =
         |detail: String| subscript_error("cannot concatenate incompatible arrays").with_detail(detail);
@@ -167,6 +190,7 @@ fn concatenated(left: &ArrayValue, right: &ArrayValue) -> Result<Value> {
         }
     };
     let deepest = own.len().max(other.len());
+    // Bounded: by the number of dimensions.
     let inner = |of: &[Dimension]| of[of.len() - (deepest - 1)..].to_vec();
     if inner(&own) != inner(&other) {
         return Err(incompatible(format!(
@@ -174,10 +198,11 @@ fn concatenated(left: &ArrayValue, right: &ArrayValue) -> Result<Value> {
         )));
     }
     let parts = |of: &[Dimension]| if of.len() == deepest { of[0].length } else { 1 };
+    // Bounded: by the number of dimensions.
     let mut dimensions = if own.len() >= other.len() { own.to_vec() } else { other.to_vec() };
     dimensions[0].length = parts(&own).saturating_add(parts(&other));
     element_count(&dimensions)?;
-    let values = left.values.iter().chain(&right.values).cloned().collect();
+    let values = collect::values::copies(left.values.iter().chain(&right.values))?;
     Ok(Value::shaped_array(left.element, &dimensions, values))
 }
 
@@ -193,13 +218,14 @@ fn fill(element: ArrayElement, value: &Value, lengths: &Value, lowers: Option<&V
             return Err(subscript_error("wrong number of array subscripts").with_detail(detail));
         }
         let number = |value: &Value| value.as_i64().and_then(|number| i32::try_from(number).ok());
-        let numbers: Option<Vec<i32>> = array.values.iter().map(number).collect();
-        numbers.ok_or_else(|| null("dimension values cannot be null"))
+        let null = || null("dimension values cannot be null");
+        collect::try_list(array.values.iter().map(|value| number(value).ok_or_else(null)))
     };
     let lengths = numbers(lengths, "Dimension")?;
     let lowers = match lowers {
         Some(lowers) => numbers(lowers, "Low bound")?,
-        None => vec![1; lengths.len()],
+        // Bounded: by the number of dimensions.
+        None => vec![1; lengths.len().min(MOST_DIMENSIONS + 1)],
     };
     if lengths.len() > MOST_DIMENSIONS {
         return Err(too_many_dimensions(lengths.len()));
@@ -209,6 +235,7 @@ fn fill(element: ArrayElement, value: &Value, lengths: &Value, lowers: Option<&V
         return Err(subscript_error("wrong number of array subscripts").with_detail(detail));
     }
     let pairs = lengths.iter().zip(&lowers);
+    // Bounded: by the number of dimensions.
     let dimensions: Vec<Dimension> = pairs.map(|(&length, &lower)| Dimension { lower, length }).collect();
     let is_negative = lengths.iter().any(|length| *length < 0);
     if is_negative {
@@ -217,8 +244,7 @@ fn fill(element: ArrayElement, value: &Value, lengths: &Value, lowers: Option<&V
         return Err(Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
     }
     let count = element_count(&dimensions)?;
-    memory::check((size_of::<Value>() + value.heap_bytes()).saturating_mul(count))?;
-    Ok(Value::shaped_array(element, &dimensions, vec![value.clone(); count]))
+    Ok(Value::shaped_array(element, &dimensions, collect::values::copies(std::iter::repeat_n(value, count))?))
 }
 
 /// `array_agg` of arrays.
@@ -245,7 +271,7 @@ pub fn accumulated(element: ArrayElement, parts: &[Value]) -> Result<Value> {
 fn of_arrays(element: ArrayElement, parts: &[Value]) -> Result<Value> {
     let mut inner: Option<Vec<Dimension>> = None;
     let mut has_empty = false;
-    let mut values = Vec::new();
+    let mut values = List::default();
     let unlike =
         || subscript_error("multidimensional arrays must have array expressions with matching dimensions");
     for part in parts {
@@ -267,10 +293,10 @@ fn of_arrays(element: ArrayElement, parts: &[Value]) -> Result<Value> {
             None if dimensions.len() == MOST_DIMENSIONS => {
                 return Err(too_many_dimensions(MOST_DIMENSIONS + 1));
             }
+            // Bounded: by the number of dimensions.
             None => inner = Some(dimensions.to_vec()),
         }
-        memory::check(array.heap_bytes())?;
-        values.extend(array.values.iter().cloned());
+        array.values.iter().try_for_each(|value| values.push_copy(value))?;
     }
     let Some(inner) = inner else { return Ok(Value::array(element, Vec::new())) };
     if has_empty {
@@ -280,7 +306,7 @@ fn of_arrays(element: ArrayElement, parts: &[Value]) -> Result<Value> {
     let mut dimensions = vec![Dimension { lower: 1, length }];
     dimensions.extend(inner);
     element_count(&dimensions)?;
-    Ok(Value::shaped_array(element, &dimensions, values))
+    Ok(Value::shaped_array(element, &dimensions, values.into_vec()))
 }
 
 /// `wanted = ANY (array)` for a sorted array.
@@ -300,14 +326,17 @@ fn any_sorted(wanted: &Value, values: &[Value]) -> Value {
 }
 
 /// `wanted = ANY (array)`.
-fn any(wanted: &Value, values: &[Value]) -> Value {
+fn any(wanted: &Value, values: &[Value]) -> Result<Value> {
     let mut has_null = false;
-    for value in values {
-        match compare::equal(wanted, value) {
-            Some(true) => return Value::Boolean(true),
-            Some(false) => {}
-            None => has_null = true,
+    for stretch in values.chunks(STRETCH) {
+        guest::spend_for(stretch.len().saturating_mul(comparison_units(wanted)))?;
+        for value in stretch {
+            match compare::equal(wanted, value) {
+                Some(true) => return Ok(Value::Boolean(true)),
+                Some(false) => {}
+                None => has_null = true,
+            }
         }
     }
-    if has_null { Value::Null } else { Value::Boolean(false) }
+    Ok(if has_null { Value::Null } else { Value::Boolean(false) })
 }

@@ -4,13 +4,14 @@
 //!
 //! Reference: `array_position_common`, `array_replace_internal` and `array_contain_compare` of PostgreSQL 15.
 
+use super::array::{STRETCH, comparison_units};
 use super::array_subscript::subscript_error;
 use super::{Function, mismatch};
+use crate::collect::{self, List};
 use crate::compare;
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
 use crate::guest;
-use crate::memory;
 use crate::value::{ArrayElement, ArrayValue, Dimension, Value};
 
 pub(super) fn call(function: Function, arguments: &[Value], _: &Environment) -> Result<Value> {
@@ -28,26 +29,25 @@ pub(super) fn call(function: Function, arguments: &[Value], _: &Environment) -> 
         }
         (Function::ArrayPositions, [Value::Array(array), wanted]) => {
             let places = positions(array, wanted)?;
-            Value::array(ArrayElement::Integer, places.into_iter().map(Value::Integer).collect())
+            Value::array(ArrayElement::Integer, collect::list(places.into_iter().map(Value::Integer))?)
         }
         (Function::ArrayRemove, [Value::Array(array), wanted]) => remove(array, wanted)?,
         (Function::ArrayReplace, [Value::Array(array), wanted, other]) => {
-            memory::check(array.heap_bytes())?;
             let is_char = array.element == ArrayElement::Char;
-            let replaced = |value: &Value| {
-                if is_same(value, wanted, is_char) { other.clone() } else { value.clone() }
-            };
-            let values = array.values.iter().map(replaced).collect();
-            Value::shaped_array(array.element, &array.dimensions(), values)
+            let units = comparison_units(wanted);
+            let mut values = List::with_capacity(array.values.len())?;
+            for value in &array.values {
+                guest::spend_for(units)?;
+                values.push_copy(if is_same(value, wanted, is_char) { other } else { value })?;
+            }
+            Value::shaped_array(array.element, &array.dimensions(), values.into_vec())
         }
         (Function::ArrayTrim, [Value::Array(array), count]) => trim(array, count.as_i64().unwrap_or(0))?,
         (Function::ArrayContains, [Value::Array(array), Value::Array(part)]) => {
             Value::Boolean(contains(array, part)?)
         }
         (Function::ArrayOverlaps, [Value::Array(left), Value::Array(right)]) => {
-            let has_one = |wanted: &Value| has(left, wanted);
-            guest::spend_for(left.values.len().saturating_mul(right.values.len()))?;
-            Value::Boolean(right.values.iter().any(has_one))
+            Value::Boolean(any(right.values.iter().map(|wanted| has(left, wanted)), true)?)
         }
         (
             Function::ArrayPosition
@@ -85,8 +85,15 @@ fn positions(array: &ArrayValue, wanted: &Value) -> Result<Vec<i32>> {
         }
     };
     let is_char = array.element == ArrayElement::Char;
-    let numbered = array.values.iter().zip(lower..);
-    Ok(numbered.filter(|(value, _)| is_same(value, wanted, is_char)).map(|(_, place)| place).collect())
+    let units = comparison_units(wanted);
+    let mut places = List::default();
+    for (value, place) in array.values.iter().zip(lower..) {
+        guest::spend_for(units)?;
+        if is_same(value, wanted, is_char) {
+            places.push(place)?;
+        }
+    }
+    Ok(places.into_vec())
 }
 
 fn remove(array: &ArrayValue, wanted: &Value) -> Result<Value> {
@@ -95,17 +102,23 @@ fn remove(array: &ArrayValue, wanted: &Value) -> Result<Value> {
         let message = "removing elements from multidimensional arrays is not supported";
         return Err(several_dimensions(message));
     }
-    memory::check(array.heap_bytes())?;
-    let mut values = array.values.clone();
     let is_char = array.element == ArrayElement::Char;
-    values.retain(|value| !is_same(value, wanted, is_char));
+    let units = comparison_units(wanted);
+    let mut values = List::default();
+    for value in &array.values {
+        guest::spend_for(units)?;
+        if !is_same(value, wanted, is_char) {
+            values.push_copy(value)?;
+        }
+    }
     let length = i32::try_from(values.len()).unwrap_or(i32::MAX);
     let lower = dimensions.first().map_or(1, |dimension| dimension.lower);
-    Ok(Value::shaped_array(array.element, &[Dimension { lower, length }], values))
+    Ok(Value::shaped_array(array.element, &[Dimension { lower, length }], values.into_vec()))
 }
 
 /// The array without its last elements of the first dimension.
 fn trim(array: &ArrayValue, count: i64) -> Result<Value> {
+    // Bounded: by the number of dimensions.
     let mut dimensions = array.dimensions().to_vec();
     let length = dimensions.first().map_or(0, |dimension| i64::from(dimension.length));
     if !(0..=length).contains(&count) {
@@ -114,7 +127,7 @@ fn trim(array: &ArrayValue, count: i64) -> Result<Value> {
     }
     let kept = length - count;
     let width = if length == 0 { 0 } else { array.values.len() / length as usize };
-    let values = array.values[..width * kept as usize].to_vec();
+    let values = collect::values::copy_all(&array.values[..width * kept as usize])?;
     for dimension in &mut dimensions {
         dimension.lower = 1;
     }
@@ -124,13 +137,31 @@ fn trim(array: &ArrayValue, count: i64) -> Result<Value> {
     Ok(Value::shaped_array(array.element, &dimensions, values))
 }
 
-fn has(array: &ArrayValue, wanted: &Value) -> bool {
+/// Whether one of these tests gives `wanted`.
+fn any(mut tests: impl Iterator<Item = Result<bool>>, wanted: bool) -> Result<bool> {
+    match tests.find(|test| !matches!(test, Ok(found) if *found != wanted)) {
+        None => Ok(false),
+        Some(test) => test.map(|_| true),
+    }
+}
+
+/// Each search of many reports its own work, so that all of them together can be stopped.
+fn has(array: &ArrayValue, wanted: &Value) -> Result<bool> {
+    if wanted.is_null() {
+        return Ok(false);
+    }
     let is_char = array.element == ArrayElement::Char;
-    !wanted.is_null() && array.values.iter().any(|value| is_same(value, wanted, is_char))
+    let units = comparison_units(wanted);
+    for stretch in array.values.chunks(STRETCH) {
+        guest::spend_for(stretch.len().saturating_mul(units))?;
+        if stretch.iter().any(|value| is_same(value, wanted, is_char)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether every element of `part` is an element of the array.
 fn contains(array: &ArrayValue, part: &ArrayValue) -> Result<bool> {
-    guest::spend_for(array.values.len().saturating_mul(part.values.len()))?;
-    Ok(part.values.iter().all(|wanted| has(array, wanted)))
+    any(part.values.iter().map(|wanted| has(array, wanted)), false).map(|is_missing| !is_missing)
 }

@@ -10,8 +10,10 @@
 use super::{Function, mismatch};
 use crate::array::{element_count, too_many_dimensions};
 use crate::array_value::MOST_DIMENSIONS;
+use crate::collect::{self, List};
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
+use crate::guest;
 use crate::memory;
 use crate::value::{ArrayValue, Dimension, Value};
 
@@ -21,7 +23,7 @@ pub(super) fn subscript_error(message: &str) -> Error {
 
 pub(super) fn call(function: Function, arguments: &[Value], _: &Environment) -> Result<Value> {
     match (function, arguments) {
-        (Function::ArraySubscript, [Value::Array(array), subscripts @ ..]) => Ok(element(array, subscripts)),
+        (Function::ArraySubscript, [Value::Array(array), subscripts @ ..]) => element(array, subscripts),
         (Function::ArraySlice, [Value::Array(array), Value::Integer(written), bounds @ ..]) => {
             slice(array, *written, bounds)
         }
@@ -50,24 +52,25 @@ fn null_subscript() -> Error {
 /// Subscripts of an assignment.
 fn assigned(subscripts: &[Value]) -> Result<Vec<i32>> {
     let one = |value: &Value| value.as_i64().and_then(|number| i32::try_from(number).ok());
+    // Bounded: by the number of dimensions.
     subscripts.iter().map(|value| one(value).ok_or_else(null_subscript)).collect()
 }
 
-fn element(array: &ArrayValue, subscripts: &[Value]) -> Value {
+fn element(array: &ArrayValue, subscripts: &[Value]) -> Result<Value> {
     let dimensions = array.dimensions();
     if dimensions.len() != subscripts.len() {
-        return Value::Null;
+        return Ok(Value::Null);
     }
     let mut place = 0;
     for (dimension, subscript) in dimensions.iter().zip(subscripts) {
-        let Some(subscript) = subscript.as_i64() else { return Value::Null };
-        let offset = subscript - i64::from(dimension.lower);
+        let Some(subscript) = subscript.as_i64() else { return Ok(Value::Null) };
+        let offset = subscript.saturating_sub(i64::from(dimension.lower));
         if !(0..i64::from(dimension.length)).contains(&offset) {
-            return Value::Null;
+            return Ok(Value::Null);
         }
         place = place * dimension.length as usize + offset as usize;
     }
-    array.values.get(place).cloned().unwrap_or(Value::Null)
+    array.values.get(place).map_or(Ok(Value::Null), collect::values::copy)
 }
 
 /// A bound of a slice.
@@ -93,6 +96,7 @@ fn bounds_of(written: i32, values: &[Value]) -> Vec<(Bound, Bound)> {
         Some(Value::Integer(bound)) => Bound::At(*bound),
         _ => Bound::Null,
     };
+    // Bounded: by the number of dimensions.
     (0..values.len() / 2).map(|dimension| (bound(2 * dimension), bound(2 * dimension + 1))).collect()
 }
 
@@ -103,9 +107,10 @@ fn slice(array: &ArrayValue, written: i32, values: &[Value]) -> Result<Value> {
     }
     let dimensions = array.dimensions();
     let nothing = || Ok(Value::array(array.element, Vec::new()));
-    if dimensions.len() < bounds.len() {
+    if dimensions.is_empty() || dimensions.len() < bounds.len() {
         return nothing();
     }
+    // Bounded: by the number of dimensions.
     let mut ranges = Vec::with_capacity(dimensions.len());
     for (at, dimension) in dimensions.iter().enumerate() {
         let (lower, upper) = bounds.get(at).copied().unwrap_or((Bound::LeftOut, Bound::LeftOut));
@@ -116,26 +121,36 @@ fn slice(array: &ArrayValue, written: i32, values: &[Value]) -> Result<Value> {
         }
         ranges.push(Dimension { lower, length: upper - lower + 1 });
     }
-    let mut values = Vec::new();
-    memory::check(array.heap_bytes())?;
-    each_place(&dimensions, &ranges, &mut |place| values.push(array.values[place].clone()));
+    let mut values = List::default();
+    each_place(&dimensions, &ranges, &mut |place| values.push_copy(&array.values[place]))?;
     let sliced: Vec<Dimension> =
+        // Bounded: by the number of dimensions.
         ranges.iter().map(|range| Dimension { lower: 1, length: range.length }).collect();
-    Ok(Value::shaped_array(array.element, &sliced, values))
+    Ok(Value::shaped_array(array.element, &sliced, values.into_vec()))
 }
 
 /// Visits the positions of the elements whose subscripts lie in these ranges, in order.
-fn each_place(dimensions: &[Dimension], ranges: &[Dimension], visit: &mut dyn FnMut(usize)) {
-    fn walk(rest: &[Dimension], ranges: &[Dimension], base: usize, visit: &mut dyn FnMut(usize)) {
+fn each_place(
+    dimensions: &[Dimension],
+    ranges: &[Dimension],
+    visit: &mut dyn FnMut(usize) -> Result<()>,
+) -> Result<()> {
+    fn walk(
+        rest: &[Dimension],
+        ranges: &[Dimension],
+        base: usize,
+        visit: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<()> {
         let ([dimension, inner @ ..], [range, inner_ranges @ ..]) = (rest, ranges) else {
             return visit(base);
         };
         for subscript in range.lower..=range.upper() {
             let offset = (subscript - dimension.lower) as usize;
-            walk(inner, inner_ranges, base * dimension.length as usize + offset, visit);
+            walk(inner, inner_ranges, base * dimension.length as usize + offset, visit)?;
         }
+        Ok(())
     }
-    walk(dimensions, ranges, 0, visit);
+    walk(dimensions, ranges, 0, visit)
 }
 
 /// `array[subscripts] := value`. An array of one dimension grows up to the subscript.
@@ -143,17 +158,18 @@ pub(super) fn set_element(array: &ArrayValue, value: &Value, subscripts: &[i32])
     if subscripts.len() > MOST_DIMENSIONS {
         return Err(too_many_dimensions(subscripts.len()));
     }
+    // Bounded: by the number of dimensions.
     let mut dimensions = array.dimensions().to_vec();
     if dimensions.is_empty() {
+        // Bounded: by the number of dimensions.
         dimensions = subscripts.iter().map(|&lower| Dimension { lower, length: 1 }).collect();
         element_count(&dimensions)?;
-        return Ok(Value::shaped_array(array.element, &dimensions, vec![value.clone()]));
+        return Ok(Value::shaped_array(array.element, &dimensions, vec![collect::values::copy(value)?]));
     }
     if dimensions.len() != subscripts.len() {
         return Err(subscript_error("wrong number of array subscripts"));
     }
-    memory::check(array.heap_bytes() + value.heap_bytes())?;
-    let mut values = array.values.clone();
+    let mut values = collect::values::copy_all(&array.values)?;
     if let ([dimension], &[subscript]) = (dimensions.as_mut_slice(), subscripts) {
         extend(dimension, &mut values, (subscript, subscript))?;
     }
@@ -165,7 +181,7 @@ pub(super) fn set_element(array: &ArrayValue, value: &Value, subscripts: &[i32])
         }
         place = place * dimension.length as usize + offset as usize;
     }
-    values[place] = value.clone();
+    values[place] = collect::values::copy(value)?;
     Ok(Value::shaped_array(array.element, &dimensions, values))
 }
 
@@ -177,11 +193,15 @@ fn extend(dimension: &mut Dimension, values: &mut Vec<Value>, (lower, upper): (i
     let extended = Dimension { lower: first as i32, length };
     let count = element_count(&[extended])?;
     let before = (i64::from(dimension.lower) - first) as usize;
-    memory::check(count.saturating_mul(size_of::<Value>()))?;
-    if before > 0 {
-        values.splice(0..0, std::iter::repeat_n(Value::Null, before));
+    if count > values.len() {
+        // What is put before the first one exists twice for a moment.
+        memory::check_growth::<Value>(values.capacity(), count.saturating_add(before))?;
+        guest::spend_for(count)?;
+        if before > 0 {
+            values.splice(0..0, std::iter::repeat_n(Value::Null, before));
+        }
+        values.resize(count, Value::Null);
     }
-    values.resize(count, Value::Null);
     *dimension = extended;
     Ok(())
 }
@@ -190,6 +210,7 @@ fn set_slice(array: &ArrayValue, source: &ArrayValue, bounds: &[(Bound, Bound)])
     if bounds.len() > MOST_DIMENSIONS {
         return Err(too_many_dimensions(bounds.len()));
     }
+    // Bounded: by the number of dimensions.
     let mut dimensions = array.dimensions().to_vec();
     if dimensions.is_empty() {
         return new_slice(array, source, bounds);
@@ -197,9 +218,9 @@ fn set_slice(array: &ArrayValue, source: &ArrayValue, bounds: &[(Bound, Bound)])
     if dimensions.len() < bounds.len() {
         return Err(subscript_error("wrong number of array subscripts"));
     }
-    memory::check(array.heap_bytes() + source.heap_bytes())?;
-    let mut values = array.values.clone();
+    let mut values = collect::values::copy_all(&array.values)?;
     let is_single = dimensions.len() == 1;
+    // Bounded: by the number of dimensions.
     let mut ranges = Vec::with_capacity(dimensions.len());
     for (at, dimension) in dimensions.iter().enumerate() {
         let (lower, upper) = bounds.get(at).copied().unwrap_or((Bound::LeftOut, Bound::LeftOut));
@@ -222,14 +243,17 @@ fn set_slice(array: &ArrayValue, source: &ArrayValue, bounds: &[(Bound, Bound)])
     let mut next = source.values.iter();
     each_place(&dimensions, &ranges, &mut |place| {
         if let Some(value) = next.next() {
-            values[place] = value.clone();
+            guest::spend(1)?;
+            values[place] = collect::values::copy(value)?;
         }
-    });
+        Ok(())
+    })?;
     Ok(Value::shaped_array(array.element, &dimensions, values))
 }
 
 /// A slice of an empty array: the result has only the assigned elements.
 fn new_slice(array: &ArrayValue, source: &ArrayValue, bounds: &[(Bound, Bound)]) -> Result<Value> {
+    // Bounded: by the number of dimensions.
     let mut dimensions = Vec::with_capacity(bounds.len());
     for bound in bounds {
         let (Bound::At(lower), Bound::At(upper)) = bound else {
@@ -246,5 +270,5 @@ fn new_slice(array: &ArrayValue, source: &ArrayValue, bounds: &[(Bound, Bound)])
     if source.values.len() < count {
         return Err(subscript_error("source array too small"));
     }
-    Ok(Value::shaped_array(array.element, &dimensions, source.values[..count].to_vec()))
+    Ok(Value::shaped_array(array.element, &dimensions, collect::values::copy_all(&source.values[..count])?))
 }

@@ -5,8 +5,11 @@ use base64::engine::general_purpose::STANDARD;
 use compact_str::CompactString;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
+use crate::collect::{Bytes, Sink, Text};
 use crate::environment::Environment;
+use crate::error::quoted;
 use crate::error::{Error, Result, sqlstate};
+use crate::guest;
 use crate::value::Value;
 use crate::{memory, text};
 
@@ -20,10 +23,10 @@ pub(super) fn call(function: Function, arguments: &[Value], _environment: &Envir
         (Function::Decode, [Value::Text(text), Value::Text(encoding)]) => {
             Ok(Value::Bytea(decode(text, encoding)?.into()))
         }
-        (Function::Sha224, [Value::Bytea(bytes)]) => Ok(digest::<Sha224>(bytes)),
-        (Function::Sha256, [Value::Bytea(bytes)]) => Ok(digest::<Sha256>(bytes)),
-        (Function::Sha384, [Value::Bytea(bytes)]) => Ok(digest::<Sha384>(bytes)),
-        (Function::Sha512, [Value::Bytea(bytes)]) => Ok(digest::<Sha512>(bytes)),
+        (Function::Sha224, [Value::Bytea(bytes)]) => digest::<Sha224>(bytes),
+        (Function::Sha256, [Value::Bytea(bytes)]) => digest::<Sha256>(bytes),
+        (Function::Sha384, [Value::Bytea(bytes)]) => digest::<Sha384>(bytes),
+        (Function::Sha512, [Value::Bytea(bytes)]) => digest::<Sha512>(bytes),
         (Function::GetByte, [Value::Bytea(bytes), Value::Integer(index)]) => {
             let at = checked_index(i64::from(*index), bytes.len())?;
             Ok(Value::Integer(i32::from(bytes[at])))
@@ -52,8 +55,14 @@ pub(super) fn call(function: Function, arguments: &[Value], _environment: &Envir
     }
 }
 
-fn digest<D: Digest>(bytes: &[u8]) -> Value {
-    Value::Bytea(D::digest(bytes).to_vec().into())
+fn digest<D: Digest>(bytes: &[u8]) -> Result<Value> {
+    let mut digest = D::new();
+    for part in bytes.chunks(ENCODED_AT_ONCE) {
+        guest::spend_for(part.len() / super::BYTES_PER_UNIT)?;
+        digest.update(part);
+    }
+    // Bounded: by the length of a digest.
+    Ok(Value::Bytea(digest.finalize().to_vec().into()))
 }
 
 fn changed(bytes: &[u8], at: usize, change: impl Fn(u8) -> u8) -> Result<Value> {
@@ -76,64 +85,77 @@ fn invalid(message: String) -> Error {
 }
 
 fn unknown_encoding(encoding: &str) -> Error {
-    invalid(format!("unrecognized encoding: \"{encoding}\""))
+    invalid(format!("unrecognized encoding: \"{}\"", quoted(encoding)))
+}
+
+/// Bytes that are encoded between two reports of work.
+const ENCODED_AT_ONCE: usize = 4096;
+
+#[derive(Clone, Copy)]
+enum Encoding {
+    Hexadecimal,
+    Base64,
+    Escape,
+}
+
+fn encoding_of(name: &str) -> Option<Encoding> {
+    let all = [("hex", Encoding::Hexadecimal), ("base64", Encoding::Base64), ("escape", Encoding::Escape)];
+    all.into_iter().find(|(own, _)| name.eq_ignore_ascii_case(own)).map(|(_, encoding)| encoding)
 }
 
 fn encode(bytes: &[u8], encoding: &str) -> Result<CompactString> {
-    /// A byte becomes at most four characters.
-    const LONGEST: usize = 4;
-    memory::check_value(bytes.len().saturating_mul(LONGEST))?;
-    Ok(match encoding.to_ascii_lowercase().as_str() {
-        "hex" => {
-            let mut digits = Vec::with_capacity(bytes.len() * 2);
-            text::write_hexadecimal(bytes, &mut digits);
-            CompactString::from_utf8_lossy(&digits)
+    match encoding_of(encoding) {
+        Some(Encoding::Hexadecimal) => {
+            let mut digits = Bytes::with_capacity(bytes.len().saturating_mul(2))?;
+            for part in bytes.chunks(ENCODED_AT_ONCE) {
+                digits.write(|out| text::write_hexadecimal(part, out))?;
+            }
+            digits.into_text()
         }
-        "base64" => encode_base64(bytes),
-        "escape" => encode_escape(bytes),
-        _ => return Err(unknown_encoding(encoding)),
-    })
+        Some(Encoding::Base64) => encode_base64(bytes),
+        Some(Encoding::Escape) => encode_escape(bytes),
+        None => Err(unknown_encoding(encoding)),
+    }
 }
 
 /// In lines of 76 characters. A full line is always followed by a line break.
-fn encode_base64(bytes: &[u8]) -> CompactString {
+fn encode_base64(bytes: &[u8]) -> Result<CompactString> {
     const BYTES_PER_LINE: usize = 57;
-    let mut text = CompactString::with_capacity(bytes.len() / 3 * 4 + bytes.len() / BYTES_PER_LINE + 4);
+    let mut text = Text::with_capacity(bytes.len() / 3 * 4 + bytes.len() / BYTES_PER_LINE + 4)?;
     for line in bytes.chunks(BYTES_PER_LINE) {
-        text.push_str(&STANDARD.encode(line));
+        text.push_str(&STANDARD.encode(line))?;
         if line.len() == BYTES_PER_LINE {
-            text.push('\n');
+            text.push('\n')?;
         }
     }
-    text
+    Ok(text.finish())
 }
 
 /// Zeros and bytes beyond ASCII as `\ooo`, and backslashes doubled.
-fn encode_escape(bytes: &[u8]) -> CompactString {
-    let mut text = CompactString::with_capacity(bytes.len());
+fn encode_escape(bytes: &[u8]) -> Result<CompactString> {
+    let mut text = Text::with_capacity(bytes.len())?;
     for &byte in bytes {
         match byte {
-            0 | 0x80.. => text.push_str(&format!("\\{byte:03o}")),
-            b'\\' => text.push_str("\\\\"),
-            byte => text.push(char::from(byte)),
+            0 | 0x80.. => text.push_str(&format!("\\{byte:03o}"))?,
+            b'\\' => text.push_str("\\\\")?,
+            byte => text.push(char::from(byte))?,
         }
     }
-    text
+    Ok(text.finish())
 }
 
 fn decode(text: &str, encoding: &str) -> Result<Vec<u8>> {
-    memory::check(text.len())?;
-    match encoding.to_ascii_lowercase().as_str() {
-        "hex" => text::parse_hexadecimal(text),
-        "base64" => decode_base64(text),
-        "escape" => text::parse_escaped(text),
-        _ => Err(unknown_encoding(encoding)),
+    match encoding_of(encoding) {
+        Some(Encoding::Hexadecimal) => text::parse_hexadecimal(text),
+        Some(Encoding::Base64) => decode_base64(text),
+        Some(Encoding::Escape) => text::parse_escaped(text),
+        None => Err(unknown_encoding(encoding)),
     }
 }
 
 /// Blanks are allowed anywhere, and so are more groups after a padded one.
 fn decode_base64(text: &str) -> Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let mut bytes = Bytes::with_capacity(text.len() / 4 * 3)?;
     let mut group = 0_u32;
     let mut characters = 0;
     // The number of bytes of a group that count: fewer from the first padding on.
@@ -165,12 +187,12 @@ fn decode_base64(text: &str) -> Result<Vec<u8>> {
         group = group << 6 | digit;
         characters += 1;
         if characters == 4 {
-            bytes.extend_from_slice(&group.to_be_bytes()[1..=counted]);
+            bytes.put(&group.to_be_bytes()[1..=counted])?;
             (group, characters) = (0, 0);
         }
     }
     if characters == 0 {
-        return Ok(bytes);
+        return Ok(bytes.into_vec());
     }
     let hint = "Input data is missing padding, is truncated, or is otherwise corrupted.";
     Err(invalid("invalid base64 end sequence".to_owned()).with_hint(hint))

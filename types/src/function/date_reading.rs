@@ -9,6 +9,7 @@
 
 use super::template::{self, MONTHS, ROMAN_MONTHS, WEEKDAYS};
 use super::{Function, mismatch};
+use crate::collect::List;
 use crate::datetime::{
     self, CivilDate, MICROSECONDS_PER_DAY, MICROSECONDS_PER_HOUR, MICROSECONDS_PER_MINUTE,
     MICROSECONDS_PER_SECOND, civil_from_days, days_from_civil, month_days,
@@ -80,7 +81,7 @@ enum Node<'t> {
 }
 
 fn nodes(template: &str) -> Result<Vec<Node<'_>>> {
-    let mut nodes = Vec::new();
+    let mut nodes = List::default();
     let mut rest = template;
     while let Some(first) = rest.chars().next() {
         guest::spend(1)?;
@@ -93,34 +94,34 @@ fn nodes(template: &str) -> Result<Vec<Node<'_>>> {
             let has_spelling = rest.starts_with("SP") || rest.starts_with("sp");
             rest = if is_ordinal || has_spelling { &rest[2..] } else { rest };
             let is_filled = prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case("FM"));
-            nodes.push(Node::Field { shown, name, is_filled, is_ordinal });
+            nodes.push(Node::Field { shown, name, is_filled, is_ordinal })?;
         } else if prefix.is_some() {
             rest = after;
         } else if let Some(quoted) = rest.strip_prefix('"') {
-            rest = take_quoted(quoted, &mut nodes);
+            rest = take_quoted(quoted, &mut nodes)?;
         } else {
             let literal = rest.strip_prefix('\\').filter(|after| after.starts_with('"'));
             rest = literal.unwrap_or(rest);
             let is_separator = literal.is_none() && (first.is_ascii_punctuation() || is_space(first));
             let literal = rest.chars().next().unwrap_or(first);
             let is_separator = is_separator || literal == '"';
-            nodes.push(if is_separator { Node::Separator } else { Node::Literal(literal) });
+            nodes.push(if is_separator { Node::Separator } else { Node::Literal(literal) })?;
             rest = &rest[literal.len_utf8()..];
         }
     }
-    Ok(nodes)
+    Ok(nodes.into_vec())
 }
 
-fn take_quoted<'t>(quoted: &'t str, nodes: &mut Vec<Node<'_>>) -> &'t str {
+fn take_quoted<'t>(quoted: &'t str, nodes: &mut List<Node<'_>>) -> Result<&'t str> {
     let mut characters = quoted.chars();
     while let Some(character) = characters.next() {
         match character {
             '"' => break,
-            '\\' => nodes.push(Node::Literal(characters.next().unwrap_or('\\'))),
-            other => nodes.push(Node::Literal(other)),
+            '\\' => nodes.push(Node::Literal(characters.next().unwrap_or('\\')))?,
+            other => nodes.push(Node::Literal(other))?,
         }
     }
-    characters.as_str()
+    Ok(characters.as_str())
 }
 
 fn is_space(character: char) -> bool {
@@ -335,6 +336,7 @@ impl<'t> Reader<'t> {
     }
 
     fn read_name(&mut self, name: &str, shown: &str) -> Result<()> {
+        // Bounded: by the number of names.
         let short = |names: &[&'static str]| names.iter().map(|name| &name[..3]).collect::<Vec<_>>();
         match name {
             "AM" | "PM" | "A.M." | "P.M." => {
@@ -349,6 +351,7 @@ impl<'t> Reader<'t> {
                 set(&mut self.found.is_before_christ, number, shown)
             }
             "DAY" | "DY" => {
+                // Bounded: by the number of names.
                 let names = if name == "DAY" { WEEKDAYS.to_vec() } else { short(&WEEKDAYS) };
                 let from_monday = self.one_of(&names, shown)?;
                 let from_sunday = (from_monday + 1) % 7;
@@ -358,6 +361,7 @@ impl<'t> Reader<'t> {
             }
             _ => {
                 // The longest first, since VIII begins with V.
+                // Bounded: by the number of names.
                 let roman: Vec<&str> = ROMAN_MONTHS.into_iter().rev().collect();
                 let number = match name {
                     "MONTH" => self.one_of(&MONTHS, shown)? + 1,

@@ -9,15 +9,19 @@ use compact_str::CompactString;
 
 use super::string::{quote_identifier, quote_literal, too_large};
 use super::{BYTES_PER_UNIT, Function, mismatch};
+use crate::collect::Text;
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
 use crate::guest;
 use crate::memory;
-use crate::text;
+use crate::text::{self, TextForm};
 use crate::value::Value;
 
 /// No result is longer (PostgreSQL's limit of one allocation).
 const MAXIMUM_BYTES: usize = memory::LARGEST_VALUE;
+
+/// How a width that is not a number is read.
+const PLAIN: TextForm<'static> = TextForm { time_zone: &jiff::tz::TimeZone::UTC, float_digits: 1 };
 
 fn wrong(message: impl Into<String>) -> Error {
     Error::input(sqlstate::INVALID_PARAMETER_VALUE, message)
@@ -63,15 +67,15 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
         _ => return Err(mismatch(function, arguments)),
     };
     let mut arguments = Arguments { values, next: 0 };
-    let mut result = CompactString::default();
+    let mut result = Text::default();
     let mut rest = format.chars().peekable();
     while let Some(character) = rest.next() {
         if character != '%' {
-            result.push(character);
+            result.push(character)?;
             continue;
         }
         if rest.next_if_eq(&'%').is_some() {
-            result.push('%');
+            result.push('%')?;
             continue;
         }
         let specifier = specifier(&mut rest, &mut arguments)?;
@@ -82,7 +86,7 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
         let value = arguments.take(specifier.position)?;
         pad(&mut result, &shown(kind, value, environment)?, &specifier)?;
     }
-    Ok(Value::Text(result))
+    Ok(Value::Text(result.finish()))
 }
 
 fn unterminated() -> Error {
@@ -139,8 +143,9 @@ fn specifier(rest: &mut Peekable<Chars<'_>>, arguments: &mut Arguments<'_>) -> R
             Some(Err(_)) => {
                 return Err(Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range"));
             }
-            None => text::format(value, &jiff::tz::TimeZone::UTC).trim().parse().map_err(|_| {
+            None => text::shown(value, PLAIN)?.trim().parse().map_err(|_| {
                 let digits = text::format(value, &jiff::tz::TimeZone::UTC);
+                let digits = crate::error::quoted(&digits);
                 let message = format!("invalid input syntax for type integer: \"{digits}\"");
                 Error::input(sqlstate::INVALID_TEXT_REPRESENTATION, message)
             })?,
@@ -152,34 +157,31 @@ fn specifier(rest: &mut Peekable<Chars<'_>>, arguments: &mut Arguments<'_>) -> R
 }
 
 fn shown(kind: char, value: &Value, environment: &Environment) -> Result<CompactString> {
-    let text = || text::format_as(value, environment.text_form());
+    let text = || text::shown(value, environment.text_form());
     Ok(match kind {
         'I' if value.is_null() => {
             let message = "null values cannot be formatted as an SQL identifier";
             return Err(Error::input(sqlstate::NULL_VALUE_NOT_ALLOWED, message));
         }
-        'I' => quote_identifier(&text())?,
+        'I' => quote_identifier(&text()?)?,
         'L' if value.is_null() => "NULL".into(),
-        'L' => quote_literal(&text())?,
+        'L' => quote_literal(&text()?)?,
         _ if value.is_null() => CompactString::default(),
-        _ => text(),
+        _ => text()?,
     })
 }
 
-fn pad(result: &mut CompactString, shown: &str, specifier: &Specifier) -> Result<()> {
+fn pad(result: &mut Text, shown: &str, specifier: &Specifier) -> Result<()> {
     let missing = specifier.width.saturating_sub(shown.chars().count());
     if result.len().saturating_add(missing).saturating_add(shown.len()) > MAXIMUM_BYTES {
         return Err(too_large());
     }
     guest::spend_for(4 + (missing + shown.len()) / BYTES_PER_UNIT)?;
-    memory::check(result.len() + missing + shown.len())?;
-    let blanks = std::iter::repeat_n(' ', missing);
     if specifier.is_left {
-        result.push_str(shown);
-        result.extend(blanks);
+        result.push_str(shown)?;
+        result.fill(' ', missing)
     } else {
-        result.extend(blanks);
-        result.push_str(shown);
+        result.fill(' ', missing)?;
+        result.push_str(shown)
     }
-    Ok(())
 }

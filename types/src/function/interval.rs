@@ -122,6 +122,7 @@ fn age_today(time: &Value, environment: &Environment) -> Result<Interval> {
 
 /// `make_interval`; the parts are whole years, months, weeks, days, hours and minutes.
 fn make(parts: &[Value], seconds: f64) -> Result<Interval> {
+    // Bounded: by the number of arguments.
     let whole: Option<Vec<i64>> = parts.iter().map(Value::as_i64).collect();
     let Some([years, months, weeks, days, hours, minutes]) = whole.as_deref() else {
         return Err(mismatch(Function::MakeInterval, parts));

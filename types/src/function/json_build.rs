@@ -6,6 +6,7 @@
 //! Reference: `json.c` of PostgreSQL 15 (`datum_to_json`, `json_categorize_type`).
 
 use super::{Function, mismatch};
+use crate::collect::{Bytes, List, Sink};
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
 use crate::json::{Jsonb, write_escaped};
@@ -14,7 +15,7 @@ use crate::text;
 use crate::value::{ArrayValue, Value};
 
 pub(super) fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
-    let mut out = Vec::new();
+    let mut out = Bytes::default();
     match (function, arguments) {
         (Function::ToJson | Function::ToJsonb | Function::JsonOfStructure, [value]) => {
             if let (Function::ToJsonb, Value::Jsonb(_)) = (function, value) {
@@ -29,16 +30,16 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             build_object(function, pairs, environment, &mut out)?;
         }
         (Function::JsonRow, columns) => {
-            out.push(b'{');
+            out.push(b'{')?;
             for (number, column) in columns.chunks_exact(2).enumerate() {
                 if number > 0 {
-                    out.push(b',');
+                    out.push(b',')?;
                 }
                 write_key(&column[0], environment, &mut out)?;
-                out.push(b':');
+                out.push(b':')?;
                 write_value(&column[1], environment, &mut out)?;
             }
-            out.push(b'}');
+            out.push(b'}')?;
         }
         (Function::JsonObject | Function::JsonbObject, arrays) => object(function, arrays, &mut out)?,
         (Function::ArrayToJson, [Value::Array(array), rest @ ..]) => {
@@ -51,7 +52,7 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
                 return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
             }
             write_key(key, environment, &mut out)?;
-            out.extend_from_slice(b" : ");
+            out.put(b" : ")?;
             write_value(value, environment, &mut out)?;
         }
         (Function::JsonOfRows | Function::JsonbOfRows, [Value::Array(array), Value::Boolean(has_lines)]) => {
@@ -59,19 +60,23 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             write_list(b'[', separator, &array.values, environment, &mut out)?;
         }
         (Function::JsonOfMembers | Function::JsonbOfMembers, [Value::Array(array)]) => {
-            out.extend_from_slice(b"{ ");
+            out.put(b"{ ")?;
             for (number, member) in array.values.iter().enumerate() {
                 if number > 0 {
-                    out.extend_from_slice(b", ");
+                    out.put(b", ")?;
                 }
                 write_value(member, environment, &mut out)?;
             }
-            out.extend_from_slice(b" }");
+            out.put(b" }")?;
         }
         _ => return Err(mismatch(function, arguments)),
     }
-    memory::check_value(out.len())?;
-    let text = String::from_utf8_lossy(&out);
+    built(function, out)
+}
+
+/// The value of a text that was built.
+fn built(function: Function, out: Bytes) -> Result<Value> {
+    let text = out.into_text()?;
     Ok(match function {
         Function::ToJsonb
         | Function::JsonbBuildArray
@@ -79,7 +84,10 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
         | Function::JsonbObject
         | Function::JsonbOfRows
         | Function::JsonbOfMembers => Value::Jsonb(Jsonb::parse(&text)?),
-        _ => Value::Json(text.into()),
+        _ => {
+            memory::check(text.len())?;
+            Value::Json(text.as_str().into())
+        }
     })
 }
 
@@ -101,52 +109,51 @@ fn in_iso(value: &Value, shown: &str) -> String {
 }
 
 /// The text of a value that is neither an array nor JSON.
-fn scalar_text(value: &Value, environment: &Environment) -> String {
-    match value {
+fn scalar_text(value: &Value, environment: &Environment) -> Result<String> {
+    Ok(match value {
         Value::Boolean(truth) => truth.to_string(),
         _ => {
-            let shown = text::format_as(value, environment.text_form());
+            let shown = text::shown(value, environment.text_form())?;
             match value {
                 Value::Timestamp(_) | Value::TimestampTz(_) => in_iso(value, &shown),
                 _ => shown.into_string(),
             }
         }
-    }
+    })
 }
 
-fn write_value(value: &Value, environment: &Environment, out: &mut Vec<u8>) -> Result<()> {
-    memory::check(value.heap_bytes())?;
+fn write_value(value: &Value, environment: &Environment, out: &mut Bytes) -> Result<()> {
     match value {
-        Value::Null => out.extend_from_slice(b"null"),
-        Value::Json(text) => out.extend_from_slice(text.as_bytes()),
-        Value::Jsonb(_) => out.extend_from_slice(text::format(value, &environment.time_zone).as_bytes()),
+        Value::Null => out.put(b"null")?,
+        Value::Json(text) => out.put(text.as_bytes())?,
+        Value::Jsonb(_) => out.put(text::shown(value, environment.text_form())?.as_bytes())?,
         Value::Array(array) => return write_array(array, b",", environment, out),
-        Value::Boolean(_) => out.extend_from_slice(scalar_text(value, environment).as_bytes()),
+        Value::Boolean(_) => out.put(scalar_text(value, environment)?.as_bytes())?,
         Value::SmallInt(_)
         | Value::Integer(_)
         | Value::BigInt(_)
         | Value::Real(_)
         | Value::Double(_)
         | Value::Numeric(_) => {
-            let shown = scalar_text(value, environment);
+            let shown = scalar_text(value, environment)?;
             // NaN and the infinities are not JSON numbers.
             match shown.ends_with(|last: char| last.is_ascii_digit()) {
-                true => out.extend_from_slice(shown.as_bytes()),
-                false => write_escaped(shown.as_bytes(), out),
+                true => out.put(shown.as_bytes())?,
+                false => write_escaped(shown.as_bytes(), out)?,
             }
         }
-        Value::Text(text) => write_escaped(text.as_bytes(), out),
-        _ => write_escaped(scalar_text(value, environment).as_bytes(), out),
+        Value::Text(text) => write_escaped(text.as_bytes(), out)?,
+        _ => write_escaped(scalar_text(value, environment)?.as_bytes(), out)?,
     }
     Ok(())
 }
 
-fn write_key(key: &Value, environment: &Environment, out: &mut Vec<u8>) -> Result<()> {
+fn write_key(key: &Value, environment: &Environment, out: &mut Bytes) -> Result<()> {
     if matches!(key, Value::Array(_) | Value::Json(_) | Value::Jsonb(_)) {
         let message = "key value must be scalar, not array, composite, or json";
         return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
     }
-    write_escaped(scalar_text(key, environment).as_bytes(), out);
+    write_escaped(scalar_text(key, environment)?.as_bytes(), out)?;
     Ok(())
 }
 
@@ -155,18 +162,18 @@ fn write_list(
     separator: &[u8],
     values: &[Value],
     environment: &Environment,
-    out: &mut Vec<u8>,
+    out: &mut Bytes,
 ) -> Result<()> {
-    out.push(open);
+    out.push(open)?;
     for (number, value) in values.iter().enumerate() {
         if number > 0 {
             // The blanks of several lines precede only values that are not NULL.
             let end = if value.is_null() { separator.len().min(2) } else { separator.len() };
-            out.extend_from_slice(&separator[..end]);
+            out.put(&separator[..end])?;
         }
         write_value(value, environment, out)?;
     }
-    out.push(b']');
+    out.push(b']')?;
     Ok(())
 }
 
@@ -175,14 +182,15 @@ fn write_array(
     array: &ArrayValue,
     separator: &[u8],
     environment: &Environment,
-    out: &mut Vec<u8>,
+    out: &mut Bytes,
 ) -> Result<()> {
     let dimensions = array.dimensions();
     if dimensions.is_empty() {
-        out.extend_from_slice(b"[]");
+        out.put(b"[]")?;
         return Ok(());
     }
     // The number of elements in a pair of brackets, for each level from the innermost.
+    // Bounded: by the number of dimensions.
     let mut widths: Vec<usize> = Vec::with_capacity(dimensions.len());
     for dimension in dimensions.iter().rev() {
         widths.push(widths.last().unwrap_or(&1) * dimension.length as usize);
@@ -191,12 +199,12 @@ fn write_array(
         let opened = widths.iter().filter(|width| number % **width == 0).count();
         if number > 0 {
             let is_outermost = opened + 1 == widths.len();
-            out.extend_from_slice(if is_outermost { separator } else { b"," });
+            out.put(if is_outermost { separator } else { b"," })?;
         }
-        out.extend(std::iter::repeat_n(b'[', opened));
+        out.fill(b'[', opened)?;
         write_value(value, environment, out)?;
         let closed = widths.iter().filter(|width| (number + 1) % **width == 0).count();
-        out.extend(std::iter::repeat_n(b']', closed));
+        out.fill(b']', closed)?;
     }
     Ok(())
 }
@@ -205,7 +213,7 @@ fn build_object(
     function: Function,
     pairs: &[Value],
     environment: &Environment,
-    out: &mut Vec<u8>,
+    out: &mut Bytes,
 ) -> Result<()> {
     let is_binary = function == Function::JsonbBuildObject;
     let name = if is_binary { "jsonb_build_object()" } else { "json_build_object()" };
@@ -214,11 +222,11 @@ fn build_object(
         let hint = format!("The arguments of {name} must consist of alternating keys and values.");
         return Err(wrong("argument list must have even number of elements".to_owned()).with_hint(hint));
     }
-    out.push(b'{');
+    out.push(b'{')?;
     for (number, pair) in pairs.chunks_exact(2).enumerate() {
         let argument = number * 2 + 1;
         if number > 0 {
-            out.extend_from_slice(b", ");
+            out.put(b", ")?;
         }
         if pair[0].is_null() {
             return Err(match is_binary {
@@ -228,17 +236,17 @@ fn build_object(
             });
         }
         write_key(&pair[0], environment, out)?;
-        out.extend_from_slice(b" : ");
+        out.put(b" : ")?;
         write_value(&pair[1], environment, out)?;
     }
-    out.push(b'}');
+    out.push(b'}')?;
     Ok(())
 }
 
 /// An object from an array of keys and values, from pairs, or from two arrays.
-fn object(function: Function, arrays: &[Value], out: &mut Vec<u8>) -> Result<()> {
+fn object(function: Function, arrays: &[Value], out: &mut Bytes) -> Result<()> {
     let wrong = |message: &str| Error::input(sqlstate::ARRAY_SUBSCRIPT_ERROR, message);
-    let mut pairs: Vec<(&Value, &Value)> = Vec::new();
+    let mut pairs: List<(&Value, &Value)> = List::default();
     match arrays {
         [Value::Array(all)] => {
             match &*all.dimensions() {
@@ -251,7 +259,7 @@ fn object(function: Function, arrays: &[Value], out: &mut Vec<u8>) -> Result<()>
                 [_, _] => {}
                 _ => return Err(wrong("wrong number of array subscripts")),
             }
-            pairs.extend(all.values.chunks_exact(2).map(|pair| (&pair[0], &pair[1])));
+            pairs.extend(all.values.chunks_exact(2).map(|pair| (&pair[0], &pair[1])))?;
         }
         [Value::Array(keys), Value::Array(values)] => {
             let (of_keys, of_values) = (keys.dimensions().len(), values.dimensions().len());
@@ -261,27 +269,26 @@ fn object(function: Function, arrays: &[Value], out: &mut Vec<u8>) -> Result<()>
             if keys.values.len() != values.values.len() {
                 return Err(wrong("mismatched array dimensions"));
             }
-            pairs.extend(keys.values.iter().zip(&values.values));
+            pairs.extend(keys.values.iter().zip(&values.values))?;
         }
         _ => return Err(mismatch(function, arrays)),
     }
-    out.push(b'{');
-    for (number, (key, value)) in pairs.into_iter().enumerate() {
+    out.push(b'{')?;
+    for (number, (key, value)) in pairs.into_vec().into_iter().enumerate() {
         let Some(key) = key.as_str() else {
             let message = "null value not allowed for object key";
             return Err(Error::input(sqlstate::NULL_VALUE_NOT_ALLOWED, message));
         };
-        memory::check(key.len() + value.heap_bytes())?;
         if number > 0 {
-            out.extend_from_slice(b", ");
+            out.put(b", ")?;
         }
-        write_escaped(key.as_bytes(), out);
-        out.extend_from_slice(b" : ");
+        write_escaped(key.as_bytes(), out)?;
+        out.put(b" : ")?;
         match value.as_str() {
-            Some(text) => write_escaped(text.as_bytes(), out),
-            None => out.extend_from_slice(b"null"),
+            Some(text) => write_escaped(text.as_bytes(), out)?,
+            None => out.put(b"null")?,
         }
     }
-    out.push(b'}');
+    out.push(b'}')?;
     Ok(())
 }

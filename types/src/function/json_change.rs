@@ -5,6 +5,7 @@
 
 use super::json_access::index;
 use super::{Function, mismatch};
+use crate::collect::{self, Bytes, List, Sink};
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
 use crate::json::{
@@ -22,8 +23,7 @@ pub(super) fn call(function: Function, arguments: &[Value], _: &Environment) -> 
             if keys.dimensions().len() > 1 {
                 return Err(wrong_subscripts());
             }
-            let keys: Vec<&str> = keys.values.iter().filter_map(Value::as_str).collect();
-            without_keys(value, &keys)?
+            without_keys(value, &collect::list(keys.values.iter().filter_map(Value::as_str))?)?
         }
         (Function::JsonDelete, [Value::Jsonb(value), Value::Integer(index)]) => {
             without_item(value, i64::from(*index))?
@@ -45,10 +45,9 @@ pub(super) fn call(function: Function, arguments: &[Value], _: &Environment) -> 
         (Function::JsonStripNulls, [Value::Jsonb(value)]) => without_nulls(value)?,
         (Function::JsonStripNulls, [Value::Json(text)]) => return text_without_nulls(text),
         (Function::JsonPretty, [Value::Jsonb(value)]) => {
-            let mut shown = Vec::new();
-            write_indented(value.root(), &mut shown);
-            memory::check_value(shown.len())?;
-            return Ok(Value::text(String::from_utf8_lossy(&shown)));
+            let mut shown = Bytes::default();
+            write_indented(value.root(), &mut shown)?;
+            return shown.into_text().map(Value::Text);
         }
         _ => return Err(mismatch(function, arguments)),
     }))
@@ -68,17 +67,16 @@ fn concat(left: &Jsonb, right: &Jsonb) -> Result<Jsonb> {
     let mut builder = Builder::default();
     if let (Node::Object(own), Node::Object(other)) = (left.root().node(), right.root().node()) {
         // An empty operand changes nothing.
-        builder.begin_object();
+        builder.begin_object()?;
         for (key, value) in own.chain(other) {
-            builder.key(key);
-            builder.node(value);
+            builder.member(key, value)?;
         }
     } else {
-        builder.begin_array();
+        builder.begin_array()?;
         for side in [left, right] {
             match side.root().node() {
-                Node::Array(items) => items.for_each(|item| builder.node(item)),
-                _ => builder.node(side.root()),
+                Node::Array(mut items) => items.try_for_each(|item| builder.node(item))?,
+                _ => builder.node(side.root())?,
             }
         }
     }
@@ -88,20 +86,21 @@ fn concat(left: &Jsonb, right: &Jsonb) -> Result<Jsonb> {
 
 /// The value without the members with these keys, or the strings in an array.
 fn without_keys(value: &Jsonb, keys: &[&str]) -> Result<Jsonb> {
-    let is_one = |text: &[u8]| keys.iter().any(|key| key.as_bytes() == text);
+    let mut keys = collect::list(keys.iter().map(|key| key.as_bytes()))?;
+    collect::sort(&mut keys, Ord::cmp)?;
+    let is_one = |text: &[u8]| keys.binary_search(&text).is_ok();
     let mut builder = Builder::default();
     match value.root().node() {
         Node::Object(members) => {
-            builder.begin_object();
+            builder.begin_object()?;
             for (key, value) in members.filter(|(key, _)| !is_one(key)) {
-                builder.key(key);
-                builder.node(value);
+                builder.member(key, value)?;
             }
         }
         Node::Array(items) => {
-            builder.begin_array();
+            builder.begin_array()?;
             let is_kept = |item: &RawNode<'_>| !matches!(item.node(), Node::String(text) if is_one(text));
-            items.filter(is_kept).for_each(|item| builder.node(item));
+            items.filter(is_kept).try_for_each(|item| builder.node(item))?;
         }
         _ => return Err(wrong("cannot delete from scalar")),
     }
@@ -117,9 +116,9 @@ fn without_item(value: &Jsonb, index: i64) -> Result<Jsonb> {
     };
     let index = if index < 0 { index + items.count as i64 } else { index };
     let mut builder = Builder::default();
-    builder.begin_array();
+    builder.begin_array()?;
     let is_kept = |(number, _): &(usize, RawNode<'_>)| i64::try_from(*number) != Ok(index);
-    items.enumerate().filter(is_kept).for_each(|(_, item)| builder.node(item));
+    items.enumerate().filter(is_kept).try_for_each(|(_, item)| builder.node(item))?;
     builder.end()?;
     builder.finish()
 }
@@ -159,7 +158,7 @@ fn changed(value: &Jsonb, path: &ArrayValue, change: Change<'_>) -> Result<Jsonb
     }
     let mut builder = Builder::default();
     // The rest of each enclosing node after the node that is being changed.
-    let mut rests: Vec<Rest<'_>> = Vec::new();
+    let mut rests: List<Rest<'_>> = List::default();
     let mut node = value.root();
     for (level, step) in path.values.iter().enumerate() {
         let Some(step) = step.as_str() else {
@@ -171,10 +170,10 @@ fn changed(value: &Jsonb, path: &ArrayValue, change: Change<'_>) -> Result<Jsonb
             Node::Object(members) => in_object(members, step, is_last, change, &mut builder, &mut rests)?,
             Node::Array(items) => {
                 let place = place_in_array(items.count, step, level)?;
-                in_array(items, place, is_last, change, &mut builder, &mut rests)
+                in_array(items, place, is_last, change, &mut builder, &mut rests)?
             }
             _ => {
-                builder.node(node);
+                builder.node(node)?;
                 None
             }
         };
@@ -183,15 +182,14 @@ fn changed(value: &Jsonb, path: &ArrayValue, change: Change<'_>) -> Result<Jsonb
             None => break,
         }
     }
-    for rest in rests.into_iter().rev() {
+    for rest in rests.into_vec().into_iter().rev() {
         match rest {
             Rest::Members(members) => {
                 for (key, value) in members {
-                    builder.key(key);
-                    builder.node(value);
+                    builder.member(key, value)?;
                 }
             }
-            Rest::Items(items) => items.for_each(|item| builder.node(item)),
+            Rest::Items(mut items) => items.try_for_each(|item| builder.node(item))?,
         }
         builder.end()?;
     }
@@ -211,28 +209,26 @@ fn in_object<'a>(
     is_last: bool,
     change: Change<'_>,
     builder: &mut Builder,
-    rests: &mut Vec<Rest<'a>>,
+    rests: &mut List<Rest<'a>>,
 ) -> Result<Option<RawNode<'a>>> {
-    builder.begin_object();
+    builder.begin_object()?;
     let mut next = None;
     let mut is_found = false;
     for (key, value) in members.by_ref() {
         if key != step.as_bytes() {
-            builder.key(key);
-            builder.node(value);
+            builder.member(key, value)?;
             continue;
         }
         is_found = true;
         if !is_last {
-            builder.key(key);
+            builder.key(key)?;
             next = Some(value);
             break;
         }
         match change {
             Change::Delete => {}
             Change::Set { new, .. } => {
-                builder.key(key);
-                builder.node(new);
+                builder.member(key, new)?;
             }
             Change::Insert { .. } => {
                 let hint = "Try using the function jsonb_set to replace key value.";
@@ -242,10 +238,9 @@ fn in_object<'a>(
         break;
     }
     if let (false, true, Some(new)) = (is_found, is_last, change.created()) {
-        builder.key(step.as_bytes());
-        builder.node(new);
+        builder.member(step.as_bytes(), new)?;
     }
-    rests.push(Rest::Members(members));
+    rests.push(Rest::Members(members))?;
     Ok(next)
 }
 
@@ -265,32 +260,32 @@ fn in_array<'a>(
     is_last: bool,
     change: Change<'_>,
     builder: &mut Builder,
-    rests: &mut Vec<Rest<'a>>,
-) -> Option<RawNode<'a>> {
-    builder.begin_array();
+    rests: &mut List<Rest<'a>>,
+) -> Result<Option<RawNode<'a>>> {
+    builder.begin_array()?;
     let created = change.created().filter(|_| is_last);
     let mut next = None;
     match place {
-        None => created.into_iter().for_each(|new| builder.node(new)),
+        None => created.into_iter().try_for_each(|new| builder.node(new))?,
         Some(place) => {
-            items.by_ref().take(place).for_each(|item| builder.node(item));
+            items.by_ref().take(place).try_for_each(|item| builder.node(item))?;
             match (items.next(), is_last) {
                 (Some(item), false) => next = Some(item),
                 (Some(item), true) => match change {
                     Change::Delete => {}
-                    Change::Set { new, .. } => builder.node(new),
+                    Change::Set { new, .. } => builder.node(new)?,
                     Change::Insert { new, is_after } => {
                         let (first, second) = if is_after { (item, new) } else { (new, item) };
-                        builder.node(first);
-                        builder.node(second);
+                        builder.node(first)?;
+                        builder.node(second)?;
                     }
                 },
-                (None, _) => created.into_iter().for_each(|new| builder.node(new)),
+                (None, _) => created.into_iter().try_for_each(|new| builder.node(new))?,
             }
         }
     }
-    rests.push(Rest::Items(items));
-    next
+    rests.push(Rest::Items(items))?;
+    Ok(next)
 }
 
 /// `jsonb_set_lax`: handles NULL as the new value.
@@ -330,16 +325,16 @@ fn without_nulls(value: &Jsonb) -> Result<Jsonb> {
             if matches!(event, Event::Scalar(Node::Null)) {
                 continue;
             }
-            builder.key(key);
+            builder.key(key)?;
         }
         match event {
-            Event::BeginArray(_) => builder.begin_array(),
-            Event::BeginObject(_) => builder.begin_object(),
+            Event::BeginArray(_) => builder.begin_array()?,
+            Event::BeginObject(_) => builder.begin_object()?,
             Event::EndArray | Event::EndObject => builder.end()?,
-            Event::Scalar(Node::Boolean(truth)) => builder.boolean(truth),
+            Event::Scalar(Node::Boolean(truth)) => builder.boolean(truth)?,
             Event::Scalar(Node::Number(digits)) => builder.number(&String::from_utf8_lossy(digits))?,
-            Event::Scalar(Node::String(text)) => builder.string(text),
-            Event::Scalar(_) | Event::Key(_) => builder.null(),
+            Event::Scalar(Node::String(text)) => builder.string(text)?,
+            Event::Scalar(_) | Event::Key(_) => builder.null()?,
         }
     }
     builder.finish()
@@ -348,9 +343,9 @@ fn without_nulls(value: &Jsonb) -> Result<Jsonb> {
 /// The same for a json: its parts, without the text between them.
 fn text_without_nulls(text: &str) -> Result<Value> {
     let tape = Tape::parse(text, true)?;
-    let mut out = Vec::new();
+    let mut out = Bytes::default();
     // Where the open containers end, and how each is closed.
-    let mut open: Vec<(usize, u8)> = Vec::new();
+    let mut open: List<(usize, u8)> = List::default();
     let mut is_first = true;
     let mut number = 0;
     while let Some(item) = tape.items.get(number) {
@@ -359,23 +354,23 @@ fn text_without_nulls(text: &str) -> Result<Value> {
         } else {
             let is_value = out.last() == Some(&b':');
             if !is_first && !is_value {
-                out.push(b',');
+                out.push(b',')?;
             }
             is_first = false;
             match item.kind {
                 ItemKind::Array | ItemKind::Object => {
                     let is_array = item.kind == ItemKind::Array;
-                    out.push(if is_array { b'[' } else { b'{' });
-                    open.push((item.next, if is_array { b']' } else { b'}' }));
+                    out.push(if is_array { b'[' } else { b'{' })?;
+                    open.push((item.next, if is_array { b']' } else { b'}' }))?;
                     is_first = true;
                 }
                 ItemKind::String | ItemKind::Key => {
-                    write_escaped(tape.content(number).as_bytes(), &mut out);
+                    write_escaped(tape.content(number).as_bytes(), &mut out)?;
                     if item.kind == ItemKind::Key {
-                        out.push(b':');
+                        out.push(b':')?;
                     }
                 }
-                _ => out.extend_from_slice(tape.source(number).as_bytes()),
+                _ => out.put(tape.source(number).as_bytes())?,
             }
             number += 1;
         }
@@ -383,9 +378,10 @@ fn text_without_nulls(text: &str) -> Result<Value> {
             && end == number
         {
             open.pop();
-            out.push(bracket);
+            out.push(bracket)?;
             is_first = false;
         }
     }
+    memory::check(out.len())?;
     Ok(Value::Json(String::from_utf8_lossy(&out).into()))
 }

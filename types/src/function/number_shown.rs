@@ -9,16 +9,21 @@
 use compact_str::CompactString;
 
 use super::number_template::{Anchor, Part, Template};
+use crate::collect::{Bytes, Sink, Text};
 use crate::error::Result;
-use crate::memory;
+use crate::guest;
 use crate::numeric::{self, Numeric};
-use crate::value::{SqlType, Value};
-use crate::{arithmetic, cast, text};
+use crate::text::{self, TextForm};
+use crate::value::{BigDecimal, SqlType, Value};
+use crate::{arithmetic, cast};
 
 /// Significant digits that C guarantees for a float.
 const REAL_DIGITS: usize = 6;
 const DOUBLE_DIGITS: usize = 15;
 const LARGEST_ROMAN: i64 = 3999;
+/// No number has more digits than this after the first; what the template has beyond it are zeros.
+const MOST_PLACES: usize = 150_000;
+const MOST_DOUBLE_PLACES: usize = 1100;
 
 /// The text of a number; None for other types.
 pub(super) fn shown(value: &Value, template: &str) -> Option<Result<CompactString>> {
@@ -36,14 +41,13 @@ fn write(value: &Value, template: &str) -> Result<CompactString> {
     let mut template = Template::read(template)?;
     if template.is_roman {
         let number = roman(value)?;
-        return Ok(Writer::of_roman(&mut template, number).written());
+        return Writer::of_roman(&mut template, number)?.written();
     }
     if template.is_scientific {
         return scientific(value, &template);
     }
     let digits = plain_digits(value, &mut template)?;
-    memory::check_value(digits.len() + template.parts.len())?;
-    Ok(Writer::new(&mut template, &digits).written())
+    Writer::new(&mut template, &digits)?.written()
 }
 
 /// The number's text with as many decimal places as the template has, already multiplied for `V`.
@@ -52,20 +56,20 @@ fn plain_digits(value: &Value, template: &mut Template) -> Result<String> {
     if multiplied.is_some() {
         template.before += template.multiplied;
     }
-    let whole = |number: String, after: i32| {
-        let zeros = usize::try_from(after).unwrap_or(0);
-        if zeros == 0 { number } else { format!("{number}.{:0<zeros$}", "") }
+    let whole = |number: String, after: i32| match usize::try_from(after).unwrap_or(0) {
+        0 => Ok(number),
+        zeros => with_zeros(&format!("{number}."), zeros),
     };
     Ok(match value {
         Value::Integer(number) => {
             let factor = multiplied.map_or(1, |places| ten_to(places) as i32);
-            whole(number.wrapping_mul(factor).to_string(), template.after)
+            whole(number.wrapping_mul(factor).to_string(), template.after)?
         }
         Value::BigInt(number) => {
             let factor = multiplied.map_or(1, |places| ten_to(places) as i64);
             let product = number.checked_mul(factor);
             let product = product.ok_or_else(|| arithmetic::out_of_range(SqlType::BigInt))?;
-            whole(product.to_string(), template.after)
+            whole(product.to_string(), template.after)?
         }
         Value::Double(number) => {
             let number = multiplied.map_or(*number, |places| number * ten_to(places));
@@ -84,7 +88,7 @@ fn plain_digits(value: &Value, template: &mut Template) -> Result<String> {
                 }
                 None => (**number).clone(),
             };
-            text_of(&numeric::round(&product, i64::from(template.after))?)
+            text_of(&numeric::round(&product, i64::from(template.after))?)?
         }
     })
 }
@@ -94,9 +98,17 @@ fn ten_to(places: i64) -> f64 {
     format!("1e{places}").parse().unwrap_or(f64::INFINITY)
 }
 
-fn text_of(number: &Numeric) -> String {
-    let value = Value::numeric(number.clone());
-    text::format(&value, &jiff::tz::TimeZone::UTC).to_string()
+/// A number's text with zeros after it.
+fn with_zeros(number: &str, zeros: usize) -> Result<String> {
+    let mut text = Text::with_capacity(number.len().saturating_add(zeros))?;
+    text.push_str(number)?;
+    text.fill('0', zeros)?;
+    Ok(text.finish().into_string())
+}
+
+fn text_of(number: &Numeric) -> Result<String> {
+    let form = TextForm { time_zone: &jiff::tz::TimeZone::UTC, float_digits: 1 };
+    text::shown(&Value::numeric(number.clone()), form).map(CompactString::into_string)
 }
 
 /// Limits the digits to those that the type guarantees.
@@ -117,38 +129,49 @@ fn special_name(number: f64) -> &'static str {
 
 /// With `EEEE`; what the template has before and after it does not count.
 fn scientific(value: &Value, template: &Template) -> Result<CompactString> {
-    let places = usize::try_from(template.after).unwrap_or(0);
+    let all = usize::try_from(template.after).unwrap_or(0);
+    let places = all.min(MOST_PLACES);
     let of_double = |number: f64| {
+        let places = places.min(MOST_DOUBLE_PLACES);
         let text = format!("{number:.places$e}");
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let exponent: i32 = exponent.parse().unwrap_or(0);
-        format!("{mantissa}e{exponent:+03}")
+        (mantissa.to_owned(), format!("e{exponent:+03}"), places)
     };
-    let number = match value {
+    let of_decimal = |number: &BigDecimal| {
+        let text = numeric::finite::scientific(number, places)?;
+        let (mantissa, _) = text.split_once('e').unwrap_or((&text, ""));
+        Ok((mantissa.to_owned(), text[mantissa.len()..].to_owned(), places))
+    };
+    let (mantissa, exponent, shown) = match value {
         Value::Double(number) if number.is_finite() => of_double(*number),
         Value::Real(number) if number.is_finite() => of_double(f64::from(*number)),
         Value::Integer(number) => of_double(f64::from(*number)),
-        Value::BigInt(number) => numeric::finite::scientific(&numeric::finite::from_i64(*number), places),
+        Value::BigInt(number) => of_decimal(&numeric::finite::from_i64(*number))?,
         Value::Numeric(number) => match number.finite() {
-            Some(number) => numeric::finite::scientific(number, places),
-            None => too_wide(template, 6),
+            Some(number) => of_decimal(number)?,
+            None => (too_wide(template, 6)?, String::new(), all),
         },
-        _ => too_wide(template, 6),
+        _ => (too_wide(template, 6)?, String::new(), all),
     };
-    let room = if number.starts_with(['-', ' ']) { "" } else { " " };
-    Ok(CompactString::from(format!("{room}{number}")))
+    let room = if mantissa.starts_with(['-', ' ']) { "" } else { " " };
+    let number = with_zeros(&format!("{room}{mantissa}"), all - shown)?;
+    Ok(CompactString::from(number + &exponent))
 }
 
 /// The text for a number for which the template has no room.
-fn too_wide(template: &Template, more: i32) -> String {
+fn too_wide(template: &Template, more: i32) -> Result<String> {
     let length = usize::try_from(template.before + template.after + more).unwrap_or(0);
-    let mut signs = vec!['#'; length];
     let point = usize::try_from(template.before).unwrap_or(0) + usize::from(more > 1);
-    if more > 1 {
-        signs[0] = ' ';
+    let mut signs = Text::with_capacity(length)?;
+    for place in 0..length {
+        signs.push(match place {
+            0 if more > 1 => ' ',
+            _ if place == point => '.',
+            _ => '#',
+        })?;
     }
-    signs[point] = '.';
-    signs.into_iter().collect()
+    Ok(signs.finish().into_string())
 }
 
 /// The number in Roman numerals, `#` if it has none.
@@ -165,10 +188,13 @@ fn roman(value: &Value) -> Result<String> {
         }
     };
     if !(1..=LARGEST_ROMAN).contains(&number) {
+        // Bounded: by the largest Roman numeral.
         return Ok("#".repeat(15));
     }
     let digit = |unit: i64| usize::try_from(number / unit % 10).unwrap_or(0);
+    // Bounded: by the largest Roman numeral.
     let thousands = "M".repeat(digit(1000));
+    // Bounded: by the largest Roman numeral.
     Ok([&thousands, HUNDREDS[digit(100)], TENS[digit(10)], ONES[digit(1)]].concat())
 }
 
@@ -178,7 +204,7 @@ struct Writer<'t> {
     /// Without its sign, with its decimal point.
     number: Vec<u8>,
     is_negative: bool,
-    out: CompactString,
+    out: Text,
     /// Where it ends, if before its last digit.
     cut: Option<usize>,
     /// The number of digits written.
@@ -199,29 +225,32 @@ struct Writer<'t> {
 }
 
 impl<'t> Writer<'t> {
-    fn of_roman(template: &'t mut Template, number: String) -> Writer<'t> {
+    fn of_roman(template: &'t mut Template, number: String) -> Result<Writer<'t>> {
         *template = Template {
             parts: std::mem::take(&mut template.parts),
             is_unpadded: template.is_unpadded,
             is_roman: true,
             ..Template::default()
         };
-        let mut writer = Writer::new(template, "");
+        let mut writer = Writer::new(template, "")?;
         writer.number = number.into_bytes();
-        writer
+        Ok(writer)
     }
 
-    fn new(template: &'t mut Template, digits: &str) -> Writer<'t> {
+    fn new(template: &'t mut Template, digits: &str) -> Result<Writer<'t>> {
         let is_negative = digits.starts_with('-');
-        let mut number = digits.trim_start_matches('-').as_bytes().to_vec();
+        let digits = digits.trim_start_matches('-');
+        let mut number = Bytes::with_capacity(digits.len())?;
+        number.put(digits.as_bytes())?;
+        let mut number = number.into_vec();
         let before = number.iter().position(|byte| *byte == b'.').unwrap_or(number.len());
         let blanks = (template.before - before as i32).max(0);
         if before as i32 > template.before && !template.is_roman {
-            number = too_wide(template, 1).into_bytes();
+            number = too_wide(template, 1)?.into_bytes();
         }
         let mut writer = Writer {
             is_negative,
-            out: CompactString::default(),
+            out: Text::default(),
             cut: None,
             at: 0,
             last_relevant: None,
@@ -241,7 +270,7 @@ impl<'t> Writer<'t> {
         if !writer.has_sign && writer.blanks == 0 {
             writer.places += 1;
         }
-        writer
+        Ok(writer)
     }
 
     fn place_sign(&mut self) {
@@ -271,18 +300,20 @@ impl<'t> Writer<'t> {
         self.last_relevant = Some(last.max(kept));
     }
 
-    fn written(mut self) -> CompactString {
-        for part in &self.template.parts {
-            self.write(*part);
+    fn written(mut self) -> Result<CompactString> {
+        let template = self.template;
+        for part in template.parts.iter() {
+            guest::spend(1)?;
+            self.write(*part)?;
         }
         self.out.truncate(self.cut.unwrap_or(usize::MAX));
-        self.out
+        Ok(self.out.finish())
     }
 
-    fn write(&mut self, part: Part) {
+    fn write(&mut self, part: Part) -> Result<()> {
         let is_unpadded = self.template.is_unpadded;
         match part {
-            Part::Nine | Part::Zero | Part::Point if self.template.is_roman => {}
+            Part::Nine | Part::Zero | Part::Point if self.template.is_roman => Ok(()),
             Part::Nine | Part::Zero | Part::Point => self.write_place(part == Part::Zero),
             Part::Group if self.is_inside => self.out.push(','),
             Part::Group => self.push_blank(),
@@ -291,14 +322,14 @@ impl<'t> Writer<'t> {
                 let number = String::from_utf8_lossy(&self.number).into_owned();
                 let number = if is_capital { number } else { number.to_ascii_lowercase() };
                 let width = if is_unpadded { 0 } else { 15 };
-                self.out.push_str(&format!("{number:>width$}"));
+                self.out.push_str(&format!("{number:>width$}"))
             }
             Part::Ordinal(is_capital) => self.write_ordinal(is_capital),
             Part::Minus if self.is_negative => self.out.push('-'),
             Part::Plus if !self.is_negative => self.out.push('+'),
             Part::Minus | Part::Plus => self.push_blank(),
             Part::Sign => self.out.push(self.sign()),
-            Part::Silent => {}
+            Part::Silent => Ok(()),
             Part::Literal(character) => self.out.push(character),
         }
     }
@@ -308,16 +339,14 @@ impl<'t> Writer<'t> {
     }
 
     /// Writes nothing with `FM`.
-    fn push_blank(&mut self) {
-        if !self.template.is_unpadded {
-            self.out.push(' ');
-        }
+    fn push_blank(&mut self) -> Result<()> {
+        if self.template.is_unpadded { Ok(()) } else { self.out.push(' ') }
     }
 
-    fn write_ordinal(&mut self, is_capital: bool) {
+    fn write_ordinal(&mut self, is_capital: bool) -> Result<()> {
         let template = self.template;
         if template.is_roman || template.has_point || self.is_negative || self.number.first() == Some(&b'#') {
-            return;
+            return Ok(());
         }
         let mut last = self.number.iter().rev();
         let (last, is_teen) = (last.next(), last.next() == Some(&b'1'));
@@ -328,7 +357,7 @@ impl<'t> Writer<'t> {
             _ => "th",
         };
         let end = if is_capital { end.to_ascii_uppercase() } else { end.to_owned() };
-        self.out.push_str(&end);
+        self.out.push_str(&end)
     }
 
     fn ends_in_point(&self) -> bool {
@@ -341,31 +370,32 @@ impl<'t> Writer<'t> {
         !template.has_zero && self.at == 0 && self.number.first() == Some(&b'0') && template.after != 0
     }
 
-    fn write_sign(&mut self) {
+    fn write_sign(&mut self) -> Result<()> {
         match self.anchor {
-            Some(Anchor::After) => return,
-            Some(Anchor::Before) => self.out.push(self.sign()),
-            None if self.is_bracketed => self.out.push(if self.is_negative { '<' } else { ' ' }),
-            None if self.is_negative => self.out.push('-'),
-            None => self.push_blank(),
+            Some(Anchor::After) => return Ok(()),
+            Some(Anchor::Before) => self.out.push(self.sign())?,
+            None if self.is_bracketed => self.out.push(if self.is_negative { '<' } else { ' ' })?,
+            None if self.is_negative => self.out.push('-')?,
+            None => self.push_blank()?,
         }
         self.has_sign = true;
+        Ok(())
     }
 
-    fn write_place(&mut self, is_zero: bool) {
+    fn write_place(&mut self, is_zero: bool) -> Result<()> {
         let template = self.template;
         self.is_inside = false;
         let begins = self.current >= self.blanks || (template.has_zero && self.zero_start == self.current);
         if !self.has_sign && begins && (!self.is_idle_zero() || self.ends_in_point()) {
-            self.write_sign();
+            self.write_sign()?;
         }
         if self.current < self.blanks && (self.zero_start > self.current || !template.has_zero) {
-            self.push_blank();
+            self.push_blank()?;
         } else if self.current < self.blanks {
-            self.out.push('0');
+            self.out.push('0')?;
             self.is_inside = true;
         } else {
-            self.write_digit(is_zero);
+            self.write_digit(is_zero)?;
         }
         let mut end = self.places + i32::from(self.blanks > 0) + i32::from(template.has_point);
         if self.last_relevant == Some(self.at) {
@@ -373,34 +403,36 @@ impl<'t> Writer<'t> {
         }
         if self.current + 1 == end {
             if self.has_sign && self.is_bracketed {
-                self.out.push(if self.is_negative { '>' } else { ' ' });
+                self.out.push(if self.is_negative { '>' } else { ' ' })?;
             } else if self.anchor == Some(Anchor::After) {
-                self.out.push(self.sign());
+                self.out.push(self.sign())?;
             }
         }
         self.current += 1;
+        Ok(())
     }
 
-    fn write_digit(&mut self, is_zero: bool) {
+    fn write_digit(&mut self, is_zero: bool) -> Result<()> {
         // A float may have fewer digits than the template. PostgreSQL's text ends there.
         let byte = self.number.get(self.at).copied().unwrap_or(0);
         if byte == b'.' {
-            self.out.push('.');
+            self.out.push('.')?;
         } else if self.last_relevant.is_some_and(|last| self.at > last) && !is_zero {
             // Trailing zeros are left out.
         } else if self.is_idle_zero() {
             if !self.template.is_unpadded {
-                self.out.push(' ');
+                self.out.push(' ')?;
             } else if self.ends_in_point() {
-                self.out.push('0');
+                self.out.push('0')?;
             }
         } else {
             if byte == 0 {
                 self.cut = self.cut.or(Some(self.out.len()));
             }
-            self.out.push(char::from(byte));
+            self.out.push(char::from(byte))?;
             self.is_inside = true;
         }
         self.at += usize::from(byte != 0);
+        Ok(())
     }
 }

@@ -8,7 +8,9 @@
 //! Reference: PostgreSQL 15's `formatting.c` (`NUMDesc_prepare`, `NUM_numpart_from_char`), in the locale "C",
 //! in which `D` is `.`, `G` is `,` and `L` a blank.
 
+use crate::collect::List;
 use crate::error::{Error, Result, sqlstate};
+use crate::guest;
 use crate::memory;
 use crate::numeric::{self, Numeric};
 
@@ -50,7 +52,7 @@ pub(super) enum Anchor {
 /// A template and its summary.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Template {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: List<Part>,
     /// Digits before the point, after it, and after `V`.
     pub(super) before: i32,
     pub(super) after: i32,
@@ -87,7 +89,8 @@ impl Template {
         let mut template = Template::default();
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
-            memory::check_value(template.parts.len() * size_of::<Part>())?;
+            // The names are compared with the text.
+            guest::spend(4)?;
             let begins =
                 |name: &&str| rest.starts_with(*name) || rest.starts_with(&name.to_ascii_lowercase());
             if let Some(name) = NAMES.into_iter().find(begins) {
@@ -95,12 +98,12 @@ impl Template {
                 template.take(name, is_capital)?;
                 rest = &rest[name.len()..];
             } else if let Some(quoted) = rest.strip_prefix('"') {
-                rest = template.take_quoted(quoted);
+                rest = template.take_quoted(quoted)?;
             } else {
                 let literal = rest.strip_prefix('\\').filter(|after| after.starts_with('"'));
                 rest = literal.unwrap_or(rest);
                 let literal = rest.chars().next().unwrap_or(first);
-                template.parts.push(Part::Literal(literal));
+                template.parts.push(Part::Literal(literal))?;
                 rest = &rest[literal.len_utf8()..];
             }
         }
@@ -109,7 +112,7 @@ impl Template {
 
     /// Consumes the text up to the closing quote; a backslash makes the next character literal. Returns the
     /// rest.
-    fn take_quoted<'t>(&mut self, quoted: &'t str) -> &'t str {
+    fn take_quoted<'t>(&mut self, quoted: &'t str) -> Result<&'t str> {
         let mut characters = quoted.chars();
         while let Some(character) = characters.next() {
             let literal = match character {
@@ -117,9 +120,9 @@ impl Template {
                 '\\' => characters.next().unwrap_or('\\'),
                 other => other,
             };
-            self.parts.push(Part::Literal(literal));
+            self.parts.push(Part::Literal(literal))?;
         }
-        characters.as_str()
+        Ok(characters.as_str())
     }
 
     /// A part by its name.
@@ -154,8 +157,7 @@ impl Template {
             "EEEE" => self.take_exponent()?,
             _ => Part::Silent,
         };
-        self.parts.push(part);
-        Ok(())
+        self.parts.push(part)
     }
 
     fn take_digit(&mut self, name: &str) -> Result<Part> {
@@ -267,6 +269,8 @@ pub(super) fn to_number(text: &str, template: &str) -> Result<Option<Numeric>> {
     if template.is_roman {
         return unsupported("RN");
     }
+    // For the digits, and the number's text made of them.
+    memory::check(text.len().saturating_mul(3))?;
     let mut reader = Reader {
         template: &template,
         text: text.as_bytes(),
@@ -277,7 +281,8 @@ pub(super) fn to_number(text: &str, template: &str) -> Result<Option<Numeric>> {
         read_after: 0,
         has_read_point: false,
     };
-    for part in &template.parts {
+    for part in template.parts.iter() {
+        guest::spend(1)?;
         if reader.at >= reader.text.len() {
             break;
         }
@@ -335,6 +340,7 @@ impl Reader<'_> {
     /// The sign and the digits as the text of a number.
     fn written(&self) -> String {
         let digits = self.digits.strip_suffix(b".").unwrap_or(&self.digits);
+        // Bounded: by the text, for which its reader has asked.
         [&[self.sign], digits].concat().iter().map(|byte| char::from(*byte)).collect()
     }
 

@@ -1,6 +1,7 @@
 //! `overlay`: a part of a string replaced by another.
 
 use crate::arithmetic;
+use crate::collect;
 use crate::environment::Environment;
 use crate::error::{Error, Result, SqlState};
 use crate::memory;
@@ -23,11 +24,13 @@ pub(super) fn call(function: Function, arguments: &[Value], _environment: &Envir
         (Value::Text(whole), Value::Text(part)) => {
             let (first, after) = replaced(*start, length, part.chars().count())?;
             let head = whole.chars().take(first);
-            Ok(Value::Text(head.chain(part.chars()).chain(whole.chars().skip(after)).collect()))
+            let characters = head.chain(part.chars()).chain(whole.chars().skip(after));
+            collect::characters(characters, Some).map(Value::Text)
         }
         (Value::Bytea(whole), Value::Bytea(part)) => {
             let (first, after) = replaced(*start, length, part.len())?;
             let (head, tail) = (&whole[..first.min(whole.len())], whole.get(after..).unwrap_or_default());
+            // Bounded: by the arguments, for which this function has asked.
             Ok(Value::Bytea([head, part, tail].concat().into()))
         }
         _ => Err(mismatch(function, arguments)),

@@ -9,16 +9,14 @@
 
 use std::ops::Range;
 
-use compact_str::CompactString;
 use fancy_regex::Regex;
 
-use super::concat::append;
-use super::regular_expression::{Options, too_complex, with_regex};
+use super::regular_expression::{Options, ask_for_pattern, is_match, too_complex, with_regex};
 use super::{Function, mismatch};
+use crate::collect::{self, List, Text};
 use crate::environment::Environment;
 use crate::error::{Error, Result, SqlState, sqlstate};
 use crate::guest;
-use crate::memory;
 use crate::text;
 use crate::value::{ArrayElement, Value};
 
@@ -36,6 +34,7 @@ fn first(text: &str, regex: &Regex, from: usize) -> Result<Option<Match>> {
     guest::spend_for((text.len() - from) / 8)?;
     let Some(captures) = regex.captures_from_pos(text, from).map_err(too_complex)? else { return Ok(None) };
     let Some(whole) = captures.get(0).map(|whole| whole.range()) else { return Ok(None) };
+    // Bounded: by the pattern, for which `ask_for_pattern` asks.
     let groups = (1..captures.len()).map(|group| captures.get(group).map(|group| group.range())).collect();
     Ok(Some(Match { whole, groups }))
 }
@@ -53,15 +52,14 @@ fn next_start(text: &str, whole: &Range<usize>) -> Option<usize> {
 /// matches at the end of the text and directly after a match.
 fn found(text: &str, pattern: &str, options: Options, (start, is_split): (i32, bool)) -> Result<Vec<Match>> {
     let Some(mut from) = offset_of(text, start) else { return Ok(Vec::new()) };
-    with_regex(pattern, Options { is_global: false, ..options }, |regex| {
-        let mut matches = Vec::new();
+    with_regex(pattern, Options { is_global: false, ..options }, text, |regex| {
+        let mut matches = List::default();
         let mut end_before = 0;
         while let Some(one) = first(text, regex, from)? {
-            memory::check(matches.len() * size_of::<Match>())?;
             let next = next_start(text, &one.whole);
             let end = one.whole.end;
             if !is_split || (one.whole.start < text.len() && end > end_before) {
-                matches.push(one);
+                matches.push(one)?;
             }
             end_before = end;
             match next {
@@ -69,7 +67,7 @@ fn found(text: &str, pattern: &str, options: Options, (start, is_split): (i32, b
                 _ => break,
             }
         }
-        Ok(matches)
+        Ok(matches.into_vec())
     })
 }
 
@@ -85,15 +83,24 @@ fn character_of(text: &str, offset: usize) -> Value {
 }
 
 /// The groups' texts, or the whole match if there are no groups.
-fn texts(text: &str, one: &Match) -> Vec<Value> {
+fn texts(text: &str, one: &Match) -> Result<Vec<Value>> {
+    let mut values = List::default();
     if one.groups.is_empty() {
-        return vec![Value::text(&text[one.whole.clone()])];
+        values.push_text(&text[one.whole.clone()])?;
     }
-    let shown = |group: &Option<Range<usize>>| match group {
-        Some(range) => Value::text(&text[range.clone()]),
-        None => Value::Null,
-    };
-    one.groups.iter().map(shown).collect()
+    for group in &one.groups {
+        match group {
+            Some(range) => values.push_text(&text[range.clone()])?,
+            None => values.push(Value::Null)?,
+        }
+    }
+    Ok(values.into_vec())
+}
+
+/// The first of these texts; NULL without a match.
+fn first_text(text: &str, matches: &[Match]) -> Result<Value> {
+    let texts = matches.first().map(|one| texts(text, one)).transpose()?;
+    Ok(texts.and_then(|texts| texts.into_iter().next()).unwrap_or_default())
 }
 
 fn array(values: Vec<Value>) -> Value {
@@ -135,21 +142,24 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
     match function {
         Function::RegexpMatch => {
             let options = own_options(rest.first(), "regexp_match")?;
-            let one = found(text, pattern, options, (1, false))?;
-            Ok(one.first().map_or(Value::Null, |one| array(texts(text, one))))
+            match found(text, pattern, options, (1, false))?.first() {
+                Some(one) => texts(text, one).map(array),
+                None => Ok(Value::Null),
+            }
         }
         Function::RegexpMatches => {
             let options = Options::of(rest.first().and_then(Value::as_str).unwrap_or_default())?;
             let rows = found(text, pattern, options, (1, false))?;
-            let shown =
-                |one: &Match| Value::Text(text::format_as(&array(texts(text, one)), environment.text_form()));
-            Ok(array(rows.iter().map(shown).collect()))
+            let shown = |one: &Match| {
+                let row = array(texts(text, one)?);
+                text::shown(&row, environment.text_form()).map(Value::Text)
+            };
+            collect::try_list(rows.iter().map(shown)).map(array)
         }
         Function::RegexpLike => {
             let options = own_options(rest.first(), "regexp_like")?;
             let options = Options { is_global: false, ..options };
-            let is_match = with_regex(pattern, options, |regex| regex.is_match(text).map_err(too_complex));
-            is_match.map(Value::Boolean)
+            is_match(text, pattern, options).map(Value::Boolean)
         }
         Function::RegexpCount => {
             let start = number(rest.first(), "start", 1, 1)?;
@@ -162,28 +172,25 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
         Function::RegexpSplit => {
             // The form that returns rows has a name of its own.
             let options = Options { is_global: true, ..own_options(rest.first(), "regexp_split_to_array")? };
-            let mut pieces = Vec::new();
+            let mut pieces = List::default();
             let mut start = 0;
             for one in found(text, pattern, options, (1, true))? {
-                pieces.push(Value::text(&text[start..one.whole.start]));
+                pieces.push_text(&text[start..one.whole.start])?;
                 start = one.whole.end;
             }
-            pieces.push(Value::text(&text[start..]));
-            Ok(array(pieces))
+            pieces.push_text(&text[start..])?;
+            Ok(array(pieces.into_vec()))
         }
         Function::SubstringByPattern => {
-            let one = found(text, pattern, Options::default(), (1, false))?;
-            Ok(one.first().and_then(|one| texts(text, one).into_iter().next()).unwrap_or_default())
+            first_text(text, &found(text, pattern, Options::default(), (1, false))?)
         }
         Function::MatchesSimilar => {
             let pattern = similar(pattern, rest.first().and_then(Value::as_str))?;
-            let run = |regex: &Regex| regex.is_match(text).map_err(too_complex);
-            with_regex(&pattern, Options::default(), run).map(Value::Boolean)
+            is_match(text, &pattern, Options::default()).map(Value::Boolean)
         }
         Function::SubstringSimilar => {
             let pattern = similar(pattern, rest.first().and_then(Value::as_str))?;
-            let one = found(text, &pattern, Options::default(), (1, false))?;
-            Ok(one.first().and_then(|one| texts(text, one).into_iter().next()).unwrap_or_default())
+            first_text(text, &found(text, &pattern, Options::default(), (1, false))?)
         }
         _ => Err(mismatch(function, arguments)),
     }
@@ -262,13 +269,13 @@ fn replace(
 ) -> Result<Value> {
     let Some(mut from) = offset_of(text, start) else { return Ok(Value::text(text)) };
     let options = Options { is_global: false, ..options };
-    with_regex(pattern, options, |regex| {
-        let mut out = CompactString::default();
+    with_regex(pattern, options, text, |regex| {
+        let mut out = Text::default();
         let (mut copied, mut number) = (0, 0);
         while let Some(one) = first(text, regex, from)? {
             number += 1;
             if count == 0 || number == count {
-                append(&mut out, &text[copied..one.whole.start])?;
+                out.push_str(&text[copied..one.whole.start])?;
                 append_replacement(text, &one, replacement, &mut out)?;
                 copied = one.whole.end;
             }
@@ -277,37 +284,37 @@ fn replace(
                 _ => break,
             }
         }
-        append(&mut out, &text[copied..])?;
-        Ok(Value::Text(out))
+        out.push_str(&text[copied..])?;
+        Ok(Value::Text(out.finish()))
     })
 }
 
 /// `\1` to `\9` are groups, `\&` is the whole match, `\\` a backslash.
-fn append_replacement(text: &str, one: &Match, replacement: &str, out: &mut CompactString) -> Result<()> {
+fn append_replacement(text: &str, one: &Match, replacement: &str, out: &mut Text) -> Result<()> {
     let mut rest = replacement;
     while let Some((before, after)) = rest.split_once('\\') {
-        append(out, before)?;
+        out.push_str(before)?;
         rest = after;
         match after.bytes().next() {
             Some(digit @ b'1'..=b'9') => {
                 if let Some(Some(range)) = one.groups.get(usize::from(digit - b'1')) {
-                    append(out, &text[range.clone()])?;
+                    out.push_str(&text[range.clone()])?;
                 }
                 rest = &after[1..];
             }
             Some(b'&') => {
-                append(out, &text[one.whole.clone()])?;
+                out.push_str(&text[one.whole.clone()])?;
                 rest = &after[1..];
             }
             Some(b'\\') => {
-                append(out, "\\")?;
+                out.push('\\')?;
                 rest = &after[1..];
             }
             // The backslash is literal.
-            _ => append(out, "\\")?,
+            _ => out.push('\\')?,
         }
     }
-    append(out, rest)
+    out.push_str(rest)
 }
 
 /// The regular expression for a pattern of SIMILAR TO: `%` and `_` as in LIKE, the rest nearly unchanged. Two
@@ -326,6 +333,7 @@ fn similar(pattern: &str, escape: Option<&str>) -> Result<String> {
             first
         }
     };
+    ask_for_pattern(pattern)?;
     let mut parts = vec![String::new()];
     // The number of open brackets, and the progress within their content (3: `]` ends it).
     let (mut depth, mut place) = (0_u32, 0);
@@ -384,6 +392,7 @@ fn similar(pattern: &str, escape: Option<&str>) -> Result<String> {
 
 /// The expression with all repetitions made reluctant.
 fn reluctant(part: &str) -> String {
+    // Bounded: by the pattern, for which `ask_for_pattern` asks.
     let mut out = String::with_capacity(part.len() + 4);
     let mut characters = part.chars().peekable();
     let mut is_in_bracket = false;

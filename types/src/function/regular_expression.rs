@@ -17,12 +17,21 @@ use fancy_regex::{Regex, RegexBuilder};
 use super::{Function, mismatch};
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
+use crate::guest;
+use crate::memory;
 use crate::value::Value;
 
 /// Steps of backtracking in one match.
 const MOST_STEPS: usize = 1_000_000;
+/// What a step that may be taken back takes.
+const STEP_BYTES: usize = 40;
 /// Bytes of a compiled expression.
 const LARGEST: usize = 4 << 20;
+/// Bytes of a pattern, at most.
+const LONGEST: usize = 1 << 20;
+/// What compiling takes for a byte of the pattern.
+const TREE_BYTES: usize = 200;
+const UNITS_PER_BYTE: usize = 50;
 /// The maximum number of compiled expressions that a thread keeps.
 const MOST_KEPT: usize = 16;
 
@@ -117,6 +126,19 @@ struct Kept {
     pattern: String,
     options: Options,
     regex: Regex,
+    /// Back references or lookaround: matching remembers where to go back to.
+    backtracks: bool,
+}
+
+impl Kept {
+    /// Asks for what a match remembers.
+    fn ask_for_steps(&self, text: &str) -> Result<()> {
+        if !self.backtracks {
+            return Ok(());
+        }
+        let steps = (text.len() + 1).saturating_mul(self.pattern.len()).min(MOST_STEPS);
+        memory::check(steps * STEP_BYTES)
+    }
 }
 
 thread_local! {
@@ -133,13 +155,29 @@ pub(super) fn call(function: Function, arguments: &[Value], _environment: &Envir
 
 pub(super) fn matches(text: &str, pattern: &str, is_any_case: bool) -> Result<bool> {
     let options = Options { is_any_case, ..Options::default() };
-    with_regex(pattern, options, |regex| regex.is_match(text).map_err(too_complex))
+    is_match(text, pattern, options)
 }
 
-/// Calls a function with a compiled expression.
+/// Whether an expression matches anywhere in a text.
+pub(super) fn is_match(text: &str, pattern: &str, options: Options) -> Result<bool> {
+    guest::spend_for(text.len() / super::BYTES_PER_UNIT)?;
+    with_regex(pattern, options, text, |regex| regex.is_match(text).map_err(too_complex))
+}
+
+/// Asks for what compiling a pattern takes: its tree is far larger than its text.
+pub(super) fn ask_for_pattern(pattern: &str) -> Result<()> {
+    if pattern.len() > LONGEST {
+        return Err(invalid("regular expression is too complex"));
+    }
+    memory::check(pattern.len().saturating_mul(TREE_BYTES))?;
+    guest::spend_for(pattern.len().saturating_mul(UNITS_PER_BYTE))
+}
+
+/// Calls a function with a compiled expression, which it may match with (parts of) this text.
 pub(super) fn with_regex<T>(
     pattern: &str,
     options: Options,
+    text: &str,
     run: impl FnOnce(&Regex) -> Result<T>,
 ) -> Result<T> {
     let known = KEPT.with_borrow_mut(|kept| {
@@ -148,9 +186,13 @@ pub(super) fn with_regex<T>(
     });
     let one = match known {
         Some(one) => one,
-        None => Kept { pattern: pattern.to_owned(), options, regex: compile(pattern, options)? },
+        None => {
+            ask_for_pattern(pattern)?;
+            let (regex, backtracks) = compile(pattern, options)?;
+            Kept { pattern: pattern.to_owned(), options, regex, backtracks }
+        }
     };
-    let found = run(&one.regex);
+    let found = one.ask_for_steps(text).and_then(|()| run(&one.regex));
     KEPT.with_borrow_mut(|kept| {
         if kept.len() >= MOST_KEPT {
             kept.remove(0);
@@ -169,8 +211,9 @@ fn invalid(reason: &str) -> Error {
     Error::input(sqlstate::INVALID_REGULAR_EXPRESSION, message)
 }
 
-fn compile(pattern: &str, mut options: Options) -> Result<Regex> {
+fn compile(pattern: &str, mut options: Options) -> Result<(Regex, bool)> {
     let pattern = options.take_leading(pattern)?;
+    // Bounded: by the pattern, for which `ask_for_pattern` asks.
     let mut translated = String::with_capacity(pattern.len() + 8);
     for (letter, is_on) in [
         ("i", options.is_any_case),
@@ -186,12 +229,22 @@ fn compile(pattern: &str, mut options: Options) -> Result<Regex> {
     } else {
         translate(pattern, options, &mut translated)?;
     }
-    RegexBuilder::new(&translated).backtrack_limit(MOST_STEPS).delegate_size_limit(LARGEST).build().map_err(
-        |error| match error {
+    let built = RegexBuilder::new(&translated)
+        .backtrack_limit(MOST_STEPS)
+        .delegate_size_limit(LARGEST)
+        .build()
+        .map_err(|error| match error {
             fancy_regex::Error::CompileError(_) => invalid("regular expression is too complex"),
             _ => invalid("quantifier operand invalid"),
-        },
-    )
+        });
+    Ok((built?, backtracks(&translated)))
+}
+
+/// Whether there may be a back reference or lookaround in it.
+fn backtracks(translated: &str) -> bool {
+    let has_reference =
+        translated.as_bytes().windows(2).any(|two| two[0] == b'\\' && two[1].is_ascii_digit());
+    has_reference || ["(?=", "(?!", "(?<"].iter().any(|lookaround| translated.contains(lookaround))
 }
 
 fn translate(pattern: &str, options: Options, out: &mut String) -> Result<()> {
@@ -279,6 +332,7 @@ fn bracket(characters: &mut Peekable<Chars<'_>>, options: Options, out: &mut Str
         match characters.next().ok_or_else(unbalanced)? {
             ']' => break,
             '[' if characters.next_if_eq(&':').is_some() => {
+                // Bounded: by the pattern, for which `ask_for_pattern` asks.
                 let mut name = String::new();
                 loop {
                     match characters.next().ok_or_else(unbalanced)? {

@@ -3,8 +3,10 @@
 use compact_str::CompactString;
 use md5::{Digest, Md5};
 
+use crate::collect::{self, Text};
 use crate::environment::Environment;
 use crate::error::{Error, Result, SqlState, sqlstate};
+use crate::guest;
 use crate::identifier::quoted_identifier;
 use crate::like;
 use crate::like::single;
@@ -45,7 +47,7 @@ pub(super) fn call(function: Function, arguments: &[Value], _environment: &Envir
         [Value::Text(string), Value::Text(from), Value::Text(to)] => match function {
             Function::Replace if from.is_empty() => Ok(Value::Text(string.clone())),
             Function::Replace => replace(string, from, to),
-            Function::Translate => Ok(Value::Text(translate(string, from, to))),
+            Function::Translate => translate(string, from, to).map(Value::Text),
             _ => Err(mismatch(function, arguments)),
         },
         [Value::Text(string), Value::Text(separator), Value::Integer(field)] => {
@@ -63,13 +65,15 @@ fn of_text(function: Function, string: &CompactString) -> Result<Value> {
         Function::LengthOfChar => length(string.trim_end_matches(' ').chars().count()),
         Function::OctetLength => length(string.len()),
         Function::BitLength => length(string.len() * 8),
-        Function::Lower => changed(like::lower(string)),
-        Function::Upper => changed(string.chars().map(|c| single(c.to_uppercase(), c)).collect()),
-        Function::InitialCapitals => changed(initial_capitals(string)),
+        Function::Lower => changed(like::lower(string)?),
+        Function::Upper => {
+            changed(collect::characters(string.chars(), |c| Some(single(c.to_uppercase(), c)))?)
+        }
+        Function::InitialCapitals => changed(initial_capitals(string)?),
         Function::TrimBoth => changed(string.trim_matches(' ').into()),
         Function::TrimLeft => changed(string.trim_start_matches(' ').into()),
         Function::TrimRight | Function::CharToText => changed(string.trim_end_matches(' ').into()),
-        Function::Reverse => changed(string.chars().rev().collect()),
+        Function::Reverse => changed(collect::characters(string.chars().rev(), Some)?),
         Function::Md5 => Ok(md5(string.as_bytes())),
         Function::Ascii => Ok(Value::Integer(string.chars().next().map_or(0, |c| c as i32))),
         Function::QuoteIdentifier => changed(quote_identifier(string)?),
@@ -79,30 +83,46 @@ fn of_text(function: Function, string: &CompactString) -> Result<Value> {
 }
 
 fn md5(bytes: &[u8]) -> Value {
+    // Bounded: by the length of a digest.
     let mut digits = Vec::with_capacity(32);
     text::write_hexadecimal(&Md5::digest(bytes), &mut digits);
     Value::Text(CompactString::from_utf8_lossy(&digits))
 }
 
 /// Upper case after any character that is neither a letter nor a digit, lower case after letters and digits.
-fn initial_capitals(string: &str) -> CompactString {
+fn initial_capitals(string: &str) -> Result<CompactString> {
     let mut is_inside = false;
     let mut capitalize = |c: char| {
         let changed = if is_inside { single(c.to_lowercase(), c) } else { single(c.to_uppercase(), c) };
         is_inside = changed.is_alphanumeric();
         changed
     };
-    string.chars().map(&mut capitalize).collect()
+    collect::characters(string.chars(), |c| Some(capitalize(c)))
 }
 
 fn replace(string: &str, from: &str, to: &str) -> Result<Value> {
-    let found = string.matches(from).count();
-    memory::check_value((string.len() - found * from.len()).saturating_add(found.saturating_mul(to.len())))?;
-    Ok(Value::text(string.replace(from, to)))
+    let mut found = 0_usize;
+    for _ in string.matches(from) {
+        guest::spend(1)?;
+        found += 1;
+    }
+    let bytes = (string.len() - found * from.len()).saturating_add(found.saturating_mul(to.len()));
+    let mut text = Text::with_capacity(bytes)?;
+    let mut rest = string;
+    while let Some((before, after)) = rest.split_once(from) {
+        text.push_str(before)?;
+        text.push_str(to)?;
+        rest = after;
+    }
+    text.push_str(rest)?;
+    Ok(Value::Text(text.finish()))
 }
 
 pub(super) fn quote_identifier(string: &str) -> Result<CompactString> {
-    memory::check_value(quoted_bytes(string, b"\""))?;
+    let bytes = quoted_bytes(string, b"\"");
+    memory::check_value(bytes)?;
+    // Two copies exist for a moment.
+    memory::check(bytes.saturating_mul(2))?;
     Ok(quoted_identifier(string))
 }
 
@@ -112,16 +132,16 @@ fn quoted_bytes(string: &str, doubled: &[u8]) -> usize {
 }
 
 pub(super) fn quote_literal(string: &str) -> Result<CompactString> {
-    let bytes = quoted_bytes(string, b"'\\");
-    memory::check_value(bytes)?;
-    // Two or three copies exist for a moment.
-    memory::check(bytes * 3)?;
-    let doubled = string.replace('\'', "''");
-    Ok(if doubled.contains('\\') {
-        format!("E'{}'", doubled.replace('\\', "\\\\")).into()
-    } else {
-        format!("'{doubled}'").into()
-    })
+    let mut quoted = Text::with_capacity(quoted_bytes(string, b"'\\"))?;
+    quoted.push_str(if string.contains('\\') { "E'" } else { "'" })?;
+    for part in string.split_inclusive(['\'', '\\']) {
+        quoted.push_str(part)?;
+        if let Some(last) = part.chars().next_back().filter(|last| matches!(last, '\'' | '\\')) {
+            quoted.push(last)?;
+        }
+    }
+    quoted.push('\'')?;
+    Ok(quoted.finish())
 }
 
 fn chr(code: i32) -> Result<Value> {
@@ -142,7 +162,7 @@ fn chr(code: i32) -> Result<Value> {
 fn of_two_texts(function: Function, string: &CompactString, other: &CompactString) -> Result<Value> {
     let is_trimming = matches!(function, Function::TrimBoth | Function::TrimLeft | Function::TrimRight);
     let set =
-        if is_trimming { CharacterMap::of(other.chars().map(|c| (c, ()))) } else { CharacterMap::default() };
+        if is_trimming { CharacterMap::of(other.chars().map(|c| (c, ())))? } else { CharacterMap::default() };
     let in_set = |c: char| set.get(c).is_some();
     Ok(match function {
         Function::TrimBoth => Value::text(string.trim_matches(in_set)),
@@ -178,8 +198,9 @@ fn of_text_and_number(function: Function, string: &CompactString, number: i32) -
             if string.len().saturating_mul(times) > MAXIMUM_BYTES {
                 return Err(too_large());
             }
-            memory::check(string.len() * times)?;
-            Ok(Value::text(string.as_str().repeat(times)))
+            let mut text = Text::with_capacity(string.len() * times)?;
+            text.push_times(string, if string.is_empty() { 0 } else { times })?;
+            Ok(Value::Text(text.finish()))
         }
         _ => Err(mismatch(function, &[Value::Text(string.clone()), Value::Integer(number)])),
     }
@@ -228,12 +249,10 @@ fn pad(function: Function, string: &str, length: i32, fill: &str) -> Result<Valu
     if length.saturating_mul(4) > MAXIMUM_BYTES {
         return Err(too_large());
     }
-    let widest = fill.chars().map(char::len_utf8).max().unwrap_or(1);
-    memory::check(string.len() + (length - present) * widest)?;
     let padding = fill.chars().cycle().take(length - present);
     Ok(Value::Text(match function {
-        Function::PadLeft => padding.chain(string.chars()).collect(),
-        Function::PadRight => string.chars().chain(padding).collect(),
+        Function::PadLeft => collect::characters(padding.chain(string.chars()), Some)?,
+        Function::PadRight => collect::characters(string.chars().chain(padding), Some)?,
         _ => return Err(mismatch(function, &[Value::text(string)])),
     }))
 }
@@ -243,11 +262,11 @@ fn pad(function: Function, string: &str, length: i32, fill: &str) -> Result<Valu
 struct CharacterMap<T>(Vec<(char, T)>);
 
 impl<T> CharacterMap<T> {
-    fn of(entries: impl Iterator<Item = (char, T)>) -> CharacterMap<T> {
-        let mut entries: Vec<(char, T)> = entries.collect();
-        entries.sort_by_key(|(character, _)| *character);
+    fn of(entries: impl Iterator<Item = (char, T)>) -> Result<CharacterMap<T>> {
+        let mut entries = collect::list(entries)?;
+        collect::sort(&mut entries, |one, other| one.0.cmp(&other.0))?;
         entries.dedup_by_key(|(character, _)| *character);
-        CharacterMap(entries)
+        Ok(CharacterMap(entries))
     }
 
     fn get(&self, character: char) -> Option<&T> {
@@ -256,11 +275,10 @@ impl<T> CharacterMap<T> {
     }
 }
 
-fn translate(string: &str, from: &str, to: &str) -> CompactString {
+fn translate(string: &str, from: &str, to: &str) -> Result<CompactString> {
     let replacements = to.chars().map(Some).chain(std::iter::repeat(None));
-    let map = CharacterMap::of(from.chars().zip(replacements));
-    let replaced = |c: char| map.get(c).copied().unwrap_or(Some(c));
-    string.chars().filter_map(replaced).collect()
+    let map = CharacterMap::of(from.chars().zip(replacements))?;
+    collect::characters(string.chars(), |c| map.get(c).copied().unwrap_or(Some(c)))
 }
 
 fn split_part(string: &str, separator: &str, field: i32) -> Result<Value> {

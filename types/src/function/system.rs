@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::{Function, mismatch};
 use crate::array_value::ArrayValue;
+use crate::collect::List;
 use crate::environment::Environment;
+use crate::error::quoted;
 use crate::error::{Error, Result, sqlstate};
 use crate::system_catalog::{Privileged, Question, Size, SystemCatalog};
 use crate::system_type::SystemType;
@@ -42,8 +44,8 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             }))
         }
         (Function::SizePretty, [Value::BigInt(bytes)]) => Ok(Value::text(size_pretty(*bytes))),
-        (Function::OptionNames, [Value::Array(options)]) => Ok(options_part(options, 0)),
-        (Function::OptionValues, [Value::Array(options)]) => Ok(options_part(options, 1)),
+        (Function::OptionNames, [Value::Array(options)]) => options_part(options, 0),
+        (Function::OptionValues, [Value::Array(options)]) => options_part(options, 1),
         (Function::NameCharacter, [Value::Text(name), Value::Integer(at)]) => Ok(name_character(name, *at)),
         (Function::DefaultPrivileges, [Value::Text(kind), Value::Oid(owner)]) => {
             let shown = |catalog: &Arc<dyn SystemCatalog>| catalog.shown(SystemType::RegRole, *owner);
@@ -94,12 +96,15 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
 }
 
 /// The names (0) or the values (1) of options in the form `name=value`; an option without a value has NULL.
-fn options_part(options: &ArrayValue, part: usize) -> Value {
-    let of_option = |option: &Value| match option {
-        Value::Text(option) => option.splitn(2, '=').nth(part).map_or(Value::Null, Value::text),
-        _ => Value::Null,
-    };
-    Value::array(ArrayElement::Text, options.values.iter().map(of_option).collect())
+fn options_part(options: &ArrayValue, part: usize) -> Result<Value> {
+    let mut parts = List::default();
+    for option in &options.values {
+        match option.as_str().and_then(|option| option.splitn(2, '=').nth(part)) {
+            Some(part) => parts.push_text(part)?,
+            None => parts.push(Value::Null)?,
+        }
+    }
+    Ok(Value::array(ArrayElement::Text, parts.into_vec()))
 }
 
 /// A byte of a name, which is a zero-padded array of them that counts from 0.
@@ -127,12 +132,13 @@ fn default_privileges(kind: &str, owner: &str) -> Result<Value> {
         "F" | "S" => ("", "U"),
         "p" => ("", "sA"),
         _ => {
-            let message = format!("unrecognized objtype abbreviation: {kind}");
+            let message = format!("unrecognized objtype abbreviation: {}", quoted(kind));
             return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
         }
     };
     let everybody = (!of_everybody.is_empty()).then(|| format!("={of_everybody}/{owner}"));
     let items = everybody.into_iter().chain([format!("{owner}={of_owner}/{owner}")]);
+    // Bounded: two items.
     Ok(Value::array(ArrayElement::System(SystemType::AclItem), items.map(Value::text).collect()))
 }
 
@@ -141,7 +147,8 @@ fn no_setting(arguments: &[Value]) -> Error {
         [Value::Text(name), ..] => name.as_str(),
         _ => "",
     };
-    Error::input(sqlstate::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""))
+    let message = format!("unrecognized configuration parameter \"{}\"", quoted(name));
+    Error::input(sqlstate::UNDEFINED_OBJECT, message)
 }
 
 /// The kind of size that a function returns.

@@ -7,6 +7,7 @@
 
 use compact_str::{CompactString, format_compact};
 
+use crate::collect::Text;
 use crate::datetime::{
     self, MICROSECONDS_PER_DAY, MICROSECONDS_PER_HOUR, MICROSECONDS_PER_MINUTE, MICROSECONDS_PER_SECOND,
     civil_from_timestamp, days_from_civil,
@@ -15,7 +16,6 @@ use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
 use crate::guest;
 use crate::interval::{DAYS_PER_MONTH, Interval, MONTHS_PER_YEAR};
-use crate::memory;
 use crate::value::Value;
 
 use super::time::{iso_weekday, iso_year_and_week};
@@ -170,11 +170,10 @@ impl Moment {
     }
 
     fn write(&self, template: &str) -> Result<CompactString> {
-        let mut out = CompactString::default();
+        let mut out = Text::default();
         let mut rest = template;
         while let Some(first) = rest.chars().next() {
-            guest::spend(1)?;
-            memory::check_value(out.len())?;
+            guest::spend(8)?;
             let is_unpadded = rest.starts_with("FM") || rest.starts_with("fm");
             let after_prefix = if is_unpadded { &rest[2..] } else { rest };
             let translated = after_prefix.strip_prefix("TM").filter(|rest| field_at(rest).is_some());
@@ -192,22 +191,21 @@ impl Moment {
             } else if is_unpadded {
                 rest = after_prefix;
             } else if let Some(quoted) = rest.strip_prefix('"') {
-                rest = copy_quoted(quoted, &mut out);
+                rest = copy_quoted(quoted, &mut out)?;
             } else if rest.starts_with("\\\"") {
-                out.push('"');
+                out.push('"')?;
                 rest = &rest[2..];
             } else {
-                out.push(first);
+                out.push(first)?;
                 rest = &rest[first.len_utf8()..];
             }
         }
-        Ok(out)
+        Ok(out.finish())
     }
 
-    fn write_field(&self, field: &Field, out: &mut CompactString) -> Result<()> {
+    fn write_field(&self, field: &Field, out: &mut Text) -> Result<()> {
         if let Some((number, width)) = self.number(field.name) {
-            push_number(number, width, field, out);
-            return Ok(());
+            return push_number(number, width, field, out);
         }
         if self.is_interval && !matches!(field.name, "AM" | "PM" | "A.M." | "P.M." | "FX" | "RM" | "Y,YYY") {
             let message = "invalid format specification for an interval value";
@@ -218,13 +216,12 @@ impl Moment {
             "Y,YYY" => {
                 let year = self.shown_year();
                 let text = format_compact!("{},{:03}", year / 1000, year % 1000);
-                out.push_str(&text);
-                push_ordinal(&text, field, out);
+                out.push_str(&text)?;
+                push_ordinal(&text, field, out)
             }
             "OF" | "TZ" | "TZH" | "TZM" => self.write_zone(field, out),
             _ => self.write_name(field, out),
         }
-        Ok(())
     }
 
     /// The year in common notation: there is no year between 1 BC and 1 AD.
@@ -281,7 +278,7 @@ impl Moment {
         })
     }
 
-    fn write_name(&self, field: &Field, out: &mut CompactString) {
+    fn write_name(&self, field: &Field, out: &mut Text) -> Result<()> {
         let is_afternoon = self.microseconds % MICROSECONDS_PER_DAY >= MICROSECONDS_PER_DAY / 2;
         let month = usize::try_from(self.month - 1).ok();
         let weekday = WEEKDAYS[usize::try_from(iso_weekday(self.days) - 1).unwrap_or(0)];
@@ -295,7 +292,7 @@ impl Moment {
             "DAY" => (weekday, NAME_WIDTH),
             "DY" => (&weekday[..3], 0),
             "RM" => (month.map_or("", |month| ROMAN_MONTHS[month]), 4),
-            _ => return,
+            _ => return Ok(()),
         };
         let is_padded = !field.is_unpadded && !field.is_translated && !name.is_empty();
         let width = if is_padded { width } else { 0 };
@@ -304,28 +301,29 @@ impl Moment {
             Letters::Capitalized => name.to_owned(),
             Letters::Small => name.to_ascii_lowercase(),
         };
-        out.push_str(&format_compact!("{written:width$}"));
+        out.push_str(&format_compact!("{written:width$}"))
     }
 
-    fn write_zone(&self, field: &Field, out: &mut CompactString) {
+    fn write_zone(&self, field: &Field, out: &mut Text) -> Result<()> {
         let offset = self.zone.as_ref().map_or(0, |(offset, _)| *offset);
         let sign = if offset < 0 { '-' } else { '+' };
         let (hours, minutes) = (offset.abs() / 3600, offset.abs() / 60 % 60);
         match (field.name, &self.zone) {
             ("TZ", Some((_, name))) if field.letters == Letters::Small => {
-                out.push_str(&name.to_ascii_lowercase());
+                out.push_str(&name.to_ascii_lowercase())
             }
             ("TZ", Some((_, name))) => out.push_str(name),
             ("TZH", _) => out.push_str(&format_compact!("{sign}{hours:02}")),
             ("TZM", _) => out.push_str(&format_compact!("{minutes:02}")),
             ("OF", _) => {
                 let width = if field.is_unpadded { 0 } else { 2 };
-                out.push_str(&format_compact!("{sign}{hours:0width$}"));
-                if minutes != 0 {
-                    out.push_str(&format_compact!(":{minutes:02}"));
+                out.push_str(&format_compact!("{sign}{hours:0width$}"))?;
+                match minutes {
+                    0 => Ok(()),
+                    _ => out.push_str(&format_compact!(":{minutes:02}")),
                 }
             }
-            _ => {}
+            _ => Ok(()),
         }
     }
 }
@@ -340,18 +338,18 @@ fn day_of_iso_year(days: i64) -> i64 {
     (week - 1) * 7 + iso_weekday(days)
 }
 
-fn push_number(number: i64, width: usize, field: &Field, out: &mut CompactString) {
+fn push_number(number: i64, width: usize, field: &Field, out: &mut Text) -> Result<()> {
     let is_fraction = matches!(field.name, "MS" | "US") || field.name.starts_with("FF");
     let width = if field.is_unpadded && !is_fraction { 0 } else { width };
     let width = width + usize::from(number < 0 && width > 0 && KEEP_DIGITS.contains(&field.name));
     let text = format_compact!("{number:0width$}");
-    out.push_str(&text);
-    push_ordinal(&text, field, out);
+    out.push_str(&text)?;
+    push_ordinal(&text, field, out)
 }
 
 /// `st`, `nd`, `rd` or `th`.
-fn push_ordinal(number: &str, field: &Field, out: &mut CompactString) {
-    let Some(letters) = field.ordinal else { return };
+fn push_ordinal(number: &str, field: &Field, out: &mut Text) -> Result<()> {
+    let Some(letters) = field.ordinal else { return Ok(()) };
     let mut digits = number.bytes().rev();
     let (last, is_teen) = (digits.next(), digits.next() == Some(b'1'));
     let end = match last {
@@ -367,14 +365,14 @@ fn push_ordinal(number: &str, field: &Field, out: &mut CompactString) {
 }
 
 /// Copies up to the closing quote; a backslash makes the next character literal. Returns the rest.
-fn copy_quoted<'t>(quoted: &'t str, out: &mut CompactString) -> &'t str {
+fn copy_quoted<'t>(quoted: &'t str, out: &mut Text) -> Result<&'t str> {
     let mut characters = quoted.chars();
     while let Some(character) = characters.next() {
         match character {
             '"' => break,
-            '\\' => out.extend(characters.next()),
-            other => out.push(other),
+            '\\' => characters.next().map_or(Ok(()), |next| out.push(next))?,
+            other => out.push(other)?,
         }
     }
-    characters.as_str()
+    Ok(characters.as_str())
 }

@@ -68,6 +68,9 @@ macro_rules! functions {
             $($(#[$about])* $function,)+
         }
 
+        /// All functions, also those without names.
+        pub const FUNCTIONS: &[Function] = &[$(Function::$function),+];
+
         /// In the order of [`Function`].
         pub(super) static TABLE: &[Row] = &[
             $(Row {

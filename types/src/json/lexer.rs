@@ -4,9 +4,14 @@
 //!
 //! Reference: `json_lex` and `json_errdetail` of PostgreSQL 15.
 
+use std::borrow::Cow;
+
 use compact_str::CompactString;
 
+use crate::error::quoted;
 use crate::error::{Error, Result, sqlstate};
+use crate::guest;
+use crate::memory;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token {
@@ -49,6 +54,16 @@ enum Wrong {
 
 /// The length of the part of a line that a message shows, in bytes.
 const SHOWN_BYTES: usize = 50;
+
+/// Appends, with room for the character of an escape.
+fn append(resolved: &mut CompactString, part: &str) -> Result<()> {
+    guest::spend_for(1 + part.len() / 8)?;
+    let more = part.len() + char::MAX.len_utf8();
+    memory::check_growth::<u8>(resolved.capacity(), resolved.len() + more)?;
+    resolved.reserve(more);
+    resolved.push_str(part);
+    Ok(())
+}
 
 pub(super) struct Lexer<'t> {
     pub(super) text: &'t str,
@@ -183,7 +198,7 @@ impl<'t> Lexer<'t> {
                 b'\\' => {
                     if self.resolves {
                         let text = self.text;
-                        self.resolved.get_or_insert_default().push_str(&text[copied..at]);
+                        append(self.resolved.get_or_insert_default(), &text[copied..at])?;
                     }
                     at = self.escape(at + 1, &mut high)?;
                     copied = at;
@@ -192,7 +207,7 @@ impl<'t> Lexer<'t> {
             }
         }
         if let Some(resolved) = &mut self.resolved {
-            resolved.push_str(&self.text[copied..at]);
+            append(resolved, &self.text[copied..at])?;
         }
         self.end = at + 1;
         Ok(())
@@ -267,12 +282,12 @@ impl<'t> Lexer<'t> {
         self.wrong(wrong)
     }
 
-    fn shown_token(&self) -> &str {
+    fn shown_token(&self) -> Cow<'_, str> {
         let mut end = self.end.min(self.text.len());
         while !self.text.is_char_boundary(end) {
             end += 1;
         }
-        self.text.get(self.start..end).unwrap_or_default()
+        quoted(self.text.get(self.start..end).unwrap_or_default())
     }
 
     fn wrong(&self, wrong: Wrong) -> Error {

@@ -250,6 +250,7 @@ fn is_text(bytes: &[u8]) -> bool {
 fn is_number(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     let Ok(number @ Numeric::Finite(_)) = numeric::parse(text) else { return false };
+    // Bounded: by the depth, which is limited.
     let mut shown = Vec::new();
     numeric::write(&number, &mut shown);
     numeric::is_within_limits(&number) && shown == bytes
@@ -271,6 +272,7 @@ pub(super) fn is_canonical(bytes: &[u8]) -> bool {
 
 fn check(bytes: &[u8]) -> Option<()> {
     let mut rest = bytes;
+    // Bounded: by the depth, which is limited.
     let mut open: Vec<Unfinished<'_>> = Vec::new();
     loop {
         if let Some(container) = open.last_mut() {

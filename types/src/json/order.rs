@@ -74,6 +74,7 @@ pub(crate) fn compare(left: RawNode<'_>, right: RawNode<'_>) -> Ordering {
 
 /// Appends bytes that compare as the values do.
 pub(crate) fn encode_key(root: RawNode<'_>, out: &mut Vec<u8>) {
+    // Bounded: by the value, as is what the caller keeps of it.
     let mut inner = Vec::new();
     let is_scalar = !root.is_container();
     if is_scalar {

@@ -3,14 +3,13 @@
 //! Each part knows its text and the part that follows it and everything inside it. Members of an object are
 //! two parts, the key and the value.
 
-use std::borrow::Cow;
-
 use compact_str::CompactString;
 
 use super::depth::{MOST_DEPTH, too_deep};
 use super::lexer::{Expected, Lexer, Token};
+use crate::collect::List;
 use crate::error::Result;
-use crate::memory;
+use crate::guest;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ItemKind {
@@ -34,11 +33,14 @@ pub(crate) struct Item {
     resolved: Option<CompactString>,
 }
 
+/// Bytes that are read in about ten nanoseconds.
+const BYTES_PER_UNIT: usize = 8;
+
 /// The parts of a JSON text; the first is the whole.
 #[derive(Debug)]
 pub(crate) struct Tape<'t> {
     text: &'t str,
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: List<Item>,
 }
 
 impl<'t> Tape<'t> {
@@ -48,8 +50,8 @@ impl<'t> Tape<'t> {
     /// 22P02, 22P05, 54001, 53200.
     pub(crate) fn parse(text: &'t str, resolves: bool) -> Result<Tape<'t>> {
         let mut lexer = Lexer::new(text, resolves);
-        let mut tape = Tape { text, items: Vec::new() };
-        let mut open: Vec<usize> = Vec::new();
+        let mut tape = Tape { text, items: List::default() };
+        let mut open: List<usize> = List::default();
         lexer.advance()?;
         loop {
             tape.value(&mut lexer, &mut open)?;
@@ -89,15 +91,15 @@ impl<'t> Tape<'t> {
     }
 
     fn push(&mut self, kind: ItemKind, lexer: &mut Lexer<'t>) -> Result<()> {
-        memory::check(size_of::<Item>())?;
         let (start, end) = (lexer.start, lexer.end);
+        guest::spend_for((end - start) / BYTES_PER_UNIT)?;
         let next = self.items.len() + 1;
-        self.items.push(Item { kind, start, end, next, resolved: lexer.resolved.take() });
+        self.items.push(Item { kind, start, end, next, resolved: lexer.resolved.take() })?;
         lexer.advance()
     }
 
     /// A scalar, or the beginning of a container.
-    fn value(&mut self, lexer: &mut Lexer<'t>, open: &mut Vec<usize>) -> Result<()> {
+    fn value(&mut self, lexer: &mut Lexer<'t>, open: &mut List<usize>) -> Result<()> {
         let kind = match lexer.token {
             Token::ObjectStart => ItemKind::Object,
             Token::ArrayStart => ItemKind::Array,
@@ -112,7 +114,7 @@ impl<'t> Tape<'t> {
             if open.len() == MOST_DEPTH {
                 return Err(too_deep());
             }
-            open.push(self.items.len());
+            open.push(self.items.len())?;
         }
         self.push(kind, lexer)
     }
@@ -135,11 +137,11 @@ impl<'t> Tape<'t> {
     }
 
     /// The meaning of a string or a key.
-    pub(crate) fn content(&self, number: usize) -> Cow<'_, str> {
+    pub(crate) fn content(&self, number: usize) -> &str {
         let item = &self.items[number];
         match &item.resolved {
-            Some(resolved) => Cow::Borrowed(resolved),
-            None => Cow::Borrowed(&self.text[item.start + 1..item.end - 1]),
+            Some(resolved) => resolved,
+            None => &self.text[item.start + 1..item.end - 1],
         }
     }
 

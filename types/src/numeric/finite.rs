@@ -19,8 +19,10 @@ use bigdecimal::num_bigint::{BigInt, BigUint, Sign};
 use bigdecimal::num_traits::{ToPrimitive, Zero};
 use smallvec::SmallVec;
 
+use crate::error::quoted;
 use crate::error::{Error, Result, sqlstate};
 use crate::guest;
+use crate::memory;
 
 pub use divisors::{
     bucket, factorial, greatest_common_divisor, least_common_multiple, least_scale, trim_scale,
@@ -145,13 +147,24 @@ pub fn significant_digits(number: &BigDecimal) -> Option<Digits> {
     Some(Digits { is_negative: unscaled.sign() == Sign::Minus, exponent, text })
 }
 
+/// Reports the work of reading or writing this many digits: each word goes through all of them.
+fn spend_for_digits(digits: usize) -> Result<()> {
+    let words = digits as u64 / 19;
+    guest::spend(u32::try_from(words.saturating_mul(words) / WORDS_PER_UNIT).unwrap_or(u32::MAX))
+}
+
 /// From decimal digits (ASCII) and a scale, which may be negative; the result's scale never is.
 pub(crate) fn from_digits(is_negative: bool, digits: &[u8], scale: i64) -> Result<BigDecimal> {
     let significant = digits.iter().position(|digit| *digit != b'0').map_or(0, |zeros| digits.len() - zeros);
     if significant as i64 - scale > MAXIMUM_WHOLE_DIGITS && significant > 0 {
         return Err(overflow());
     }
+    // Before the digits are read: there may be as many as a text has.
+    if scale > MAXIMUM_SCALE {
+        return Err(overflow());
+    }
     let digits = &digits[digits.len() - significant..];
+    spend_for_digits(digits.len())?;
     let magnitude = if digits.len() <= 18 {
         BigInt::from(digits.iter().fold(0_i64, |number, digit| number * 10 + i64::from(digit - b'0')))
     } else {
@@ -159,7 +172,7 @@ pub(crate) fn from_digits(is_negative: bool, digits: &[u8], scale: i64) -> Resul
     };
     let unscaled = if is_negative { -magnitude } else { magnitude };
     if scale >= 0 {
-        return if scale > MAXIMUM_SCALE { Err(overflow()) } else { Ok(BigDecimal::new(unscaled, scale)) };
+        return Ok(BigDecimal::new(unscaled, scale));
     }
     // Zero needs no digits, no matter how large its exponent is.
     let zeros = if significant == 0 { 0 } else { -scale };
@@ -200,7 +213,7 @@ fn parse_plain(text: &str, trim: bool) -> Result<BigDecimal> {
 fn syntax(text: &str) -> Error {
     Error::input(
         sqlstate::INVALID_TEXT_REPRESENTATION,
-        format!("invalid input syntax for type numeric: \"{text}\""),
+        format!("invalid input syntax for type numeric: \"{}\"", quoted(text)),
     )
 }
 
@@ -223,6 +236,9 @@ pub fn parse(text: &str) -> Result<BigDecimal> {
     while let Some(&byte) = unsigned.get(position) {
         match byte {
             b'0'..=b'9' => {
+                if digits.len() == digits.capacity() {
+                    memory::check_growth::<u8>(digits.capacity(), digits.len() + 1)?;
+                }
                 digits.push(byte);
                 scale = scale.map(|scale: i64| scale + 1);
             }
@@ -502,11 +518,12 @@ pub fn apply_modifier(number: &BigDecimal, precision: u16, scale: i16) -> Result
 }
 
 /// One digit before the point, `places` after it, and an exponent. (As in PostgreSQL, 9.96 is 10.0e+00.)
-pub fn scientific(number: &BigDecimal, places: usize) -> String {
+pub fn scientific(number: &BigDecimal, places: usize) -> Result<String> {
+    spend_shift(number, places as i64)?;
     let exponent = significant_digits(number).map_or(0, |digits| i64::from(digits.exponent) - 1);
     let mut text = Vec::new();
     write(&with_scale(&shifted(number, -exponent), places as i64), &mut text);
-    format!("{}e{exponent:+03}", String::from_utf8_lossy(&text))
+    Ok(format!("{}e{exponent:+03}", String::from_utf8_lossy(&text)))
 }
 
 /// Rounded to an integer; None if it does not fit.

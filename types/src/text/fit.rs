@@ -3,6 +3,7 @@
 use compact_str::CompactString;
 
 use crate::error::{Error, Result, sqlstate};
+use crate::memory;
 use crate::system_type::SystemType;
 use crate::value::SqlType;
 
@@ -41,6 +42,9 @@ pub fn fit_text(mut text: CompactString, to: SqlType, explicit: bool) -> Result<
         text.truncate(cut);
     }
     if matches!(to, SqlType::Char(_)) {
+        if limit > text.capacity() {
+            memory::check(limit)?;
+        }
         pad(&mut text, limit);
     }
     Ok(text)

@@ -1,12 +1,12 @@
 //! Parts of text forms that several types share.
 
-use crate::error::{Error, sqlstate};
+use crate::error::{Error, quoted, sqlstate};
 use crate::value::SqlType;
 
 pub(crate) use crate::numeric::finite::is_blank;
 
 pub(crate) fn syntax(sql_type: SqlType, text: &str) -> Error {
-    let name = sql_type.base_name();
+    let (name, text) = (sql_type.base_name(), quoted(text));
     Error::input(
         sqlstate::INVALID_TEXT_REPRESENTATION,
         format!("invalid input syntax for type {name}: \"{text}\""),

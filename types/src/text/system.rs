@@ -5,6 +5,8 @@ use compact_str::CompactString;
 use super::conventions::Reading;
 use super::fit::{check_text, fit_text};
 use super::pieces::{is_blank, syntax, write_integer};
+use crate::collect::{self, Sink, Taken};
+use crate::error::quoted;
 use crate::error::{Error, Result, sqlstate};
 use crate::system_type::SystemType;
 use crate::value::{ArrayElement, ArrayValue, SqlType, Value};
@@ -52,7 +54,8 @@ fn number(text: &str, system_type: SystemType) -> Result<u32> {
     match u32::try_from(number).or_else(|_| i32::try_from(number).map(i32::cast_unsigned)) {
         Ok(number) => Ok(number),
         Err(_) => {
-            let message = format!("value \"{text}\" is out of range for type {}", system_type.shown());
+            let (text, name) = (quoted(text), system_type.shown());
+            let message = format!("value \"{text}\" is out of range for type {name}");
             Err(Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message))
         }
     }
@@ -62,17 +65,19 @@ fn number(text: &str, system_type: SystemType) -> Result<u32> {
 fn parse_vector(text: &str, element: ArrayElement, reading: Reading<'_>) -> Result<Value> {
     let items = text.split(is_blank).filter(|item| !item.is_empty());
     let values = items.map(|item| super::parse(item, element.sql_type(), reading));
-    Ok(Value::array(element, values.collect::<Result<Vec<Value>>>()?))
+    Ok(Value::array(element, collect::try_list(values)?))
 }
 
-pub(super) fn write_vector(array: &ArrayValue, out: &mut Vec<u8>) {
+pub(super) fn write_vector<S: Sink>(array: &ArrayValue, out: &mut S) -> Taken<S> {
     for (at, value) in array.values.iter().enumerate() {
         if at > 0 {
-            out.push(b' ');
+            out.put(b" ")?;
         }
-        match value {
-            Value::Oid(oid) => write_integer(i64::from(*oid), out),
-            other => write_integer(other.as_i64().unwrap_or_default(), out),
-        }
+        let number = match value {
+            Value::Oid(oid) => i64::from(*oid),
+            other => other.as_i64().unwrap_or_default(),
+        };
+        out.write(|out| write_integer(number, out))?;
     }
+    Ok(())
 }

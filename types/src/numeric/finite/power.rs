@@ -106,6 +106,7 @@ fn exponential_to(number: &BigDecimal, scale: i64) -> Result<BigDecimal> {
     let mut term = x.clone();
     let mut number_of_term = 2_u32;
     loop {
+        spend_for_step(places)?;
         term = &term * &x / &one / number_of_term;
         if term.is_zero() {
             break;
@@ -114,6 +115,7 @@ fn exponential_to(number: &BigDecimal, scale: i64) -> Result<BigDecimal> {
         number_of_term += 1;
     }
     for _ in 0..halvings {
+        spend_for_step(places)?;
         sum = &sum * &sum / &one;
     }
     Ok(with_scale(&BigDecimal::new(sum, places), scale))
@@ -143,6 +145,7 @@ pub fn logarithm(number: &BigDecimal) -> Result<BigDecimal> {
 }
 
 fn logarithm_to(number: &BigDecimal, scale: i64) -> Result<BigDecimal> {
+    spend_for_series(number, scale)?;
     match number.sign() {
         Sign::NoSign => return Err(logarithm_error(0)),
         Sign::Minus => return Err(logarithm_error(-1)),
@@ -154,15 +157,15 @@ fn logarithm_to(number: &BigDecimal, scale: i64) -> Result<BigDecimal> {
     // places are absolute, so this costs no accuracy.
     let (unscaled, old) = number.as_bigint_and_scale();
     let mantissa = with_scale(&BigDecimal::new(unscaled.into_owned(), old + exponent), places);
-    let mut sum = fixed_logarithm(mantissa.into_bigint_and_scale().0, places);
+    let mut sum = fixed_logarithm(mantissa.into_bigint_and_scale().0, places)?;
     if exponent != 0 {
-        sum += fixed_logarithm(power_of_ten(places + 1), places) * exponent;
+        sum += fixed_logarithm(power_of_ten(places + 1), places)? * exponent;
     }
     Ok(with_scale(&BigDecimal::new(sum, places), scale))
 }
 
 /// ln of a fixed-point number of at least 1, in fixed point.
-fn fixed_logarithm(mut x: BigInt, places: i64) -> BigInt {
+fn fixed_logarithm(mut x: BigInt, places: i64) -> Result<BigInt> {
     let extra = 4;
     let places = places + extra;
     x *= power_of_ten(extra);
@@ -170,6 +173,7 @@ fn fixed_logarithm(mut x: BigInt, places: i64) -> BigInt {
     let near = &one + &one / 10;
     let mut doublings = 1_u32;
     while x > near {
+        spend_for_step(places)?;
         x = (x * &one).sqrt();
         doublings += 1;
     }
@@ -179,6 +183,7 @@ fn fixed_logarithm(mut x: BigInt, places: i64) -> BigInt {
     let mut power = z;
     let mut odd = 3_u32;
     loop {
+        spend_for_step(places)?;
         power = power * &square / &one;
         let term = &power / odd;
         if term.is_zero() {
@@ -187,7 +192,14 @@ fn fixed_logarithm(mut x: BigInt, places: i64) -> BigInt {
         sum += term;
         odd += 2;
     }
-    (sum << doublings) / power_of_ten(extra)
+    Ok((sum << doublings) / power_of_ten(extra))
+}
+
+/// Reports the work of one step of a series: a product and a quotient of numbers with this many digits.
+fn spend_for_step(places: i64) -> Result<()> {
+    let words = places.unsigned_abs() / 19 + 1;
+    let steps = words.saturating_mul(words).saturating_mul(3) / super::WORDS_PER_UNIT;
+    guest::spend(u32::try_from(steps).unwrap_or(u32::MAX).saturating_add(2))
 }
 
 /// The logarithm of `number` to `base`.
@@ -281,6 +293,9 @@ fn whole_power(base: &BigDecimal, exponent: i32, scale: i64) -> Result<BigDecima
     let mut square = base.clone();
     let mut rest = exponent.unsigned_abs();
     loop {
+        // Counting the digits of a product costs as much again.
+        spend(&square, &square)?;
+        spend(&square, &result)?;
         if rest & 1 == 1 {
             result = rounded_product(&result, &square, significant);
         }
@@ -291,6 +306,7 @@ fn whole_power(base: &BigDecimal, exponent: i32, scale: i64) -> Result<BigDecima
         square = rounded_product(&square, &square, significant);
     }
     if exponent < 0 {
+        spend(&result, &result)?;
         return Ok(quotient(&from_i64(1), &result, scale));
     }
     Ok(with_scale(&result, scale))
