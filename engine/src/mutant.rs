@@ -113,11 +113,13 @@ pub enum Mutant {
     EarlyPassForgotten,
     /// The digest of the logs claims to cover more than has been read.
     DigestAhead,
+    /// REPEATABLE READ writes rows that another transaction has changed since its snapshot.
+    NewerRowOverwritten,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 49] = [
+    pub const ALL: [Mutant; 50] = [
         Mutant::OwnEndInStoredLv,
         Mutant::ReserveBeforeFreeze,
         Mutant::ReleaseBeforeRaise,
@@ -167,6 +169,7 @@ impl Mutant {
         Mutant::SpareNamedUnsynced,
         Mutant::EarlyPassForgotten,
         Mutant::DigestAhead,
+        Mutant::NewerRowOverwritten,
     ];
 }
 

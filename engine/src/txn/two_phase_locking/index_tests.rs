@@ -156,7 +156,17 @@ pub(super) fn find(
     worker: &mut Worker,
     table: &Arc<Table>,
     number: Option<u16>,
+    range: (i64, i64),
+) -> Flow<Vec<i64>> {
+    find_for(worker, table, number, range, Intent::READ)
+}
+
+fn find_for(
+    worker: &mut Worker,
+    table: &Arc<Table>,
+    number: Option<u16>,
     (low, high): (i64, i64),
+    intent: Intent,
 ) -> Flow<Vec<i64>> {
     let bound = |a: i64| {
         let guard = epoch::pin();
@@ -171,8 +181,8 @@ pub(super) fn find(
     assert!(hyades_types::key::successor(&mut upper));
     let range = KeyRange { lower: Some(bound(low)), upper: Some(upper) };
     let mut cursor = Cursor::default();
-    worker.enter(table, table.version(), Intent::READ)?;
-    cursor.open(number, range, (Direction::Forward, Intent::READ));
+    worker.enter(table, table.version(), intent)?;
+    cursor.open(number, range, (Direction::Forward, intent));
     worker.open_scan(table, &mut cursor)?;
     let mut found = Vec::new();
     loop {
@@ -250,6 +260,44 @@ fn an_older_snapshot_finds_the_row_where_it_was() {
     reader.isolate(Isolation::RepeatableRead);
     assert_eq!(done(find(&mut reader, &table, PLAIN, (0, 99))), [3, 1]);
     reader.precommit(&());
+    check(&shared, &table);
+}
+
+/// Who looks for the newest rows may find one that the snapshot does not see, but cannot write it.
+#[test]
+fn the_first_updater_wins_however_the_second_finds_the_row() {
+    let shared = shared();
+    let table = create(&shared, both());
+    let [mut first, mut second] = [shared.transaction(), shared.transaction()];
+    first.begin();
+    done(insert(&mut first, &table, 1, Some(10)));
+    first.precommit(&());
+    second.begin();
+    second.isolate(Isolation::RepeatableRead);
+    second.resume_statement();
+    first.begin();
+    assert!(done(update(&mut first, &table, 1, Some(10))));
+    first.precommit(&());
+    fn state<T>(flow: Flow<T>) -> Option<&'static str> {
+        match flow {
+            Err(Interrupt::Failed(error)) => Some(error.sqlstate().0),
+            _ => None,
+        }
+    }
+    let refused = Some(sqlstate::SERIALIZATION_FAILURE.0);
+    for number in [PLAIN, UNIQUE] {
+        let in_the_way = find_for(&mut second, &table, number, (10, 10), Intent::IN_THE_WAY);
+        assert_eq!(state(in_the_way), refused);
+        let newest = Intent::newest(Strength::Write);
+        assert_eq!(done(find_for(&mut second, &table, number, (10, 10), newest)), [1]);
+    }
+    assert_eq!(state(second.admit_write(&table, &key(1), None)), refused);
+    assert_eq!(state(delete(&mut second, &table, 1)), refused);
+    second.rollback(&());
+    second.begin();
+    second.isolate(Isolation::RepeatableRead);
+    assert!(done(delete(&mut second, &table, 1)));
+    second.precommit(&());
     check(&shared, &table);
 }
 
