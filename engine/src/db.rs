@@ -169,6 +169,8 @@ pub trait Work: Send {
     fn commits_soon(&self) -> bool {
         false
     }
+    /// Whether the open transaction is serializable and another one waits for one of its locks.
+    fn is_waited_for(&self) -> bool;
     /// Precommits: appends the log record and releases the locks. The answer may go out when the returned
     /// handle is durable. On `Failed` the transaction is still open and must be rolled back.
     fn commit(&mut self) -> Flow<Durability>;
@@ -708,6 +710,10 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
 
     fn commits_soon(&self) -> bool {
         self.transaction.commits_soon()
+    }
+
+    fn is_waited_for(&self) -> bool {
+        self.is_open && self.transaction.is_waited_for()
     }
 
     fn commit(&mut self) -> Flow<Durability> {

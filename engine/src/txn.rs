@@ -702,6 +702,9 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
     /// Whether there is only little to log and to release.
     fn commits_soon(&self) -> bool;
 
+    /// Whether it is serializable and another transaction waits for one of its locks.
+    fn is_waited_for(&self) -> bool;
+
     /// The log payload of a transaction that wrote, with its dependencies; `None` if it wrote nothing. From
     /// here on the transaction is in a phase, and must go on, without waiting for anything, until
     /// [`Transaction::precommit`] or [`Transaction::give_up_commit`].

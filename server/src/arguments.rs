@@ -234,6 +234,10 @@ pub(crate) struct ServeArguments {
     /// idle_in_transaction_session_timeout).
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = timeout)]
     idle_in_transaction_timeout: String,
+    /// End sessions that are idle in a SERIALIZABLE transaction for longer than this while others wait for
+    /// its locks (0: never); a superuser may change it (SET hyades.idle_blocker_timeout).
+    #[arg(long, value_name = "TIME", default_value = "1min", value_parser = timeout)]
+    idle_blocker_timeout: String,
     /// End sessions that are idle for longer than this; a session may change it (SET idle_session_timeout).
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = timeout)]
     idle_session_timeout: String,
@@ -403,6 +407,7 @@ impl ServeArguments {
             ("default_transaction_isolation", isolation),
             ("statement_timeout", &self.statement_timeout),
             ("idle_in_transaction_session_timeout", &self.idle_in_transaction_timeout),
+            ("hyades.idle_blocker_timeout", &self.idle_blocker_timeout),
             ("idle_session_timeout", &self.idle_session_timeout),
             ("log_min_duration_statement", &self.log_slow_statements.to_string()),
         ]

@@ -47,11 +47,12 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyades::session::{SessionOptions, TransactionStatus};
 use hyades::types::access::RoleId;
 use hyades::types::memory::Account;
-use hyades::{Database, Error, Session, sqlstate};
+use hyades::{Database, Error, Session, is_for_superusers, sqlstate};
 use jiff::tz::TimeZone;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::Handle;
@@ -76,8 +77,14 @@ const KEPT_BUFFER_BYTES: usize = 256 << 10;
 /// Once answers exceed this, they are sent at the next Sync without looking for more messages first.
 const SEND_BYTES: usize = 256 << 10;
 
-/// Only a superuser may set it.
-const LOG_SETTING: &str = "log_min_duration_statement";
+/// Between looks at whether others wait for the locks of a session that has been idle for long.
+const BETWEEN_LOOKS_AT_WAITERS: Duration = Duration::from_secs(1);
+
+/// A setting that a client asks for and only a superuser may change.
+fn reserved_setting(startup: &Startup) -> Option<String> {
+    let mut names = startup.parameters.iter().map(|(name, _)| name.to_ascii_lowercase());
+    names.find(|name| is_for_superusers(name))
+}
 
 /// What bounds a connection apart from its memory account.
 #[derive(Clone, Copy, Debug)]
@@ -215,6 +222,14 @@ async fn survive<F: Future>(future: F, account: &Account) -> Option<F::Output> {
     output.filter(|_| dropped.is_ok())
 }
 
+/// Tells the client why it gets no session.
+async fn refuse(stream: &mut ClientStream, error: &Error) -> io::Result<()> {
+    let mut out = Vec::new();
+    backend::error_response(&mut out, Severity::Fatal, error, 0);
+    stream.write_all(&out).await?;
+    stream.flush().await
+}
+
 impl<'a> Connection<'a> {
     /// Opens the session. Returns `None` if it was refused, after reporting that to the client.
     async fn open(
@@ -224,7 +239,7 @@ impl<'a> Connection<'a> {
         account: Arc<Account>,
     ) -> io::Result<Option<Connection<'a>>> {
         let Client { startup, registration, unread, limits, settings, timers, hang_ups, .. } = client;
-        let wants_log = startup.parameters.iter().any(|(name, _)| name.eq_ignore_ascii_case(LOG_SETTING));
+        let reserved = reserved_setting(&startup);
         let mut parameters = settings.to_vec();
         parameters.extend(startup.parameters);
         let (user, role) = (startup.user, Some(client.role));
@@ -234,20 +249,15 @@ impl<'a> Connection<'a> {
         let mut session = match database.session_with(options, account) {
             Ok(session) => session,
             Err(error) => {
-                let mut out = Vec::new();
-                backend::error_response(&mut out, Severity::Fatal, &error, 0);
-                stream.write_all(&out).await?;
-                stream.flush().await?;
+                refuse(stream, &error).await?;
                 return Ok(None);
             }
         };
-        if wants_log && session.setting("is_superuser").as_deref() != Some("on") {
-            let message = format!("permission denied to set parameter \"{LOG_SETTING}\"");
-            let mut out = Vec::new();
-            let error = Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message);
-            backend::error_response(&mut out, Severity::Fatal, &error, 0);
-            stream.write_all(&out).await?;
-            stream.flush().await?;
+        if let Some(name) = reserved
+            && session.setting("is_superuser").as_deref() != Some("on")
+        {
+            let message = format!("permission denied to set parameter \"{name}\"");
+            refuse(stream, &Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message)).await?;
             return Ok(None);
         }
         registration.control().attach(session.stop_request());
@@ -550,9 +560,12 @@ impl<'a> Connection<'a> {
     /// Waits for bytes from the client. Returns false when the conversation is over.
     async fn receive(&mut self) -> io::Result<bool> {
         let status = self.session.transaction_status();
-        let (patience, end): (_, fn() -> Error) = match status {
-            TransactionStatus::Idle => (self.timeouts.idle_session, settings::idle_session_error),
-            _ => (self.timeouts.idle_in_transaction, settings::idle_in_transaction_error),
+        let (patience, end, mut look_at_waiters): (_, fn() -> Error, _) = match status {
+            TransactionStatus::Idle => (self.timeouts.idle_session, settings::idle_session_error, None),
+            _ => {
+                let patience = self.timeouts.idle_in_transaction;
+                (patience, settings::idle_in_transaction_error, self.first_look_at_waiters())
+            }
         };
         let deadline = patience.map(|patience| tokio::time::Instant::now() + patience);
         let held = self.turn.is_held();
@@ -580,14 +593,30 @@ impl<'a> Connection<'a> {
                 }
                 () = self.registration.control().wake.notified() => {}
                 () = settings::until(silence), if self.turn.is_held() => self.turn.give_up(),
-                () = settings::until(deadline), if deadline.is_some() => {
-                    let error = self.session.abandon(end());
-                    self.end_with(&error);
-                    self.send().await?;
-                    return Ok(false);
+                () = settings::until(deadline), if deadline.is_some() => return self.leave(end()).await,
+                () = settings::until(look_at_waiters), if look_at_waiters.is_some() => {
+                    if self.session.is_waited_for() {
+                        return self.leave(settings::idle_blocker_error()).await;
+                    }
+                    look_at_waiters = Some(tokio::time::Instant::now() + BETWEEN_LOOKS_AT_WAITERS);
                 }
             }
         }
+    }
+
+    /// When to check whether others wait for the locks of the open transaction, if those could be in their
+    /// way although it only reads.
+    fn first_look_at_waiters(&self) -> Option<tokio::time::Instant> {
+        let patience = self.timeouts.idle_blocker.filter(|_| self.session.locks_what_it_reads())?;
+        Some(tokio::time::Instant::now() + patience)
+    }
+
+    /// Ends the connection, which has been silent for too long.
+    async fn leave(&mut self, error: Error) -> io::Result<bool> {
+        let error = self.session.abandon(error);
+        self.end_with(&error);
+        self.send().await?;
+        Ok(false)
     }
 
     /// Why this connection must end now that it waits for its client: a shutdown, or a request to terminate

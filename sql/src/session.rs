@@ -90,7 +90,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use hyades_engine::config::Config;
-use hyades_engine::db::{Engine, Flow, Interrupt, Worker};
+use hyades_engine::db::{Engine, Flow, Interrupt, Isolation, Worker};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::compiled_routine::RoutineCompiler;
 use hyades_engine::procedure::frame::Frame;
@@ -512,6 +512,16 @@ impl Session {
     /// Whether a transaction holds locks. A failed block holds them too, if ROLLBACK TO may revive it.
     pub fn is_in_transaction(&self) -> bool {
         self.worker.in_transaction()
+    }
+
+    /// Whether it is in a SERIALIZABLE transaction that locks what it reads, and others wait for that.
+    pub fn is_waited_for(&self) -> bool {
+        self.worker.is_waited_for()
+    }
+
+    /// Whether [`Session::is_waited_for`] may be true while the client is silent.
+    pub fn locks_what_it_reads(&self) -> bool {
+        self.worker.in_transaction() && self.settings.isolation() == Isolation::Serializable
     }
 
     /// What must be durable before the answers produced since the last call may be sent: what the

@@ -73,8 +73,8 @@ pub(crate) fn not_allowed(name: &str) -> Error {
     Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message)
 }
 
-/// Whether only superusers may change a setting.
-pub(crate) fn is_for_superusers(name: &str) -> bool {
+/// Whether only superusers may change a setting, by its lower-case name.
+pub fn is_for_superusers(name: &str) -> bool {
     definition(name).is_some_and(|definition| definition.is_for_superusers)
 }
 

@@ -202,6 +202,14 @@ impl<T: Trail> LockTable<T> {
         self.look_round(trail, dependencies, transaction, resource, mode, answer)
     }
 
+    /// Whether another transaction waits for this one to give up a lock.
+    pub(crate) fn is_waited_for(&self, transaction: TransactionId) -> bool {
+        self.waits.all().into_iter().any(|(waiter, resource)| {
+            let bucket = self.bucket(resource);
+            bucket.get(resource).is_some_and(|entry| entry.is_hindered_by(waiter, transaction))
+        })
+    }
+
     /// The transactions that hold a resource, with their modes.
     pub(crate) fn holders(&self, resource: Resource) -> Vec<(TransactionId, LockMode)> {
         self.bucket(resource).get(resource).map(|entry| entry.line().holders).unwrap_or_default()

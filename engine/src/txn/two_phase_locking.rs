@@ -683,6 +683,10 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         self.add_draws(draws);
     }
 
+    fn is_waited_for(&self) -> bool {
+        self.isolation == Isolation::Serializable && self.shared.locks.is_waited_for(self.id)
+    }
+
     fn commits_soon(&self) -> bool {
         let makes_images = self.shared.logs_images && self.command.is_some();
         self.held.len() + self.undo.len() <= FEW_STEPS

@@ -46,6 +46,8 @@ pub(super) struct Timeouts {
     pub(super) lock: Option<Duration>,
     pub(super) idle_in_transaction: Option<Duration>,
     pub(super) idle_session: Option<Duration>,
+    /// Of a SERIALIZABLE transaction for whose locks others wait.
+    pub(super) idle_blocker: Option<Duration>,
     /// Statements that take longer are logged. Zero logs all.
     pub(super) log_after: Option<Duration>,
     /// A setting was changed in the open transaction, whose end may change it back.
@@ -60,6 +62,7 @@ impl Timeouts {
             lock: read("lock_timeout"),
             idle_in_transaction: read("idle_in_transaction_session_timeout"),
             idle_session: read("idle_session_timeout"),
+            idle_blocker: read("hyades.idle_blocker_timeout"),
             log_after: session.setting("log_min_duration_statement").as_deref().and_then(log_after),
             changed_in_transaction: false,
         }
@@ -99,6 +102,12 @@ pub(super) async fn until(deadline: Option<Instant>) {
 
 pub(super) fn idle_in_transaction_error() -> Error {
     Error::input(SqlState("25P03"), "terminating connection due to idle-in-transaction timeout")
+}
+
+pub(super) fn idle_blocker_error() -> Error {
+    idle_in_transaction_error()
+        .with_detail("Other transactions were waiting for locks of this SERIALIZABLE transaction.")
+        .with_hint("A superuser may change hyades.idle_blocker_timeout.")
 }
 
 pub(super) fn idle_session_error() -> Error {

@@ -274,6 +274,37 @@ fn sessions_see_what_the_others_do() {
     });
 }
 
+/// Whoever may only read cannot keep all others from writing for good. Nobody waits for the second reader.
+#[test]
+fn a_silent_reader_makes_way_for_those_who_wait() {
+    let server = Server::start(&["--idle-blocker-timeout", "500ms"]);
+    let mut writer = Client::connect(&server);
+    writer.query("create table t (id int primary key); create table u (id int primary key)");
+    writer.query("create role reader login; grant select on t, u to reader");
+    let [mut blocker, mut other, mut snapshot] = [(); 3].map(|()| Client::connect(&server));
+    for reader in [&mut blocker, &mut other, &mut snapshot] {
+        reader.query("set role reader");
+        for sql in [
+            "set hyades.idle_blocker_timeout = 0",
+            "select set_config('hyades.idle_blocker_timeout', '0', false)",
+        ] {
+            assert_eq!(state(&reader.query(sql)), "42501", "{sql}");
+        }
+    }
+    blocker.query("begin isolation level serializable; select count(*) from t");
+    other.query("begin isolation level serializable; select count(*) from u");
+    snapshot.query("begin isolation level repeatable read; select count(*) from t");
+    writer.send(&[query("insert into t values (1)")]);
+    let answer = blocker.answer();
+    assert_eq!(
+        (answer.field(b'C').as_deref(), answer.field(b'M').as_deref()),
+        (Some("25P03"), Some("terminating connection due to idle-in-transaction timeout"))
+    );
+    assert_eq!(kinds(&writer.until_ready()), "CZ");
+    assert_eq!(value(&other.query("select count(*) from u")).as_deref(), Some("0"));
+    assert_eq!(value(&snapshot.query("select count(*) from t")).as_deref(), Some("0"));
+}
+
 #[test]
 fn the_server_has_timeouts_of_its_own() {
     let server = Server::start(&[

@@ -223,6 +223,10 @@ impl Work for TestWorker {
         self.inner.commits_soon()
     }
 
+    fn is_waited_for(&self) -> bool {
+        self.inner.is_waited_for()
+    }
+
     fn commit(&mut self) -> Flow<Durability> {
         self.wait()?;
         self.was_stale = false;

@@ -143,6 +143,15 @@ impl Entry {
         self.granted.iter().all(|grant| grant.transaction == transaction || grant.mode.is_compatible(mode))
     }
 
+    /// Whether a waiter waits for this holder.
+    pub(super) fn is_hindered_by(&self, waiter: TransactionId, holder: TransactionId) -> bool {
+        let Some(grant) = self.granted.iter().find(|grant| grant.transaction == holder) else { return false };
+        let Some(queue) = &self.waiting else { return false };
+        let is_refused = |wait: &Waiter| wait.transaction == waiter && !grant.mode.is_compatible(wait.mode);
+        let looks_on = |wait: &Onlooker| wait.transaction == waiter && wait.others.contains(&holder);
+        waiter != holder && (queue.waiters.iter().any(is_refused) || queue.onlookers.iter().any(looks_on))
+    }
+
     /// Whether a request in this mode hinders no waiter.
     #[inline]
     pub(super) fn is_beside_waiters(&self, mode: LockMode) -> bool {

@@ -88,6 +88,12 @@ impl Waits {
         self.shard(transaction).remove(&transaction);
     }
 
+    /// All of them, as they are at some time in between. Some may be over.
+    pub(super) fn all(&self) -> Vec<(TransactionId, Resource)> {
+        let shard = |shard: &Shard| -> Vec<_> { shard.lock().iter().map(|(one, at)| (*one, *at)).collect() };
+        self.shards.iter().flat_map(shard).collect()
+    }
+
     /// Held while it is decided whether a wait ends as a deadlock.
     pub(super) fn one_victim(&self) -> MutexGuard<'_, ()> {
         self.victims.lock()
