@@ -10,6 +10,7 @@
 //! * `loops`: loops of a role without rights, from more sessions than there are workers; the same, and the
 //!   server ends in time;
 //! * `abandoned`: clients that go away in the middle of a statement; it ends, and its locks are free;
+//! * `functions`: every SQL function with arguments that make the largest results; none ends the process;
 //! * `too_much_memory`: statements that need more than there is; they fail, and no others do;
 //! * `wire`: bytes that no proper client sends, made from a seed;
 //! * `handshakes`: connections that are never completed; others get in, cancel requests get through;
@@ -27,6 +28,7 @@
 mod abandoned;
 mod client;
 mod files;
+mod functions;
 mod ground;
 mod handshakes;
 mod http;
@@ -88,11 +90,12 @@ impl Options {
 
 type Group = (&'static str, fn(&Ground, &mut dyn FnMut(Verdict)));
 
-const GROUPS: [Group; 15] = [
+const GROUPS: [Group; 16] = [
     ("slow", slow::run),
     ("loops", loops::run),
     ("abandoned", abandoned::run),
     ("memory", too_much_memory::run),
+    ("functions", functions::run),
     ("wire", wire::run),
     ("handshakes", handshakes::run),
     ("logins", logins::run),

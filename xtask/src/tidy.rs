@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: the rules of CONTRIBUTING.md that a machine can check, without an exception list.
 //!
+//! * [`collecting`]: SQL functions ask before they grow;
 //! * [`limits`]: heads, file and function lengths, words that must not stay in code;
 //! * [`imports`]: which crate may use which, and which module of the engine;
 //! * [`circles`]: how many files of a crate may need each other in a circle;
@@ -9,6 +10,7 @@
 //! it. [`paths`] reads which paths of the crate the code names.
 
 mod circles;
+mod collecting;
 mod documents;
 mod imports;
 mod limits;
@@ -49,6 +51,7 @@ fn check_file(root: &Path, file: &str, text: &str, files: &[String], problems: &
     if file.ends_with(".rs") {
         let source = source::Source::scan(text);
         limits::check(file, text, &source, problems);
+        collecting::check(file, text, &source, problems);
         imports::check_modules(file, &source, files, problems);
     }
     if documents::is_document(file) {

@@ -163,6 +163,7 @@ impl<F: Fold> Level<F> {
     }
 
     fn fold_row(&mut self, turn: i64, set: usize, values: &mut [Value]) -> Result<Folded> {
+        RowKeys::ask_for(&*values)?;
         self.keys.begin();
         if self.fold.sets() > 1 {
             self.keys.push_set(set);

@@ -33,6 +33,19 @@ struct Entry {
 }
 
 impl RowKeys {
+    /// Asks for the room for the key of these values, which is encoded without asking.
+    ///
+    /// # Errors
+    /// 53200.
+    pub(super) fn ask_for<'a>(values: impl IntoIterator<Item = &'a Value>) -> Result<()> {
+        let bytes = |value: &Value| match value {
+            Value::Array(array) => array.heap_bytes(),
+            other => other.heap_bytes(),
+        };
+        // A byte may become two, and the buffer doubles.
+        memory::check(values.into_iter().map(bytes).sum::<usize>().saturating_mul(3))
+    }
+
     /// Begins a key.
     pub(super) fn begin(&mut self) {
         self.key.clear();
@@ -101,11 +114,13 @@ impl RowKeys {
     /// As [`RowKeys::add`].
     pub(super) fn is_new<'a>(
         &mut self,
-        values: impl IntoIterator<Item = &'a Value>,
+        values: impl IntoIterator<Item = &'a Value, IntoIter: Clone>,
         is_char: bool,
     ) -> Result<bool> {
+        let values = values.into_iter();
+        RowKeys::ask_for(values.clone())?;
         self.begin();
-        values.into_iter().for_each(|value| self.push_perhaps_char(value, is_char));
+        values.for_each(|value| self.push_perhaps_char(value, is_char));
         let is_new = self.place().is_none();
         if is_new {
             self.add(0)?;
