@@ -52,7 +52,7 @@ use std::time::Duration;
 use hyades::session::{SessionOptions, TransactionStatus};
 use hyades::types::access::RoleId;
 use hyades::types::memory::Account;
-use hyades::{Database, Error, Session, is_for_superusers, sqlstate};
+use hyades::{Database, Error, Session, sqlstate};
 use jiff::tz::TimeZone;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::Handle;
@@ -79,12 +79,6 @@ const SEND_BYTES: usize = 256 << 10;
 
 /// Between looks at whether others wait for the locks of a session that has been idle for long.
 const BETWEEN_LOOKS_AT_WAITERS: Duration = Duration::from_secs(1);
-
-/// A setting that a client asks for and only a superuser may change.
-fn reserved_setting(startup: &Startup) -> Option<String> {
-    let mut names = startup.parameters.iter().map(|(name, _)| name.to_ascii_lowercase());
-    names.find(|name| is_for_superusers(name))
-}
 
 /// What bounds a connection apart from its memory account.
 #[derive(Clone, Copy, Debug)]
@@ -239,13 +233,14 @@ impl<'a> Connection<'a> {
         account: Arc<Account>,
     ) -> io::Result<Option<Connection<'a>>> {
         let Client { startup, registration, unread, limits, settings, timers, hang_ups, .. } = client;
-        let reserved = reserved_setting(&startup);
-        let mut parameters = settings.to_vec();
-        parameters.extend(startup.parameters);
-        let (user, role) = (startup.user, Some(client.role));
-        let sessions_per_role = client.connections_per_role;
-        let database_name = startup.database;
-        let options = SessionOptions { user, role, sessions_per_role, database: database_name, parameters };
+        let options = SessionOptions {
+            user: startup.user,
+            role: Some(client.role),
+            sessions_per_role: client.connections_per_role,
+            database: startup.database,
+            defaults: settings.to_vec(),
+            parameters: startup.parameters,
+        };
         let mut session = match database.session_with(options, account) {
             Ok(session) => session,
             Err(error) => {
@@ -253,13 +248,6 @@ impl<'a> Connection<'a> {
                 return Ok(None);
             }
         };
-        if let Some(name) = reserved
-            && session.setting("is_superuser").as_deref() != Some("on")
-        {
-            let message = format!("permission denied to set parameter \"{name}\"");
-            refuse(stream, &Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message)).await?;
-            return Ok(None);
-        }
         registration.control().attach(session.stop_request());
         let host = WorkerHost { control: Arc::clone(registration.control()) };
         session.attach(stream.peer_address(), stream.encryption(), Box::new(host.clone()));

@@ -31,4 +31,4 @@ pub use hyades_types as types;
 pub use hyades_types::error::{Error, Result, sqlstate};
 pub use hyades_types::value::{SqlType, Value};
 pub use session::{Database, Session, routine_compiler};
-pub use settings::{SERVER_VERSION, is_for_superusers};
+pub use settings::SERVER_VERSION;

@@ -161,6 +161,8 @@ pub struct SessionOptions {
     /// How many sessions a role may have that has no limit of its own and is no superuser.
     pub sessions_per_role: Option<usize>,
     pub database: String,
+    /// Settings from whoever runs the database, applied before the client's, and whoever the client is.
+    pub defaults: Vec<(String, String)>,
     /// Startup parameters (application_name, DateStyle, TimeZone ...), applied as by SET. Unknown ones are
     /// kept.
     pub parameters: Vec<(String, String)>,
@@ -310,7 +312,7 @@ impl Database {
         let stop = Arc::clone(&environment.stop);
         let version = self.shared.engine.access_version();
         let identity = Identity::of(role, &options.user, access, version);
-        settings.check_initial(identity.is_superuser)?;
+        options.check_parameters(identity.is_superuser)?;
         let activity = Arc::new(Activity::new(&options.user, &options.database, process, stop));
         activity.is_role(identity.role());
         activity.pays(&account);

@@ -74,7 +74,7 @@ pub(crate) fn not_allowed(name: &str) -> Error {
 }
 
 /// Whether only superusers may change a setting, by its lower-case name.
-pub fn is_for_superusers(name: &str) -> bool {
+pub(crate) fn is_for_superusers(name: &str) -> bool {
     definition(name).is_some_and(|definition| definition.is_for_superusers)
 }
 
@@ -163,12 +163,6 @@ impl Settings {
         settings.initial.insert("session_authorization".to_owned(), user.to_owned());
         settings.refresh("work_mem");
         settings
-    }
-
-    /// Error 42501 for a startup parameter that only superusers may give.
-    pub(crate) fn check_initial(&self, is_superuser: bool) -> Result<()> {
-        let mut given = self.initial.keys().filter(|name| is_for_superusers(name));
-        given.next().filter(|_| !is_superuser).map_or(Ok(()), |name| Err(not_allowed(name)))
     }
 
     /// Applies a startup parameter. Unknown names are kept, and bad values are refused.

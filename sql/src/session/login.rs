@@ -12,7 +12,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use super::rights::FIRST_OWNER;
 use super::{Database, Session, SessionOptions, Shared};
 use crate::password::Verifier;
-use crate::settings::Settings;
+use crate::settings::{Settings, is_for_superusers, not_allowed};
 
 /// A role, from the view of a client that wants to log in under its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,10 +108,20 @@ impl SessionOptions {
     /// The settings with which a session begins, except for the role that it takes.
     pub(super) fn settings(&self) -> Result<Settings> {
         let mut settings = Settings::new(&self.user);
-        for (name, value) in self.parameters.iter().filter(|(name, _)| !is_role(name)) {
+        let parameters = self.parameters.iter().filter(|(name, _)| !is_role(name));
+        for (name, value) in self.defaults.iter().chain(parameters) {
             settings.set_initial(name, value)?;
         }
         Ok(settings)
+    }
+
+    /// Error 42501 for a startup parameter that only superusers may give.
+    pub(super) fn check_parameters(&self, is_superuser: bool) -> Result<()> {
+        let mut given = self.parameters.iter().map(|(name, _)| name.to_ascii_lowercase());
+        match given.find(|name| is_for_superusers(name)) {
+            Some(name) if !is_superuser => Err(not_allowed(&name)),
+            _ => Ok(()),
+        }
     }
 }
 
