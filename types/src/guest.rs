@@ -23,7 +23,8 @@
 //!
 //! Invariants:
 //! 1. The host gets no access to the guest's state, and never calls back into the session.
-//! 2. A request to end stays until the session is gone. A request to cancel stays until the statement has
+//! 2. An error of a look cannot be lost: the next report of work looks again, until the reason is gone.
+//! 3. A request to end stays until the session is gone. A request to cancel stays until the statement has
 //!    failed or a handler has taken it, so that no code on the way can swallow it, and none obeys it twice.
 //!
 //! Decision: docs/decisions/2026-11-22-guests.md.
@@ -327,6 +328,9 @@ fn look(units: u32) -> Result<()> {
     });
     let looked = looked.unwrap_or(Ok(()));
     if looked.is_err() {
+        // Code that drops this error meets it again at its next step. The work is counted.
+        LEFT.set(0);
+        IS_PASSED.set(true);
         before_freeing();
     }
     looked
@@ -399,6 +403,18 @@ mod tests {
             spend(100)?;
         }
         Ok(())
+    }
+
+    #[test]
+    fn an_error_that_is_dropped_comes_again_at_the_next_step() {
+        let (guest, stop, _) = guest();
+        let visit = enter(Some(guest));
+        stop.cancel();
+        let _ = spend(UNITS_PER_LOOK + 1);
+        assert_eq!(spend(1).map_err(|error| error.sqlstate()), Err(sqlstate::QUERY_CANCELED));
+        stop.withdraw();
+        spend(1).unwrap();
+        drop(visit);
     }
 
     #[test]
