@@ -22,7 +22,6 @@
 //!
 //! `types/tests/greedy` calls every function with arguments that would show what was forgotten.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::convert::Infallible;
 
@@ -41,7 +40,7 @@ const STRETCH: usize = 1024;
 /// Characters that are converted in about ten nanoseconds.
 const CHARACTERS_PER_UNIT: usize = 4;
 /// Bytes of a repeated text that are copied at once.
-const REPEATED_AT_ONCE: usize = 4096;
+const REPEATED_AT_ONCE: usize = 256;
 /// Items sorted at once: a few milliseconds, during which nothing can stop it.
 const SORTED_AT_ONCE: usize = 16 << 10;
 
@@ -181,10 +180,23 @@ impl Text {
     /// # Errors
     /// As [`Text::push_str`].
     pub fn push_times(&mut self, part: &str, times: usize) -> Result<()> {
-        self.ask_for(times.saturating_mul(part.len()))?;
-        let at_once = (REPEATED_AT_ONCE / part.len().max(1)).clamp(1, times.max(1));
-        let block = if at_once > 1 { Cow::Owned(part.repeat(at_once)) } else { Cow::Borrowed(part) };
-        (0..times / at_once).try_for_each(|_| self.push_str(&block))?;
+        let length = part.len();
+        self.ask_for(times.saturating_mul(length))?;
+        // Copies lie side by side, so that few long pieces are appended in place of many short ones.
+        let mut block = [0; REPEATED_AT_ONCE];
+        let at_once = (REPEATED_AT_ONCE / length.max(1)).min(times);
+        let (mut filled, wanted) = (length.min(at_once * length), at_once * length);
+        block[..filled].copy_from_slice(&part.as_bytes()[..filled]);
+        while filled < wanted {
+            let more = filled.min(wanted - filled);
+            block.copy_within(..more, filled);
+            filled += more;
+        }
+        let (piece, at_once) = match std::str::from_utf8(&block[..wanted]) {
+            Ok(piece) if at_once > 1 => (piece, at_once),
+            _ => (part, 1),
+        };
+        (0..times / at_once).try_for_each(|_| self.push_str(piece))?;
         (0..times % at_once).try_for_each(|_| self.push_str(part))
     }
 
