@@ -274,11 +274,11 @@ fn put_details(body: &mut Vec<u8>, input: &InputError, position_offset: usize) {
         (b'H', &input.hint),
         (b'P', &position),
         (b'W', &input.context),
+        (b's', &input.schema),
         (b't', &input.table),
         (b'c', &input.column),
-        (b'n', &input.constraint),
-        (b's', &input.schema),
         (b'd', &input.data_type),
+        (b'n', &input.constraint),
     ];
     for (code, text) in fields {
         if let Some(text) = text {

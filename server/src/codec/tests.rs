@@ -192,7 +192,7 @@ fn an_error_carries_its_fields() {
         Error::input(sqlstate::UNIQUE_VIOLATION, "m").with_detail("d").with_position(3).with_table("s", "t");
     let mut out = Vec::new();
     backend::error_response(&mut out, backend::Severity::Error, &error, 10);
-    assert_eq!(answers(&out), [(b'E', b"SERROR\0VERROR\0C23505\0Mm\0Dd\0P13\0tt\0\0".to_vec())]);
+    assert_eq!(answers(&out), [(b'E', b"SERROR\0VERROR\0C23505\0Mm\0Dd\0P13\0ss\0tt\0\0".to_vec())]);
 }
 
 #[test]
