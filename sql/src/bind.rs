@@ -129,6 +129,11 @@ impl SchemaGate {
         self.refused.into_inner().map_or(bound, Err)
     }
 
+    /// The refusal so far.
+    fn check(&self) -> Result<()> {
+        self.refused.borrow().clone().map_or(Ok(()), Err)
+    }
+
     fn admits(&self, schema: SchemaId) -> bool {
         let Caller { access, role } = &self.caller;
         access.privileges(*role, schema.0, ObjectKind::Schema).contains(Privileges::USAGE)

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use hyades_engine::storage::table::Table;
 use hyades_types::access::{NeededRight, ObjectKind, Privileges, denied};
 use hyades_types::definition::{RoutineDefinition, RoutineId, RoutineKind, SequenceId};
+use hyades_types::error::Result;
 
-use super::{Binder, Place};
+use super::{Binder, Place, SchemaGate};
 use crate::system::relation;
 
 impl Binder<'_> {
@@ -53,6 +54,11 @@ impl Binder<'_> {
             self.need_of(&below, privileges, Some(above.id().0));
             above = below;
         }
+    }
+
+    /// Fails if a schema has been refused.
+    pub(crate) fn check_schemas(&self) -> Result<()> {
+        self.context.gate.map_or(Ok(()), SchemaGate::check)
     }
 
     /// Refuses to copy the definition of a table that the user may not read.

@@ -25,6 +25,8 @@ impl Compiler<'_> {
             CopySource::Table { name, columns } if copy.is_from => self.copy_in(copy, name, columns),
             CopySource::Table { name, columns } => {
                 let table = self.named_table(name)?;
+                // Below, the name stands at another place.
+                self.binder.check_schemas()?;
                 if table.definition().view.is_some() {
                     let message = format!("cannot copy from view \"{}\"", name.name);
                     return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
