@@ -480,6 +480,9 @@ impl Settings {
     }
 
     fn put(&mut self, lower: String, value: Option<String>) {
+        if value.is_none() && !self.values.contains_key(&lower) {
+            return;
+        }
         self.note_change(&lower);
         self.bytes += value.as_ref().map_or(0, |value| lower.len() + value.len());
         let old = match value {
