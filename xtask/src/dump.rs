@@ -88,9 +88,9 @@ impl Peer {
 impl Peer {
     /// The rows of all tables and views, in no particular order.
     fn rows(&self) -> Result<String> {
-        let mut command =
-            self.command("psql", &["--no-psqlrc", "--quiet", "-At", "--set=ON_ERROR_STOP=1", "--file"])?;
-        let rows = tools::output_of(command.arg(tools::repository_root().join(ROWS)))?;
+        let file = format!("--file={}", tools::repository_root().join(ROWS).display());
+        let options = ["--no-psqlrc", "--quiet", "-At", "--set=ON_ERROR_STOP=1", &file];
+        let rows = tools::output_of(&mut self.command("psql", &options)?)?;
         let mut lines: Vec<&str> = rows.lines().collect();
         lines.sort_unstable();
         Ok(lines.join("\n"))
