@@ -29,10 +29,13 @@ CREATE PROCEDURE jobs.finish(job_id bigint, at_time timestamp with time zone, ne
 BEGIN UPDATE jobs.job SET state = new_state, locked_by = NULL, finished_at = at_time WHERE id = job_id; END $$;
 INSERT INTO jobs.queue VALUES ('default', false, 4), ('mail', true, NULL);
 INSERT INTO jobs.job (queue, payload, run_at) VALUES ('default', '{"key": "a"}', '2024-01-01 00:00:00+00'), ('default', '{}', '2024-01-02 00:00:00+00'), ('mail', '{"to": ["x"]}', '2024-01-03 00:00:00+00');
-SELECT jobs.claim('w1');
-CALL jobs.finish(10, '2024-01-05 00:00:00+00');
+-- The last row stays the last one: dumps have the order of the rows on PostgreSQL's disk.
+SELECT jobs.claim('w1', 'mail');
+CALL jobs.finish(12, '2024-01-05 00:00:00+00');
 CREATE VIEW jobs.waiting AS SELECT queue, count(*) AS jobs, min(run_at) AS oldest FROM jobs.job WHERE state = 'waiting' GROUP BY queue;
 CREATE VIEW jobs.behind AS SELECT w.queue, w.jobs FROM jobs.waiting w JOIN jobs.queue q ON q.name = w.queue WHERE NOT q.is_paused;
 GRANT USAGE ON SCHEMA jobs TO PUBLIC;
 GRANT SELECT ON jobs.waiting, jobs.behind TO PUBLIC;
 GRANT SELECT, INSERT ON jobs.job TO PUBLIC;
+-- PostgreSQL's cached numbers are drawn ahead; from here on both go on with the same one.
+SELECT setval('jobs.job_id_seq', 20);
