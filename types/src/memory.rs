@@ -317,6 +317,13 @@ pub struct Charge {
     kept: Arc<AtomicIsize>,
 }
 
+impl Charge {
+    /// How many bytes it charges; 0 if what it stands for has given back more than it took.
+    pub fn bytes(&self) -> usize {
+        usize::try_from(self.bytes).unwrap_or(0)
+    }
+}
+
 impl Drop for Charge {
     fn drop(&mut self) {
         self.kept.fetch_sub(self.bytes, Ordering::Relaxed);

@@ -443,3 +443,17 @@ fn sessions_share_what_the_server_has() {
     other.send(&[query("select 1")]);
     assert_eq!(kinds(&other.until_ready()), "TDCZ");
 }
+
+#[test]
+fn a_plan_that_holds_a_large_constant_is_not_kept() {
+    let server = Server::start(&SMALL);
+    let mut client = Client::connect(&server);
+    for letter in ["a", "b", "c", "d", "e"] {
+        // A text that comes again is cached, and its call is computed when it is compiled.
+        for _ in 0..3 {
+            let sql = format!("select repeat('{letter}', 3000000)");
+            assert_eq!(kinds(&client.query(&sql)), "TDCZ", "{sql}");
+        }
+    }
+    assert_eq!(kinds(&client.query("select length(repeat('x', 4000000))")), "TDCZ");
+}

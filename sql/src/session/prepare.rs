@@ -271,7 +271,7 @@ impl Session {
             is_binary: false,
             plan: Mutex::new((Arc::new(plan), self.stamp())),
             catalog_version: 0,
-            _charge: self.account.keep(0),
+            charge: self.account.keep(0),
         }))
     }
 
@@ -384,7 +384,7 @@ impl Session {
             shown_parameters: Box::default(),
             plan: Mutex::new((Arc::new(plan), self.stamp())),
             catalog_version: before.catalog_version,
-            _charge: self
+            charge: self
                 .account
                 .keep(usize::try_from(memory::spent() - before.memory).unwrap_or(0) + sql.len()),
         })

@@ -15,6 +15,10 @@ use crate::plan::Plan;
 const MOST_CACHED: usize = 256;
 /// Longer texts are not cached, because they are mostly bulk loads.
 const LONGEST_CACHED_BYTES: usize = 4096;
+/// Plans that have taken more are not cached: they hold large constants, computed when they were compiled.
+const LARGEST_CACHED_PLAN: usize = 1 << 20;
+/// What the cached plans have taken together. If it is more, all are dropped.
+const MOST_CACHED_BYTES: usize = 16 << 20;
 
 /// A compiled statement. The session compiles it again when a table has changed.
 pub struct Prepared {
@@ -31,7 +35,7 @@ pub struct Prepared {
     /// something else.
     pub(super) catalog_version: u64,
     /// Charged for as long as it lives, because it may be kept for the rest of the session.
-    pub(super) _charge: Charge,
+    pub(super) charge: Charge,
 }
 
 impl Prepared {
@@ -83,6 +87,8 @@ const MARK_SLOTS: usize = 512;
 pub(super) struct StatementCache {
     by_text: HashMap<String, Vec<CachedStatement>>,
     count: usize,
+    /// What their plans have taken.
+    bytes: usize,
     seen: Marks,
     /// Texts whose literals must not be lifted ([`super::lifted`]).
     refused: Marks,
@@ -119,7 +125,7 @@ struct CachedStatement {
 impl StatementCache {
     pub(super) fn clear(&mut self) {
         self.by_text.clear();
-        self.count = 0;
+        (self.count, self.bytes) = (0, 0);
     }
 
     pub(super) fn get(&self, text: &str, declared: &[Option<SqlType>]) -> Option<&Arc<Prepared>> {
@@ -152,12 +158,17 @@ impl StatementCache {
     }
 
     pub(super) fn keep(&mut self, prepared: &Arc<Prepared>, declared: &[Option<SqlType>]) {
-        if self.count >= MOST_CACHED {
+        let bytes = prepared.charge.bytes();
+        if bytes > LARGEST_CACHED_PLAN {
+            return;
+        }
+        if self.count >= MOST_CACHED || self.bytes + bytes > MOST_CACHED_BYTES {
             self.clear();
         }
         let statements = self.by_text.entry(prepared.text.clone()).or_default();
         statements.retain(|cached| cached.declared != declared);
         statements.push(CachedStatement { declared: declared.to_vec(), prepared: Arc::clone(prepared) });
         self.count += 1;
+        self.bytes += bytes;
     }
 }
