@@ -52,7 +52,8 @@ pub(super) enum Doing {
     IdleInFailedTransaction = 4,
 }
 
-/// Texts are shown up to this length (as in PostgreSQL). A longer statement is not kept alive for this.
+/// Texts are shown up to this length (as in PostgreSQL). A longer statement is not kept alive for this, nor is
+/// one with a large plan.
 const SHOWN_BYTES: usize = 1024;
 
 /// The statement that runs, or the last one that ran.
@@ -68,7 +69,7 @@ pub(super) enum Shown {
 
 impl Shown {
     pub(super) fn of(statement: &Arc<Prepared>) -> Shown {
-        if statement.text().len() <= SHOWN_BYTES {
+        if statement.text().len() <= SHOWN_BYTES && !statement.is_large() {
             return Shown::Statement(Arc::clone(statement));
         }
         let end = statement.text().floor_char_boundary(SHOWN_BYTES);

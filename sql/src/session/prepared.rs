@@ -15,7 +15,7 @@ use crate::plan::Plan;
 const MOST_CACHED: usize = 256;
 /// Longer texts are not cached, because they are mostly bulk loads.
 const LONGEST_CACHED_BYTES: usize = 4096;
-/// Plans that have taken more are not cached: they hold large constants, computed when they were compiled.
+/// Plans that have taken more are large: they hold constants that were computed when they were compiled.
 const LARGEST_CACHED_PLAN: usize = 1 << 20;
 /// What the cached plans have taken together. If it is more, all are dropped.
 const MOST_CACHED_BYTES: usize = 16 << 20;
@@ -56,6 +56,11 @@ impl Prepared {
     /// The text it was compiled from.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Whether its plan has taken so much memory that nothing but its owner should keep it.
+    pub(super) fn is_large(&self) -> bool {
+        self.charge.bytes() > LARGEST_CACHED_PLAN
     }
 
     pub(crate) fn plan(&self) -> Arc<Plan> {
@@ -158,10 +163,10 @@ impl StatementCache {
     }
 
     pub(super) fn keep(&mut self, prepared: &Arc<Prepared>, declared: &[Option<SqlType>]) {
-        let bytes = prepared.charge.bytes();
-        if bytes > LARGEST_CACHED_PLAN {
+        if prepared.is_large() {
             return;
         }
+        let bytes = prepared.charge.bytes();
         if self.count >= MOST_CACHED || self.bytes + bytes > MOST_CACHED_BYTES {
             self.clear();
         }
