@@ -52,8 +52,8 @@ pub(super) enum Doing {
     IdleInFailedTransaction = 4,
 }
 
-/// Texts are shown up to this length (as in PostgreSQL). A longer statement is not kept alive for this, nor is
-/// one with a large plan.
+/// Texts are shown up to this length (as in PostgreSQL). A longer statement is not kept alive for this, nor
+/// is one with a large plan.
 const SHOWN_BYTES: usize = 1024;
 
 /// The statement that runs, or the last one that ran.
