@@ -9,7 +9,7 @@ use hyades_engine::backup::{
     Place, PointInTime, Verified, back_up, back_up_keeping, restore, verify, windows,
 };
 use hyades_engine::config::Config;
-use hyades_engine::db::Engine;
+use hyades_engine::db::{Engine, open};
 use hyades_engine::disk::Disk;
 use hyades_engine::recovery::{recover, tables_hash};
 use hyades_engine::storage::catalog::Catalog;
@@ -116,6 +116,78 @@ fn backup_with_a_past(scenario: Scenario, disk: &SimulatedDisk) -> (Vec<Moment>,
 
 fn scenarios() -> [Scenario; 3] {
     [Scenario::serial().with(Calls::Mixed), Scenario::taurus(2).with(Calls::Commands), Scenario::striped(2)]
+}
+
+fn check_moments(disk: &SimulatedDisk, scenario: Scenario, moments: &[Moment]) {
+    let found = verified(disk).expect("readable");
+    assert!(found.damages.is_empty() && found.has_end, "{scenario:?}: {found:?}");
+    for (time_us, hash) in moments {
+        assert_eq!(restored(disk, scenario, PointInTime::Time(*time_us)), Ok(*hash), "{scenario:?}");
+    }
+}
+
+/// The database has fallen back to a checkpoint that is older than the newest one of the backup.
+#[test]
+fn a_backup_goes_on_after_a_restart_from_an_earlier_checkpoint() {
+    for scenario in scenarios() {
+        let disk = SimulatedDisk::new(2);
+        let mut work = Work { scenario, script: script(8), next: 0, moments: Vec::new() };
+        let engine = scenario.open(&disk).expect("opens");
+        backed_up(&disk);
+        for _ in 0..2 {
+            work.go_on(&*engine);
+            take_checkpoint(&*engine).expect("taken");
+            work.go_on(&*engine);
+            backed_up(&disk);
+        }
+        engine.shutdown().expect("stops");
+        drop(engine);
+        let config = Config { previous_checkpoint: true, ..scenario.config(&disk) };
+        let engine = open(config, test_compiler()).expect("opens with the checkpoint before");
+        work.go_on(&*engine);
+        backed_up(&disk);
+        check_moments(&disk, scenario, &work.moments);
+        take_checkpoint(&*engine).expect("taken");
+        work.go_on(&*engine);
+        backed_up(&disk);
+        check_moments(&disk, scenario, &work.moments);
+        engine.shutdown().expect("stops");
+    }
+}
+
+/// A damaged checkpoint is not copied, nothing that the backup has is given up for it, and the logs go on.
+#[test]
+fn a_damaged_checkpoint_is_not_copied() {
+    for scenario in scenarios() {
+        let disk = SimulatedDisk::new(3);
+        let mut work = Work { scenario, script: script(9), next: 0, moments: Vec::new() };
+        let engine = scenario.open(&disk).expect("opens");
+        work.go_on(&*engine);
+        take_checkpoint(&*engine).expect("taken");
+        backed_up(&disk);
+        work.moments.clear();
+        work.go_on(&*engine);
+        take_checkpoint(&*engine).expect("taken");
+        let checkpoints = Path::new(DATA).join("checkpoints");
+        let is_new = |path: &PathBuf| path.to_string_lossy().contains("/00000002-");
+        let of_checkpoints = |path: &PathBuf| path.parent() == Some(&checkpoints);
+        let parts = disk.paths().into_iter().filter(of_checkpoints).filter(is_new);
+        let damaged = parts.filter(|part| disk.flip_bit(part, 13, 3).is_ok()).count();
+        assert!(damaged > 0, "no part is damaged");
+        work.go_on(&*engine);
+        let shared = shared(&disk);
+        let places = [DATA, BACKUP].map(|directory| Place::new(&shared, Path::new(directory)));
+        for _ in 0..2 {
+            let refused = back_up_keeping(places[0], places[1], Some(Duration::ZERO)).expect_err("damaged");
+            let refused = refused.to_string();
+            assert!(refused.contains("a part of the checkpoint, is damaged"), "{scenario:?}: {refused}");
+            assert!(refused.contains("the logs have been copied"), "{scenario:?}: {refused}");
+            check_moments(&disk, scenario, &work.moments);
+        }
+        take_checkpoint(&*engine).expect("taken");
+        work.go_on(&*engine);
+        engine.shutdown().expect("stops");
+    }
 }
 
 #[test]

@@ -63,14 +63,9 @@ impl<'c> Copying<'c> {
             nothing.backup = Some(BackupNote::default());
             self.store(&nothing)?;
         }
-        let last = self.database.last_checkpoint().cloned();
-        if let Some(checkpoint) = &last {
-            report.checkpoint = Some(checkpoint.number);
-            if !backup.checkpoints.contains(checkpoint) {
-                // Files in a directory without a manifest may be someone else's.
-                self.files.copy_checkpoint(checkpoint, self.before.is_some())?;
-            }
-        }
+        let (last, damage) = self.copy_checkpoint(&backup)?;
+        let newest = last.as_ref().or(backup.checkpoints.last());
+        report.checkpoint = newest.map(|checkpoint| checkpoint.number);
         let to_copy = self.to_copy(&backup);
         let kept = backup.incarnations.clone();
         note.to_us = note.to_us.max(self.begun_us);
@@ -89,6 +84,8 @@ impl<'c> Copying<'c> {
         note.unfinished = unfinished.map(|incarnation| incarnation.number);
         backup.backup = Some(note);
         backup.finish();
+        // While a checkpoint cannot be copied, nothing is given up.
+        let keep_us = keep_us.filter(|_| damage.is_none());
         let from_us = keep_us.map(|keep_us| self.begun_us.saturating_sub(keep_us));
         let has_pruned =
             from_us.map_or(Ok(false), |from_us| prune(&mut backup, self.files.target, from_us))?;
@@ -96,11 +93,37 @@ impl<'c> Copying<'c> {
         if has_pruned {
             remove_unneeded(&backup, self.files.target)?;
         }
+        if let Some(damage) = damage {
+            let message = format!("{damage}; the logs have been copied, and the backup goes on without it");
+            return Err(Error::corrupt(message));
+        }
         for span in backup.spans() {
             report.windows.push(window_of(self.files.target, &span)?);
         }
         let Files { copied_files, copied_bytes, known_files, .. } = self.files;
         Ok(BackupReport { copied_files, copied_bytes, known_files, ..report })
+    }
+
+    /// Copies the last checkpoint, if the backup lacks it. Returns the checkpoint that the backup gets, and
+    /// what is damaged in it.
+    fn copy_checkpoint(&mut self, backup: &Manifest) -> Result<(Option<Checkpoint>, Option<Error>)> {
+        let newest = backup.checkpoints.last().map_or(0, |known| known.number);
+        // A database that has fallen back to an earlier checkpoint goes on with the same logs.
+        let last = self.database.last_checkpoint().filter(|last| last.number >= newest).cloned();
+        let Some(checkpoint) = last.as_ref().filter(|last| !backup.checkpoints.contains(last)) else {
+            return Ok((last, None));
+        };
+        // Files in a directory without a manifest may be someone else's.
+        let may_be_known = self.before.is_some();
+        let verified = self.files.verify_checkpoint(checkpoint, &self.database, may_be_known);
+        match verified.and_then(|()| self.files.copy_checkpoint(checkpoint, may_be_known)) {
+            Ok(()) => Ok((last, None)),
+            // What the backup has is enough.
+            Err(error) if error.sqlstate() == sqlstate::DATA_CORRUPTED && !backup.incarnations.is_empty() => {
+                Ok((None, Some(error)))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Adds a checkpoint, whose files have been copied, and its logs, too.

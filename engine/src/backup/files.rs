@@ -7,7 +7,8 @@ use std::sync::Arc;
 use hyades_types::error::{Error, Result};
 
 use super::place::Place;
-use crate::checkpoint::contents::{self, Contents};
+use crate::checkpoint::contents::{self, Contents, PartFile};
+use crate::checkpoint::verify::verify_parts;
 use crate::disk::{Disk, restrict};
 use crate::log::manifest::{CHECKPOINT_DIRECTORY, Checkpoint, DEFAULT_LOG_DIRECTORY, Incarnation, Manifest};
 use crate::log::set::LogSource;
@@ -162,6 +163,27 @@ impl<'f> Files<'f> {
         self.target.disk.sync_directory(directory).map_err(|error| {
             Error::io(format_args!("could not sync directory \"{}\"", directory.display()), &error)
         })
+    }
+
+    /// Checks that what [`Files::copy_checkpoint`] would copy is whole.
+    ///
+    /// # Errors
+    /// XX001: a file is missing or damaged.
+    pub(super) fn verify_checkpoint(
+        &self,
+        checkpoint: &Checkpoint,
+        database: &Manifest,
+        may_be_known: bool,
+    ) -> Result<()> {
+        let from = contents::directory(self.source.directory);
+        let to = self.target.directory.join(CHECKPOINT_DIRECTORY);
+        let read = Contents::load(self.source.disk.as_ref(), &from, checkpoint)?;
+        let is_known = |file: &PartFile| {
+            let known = self.target.disk.open_read(&file.number.path(&to)).and_then(|known| known.len());
+            may_be_known && known.is_ok_and(|bytes| bytes == file.bytes)
+        };
+        let new: Vec<PartFile> = read.files.iter().filter(|file| !is_known(file)).copied().collect();
+        verify_parts(self.source.disk, &from, database.database(), &read, &new)
     }
 
     /// Copies the files of a checkpoint. `may_be_known`: what the target has of it belongs to this database.

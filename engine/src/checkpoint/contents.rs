@@ -99,7 +99,7 @@ impl Contents {
         self.tables.iter().flat_map(|table| &table.ranges)
     }
 
-    fn sections(&self) -> impl Iterator<Item = &Section> {
+    pub(crate) fn sections(&self) -> impl Iterator<Item = &Section> {
         self.ranges().flat_map(|range| &range.sections)
     }
 

@@ -349,6 +349,11 @@ impl Manifest {
     /// Replaces the manifest durably (pitfall 15).
     pub fn store(&self, disk: &dyn Disk, data_directory: &Path) -> Result<()> {
         let path = data_directory.join(FILE);
+        // What could not be read again must not replace what can.
+        self.check().map_err(|reason| {
+            let message = format!("\"{}\" is not written, because {reason}", path.display());
+            Error::fatal(sqlstate::INTERNAL_ERROR, message)
+        })?;
         let write = || -> io::Result<()> {
             let bytes = encode(self)?;
             disk.replace(&path, &mut |file| file.write_at(0, &bytes))?;
