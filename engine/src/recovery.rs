@@ -177,7 +177,7 @@ pub fn recover(
     compiler: Option<Arc<dyn RoutineCompiler>>,
     catalog: &Arc<Catalog>,
 ) -> Result<Recovered> {
-    let begun = Restart::begin(config, compiler, catalog, false);
+    let begun = Restart::begin(config, compiler, catalog, Attempt::WithEverything);
     let mut restart = begun.map_err(Failure::into_error)?;
     restart.finish_load().map_err(Failure::into_error)?;
     restart.replay(None)?;
@@ -197,9 +197,15 @@ pub(crate) struct Restarting {
 /// continues in the background.
 ///
 /// A damaged checkpoint is not the end: the logs are kept from the one before it on, and hold everything that
-/// came after it. So if its damage is found before transactions are let in, the restart begins there.
+/// came after it. So if its damage is found before transactions are let in, the restart begins there. If the
+/// one before shares the damaged file, a restart on demand still opens what can be read.
 pub(crate) fn restart(config: &Config, compiler: Option<&Arc<dyn RoutineCompiler>>) -> Result<Restarting> {
-    let error = match attempt(config, compiler) {
+    // An older checkpoint is requested because something is damaged.
+    let opens = match config.restart {
+        RestartMode::OnDemand if !config.previous_checkpoint => Attempt::OnDemand,
+        _ => Attempt::WithEverything,
+    };
+    let error = match attempt(config, compiler, opens) {
         Ok(restarting) => return Ok(restarting),
         Err(Failure::Checkpoint(error))
             if error.sqlstate() == sqlstate::DATA_CORRUPTED && !config.previous_checkpoint =>
@@ -216,10 +222,28 @@ pub(crate) fn restart(config: &Config, compiler: Option<&Arc<dyn RoutineCompiler
     // What the attempt has loaded.
     crate::storage::free_dropped();
     let earlier = Config { previous_checkpoint: true, ..config.clone() };
-    attempt(&earlier, compiler).map_err(|failure| {
-        let earlier = failure.into_error();
-        Error::fatal(error.sqlstate(), format!("{error}; {FAILS_TOO}: {earlier}"))
-    })
+    let earlier = match attempt(&earlier, compiler, Attempt::WithEverything) {
+        Ok(restarting) => return Ok(restarting),
+        Err(failure) => failure.into_error(),
+    };
+    let error = Error::fatal(error.sqlstate(), format!("{error}; {FAILS_TOO}: {earlier}"));
+    if opens == Attempt::WithEverything {
+        return Err(error);
+    }
+    tracing::warn!("the restart opens the tables that can be read: {error}");
+    crate::storage::free_dropped();
+    attempt(config, compiler, Attempt::WithoutLostTables).map_err(|_| error)
+}
+
+/// When a restart lets transactions in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attempt {
+    /// When everything has been loaded and replayed.
+    WithEverything,
+    /// As soon as it is known what there is, unless the checkpoint has been found damaged before.
+    OnDemand,
+    /// As soon as it is known what there is. Tables that a damaged checkpoint has lost stay closed.
+    WithoutLostTables,
 }
 
 /// Stands in the error of a restart that neither the last checkpoint nor the one before it can serve.
@@ -250,11 +274,10 @@ impl Failure {
 fn attempt(
     config: &Config,
     compiler: Option<&Arc<dyn RoutineCompiler>>,
+    opens: Attempt,
 ) -> std::result::Result<Restarting, Failure> {
-    // An older checkpoint is requested because something is damaged.
-    let is_on_demand = config.restart == RestartMode::OnDemand && !config.previous_checkpoint;
     let catalog = Arc::new(Catalog::new());
-    let mut restart = Restart::begin(config, compiler.cloned(), &catalog, is_on_demand)?;
+    let mut restart = Restart::begin(config, compiler.cloned(), &catalog, opens)?;
     if restart.is_on_demand && restart.has_work() {
         return restart.leave_the_rest();
     }
@@ -296,7 +319,7 @@ impl Restart {
         config: &Config,
         compiler: Option<Arc<dyn RoutineCompiler>>,
         catalog: &Arc<Catalog>,
-        wants_on_demand: bool,
+        opens: Attempt,
     ) -> std::result::Result<Restart, Failure> {
         let started = crate::sync::now();
         let found = match config.reads_backups {
@@ -307,8 +330,12 @@ impl Restart {
         if config.previous_checkpoint {
             manifest.give_up_last_checkpoint()?;
         }
-        // A checkpoint that was found damaged is read first, so that another one can take its place.
-        let is_on_demand = wants_on_demand && manifest.suspect_checkpoint.is_none();
+        let is_on_demand = match opens {
+            Attempt::WithEverything => false,
+            // A checkpoint that was found damaged is read first, so that another one can take its place.
+            Attempt::OnDemand => manifest.suspect_checkpoint.is_none(),
+            Attempt::WithoutLostTables => true,
+        };
         let workers = workers(config);
         // A backup may hold files of a later one that was cut short. They do not count.
         if manifest.backup.is_none() {

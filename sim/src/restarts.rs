@@ -562,6 +562,32 @@ pub fn a_damaged_checkpoint_is_replaced_by_the_one_before(scenario: Scenario, se
     if contents() == before { Ok(()) } else { Err("a refused start changes files".to_owned()) }
 }
 
+/// The last checkpoint and the one before it are damaged. A restart on demand opens what can be read, as often
+/// as it is tried, and everything once the files are whole again.
+pub fn damage_in_both_checkpoints_closes_what_it_concerns(scenario: Scenario, seed: u64) -> Outcome {
+    let killed = prepare(scenario, seed)?;
+    let disk = killed.disk.after_process_kill(seed);
+    let flip_all = || -> Outcome {
+        let is_part = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "part");
+        let mut parts = disk.paths().into_iter().filter(is_part);
+        parts.try_for_each(|path| disk.flip_bit(&path, 13, 3)).map_err(|error| error.to_string())
+    };
+    flip_all()?;
+    for start in 1..=3 {
+        let engine = scenario.on_demand().open(&disk).map_err(|error| format!("start {start}: {error}"))?;
+        let restart = wait_until_complete(&*engine);
+        if !restart.as_ref().is_err_and(|error| error.contains(".part")) {
+            return Err(format!("start {start}: the damage is not found: {restart:?}"));
+        }
+        engine.shutdown().map_err(as_text)?;
+    }
+    flip_all()?;
+    let engine = scenario.on_demand().open(&disk).map_err(as_text)?;
+    wait_until_complete(&*engine)?;
+    check_everything(&*engine, &killed, None)?;
+    engine.shutdown().map_err(as_text)
+}
+
 /// The logs hold calls that this program cannot replay. No client is let in, and no file is changed.
 pub fn what_cannot_be_replayed_is_refused(scenario: Scenario, seed: u64) -> Outcome {
     let disk = prepare(scenario, seed)?.disk;

@@ -8,8 +8,9 @@ use hyades_sim::crash::{Calls, Scenario, within};
 use hyades_sim::restarts::{
     Held, a_damaged_checkpoint_is_replaced_by_the_one_before, changes_follow_those_of_the_logs,
     damage_before_a_digest_is_refused_the_next_time, damage_closes_what_it_concerns,
-    digests_leave_nothing_out, interrupted_starts_do_not_fill_the_disk, wait_for_what_they_touch,
-    what_cannot_be_replayed_is_refused, what_is_wanted_comes_first, work_in_the_middle,
+    damage_in_both_checkpoints_closes_what_it_concerns, digests_leave_nothing_out,
+    interrupted_starts_do_not_fill_the_disk, wait_for_what_they_touch, what_cannot_be_replayed_is_refused,
+    what_is_wanted_comes_first, work_in_the_middle,
 };
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -58,6 +59,12 @@ fn what_is_done_in_the_middle_of_a_restart_survives_the_next_crash() {
 fn damage_that_is_found_behind_closes_what_it_concerns() {
     let scenarios = [Scenario::serial(), Scenario::taurus(2), Scenario::taurus(2).with(Calls::Mixed)];
     try_all("damage", &scenarios, damage_closes_what_it_concerns);
+}
+
+#[test]
+fn damage_that_both_checkpoints_have_closes_what_it_concerns_at_each_start() {
+    let scenarios = [Scenario::serial(), Scenario::taurus(2), Scenario::taurus(2).with(Calls::Mixed)];
+    try_all("both", &scenarios, damage_in_both_checkpoints_closes_what_it_concerns);
 }
 
 #[test]
