@@ -361,9 +361,12 @@ impl Logs {
     /// ever be found again, so the database is poisoned.
     pub(crate) fn check_files(&self) -> Result<()> {
         let manifest = self.manifest();
-        let logged = manifest.incarnations.iter().filter(|incarnation| incarnation.logs > 0);
-        let mut sets = logged.map(|incarnation| log_set(&self.config, &manifest, incarnation));
-        let Some(path) = sets.find_map(|set| set.missing()) else { return Ok(()) };
+        let mut logged = manifest.incarnations.iter().filter(|incarnation| incarnation.logs > 0);
+        let missing = logged.find_map(|incarnation| match incarnation.end {
+            None => self.set.missing(&incarnation.first_segments),
+            Some(_) => log_set(&self.config, &manifest, incarnation).missing(),
+        });
+        let Some(path) = missing else { return Ok(()) };
         let path = path.display();
         let error = Error::fatal(
             sqlstate::UNDEFINED_FILE,

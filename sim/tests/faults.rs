@@ -346,3 +346,37 @@ fn logs_that_go_while_the_database_runs_are_missed() {
         }
     }
 }
+
+/// The same for files in the middle of a log, and for the one that is being written.
+#[test]
+fn segments_that_go_while_the_database_runs_are_missed() {
+    for scenario in [Scenario::serial(), Scenario::taurus(2), Scenario::striped(2)] {
+        for takes_the_last in [true, false] {
+            let disk = SimulatedDisk::new(4);
+            let engine = scenario.open(&disk).expect("opens");
+            create_tables(&*engine, IndexKind::Ordered).expect("made");
+            let mut client = Client::new(&*engine).expect("begins");
+            let segments = || -> Vec<PathBuf> {
+                let of_log = |path: &PathBuf| path.parent() == Some(&scenario.places()[0]);
+                disk.paths().into_iter().filter(of_log).collect()
+            };
+            let mut value = 0;
+            while segments().len() < 5 {
+                client.begin();
+                (0..50).for_each(|key| client.put_number(key, value).expect("written"));
+                client.commit().expect("committed").wait().expect("acknowledged");
+                value += 1;
+            }
+            // The last ones have been prepared, and are not in use.
+            let has_blocks = |path: &PathBuf| {
+                let content = disk.content(path).expect("readable");
+                content.iter().skip(4096).any(|byte| *byte != 0)
+            };
+            let used: Vec<PathBuf> = segments().into_iter().filter(has_blocks).collect();
+            let gone = if takes_the_last { used.len() - 1 } else { 1 };
+            disk.take_away(&used[gone]);
+            let refused = take_checkpoint(&*engine).expect_err("it is missed").to_string();
+            assert!(refused.contains("has gone while the server runs"), "{scenario:?}: {refused}");
+        }
+    }
+}

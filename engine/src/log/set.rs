@@ -21,7 +21,7 @@ pub trait LogSet: Send + Sync {
     /// nothing.
     fn check(&self, next_incarnation: u64) -> Result<()>;
 
-    /// The first file of one of the logs that is needed and has gone.
+    /// The first file of one of the logs that is needed and has gone, as far as the files that are there tell.
     fn missing(&self) -> Option<PathBuf>;
 
     /// Makes sure that what is read from a log afterwards would survive a power cut (pitfall 16).
@@ -72,6 +72,9 @@ pub trait NewLogSet: Send + Sync {
 
     /// Bytes of the durable blocks of a log, with their padding.
     fn stored_bytes(&self, log: usize) -> u64;
+
+    /// The first file with durable blocks that has gone, from these segments of all logs' stripes on.
+    fn missing(&self, first_segments: &[u64]) -> Option<PathBuf>;
 
     /// The durable manifest no longer names the segments of all logs' stripes before these: reuses their
     /// space, or gives it back.

@@ -32,10 +32,12 @@ pub mod writer;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
+use crate::disk::Disk;
 use crate::lsn::Lsn;
 
 pub(crate) use blocks::{segment_with, segments_from};
@@ -63,6 +65,11 @@ pub struct LogFiles {
     /// How many segments were prepared after the last one in use, if that is known and the log was not
     /// closed. The reader checks what follows from that.
     pub prepared_ahead: Option<u64>,
+}
+
+/// Whether there is no such file any more. One that cannot be looked at may be there.
+pub(crate) fn has_gone(disk: &dyn Disk, path: &Path) -> bool {
+    disk.open_read(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// The path of one segment file.

@@ -123,6 +123,11 @@ impl NewLogSet for NewFileLogs {
         self.logs[log].stripes.iter().map(|supply| supply.used_bytes()).sum()
     }
 
+    fn missing(&self, first_segments: &[u64]) -> Option<PathBuf> {
+        let supplies = self.supplies().zip(first_segments);
+        supplies.filter_map(|(supply, first)| supply.missing_from(*first)).next()
+    }
+
     fn give_up_before(&self, first_segments: &[u64]) {
         for (supply, first) in self.supplies().zip(first_segments) {
             supply.give_up_before(*first);

@@ -10,7 +10,7 @@ use super::blocks::{are_whole_up_to, segment_with, segments_from};
 use super::reader::{LogReader, sync_log};
 use super::spares::parse_spare_name;
 use super::trim::trim_log;
-use super::{LogFiles, parse_segment_name, segment_path};
+use super::{LogFiles, has_gone, parse_segment_name, segment_path};
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::log::manifest::{Incarnation, Manifest};
@@ -92,17 +92,15 @@ impl LogSet for FileLogs {
     }
 
     fn missing(&self) -> Option<PathBuf> {
-        let is_missing = |path: &PathBuf| {
-            let opened = self.disk.open_read(path);
-            opened.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        let missing_in = |directory: &Path, incarnation: u64, first: u64| {
+            let there = segments_from(self.disk.as_ref(), directory, incarnation, first).unwrap_or_default();
+            let all = (first..=there.last().copied().unwrap_or(first)).filter(|one| !there.contains(one));
+            all.map(|one| segment_path(directory, incarnation, one)).find(|path| has_gone(&*self.disk, path))
         };
-        let first = |files: &LogFiles| {
-            let incarnation = files.identity.incarnation;
-            let firsts = files.directories.iter().zip(&files.first_segments);
-            let paths = firsts.map(|(directory, first)| segment_path(directory, incarnation, *first));
-            paths.collect::<Vec<_>>()
-        };
-        self.logs.iter().flat_map(first).find(is_missing)
+        self.logs.iter().find_map(|files| {
+            let mut stripes = files.directories.iter().zip(&files.first_segments);
+            stripes.find_map(|(directory, first)| missing_in(directory, files.identity.incarnation, *first))
+        })
     }
 
     fn sync(&self, log: usize) -> Result<()> {

@@ -31,7 +31,7 @@ use super::block::{MIN_SEGMENT_BYTES, SEGMENT_HEADER_BYTES, SegmentHeader, Segme
 use super::pace::Pace;
 use super::room::Room;
 use super::spares::{Spares, parse_spare_name};
-use super::{LogIdentity, parse_segment_name, segment_path};
+use super::{LogIdentity, has_gone, parse_segment_name, segment_path};
 use crate::disk::{AlignedBuffer, Disk, File, SECTOR_BYTES, restrict};
 use crate::log::buffer::SPARE_SECTORS;
 use crate::mutant::{self, Mutant};
@@ -307,6 +307,14 @@ impl SegmentSupply {
     /// Bytes of the durable blocks.
     pub(crate) fn used_bytes(&self) -> u64 {
         self.used_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The first segment from this one on that has durable blocks and has gone.
+    pub(crate) fn missing_from(&self, first: u64) -> Option<PathBuf> {
+        let used = first..=self.in_use.load(Ordering::Acquire).max(first);
+        let mut paths =
+            used.map(|sequence| segment_path(&self.directory, self.identity.incarnation, sequence));
+        paths.find(|path| has_gone(&*self.disk, path))
     }
 
     /// The durable manifest no longer names the segments before this one.
