@@ -9,7 +9,7 @@ use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -99,9 +99,16 @@ fn recover_into(arguments: &RecoverArguments, out: &mut dyn Write) -> Result<(),
 pub fn refuse_inside(target: &Path, read: &[PathBuf]) -> Result<(), Sentence> {
     let failed = |error: io::Error| format!("could not find \"{}\": {error}", target.display());
     let absolute = std::path::absolute(target).map_err(failed)?;
-    let mut existing = absolute.ancestors().filter_map(|path| std::fs::canonicalize(path).ok());
-    let existing = existing.next().unwrap_or_default();
-    let is_above = |read: &&PathBuf| std::fs::canonicalize(read).is_ok_and(|read| existing.starts_with(read));
+    let found = |path: &Path| Some((std::fs::canonicalize(path).ok()?, absolute.strip_prefix(path).ok()?));
+    let Some((mut resolved, missing)) = absolute.ancestors().find_map(found) else { return Ok(()) };
+    // What does not exist is no link, so `..` after it leads back.
+    for component in missing.components() {
+        match component {
+            Component::ParentDir => drop(resolved.pop()),
+            component => resolved.push(component),
+        }
+    }
+    let is_above = |read: &&PathBuf| std::fs::canonicalize(read).is_ok_and(|read| resolved.starts_with(read));
     match read.iter().find(is_above) {
         None => Ok(()),
         Some(read) => Err(format!(

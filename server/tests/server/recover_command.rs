@@ -250,5 +250,10 @@ fn nothing_is_put_into_the_damaged_directory() {
         let refused = recover(directory.path(), &directory.path().join(inside), &["--salvage"]);
         assert!(refusal(&refused).contains("which is only read"), "{refused:?}");
     }
+    // From outside, by directories that do not exist.
+    let name = directory.path().file_name().unwrap();
+    let around = directory.path().parent().unwrap().join("no/such/../..").join(name).join("copy");
+    let refused = recover(directory.path(), &around, &["--salvage"]);
+    assert!(refusal(&refused).contains("which is only read"), "{refused:?}");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), before);
 }
