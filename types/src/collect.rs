@@ -41,6 +41,8 @@ const STRETCH: usize = 1024;
 const CHARACTERS_PER_UNIT: usize = 4;
 /// Bytes of a repeated text that are copied at once.
 const REPEATED_AT_ONCE: usize = 256;
+/// A longer copy is made in steps, between which it can be stopped.
+const COPIED_AT_ONCE: usize = 1 << 20;
 /// Items sorted at once: a few milliseconds, during which nothing can stop it.
 const SORTED_AT_ONCE: usize = 16 << 10;
 
@@ -181,7 +183,13 @@ impl Text {
     /// As [`Text::push_str`].
     pub fn push_times(&mut self, part: &str, times: usize) -> Result<()> {
         let length = part.len();
-        self.ask_for(times.saturating_mul(length))?;
+        let bytes = times.saturating_mul(length);
+        self.ask_for(bytes)?;
+        if self.0.is_empty() && bytes <= COPIED_AT_ONCE {
+            self.0 = part.repeat(times).into();
+            return guest::spend_for(1 + bytes / BYTES_PER_UNIT);
+        }
+        self.0.reserve(bytes);
         // Copies lie side by side, so that few long pieces are appended in place of many short ones.
         let mut block = [0; REPEATED_AT_ONCE];
         let at_once = (REPEATED_AT_ONCE / length.max(1)).min(times);

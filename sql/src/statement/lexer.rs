@@ -37,10 +37,12 @@ pub(crate) struct Token<'a> {
 
 impl Token<'_> {
     /// Whether this is the given word, unquoted and in any case.
+    #[inline]
     pub(crate) fn is_word(&self, word: &str) -> bool {
         self.kind == TokenKind::Word && self.text.eq_ignore_ascii_case(word)
     }
 
+    #[inline]
     pub(crate) fn is_symbol(&self, symbol: &str) -> bool {
         self.kind == TokenKind::Symbol && self.text == symbol
     }

@@ -198,7 +198,7 @@ fn of_text_and_number(function: Function, string: &CompactString, number: i32) -
             if string.len().saturating_mul(times) > MAXIMUM_BYTES {
                 return Err(too_large());
             }
-            let mut text = Text::with_capacity(string.len() * times)?;
+            let mut text = Text::default();
             text.push_times(string, if string.is_empty() { 0 } else { times })?;
             Ok(Value::Text(text.finish()))
         }
