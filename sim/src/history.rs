@@ -10,7 +10,6 @@
 //!
 //! Times are ticks of one counter taken before the first and after the last step, so "completed before
 //! invoked" holds in real time.
-//! invoked" holds in real time.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -2,8 +2,6 @@
 //!
 //! A subject is a database of scripted transactions, half of them logged as calls, that was closed or killed
 //! after all had been acknowledged. Its logs are damaged in one place, what can be kept is copied, and the
-//! A subject is a database of scripted transactions, half of them logged as calls, that was closed or killed
-//! after all had been acknowledged. Its logs are damaged in one place, what can be kept is copied, and the
 //! copy is checked:
 //!
 //! * by the script, which knows which transaction read or overwrote whose rows: the kept transactions are

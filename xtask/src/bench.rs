@@ -55,8 +55,7 @@ impl Setting {
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     if !options.self_check {
-        let packages = ["--package", "hyades-server", "--package", "hyades-bench"];
-        tools::run(tools::cargo().args(["build", "--quiet", "--release"]).args(packages))?;
+        tools::build_shipped(&["--package", "hyades-server", "--package", "hyades-bench"])?;
     }
     // Before anything runs: on a machine that is already busy, figures mean little.
     let setting = Setting::now(options);

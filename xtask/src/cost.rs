@@ -43,18 +43,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    tools::run(tools::cargo().args([
-        "test",
-        "--quiet",
-        "--package",
-        "hyades-bench",
-        "--test",
-        "cost",
-        "--",
-        "--nocapture",
-    ]))?;
-    let example = ["--package", "hyades-bench", "--example", "cost"];
-    tools::run(tools::cargo().args(["build", "--quiet", "--release"]).args(example))?;
+    tools::run(&mut tools::test_of_workspace(&["--test", "cost", "--", "--nocapture"]))?;
+    tools::build_shipped(&["--package", "hyades-bench", "--example", "cost"])?;
     let mut beyond = Vec::new();
     for gate in GATES.iter().filter(|gate| gate.name.contains(&options.only)) {
         let Gate { name, ceiling, .. } = gate;
@@ -75,7 +65,7 @@ fn instructions(gate: &Gate, calls: u64) -> Result<u64> {
     let mut command = Command::new("valgrind");
     command
         .args(["--tool=callgrind", "--callgrind-out-file=callgrind.out"])
-        .arg(tools::target_directory().join("release/examples/cost"))
+        .arg(tools::shipped().join("examples/cost"))
         .args([name, &*calls.to_string(), &warm_up.to_string(), &(most + warm_up).to_string()])
         .current_dir(directory.path());
     let output = command.output().context("valgrind is not installed: apt-get install valgrind")?;

@@ -164,8 +164,8 @@ fn usual_arguments(round: u32) -> impl Iterator<Item = &'static str> {
 /// Cuts the simulated power at every operation, where the tests only try every few.
 fn cut_everywhere() -> Result<()> {
     println!("crash: power cuts at every operation");
-    let arguments = ["test", "--package", "hyades-sim", "--test", "crash_points", "--", "--nocapture"];
-    tools::run(tools::cargo().env("HYADES_CRASH_POINTS", "all").args(arguments))
+    let mut test = tools::test_of_workspace(&["--test", "crash_points", "--", "--nocapture"]);
+    tools::run(test.env("HYADES_CRASH_POINTS", "all"))
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {

@@ -44,8 +44,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let system = System::PostgreSql(PostgreSql { settings: vec!["fsync=off".to_owned()] });
     let instance = Instance::create(system, directory.path().join("postgresql"), Vec::new())?;
     let (server, _) = instance.start_ready(START_LIMIT).context("PostgreSQL")?;
-    let mut test = tools::cargo();
-    test.args(["test", "--quiet", "--package", "hyades", "--lib", "generated_procedures"]);
+    let mut test = tools::test_of_workspace(&["--lib", "generated_procedures"]);
     if options.record {
         test.args(["--", "scripts_answer"]).env("HYADES_SCRIPT", "plpgsql_");
     }

@@ -18,9 +18,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let mut test = tools::cargo();
-    test.args(["test", "--quiet", "--package", "hyades", "--test", "replay"]);
-    test.args(["--", "--nocapture", "what_explain_promises"]);
+    let mut test =
+        tools::test_of_workspace(&["--test", "replay", "--", "--nocapture", "what_explain_promises"]);
     test.env("HYADES_CALLS", options.calls.to_string()).env("HYADES_SEED", options.seed.to_string());
     tools::run(&mut test).context("what EXPLAIN promises is not what replay gives")
 }

@@ -279,14 +279,11 @@ pub(crate) fn hyades_binary(named: Option<&Path>, release: bool) -> Result<PathB
     if let Some(binary) = named {
         return Ok(std::path::absolute(binary)?);
     }
-    let mut build = tools::cargo();
-    build.args(["build", "--quiet", "--package", "hyades-server"]);
-    if release {
-        build.arg("--release");
+    if !release {
+        return tools::build_program("hyades");
     }
-    tools::run(&mut build)?;
-    let profile = if release { "release" } else { "debug" };
-    Ok(tools::target_directory().join(profile).join("hyades"))
+    tools::run(tools::cargo().args(["build", "--quiet", "--release", "--package", "hyades-server"]))?;
+    Ok(tools::target_directory().join("release").join("hyades"))
 }
 
 /// The same command after a prefix such as `chrt -r 10`.

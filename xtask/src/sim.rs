@@ -4,6 +4,7 @@
 //! The runs are done by the program of the crate `hyades-sim` (`sim/src/simulation.rs`).
 
 use std::num::NonZeroUsize;
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
@@ -29,8 +30,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let mut simulation = tools::cargo();
-    simulation.args(["run", "--quiet", "--package", "hyades-sim", "--"]);
+    let mut simulation = Command::new(tools::build_program("hyades-sim")?);
     simulation.args(["--seed", &options.seed.to_string(), "--flips", &options.flips.to_string()]);
     if let Some(jobs) = options.jobs {
         simulation.args(["--jobs", &jobs.to_string()]);

@@ -4,7 +4,9 @@
 //! * [`limits`]: heads, file and function lengths, words that must not stay in code;
 //! * [`imports`]: which crate may use which, and which module of the engine;
 //! * [`circles`]: how many files of a crate may need each other in a circle;
-//! * [`documents`]: files named in documents exist, and no file names a path of somebody's machine.
+//! * [`documents`]: files named in documents exist, and no file names a path of somebody's machine;
+//! * [`prose`]: what is cited is listed, what is overtaken says so, nothing stands twice;
+//! * [`seams`]: who uses clocks, threads, chance and files.
 //!
 //! [`source`] separates code from comments and strings, so that a rule about code is not broken by text about
 //! it. [`paths`] reads which paths of the crate the code names.
@@ -16,6 +18,8 @@ mod imports;
 mod limits;
 mod paths;
 mod problem;
+mod prose;
+mod seams;
 mod source;
 
 use std::path::{Path, PathBuf};
@@ -29,11 +33,16 @@ pub(crate) fn run() -> Result<()> {
     let root = tools::repository_root();
     let files = repository_files(&root)?;
     let mut problems = Vec::new();
+    let (mut prose, mut seams) = (prose::Prose::default(), seams::Seams::default());
     for file in &files {
         let bytes = std::fs::read(root.join(file)).with_context(|| format!("cannot read {file}"))?;
         let Ok(text) = String::from_utf8(bytes) else { continue };
         check_file(&root, file, &text, &files, &mut problems);
+        prose.read(file, &text, &mut problems);
+        seams.read(file, &text);
     }
+    prose.check(&mut problems);
+    seams.check(&mut problems);
     imports::check_crates(&root, &mut problems)?;
     circles::check(&root, &files, &mut problems)?;
     problems.sort();

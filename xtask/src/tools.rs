@@ -33,6 +33,37 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
+/// `cargo test` of one target of the workspace, such as `--test replay`.
+///
+/// Cargo unites the features of all that one command builds, those of dev-dependencies only if that includes
+/// a test or an example. Packages named one by one, and programs without tests, would each compile types,
+/// engine and SQL once more. So all commands build the same: the whole workspace, as its tests need it
+/// (docs/decisions/2026-11-27-one-variant.md).
+pub(crate) fn test_of_workspace(target: &[&str]) -> Command {
+    let mut command = cargo();
+    command.args(["test", "--quiet", "--workspace"]).args(target);
+    command
+}
+
+/// Builds a program as the tests of the workspace do ([`test_of_workspace`]), and returns its path.
+pub(crate) fn build_program(name: &str) -> Result<PathBuf> {
+    // The example makes this a build with the features of tests.
+    let targets = ["--bin", name, "--example", "cost"];
+    run(cargo().args(["build", "--quiet", "--workspace"]).args(targets))?;
+    Ok(target_directory().join("debug").join(name))
+}
+
+/// Builds programs as they are shipped, and returns the folder in which they are.
+pub(crate) fn build_shipped(what: &[&str]) -> Result<PathBuf> {
+    run(cargo().args(["build", "--quiet", "--release"]).args(what))?;
+    Ok(shipped())
+}
+
+/// Where [`build_shipped`] has put the programs.
+pub(crate) fn shipped() -> PathBuf {
+    target_directory().join("release")
+}
+
 /// A cargo command of another toolchain, through rustup.
 pub(crate) fn cargo_of(toolchain: &str) -> Command {
     let mut command = Command::new("cargo");

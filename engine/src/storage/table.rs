@@ -10,7 +10,6 @@
 //! 1. A state reached under a guard stays readable while the guard lives, even if the table goes: the table's
 //!    own reference to a state is dropped through the epoch.
 //! 2. `version` grows with every exchange for another definition and never takes a value twice, so a plan
-//! 2. `version` grows with every exchange for another definition and never takes a value twice, so a plan
 //!    compiled inside a transaction that was rolled back is not taken for a current one.
 //! 3. `row_count` counts records with a row, including those of uncommitted transactions. A thread that turns
 //!    null into a row or back counts it.

@@ -91,7 +91,7 @@ fn replay(options: &Options, directory: &Path) -> Result<Line> {
 
 fn run(options: &Options, directory: &Path, arguments: &[&str]) -> Result<serde_json::Value> {
     let data = tempfile::tempdir_in(directory)?;
-    let mut command = Command::new(tools::target_directory().join("release").join("hyades-bench"));
+    let mut command = Command::new(tools::shipped().join("hyades-bench"));
     command.args(arguments).args(["--json", "--directory"]).arg(data.path());
     let printed = tools::output_of(&mut with_prefix(&options.prefix(), &command))?;
     serde_json::from_str(printed.trim()).with_context(|| format!("hyades-bench printed no JSON:\n{printed}"))

@@ -75,7 +75,7 @@ fn wants(options: &Options, names: &Names, more: &[&str]) -> bool {
 fn compare(options: &Options, directory: &Path, names: &Names) -> Result<serde_json::Value> {
     let data = tempfile::tempdir_in(directory)?;
     eprintln!("{}: {} rounds of none, taurus:command and taurus:data", names.workload[0], options.rounds);
-    let mut command = Command::new(tools::target_directory().join("release").join("hyades"));
+    let mut command = Command::new(tools::shipped().join("hyades"));
     command.arg("bench").args(names.workload).args(["--compare", "none,taurus:command,taurus:data"]);
     command.args(["--workers", "2", "--logs", "2", "--recovery-workers", "2", "--recoveries", RECOVERIES]);
     command.args(["--rounds", &options.rounds.to_string()]);

@@ -54,7 +54,7 @@ pub(super) fn measure(options: &Options, directory: &Path) -> Result<Vec<Line>> 
     }
     let peer = System::PostgreSql(PostgreSql { settings: vec!["shared_buffers=1GB".to_owned()] });
     let hyades = System::Hyades(Hyades {
-        binary: tools::target_directory().join("release").join("hyades"),
+        binary: tools::shipped().join("hyades"),
         protocol: "taurus".to_owned(),
         logs: None,
     });

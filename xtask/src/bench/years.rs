@@ -70,7 +70,7 @@ pub(super) fn measure(options: &Options, directory: &Path) -> Result<Vec<Line>> 
 /// `log_mib`: a checkpoint is taken for this much of logs; 0 for those on request only.
 fn instance(options: &Options, directory: PathBuf, log_mib: u32) -> Result<Instance> {
     let system = System::Hyades(Hyades {
-        binary: tools::target_directory().join("release").join("hyades"),
+        binary: tools::shipped().join("hyades"),
         protocol: "taurus".to_owned(),
         logs: None,
     });
@@ -379,7 +379,7 @@ fn empty_page_cache() {
 
 /// Bytes per second at which this machine loads and replays a stopped database, without its disk.
 fn apply_rate(data: &Path) -> Result<f64> {
-    let binary = tools::target_directory().join("release").join("hyades");
+    let binary = tools::shipped().join("hyades");
     let checked = std::process::Command::new(binary)
         .args(["check", "--in-memory", "--data"])
         .arg(data)

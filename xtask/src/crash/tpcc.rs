@@ -31,7 +31,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::restart::{MiddleKill, RECOVERY_LIMIT, Restart, Watcher};
 use super::{Options, Peer, schema, usual_arguments};
-use crate::server::{Hyades, Instance, PostgreSql, RunningServer, System};
+use crate::server::{Hyades, Instance, PostgreSql, RunningServer, System, hyades_binary};
 use crate::tools;
 
 /// The options of one database.
@@ -81,13 +81,7 @@ struct Rounds<'o> {
 }
 
 pub(super) fn run(options: &Options) -> Result<()> {
-    let binary = match &options.server {
-        Some(binary) => std::path::absolute(binary)?,
-        None => {
-            tools::run(tools::cargo().args(["build", "--quiet", "--package", "hyades-server"]))?;
-            tools::target_directory().join("debug").join("hyades")
-        }
-    };
+    let binary = hyades_binary(options.server.as_deref(), false)?;
     let seed = options.seed.unwrap_or_else(rand::random);
     println!("crash: {} rounds of TPC-C, seed {seed}", options.rounds);
     let directory = tools::scratch_directory(options.directory.as_deref())?;

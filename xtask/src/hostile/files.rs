@@ -133,8 +133,7 @@ fn single_faults(ground: &Ground) -> Result<Observed> {
     if !tools::repository_root().join(SINGLE_FAULTS).exists() {
         return skip(format!("needs {SINGLE_FAULTS}"));
     }
-    let mut test = tools::cargo();
-    test.args(["test", "--quiet", "--package", "hyades-sim", "--test", "single_faults", "--", "--nocapture"]);
+    let mut test = tools::test_of_workspace(&["--test", "single_faults", "--", "--nocapture"]);
     test.env("HYADES_SINGLE_FAULTS", ground.faults.to_string()).env("HYADES_SEED", ground.seed.to_string());
     tools::run(&mut test)?;
     Ok(Observed::note(format!("{} faults", ground.faults)))
