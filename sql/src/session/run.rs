@@ -25,6 +25,7 @@ use super::{Completion, Notice, Output, Prepared, Session};
 use crate::bind::session_function::{SessionCall, SessionFunction};
 use crate::evaluation;
 use crate::plan::{Action, Plan, RunPlan, Tag};
+use crate::statement::deep_text::with_deep_stack;
 use crate::system::snapshot::{Facts, SessionRows, ShownLock, ShownStatement, System};
 
 /// The number of frames that a session keeps.
@@ -500,7 +501,8 @@ fn finish(run: &mut QueryRun, output: &mut dyn Output) -> Result<String> {
     let plan = Arc::clone(&run.plan);
     let ran = run_plan(&plan)?;
     if let (Some(start), Some(analysis)) = (run.analyzed, ran.analysis) {
-        tell_counts(ran, analysis, (&run.frame.registers, run.rows), start.elapsed(), output)?;
+        let (counts, elapsed) = ((&run.frame.registers[..], run.rows), start.elapsed());
+        with_deep_stack(|| tell_counts(ran, analysis, counts, elapsed, output))?;
         return Ok("EXPLAIN".to_owned());
     }
     match &mut run.copy {

@@ -12,6 +12,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerE
 use super::array_suffix;
 use super::conflict_syntax;
 use super::cursor_syntax;
+use super::deep_text::check_stack_for;
 use super::dialect::HyadesDialect;
 use super::element_target;
 use super::foreign;
@@ -138,6 +139,7 @@ fn with_parser<T: Visit>(
     parse: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
 ) -> Result<T> {
     check_memory(sql)?;
+    check_stack_for(sql)?;
     let dialect = HyadesDialect::default();
     guest::spend_for(sql.len() * UNITS_PER_CHARACTER)?;
     let mut tokens = Tokenizer::new(&dialect, sql)
