@@ -1,6 +1,8 @@
 //! What nests deeply is carried out or refused. It never exhausts the stack of the thread that works for it,
 //! which would end the process.
 
+use std::time::{Duration, Instant};
+
 use crate::process::Server;
 use crate::raw::{Client, state};
 
@@ -71,6 +73,102 @@ fn views_on_views_never_exhaust_the_stack() {
     pile_up(&mut client, "nots", 1000, |below| nots.replace('X', below));
     for name in ["plain0", "low0", "twice0", "grouped0", "both0", "inner0", "nots0"] {
         assert_eq!(run(&mut client, &format!("drop view if exists {name} cascade")), "", "{name}");
+    }
+    assert_eq!(run(&mut client, "select 1"), "");
+}
+
+/// Expressions over a column `k`, and conditions over it.
+fn deep_expressions() -> Vec<(String, String)> {
+    let calls = format!("{}k{}", "abs(".repeat(450), ")".repeat(450));
+    let sum = format!("k{}", "+k".repeat(2_000));
+    let nots = format!("{}k > 0", "not ".repeat(2_000));
+    let few_nots = format!("{}k > 0", "not ".repeat(300));
+    let queries = format!("{}1{}", "(select ".repeat(222), ")".repeat(222));
+    let many_queries = format!("{}1{}", "(select ".repeat(2_000), ")".repeat(2_000));
+    let parentheses = format!("{}k{}", "(".repeat(5_000), ")".repeat(5_000));
+    [calls, sum, queries, many_queries, parentheses]
+        .into_iter()
+        .map(|value| (value.clone(), format!("{value} >= 0")))
+        .chain([("k".to_owned(), nots), (format!("case when {few_nots} then 1 end"), few_nots)])
+        .collect()
+}
+
+/// With V for an expression, and C for a condition.
+const STATEMENTS: [&str; 58] = [
+    "create temp table made (k integer, check (C))",
+    "insert into made values (1)",
+    "create temp table made2 (k integer, g integer generated always as (V) stored)",
+    "insert into made2 values (1)",
+    "create temp table made3 (k integer, d integer default V)",
+    "insert into made3 values (1)",
+    "create temp table made4 (like made3 including all, like made2 including generated)",
+    "create temp table made5 as select V from a",
+    "alter table a add check (C)",
+    "alter table a add constraint c check (C) not valid",
+    "alter table a validate constraint c",
+    "alter table a add n integer check (C)",
+    "alter table a add p integer default V",
+    "alter table a alter d set default V",
+    "alter table a add g integer generated always as (V) stored",
+    "alter table a alter k type bigint using V",
+    "alter table a alter k type bigint using (V)::bigint",
+    "alter table a rename k to other",
+    "alter table a rename other to k",
+    "create index on a ((V))",
+    "create unique index on a ((V), k)",
+    "create index on a (k) where C",
+    "create index on a ((V)) where C",
+    "insert into a (k) values (3)",
+    "update a set k = 4",
+    "insert into a (k) values (5) on conflict ((V)) do nothing",
+    "delete from a where C",
+    "create temp view w as select V as v from a",
+    "select * from w",
+    "create or replace temp view w as select V as v from a",
+    "create function f_sql(k integer) returns integer language sql as 'select V'",
+    "select f_sql(1)",
+    "create function f_plpgsql(k integer) returns integer language plpgsql as 'begin return V; end'",
+    "select f_plpgsql(1)",
+    "create procedure p_sql(k integer) language plpgsql as 'begin if C then k := V; end if; end'",
+    "call p_sql(1)",
+    "create function f_default(k integer default V) returns integer language sql as 'select 1'",
+    "select f_default()",
+    "do $$ declare k integer := 1; begin k := V; perform V; end $$",
+    "do $$ declare k integer := 1; begin execute 'alter table a add check (C)'; end $$",
+    "do $$ begin execute 'select V from a'; end $$",
+    "do $$ begin create index on a ((V)); end $$",
+    "prepare p as select V from a",
+    "execute p",
+    "deallocate all",
+    "declare held cursor with hold for select V from a",
+    "copy (select V from a) to stdout",
+    "create schema deep create table t (k integer, check (C)) create view w as select V from t",
+    "create schema deep create table t (k integer) create index on t ((V))",
+    "select pg_get_expr(adbin, adrelid) from pg_attrdef",
+    "select pg_get_constraintdef(oid) from pg_constraint",
+    "select pg_get_indexdef(indexrelid), pg_get_viewdef('w'::regclass) from pg_index",
+    "select prosrc from pg_proc where proname like 'f%'",
+    "drop schema if exists deep cascade",
+    "drop table if exists a, made, made2, made3, made4, made5 cascade",
+    "drop function if exists f_sql, f_plpgsql, f_default",
+    "drop procedure if exists p_sql",
+    "close all",
+];
+
+#[test]
+fn deep_expressions_never_exhaust_the_stack() {
+    let server = Server::start(&[]);
+    let mut client = Client::connect(&server);
+    for (value, condition) in deep_expressions() {
+        assert_eq!(run(&mut client, "create temp table a (k integer, b boolean, d integer)"), "");
+        assert_eq!(run(&mut client, "insert into a values (1), (2)"), "");
+        for statement in STATEMENTS {
+            let start = Instant::now();
+            let outcome = run(&mut client, &statement.replace('V', &value).replace('C', &condition));
+            assert_ne!(outcome, "57014", "{statement}");
+            let taken = start.elapsed();
+            assert!(taken < Duration::from_secs(10), "{taken:?}: {statement}: {value:.20}");
+        }
     }
     assert_eq!(run(&mut client, "select 1"), "");
 }

@@ -12,8 +12,11 @@
 //! compiled must therefore have no effect but its result.
 
 use std::cell::Cell;
+use std::fmt;
+use std::ops::Deref;
 
 use hyades_types::error::Result;
+use sqlparser::ast::{Expr, Value};
 
 use super::split::too_deep;
 
@@ -94,6 +97,42 @@ pub(crate) fn within<T>(sql: &str, work: impl FnOnce() -> Result<T>) -> Result<T
 fn refuse<T>() -> Result<T> {
     HAS_REFUSED.set(true);
     Err(too_deep())
+}
+
+/// An expression as written that outlives the compilation of its text.
+pub(crate) struct Written(Box<Expr>);
+
+impl Written {
+    pub(crate) fn new(expr: Expr) -> Written {
+        Written(Box::new(expr))
+    }
+}
+
+impl Deref for Written {
+    type Target = Expr;
+
+    fn deref(&self) -> &Expr {
+        &self.0
+    }
+}
+
+impl Clone for Written {
+    fn clone(&self) -> Written {
+        with_deep_stack(|| Written(self.0.clone()))
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        let expr = std::mem::replace(&mut *self.0, Expr::Value(Value::Null.into()));
+        with_deep_stack(|| drop(expr));
+    }
+}
+
+impl fmt::Debug for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        with_deep_stack(|| self.0.fmt(f))
+    }
 }
 
 #[cfg(test)]
