@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::process::Server;
-use crate::raw::{Client, state};
+use crate::process::{Server, wait_for};
+use crate::raw::{Client, cancel_request, query, state};
 
 fn run(client: &mut Client, sql: &str) -> String {
     state(&client.query(sql))
@@ -184,4 +184,48 @@ fn a_long_list_of_joins_is_explained() {
         let outcome = run(&mut client, &format!("{explain} {select}"));
         assert!(matches!(outcome.as_str(), "" | "53200"), "{outcome}: {explain}");
     }
+}
+
+#[test]
+fn a_line_of_parentheses_is_refused_at_once() {
+    let server = Server::start(&[]);
+    let mut client = Client::connect(&server);
+    let start = Instant::now();
+    let (open, close) = ("(".repeat(400_000), ")".repeat(400_000));
+    for sql in
+        [format!("select {open}"), format!("select {open}1{close}"), format!("select 1 in {open}1{close}")]
+    {
+        assert_eq!(run(&mut client, &sql), "54001");
+    }
+    // Each of them contains all the others, and what follows.
+    let (open, close) = ("(".repeat(4_000), ")".repeat(4_000));
+    let items = "1, ".repeat(100_000);
+    for sql in [
+        format!("select {open}select array[{items}1]{close}"),
+        format!("select {}({items}1){}", "1 in ((".repeat(2_000), "))".repeat(2_000)),
+    ] {
+        assert!(
+            ["", "42601", "42804", "42883", "54001", "0A000", "53200"]
+                .contains(&run(&mut client, &sql).as_str())
+        );
+    }
+    // This takes seconds. The time used to grow with the square of the depth, to minutes.
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+#[test]
+fn others_see_what_a_session_compiles() {
+    let server = Server::start(&[]);
+    let (mut client, mut other) = (Client::connect(&server), Client::connect(&server));
+    let tables: Vec<String> = (0..8_000).map(|number| format!("pg_class t{number}")).collect();
+    client.send(&[query(&format!("select 1 as long_list from {}", tables.join(",")))]);
+    let sql = format!("select state from pg_stat_activity where pid = {}", client.process_id);
+    let is_active = || {
+        let answers = other.query(&format!("{sql} and query like 'select 1 as long_list%'"));
+        let row = answers.iter().find(|answer| answer.kind == b'D')?;
+        (row.columns() == [Some("active".to_owned())]).then_some(())
+    };
+    wait_for("the statement to be shown", is_active);
+    cancel_request(&server, client.process_id, &client.secret);
+    client.until_ready();
 }

@@ -359,7 +359,11 @@ impl Session {
         }
         let before = self.about_to_compile();
         let mut truncated = Vec::new();
+        let is_shown = self.show_preparation(sql);
         let compiled = self.compile(sql, declared, &mut truncated);
+        if is_shown {
+            self.show_state(false);
+        }
         self.note_truncated(truncated);
         let plan = match compiled {
             Ok(plan) => plan,
