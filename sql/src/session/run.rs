@@ -208,7 +208,7 @@ impl Session {
         for (register, value) in frame.registers.iter_mut().zip(parameters) {
             register.clone_from(value);
         }
-        self.show_catalog(&run.procedure);
+        self.show_catalog(&run.procedure)?;
         for call in &run.session_calls {
             let value = self.session_call(call, &frame.registers)?;
             frame.registers[usize::from(call.into)] = value;
@@ -225,10 +225,10 @@ impl Session {
     }
 
     /// Provides the system catalog, as the transaction sees it now, for a procedure that reads it.
-    pub(super) fn show_catalog(&mut self, procedure: &Procedure) {
+    pub(super) fn show_catalog(&mut self, procedure: &Procedure) -> Result<()> {
         if !procedure.asks_catalog {
             self.environment.catalog = None;
-            return;
+            return Ok(());
         }
         let system = System::new(Facts {
             tables: self
@@ -247,7 +247,7 @@ impl Session {
             types: self.worker.types(),
             comments: self.worker.catalog_view().comments(),
             settings: self.settings.show_all(),
-            locks: self.shown_locks(),
+            locks: self.shown_locks()?,
             cursors: self.cursors.lock().shown(),
             prepared_statements: self.shown_statements(),
             sessions: Arc::clone(&self.shared.activities) as Arc<dyn SessionRows>,
@@ -260,6 +260,7 @@ impl Session {
             database: self.environment.database.clone(),
         });
         self.environment.catalog = Some(Arc::new(system));
+        Ok(())
     }
 
     /// The statements of PREPARE.
@@ -350,11 +351,11 @@ impl Session {
     }
 
     /// The advisory locks of all sessions.
-    fn shown_locks(&self) -> Vec<ShownLock> {
-        let shown = self.shared.advisory_locks.shown().into_iter();
-        shown
-            .map(|lock| ShownLock { session: self.shared.activities.process(lock.session), ..lock })
-            .collect()
+    fn shown_locks(&self) -> Result<Vec<ShownLock>> {
+        let shown = self.shared.advisory_locks.shown()?.into_iter();
+        let shown =
+            shown.map(|lock| ShownLock { session: self.shared.activities.process(lock.session), ..lock });
+        Ok(shown.collect())
     }
 
     /// Runs until the statement is done, fails or waits.
