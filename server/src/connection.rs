@@ -568,6 +568,7 @@ impl<'a> Connection<'a> {
             if self.mode == Mode::Ready && self.answers.bytes.is_empty() && self.session.has_notifications() {
                 self.tell_notifications();
                 self.send().await?;
+                continue;
             }
             if self.input.capacity() - self.input.len() < READ_BYTES / 4 {
                 self.input.reserve(READ_BYTES);

@@ -307,6 +307,10 @@ pub(crate) struct Binder<'a> {
     pub(crate) rights: RefCell<Vec<NeededRight>>,
     /// The views whose queries are being bound, outermost first.
     expanding: Vec<TableId>,
+    /// Whether the query is that of a view to be created, which counts as one of them.
+    pub(crate) is_of_view: bool,
+    /// The length of the texts of all views so far.
+    expanded_bytes: usize,
     /// Whether the text being bound is kept in the catalog.
     is_kept: bool,
     /// Rows of an item of the current FROM may be missing.
@@ -380,6 +384,8 @@ impl<'a> Binder<'a> {
             views: Vec::new(),
             rights: RefCell::default(),
             expanding: Vec::new(),
+            is_of_view: false,
+            expanded_bytes: 0,
             is_kept: false,
             in_outer_join: false,
             open_names: RefCell::default(),

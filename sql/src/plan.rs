@@ -19,13 +19,14 @@ use hyades_types::definition::{
 };
 use hyades_types::error::Result;
 use hyades_types::value::{ArrayElement, SqlType};
-use sqlparser::ast::{self, SetOperator};
+use sqlparser::ast::SetOperator;
 
 use crate::answer::{Response, ResultColumn};
 use crate::bind::aggregation::AggregateKind;
 use crate::bind::session_function::SessionCall;
 use crate::explain::PlanNode;
 use crate::explain::counted::Counters;
+use crate::statement::deep_text::Written;
 use crate::statement::{
     AccessCommand, AlterType, Commented, CopyOptions, DeclareCursor, DropIndex, DropSchema, DropSequence,
     DropType, DropView, ExplainOptions, FetchCursor, IsolationModes, ListenStatement, Maintained, Moved,
@@ -297,12 +298,12 @@ pub(crate) enum AlterAction {
     SetType {
         column: String,
         sql_type: SqlType,
-        using: Option<Box<ast::Expr>>,
+        using: Option<Written>,
     },
     SetDefault {
         column: String,
         /// `None`: DROP DEFAULT.
-        default: Option<Box<ast::Expr>>,
+        default: Option<Written>,
     },
     SetNullable {
         column: String,
@@ -358,7 +359,7 @@ pub(crate) struct NewColumn {
 #[derive(Clone, Debug)]
 pub(crate) struct WantedCheck {
     pub(crate) name: Option<String>,
-    pub(crate) expr: Box<ast::Expr>,
+    pub(crate) expr: Written,
     pub(crate) is_not_valid: bool,
 }
 
@@ -393,7 +394,7 @@ pub(crate) struct WantedIndex {
     pub(crate) if_not_exists: bool,
     pub(crate) is_concurrent: bool,
     /// WHERE.
-    pub(crate) predicate: Option<Box<ast::Expr>>,
+    pub(crate) predicate: Option<Written>,
 }
 
 impl WantedIndex {
@@ -449,7 +450,7 @@ pub(crate) struct CopiedComments {
 pub(crate) enum WantedIndexed {
     Column(String),
     /// The expression, and what it is called in generated names.
-    Expression(Box<ast::Expr>, String),
+    Expression(Written, String),
 }
 
 impl WantedIndexed {

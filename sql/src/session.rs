@@ -305,7 +305,8 @@ impl Database {
         environment.random = std::cell::RefCell::new(Random::unpredictable());
         environment.time_zone = settings.time_zone().clone();
         environment.sessions = Some(Arc::clone(&self.shared.activities) as Arc<dyn Sessions>);
-        environment.advisory_locks = Some(Arc::new(SessionLocks::new(&self.shared.advisory_locks, process)));
+        environment.advisory_locks =
+            Some(Arc::new(SessionLocks::new(&self.shared.advisory_locks, process, &account)));
         let cursors = Arc::new(OpenCursors::new(&account));
         environment.cursors = Some(Arc::clone(&cursors) as Arc<dyn SessionCursors>);
         environment.sequences.get_mut().catalog = Some(self.shared.engine.sequence_catalog());

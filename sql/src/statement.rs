@@ -27,6 +27,7 @@ mod like_syntax;
 pub(crate) mod locking;
 pub(crate) mod missing;
 pub(crate) mod names;
+mod nested_parentheses;
 pub(crate) mod operator_signs;
 mod parsed;
 pub(crate) mod places;

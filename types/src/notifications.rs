@@ -39,4 +39,9 @@ impl Notifications {
     pub fn all(&self) -> &[Notification] {
         &self.waiting
     }
+
+    pub fn take_all(&mut self) -> Vec<Notification> {
+        self.known = HashSet::new();
+        std::mem::take(&mut self.waiting)
+    }
 }

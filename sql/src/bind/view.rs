@@ -20,7 +20,14 @@ use super::scope::{Relation, RelationKind, Scope, Visibility};
 use super::tree::{BoundDistinct, BoundQuery, JoinGroup};
 use super::{Binder, Place};
 use crate::expr;
-use crate::statement::{Statement, query};
+use crate::statement::split::too_deep;
+use crate::statement::{Statement, deep_text, query};
+
+/// How many views may be named within one another.
+const DEEPEST_VIEWS: usize = 200;
+/// How often views may take part in a statement, and how long their texts may be together.
+const MOST_VIEWS: usize = 5_000;
+const MOST_VIEW_BYTES: usize = 4 << 20;
 
 /// The query of a view.
 pub(crate) fn query_of_view(view: &ViewDefinition) -> Result<ast::Query> {
@@ -140,7 +147,22 @@ impl Binder<'_> {
                 format!("infinite recursion detected in rules for relation \"{}\"", definition.name.name);
             return Err(Error::input(sqlstate::INVALID_OBJECT_DEFINITION, message));
         }
+        if self.expanding.len() + usize::from(self.is_of_view) >= DEEPEST_VIEWS {
+            return Err(too_deep());
+        }
+        self.expanded_bytes += wanted.query.len();
+        if self.views.len() >= MOST_VIEWS || self.expanded_bytes > MOST_VIEW_BYTES {
+            return Err(Error::input(sqlstate::STATEMENT_TOO_COMPLEX, "the statement is too large"));
+        }
         self.views.push(reference);
+        deep_text::within(&wanted.query, || self.query_of_definition(view, wanted))
+    }
+
+    fn query_of_definition(
+        &mut self,
+        view: &Arc<Table>,
+        wanted: &ViewDefinition,
+    ) -> Result<(BoundQuery, Scope)> {
         let parsed = query_of_view(wanted)?;
         let sql = std::mem::take(&mut self.sql);
         let names = self.names.take();

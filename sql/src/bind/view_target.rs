@@ -19,6 +19,7 @@ use super::scope::{Relation, RelationKind, Visibility};
 use super::tree::{JoinMember, Source};
 use super::view::{query_of_view, row_columns};
 use super::{Binder, Place};
+use crate::statement::deep_text;
 use crate::statement::names::{fold, parts};
 
 /// What a statement does to a view.
@@ -136,25 +137,31 @@ impl Binder<'_> {
 
     /// The table that is changed by a change of this one.
     pub(crate) fn table_below(&self, table: Arc<Table>) -> Arc<Table> {
-        let definition = table.definition();
-        let base = definition.view().and_then(|view| view.base.as_ref());
-        match base.and_then(|base| self.context.tables.by_id(base.relation)) {
-            Some(below) => self.table_below(below),
-            None => table,
+        let mut table = table;
+        loop {
+            let definition = table.definition();
+            let base = definition.view().and_then(|view| view.base.as_ref());
+            match base.and_then(|base| self.context.tables.by_id(base.relation)) {
+                Some(below) => table = below,
+                None => return table,
+            }
         }
     }
 
     /// Which view, this one or one underneath it, cannot be changed, and why.
     fn reason_of(&self, view: &Arc<Table>) -> Result<(Arc<Table>, &'static str)> {
-        let definition = view.definition();
-        let Some(wanted) = definition.view() else { return Ok((Arc::clone(view), NOT_SINGLE)) };
-        let query = query_of_view(wanted)?;
-        if let Some(reason) = reason(&query) {
-            return Ok((Arc::clone(view), reason));
-        }
-        match wanted.tables.first().and_then(|below| self.context.tables.by_id(*below)) {
-            Some(below) if below.definition().view.is_some() => self.reason_of(&below),
-            _ => Ok((Arc::clone(view), NOT_SINGLE)),
+        let mut view = Arc::clone(view);
+        loop {
+            let definition = view.definition();
+            let Some(wanted) = definition.view() else { return Ok((view, NOT_SINGLE)) };
+            let found = deep_text::within(&wanted.query, || Ok(reason(&query_of_view(wanted)?)))?;
+            if let Some(reason) = found {
+                return Ok((view, reason));
+            }
+            match wanted.tables.first().and_then(|below| self.context.tables.by_id(*below)) {
+                Some(below) if below.definition().view.is_some() => view = below,
+                _ => return Ok((view, NOT_SINGLE)),
+            }
         }
     }
 

@@ -22,6 +22,7 @@ use crate::statement::RoleName;
 use crate::statement::alteration_syntax::{
     IdentityChange, constraint_change, constraint_position, identity_change,
 };
+use crate::statement::deep_text::Written;
 use crate::statement::names::fold;
 use crate::statement::query::loose_default;
 
@@ -153,12 +154,12 @@ impl Compiler<'_> {
                 if let Some(error) = loose_default(self.binder.sql, value) {
                     return Err(error);
                 }
-                AlterAction::SetDefault { column, default: Some(Box::new(value.clone())) }
+                AlterAction::SetDefault { column, default: Some(Written::new(value.clone())) }
             }
             Do::DropDefault => AlterAction::SetDefault { column, default: None },
             Do::SetDataType { data_type, using, .. } => {
                 let sql_type = types::resolve_column(data_type, &self.binder)?;
-                AlterAction::SetType { column, sql_type, using: using.clone().map(Box::new) }
+                AlterAction::SetType { column, sql_type, using: using.clone().map(Written::new) }
             }
             Do::AddGenerated { generated_as, sequence_options } => {
                 let identity = match generated_as {

@@ -34,6 +34,7 @@ use crate::bind::tree::Source;
 use crate::bind::{BindContext, Binder, Bound, Place};
 use crate::expr::{self, NamedConditions};
 use crate::plan::{Action, Plan, Tag, WantedCheck};
+use crate::statement::deep_text::Written;
 use crate::statement::names::{cut_name, fold, quoted};
 use crate::statement::query::{end_of, parse_expression};
 
@@ -45,7 +46,7 @@ pub(crate) enum Filling {
     /// By the expression that generates it.
     Generated(u16),
     /// From another column, or by USING.
-    Converted { into: u16, from: u16, expr: Option<Box<ast::Expr>> },
+    Converted { into: u16, from: u16, expr: Option<Written> },
 }
 
 /// Functions that return several rows.
@@ -251,7 +252,7 @@ pub(crate) fn wanted_check(
         return unsupported("[NOT] ENFORCED is not supported");
     }
     let name = name.or(check.name.as_ref()).map(fold);
-    Ok(WantedCheck { name, expr: check.expr.clone(), is_not_valid })
+    Ok(WantedCheck { name, expr: Written::new((*check.expr).clone()), is_not_valid })
 }
 
 impl Compiler<'_> {

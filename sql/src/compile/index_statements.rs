@@ -17,6 +17,7 @@ use super::{Compiler, unsupported};
 use crate::bind::Place;
 use crate::bind::select_list::figure_name;
 use crate::plan::{Action, Plan, SchemaCommand, WantedIndex, WantedIndexed, WantedKey, WantedUnique};
+use crate::statement::deep_text::Written;
 use crate::statement::names::fold;
 use crate::statement::query::{parse_expression, words_position};
 use crate::statement::{CreateIndex, DropIndex, IndexKey, IndexedWritten, QualifiedName, RenameIndex};
@@ -47,7 +48,7 @@ impl Compiler<'_> {
             };
             Ok(WantedKey { indexed, is_descending, nulls_first })
         };
-        let predicate = create.predicate.as_deref().map(parse_expression).transpose()?.map(Box::new);
+        let predicate = create.predicate.as_deref().map(parse_expression).transpose()?.map(Written::new);
         if predicate.is_some() && create.nulls_are_equal {
             return unsupported("NULLS NOT DISTINCT in a partial index is not supported yet");
         }
@@ -166,7 +167,7 @@ fn wanted_expression(expr: ast::Expr) -> WantedIndexed {
         ast::Expr::Identifier(ident) => WantedIndexed::Column(fold(&ident)),
         other => {
             let name = figure_name(&other).map_or_else(|| "expr".to_owned(), |(name, _)| name);
-            WantedIndexed::Expression(Box::new(other), name)
+            WantedIndexed::Expression(Written::new(other), name)
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The code of nested loops.
 
+use hyades_engine::procedure::deep::with_stack;
 use hyades_engine::procedure::ir::{
     CursorSlot, Direction, Expr, Impatience, IndexNumber, Instruction, Intent, Label, Register, RowSlot,
     ScanBound, ScanRange, Sight, Strength, TableIndex,
@@ -75,6 +76,10 @@ impl Compiler<'_> {
 
     /// The same when the join tables have been filled.
     pub(super) fn nest(&mut self, steps: &[Step], next: Label, body: &mut Body<'_>) -> Result<()> {
+        with_stack(|| self.nest_here(steps, next, body))
+    }
+
+    fn nest_here(&mut self, steps: &[Step], next: Label, body: &mut Body<'_>) -> Result<()> {
         let Some((step, inner)) = steps.split_first() else { return body(self, next) };
         match step {
             Step::Loop(level) => {

@@ -90,6 +90,7 @@ impl Compiler<'_> {
                 return unsupported("views must not contain data-modifying statements in WITH");
             }
             let mut inner = Compiler::new(&text, context, &[], 0)?;
+            inner.binder.is_of_view = true;
             let columns = inner.query(&query)?.columns.unwrap_or_default();
             let columns = named_columns(&create.columns, columns)?;
             let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();

@@ -20,6 +20,7 @@ use crate::bind::Tables;
 use crate::bind::visible_variables::RecordState;
 use crate::compile::row_sink::{Nested, Then, Wanted, invalid_termination, report};
 use crate::statement;
+use crate::statement::deep_text::with_stack_for;
 use sqlparser::ast;
 
 /// Compiles the text of an EXECUTE.
@@ -55,7 +56,7 @@ pub(crate) fn compile(
         traits: Default::default(),
         body: text.to_owned(),
     };
-    let wanted = match rows {
+    let wanted = || match rows {
         None => Wanted::Nothing,
         Some(DynamicRows::Exact(types)) => Wanted::Returned(types.clone()),
         Some(DynamicRows::Converted(types)) => Wanted::Converted(types.clone()),
@@ -63,22 +64,24 @@ pub(crate) fn compile(
     };
     let is_for_cursor = rows == Some(&DynamicRows::Any);
     let mut emitted = Vec::new();
-    let mut procedure = Routine::of_statement(&definition, tables, |routine, definition| {
-        let statement = match statement::parse(text)? {
-            statement::Statement::Query(statement) => *statement,
-            other => return Err(refused(&other)),
-        };
-        if is_for_cursor && !is_select(&statement) {
-            return Err(no_query_for_cursor(&statement));
-        }
-        if rows.is_some() && !is_select(&statement) && !super::query::has_returning(&statement) {
-            let message = "INTO used with a command that cannot return data";
-            return Err(Error::input(sqlstate::SYNTAX_ERROR, message));
-        }
-        emitted = routine.nested_text(&definition.body, &statement, wanted)?;
-        Ok(())
-    })
-    .map_err(Error::without_position)?;
+    let compile = || {
+        Routine::of_statement(&definition, tables, |routine, definition| {
+            let statement = match statement::parse(text)? {
+                statement::Statement::Query(statement) => *statement,
+                other => return Err(refused(&other)),
+            };
+            if is_for_cursor && !is_select(&statement) {
+                return Err(no_query_for_cursor(&statement));
+            }
+            if rows.is_some() && !is_select(&statement) && !super::query::has_returning(&statement) {
+                let message = "INTO used with a command that cannot return data";
+                return Err(Error::input(sqlstate::SYNTAX_ERROR, message));
+            }
+            emitted = routine.nested_text(&definition.body, &statement, wanted())?;
+            Ok(())
+        })
+    };
+    let mut procedure = with_stack_for(text, compile).map_err(Error::without_position)?;
     if is_for_cursor {
         (procedure.output_names, procedure.output) = emitted.into_iter().unzip();
     }

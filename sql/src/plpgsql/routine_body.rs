@@ -24,6 +24,7 @@ use crate::bind::visible_variables::{Found, Names, RecordState, Scalar, Scope, V
 use crate::bind::{BindContext, Bound, Place, Tables, types};
 use crate::compile::row_sink::report;
 use crate::compile::{Compiler, shifted};
+use crate::statement::deep_text::with_stack_for;
 use crate::statement::lexer::character_position;
 use crate::statement::{query, split};
 
@@ -87,7 +88,7 @@ pub(crate) fn compile(definition: &RoutineDefinition, tables: &dyn Tables, when:
         return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
     }
     COMPILING.with_borrow_mut(|compiling| compiling.push(signature));
-    let procedure = compile_body(definition, tables, when);
+    let procedure = with_stack_for(&definition.body, || compile_body(definition, tables, when));
     COMPILING.with_borrow_mut(|compiling| compiling.pop());
     procedure
 }

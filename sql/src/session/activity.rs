@@ -72,8 +72,11 @@ impl Shown {
         if statement.text().len() <= SHOWN_BYTES && !statement.is_large() {
             return Shown::Statement(Arc::clone(statement));
         }
-        let end = statement.text().floor_char_boundary(SHOWN_BYTES);
-        Shown::Beginning(statement.text()[..end].to_owned())
+        Shown::beginning(statement.text())
+    }
+
+    pub(super) fn beginning(text: &str) -> Shown {
+        Shown::Beginning(text[..text.floor_char_boundary(SHOWN_BYTES)].to_owned())
     }
 
     /// Shows a statement as the client wrote it.
@@ -178,6 +181,10 @@ impl Activity {
 
     pub(super) fn does(&self, doing: Doing) {
         self.doing.store(doing as u8, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_active(&self) -> bool {
+        self.doing.load(Ordering::Relaxed) == Doing::Active as u8
     }
 
     pub(super) fn begins_transaction(&self, time: i64) {

@@ -1,22 +1,35 @@
 //! Advisory locks: their holders and their waiters.
 //!
 //! They are locks of sessions, not of the engine's transactions. They appear in no log, and a lock that a
-//! session takes may outlive its transactions. One mutex guards them all and is held only briefly. A
+//! session takes may outlive its transactions. One mutex guards them all and is held only briefly: whoever
+//! gives up many lets others in between. How many there are is limited, for each session and for all. A
 //! session that is about to wait looks for a cycle among the sessions that wait for advisory locks, and
 //! gets 40P01 if its wait closes one. Cycles that also involve row locks are not detected. `lock_timeout`
 //! ends those.
 //!
 //! Reference: PostgreSQL's lockfuncs.c and lock.c.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyades_types::advisory::{AdvisoryKey, AdvisoryLocks, AdvisoryRequest};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
-use parking_lot::Mutex;
+use hyades_types::guest;
+use hyades_types::memory::{self, Account, Charge};
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::system::snapshot::ShownLock;
+
+/// How many locks all sessions may hold together, and one of them.
+const MOST_HELD: usize = 200_000;
+const MOST_HELD_BY_ONE: usize = 100_000;
+/// What a lock takes, in the table and in the lists of its session.
+const BYTES_PER_LOCK: usize = 256;
+/// A session is charged for its locks in steps of so many.
+const CHARGED_LOCKS: usize = 256;
+/// After giving up so many locks others get the mutex.
+const BETWEEN_TURNS: usize = 256;
 
 /// How many times a session holds a lock: exclusive and shared, for the session and for its transaction.
 #[derive(Clone, Copy, Default)]
@@ -83,6 +96,10 @@ struct Wait {
 struct State {
     entries: HashMap<AdvisoryKey, Entry>,
     waits: HashMap<i32, Wait>,
+    /// The locks that each session holds, for itself or for its transaction.
+    of_sessions: HashMap<i32, HashSet<AdvisoryKey>>,
+    /// The number of these.
+    held: usize,
     /// The locks of each session's transaction, in the order in which they were taken.
     of_transactions: HashMap<i32, Vec<AdvisoryRequest>>,
 }
@@ -96,6 +113,7 @@ pub(super) struct AdvisoryTable {
 impl State {
     fn take(&mut self, session: i32, request: AdvisoryRequest) {
         *self.entries.entry(request.key).or_default().held(session).count(request) += 1;
+        self.held += usize::from(self.of_sessions.entry(session).or_default().insert(request.key));
         if !request.is_of_session {
             self.of_transactions.entry(session).or_default().push(request);
         }
@@ -110,11 +128,51 @@ impl State {
             return false;
         }
         *count -= 1;
-        if entry.holders[at].1.is_nothing() {
-            entry.holders.swap_remove(at);
-        }
-        self.grant(request.key);
+        self.settle(session, request.key);
         true
+    }
+
+    /// Grants a lock that a session may have given up, or some of its holds, to those that wait for it.
+    fn settle(&mut self, session: i32, key: AdvisoryKey) {
+        let Some(entry) = self.entries.get_mut(&key) else { return };
+        if let Some(at) = entry.holders.iter().position(|(holder, _)| *holder == session)
+            && entry.holders[at].1.is_nothing()
+        {
+            entry.holders.swap_remove(at);
+            self.forget(session, key);
+        }
+        self.grant(key);
+    }
+
+    fn forget(&mut self, session: i32, key: AdvisoryKey) {
+        let Some(keys) = self.of_sessions.get_mut(&session) else { return };
+        self.held -= usize::from(keys.remove(&key));
+        if keys.is_empty() {
+            self.of_sessions.remove(&session);
+        }
+    }
+
+    /// Gives up a lock however often the session, not its transaction, holds it.
+    fn give_up_of_session(&mut self, session: i32, key: AdvisoryKey) {
+        if let Some(entry) = self.entries.get_mut(&key)
+            && let Some((_, held)) = entry.holders.iter_mut().find(|(holder, _)| *holder == session)
+        {
+            held.counts.iter_mut().for_each(|[_, of_session]| *of_session = 0);
+            self.settle(session, key);
+        }
+    }
+
+    fn held_by(&self, session: i32) -> usize {
+        self.of_sessions.get(&session).map_or(0, HashSet::len)
+    }
+
+    /// Error 53200 if the session may not hold one more lock.
+    fn check_room(&self, session: i32) -> Result<()> {
+        if self.held < MOST_HELD && self.held_by(session) < MOST_HELD_BY_ONE {
+            return Ok(());
+        }
+        Err(Error::input(sqlstate::OUT_OF_MEMORY, "out of shared memory")
+            .with_hint("You might need to increase max_locks_per_transaction."))
     }
 
     /// Grants a lock to the requests at the head of its queue that are compatible.
@@ -180,30 +238,6 @@ impl State {
         }
     }
 
-    /// Gives up what the transaction has taken since `mark`.
-    fn go_back(&mut self, session: i32, mark: usize) {
-        self.withdraw(session);
-        let Some(taken) = self.of_transactions.get_mut(&session) else { return };
-        for request in taken.split_off(mark.min(taken.len())) {
-            self.give_up(session, request);
-        }
-    }
-
-    fn release_all(&mut self, session: i32) {
-        let held: Vec<AdvisoryKey> = self
-            .entries
-            .iter()
-            .filter(|(_, entry)| entry.holds(session).is_some())
-            .map(|(key, _)| *key)
-            .collect();
-        for key in held {
-            for is_shared in [false, true] {
-                let request = AdvisoryRequest { key, is_shared, is_of_session: true };
-                while self.give_up(session, request) {}
-            }
-        }
-    }
-
     fn acquire(&mut self, session: i32, request: AdvisoryRequest, waits: bool) -> Result<bool> {
         if let Some(wait) = self.waits.get(&session) {
             if wait.request == request && wait.is_granted {
@@ -214,6 +248,9 @@ impl State {
                 return Err(Error::Abort(Abort::MustWait));
             }
             self.withdraw(session);
+        }
+        if self.entries.get(&request.key).is_none_or(|entry| entry.holds(session).is_none()) {
+            self.check_room(session)?;
         }
         let entry = self.entries.entry(request.key).or_default();
         let is_free = entry.is_free_for(session, request.is_shared);
@@ -243,24 +280,64 @@ impl State {
 
 impl AdvisoryTable {
     /// The rows for `pg_locks`, ordered by session.
-    pub(super) fn shown(&self) -> Vec<ShownLock> {
-        let state = self.state.lock();
-        let mut all: BTreeMap<(i32, AdvisoryKey, bool), bool> = BTreeMap::new();
-        for (key, entry) in &state.entries {
-            for (session, held) in &entry.holders {
-                for (is_shared, has) in [(false, held.is_exclusive()), (true, held.is_shared())] {
-                    if has {
-                        all.insert((*session, *key, is_shared), true);
+    ///
+    /// # Errors
+    /// 53200 if they are too many for the caller's memory.
+    pub(super) fn shown(&self) -> Result<Vec<ShownLock>> {
+        let mut all: Vec<((i32, AdvisoryKey, bool), bool)> = Vec::new();
+        {
+            let state = self.state.lock();
+            // A session may hold a lock in both ways, or wait for the other one.
+            let most = 2 * state.held + state.waits.len();
+            memory::check(most * (size_of::<((i32, AdvisoryKey, bool), bool)>() + size_of::<ShownLock>()))?;
+            all.reserve(most);
+            for (key, entry) in &state.entries {
+                for (session, held) in &entry.holders {
+                    for (is_shared, has) in [(false, held.is_exclusive()), (true, held.is_shared())] {
+                        if has {
+                            all.push(((*session, *key, is_shared), true));
+                        }
                     }
                 }
-            }
-            for (session, request) in &entry.queue {
-                all.entry((*session, *key, request.is_shared)).or_insert(false);
+                let waiting = entry.queue.iter();
+                all.extend(waiting.map(|(session, request)| ((*session, *key, request.is_shared), false)));
             }
         }
+        guest::spend_for(all.len())?;
+        // What is held and waited for counts as held.
+        all.sort_unstable_by_key(|(lock, is_granted)| (*lock, !is_granted));
+        all.dedup_by_key(|(lock, _)| *lock);
         let shown =
             |((session, key, is_shared), is_granted)| ShownLock { key, session, is_shared, is_granted };
-        all.into_iter().map(shown).collect()
+        Ok(all.into_iter().map(shown).collect())
+    }
+
+    /// Gives up what the session's transaction has taken since `mark`.
+    fn go_back(&self, session: i32, mark: usize) {
+        let mut state = self.state.lock();
+        state.withdraw(session);
+        let given_up = match state.of_transactions.get_mut(&session) {
+            Some(taken) if mark > 0 => taken.split_off(mark.min(taken.len())),
+            _ => state.of_transactions.remove(&session).unwrap_or_default(),
+        };
+        for (number, request) in given_up.into_iter().enumerate() {
+            state.give_up(session, request);
+            if number % BETWEEN_TURNS == BETWEEN_TURNS - 1 {
+                MutexGuard::bump(&mut state);
+            }
+        }
+    }
+
+    /// Gives up what the session holds, except for its transaction.
+    fn release_all(&self, session: i32) {
+        let mut state = self.state.lock();
+        let keys: Vec<AdvisoryKey> = state.of_sessions.get(&session).into_iter().flatten().copied().collect();
+        for (number, key) in keys.into_iter().enumerate() {
+            state.give_up_of_session(session, key);
+            if number % BETWEEN_TURNS == BETWEEN_TURNS - 1 {
+                MutexGuard::bump(&mut state);
+            }
+        }
     }
 }
 
@@ -271,11 +348,25 @@ pub(super) struct SessionLocks {
     /// Whether the transaction has asked for a lock. Each statement and each transaction sets a mark and
     /// may go back to it. Very few of them need the shared table for that.
     has_asked: AtomicBool,
+    account: Arc<Account>,
+    /// The steps in which the locks are charged, and the charge.
+    charge: Mutex<(usize, Option<Charge>)>,
 }
 
 impl SessionLocks {
-    pub(super) fn new(table: &Arc<AdvisoryTable>, session: i32) -> SessionLocks {
-        SessionLocks { table: Arc::clone(table), session, has_asked: AtomicBool::new(false) }
+    /// The locks are charged to this account.
+    pub(super) fn new(table: &Arc<AdvisoryTable>, session: i32, account: &Arc<Account>) -> SessionLocks {
+        let (table, account) = (Arc::clone(table), Arc::clone(account));
+        SessionLocks { table, session, has_asked: AtomicBool::new(false), account, charge: Mutex::default() }
+    }
+
+    /// Charges the session for so many locks.
+    fn charge(&self, held: usize) {
+        let steps = held / CHARGED_LOCKS;
+        let mut charge = self.charge.lock();
+        if charge.0 != steps {
+            *charge = (steps, Some(self.account.keep(steps * CHARGED_LOCKS * BYTES_PER_LOCK)));
+        }
     }
 }
 
@@ -288,16 +379,28 @@ impl std::fmt::Debug for SessionLocks {
 impl AdvisoryLocks for SessionLocks {
     fn acquire(&self, request: AdvisoryRequest, waits: bool) -> Result<bool> {
         self.has_asked.store(true, Ordering::Relaxed);
-        self.table.state.lock().acquire(self.session, request, waits)
+        let (acquired, held) = {
+            let mut state = self.table.state.lock();
+            (state.acquire(self.session, request, waits), state.held_by(self.session))
+        };
+        self.charge(held);
+        acquired
     }
 
     fn release(&self, key: AdvisoryKey, is_shared: bool) -> bool {
         let request = AdvisoryRequest { key, is_shared, is_of_session: true };
-        self.table.state.lock().give_up(self.session, request)
+        let (was_held, held) = {
+            let mut state = self.table.state.lock();
+            (state.give_up(self.session, request), state.held_by(self.session))
+        };
+        self.charge(held);
+        was_held
     }
 
     fn release_all(&self) {
-        self.table.state.lock().release_all(self.session);
+        self.table.release_all(self.session);
+        let held = self.table.state.lock().held_by(self.session);
+        self.charge(held);
     }
 
     fn when_granted(&self, wake: Box<dyn FnOnce() + Send>) {
@@ -317,17 +420,17 @@ impl AdvisoryLocks for SessionLocks {
 
     fn go_back(&self, mark: usize) {
         if self.has_asked.load(Ordering::Relaxed) {
-            self.table.state.lock().go_back(self.session, mark);
+            self.table.go_back(self.session, mark);
+            let held = self.table.state.lock().held_by(self.session);
+            self.charge(held);
             // Back at the beginning of the transaction it holds none, and waits for none.
             self.has_asked.store(mark > 0, Ordering::Relaxed);
         }
     }
 
     fn end(&self) {
-        let mut state = self.table.state.lock();
-        state.go_back(self.session, 0);
-        state.of_transactions.remove(&self.session);
-        state.release_all(self.session);
+        self.table.go_back(self.session, 0);
+        self.release_all();
     }
 }
 
@@ -339,12 +442,19 @@ mod tests {
 
     use hyades_types::advisory::{AdvisoryKey, AdvisoryLocks, AdvisoryRequest};
 
-    use super::{AdvisoryTable, SessionLocks};
+    use hyades_types::error::sqlstate;
+    use hyades_types::memory::{Account, Limits};
+
+    use super::{AdvisoryTable, MOST_HELD, MOST_HELD_BY_ONE, SessionLocks};
 
     const KEY: AdvisoryKey = AdvisoryKey { class: 0, object: 7, is_pair: false };
 
     fn request(is_of_session: bool) -> AdvisoryRequest {
         AdvisoryRequest { key: KEY, is_shared: false, is_of_session }
+    }
+
+    fn session(table: &Arc<AdvisoryTable>, number: i32) -> SessionLocks {
+        SessionLocks::new(table, number, &Arc::new(Account::new(Limits::default())))
     }
 
     /// Whether `work` finishes while another thread holds the table's mutex.
@@ -364,7 +474,7 @@ mod tests {
     #[test]
     fn whoever_asks_for_nothing_meets_nobody() {
         let table = Arc::new(AdvisoryTable::default());
-        let locks = Arc::new(SessionLocks::new(&table, 1));
+        let locks = Arc::new(session(&table, 1));
         let mark_and_go_back = {
             let locks = Arc::clone(&locks);
             move || locks.go_back(locks.mark())
@@ -374,21 +484,53 @@ mod tests {
         assert!(locks.acquire(request(false), true).expect("it is free"));
         assert_eq!(locks.mark(), 1);
         locks.go_back(1);
-        assert_eq!(table.shown().len(), 1);
+        assert_eq!(table.shown().expect("memory").len(), 1);
         locks.go_back(0);
-        assert!(table.shown().is_empty());
+        assert!(table.shown().expect("memory").is_empty());
         assert!(passes_by(&table, mark_and_go_back));
+    }
+
+    #[test]
+    fn sessions_hold_a_limited_number_of_locks_and_pay_for_them() {
+        let table = Arc::new(AdvisoryTable::default());
+        let take = |locks: &SessionLocks, class: u32, object: usize| {
+            let object = u32::try_from(object).expect("a small number");
+            let key = AdvisoryKey { class, object, is_pair: true };
+            locks.acquire(AdvisoryRequest { key, is_shared: false, is_of_session: object % 2 == 0 }, false)
+        };
+        let account = Arc::new(Account::new(Limits::default()));
+        let locks = SessionLocks::new(&table, 1, &account);
+        let charged = |locks: &SessionLocks| locks.charge.lock().1.as_ref().map_or(0, |own| own.bytes());
+        for object in 0..MOST_HELD_BY_ONE {
+            assert_eq!(take(&locks, 1, object).ok(), Some(true), "{object}");
+        }
+        let refused = take(&locks, 1, MOST_HELD_BY_ONE).expect_err("too many");
+        assert_eq!(refused.sqlstate(), sqlstate::OUT_OF_MEMORY);
+        // Those that it holds it may take again.
+        assert_eq!(take(&locks, 1, 0).ok(), Some(true));
+        assert!(charged(&locks) > MOST_HELD_BY_ONE * 100);
+        for number in 2..4 {
+            let other = session(&table, number);
+            for object in 0..(MOST_HELD - MOST_HELD_BY_ONE) / 2 {
+                assert_eq!(take(&other, u32::try_from(number).expect("one"), object).ok(), Some(true));
+            }
+        }
+        assert!(take(&session(&table, 4), 4, 0).is_err());
+        locks.release_all();
+        assert_eq!(table.shown().expect("memory").iter().filter(|lock| lock.session == 1).count(), 50_000);
+        locks.end();
+        assert_eq!(charged(&locks), 0);
     }
 
     #[test]
     fn locks_of_the_session_outlive_its_transactions() {
         let table = Arc::new(AdvisoryTable::default());
-        let locks = SessionLocks::new(&table, 1);
+        let locks = session(&table, 1);
         assert!(locks.acquire(request(true), true).expect("it is free"));
         locks.go_back(0);
-        assert_eq!((locks.mark(), table.shown().len()), (0, 1));
-        assert!(!SessionLocks::new(&table, 2).acquire(request(false), false).expect("it does not wait"));
+        assert_eq!((locks.mark(), table.shown().expect("memory").len()), (0, 1));
+        assert!(!session(&table, 2).acquire(request(false), false).expect("it does not wait"));
         locks.end();
-        assert!(table.shown().is_empty());
+        assert!(table.shown().expect("memory").is_empty());
     }
 }

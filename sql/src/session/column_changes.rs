@@ -30,6 +30,7 @@ use super::{Output, Session};
 use crate::compile::check::{Filling, row_type};
 use crate::compile::unsupported;
 use crate::plan::NewColumn;
+use crate::statement::deep_text::Written;
 
 /// The limit is PostgreSQL's.
 const MOST_COLUMNS: usize = 1600;
@@ -379,7 +380,7 @@ impl Session {
         columns.push(ColumnSource::Null);
         kept[usize::from(at)] = ColumnSource::Old(new);
         alteration.steps.push_front(AlterStep::Become { definition: Box::new(definition), columns: kept });
-        let expr = using.map(|using| Box::new(using.clone()));
+        let expr = using.map(|using| Written::new(using.clone()));
         alteration.steps.push_front(AlterStep::Fill(Filling::Converted { into: new, from: at, expr }));
         changes.push(rewritten(&table, wider, columns));
         Ok(changes)

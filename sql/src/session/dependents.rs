@@ -10,6 +10,7 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
+use hyades_engine::procedure::deep::with_stack;
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
@@ -125,7 +126,7 @@ impl<'a> Dependents<'a> {
         let mut dependents = self.dependents_of(object)?;
         dependents.sort_by_key(|(dependent, _)| std::cmp::Reverse(dependent.age()));
         for (dependent, is_part) in dependents {
-            self.visit(&dependent, is_part, shown.clone())?;
+            with_stack(|| self.visit(&dependent, is_part, shown.clone()))?;
         }
         // It may have been reached through a cycle.
         if !self.targets.iter().any(|target| target.object.is(object)) {

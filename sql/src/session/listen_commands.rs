@@ -33,19 +33,20 @@ impl Session {
 
     /// Commits the worker's transaction and delivers its notifications.
     pub(super) fn commit_and_notify(&mut self) -> Flow<Durability> {
-        if self.environment.notifications.get_mut().mark() == 0 && self.listen_changes.is_empty() {
+        let notifications = self.environment.notifications.get_mut();
+        if notifications.mark() == 0 && self.listen_changes.is_empty() {
             return self.worker.commit();
         }
-        let notifications = self.environment.notifications.get_mut().all().to_vec();
+        Listeners::check(notifications.all())?;
         let shared = std::sync::Arc::clone(&self.shared);
-        Listeners::check(&notifications)?;
         let _order = shared.listeners.one_at_a_time();
         let durability = self.worker.commit()?;
         let changes = std::mem::take(&mut self.listen_changes);
         if !changes.is_empty() {
             shared.listeners.change(self.number, (&self.mailbox, &self.activity), changes);
         }
-        shared.listeners.deliver(self.process, &notifications, &durability);
+        let notifications = self.environment.notifications.get_mut().take_all();
+        shared.listeners.deliver(self.process, notifications, &durability);
         Ok(durability)
     }
 
@@ -64,13 +65,14 @@ impl Session {
         self.transaction_status() == TransactionStatus::Idle && !self.mailbox.is_empty()
     }
 
-    /// The notifications for this session, none inside a transaction block. Like an answer, they may be
-    /// sent when [`Session::pending_durability`] allows.
+    /// The next notifications for this session, none inside a transaction block. Like an answer, they may
+    /// be sent when [`Session::pending_durability`] allows. If they are many there are more, which are to be
+    /// taken once these have been sent.
     pub fn take_notifications(&mut self) -> Vec<Delivered> {
         if !self.has_notifications() {
             return Vec::new();
         }
-        let delivered: Vec<Delivered> = self.mailbox.take().into();
+        let delivered = self.mailbox.take();
         for notification in &delivered {
             self.durability.merge(&notification.durability);
         }

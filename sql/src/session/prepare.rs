@@ -30,6 +30,7 @@ use crate::plan::{Action, Analysis, Plan, RunPlan, SchemaCommand, Tag, WantedChe
 use crate::plpgsql;
 use crate::plpgsql::routine_body::When;
 use crate::statement::ExplainOptions;
+use crate::statement::deep_text::with_deep_stack;
 use crate::statement::query::parse_expression;
 
 /// The tables as the session's transaction sees them.
@@ -128,7 +129,7 @@ impl Session {
     /// The sequences that the defaults of a table draw from, each with its column.
     pub(super) fn sequences_of_defaults(&self, table: &Arc<Table>) -> Result<Vec<(u16, SequenceId)>> {
         let tables = self.compiling();
-        let defaults = Binder::new("", self.context(&tables), &[], 0)?.defaults(table)?;
+        let defaults = with_deep_stack(|| Binder::new("", self.context(&tables), &[], 0)?.defaults(table))?;
         let drawn = (0u16..).zip(&defaults).flat_map(|(column, default)| {
             sequences_of(default).into_iter().map(move |sequence| (column, sequence))
         });
@@ -186,8 +187,9 @@ impl Session {
 
     /// Binds something that is not part of a statement's text, so that its errors carry no position.
     pub(super) fn with_binder<T>(&self, bind: impl FnOnce(&mut Binder<'_>) -> Result<T>) -> Result<T> {
-        let bound =
-            self.with_context(|context: BindContext<'_>| bind(&mut Binder::new("", context, &[], 0)?));
+        let bound = with_deep_stack(|| {
+            self.with_context(|context: BindContext<'_>| bind(&mut Binder::new("", context, &[], 0)?))
+        });
         bound.map_err(Error::without_position)
     }
 
@@ -357,7 +359,11 @@ impl Session {
         }
         let before = self.about_to_compile();
         let mut truncated = Vec::new();
+        let is_shown = self.show_preparation(sql);
         let compiled = self.compile(sql, declared, &mut truncated);
+        if is_shown {
+            self.show_state(false);
+        }
         self.note_truncated(truncated);
         let plan = match compiled {
             Ok(plan) => plan,

@@ -16,6 +16,7 @@ use super::alteration::{altered, duplicate_constraint};
 use super::{Output, Session};
 use crate::compile::check::row_type;
 use crate::plan::WantedCheck;
+use crate::statement::deep_text::Written;
 use crate::statement::names::fold;
 use crate::statement::query::parse_expression;
 use crate::statement::{Moved, QualifiedName, RenameIndex};
@@ -161,7 +162,7 @@ impl Session {
         for check in definition.checks.iter_mut().filter(|check| is_touched(check)) {
             let wanted = WantedCheck {
                 name: Some(check.name.clone()),
-                expr: Box::new(parse_expression(&check.expression)?),
+                expr: Written::new(parse_expression(&check.expression)?),
                 is_not_valid: check.is_not_valid,
             };
             *check = self.bound_check(&row, &wanted)?;

@@ -83,7 +83,7 @@ impl Session {
                 if let Ok(procedure) = &compiled
                     && procedure.asks_catalog
                 {
-                    self.show_catalog(procedure);
+                    self.show_catalog(procedure)?;
                 }
                 frame.compiled = Some(compiled);
                 false

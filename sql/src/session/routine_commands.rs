@@ -74,7 +74,7 @@ impl Session {
         self.isolate(false);
         let savepoint = self.worker.savepoint();
         let mut frame = self.take_call_frame(&call.routine)?;
-        self.show_catalog(&frame.procedure);
+        self.show_catalog(&frame.procedure)?;
         for (at, argument) in call.arguments.iter().enumerate() {
             // Most arguments are parameters, unchanged.
             if let Expr::Register(parameter) = argument

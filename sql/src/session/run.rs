@@ -25,6 +25,7 @@ use super::{Completion, Notice, Output, Prepared, Session};
 use crate::bind::session_function::{SessionCall, SessionFunction};
 use crate::evaluation;
 use crate::plan::{Action, Plan, RunPlan, Tag};
+use crate::statement::deep_text::with_deep_stack;
 use crate::system::snapshot::{Facts, SessionRows, ShownLock, ShownStatement, System};
 
 /// The number of frames that a session keeps.
@@ -207,7 +208,7 @@ impl Session {
         for (register, value) in frame.registers.iter_mut().zip(parameters) {
             register.clone_from(value);
         }
-        self.show_catalog(&run.procedure);
+        self.show_catalog(&run.procedure)?;
         for call in &run.session_calls {
             let value = self.session_call(call, &frame.registers)?;
             frame.registers[usize::from(call.into)] = value;
@@ -224,10 +225,10 @@ impl Session {
     }
 
     /// Provides the system catalog, as the transaction sees it now, for a procedure that reads it.
-    pub(super) fn show_catalog(&mut self, procedure: &Procedure) {
+    pub(super) fn show_catalog(&mut self, procedure: &Procedure) -> Result<()> {
         if !procedure.asks_catalog {
             self.environment.catalog = None;
-            return;
+            return Ok(());
         }
         let system = System::new(Facts {
             tables: self
@@ -246,7 +247,7 @@ impl Session {
             types: self.worker.types(),
             comments: self.worker.catalog_view().comments(),
             settings: self.settings.show_all(),
-            locks: self.shown_locks(),
+            locks: self.shown_locks()?,
             cursors: self.cursors.lock().shown(),
             prepared_statements: self.shown_statements(),
             sessions: Arc::clone(&self.shared.activities) as Arc<dyn SessionRows>,
@@ -259,6 +260,7 @@ impl Session {
             database: self.environment.database.clone(),
         });
         self.environment.catalog = Some(Arc::new(system));
+        Ok(())
     }
 
     /// The statements of PREPARE.
@@ -349,11 +351,11 @@ impl Session {
     }
 
     /// The advisory locks of all sessions.
-    fn shown_locks(&self) -> Vec<ShownLock> {
-        let shown = self.shared.advisory_locks.shown().into_iter();
-        shown
-            .map(|lock| ShownLock { session: self.shared.activities.process(lock.session), ..lock })
-            .collect()
+    fn shown_locks(&self) -> Result<Vec<ShownLock>> {
+        let shown = self.shared.advisory_locks.shown()?.into_iter();
+        let shown =
+            shown.map(|lock| ShownLock { session: self.shared.activities.process(lock.session), ..lock });
+        Ok(shown.collect())
     }
 
     /// Runs until the statement is done, fails or waits.
@@ -500,7 +502,8 @@ fn finish(run: &mut QueryRun, output: &mut dyn Output) -> Result<String> {
     let plan = Arc::clone(&run.plan);
     let ran = run_plan(&plan)?;
     if let (Some(start), Some(analysis)) = (run.analyzed, ran.analysis) {
-        tell_counts(ran, analysis, (&run.frame.registers, run.rows), start.elapsed(), output)?;
+        let (counts, elapsed) = ((&run.frame.registers[..], run.rows), start.elapsed());
+        with_deep_stack(|| tell_counts(ran, analysis, counts, elapsed, output))?;
         return Ok("EXPLAIN".to_owned());
     }
     match &mut run.copy {

@@ -15,6 +15,7 @@ use super::view_commands::wrong_kind;
 use super::{Completion, Output, Prepared, Session};
 use crate::plan::{Action, Analysis, Plan, SchemaCommand};
 use crate::statement::QualifiedName;
+use crate::statement::deep_text::with_deep_stack;
 
 impl Session {
     pub(super) fn start_schema(
@@ -24,8 +25,10 @@ impl Session {
     ) -> Result<SchemaRun> {
         self.isolate(false);
         let savepoint = self.worker.savepoint();
-        let changes = self.changes(command, output)?;
-        let alteration = self.begun_alteration(command, output)?;
+        let (changes, alteration) = with_deep_stack(|| {
+            let changes = self.changes(command, output)?;
+            Ok::<_, Error>((changes, self.begun_alteration(command, output)?))
+        })?;
         let inside = self.inside_of(command, &changes);
         let late = late_change(command);
         Ok(SchemaRun {
@@ -266,7 +269,8 @@ impl Session {
     /// Makes the next step of a schema command. Returns false if nothing is left to do.
     pub(super) fn schema_step(&mut self, run: &mut SchemaRun, output: &mut dyn Output) -> Flow<bool> {
         let schema = run.inside.as_ref().map(|inside| inside.schema.clone());
-        self.with_first_schema(schema.as_deref(), |session| session.step_in_schema(run, output))
+        let step = |session: &mut Session| with_deep_stack(|| session.step_in_schema(run, output));
+        self.with_first_schema(schema.as_deref(), step)
     }
 
     fn step_in_schema(&mut self, run: &mut SchemaRun, output: &mut dyn Output) -> Flow<bool> {

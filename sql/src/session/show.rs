@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use hyades_types::function::now_us;
+
 use super::Session;
 use super::activity::{Controller, Doing, Encryption, Shown};
 use super::prepared::Prepared;
@@ -18,6 +20,19 @@ impl Session {
             self.shown_statement = if matches!(shown, Shown::Statement(_)) { place } else { 0 };
             *self.activity.statement.lock() = shown;
         }
+    }
+
+    /// Others see that this text is compiled, which may take long. Returns false if they already see that
+    /// something runs, of which it is a part.
+    pub(super) fn show_preparation(&mut self, text: &str) -> bool {
+        if self.activity.is_active() {
+            return false;
+        }
+        self.activity.does(Doing::Active);
+        self.activity.begins_statement(now_us());
+        self.shown_statement = 0;
+        *self.activity.statement.lock() = Shown::beginning(text);
+        true
     }
 
     /// Shows the state of the session when one of its calls returns.

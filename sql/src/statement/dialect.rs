@@ -35,6 +35,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::names::is_reserved;
+use super::nested_parentheses::{CONTINUING_WORDS, NestedParentheses};
 
 /// See the module head.
 #[derive(Debug, Default)]
@@ -43,6 +44,7 @@ pub(super) struct HyadesDialect {
     stopped: RefCell<Option<Error>>,
     /// Whether a JOIN after JOIN belongs to its right side: `a JOIN b JOIN c ON ... ON ...`.
     nests_joins: Cell<bool>,
+    nested: RefCell<NestedParentheses>,
 }
 
 impl HyadesDialect {
@@ -51,6 +53,7 @@ impl HyadesDialect {
     pub(super) fn look_at(&self, tokens: &[TokenWithSpan]) {
         let is_natural = |token: &TokenWithSpan| matches!(&token.token, Token::Word(word) if word.keyword == Keyword::NATURAL);
         self.nests_joins.set(!tokens.iter().any(is_natural));
+        *self.nested.borrow_mut() = NestedParentheses::among(tokens);
     }
 
     /// The error with which the parser was stopped, if it was. The parser's own error is then meaningless.
@@ -92,26 +95,12 @@ fn precise_interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>
     })
 }
 
-/// Words that begin a query.
-const QUERY_WORDS: [Keyword; 4] = [Keyword::SELECT, Keyword::VALUES, Keyword::WITH, Keyword::TABLE];
 /// Words that come before an operand and are not reserved.
 const OPERATOR_WORDS: [Keyword; 6] =
     [Keyword::BETWEEN, Keyword::LIKE, Keyword::ILIKE, Keyword::ESCAPE, Keyword::BY, Keyword::ZONE];
-/// Words that continue a query after one in parentheses.
-const CONTINUING_WORDS: [Keyword; 8] = [
-    Keyword::UNION,
-    Keyword::INTERSECT,
-    Keyword::EXCEPT,
-    Keyword::ORDER,
-    Keyword::LIMIT,
-    Keyword::OFFSET,
-    Keyword::FETCH,
-    Keyword::FOR,
-];
-
 /// Whether the next operand is a query that sqlparser would not recognize; see the module head.
 /// The arguments of a function are not queries, and an ORDER BY among them belongs to the function.
-fn is_unseen_query(parser: &Parser<'_>) -> bool {
+fn is_unseen_query(parser: &Parser<'_>, nested: &NestedParentheses) -> bool {
     let next = parser.index();
     let opens_parentheses = next > 0 && parser.token_at(next - 1).token == Token::LParen;
     let is_call = match &parser.token_at(next.wrapping_sub(2)).token {
@@ -124,48 +113,8 @@ fn is_unseen_query(parser: &Parser<'_>) -> bool {
     }
     match &parser.token_at(next).token {
         Token::Word(word) => matches!(word.keyword, Keyword::VALUES | Keyword::TABLE),
-        Token::LParen => continues_after_parentheses(parser, next),
+        Token::LParen => nested.continues(next),
         _ => false,
-    }
-}
-
-/// Whether the parentheses that open at this token contain a query that a word after them continues.
-fn continues_after_parentheses(parser: &Parser<'_>, opening: usize) -> bool {
-    let keyword = |index: usize| match &parser.token_at(index).token {
-        Token::Word(word) => word.keyword,
-        _ => Keyword::NoKeyword,
-    };
-    let mut index = opening;
-    while parser.token_at(index).token == Token::LParen {
-        index += 1;
-    }
-    if !QUERY_WORDS.contains(&keyword(index)) {
-        return false;
-    }
-    // The innermost parentheses contain a query, and so do those around them, as long as the following
-    // tokens allow it.
-    let mut depth = index - opening;
-    let mut of_query = depth;
-    loop {
-        match &parser.token_at(index).token {
-            Token::EOF => return false,
-            Token::LParen => depth += 1,
-            Token::RParen => {
-                depth -= 1;
-                let goes_on = CONTINUING_WORDS.contains(&keyword(index + 1));
-                if depth == 0 {
-                    return goes_on;
-                }
-                if depth + 1 == of_query {
-                    if !goes_on && parser.token_at(index + 1).token != Token::RParen {
-                        return false;
-                    }
-                    of_query = depth;
-                }
-            }
-            _ => {}
-        }
-        index += 1;
     }
 }
 
@@ -305,7 +254,7 @@ fn grouping_sets(parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
 /// The number of tokens before the list in `IN (...)` or `NOT IN (...)`, if the list begins with a
 /// parenthesis and is not a query. sqlparser takes the first operand of `IN ((SELECT 1), 2)` for the whole
 /// list.
-fn list_with_parentheses(parser: &Parser<'_>) -> Option<usize> {
+fn list_with_parentheses(parser: &Parser<'_>, nested: &NestedParentheses) -> Option<usize> {
     let first = parser.index();
     let is_keyword = |index: usize, wanted: Keyword| match &parser.token_at(index).token {
         Token::Word(word) => word.keyword == wanted && word.quote_style.is_none(),
@@ -317,23 +266,11 @@ fn list_with_parentheses(parser: &Parser<'_>) -> Option<usize> {
     if !is_keyword(opening - 1, Keyword::IN) || !opens(opening) || !opens(opening + 1) {
         return None;
     }
-    let mut depth = 0;
-    for index in opening + 1.. {
-        match &parser.token_at(index).token {
-            Token::EOF => return None,
-            Token::LParen => depth += 1,
-            Token::RParen if depth > 1 => depth -= 1,
-            Token::RParen => {
-                return match &parser.token_at(index + 1).token {
-                    Token::RParen => None,
-                    Token::Word(word) if CONTINUING_WORDS.contains(&word.keyword) => None,
-                    _ => Some(words + 1),
-                };
-            }
-            _ => {}
-        }
+    match &parser.token_at(nested.closing(opening + 1)? + 1).token {
+        Token::RParen => None,
+        Token::Word(word) if CONTINUING_WORDS.contains(&word.keyword) => None,
+        _ => Some(words + 1),
     }
-    None
 }
 
 impl Dialect for HyadesDialect {
@@ -377,7 +314,7 @@ impl Dialect for HyadesDialect {
     }
 
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
-        if is_unseen_query(parser) {
+        if is_unseen_query(parser, &self.nested.borrow()) {
             return Some(parser.parse_query().map(Expr::Subquery));
         }
         if parser.parse_keywords(&[Keyword::GROUPING, Keyword::SETS]) {
@@ -451,7 +388,7 @@ impl Dialect for HyadesDialect {
         if let Some(parsed) = between(parser, operand).or_else(|| quantified_like(parser, operand)) {
             return Some(parsed);
         }
-        let tokens_before = list_with_parentheses(parser)?;
+        let tokens_before = list_with_parentheses(parser, &self.nested.borrow())?;
         for _ in 0..tokens_before {
             parser.advance_token();
         }

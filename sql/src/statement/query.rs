@@ -12,6 +12,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerE
 use super::array_suffix;
 use super::conflict_syntax;
 use super::cursor_syntax;
+use super::deep_text::check_stack_for;
 use super::dialect::HyadesDialect;
 use super::element_target;
 use super::foreign;
@@ -19,6 +20,7 @@ use super::keywords;
 use super::lexer::{Lexer, TokenKind, character_position, string_value, syntax_error, truncate_name};
 use super::locking;
 use super::names::{positional_after_named, split_arguments};
+use super::nested_parentheses;
 use super::operator_signs;
 use super::parsed::Statement;
 use super::places::byte_offset;
@@ -138,6 +140,7 @@ fn with_parser<T: Visit>(
     parse: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
 ) -> Result<T> {
     check_memory(sql)?;
+    check_stack_for(sql)?;
     let dialect = HyadesDialect::default();
     guest::spend_for(sql.len() * UNITS_PER_CHARACTER)?;
     let mut tokens = Tokenizer::new(&dialect, sql)
@@ -153,6 +156,9 @@ fn with_parser<T: Visit>(
     let mut tokens = cursor_syntax::pack(reference_syntax::pack(tokens));
     // The parser would skip them again with each lookahead.
     tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
+    if nested_parentheses::depth(&tokens) > RECURSION_LIMIT {
+        return Err(too_deep());
+    }
     dialect.look_at(&tokens);
     let mut parser =
         Parser::new(&dialect).with_recursion_limit(RECURSION_LIMIT).with_tokens_with_locations(tokens);
