@@ -562,8 +562,8 @@ pub fn a_damaged_checkpoint_is_replaced_by_the_one_before(scenario: Scenario, se
     if contents() == before { Ok(()) } else { Err("a refused start changes files".to_owned()) }
 }
 
-/// The last checkpoint and the one before it are damaged. A restart on demand opens what can be read, as often
-/// as it is tried, and everything once the files are whole again.
+/// The last checkpoint and the one before it are damaged. A restart on demand opens what can be read, as
+/// often as it is tried, and everything once the files are whole again.
 pub fn damage_in_both_checkpoints_closes_what_it_concerns(scenario: Scenario, seed: u64) -> Outcome {
     let killed = prepare(scenario, seed)?;
     let disk = killed.disk.after_process_kill(seed);

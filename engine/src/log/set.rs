@@ -21,7 +21,8 @@ pub trait LogSet: Send + Sync {
     /// nothing.
     fn check(&self, next_incarnation: u64) -> Result<()>;
 
-    /// The first file of one of the logs that is needed and has gone, as far as the files that are there tell.
+    /// The first file of one of the logs that is needed and has gone, as far as the files tell that are
+    /// there.
     fn missing(&self) -> Option<PathBuf>;
 
     /// Makes sure that what is read from a log afterwards would survive a power cut (pitfall 16).
