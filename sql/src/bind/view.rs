@@ -26,7 +26,7 @@ use crate::statement::{Statement, deep_text, query};
 /// How many views may be named within one another.
 const DEEPEST_VIEWS: usize = 200;
 /// How often views may take part in a statement, and how long their texts may be together.
-const MOST_VIEWS: usize = 5_000;
+const MOST_VIEWS: usize = 1_000;
 const MOST_VIEW_BYTES: usize = 4 << 20;
 
 /// The query of a view.
