@@ -66,7 +66,7 @@ impl Binder<'_> {
         match expr {
             Ast::Nested(inner) => self.part(inner),
             Ast::Identifier(_) | Ast::CompoundIdentifier(_) => self.named(expr),
-            Ast::Value(_) | Ast::TypedString(_) => self.literal_part(expr),
+            Ast::Value(_) | Ast::TypedString(_) | Ast::Interval(_) => self.literal_part(expr),
             Ast::UnaryOp { op: ast::UnaryOperator::Not, expr: inner } => {
                 let inner = self.part(inner)?;
                 Some(Part::truth(format!("(NOT {})", inner.shown)))
@@ -340,11 +340,25 @@ impl Binder<'_> {
     }
 
     fn converted_part(&mut self, whole: &ast::Expr, inner: &ast::Expr) -> Option<Part> {
-        let to = self.bound_part(whole)?.known_type()?;
-        let part = self.part(inner)?;
-        let shown = match part.sql_type() {
-            None if to == to.without_modifier() => self.given_type(&part, to)?,
-            Some(own) if own == to => part.shown,
+        let bound = self.bound_part(whole)?;
+        let to = bound.known_type()?;
+        let (part, base) = (self.part(inner)?, to.without_modifier());
+        let shown = match (part.sql_type(), &bound.expr) {
+            // The fields of an interval decide how a text is read.
+            (None, Expr::Const(value)) if matches!(to, SqlType::Interval(_)) => constant(value, to)?,
+            (None, _) => {
+                let shown = self.given_type(&part, base)?;
+                let bare = shown.strip_suffix(&format!("::{}", written_type(base)));
+                match to == base {
+                    true => shown,
+                    false => format!("{}::{}", bare.unwrap_or(&shown), written_type(to)),
+                }
+            }
+            (Some(own), _) if own == to => part.shown,
+            // `1.5::numeric(10,2)`
+            (Some(own), _) if own == base && matches!(inner, ast::Expr::Value(_)) => {
+                format!("{}::{}", part.shown, written_type(to))
+            }
             _ => part.cast(to),
         };
         Some(Part::typed(shown, to))
@@ -522,5 +536,7 @@ pub(crate) fn constant(value: &Value, sql_type: SqlType) -> Option<String> {
         }
         _ => false,
     };
-    if is_plain { Some(written) } else { Some(literal(&written, &written_type(sql_type.without_modifier()))) }
+    let shown_type =
+        if matches!(sql_type, SqlType::Interval(_)) { sql_type } else { sql_type.without_modifier() };
+    if is_plain { Some(written) } else { Some(literal(&written, &written_type(shown_type))) }
 }

@@ -136,7 +136,8 @@ impl Deparser<'_, '_> {
 
     /// A constant of this type.
     pub(super) fn constant(&mut self, literal: &str, to: SqlType) -> Result<Shown> {
-        let base = to.without_modifier();
+        // The fields of an interval decide how its text is read.
+        let base = if matches!(to, SqlType::Interval(_)) { to } else { to.without_modifier() };
         let parsed = evaluation::parse_text(literal, base, self.binder.context.time_zone);
         let value = match parsed {
             Ok(value) if !matches!(base, SqlType::System(_)) => {
