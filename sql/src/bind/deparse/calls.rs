@@ -464,6 +464,10 @@ impl Deparser<'_, '_> {
         let mut shown = Vec::new();
         if is_star {
             shown.push("*".to_owned());
+        } else if !call.within_group.is_empty() {
+            for argument in self.plain_arguments(&list.args)? {
+                shown.push(self.fraction(argument)?);
+            }
         } else {
             for argument in self.plain_arguments(&list.args)? {
                 let own = self.bound(argument)?.known_type();
@@ -481,17 +485,42 @@ impl Deparser<'_, '_> {
             let FunctionArgumentClause::OrderBy(keys) = clause else { continue };
             let mut order = Vec::with_capacity(keys.len());
             for key in keys {
-                let text = self.expression(&key.expr)?.text;
+                let text = self.sort_key(&key.expr, None, false)?;
                 let words = order_words(key.options.asc == Some(false), key.options.nulls_first);
                 order.push(format!("{text}{words}"));
             }
             out.push_str(&format!(" ORDER BY {}", order.join(", ")));
         }
         out.push(')');
+        if let Some(key) = call.within_group.first() {
+            let key = self.group_key(name, key)?;
+            out.push_str(&format!(" WITHIN GROUP (ORDER BY {key})"));
+        }
         if let Some(filter) = &call.filter {
             let filter = self.condition(filter)?;
             out.push_str(&format!(" FILTER (WHERE {})", filter.text));
         }
         Ok(Shown::simple(out))
+    }
+    /// The fraction of an aggregate WITHIN GROUP, or an array of them.
+    fn fraction(&mut self, argument: &Ast) -> Result<String> {
+        let is_array = self.bound(argument)?.known_type().and_then(SqlType::element).is_some();
+        let to = match is_array {
+            true => SqlType::Array(ArrayElement::DoublePrecision),
+            false => SqlType::DoublePrecision,
+        };
+        Ok(self.expression_as(argument, to)?.text)
+    }
+
+    /// The key by which an aggregate WITHIN GROUP sorts.
+    fn group_key(&mut self, name: &str, key: &ast::OrderByExpr) -> Result<String> {
+        let own = self.bound(&key.expr)?.known_type().unwrap_or(SqlType::Text);
+        let is_converted = name == "percentile_cont" && own.is_numeric() && own != SqlType::DoublePrecision;
+        let text = match is_converted {
+            true => format!("({})", self.expression_as(&key.expr, SqlType::DoublePrecision)?.text),
+            false => self.sort_key(&key.expr, None, false)?,
+        };
+        let words = order_words(key.options.asc == Some(false), key.options.nulls_first);
+        Ok(format!("{text}{words}"))
     }
 }
