@@ -46,7 +46,7 @@ pub(crate) fn respelled_expression(text: &str, respell: &Respell<'_>) -> Result<
 }
 
 fn exchanged(text: &str, parsed: &impl Visit, respell: &Respell<'_>) -> Option<String> {
-    let mut found = Found { text, respell, pieces: Vec::new() };
+    let mut found = Found { text, respell, commons: Vec::new(), pieces: Vec::new() };
     let _ = parsed.visit(&mut found);
     with_pieces(text, found.pieces)
 }
@@ -90,6 +90,8 @@ fn element_name(data_type: &ast::DataType) -> Option<&ObjectName> {
 struct Found<'a> {
     text: &'a str,
     respell: &'a Respell<'a>,
+    /// The names of the queries of WITH of the query and of those around it.
+    commons: Vec<Vec<String>>,
     /// Ranges of bytes, each with its replacement.
     pieces: Vec<(Range<usize>, String)>,
 }
@@ -103,7 +105,15 @@ impl Found<'_> {
             [schema, own] => (Some(schema.as_str()), own),
             _ => return,
         };
+        let is_common = of == NameOf::Relation && self.commons.iter().flatten().any(|common| common == own);
+        if is_common && schema.is_none() {
+            return;
+        }
         let Some(new) = (self.respell)(of, schema, own) else { return };
+        // Without its schema the name would mean the query of WITH.
+        if is_common && new == quoted(own) {
+            return;
+        }
         let (Some(first), Some(last)) = (idents.first(), idents.last()) else { return };
         let range = byte_offset(self.text, first.span.start)..byte_offset(self.text, last.span.end);
         self.pieces.push((range, new));
@@ -152,6 +162,17 @@ fn is_regclass(data_type: &ast::DataType) -> bool {
 
 impl Visitor for Found<'_> {
     type Break = ();
+
+    fn pre_visit_query(&mut self, query: &ast::Query) -> ControlFlow<()> {
+        let tables = query.with.iter().flat_map(|with| &with.cte_tables);
+        self.commons.push(tables.map(|table| fold(&table.alias.name)).collect());
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _query: &ast::Query) -> ControlFlow<()> {
+        self.commons.pop();
+        ControlFlow::Continue(())
+    }
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
         match factor {
