@@ -23,6 +23,7 @@ use super::types::written_type;
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
 use crate::statement::dialect::symmetric_bound;
+use crate::statement::kept_names::full_name;
 use crate::statement::names::{fold, quoted};
 
 /// A part of an expression: how it is shown, and what is known about its type.
@@ -56,8 +57,16 @@ impl Part {
 impl Binder<'_> {
     /// The expression as PostgreSQL would print it. Names of columns come from the scope.
     pub(crate) fn shown_expression(&mut self, expr: &ast::Expr) -> String {
-        let shown = self.part(expr).map(|part| part.shown);
-        shown.unwrap_or_else(|| format!("({expr})"))
+        if let Some(part) = self.part(expr) {
+            return part.shown;
+        }
+        // Parentheses around the whole are its own: there would be more each time that it is shown and read.
+        let mut written = expr;
+        while let ast::Expr::Nested(inner) = written {
+            written = inner;
+        }
+        let (_, meanings) = self.noting(|binder| binder.expression(written));
+        format!("({})", meanings.fixed(written, self.context.time_zone))
     }
 
     fn part(&mut self, expr: &ast::Expr) -> Option<Part> {
@@ -424,10 +433,17 @@ impl Binder<'_> {
 
     /// A call of a function of the catalogue, or of a routine.
     fn called(&mut self, whole: &ast::Expr, call: &ast::Function) -> Option<Part> {
-        let bound = self.bound_part(whole)?;
+        let (bound, meanings) = self.noting(|binder| binder.bound_part(whole));
+        let bound = bound?;
         let sql_type = bound.known_type()?;
         let name = call.name.0.last()?.as_ident().map(fold)?;
-        let ast::FunctionArguments::List(list) = &call.args else { return None };
+        let routine = meanings.routine(call);
+        let list = match &call.args {
+            ast::FunctionArguments::List(list) => list,
+            // `CURRENT_DATE`
+            ast::FunctionArguments::None => return Some(Part::typed(name.to_ascii_uppercase(), sql_type)),
+            ast::FunctionArguments::Subquery(_) => return None,
+        };
         let mut arguments = Vec::new();
         for argument in &list.args {
             let ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) = argument else {
@@ -435,7 +451,7 @@ impl Binder<'_> {
             };
             arguments.push(self.part(argument)?);
         }
-        if matches!(name.as_str(), "coalesce" | "greatest" | "least") {
+        if routine.is_none() && matches!(name.as_str(), "coalesce" | "greatest" | "least") {
             let mut shown = Vec::new();
             for argument in &arguments {
                 shown.push(self.as_type(argument, sql_type)?);
@@ -455,9 +471,10 @@ impl Binder<'_> {
         }
         let mut shown = Vec::new();
         for (at, (part, given)) in arguments.iter().zip(&given).enumerate() {
-            shown.push(self.argument(part, given, takes_text(&name, at))?);
+            shown.push(self.argument(part, given, routine.is_none() && takes_text(&name, at))?);
         }
-        Some(Part::typed(format!("{}({})", quoted(&name), shown.join(", ")), sql_type))
+        let name = routine.map_or_else(|| quoted(&name), full_name);
+        Some(Part::typed(format!("{name}({})", shown.join(", ")), sql_type))
     }
 
     /// An argument as the function takes it. `given` is the value that it receives.

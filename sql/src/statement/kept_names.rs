@@ -14,7 +14,7 @@ use hyades_types::definition::TableName;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::sequence::written_name;
 use sqlparser::ast::{
-    self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, TableFactor, Value,
+    self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, TableFactor,
     ValueWithSpan, Visit, Visitor,
 };
 
@@ -149,7 +149,19 @@ impl Found<'_> {
 
 fn string_of(expr: &Expr) -> Option<(&str, sqlparser::tokenizer::Span)> {
     match expr {
-        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), span }) => Some((text, *span)),
+        Expr::Value(ValueWithSpan { value, span }) => Some((text_of(value)?, *span)),
+        _ => None,
+    }
+}
+
+/// The text of a literal in quotes.
+pub(crate) fn text_of(value: &ast::Value) -> Option<&str> {
+    match value {
+        ast::Value::SingleQuotedString(text)
+        | ast::Value::EscapedStringLiteral(text)
+        | ast::Value::UnicodeStringLiteral(text)
+        | ast::Value::NationalStringLiteral(text) => Some(text),
+        ast::Value::DollarQuotedString(quoted) => Some(&quoted.value),
         _ => None,
     }
 }

@@ -11,6 +11,7 @@ use sqlparser::ast::{
 };
 
 use super::super::aggregate::is_aggregate_name;
+use super::super::aggregation::AggregateMode;
 use super::super::array_expression::pattern_symbol;
 use super::super::coerce::{Category, category};
 use super::super::expression::row_items;
@@ -363,7 +364,9 @@ impl Deparser<'_, '_> {
         if let Some((shown, true)) = conversion {
             return Ok(shown);
         }
-        if let Some(shown) = self.routine(&idents, &arguments.args)? {
+        if !self.is_built_in(call)
+            && let Some(shown) = self.routine(&idents, &arguments.args)?
+        {
             return Ok(Shown::simple(shown));
         }
         if let Some((shown, false)) = conversion {
@@ -371,6 +374,13 @@ impl Deparser<'_, '_> {
         }
         let arguments = self.plain_arguments(&arguments.args)?;
         self.call(&name, &arguments)
+    }
+
+    /// Whether the binder takes no routine for a call that has a value, though there may be one of the name.
+    fn is_built_in(&mut self, call: &ast::Function) -> bool {
+        self.binder.aggregate_mode = AggregateMode::Allowed;
+        let (bound, meanings) = self.binder.noting(|binder| binder.call(call));
+        bound.is_ok() && meanings.routine(call).is_none()
     }
 
     /// A call that is a conversion, as a cast or, where PostgreSQL has a function for it, as a call; and
