@@ -82,11 +82,17 @@ impl Binder<'_> {
             }
             Ast::UnaryOp { op, expr: inner } => self.signed(expr, *op, inner),
             Ast::BinaryOp { left, op: op @ (ast::BinaryOperator::And | ast::BinaryOperator::Or), right } => {
-                let word = if *op == ast::BinaryOperator::And { " AND " } else { " OR " };
+                let word = if *op == ast::BinaryOperator::And { "AND" } else { "OR" };
                 let mut parts = Vec::new();
                 self.chained(left, op, &mut parts)?;
                 parts.push(self.part(right)?.shown);
-                Some(Part::truth(format!("({})", parts.join(word))))
+                // CASE begins with a line break.
+                let rest = parts.iter().skip(1).map(|part| match part.starts_with('\n') {
+                    true => format!(" {word}{part}"),
+                    false => format!(" {word} {part}"),
+                });
+                let rest = rest.collect::<String>();
+                Some(Part::truth(format!("({}{rest})", parts.first()?)))
             }
             Ast::BinaryOp { left, op, right } => self.operation(left, op, right),
             Ast::IsNull(inner) => self.tested(inner, "IS NULL"),
