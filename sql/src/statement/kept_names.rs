@@ -11,12 +11,16 @@
 use std::ops::{ControlFlow, Range};
 
 use hyades_types::definition::TableName;
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::{Error, Result};
 use hyades_types::sequence::written_name;
+use hyades_types::text;
+use hyades_types::value::{ArrayElement, SqlType, Value};
+use jiff::tz::TimeZone;
 use sqlparser::ast::{
     self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, TableFactor,
     ValueWithSpan, Visit, Visitor,
 };
+use sqlparser::tokenizer::Location;
 
 use super::names::{fold, parts, quoted};
 use super::places::byte_offset;
@@ -262,16 +266,74 @@ fn retyped(text: &str, parsed: &impl Visit, retyping: &Retyping<'_>) -> Result<O
             pieces.push((found.name, name));
         }
         let (Some((from, to)), Some((label, range))) = (retyping.label, found.literal) else { continue };
-        if found.is_array && label.contains(from) {
-            let message =
-                format!("ALTER TYPE ... RENAME VALUE is not supported yet where an array says {from}");
-            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
-        }
-        if !found.is_array && label == from {
-            pieces.push((range, format!("'{}'", to.replace('\'', "''"))));
-        }
+        let new = match found.is_array {
+            true => relabelled_array(&label, from, to),
+            false => (label == from).then(|| to.to_owned()),
+        };
+        pieces.extend(new.map(|new| (range, quoted_literal(&new))));
     }
     Ok(with_pieces(text, pieces))
+}
+
+/// A text as a literal.
+pub(crate) fn quoted_literal(text: &str) -> String {
+    let escape = if text.contains('\\') { "E" } else { "" };
+    format!("{escape}'{}'", text.replace('\'', "''").replace('\\', "\\\\"))
+}
+
+/// The text of an array with another text in place of elements that are this one, or `None` if there are
+/// none.
+pub(crate) fn relabelled_array(array: &str, from: &str, to: &str) -> Option<String> {
+    let sql_type = SqlType::Array(ArrayElement::Text);
+    let Ok(Value::Array(parsed)) = text::parse(array, sql_type, &TimeZone::UTC) else { return None };
+    let is_it = |value: &Value| matches!(value, Value::Text(label) if **label == *from);
+    if !parsed.values.iter().any(is_it) {
+        return None;
+    }
+    let new = |value: &Value| if is_it(value) { Value::text(to) } else { value.clone() };
+    let values = parsed.values.iter().map(new).collect();
+    let array = Value::shaped_array(ArrayElement::Text, &parsed.dimensions(), values);
+    let mut bytes = Vec::new();
+    text::write(&array, sql_type, &TimeZone::UTC, &mut bytes);
+    String::from_utf8(bytes).ok()
+}
+
+/// An expression with other texts in some of its literals, or `None` if there are none. `exchange` gets the
+/// place of a literal and its text.
+pub(crate) fn with_literals(
+    text: &str,
+    parsed: &Expr,
+    exchange: &mut dyn FnMut(Location, &str) -> Result<Option<String>>,
+) -> Result<Option<String>> {
+    let mut literals = Literals { text, exchange, pieces: Vec::new() };
+    match parsed.visit(&mut literals) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(with_pieces(text, literals.pieces)),
+    }
+}
+
+struct Literals<'a> {
+    text: &'a str,
+    exchange: &'a mut dyn FnMut(Location, &str) -> Result<Option<String>>,
+    pieces: Vec<(Range<usize>, String)>,
+}
+
+impl Visitor for Literals<'_> {
+    type Break = Error;
+
+    fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<Error> {
+        let Some(written) = text_of(&value.value) else { return ControlFlow::Continue(()) };
+        let span = value.span;
+        match (self.exchange)(span.start, written) {
+            Err(error) => return ControlFlow::Break(error),
+            Ok(None) => {}
+            Ok(Some(new)) => {
+                let range = byte_offset(self.text, span.start)..byte_offset(self.text, span.end);
+                self.pieces.push((range, quoted_literal(&new)));
+            }
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 /// A use of a type's name in a text.

@@ -18,8 +18,9 @@ use super::super::expression::row_items;
 use super::super::operator::{from_ast, shown_operands};
 use super::super::types::written_type;
 use super::super::{Bound, Class, Place};
-use super::expressions::{Around, Shape, Shown, quoted_literal};
+use super::expressions::{Around, Shape, Shown};
 use super::{Deparser, order_words, quoted};
+use crate::statement::kept_names::quoted_literal;
 use crate::statement::names::{fold, parts};
 
 /// How many blanks WHEN is indented from CASE.
