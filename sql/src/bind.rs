@@ -35,6 +35,8 @@ pub(crate) mod function_call;
 mod group_by;
 mod join;
 mod json_expression;
+mod kept_text;
+pub(crate) mod meanings;
 mod missing;
 pub(crate) mod operator;
 mod ordered_set;
@@ -87,6 +89,7 @@ use aggregation::{Aggregate, AggregateMode, Named};
 use bound::no_parameter_type;
 pub(crate) use bound::{Bound, Class, Place, start_of, start_of_query};
 use callee::CalleeEntry;
+use meanings::Meanings;
 use scope::Scope;
 use session_function::SessionCall;
 use tree::{CommonTable, Subquery, Surroundings};
@@ -333,6 +336,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) types: UsedTypes,
     /// Routines that expressions call.
     pub(crate) called: Vec<Arc<Routine>>,
+    /// What the parts of an expression that is to be kept mean.
+    meanings: Option<Meanings>,
     depth: usize,
     /// The statement contains COLLATE.
     has_collation: bool,
@@ -397,6 +402,7 @@ impl<'a> Binder<'a> {
             callees: Rc::default(),
             types: Rc::default(),
             called: Vec::new(),
+            meanings: None,
             depth: 0,
             has_collation: false,
         })

@@ -10,8 +10,9 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::system_type::SystemType;
 use hyades_types::text::{self as value_text, Reading};
-use hyades_types::value::{ArrayElement, SqlType, Value};
+use hyades_types::value::{SqlType, Value};
 
+use super::meanings::is_zoned;
 use super::{Binder, Bound, Class, Place};
 use crate::{evaluation, expr};
 
@@ -85,12 +86,6 @@ fn is_named_object(sql_type: SqlType) -> bool {
     }
 }
 
-/// Whether reading a literal of the type needs the session's time zone.
-fn is_zoned(sql_type: SqlType) -> bool {
-    let one = sql_type.element().map_or(sql_type, ArrayElement::sql_type);
-    matches!(one, SqlType::TimestampTz(_))
-}
-
 /// Whether a text of the type may be `now`.
 fn reads_the_clock(sql_type: SqlType) -> bool {
     sql_type.is_datetime() || matches!(sql_type, SqlType::Time(_))
@@ -125,6 +120,9 @@ impl Binder<'_> {
     /// Converts to this type if the context allows it. Returns `Ok(None)` if it does not.
     pub(crate) fn try_coerce(&mut self, bound: Bound, to: SqlType, context: Context) -> Result<Option<Expr>> {
         let is_explicit = context == Context::Explicit;
+        if matches!(bound.class, Class::Literal(_)) {
+            self.note_literal(bound.place, to);
+        }
         match bound.class {
             Class::Null => Ok(Some(Expr::Const(Value::Null))),
             // The object that it names is looked up when the statement runs.

@@ -195,6 +195,7 @@ impl<'b, 'a> Deparser<'b, 'a> {
     fn with(&mut self, query: &Query, out: &mut String) -> Result<()> {
         let Some(with) = &query.with else { return Ok(()) };
         self.indent += STEP;
+        let first = self.binder.common_tables.len().saturating_sub(with.cte_tables.len());
         out.push_str(if with.recursive { " WITH RECURSIVE " } else { " WITH " });
         for (at, table) in with.cte_tables.iter().enumerate() {
             if at > 0 {
@@ -211,8 +212,12 @@ impl<'b, 'a> Deparser<'b, 'a> {
                 Some(ast::CteAsMaterialized::NotMaterialized) => " AS NOT MATERIALIZED (",
             });
             self.line(out, "", (0, 0), 0);
-            let text = self.nested(&table.query, false, true)?;
-            out.push_str(&text);
+            // A query of WITH does not see those after it.
+            let visible = first + at + usize::from(with.recursive);
+            let later = self.binder.common_tables.split_off(visible.min(self.binder.common_tables.len()));
+            let text = self.nested(&table.query, false, true);
+            self.binder.common_tables.extend(later);
+            out.push_str(&text?);
             self.line(out, "", (0, 0), 0);
             out.push(')');
         }

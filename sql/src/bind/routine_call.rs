@@ -11,9 +11,7 @@ use sqlparser::ast::FunctionArg;
 
 use super::callee::CalleeEntry;
 use super::coerce::{Category, category, is_implicit, is_preferred};
-use super::types::{self, written_type};
 use super::{Binder, Bound, Class, Place};
-use crate::statement::kept_names::{NameOf, full_name, respelled_expression};
 use crate::statement::names::{positional_after_named, split_arguments};
 use crate::statement::query::{CallSyntax, parse_expression};
 
@@ -264,34 +262,10 @@ impl Binder<'_> {
         let parsed = parse_expression(default)?;
         let scope = std::mem::take(&mut self.scope);
         let names = self.names.take();
-        let bound = self.of_kept(|binder| binder.expression(&parsed));
+        let bound = self.without_noting(|binder| binder.of_kept(|binder| binder.expression(&parsed)));
         self.scope = scope;
         self.names = names;
         bound.map(|bound| Bound { place: Place::Unknown, ..bound })
-    }
-
-    /// The text of an expression as it is kept: the names it was bound to are qualified with their schemas,
-    /// so that it means the same for every user.
-    pub(crate) fn kept_text(&self, text: &str) -> String {
-        let respell = |of: NameOf, schema: Option<&str>, name: &str| match (of, schema) {
-            (NameOf::Type, schema) => {
-                let placed = schema.map(|schema| (schema, Place::Unknown));
-                let meant = types::of_name(placed, name, self)?;
-                meant.enum_type().map(|_| written_type(meant).into_owned())
-            }
-            (NameOf::Routine, Some(_)) => None,
-            (NameOf::Routine, None) => {
-                let mut called = self.called.iter().map(|routine| &routine.definition.name);
-                called.find(|called| called.name == name).map(full_name)
-            }
-            (NameOf::Relation, schema) => {
-                let full = self.meant(schema, name, Place::Unknown);
-                let tables = self.context.tables;
-                let is_there = tables.sequence(&full).is_some() || tables.table(&full).is_some();
-                is_there.then(|| full_name(&full))
-            }
-        };
-        respelled_expression(text, &respell).ok().flatten().unwrap_or_else(|| text.to_owned())
     }
 
     /// The number by which the code calls it.
@@ -342,6 +316,7 @@ impl Binder<'_> {
             return self.unsupported(what, place);
         };
         if let Chosen::Stored(routine) = &chosen {
+            self.note_routine(place, &routine.definition.name);
             self.called.push(Arc::clone(routine));
         }
         let arguments = self.routine_arguments(&chosen, arguments, false)?;

@@ -23,6 +23,7 @@ use super::types::written_type;
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
 use crate::statement::dialect::symmetric_bound;
+use crate::statement::kept_names::full_name;
 use crate::statement::names::{fold, quoted};
 
 /// A part of an expression: how it is shown, and what is known about its type.
@@ -56,8 +57,16 @@ impl Part {
 impl Binder<'_> {
     /// The expression as PostgreSQL would print it. Names of columns come from the scope.
     pub(crate) fn shown_expression(&mut self, expr: &ast::Expr) -> String {
-        let shown = self.part(expr).map(|part| part.shown);
-        shown.unwrap_or_else(|| format!("({expr})"))
+        if let Some(part) = self.part(expr) {
+            return part.shown;
+        }
+        // Parentheses around the whole are its own: there would be more each time that it is shown and read.
+        let mut written = expr;
+        while let ast::Expr::Nested(inner) = written {
+            written = inner;
+        }
+        let (_, meanings) = self.noting(|binder| binder.expression(written));
+        format!("({})", meanings.fixed(written, self.context.time_zone))
     }
 
     fn part(&mut self, expr: &ast::Expr) -> Option<Part> {
@@ -66,18 +75,24 @@ impl Binder<'_> {
         match expr {
             Ast::Nested(inner) => self.part(inner),
             Ast::Identifier(_) | Ast::CompoundIdentifier(_) => self.named(expr),
-            Ast::Value(_) | Ast::TypedString(_) => self.literal_part(expr),
+            Ast::Value(_) | Ast::TypedString(_) | Ast::Interval(_) => self.literal_part(expr),
             Ast::UnaryOp { op: ast::UnaryOperator::Not, expr: inner } => {
                 let inner = self.part(inner)?;
                 Some(Part::truth(format!("(NOT {})", inner.shown)))
             }
             Ast::UnaryOp { op, expr: inner } => self.signed(expr, *op, inner),
             Ast::BinaryOp { left, op: op @ (ast::BinaryOperator::And | ast::BinaryOperator::Or), right } => {
-                let word = if *op == ast::BinaryOperator::And { " AND " } else { " OR " };
+                let word = if *op == ast::BinaryOperator::And { "AND" } else { "OR" };
                 let mut parts = Vec::new();
                 self.chained(left, op, &mut parts)?;
                 parts.push(self.part(right)?.shown);
-                Some(Part::truth(format!("({})", parts.join(word))))
+                // CASE begins with a line break.
+                let rest = parts.iter().skip(1).map(|part| match part.starts_with('\n') {
+                    true => format!(" {word}{part}"),
+                    false => format!(" {word} {part}"),
+                });
+                let rest = rest.collect::<String>();
+                Some(Part::truth(format!("({}{rest})", parts.first()?)))
             }
             Ast::BinaryOp { left, op, right } => self.operation(left, op, right),
             Ast::IsNull(inner) => self.tested(inner, "IS NULL"),
@@ -340,11 +355,25 @@ impl Binder<'_> {
     }
 
     fn converted_part(&mut self, whole: &ast::Expr, inner: &ast::Expr) -> Option<Part> {
-        let to = self.bound_part(whole)?.known_type()?;
-        let part = self.part(inner)?;
-        let shown = match part.sql_type() {
-            None if to == to.without_modifier() => self.given_type(&part, to)?,
-            Some(own) if own == to => part.shown,
+        let bound = self.bound_part(whole)?;
+        let to = bound.known_type()?;
+        let (part, base) = (self.part(inner)?, to.without_modifier());
+        let shown = match (part.sql_type(), &bound.expr) {
+            // The fields of an interval decide how a text is read.
+            (None, Expr::Const(value)) if matches!(to, SqlType::Interval(_)) => constant(value, to)?,
+            (None, _) => {
+                let shown = self.given_type(&part, base)?;
+                let bare = shown.strip_suffix(&format!("::{}", written_type(base)));
+                match to == base {
+                    true => shown,
+                    false => format!("{}::{}", bare.unwrap_or(&shown), written_type(to)),
+                }
+            }
+            (Some(own), _) if own == to => part.shown,
+            // `1.5::numeric(10,2)`
+            (Some(own), _) if own == base && matches!(inner, ast::Expr::Value(_)) => {
+                format!("{}::{}", part.shown, written_type(to))
+            }
             _ => part.cast(to),
         };
         Some(Part::typed(shown, to))
@@ -410,10 +439,17 @@ impl Binder<'_> {
 
     /// A call of a function of the catalogue, or of a routine.
     fn called(&mut self, whole: &ast::Expr, call: &ast::Function) -> Option<Part> {
-        let bound = self.bound_part(whole)?;
+        let (bound, meanings) = self.noting(|binder| binder.bound_part(whole));
+        let bound = bound?;
         let sql_type = bound.known_type()?;
         let name = call.name.0.last()?.as_ident().map(fold)?;
-        let ast::FunctionArguments::List(list) = &call.args else { return None };
+        let routine = meanings.routine(call);
+        let list = match &call.args {
+            ast::FunctionArguments::List(list) => list,
+            // `CURRENT_DATE`
+            ast::FunctionArguments::None => return Some(Part::typed(name.to_ascii_uppercase(), sql_type)),
+            ast::FunctionArguments::Subquery(_) => return None,
+        };
         let mut arguments = Vec::new();
         for argument in &list.args {
             let ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) = argument else {
@@ -421,7 +457,7 @@ impl Binder<'_> {
             };
             arguments.push(self.part(argument)?);
         }
-        if matches!(name.as_str(), "coalesce" | "greatest" | "least") {
+        if routine.is_none() && matches!(name.as_str(), "coalesce" | "greatest" | "least") {
             let mut shown = Vec::new();
             for argument in &arguments {
                 shown.push(self.as_type(argument, sql_type)?);
@@ -441,9 +477,10 @@ impl Binder<'_> {
         }
         let mut shown = Vec::new();
         for (at, (part, given)) in arguments.iter().zip(&given).enumerate() {
-            shown.push(self.argument(part, given, takes_text(&name, at))?);
+            shown.push(self.argument(part, given, routine.is_none() && takes_text(&name, at))?);
         }
-        Some(Part::typed(format!("{}({})", quoted(&name), shown.join(", ")), sql_type))
+        let name = routine.map_or_else(|| quoted(&name), full_name);
+        Some(Part::typed(format!("{name}({})", shown.join(", ")), sql_type))
     }
 
     /// An argument as the function takes it. `given` is the value that it receives.
@@ -522,5 +559,7 @@ pub(crate) fn constant(value: &Value, sql_type: SqlType) -> Option<String> {
         }
         _ => false,
     };
-    if is_plain { Some(written) } else { Some(literal(&written, &written_type(sql_type.without_modifier()))) }
+    let shown_type =
+        if matches!(sql_type, SqlType::Interval(_)) { sql_type } else { sql_type.without_modifier() };
+    if is_plain { Some(written) } else { Some(literal(&written, &written_type(shown_type))) }
 }

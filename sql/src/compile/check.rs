@@ -174,7 +174,8 @@ impl Binder<'_> {
         row: RowSlot,
         written: &ast::Expr,
     ) -> Result<String> {
-        let shown = self.over_row(table, row, |binder| Ok(binder.shown_expression(written)))?;
+        let written = unqualified(written);
+        let shown = self.over_row(table, row, |binder| Ok(binder.shown_expression(&written)))?;
         Ok(self.kept_text(&shown))
     }
 
@@ -186,13 +187,14 @@ impl Binder<'_> {
         wanted: &WantedCheck,
     ) -> Result<CheckConstraint> {
         let row = self.new_row()?;
-        let condition = self.check_condition(table, row, &wanted.expr)?;
+        let (condition, meanings) = self.noting(|binder| binder.check_condition(table, row, &wanted.expr));
+        let condition = condition?;
         self.refuse_clock_literals(&condition, Place::of_expr(&wanted.expr))?;
         let columns = columns_of(&condition, row);
         let name = wanted.name.clone().unwrap_or_else(|| made_up_name(known, &columns));
         Ok(CheckConstraint {
             name,
-            expression: self.kept_text(&unqualified(&wanted.expr).to_string()),
+            expression: self.kept(&unqualified(&wanted.expr), &meanings),
             shown: self.kept_expression(table, row, &wanted.expr)?,
             columns,
             is_not_valid: wanted.is_not_valid,

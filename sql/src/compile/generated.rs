@@ -65,14 +65,16 @@ impl Binder<'_> {
         let definition = table.definition();
         self.refuse_generated_columns(&definition, written)?;
         let row = self.new_row()?;
-        let value = self.computed(table, row, &definition.columns[at], written)?;
+        let (value, meanings) =
+            self.noting(|binder| binder.computed(table, row, &definition.columns[at], written));
+        let value = value?;
         self.refuse_clock_literals(&value, Place::of_expr(written))?;
         if !is_immutable(&value, &definition, row) {
             let message = "generation expression is not immutable";
             return Err(Error::input(sqlstate::INVALID_OBJECT_DEFINITION, message));
         }
         Ok(Generation {
-            expression: self.kept_text(&unqualified(written).to_string()),
+            expression: self.kept(&unqualified(written), &meanings),
             shown: self.kept_expression(table, row, written)?,
             columns: columns_of(&value, row),
             indexed: None,

@@ -51,19 +51,22 @@ impl Binder<'_> {
     pub(crate) fn indexed_value(&mut self, table: &Arc<Table>, written: &ast::Expr) -> Result<IndexedValue> {
         self.refuse_queries(written, "index expression")?;
         let row = self.new_row()?;
-        let (value, sql_type) = self.over_row(table, row, |binder| {
-            binder.aggregate_mode = AggregateMode::Forbidden("in index expressions");
-            let bound = binder.expression(written)?;
-            let sql_type = bound.known_type().unwrap_or(SqlType::Text);
-            Ok((binder.coerce(bound, sql_type)?, sql_type))
-        })?;
+        let (bound, meanings) = self.noting(|binder| {
+            binder.over_row(table, row, |binder| {
+                binder.aggregate_mode = AggregateMode::Forbidden("in index expressions");
+                let bound = binder.expression(written)?;
+                let sql_type = bound.known_type().unwrap_or(SqlType::Text);
+                Ok((binder.coerce(bound, sql_type)?, sql_type))
+            })
+        });
+        let (value, sql_type) = bound?;
         if !is_immutable(&value, &table.definition(), row) {
             let message = "functions in index expression must be marked IMMUTABLE";
             return Err(Error::input(sqlstate::INVALID_OBJECT_DEFINITION, message));
         }
         Ok(IndexedValue {
             sql_type,
-            expression: self.kept_text(&unqualified(written).to_string()),
+            expression: self.kept(&unqualified(written), &meanings),
             shown: self.kept_expression(table, row, written)?,
             columns: columns_of(&value, row),
         })
@@ -77,16 +80,19 @@ impl Binder<'_> {
     ) -> Result<IndexPredicate> {
         self.refuse_queries(written, "index predicate")?;
         let row = self.new_row()?;
-        let condition = self.over_row(table, row, |binder| {
-            binder.aggregate_mode = AggregateMode::Forbidden("in index predicates");
-            binder.condition_of(written, "WHERE")
-        })?;
+        let (condition, meanings) = self.noting(|binder| {
+            binder.over_row(table, row, |binder| {
+                binder.aggregate_mode = AggregateMode::Forbidden("in index predicates");
+                binder.condition_of(written, "WHERE")
+            })
+        });
+        let condition = condition?;
         if !is_immutable(&condition, &table.definition(), row) {
             let message = "functions in index predicate must be marked IMMUTABLE";
             return Err(Error::input(sqlstate::INVALID_OBJECT_DEFINITION, message));
         }
         Ok(IndexPredicate {
-            expression: self.kept_text(&unqualified(written).to_string()),
+            expression: self.kept(&unqualified(written), &meanings),
             shown: self.kept_expression(table, row, written)?,
             columns: columns_of(&condition, row),
         })

@@ -159,12 +159,12 @@ impl Compiler<'_> {
     fn written_parameter(&mut self, written: &WrittenParameter) -> Result<RoutineParameter> {
         let sql_type =
             self.written_type(&written.type_name).map_err(|error| placed(error, written.position))?;
+        let mut kept = None;
         if let Some(default) = &written.default {
             let parsed = parse_expression(default).map_err(|error| placed(error, written.position))?;
-            let bound = self.binder.expression(&parsed).map_err(|error| placed(error, written.position))?;
-            let from = bound.type_name();
-            let coerced =
-                self.binder.try_coerce(bound, sql_type, crate::bind::coerce::Context::Assignment)?;
+            let (bound, meanings) = self.binder.noting(|binder| binder.default_value(&parsed, sql_type));
+            let (coerced, from) = bound.map_err(|error| placed(error, written.position))?;
+            kept = Some(self.binder.kept_default(default, &parsed, &meanings));
             if let Some(expr) = &coerced {
                 let refused = self.binder.refuse_clock_literals(expr, Place::Unknown);
                 refused.map_err(|error| placed(error, written.position))?;
@@ -177,8 +177,7 @@ impl Compiler<'_> {
                 );
             }
         }
-        let default = written.default.as_ref().map(|default| self.binder.kept_text(default));
-        Ok(RoutineParameter { name: written.name.clone(), sql_type, mode: written.mode, default })
+        Ok(RoutineParameter { name: written.name.clone(), sql_type, mode: written.mode, default: kept })
     }
 
     /// The name of a type, also `table.column%TYPE`. Lengths and precisions do not count in a signature.

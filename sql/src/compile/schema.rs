@@ -16,7 +16,6 @@ use super::storage_parameter::check_storage_parameter;
 use super::{Compiler, unsupported};
 use crate::answer::Response;
 use crate::bind::aggregation::AggregateMode;
-use crate::bind::coerce::Context;
 use crate::bind::{Place, types};
 use crate::plan::{Action, Plan, SchemaCommand, WantedPrimaryKey, WantedUnique};
 use crate::statement::missing::{refusal, statement_of_object};
@@ -315,7 +314,8 @@ impl Compiler<'_> {
         column: &str,
     ) -> Result<Option<String>> {
         self.binder.aggregate_mode = AggregateMode::Forbidden("in DEFAULT expressions");
-        let bound = self.binder.expression(expr).map_err(|error| match &error {
+        let (coerced, meanings) = self.binder.noting(|binder| binder.default_value(expr, sql_type));
+        let (coerced, from) = coerced.map_err(|error| match &error {
             Error::Input(input) if input.state == sqlstate::UNDEFINED_COLUMN => {
                 let message = "cannot use column reference in DEFAULT expression";
                 let place = Place::of_expr(expr);
@@ -323,8 +323,6 @@ impl Compiler<'_> {
             }
             _ => error,
         })?;
-        let from = bound.type_name();
-        let coerced = self.binder.try_coerce(bound, sql_type, Context::Assignment)?;
         if let Some(coerced) = &coerced {
             self.binder.refuse_clock_literals(coerced, Place::of_expr(expr))?;
         }
@@ -332,7 +330,7 @@ impl Compiler<'_> {
             return Err(default_mismatch(column, sql_type, from));
         }
         let is_null = matches!(expr, ast::Expr::Value(value) if matches!(value.value, ast::Value::Null));
-        Ok((!is_null).then(|| self.binder.kept_text(&expr.to_string())))
+        Ok((!is_null).then(|| self.binder.kept(expr, &meanings)))
     }
 
     pub(super) fn table_constraint(&self, constraint: &TableConstraint) -> Result<WantedPrimaryKey> {

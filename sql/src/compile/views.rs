@@ -57,7 +57,12 @@ pub(crate) fn view_of(text: &str, context: BindContext<'_>, names: &[String]) ->
     let again = parsed_query(&query).and_then(|parsed| binder.shown_query(&parsed, names, false));
     let again = again.ok().filter(|(again, _)| *again == query);
     let types = binder.types.take().iter().map(|stored| stored.id()).collect();
-    if again.is_none() {
+    // Whoever reads the view has to be able to bind it.
+    let is_bound = again.is_some()
+        && parsed_query(&query)
+            .and_then(|parsed| Compiler::new(&query, context, &[], 0)?.query(&parsed).map(|_| ()))
+            .is_ok();
+    if !is_bound {
         tracing::debug!(%query, "the query of a view is not what it was when it is printed");
         return unsupported("this query is not supported in a view yet");
     }

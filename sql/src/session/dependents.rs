@@ -17,10 +17,14 @@ use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, ColumnDefinition, ForeignKey, Generation, SchemaId};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::sequence::Sequence;
+use hyades_types::value::SqlType;
+use sqlparser::ast;
 
 use super::drawing_defaults::DrawingDefault;
 use super::view_commands::kind_of;
 use super::{Output, Session};
+use crate::bind::Binder;
+use crate::bind::meanings::Meanings;
 use crate::statement::kept_names::names_type;
 use crate::statement::query::parse_expression;
 
@@ -378,6 +382,27 @@ impl Session {
                 }
             }
             Ok(std::mem::take(&mut binder.called))
+        })
+    }
+
+    /// What the parts of a stored expression mean that is used as a value of this type. With a table, the
+    /// expression may use its columns.
+    pub(super) fn meanings(
+        &self,
+        parsed: &ast::Expr,
+        table: Option<&Arc<Table>>,
+        to: SqlType,
+    ) -> Result<Meanings> {
+        self.with_binder(|binder| {
+            let value = |binder: &mut Binder<'_>| binder.of_kept(|binder| binder.default_value(parsed, to));
+            let (bound, meanings) = binder.noting(|binder| match table {
+                Some(table) => {
+                    let row = binder.new_row()?;
+                    binder.over_row(table, row, value)
+                }
+                None => value(binder),
+            });
+            bound.map(|_| meanings)
         })
     }
 

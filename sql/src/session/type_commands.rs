@@ -190,14 +190,14 @@ impl Session {
         definition: EnumDefinition,
         label: Option<(&str, &str)>,
     ) -> Result<Vec<CatalogChange>> {
-        let enum_type = EnumType::new(definition.clone());
+        let (old, enum_type) = (stored.enum_type, EnumType::new(definition.clone()));
         let from = stored.name();
         let to = TableName { schema: definition.schema.clone(), name: definition.name.clone() };
-        let respelling = Respelling { from: &from, to: &to, label, enum_type };
+        let respelling = Respelling { session: self, old, from: &from, to: &to, label, enum_type };
         let mut changes = vec![CatalogChange::AlterType { definition }];
         for table in self.visible_tables() {
             let mut definition = table.definition().with_type(enum_type);
-            if !respelling.table(&mut definition)? {
+            if !respelling.table(&table, &mut definition)? {
                 continue;
             }
             changes.push(match definition.view() {

@@ -1,9 +1,11 @@
 //! Renames an enum type or one of its labels in stored texts.
 //!
-//! A condition is stored as it was written and as it is shown. The shown form has every literal with its
-//! type, so that a label can be told from a text that reads the same. If the written form leaves the type
-//! out, the shown form replaces it.
+//! A label is a literal that gets the type when its expression is bound: the text alone does not tell it from
+//! another text that reads the same. The queries of views have every literal with its type.
 
+use std::sync::Arc;
+
+use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
     Generation, Indexed, RoutineDefinition, TableDefinition, TableName, ViewDefinition,
 };
@@ -11,10 +13,13 @@ use hyades_types::enumeration::EnumType;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 
-use crate::bind::deparse::expressions::quoted_literal;
+use super::Session;
 use crate::compile::index_expressions::only_where;
-use crate::statement::kept_names::{Retyping, retyped_expression, retyped_query};
+use crate::statement::kept_names::{
+    Retyping, quoted_literal, relabelled_array, retyped_expression, retyped_query, with_literals,
+};
 use crate::statement::names::quoted;
+use crate::statement::query::parse_expression;
 
 /// Recomputes the expressions of index columns from the indexes' conditions and keys.
 fn compute_anew(definition: &mut TableDefinition) {
@@ -38,6 +43,10 @@ fn compute_anew(definition: &mut TableDefinition) {
 
 /// A change of names.
 pub(super) struct Respelling<'a> {
+    /// Before the change.
+    pub(super) session: &'a Session,
+    /// The type before the change.
+    pub(super) old: EnumType,
     pub(super) from: &'a TableName,
     pub(super) to: &'a TableName,
     /// The old and the new label.
@@ -51,31 +60,34 @@ impl Respelling<'_> {
         Retyping { from: self.from, to: self.to, label: self.label }
     }
 
-    /// Renames in the texts of a table or view. Returns whether anything has changed.
-    pub(super) fn table(&self, definition: &mut TableDefinition) -> Result<bool> {
+    /// Renames in the texts of a table or view. `definition` is that of the table with the changed type.
+    /// Returns whether anything has changed.
+    pub(super) fn table(&self, table: &Arc<Table>, definition: &mut TableDefinition) -> Result<bool> {
         if let Some(view) = definition.view.as_deref_mut() {
             return self.view(view);
         }
         let mut is_changed = false;
+        let over = Some(table);
         for column in &mut definition.columns {
             if let Some(default) = &mut column.default {
-                is_changed |= self.default(default, column.sql_type)?;
+                is_changed |= self.text(default, None, column.sql_type)?;
             }
             match &mut column.generation {
-                Some(Generation { indexed: Some(Indexed::Expression(expression)), shown, .. }) => {
-                    is_changed |= self.pair(expression, shown)?;
-                }
-                Some(Generation { indexed: None, expression, shown, .. }) => {
-                    is_changed |= self.pair(expression, shown)?;
+                Some(Generation { indexed: Some(Indexed::Expression(expression)), shown, .. })
+                | Some(Generation { indexed: None, expression, shown, .. }) => {
+                    is_changed |= self.text(expression, over, column.sql_type)?;
+                    is_changed |= self.text(shown, over, column.sql_type)?;
                 }
                 _ => {}
             }
         }
-        for check in &mut definition.checks {
-            is_changed |= self.pair(&mut check.expression, &mut check.shown)?;
-        }
-        for predicate in definition.indexes.iter_mut().filter_map(|index| index.predicate.as_mut()) {
-            is_changed |= self.pair(&mut predicate.expression, &mut predicate.shown)?;
+        let predicates = definition.indexes.iter_mut().filter_map(|index| index.predicate.as_mut());
+        let conditions = predicates
+            .map(|predicate| (&mut predicate.expression, &mut predicate.shown))
+            .chain(definition.checks.iter_mut().map(|check| (&mut check.expression, &mut check.shown)));
+        for (expression, shown) in conditions {
+            is_changed |= self.text(expression, over, SqlType::Boolean)?;
+            is_changed |= self.text(shown, over, SqlType::Boolean)?;
         }
         if is_changed {
             compute_anew(definition);
@@ -88,7 +100,7 @@ impl Respelling<'_> {
         let mut is_changed = false;
         for parameter in &mut definition.parameters {
             if let Some(default) = &mut parameter.default {
-                is_changed |= self.default(default, parameter.sql_type)?;
+                is_changed |= self.text(default, None, parameter.sql_type)?;
             }
         }
         Ok(is_changed)
@@ -107,35 +119,45 @@ impl Respelling<'_> {
         Ok(is_changed)
     }
 
-    /// A default that is only a label has no type in its text.
-    fn default(&self, default: &mut String, sql_type: SqlType) -> Result<bool> {
-        if let Some((from, to)) = self.label
-            && *default == quoted_literal(from)
-        {
-            if sql_type != SqlType::Enum(self.enum_type) {
-                return Ok(false);
-            }
-            *default = quoted_literal(to);
-            return Ok(true);
-        }
-        let Some(other) = retyped_expression(default, &self.retyping())? else { return Ok(false) };
-        *default = other;
-        Ok(true)
+    /// Renames in an expression that is used as a value of this type. With a table, it may use its columns.
+    fn text(&self, text: &mut String, table: Option<&Arc<Table>>, to: SqlType) -> Result<bool> {
+        let other = match self.label {
+            Some(label) => self.relabelled(text, table, to, label)?,
+            None => retyped_expression(text, &self.retyping())?,
+        };
+        let is_changed = other.is_some();
+        *text = other.unwrap_or_else(|| std::mem::take(text));
+        Ok(is_changed)
     }
 
-    fn pair(&self, expression: &mut String, shown: &mut String) -> Result<bool> {
-        let new_shown = retyped_expression(shown, &self.retyping())?;
-        let new = retyped_expression(expression, &self.retyping())?;
-        if new.is_none() && new_shown.is_none() {
-            return Ok(false);
+    fn relabelled(
+        &self,
+        text: &str,
+        table: Option<&Arc<Table>>,
+        to: SqlType,
+        (from, new): (&str, &str),
+    ) -> Result<Option<String>> {
+        let is_plain = !from.contains(['\'', '"', '\\']);
+        if is_plain && !text.contains(from) {
+            return Ok(None);
         }
-        *shown = new_shown.unwrap_or_else(|| std::mem::take(shown));
-        *expression = new.unwrap_or_else(|| std::mem::take(expression));
-        self.refuse_left(shown)?;
-        if self.is_left(expression) {
-            expression.clone_from(shown);
-        }
-        Ok(true)
+        let parsed = parse_expression(text)?;
+        let meanings = self.session.meanings(&parsed, table, to.with_enum_type(self.old))?;
+        with_literals(text, &parsed, &mut |at, label| {
+            let exchanged = |sql_type: SqlType| match sql_type.element() {
+                Some(element) if element.sql_type() == SqlType::Enum(self.enum_type) => {
+                    relabelled_array(label, from, new)
+                }
+                None if sql_type == SqlType::Enum(self.enum_type) && label == from => Some(new.to_owned()),
+                _ => None,
+            };
+            let mut found = meanings.types_at(at).map(exchanged);
+            let Some(first) = found.next() else { return Ok(None) };
+            match found.all(|other| other == first) {
+                true => Ok(first),
+                false => Err(refused(from)),
+            }
+        })
     }
 
     /// Whether a text contains the label as a literal without a type.
@@ -149,11 +171,14 @@ impl Respelling<'_> {
         if !self.is_left(text) {
             return Ok(());
         }
-        let (from, _) = self.label.unwrap_or_default();
-        let message = format!(
-            "ALTER TYPE ... RENAME VALUE is not supported yet where a definition says '{from}' and not of which type"
-        );
-        Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-            .with_hint("Drop the constraint, index or view first, and make it again afterwards."))
+        Err(refused(self.label.unwrap_or_default().0))
     }
+}
+
+fn refused(label: &str) -> Error {
+    let message = format!(
+        "ALTER TYPE ... RENAME VALUE is not supported yet where a definition says '{label}' and not of which type"
+    );
+    Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+        .with_hint("Drop the constraint, index or view first, and make it again afterwards.")
 }

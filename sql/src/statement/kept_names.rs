@@ -11,12 +11,16 @@
 use std::ops::{ControlFlow, Range};
 
 use hyades_types::definition::TableName;
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::{Error, Result};
 use hyades_types::sequence::written_name;
+use hyades_types::text;
+use hyades_types::value::{ArrayElement, SqlType, Value};
+use jiff::tz::TimeZone;
 use sqlparser::ast::{
-    self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, TableFactor, Value,
+    self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, TableFactor,
     ValueWithSpan, Visit, Visitor,
 };
+use sqlparser::tokenizer::Location;
 
 use super::names::{fold, parts, quoted};
 use super::places::byte_offset;
@@ -46,7 +50,7 @@ pub(crate) fn respelled_expression(text: &str, respell: &Respell<'_>) -> Result<
 }
 
 fn exchanged(text: &str, parsed: &impl Visit, respell: &Respell<'_>) -> Option<String> {
-    let mut found = Found { text, respell, pieces: Vec::new() };
+    let mut found = Found { text, respell, commons: Vec::new(), pieces: Vec::new() };
     let _ = parsed.visit(&mut found);
     with_pieces(text, found.pieces)
 }
@@ -90,6 +94,8 @@ fn element_name(data_type: &ast::DataType) -> Option<&ObjectName> {
 struct Found<'a> {
     text: &'a str,
     respell: &'a Respell<'a>,
+    /// The names of the queries of WITH of the query and of those around it.
+    commons: Vec<Vec<String>>,
     /// Ranges of bytes, each with its replacement.
     pieces: Vec<(Range<usize>, String)>,
 }
@@ -103,7 +109,15 @@ impl Found<'_> {
             [schema, own] => (Some(schema.as_str()), own),
             _ => return,
         };
+        let is_common = of == NameOf::Relation && self.commons.iter().flatten().any(|common| common == own);
+        if is_common && schema.is_none() {
+            return;
+        }
         let Some(new) = (self.respell)(of, schema, own) else { return };
+        // Without its schema the name would mean the query of WITH.
+        if is_common && new == quoted(own) {
+            return;
+        }
         let (Some(first), Some(last)) = (idents.first(), idents.last()) else { return };
         let range = byte_offset(self.text, first.span.start)..byte_offset(self.text, last.span.end);
         self.pieces.push((range, new));
@@ -139,7 +153,19 @@ impl Found<'_> {
 
 fn string_of(expr: &Expr) -> Option<(&str, sqlparser::tokenizer::Span)> {
     match expr {
-        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), span }) => Some((text, *span)),
+        Expr::Value(ValueWithSpan { value, span }) => Some((text_of(value)?, *span)),
+        _ => None,
+    }
+}
+
+/// The text of a literal in quotes.
+pub(crate) fn text_of(value: &ast::Value) -> Option<&str> {
+    match value {
+        ast::Value::SingleQuotedString(text)
+        | ast::Value::EscapedStringLiteral(text)
+        | ast::Value::UnicodeStringLiteral(text)
+        | ast::Value::NationalStringLiteral(text) => Some(text),
+        ast::Value::DollarQuotedString(quoted) => Some(&quoted.value),
         _ => None,
     }
 }
@@ -152,6 +178,17 @@ fn is_regclass(data_type: &ast::DataType) -> bool {
 
 impl Visitor for Found<'_> {
     type Break = ();
+
+    fn pre_visit_query(&mut self, query: &ast::Query) -> ControlFlow<()> {
+        let tables = query.with.iter().flat_map(|with| &with.cte_tables);
+        self.commons.push(tables.map(|table| fold(&table.alias.name)).collect());
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _query: &ast::Query) -> ControlFlow<()> {
+        self.commons.pop();
+        ControlFlow::Continue(())
+    }
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
         match factor {
@@ -229,16 +266,74 @@ fn retyped(text: &str, parsed: &impl Visit, retyping: &Retyping<'_>) -> Result<O
             pieces.push((found.name, name));
         }
         let (Some((from, to)), Some((label, range))) = (retyping.label, found.literal) else { continue };
-        if found.is_array && label.contains(from) {
-            let message =
-                format!("ALTER TYPE ... RENAME VALUE is not supported yet where an array says {from}");
-            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
-        }
-        if !found.is_array && label == from {
-            pieces.push((range, format!("'{}'", to.replace('\'', "''"))));
-        }
+        let new = match found.is_array {
+            true => relabelled_array(&label, from, to),
+            false => (label == from).then(|| to.to_owned()),
+        };
+        pieces.extend(new.map(|new| (range, quoted_literal(&new))));
     }
     Ok(with_pieces(text, pieces))
+}
+
+/// A text as a literal.
+pub(crate) fn quoted_literal(text: &str) -> String {
+    let escape = if text.contains('\\') { "E" } else { "" };
+    format!("{escape}'{}'", text.replace('\'', "''").replace('\\', "\\\\"))
+}
+
+/// The text of an array with another text in place of elements that are this one, or `None` if there are
+/// none.
+pub(crate) fn relabelled_array(array: &str, from: &str, to: &str) -> Option<String> {
+    let sql_type = SqlType::Array(ArrayElement::Text);
+    let Ok(Value::Array(parsed)) = text::parse(array, sql_type, &TimeZone::UTC) else { return None };
+    let is_it = |value: &Value| matches!(value, Value::Text(label) if **label == *from);
+    if !parsed.values.iter().any(is_it) {
+        return None;
+    }
+    let new = |value: &Value| if is_it(value) { Value::text(to) } else { value.clone() };
+    let values = parsed.values.iter().map(new).collect();
+    let array = Value::shaped_array(ArrayElement::Text, &parsed.dimensions(), values);
+    let mut bytes = Vec::new();
+    text::write(&array, sql_type, &TimeZone::UTC, &mut bytes);
+    String::from_utf8(bytes).ok()
+}
+
+/// An expression with other texts in some of its literals, or `None` if there are none. `exchange` gets the
+/// place of a literal and its text.
+pub(crate) fn with_literals(
+    text: &str,
+    parsed: &Expr,
+    exchange: &mut dyn FnMut(Location, &str) -> Result<Option<String>>,
+) -> Result<Option<String>> {
+    let mut literals = Literals { text, exchange, pieces: Vec::new() };
+    match parsed.visit(&mut literals) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(with_pieces(text, literals.pieces)),
+    }
+}
+
+struct Literals<'a> {
+    text: &'a str,
+    exchange: &'a mut dyn FnMut(Location, &str) -> Result<Option<String>>,
+    pieces: Vec<(Range<usize>, String)>,
+}
+
+impl Visitor for Literals<'_> {
+    type Break = Error;
+
+    fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<Error> {
+        let Some(written) = text_of(&value.value) else { return ControlFlow::Continue(()) };
+        let span = value.span;
+        match (self.exchange)(span.start, written) {
+            Err(error) => return ControlFlow::Break(error),
+            Ok(None) => {}
+            Ok(Some(new)) => {
+                let range = byte_offset(self.text, span.start)..byte_offset(self.text, span.end);
+                self.pieces.push((range, quoted_literal(&new)));
+            }
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 /// A use of a type's name in a text.

@@ -5,13 +5,60 @@
 //! rendered here each time it is read, so it follows the reader's path and every change of a name.
 
 use hyades_types::definition::TableName;
+use hyades_types::function::lookup;
 use hyades_types::search_path::PUBLIC;
 
+use super::data_types;
 use super::names::quoted;
 use super::object_id;
 use super::snapshot::System;
 use crate::statement::deep_text::with_stack_for;
 use crate::statement::kept_names::{NameOf, full_name, respelled_expression, respelled_query};
+
+/// Functions and aggregates that are found before those of users and that are in no list of the catalogue.
+const OTHERS: &[&str] = &[
+    "avg",
+    "bool_and",
+    "bool_or",
+    "corr",
+    "count",
+    "currval",
+    "every",
+    "generate_series",
+    "grouping",
+    "lastval",
+    "max",
+    "min",
+    "mode",
+    "nextval",
+    "percentile_cont",
+    "percentile_disc",
+    "row",
+    "setval",
+    "stddev",
+    "stddev_pop",
+    "stddev_samp",
+    "string_agg",
+    "sum",
+    "unnest",
+    "user",
+    "var_pop",
+    "var_samp",
+    "variance",
+    "version",
+];
+/// What names of such functions begin with.
+const BEGINNINGS: &[&str] = &[
+    "array_", "bit_", "covar_", "current_", "enum_", "json", "pg_", "regr_", "row_to_", "session_", "to_json",
+];
+
+/// Whether a call of this name without a schema may mean a function of the catalogue.
+fn is_of_catalogue(name: &str) -> bool {
+    !lookup(name).is_empty()
+        || data_types::written(name).is_some()
+        || OTHERS.contains(&name)
+        || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+}
 
 impl System {
     /// An expression. See the module head.
@@ -46,11 +93,16 @@ impl System {
         }
     }
 
-    /// Whether the name without its schema means the same routines.
+    /// Whether the name without its schema means the same routines, whatever the arguments are.
     fn finds_routine(&self, name: &TableName) -> bool {
-        let routines = self.facts.routines.iter();
-        let mut named = routines.filter(|routine| routine.definition.name == *name).peekable();
-        named.peek().is_some() && named.all(|routine| self.is_routine_visible(&routine.definition))
+        if is_of_catalogue(&name.name) {
+            return false;
+        }
+        let path: Vec<&str> = self.facts.path.searched_for_routines().collect();
+        let names = self.facts.routines.iter().map(|routine| &routine.definition.name);
+        let is_found = |found: &&TableName| found.name == name.name && path.contains(&found.schema.as_str());
+        let mut found = names.filter(is_found).peekable();
+        found.peek().is_some() && found.all(|found| found.schema == name.schema)
     }
 
     fn finds_relation(&self, name: &TableName) -> bool {

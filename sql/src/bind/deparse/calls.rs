@@ -11,14 +11,16 @@ use sqlparser::ast::{
 };
 
 use super::super::aggregate::is_aggregate_name;
+use super::super::aggregation::AggregateMode;
 use super::super::array_expression::pattern_symbol;
 use super::super::coerce::{Category, category};
 use super::super::expression::row_items;
 use super::super::operator::{from_ast, shown_operands};
 use super::super::types::written_type;
 use super::super::{Bound, Class, Place};
-use super::expressions::{Around, Shape, Shown, quoted_literal};
+use super::expressions::{Around, Shape, Shown};
 use super::{Deparser, order_words, quoted};
+use crate::statement::kept_names::quoted_literal;
 use crate::statement::names::{fold, parts};
 
 /// How many blanks WHEN is indented from CASE.
@@ -363,7 +365,9 @@ impl Deparser<'_, '_> {
         if let Some((shown, true)) = conversion {
             return Ok(shown);
         }
-        if let Some(shown) = self.routine(&idents, &arguments.args)? {
+        if !self.is_built_in(call)
+            && let Some(shown) = self.routine(&idents, &arguments.args)?
+        {
             return Ok(Shown::simple(shown));
         }
         if let Some((shown, false)) = conversion {
@@ -371,6 +375,13 @@ impl Deparser<'_, '_> {
         }
         let arguments = self.plain_arguments(&arguments.args)?;
         self.call(&name, &arguments)
+    }
+
+    /// Whether the binder takes no routine for a call that has a value, though there may be one of the name.
+    fn is_built_in(&mut self, call: &ast::Function) -> bool {
+        self.binder.aggregate_mode = AggregateMode::Allowed;
+        let (bound, meanings) = self.binder.noting(|binder| binder.call(call));
+        bound.is_ok() && meanings.routine(call).is_none()
     }
 
     /// A call that is a conversion, as a cast or, where PostgreSQL has a function for it, as a call; and
@@ -464,6 +475,10 @@ impl Deparser<'_, '_> {
         let mut shown = Vec::new();
         if is_star {
             shown.push("*".to_owned());
+        } else if !call.within_group.is_empty() {
+            for argument in self.plain_arguments(&list.args)? {
+                shown.push(self.fraction(argument)?);
+            }
         } else {
             for argument in self.plain_arguments(&list.args)? {
                 let own = self.bound(argument)?.known_type();
@@ -481,17 +496,42 @@ impl Deparser<'_, '_> {
             let FunctionArgumentClause::OrderBy(keys) = clause else { continue };
             let mut order = Vec::with_capacity(keys.len());
             for key in keys {
-                let text = self.expression(&key.expr)?.text;
+                let text = self.sort_key(&key.expr, None, false)?;
                 let words = order_words(key.options.asc == Some(false), key.options.nulls_first);
                 order.push(format!("{text}{words}"));
             }
             out.push_str(&format!(" ORDER BY {}", order.join(", ")));
         }
         out.push(')');
+        if let Some(key) = call.within_group.first() {
+            let key = self.group_key(name, key)?;
+            out.push_str(&format!(" WITHIN GROUP (ORDER BY {key})"));
+        }
         if let Some(filter) = &call.filter {
             let filter = self.condition(filter)?;
             out.push_str(&format!(" FILTER (WHERE {})", filter.text));
         }
         Ok(Shown::simple(out))
+    }
+    /// The fraction of an aggregate WITHIN GROUP, or an array of them.
+    fn fraction(&mut self, argument: &Ast) -> Result<String> {
+        let is_array = self.bound(argument)?.known_type().and_then(SqlType::element).is_some();
+        let to = match is_array {
+            true => SqlType::Array(ArrayElement::DoublePrecision),
+            false => SqlType::DoublePrecision,
+        };
+        Ok(self.expression_as(argument, to)?.text)
+    }
+
+    /// The key by which an aggregate WITHIN GROUP sorts.
+    fn group_key(&mut self, name: &str, key: &ast::OrderByExpr) -> Result<String> {
+        let own = self.bound(&key.expr)?.known_type().unwrap_or(SqlType::Text);
+        let is_converted = name == "percentile_cont" && own.is_numeric() && own != SqlType::DoublePrecision;
+        let text = match is_converted {
+            true => format!("({})", self.expression_as(&key.expr, SqlType::DoublePrecision)?.text),
+            false => self.sort_key(&key.expr, None, false)?,
+        };
+        let words = order_words(key.options.asc == Some(false), key.options.nulls_first);
+        Ok(format!("{text}{words}"))
     }
 }

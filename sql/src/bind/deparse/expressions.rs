@@ -16,6 +16,7 @@ use super::super::{Bound, Class, Place};
 use super::Deparser;
 use crate::evaluation;
 use crate::statement::dialect::symmetric_bound;
+use crate::statement::kept_names::quoted_literal;
 use crate::statement::names::fold;
 
 /// The kind of a printed expression, which decides whether it needs parentheses.
@@ -136,7 +137,8 @@ impl Deparser<'_, '_> {
 
     /// A constant of this type.
     pub(super) fn constant(&mut self, literal: &str, to: SqlType) -> Result<Shown> {
-        let base = to.without_modifier();
+        // The fields of an interval decide how its text is read.
+        let base = if matches!(to, SqlType::Interval(_)) { to } else { to.without_modifier() };
         let parsed = evaluation::parse_text(literal, base, self.binder.context.time_zone);
         let value = match parsed {
             Ok(value) if !matches!(base, SqlType::System(_)) => {
@@ -554,10 +556,4 @@ fn is_literal(node: &Ast) -> bool {
         Ast::Value(_) => true,
         node => signed_digits(node).is_some(),
     }
-}
-
-/// A text as a literal.
-pub(crate) fn quoted_literal(text: &str) -> String {
-    let escape = if text.contains('\\') { "E" } else { "" };
-    format!("{escape}'{}'", text.replace('\'', "''").replace('\\', "\\\\"))
 }

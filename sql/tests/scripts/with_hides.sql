@@ -1,0 +1,23 @@
+-- Views of tables that have the names of queries of WITH.
+create table t (x int);
+create table p (x int);
+create table ct (x int);
+insert into t values (1);
+insert into p values (2);
+insert into ct values (3);
+create view v10 as with w as (select x from t), t as (select x + 1 as x from w) select t.x from t;
+create view cv as with ct as (select 1 as x) select p.x, ct.x as y from public.ct p, ct;
+create view own as with t as (select x from t) select x, (select max(x) from public.t) from t;
+create view nested as with ct as (select 1 as x) select (select count(*) from p) as n, x from ct where exists (select from public.ct where ct.x = 3);
+select * from v10;
+select * from cv;
+select * from own;
+select * from nested;
+select pg_get_viewdef('v10'::regclass);
+select pg_get_viewdef('cv'::regclass);
+select pg_get_viewdef('own'::regclass);
+set search_path = '';
+select pg_get_viewdef('public.v10'::regclass);
+select pg_get_viewdef('public.cv'::regclass);
+select pg_get_viewdef('public.nested'::regclass);
+set search_path = public;
