@@ -89,5 +89,5 @@ fn column(
         };
         return Ok((Commented::Column(first.name), QualifiedName { schema: None, name: table }));
     }
-    Ok((Commented::Column(tokens.identifier()?), first))
+    Ok((Commented::Column(tokens.label()?), first))
 }

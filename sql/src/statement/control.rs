@@ -63,8 +63,7 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
         "execute" => execute(&mut tokens)?,
         "deallocate" => {
             tokens.accept("prepare");
-            let name = tokens.identifier()?;
-            Statement::Deallocate((name != "all").then_some(name))
+            Statement::Deallocate(if tokens.accept("all") { None } else { Some(tokens.identifier()?) })
         }
         "explain" => return explain(&mut tokens),
         "checkpoint" => Statement::Checkpoint,
@@ -331,7 +330,7 @@ fn set_names(tokens: &mut Tokens<'_>) -> Result<SetValue> {
         names.push(match tokens.peek().kind {
             TokenKind::String => quoted(&tokens.string()?),
             TokenKind::Number => quoted(tokens.next().text),
-            _ => quoted(&tokens.identifier()?),
+            _ => quoted(&tokens.label()?),
         });
         if !tokens.accept_symbol(",") {
             return Ok(SetValue::Text(names.join(", ")));
@@ -597,7 +596,7 @@ fn explain(tokens: &mut Tokens<'_>) -> Result<Statement> {
         tokens.next();
         loop {
             let position = character_position(tokens.sql, tokens.peek().start);
-            let option = tokens.identifier()?;
+            let option = tokens.label()?;
             let value = match tokens.peek() {
                 token if token.is_symbol(",") || token.is_symbol(")") => String::from("on"),
                 _ => tokens.next().text.to_ascii_lowercase(),

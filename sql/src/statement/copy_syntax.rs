@@ -146,7 +146,7 @@ fn source(tokens: &mut Tokens<'_>) -> Result<CopySource> {
 fn modern_options(tokens: &mut Tokens<'_>, raw: &mut RawOptions, is_from: bool) -> Result<()> {
     loop {
         let position = character_position(tokens.sql, tokens.peek().start);
-        let name = tokens.identifier()?;
+        let name = tokens.label()?;
         match name.as_str() {
             "format" => {
                 let format = format(&value(tokens)?, position);

@@ -102,7 +102,7 @@ pub(super) fn reindex(tokens: &mut Tokens<'_>) -> Result<Statement> {
             }
         }
     }
-    let what = tokens.identifier()?;
+    let what = tokens.label()?;
     is_concurrent |= tokens.accept("concurrently");
     let name = tokens.qualified_name()?;
     let in_block = |otherwise| if is_concurrent { Some("REINDEX CONCURRENTLY") } else { otherwise };
@@ -198,7 +198,7 @@ fn nulls_are_equal(tokens: &mut Tokens<'_>) -> Result<bool> {
 
 /// A storage parameter and its value.
 fn parameter(tokens: &mut Tokens<'_>) -> Result<(String, String)> {
-    let name = tokens.identifier()?;
+    let name = tokens.label()?;
     let value = if tokens.accept_symbol("=") { tokens.next().text.to_owned() } else { "true".to_owned() };
     Ok((name, value))
 }

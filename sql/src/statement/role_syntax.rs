@@ -6,7 +6,7 @@ use hyades_types::access::Privileges;
 use hyades_types::definition::RoutineKind;
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
 
-use super::lexer::{TokenKind, character_position};
+use super::lexer::{Token, TokenKind, character_position};
 use super::parsed::{
     AccessCommand, Granted, GrantedOn, QualifiedName, RoleName, RoleOption, Statement, WrittenParameter,
 };
@@ -69,14 +69,21 @@ fn roles(tokens: &mut Tokens<'_>) -> Result<Vec<RoleName>> {
 
 /// The name of a new role.
 fn new_name(tokens: &mut Tokens<'_>) -> Result<String> {
-    let start = tokens.peek().start;
-    let message = match role(tokens)? {
+    let token = tokens.peek();
+    let role = role(tokens)?;
+    name_of(tokens, token, role)
+}
+
+/// The name of a role, whose place is at this token, where no word may stand for one.
+fn name_of(tokens: &Tokens<'_>, token: Token<'_>, role: RoleName) -> Result<String> {
+    let message = match role {
         RoleName::Named(name) => return Ok(name),
-        RoleName::Public => "role name \"public\" is reserved",
-        RoleName::Current => "CURRENT_USER cannot be used as a role name here",
-        RoleName::Session => "SESSION_USER cannot be used as a role name here",
+        RoleName::Public => "role name \"public\" is reserved".to_owned(),
+        RoleName::Current | RoleName::Session => {
+            format!("{} cannot be used as a role name here", token.text.to_ascii_uppercase())
+        }
     };
-    failed_at(tokens, start, sqlstate::RESERVED_NAME, message)
+    failed_at(tokens, token.start, sqlstate::RESERVED_NAME, &message)
 }
 
 /// `CREATE ROLE name [WITH] options`.
@@ -106,6 +113,7 @@ pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
     if tokens.accept("all") {
         return unsupported("settings of roles are");
     }
+    let token = tokens.peek();
     let name = role(&mut tokens)?;
     if is_group && (tokens.peek().is_word("add") || tokens.peek().is_word("drop")) {
         let is_revoke = tokens.next().is_word("drop");
@@ -117,6 +125,7 @@ pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
         return Ok(Some(statement(AccessCommand::GrantRoles { is_revoke, roles, members, option, grantor })));
     }
     if tokens.accept("rename") {
+        name_of(&tokens, token, name.clone())?;
         tokens.expect("to")?;
         let to = new_name(&mut tokens)?;
         tokens.end()?;
@@ -244,7 +253,9 @@ pub(super) fn grant(sql: &str, is_revoke: bool) -> Result<Statement> {
     }
     let mut words = Vec::new();
     loop {
-        words.push(tokens.identifier()?);
+        let is_privilege =
+            ["all", "select", "references", "create"].iter().any(|word| tokens.peek().is_word(word));
+        words.push(if is_privilege { tokens.label()? } else { tokens.identifier()? });
         if tokens.peek().is_symbol("(") {
             return unsupported("rights on columns are");
         }

@@ -133,7 +133,7 @@ pub(super) fn option(
             tokens.expect("by")?;
             let mut parts = vec![tokens.identifier()?];
             while tokens.accept_symbol(".") {
-                parts.push(tokens.identifier()?);
+                parts.push(tokens.label()?);
             }
             put(&mut options.owner, parts)
         }

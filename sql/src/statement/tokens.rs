@@ -6,6 +6,7 @@ use hyades_types::guest;
 use super::lexer::{
     Lexer, Token, TokenKind, character_position, identifier_value, string_value, syntax_error,
 };
+use super::names::is_reserved;
 use super::parsed::QualifiedName;
 
 /// The cost of a token, as work of a guest.
@@ -101,7 +102,16 @@ impl<'a> Tokens<'a> {
         if self.accept_symbol(symbol) { Ok(()) } else { self.error() }
     }
 
+    /// A name, which is no reserved word unless it is in quotes.
     pub(crate) fn identifier(&mut self) -> Result<String> {
+        match self.peek().kind {
+            TokenKind::Word if is_reserved(self.peek().text) => self.error(),
+            _ => self.label(),
+        }
+    }
+
+    /// A name where no other word could be: after a point, or that of an option.
+    pub(crate) fn label(&mut self) -> Result<String> {
         match self.peek().kind {
             TokenKind::Word | TokenKind::QuotedIdentifier => Ok(identifier_value(&self.next())),
             _ => self.error(),
@@ -118,7 +128,7 @@ impl<'a> Tokens<'a> {
     pub(crate) fn qualified_name(&mut self) -> Result<QualifiedName> {
         let first = self.identifier()?;
         if self.accept_symbol(".") {
-            let name = self.identifier()?;
+            let name = self.label()?;
             return Ok(QualifiedName { schema: Some(first), name });
         }
         Ok(QualifiedName { schema: None, name: first })

@@ -52,7 +52,7 @@ fn options(tokens: &mut Tokens<'_>) -> Result<Vec<(String, String)>> {
     tokens.expect_symbol("(")?;
     let mut options = Vec::new();
     loop {
-        let name = tokens.identifier()?;
+        let name = tokens.label()?;
         let value = if tokens.accept_symbol("=") { tokens.next().text.to_owned() } else { "true".to_owned() };
         options.push((name, value.trim_matches('\'').to_ascii_lowercase()));
         if !tokens.accept_symbol(",") {
