@@ -118,6 +118,19 @@ impl Action {
             _ => Ok(()),
         }
     }
+
+    /// Whether even a superuser needs rights for it: those of the owners of views.
+    #[inline]
+    pub(crate) fn needs_owners_rights(&self) -> bool {
+        match self {
+            Action::Run(run) => run.procedure.needs_owners_rights,
+            Action::CopyOut(copy) => copy.run.procedure.needs_owners_rights,
+            Action::Declare(declare) => declare.run.procedure.needs_owners_rights,
+            Action::CopyIn(copy) => copy.insert.needs_owners_rights,
+            Action::Explain(_, rights) => rights.iter().any(|right| right.owner_of.is_some()),
+            _ => false,
+        }
+    }
 }
 
 #[derive(Debug)]

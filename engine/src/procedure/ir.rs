@@ -96,6 +96,9 @@ pub struct Procedure {
     pub open_names: Vec<String>,
     /// The rights needed to start a run. A replay needs none.
     pub rights: Vec<NeededRight>,
+    /// Whether one of these, or of those of what it calls, must be the owner of a view's: even a superuser's
+    /// run needs those.
+    pub needs_owners_rights: bool,
     /// Where the code of each statement begins, and what the statement is, by label. Empty for what has no
     /// body.
     pub lines: Vec<Line>,

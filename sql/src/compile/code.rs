@@ -514,12 +514,17 @@ impl Code {
         };
         procedure.asks_catalog = procedure.looks_at_catalog();
         let is_view = |used: &TableReference| used.definition.view.is_some();
+        let some_callee = |is_so: fn(&Procedure) -> bool| {
+            procedure.callees.iter().any(|callee| match callee {
+                Callee::Current => false,
+                Callee::Procedure { procedure, .. } => is_so(procedure),
+            })
+        };
         procedure.uses_unopened = !procedure.types.is_empty()
             || procedure.tables.iter().any(is_view)
-            || procedure.callees.iter().any(|callee| match callee {
-                Callee::Current => false,
-                Callee::Procedure { procedure, .. } => procedure.uses_unopened,
-            });
+            || some_callee(|callee| callee.uses_unopened);
+        procedure.needs_owners_rights = procedure.rights.iter().any(|right| right.owner_of.is_some())
+            || some_callee(|callee| callee.needs_owners_rights);
         Ok(procedure)
     }
 }
