@@ -292,6 +292,16 @@ impl Error {
         self.edit(|input| input.hint = Some(hint.into()))
     }
 
+    /// Whether it says nothing about what was to be done, only that it cannot be done here or now: resources
+    /// are used up, a limit is exceeded, or somebody has intervened (classes 53, 54 and 57), or it was not a
+    /// user error at all.
+    pub fn is_of_circumstances(&self) -> bool {
+        match self {
+            Error::Input(input) => ["53", "54", "57"].iter().any(|class| input.state.0.starts_with(class)),
+            Error::Abort(_) | Error::Fatal(_) => true,
+        }
+    }
+
     /// See [`InputError::is_uncatchable`].
     #[must_use]
     pub fn uncatchable(self) -> Error {

@@ -162,6 +162,9 @@ impl Compiler<'_> {
         let mut kept = None;
         if let Some(default) = &written.default {
             let parsed = parse_expression(default).map_err(|error| placed(error, written.position))?;
+            self.binder
+                .refuse_queries(&parsed, "DEFAULT expression")
+                .map_err(|error| placed(error, written.position))?;
             let (bound, meanings) = self.binder.noting(|binder| binder.default_value(&parsed, sql_type));
             let (coerced, from) = bound.map_err(|error| placed(error, written.position))?;
             kept = Some(self.binder.kept_default(default, &parsed, &meanings));

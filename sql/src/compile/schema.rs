@@ -314,6 +314,7 @@ impl Compiler<'_> {
         column: &str,
     ) -> Result<Option<String>> {
         self.binder.aggregate_mode = AggregateMode::Forbidden("in DEFAULT expressions");
+        self.binder.refuse_queries(expr, "DEFAULT expression")?;
         let (coerced, meanings) = self.binder.noting(|binder| binder.default_value(expr, sql_type));
         let (coerced, from) = coerced.map_err(|error| match &error {
             Error::Input(input) if input.state == sqlstate::UNDEFINED_COLUMN => {

@@ -47,6 +47,15 @@ fn printed(
     Binder::new(text, context, &[], 0)?.shown_query(&query, names, is_pretty)
 }
 
+/// `None` if it has failed because of what it is, not because of circumstances.
+fn unless_of_circumstances<T>(outcome: Result<T>) -> Result<Option<T>> {
+    match outcome {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.is_of_circumstances() => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
 /// The definition of a view of this query.
 pub(crate) fn view_of(text: &str, context: BindContext<'_>, names: &[String]) -> Result<ViewDefinition> {
     let (query, uses) = printed(text, context, names, false)?;
@@ -55,14 +64,12 @@ pub(crate) fn view_of(text: &str, context: BindContext<'_>, names: &[String]) ->
     // types are written out in it.
     let mut binder = Binder::new(&query, context, &[], 0)?;
     let again = parsed_query(&query).and_then(|parsed| binder.shown_query(&parsed, names, false));
-    let again = again.ok().filter(|(again, _)| *again == query);
+    let again = unless_of_circumstances(again)?.filter(|(again, _)| *again == query);
     let types = binder.types.take().iter().map(|stored| stored.id()).collect();
     // Whoever reads the view has to be able to bind it.
-    let is_bound = again.is_some()
-        && parsed_query(&query)
-            .and_then(|parsed| Compiler::new(&query, context, &[], 0)?.query(&parsed).map(|_| ()))
-            .is_ok();
-    if !is_bound {
+    let bound =
+        || parsed_query(&query).and_then(|parsed| Compiler::new(&query, context, &[], 0)?.query(&parsed));
+    if again.is_none() || unless_of_circumstances(bound())?.is_none() {
         tracing::debug!(%query, "the query of a view is not what it was when it is printed");
         return unsupported("this query is not supported in a view yet");
     }

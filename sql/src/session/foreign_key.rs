@@ -169,7 +169,12 @@ impl Session {
             return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
         }
         let parent = self.meant(&wanted.parent);
-        if parent == child.name {
+        // A temporary table that is being created comes before all others of its name, though it is not there
+        // yet.
+        let is_own = wanted.parent.schema.is_none()
+            && wanted.parent.name == child.name.name
+            && search_path::is_temporary(&child.name.schema);
+        if parent == child.name || is_own {
             return resolve(child, (id, child), wanted);
         }
         let parent = self.table(&parent).ok_or_else(|| self.no_relation(&wanted.parent))?;

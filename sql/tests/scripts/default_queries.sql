@@ -1,0 +1,21 @@
+-- A default is computed from constants and functions alone
+create table p2 (a int);
+alter table p2 add column z int default (select 1);
+alter table p2 add column z2 int default sum(1);
+alter table p2 add column z3 int default (row_number() over ());
+alter table p2 alter column a set default (select 1);
+create table p3 (a int default (select 1));
+create table p3 (a bool default 1 in (select 1));
+create table p3 (a int[] default array(select 1));
+create table p3 (a int default sum(1));
+create table p3 (a int default row_number() over ());
+create table p3 (a int default generate_series(1,2));
+drop table p2;
+create temp table tt (a int primary key, b int references tt);
+insert into tt values (1, null), (2, 1);
+insert into tt values (3, 4);
+create table own (a int primary key);
+create temp table own (a int primary key, b int references own);
+insert into own values (1, 1);
+drop table own, tt;
+drop table own;
