@@ -5,7 +5,9 @@
 use std::alloc::System;
 use std::sync::{Arc, Barrier};
 
-use hyades_types::memory::{Account, Counted, Expected, Limits, check, in_database, spent, total_bytes};
+use hyades_types::memory::{
+    Account, Charge, Counted, Expected, Limits, check, in_database, spent, total_bytes,
+};
 
 #[global_allocator]
 static ALLOCATOR: Counted<System> = Counted(System);
@@ -67,6 +69,12 @@ fn what_is_allocated_is_counted() {
     assert!(is_about(total_bytes(), before));
 
     what_is_expected_counts_until_it_has_arrived(&account);
+
+    // A charge for a value is what its copy takes.
+    let value = vec![vec![0_u8; 3 * MIB], vec![0_u8; MIB]];
+    let charge = Charge::for_value(&account.keeper(), &value, MIB);
+    assert!(is_about(charge.bytes(), 5 * MIB), "{}", charge.bytes());
+    drop((charge, value));
 
     // Many threads together cannot take more than the server has, whatever each of them may have, and they
     // give it back.

@@ -14,9 +14,9 @@
 //! ```
 //! **Charging.** While a session computes, its thread counts for the session's [`Account`]. What goes into
 //! tables, and what the epoch frees, is counted apart ([`in_database`]); for temporary tables the session is
-//! charged an estimate ([`RowCharge`]). At the end of a transaction the
-//! account is reset to what it is known to keep ([`Account::settle`]), so that memory which it freed for
-//! others, or others for it, does not add up.
+//! charged what their rows and definitions take ([`Charge`]). At the end of a transaction the account is
+//! reset to what it is known to keep ([`Account::settle`]), so that memory which it freed for others, or
+//! others for it, does not add up.
 //!
 //! **Checking.** An allocation cannot fail in an orderly way, so code checks: [`check`] before a large
 //! allocation, and after each row, message or instruction that keeps something; [`admit_row`] before a row
@@ -41,21 +41,21 @@
 //! Programs without [`Counted`] have no limits except those of single values.
 
 mod allocator;
+mod charge;
 mod expected;
-mod rows;
 
 use std::cell::Cell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, Ordering};
 
 use crossbeam_utils::CachePadded;
 
 pub use allocator::Counted;
+pub use charge::{Charge, Keeper};
 pub use expected::Expected;
-pub use rows::{Keeper, RowCharge};
 
 use crate::error::{Error, Result, sqlstate};
 use crate::guest;
+use charge::Kept;
 use expected::expected_bytes;
 
 /// A thread updates the process's total when it is off by this much.
@@ -91,8 +91,8 @@ struct Book {
     /// The most that it may grow to.
     room: Cell<isize>,
     limits: Cell<Limits>,
-    /// The account whose allowance it is; only compared.
-    owner: Cell<*const Account>,
+    /// The account whose allowance it is, by [`Keeper::address`]; only compared.
+    owner: Cell<*const Kept>,
     /// Bytes of rows until the next look at the total.
     rows: Cell<isize>,
 }
@@ -307,27 +307,7 @@ pub struct Account {
     /// The use when it was last left.
     used: AtomicIsize,
     /// The part that outlives transactions.
-    kept: Arc<AtomicIsize>,
-}
-
-/// A part of an account's use that outlives a transaction; given back when dropped, in any thread.
-#[derive(Debug)]
-pub struct Charge {
-    bytes: isize,
-    kept: Arc<AtomicIsize>,
-}
-
-impl Charge {
-    /// How many bytes it charges; 0 if what it stands for has given back more than it took.
-    pub fn bytes(&self) -> usize {
-        usize::try_from(self.bytes).unwrap_or(0)
-    }
-}
-
-impl Drop for Charge {
-    fn drop(&mut self) {
-        self.kept.fetch_sub(self.bytes, Ordering::Relaxed);
-    }
+    kept: Keeper,
 }
 
 /// While it lives the thread counts for an account, until [`Account::leave`]. Dropped by a panic, it only
@@ -345,7 +325,7 @@ struct Outer {
     granted: isize,
     room: isize,
     limits: Limits,
-    owner: *const Account,
+    owner: *const Kept,
 }
 
 impl Outer {
@@ -392,7 +372,7 @@ impl Drop for Entered {
 
 impl Account {
     pub fn new(limits: Limits) -> Account {
-        Account { limits, used: AtomicIsize::new(0), kept: Arc::default() }
+        Account { limits, used: AtomicIsize::new(0), kept: Keeper::default() }
     }
 
     /// From here on this thread counts for the account.
@@ -403,7 +383,7 @@ impl Account {
             let entered = Entered { outer };
             self.allow(book);
             book.limits.set(self.limits);
-            book.owner.set(self);
+            book.owner.set(self.kept.address());
             entered
         })
     }
@@ -411,7 +391,7 @@ impl Account {
     /// Whether this thread counts for the account.
     #[inline]
     pub fn is_entered(&self) -> bool {
-        with_book(|book| std::ptr::eq(book.owner.get(), self))
+        with_book(|book| std::ptr::eq(book.owner.get(), self.kept.address()))
     }
 
     /// Gives the thread the allowance of an account with this account's use.
@@ -435,17 +415,10 @@ impl Account {
     /// The end of a transaction: what remains is the longer-lived charges, plus `more`.
     #[inline]
     pub fn settle(&self, more: usize) {
-        self.used.store(self.kept.load(Ordering::Relaxed) + signed(more), Ordering::Relaxed);
+        self.used.store(self.kept.bytes() + signed(more), Ordering::Relaxed);
         if self.is_entered() {
             with_book(|book| self.allow(book));
         }
-    }
-
-    /// Charges the account for longer than a transaction.
-    pub fn keep(&self, bytes: usize) -> Charge {
-        let bytes = signed(bytes);
-        self.kept.fetch_add(bytes, Ordering::Relaxed);
-        Charge { bytes, kept: Arc::clone(&self.kept) }
     }
 
     /// Bytes in use when the account was last left.

@@ -33,8 +33,12 @@ use parking_lot::Mutex;
 use crate::access::{Caller, ObjectKind, Privileges, denied};
 use crate::definition::{SchemaId, SequenceDefinition, SequenceId, SequenceState, TableName};
 use crate::error::{Abort, Error, Result, sqlstate};
+use crate::memory::{Charge, Keeper};
 use crate::search_path::SearchPath;
 use crate::text::LONGEST_NAME;
+
+/// What a sequence takes in addition to its definition: its counters, and its names in the catalog.
+const SEQUENCE_BYTES: usize = 1 << 10;
 
 /// The numbers of one sequence.
 #[derive(Debug)]
@@ -81,6 +85,8 @@ pub struct Sequence {
     /// The counter that this one's private counter will raise.
     public: Option<Arc<Counter>>,
     is_private: bool,
+    /// The session's, for a sequence of its own.
+    charge: Option<Arc<Charge>>,
     /// For the engine: the dependencies that a draw takes over. Empty if there are none.
     pub mark: Box<[AtomicU64]>,
 }
@@ -89,13 +95,28 @@ impl Sequence {
     /// A new sequence, from which nothing was drawn.
     pub fn new(id: SequenceId, definition: SequenceDefinition) -> Sequence {
         let counter = Counter::at(SequenceState::first(definition.start), Arc::default());
-        Sequence { id, definition, counter, public: None, is_private: false, mark: Box::default() }
+        Sequence {
+            id,
+            definition,
+            counter,
+            public: None,
+            is_private: false,
+            charge: None,
+            mark: Box::default(),
+        }
     }
 
     /// The same sequence for the transaction that creates it.
     #[must_use]
     pub fn into_private(self) -> Sequence {
         Sequence { is_private: true, ..self }
+    }
+
+    /// The same sequence at the keeper's expense: a temporary one.
+    #[must_use]
+    pub fn charged_to(self, keeper: Option<&Keeper>) -> Sequence {
+        let charge = |keeper: &Keeper| Arc::new(Charge::for_value(keeper, &self.definition, SEQUENCE_BYTES));
+        Sequence { charge: keeper.map(charge), ..self }
     }
 
     /// The altered sequence, for the transaction that alters it.
@@ -113,7 +134,8 @@ impl Sequence {
                 (private, public, true)
             }
         };
-        Sequence { id: self.id, definition, counter, public, is_private, mark: Box::default() }
+        let charge = self.charge.clone();
+        Sequence { id: self.id, definition, counter, public, is_private, charge, mark: Box::default() }
     }
 
     /// The sequence after the commit of the transaction that has created or altered it; `mark` holds the
@@ -128,7 +150,8 @@ impl Sequence {
             None => Arc::clone(&self.counter),
         };
         let (id, definition) = (self.id, self.definition.clone());
-        Sequence { id, definition, counter, public: None, is_private: false, mark }
+        let charge = self.charge.clone();
+        Sequence { id, definition, counter, public: None, is_private: false, charge, mark }
     }
 
     /// Whether its counter is visible only to the transaction that has created or altered it.

@@ -52,7 +52,7 @@ use hyades_types::definition::{
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::sequence::Sequence;
-use hyades_types::text;
+use hyades_types::{memory, text};
 use jiff::tz::TimeZone;
 use parking_lot::{RwLock, RwLockWriteGuard};
 
@@ -76,8 +76,8 @@ mod sequences;
 mod types;
 
 pub(crate) use access::{AccessChange, hand_on_rights};
-pub use comments::Comments;
 pub(crate) use comments::put_comment;
+pub use comments::{Comment, Comments};
 pub use routines::duplicate_routine;
 pub use schemas::{Schemas, duplicate_schema};
 pub use types::duplicate_type;
@@ -462,7 +462,7 @@ impl Catalog {
             CatalogChange::DropSchema { id } => self.apply_drop_schema(*id),
             CatalogChange::RenameSchema { id, name } => self.apply_rename_schema(*id, name),
             CatalogChange::Comment { on, text } => {
-                self.put_comment(on, text.as_deref().map(Arc::from).as_ref());
+                self.put_comment(on, text.as_deref().map(|text| Comment::new(text, None)).as_ref());
                 Ok(())
             }
             CatalogChange::PutRole { .. }
@@ -522,9 +522,10 @@ impl TableState {
     pub fn with_primary_key(&self, primary_key: &PrimaryKey, guard: &Guard) -> Result<TableState> {
         let definition = self.definition_with_key(primary_key)?;
         self.check_not_null(primary_key, guard)?;
-        let new = TableState::new(Arc::new(definition));
+        let new = TableState::new(Arc::new(definition)).charged_like(self);
         let mut key = Vec::new();
         self.for_each_row(guard, |row| {
+            memory::admit_row(row.len())?;
             new.encode_key(row, &mut key);
             if !new.index().get_or_insert(&key, Some(row), guard).1 {
                 return Err(self.duplicate_key(&primary_key.name, &primary_key.columns, row));
@@ -533,7 +534,7 @@ impl TableState {
             new.count_added(1);
             Ok(())
         })?;
-        Ok(new.charged_like(self))
+        Ok(new)
     }
 
     fn definition_with_key(&self, primary_key: &PrimaryKey) -> Result<TableDefinition> {

@@ -13,13 +13,14 @@
 #![allow(unsafe_code)] // Turns a batch into a page of records under the conditions of `scan_batch`.
 
 mod bulk;
+mod charged;
 
 use std::ops::Bound;
 use std::sync::Arc;
 
 use crossbeam_epoch::Guard;
 use hyades_types::definition::IndexKind;
-use hyades_types::memory::in_database;
+use hyades_types::memory::{Charge, in_database};
 use parking_lot::RwLock;
 
 use super::hash_index::HashIndex;
@@ -46,6 +47,8 @@ pub struct PrimaryIndex {
     fixed_width: Option<usize>,
     /// Where the removal of a key is noted.
     notes: RwLock<Option<Arc<RangeNotes>>>,
+    /// Set for a temporary table.
+    charge: Option<Charge>,
 }
 
 enum Kind {
@@ -115,7 +118,7 @@ impl PrimaryIndex {
             (IndexKind::Hash, Some(width @ 9..=16)) => Kind::HashWide(HashIndex::new(width)),
             (IndexKind::Hash, _) => Kind::HashBytes(HashIndex::new(0)),
         };
-        PrimaryIndex { kind, fixed_width, notes: RwLock::default() }
+        PrimaryIndex { kind, fixed_width, notes: RwLock::default(), charge: None }
     }
 
     /// A number that no other index has or had.
@@ -205,13 +208,17 @@ impl PrimaryIndex {
         guard: &'g Guard,
     ) -> (&'g Record, bool) {
         self.assert_accepts(key);
-        in_database(|| {
+        let (record, is_new) = in_database(|| {
             on_index!(
                 self,
                 ordered index => index.get_or_insert(probe(index, key), row, guard),
                 hash index => index.get_or_insert(key, row, guard)
             )
-        })
+        });
+        if is_new {
+            self.charge_key(key, row);
+        }
+        (record, is_new)
     }
 
     /// The record under a key, which may have no row, or else the place where it would be inserted. Panics
@@ -274,12 +281,22 @@ impl PrimaryIndex {
         finger: &mut Finger,
         guard: &'g Guard,
     ) -> bool {
-        in_database(|| self.fill_with(vacancy, key, OwnedRecord::written(row, writer), finger, guard))
+        let is_filled =
+            in_database(|| self.fill_with(vacancy, key, OwnedRecord::written(row, writer), finger, guard));
+        if is_filled {
+            self.charge_key(key, Some(row));
+        }
+        is_filled
     }
 
     /// The same with a record that has no row: an entry of a secondary index.
     pub(crate) fn fill_empty<'g>(&'g self, vacancy: &Vacancy<'g>, key: &[u8], guard: &'g Guard) -> bool {
-        in_database(|| self.fill_with(vacancy, key, OwnedRecord::empty(), &mut Finger::default(), guard))
+        let finger = &mut Finger::default();
+        let is_filled = in_database(|| self.fill_with(vacancy, key, OwnedRecord::empty(), finger, guard));
+        if is_filled {
+            self.charge_key(key, None);
+        }
+        is_filled
     }
 
     fn fill_with<'g>(
@@ -315,13 +332,17 @@ impl PrimaryIndex {
         if let Some(notes) = &*self.notes.read() {
             notes.note_removal(key);
         }
-        in_database(|| {
+        let is_removed = in_database(|| {
             on_index!(
                 self,
                 ordered index => index.remove(probe(index, key), guard),
                 hash index => index.remove(key, guard)
             )
-        })
+        });
+        if is_removed {
+            self.charge_removal(key);
+        }
+        is_removed
     }
 
     /// Refills `batch` with the keys that follow `from` in the direction of the scan: at most `most` and

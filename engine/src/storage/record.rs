@@ -66,6 +66,30 @@ pub struct Record {
 /// A record that no index holds yet, or any more.
 pub struct OwnedRecord(NonNull<Record>);
 
+/// What the row of a record takes.
+#[derive(Clone, Copy, Default)]
+pub(super) struct RowBytes {
+    /// In the record's own allocation, whether or not the row is there now.
+    pub(super) inline: usize,
+    /// In one of its own.
+    pub(super) separate: usize,
+}
+
+/// What taking a write back has led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TakenBack {
+    /// Whether there is a row now.
+    pub(crate) has_row: bool,
+    /// The bytes of the version, if the write was done in place.
+    pub(super) patch_bytes: Option<usize>,
+}
+
+impl RowBytes {
+    pub(super) fn total(self) -> usize {
+        self.inline + self.separate
+    }
+}
+
 /// The record has left its index: look the key up again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Removed;
@@ -101,6 +125,7 @@ impl OwnedRecord {
         // they must be.
         unsafe {
             let inline = HeapBytes::write(record.add(1).cast(), row);
+            record.as_ptr().expose_provenance();
             let pointer = if has_row { inline.as_pointer() } else { null_mut() };
             record.write(Record { writer: AtomicU64::new(writer.0), row: AtomicPtr::new(pointer) });
         }
@@ -183,6 +208,22 @@ impl Record {
         // SAFETY: loaded while the guard pins the epoch; a thread that unlinks it later retires it through
         // the epoch (invariant 1).
         Some(unsafe { row.bytes() })
+    }
+
+    /// What the row takes.
+    pub(super) fn row_bytes(&self, _guard: &Guard) -> RowBytes {
+        let Some(row) = handle(self.row.load(Ordering::Acquire)) else { return RowBytes::default() };
+        // SAFETY: as in `row`.
+        let bytes = unsafe { row.bytes() }.len();
+        if self.is_inline(row) {
+            return RowBytes { inline: bytes, separate: 0 };
+        }
+        let inline = std::ptr::from_ref(self).addr() + size_of::<Record>();
+        let inline = NonNull::new(std::ptr::with_exposed_provenance_mut(inline));
+        // SAFETY: the allocation of the record was exposed and goes on after it; what is there was written
+        // when the record was made, and is freed with it.
+        let inline = inline.map_or(0, |inline| unsafe { HeapBytes::at(inline).bytes() }.len());
+        RowBytes { inline, separate: bytes }
     }
 
     /// Prefetches the record and the row, which follows it in memory unless it was replaced by one of another
@@ -351,7 +392,6 @@ impl Record {
 
     /// Takes back the latest write, of which this is the version. To be called by the transaction that wrote
     /// it, which still has the row locked and no longer uses any bytes that it got from [`Record::row`].
-    /// Returns whether there is a row now.
     ///
     /// # Safety
     /// As promised above.
@@ -360,18 +400,22 @@ impl Record {
         version: Handle,
         history: &mut HistoryWriter,
         guard: &Guard,
-    ) -> bool {
+    ) -> TakenBack {
         let back = history.note_taken_back(version);
         self.writer.store(TAKING_BACK, Ordering::Relaxed);
         fence(Ordering::Release);
+        let mut patch_bytes = None;
         match history.kept(version) {
-            // SAFETY: as promised.
-            Kept::Patch(patch) => unsafe { self.overwrite(&patch, guard) },
+            Kept::Patch(patch) => {
+                patch_bytes = Some(patch.len());
+                // SAFETY: as promised.
+                unsafe { self.overwrite(&patch, guard) };
+            }
             Kept::NoRow => self.exchange(None, guard),
             Kept::Row(row) => self.exchange(Some(row), guard),
         }
         self.writer.store(back.0, Ordering::Release);
-        self.has_row()
+        TakenBack { has_row: self.has_row(), patch_bytes }
     }
 
     /// Puts a row there again; the current one is given to the epoch.

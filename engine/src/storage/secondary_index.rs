@@ -21,6 +21,7 @@ use std::sync::Arc;
 use crossbeam_epoch::Guard;
 use hyades_types::definition::{IndexColumn, IndexDefinition, IndexKind};
 use hyades_types::key;
+use hyades_types::memory::Keeper;
 use hyades_types::value::SqlType;
 
 use super::primary_index::PrimaryIndex;
@@ -94,6 +95,16 @@ impl SecondaryIndex {
             unique_since: 0,
             unfinished: None,
         }
+    }
+
+    /// As [`PrimaryIndex::charge_to`].
+    pub(super) fn charge_to(&mut self, keeper: &Keeper) {
+        self.entries.charge_to(keeper);
+    }
+
+    /// Whether both have the same entries.
+    pub(super) fn shares_entries(&self, other: &SecondaryIndex) -> bool {
+        Arc::ptr_eq(&self.entries, &other.entries)
     }
 
     /// The same, to be built while rows are being written.

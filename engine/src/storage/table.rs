@@ -23,7 +23,7 @@ use crossbeam_epoch::Guard;
 use hyades_types::definition::{IndexDefinition, IndexKind, TableDefinition, TableId};
 use hyades_types::error::{Error, Result};
 use hyades_types::key::KeyLayout;
-use hyades_types::memory::{Keeper, RowCharge};
+use hyades_types::memory::{Charge, Keeper};
 use hyades_types::value::SqlType;
 
 use super::opening::Opening;
@@ -37,9 +37,9 @@ use super::secondary_index::SecondaryIndex;
 /// The hidden key of a table without a primary key is a row number of 8 bytes, big-endian.
 pub const ROW_NUMBER_BYTES: usize = 8;
 
-/// What a record costs in addition to its key and its row, and an entry of an index in addition to the key.
-const RECORD_BYTES: usize = 80;
-const ENTRY_BYTES: usize = 48;
+/// What a table takes in addition to its definition: its layouts, the roots of its indexes, its names in the
+/// catalog.
+const STATE_BYTES: usize = 4 << 10;
 
 /// The value of `next_row_number` before the first one is requested.
 const NOT_YET_KNOWN: u64 = 0;
@@ -56,8 +56,12 @@ pub struct TableState {
     indexes: Box<[SecondaryIndex]>,
     next_row_number: Arc<AtomicU64>,
     row_count: Arc<RowCount>,
-    /// The session's charge for the rows of a temporary table.
-    charge: Option<Arc<RowCharge>>,
+    /// The session's charge for the definition of a temporary table. Its indexes charge for the rows.
+    charge: Option<Charge>,
+}
+
+fn definition_charge(keeper: &Keeper, definition: &TableDefinition) -> Charge {
+    Charge::for_value(keeper, definition, STATE_BYTES)
 }
 
 /// How the rows of a table are laid out.
@@ -104,13 +108,11 @@ impl TableState {
     pub fn with_definition(&self, definition: TableDefinition) -> TableState {
         let index = |wanted: &IndexDefinition| {
             let known = self.indexes.iter().find(|index| index.definition().id == wanted.id);
-            known.map_or_else(
-                || SecondaryIndex::new(wanted, &self.layout, self.key_width()),
-                |known| known.with_definition(wanted),
-            )
+            known.map_or_else(|| self.new_index(wanted), |known| known.with_definition(wanted))
         };
         TableState {
             indexes: definition.indexes.iter().map(index).collect(),
+            charge: self.keeper().map(|keeper| definition_charge(keeper, &definition)),
             definition: Arc::new(definition),
             layout: self.layout.clone(),
             key_layout: self.key_layout.clone(),
@@ -118,8 +120,14 @@ impl TableState {
             index: Arc::clone(&self.index),
             next_row_number: Arc::clone(&self.next_row_number),
             row_count: Arc::clone(&self.row_count),
-            charge: self.charge.clone(),
         }
+    }
+
+    /// A further index without entries.
+    fn new_index(&self, definition: &IndexDefinition) -> SecondaryIndex {
+        let mut index = SecondaryIndex::new(definition, &self.layout, self.key_width());
+        self.keeper().into_iter().for_each(|keeper| index.charge_to(keeper));
+        index
     }
 
     /// The same with an index, without entries, that writers maintain and no query uses yet: the definition
@@ -127,7 +135,7 @@ impl TableState {
     #[must_use]
     pub(crate) fn with_unfinished_index(&self, index: &IndexDefinition) -> TableState {
         let state = self.with_definition(TableDefinition::clone(&self.definition));
-        let made = SecondaryIndex::new(index, &self.layout, self.key_width()).unfinished_one();
+        let made = self.new_index(index).unfinished_one();
         TableState { indexes: state.indexes.into_iter().chain([made]).collect(), ..state }
     }
 
@@ -326,36 +334,36 @@ impl TableState {
         self.row_count.sum()
     }
 
-    /// Charges the keeper for the rows from now on: those of a temporary table.
+    /// The same state, still without rows, at the keeper's expense: that of a temporary table.
     #[must_use]
     pub(crate) fn charged_to(self, keeper: Option<&Keeper>) -> TableState {
-        TableState { charge: keeper.map(|keeper| Arc::new(RowCharge::new(keeper))), ..self }
+        let Some(keeper) = keeper else { return self };
+        let mut state = TableState { charge: Some(definition_charge(keeper, &self.definition)), ..self };
+        state.index.charge_to(keeper);
+        state.indexes.iter_mut().for_each(|index| index.charge_to(keeper));
+        state
     }
 
-    /// Charges whoever pays for the rows of the other state for these rows, too.
+    /// The same state, still without rows, at the expense of whoever pays for the other one.
     #[must_use]
-    pub(super) fn charged_like(self, other: &TableState) -> TableState {
-        let charge = other.charge.as_ref().map(|charge| Arc::new(charge.anew()));
-        charge.iter().for_each(|charge| charge.resize(self.row_count()));
-        TableState { charge, ..self }
+    pub(crate) fn charged_like(self, other: &TableState) -> TableState {
+        self.charged_to(other.keeper())
     }
 
-    /// No table has these rows any more, unless another state shares them: they are freed soon.
-    pub(crate) fn give_up_charge(&self) {
-        if let Some(charge) = self.charge.as_ref().filter(|charge| Arc::strong_count(charge) == 1) {
-            charge.resize(0);
+    fn keeper(&self) -> Option<&Keeper> {
+        self.charge.as_ref().map(Charge::keeper)
+    }
+
+    /// The table has another state now: what that does not share is freed soon.
+    pub(crate) fn give_up_charge(&self, current: &TableState) {
+        self.charge.iter().for_each(Charge::clear);
+        if !self.shares_rows(current) {
+            self.index.give_up_charge();
         }
-    }
-
-    /// A row was written, or removed, if this table's rows are charged to anybody.
-    pub(crate) fn charge_write(&self, key: &[u8], row: Option<&[u8]>) {
-        let Some(charge) = &self.charge else { return };
-        match row {
-            Some(row) => {
-                let entries = self.indexes.len() * (ENTRY_BYTES + key.len());
-                charge.wrote(RECORD_BYTES + key.len() + row.len() + entries, self.row_count());
+        for index in &self.indexes {
+            if !current.indexes.iter().any(|kept| kept.shares_entries(index)) {
+                index.entries().give_up_charge();
             }
-            None => charge.resize(self.row_count()),
         }
     }
 

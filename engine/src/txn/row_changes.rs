@@ -4,6 +4,7 @@
 use crossbeam_epoch::Guard;
 
 use crate::storage::history::{Handle, HistoryWriter};
+use crate::storage::record::TakenBack;
 use crate::storage::table::Table;
 
 /// Writes the row under `key`, which the caller has read under its lock, and keeps the table's count. Returns
@@ -16,7 +17,9 @@ pub(super) fn write_row(
     guard: &Guard,
 ) -> Option<Handle> {
     let state = table.state(guard);
-    let written = state.index().get(key, guard)?.write(row, history, guard);
+    let index = state.index();
+    let record = index.get(key, guard)?;
+    let written = index.charging_write(record, guard, || record.write(row, history, guard));
     let (version, had_row) = written.expect("a locked record stays in its index");
     match (had_row, row) {
         (false, Some(_)) => state.count_added(1),
@@ -36,11 +39,14 @@ pub(super) fn take_back(
     guard: &Guard,
 ) -> bool {
     let state = table.state(guard);
-    let Some(record) = state.index().get(key, guard) else { return false };
+    let index = state.index();
+    let Some(record) = index.get(key, guard) else { return false };
     let had_row = record.has_row();
-    // SAFETY: the write lock is held until the end of the transaction, and a transaction that rolls back no
-    // longer uses what it read in place (`Access::rollback_to`).
-    let has_row = unsafe { record.take_back(version, history, guard) };
+    let TakenBack { has_row, .. } = index.charging_undo(record, guard, || {
+        // SAFETY: the write lock is held until the end of the transaction, and a transaction that rolls back
+        // no longer uses what it read in place (`Access::rollback_to`).
+        unsafe { record.take_back(version, history, guard) }
+    });
     match (had_row, has_row) {
         (false, true) => state.count_added(1),
         (true, false) => state.count_removed(1),

@@ -109,7 +109,6 @@ mod resource;
 mod restart_gate;
 mod rewritten;
 mod row_lock;
-mod row_log;
 mod scan;
 mod schema_change;
 mod sequence_change;
@@ -308,6 +307,7 @@ impl<P: Protocol> LockingTransaction<P> {
             shared.locks.forget_waits(self.id);
         }
         shared.purge.push_all(&mut self.purgeable);
+        self.keeper.iter().for_each(Keeper::end_transaction);
         self.new_entries.clear();
         self.snapshot = None;
         for used in &mut self.tables {
@@ -498,6 +498,9 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         // contract.
         let version = unsafe { record.patch(patch, &mut self.history, guard) };
         let Some(version) = version else { return };
+        if table.id().is_temporary() {
+            table.state(guard).index().charge_patch(patch.len());
+        }
         let write_set = self.hash_write(table, key, Some(patch));
         let row = if self.command.is_some() { None } else { record.row(guard) };
         self.note_write(table, key, row, (write_set, version));

@@ -10,6 +10,7 @@ use hyades_types::memory::Limits;
 use hyades_types::value::Value;
 
 use super::engine::{TestEngine, Trouble};
+use crate::Connection;
 use crate::session::{Database, Session, SessionOptions};
 
 fn session() -> Session {
@@ -170,18 +171,98 @@ fn what_is_too_deep_is_refused_in_time() {
     }
 }
 
+/// A database whose sessions have this much memory each.
+fn narrow_database(mebibytes: usize) -> Database {
+    let memory = Limits { server_bytes: 1 << 40, connection_bytes: mebibytes << 20 };
+    let disk = Arc::new(SimulatedDisk::new(7));
+    let config = Config { disk: disk as _, memory, ..Config::new("/data") };
+    Database::with_engine(open(config, Some(crate::routine_compiler())).expect("an empty disk"))
+}
+
+/// Runs statements, which are separated by `; `; returns the first error's code.
+fn first_error(connection: &mut Connection, sql: &str) -> Option<&'static str> {
+    let outcomes = sql.split("; ").map(|statement| connection.execute(statement, &[]));
+    outcomes.filter_map(Result::err).map(|error| error.sqlstate().0).next()
+}
+
+/// Each row counts with its own bytes, each entry of an index with its own.
+#[test]
+fn rows_of_temporary_tables_count_with_their_bytes() {
+    let database = narrow_database(8);
+    let mut connection = database.connect().expect("a connection");
+    let table = "create temp table t (a int primary key, b text)";
+    assert_eq!(first_error(&mut connection, table), None);
+    // Many small rows are no licence for large ones.
+    let small = "insert into t select g, 'x' from generate_series(1, 20000) g; delete from t";
+    assert_eq!(first_error(&mut connection, small), None);
+    let large = "insert into t select g, repeat('x', 1000000) from generate_series(1, 9) g";
+    assert_eq!(first_error(&mut connection, large), Some("53200"));
+    // A small row in the place of a large one does not give back the memory of the large one, which stays
+    // with its record.
+    let large = "insert into t select g, repeat('x', 1000000) from generate_series(1, 4) g";
+    assert_eq!(first_error(&mut connection, "truncate t"), None);
+    assert_eq!(first_error(&mut connection, large), None);
+    assert_eq!(first_error(&mut connection, "update t set b = 'x'"), None);
+    let more = "insert into t select g, repeat('x', 1000000) from generate_series(11, 15) g";
+    assert_eq!(first_error(&mut connection, more), Some("53200"));
+    assert_eq!(first_error(&mut connection, "truncate t"), None);
+    assert_eq!(first_error(&mut connection, more), None);
+
+    // Old versions stay until the transaction ends.
+    let update = "update t set b = repeat(chr(97 + g % 26), 100000) where a = 1";
+    let all = format!("do $$ begin for g in 1..1000 loop {update}; end loop; end $$");
+    assert_eq!(first_error(&mut connection, "truncate t; insert into t values (1, 'x')"), None);
+    assert_eq!(connection.execute(&all, &[]).unwrap_err().sqlstate().0, "53200");
+    let each = format!("do $$ begin for g in 1..1000 loop {update}; commit; end loop; end $$");
+    assert!(connection.execute(&each, &[]).is_ok());
+    // Unless it takes them back.
+    let caught = format!(
+        "do $$ begin for g in 1..1000 loop begin {update}; raise division_by_zero; exception when \
+         division_by_zero then null; end; end loop; end $$"
+    );
+    assert!(connection.execute(&caught, &[]).is_ok());
+
+    // Entries, which hold the values, in rows that move, too.
+    let entries = "truncate t; insert into t select g, repeat('x', 10000) from generate_series(1, 150) g; \
+                   create index i on t (b); alter table t add c int default 1; insert into t values (0, 'x')";
+    assert_eq!(first_error(&mut connection, entries), None);
+    let copies = "create index j on t (b); create index k on t (b); create index l on t (b)";
+    assert_eq!(first_error(&mut connection, copies), None);
+    assert_eq!(first_error(&mut connection, "create index m on t (b)"), Some("53200"));
+    let rewritten = "drop index k, l; alter table t add d int default 1";
+    assert_eq!(first_error(&mut connection, rewritten), Some("53200"));
+    let more = "insert into t select g, repeat('x', 10000) from generate_series(1001, 1150) g";
+    assert_eq!(first_error(&mut connection, more), Some("53200"));
+    assert_eq!(first_error(&mut connection, "drop index i, j"), None);
+    assert_eq!(first_error(&mut connection, more), None);
+}
+
+/// Names take memory, too.
+#[test]
+fn temporary_objects_are_paid_for_by_their_session() {
+    let database = narrow_database(2);
+    let mut connection = database.connect().expect("a connection");
+    let mut run = |body: &str| {
+        let each = format!("do $$ begin for g in 1..600 loop {body}; commit; end loop; end $$");
+        let outcome = connection.execute(&each, &[]).err().map(|error| error.sqlstate().0);
+        assert_eq!(first_error(&mut connection, "discard temp"), None);
+        outcome
+    };
+    assert_eq!(run("execute format('create temp table t%s (a int)', g)"), Some("53200"));
+    assert_eq!(run("execute format('create temp view v%s as select 1', g)"), Some("53200"));
+    assert_eq!(run("create temp table t (a int); drop table t"), None);
+    let commented =
+        "create temp table if not exists t (a int); execute format('comment on table t is %L', g)";
+    assert_eq!(run(commented), None);
+    assert_eq!(run("create temp sequence s; alter sequence s increment 5; drop sequence s"), None);
+}
+
 /// Rows of temporary tables count as their session's memory, until they are gone.
 #[test]
 fn temporary_tables_are_paid_for_by_their_session() {
-    let memory = Limits { server_bytes: 1 << 40, connection_bytes: 8 << 20 };
-    let disk = Arc::new(SimulatedDisk::new(7));
-    let config = Config { disk: disk as _, memory, ..Config::new("/data") };
-    let engine = open(config, Some(crate::routine_compiler())).expect("an empty disk");
-    let mut connection = Database::with_engine(engine).connect().expect("a connection");
-    let mut run = |sql: &str| {
-        let outcomes = sql.split("; ").map(|statement| connection.execute(statement, &[]));
-        outcomes.filter_map(Result::err).map(|error| error.sqlstate().0).next()
-    };
+    let database = narrow_database(8);
+    let mut connection = database.connect().expect("a connection");
+    let mut run = |sql: &str| first_error(&mut connection, sql);
     let fill = "insert into t select g, repeat('x', 1000) from generate_series(1, 4000) g";
     assert_eq!(run("create temp table t (a int primary key, b text)"), None);
     assert_eq!(run(fill), None);

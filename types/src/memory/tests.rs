@@ -3,6 +3,8 @@
 //! The allocator of these tests is not [`Counted`](super::Counted) (`engine/tests/memory.rs` uses one that
 //! is), so allocations are counted by hand.
 
+use std::sync::Arc;
+
 use super::*;
 
 const MIB: usize = 1 << 20;
@@ -81,23 +83,54 @@ fn the_database_pays_for_rows() {
 fn rows_of_temporary_tables_are_charged_until_they_are_gone() {
     let account = account(1);
     let entered = account.enter();
-    let rows = RowCharge::new(&account.keeper());
-    rows.wrote(600 << 10, 1);
+    let rows = Charge::none(&account.keeper());
+    rows.add(600 << 10);
     assert_eq!(state(check(100 << 10)), None);
-    rows.wrote(600 << 10, 2);
+    rows.add(600 << 10);
     assert_eq!(state(check(1)), Some("53200"));
     // As after a rollback: the row is not there any more.
-    rows.resize(1);
+    rows.add(-(600 << 10));
     assert_eq!(state(check(100 << 10)), None);
     account.settle(0);
     assert_eq!(state(check(500 << 10)), Some("53200"));
-    let truncated = rows.anew();
+    rows.clear();
+    assert_eq!(state(check(500 << 10)), None);
+    account.settle(0);
+    assert_eq!(state(check(500 << 10)), None);
+    rows.add(700 << 10);
     drop(rows);
     account.settle(0);
     assert_eq!(state(check(500 << 10)), None);
-    truncated.resize(2);
-    assert_eq!(state(check(1)), Some("53200"));
     account.leave(entered);
+}
+
+#[test]
+fn old_versions_are_charged_until_the_transaction_ends() {
+    let account = account(1);
+    let entered = account.enter();
+    account.keeper().charge_transaction(900 << 10);
+    assert_eq!(state(check(200 << 10)), Some("53200"));
+    // Within a statement that goes on, such as a call with COMMIT.
+    account.keeper().end_transaction();
+    assert_eq!(state(check(200 << 10)), None);
+    account.keeper().charge_transaction(900 << 10);
+    account.settle(0);
+    assert_eq!(state(check(200 << 10)), None);
+    account.leave(entered);
+}
+
+#[test]
+fn a_charge_from_a_thread_of_another_account_is_not_that_accounts() {
+    let (mine, other) = (account(1), account(1));
+    let rows = Charge::none(&mine.keeper());
+    let entered = other.enter();
+    rows.add(2 << 20);
+    assert_eq!(state(check(1)), None);
+    other.leave(entered);
+    mine.settle(0);
+    let entered = mine.enter();
+    assert_eq!(state(check(1)), Some("53200"));
+    mine.leave(entered);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crossbeam_epoch::Guard;
 use hyades_types::definition::{ColumnSource, TableDefinition, TableId, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::Value;
-use hyades_types::{guest, text};
+use hyades_types::{guest, memory, text};
 use jiff::tz::TimeZone;
 
 use super::{Catalog, check_definition, corrupt, for_each_record};
@@ -93,7 +93,7 @@ impl TableState {
             self.check_new_not_null(definition, guard)?;
             return Ok(self.with_definition(definition.clone()));
         };
-        let new = TableState::new(Arc::new(definition.clone()));
+        let new = TableState::new(Arc::new(definition.clone())).charged_like(self);
         let sources = sources(definition, columns)?;
         if sources.len() != definition.columns.len() {
             return Err(Error::corrupt("the columns of an altered table do not match their sources"));
@@ -104,6 +104,7 @@ impl TableState {
             guest::spend_for(UNITS_PER_ROW)?;
             self.rewrite(row, (new.layout(), definition), &sources, &mut bytes)?;
             number += 1;
+            memory::admit_row(bytes.len())?;
             if !new.has_hidden_key() {
                 new.encode_key(&bytes, &mut new_key);
             } else {
@@ -126,7 +127,7 @@ impl TableState {
         for index in new.indexes().iter().filter(|index| index.definition().is_unique) {
             new.check_unique(index, guard)?;
         }
-        Ok(new.charged_like(self))
+        Ok(new)
     }
 
     /// Writes a row in its new form.

@@ -10,6 +10,7 @@ use crossbeam_epoch::Guard;
 use hyades_types::definition::{IndexDefinition, TableDefinition, TableId};
 use hyades_types::error::{Error, Result};
 use hyades_types::guest;
+use hyades_types::memory;
 
 use super::{Catalog, check_definition, corrupt, for_each_record};
 use crate::storage::secondary_index::SecondaryIndex;
@@ -80,6 +81,7 @@ impl TableState {
             guest::spend_for(UNITS_PER_ENTRY)?;
             if let Some(row) = record.row(guard) {
                 made.encode(self.layout(), row, key, &mut entry);
+                memory::admit_row(entry.len())?;
                 made.entries().get_or_insert(&entry, None, guard);
             }
             Ok(())

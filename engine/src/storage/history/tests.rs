@@ -265,8 +265,8 @@ impl Model {
             let worker = &mut self.workers[number];
             let (record, version, before) = worker.undo.pop().expect("it is longer");
             // SAFETY: as above.
-            let has_row = unsafe { self.records[record].take_back(version, &mut worker.writer, &pin()) };
-            assert_eq!(has_row, before.is_some());
+            let taken = unsafe { self.records[record].take_back(version, &mut worker.writer, &pin()) };
+            assert_eq!(taken.has_row, before.is_some());
             assert_eq!(self.row(record), before);
         }
     }

@@ -217,7 +217,8 @@ impl<P: Protocol> LockingTransaction<P> {
         if view.is_dropped() || view.definition().view.is_none() {
             return Err(Error::Abort(Abort::StalePlan).into());
         }
-        self.replace_state(view, TableState::new(Arc::new(definition.clone())), change)
+        let state = TableState::new(Arc::new(definition.clone())).charged_like(&view.shared_state());
+        self.replace_state(view, state, change)
     }
 
     /// Whether a view that this transaction sees uses the table.
@@ -336,8 +337,8 @@ impl<P: Protocol> LockingTransaction<P> {
                     Ok(())
                 }
                 NameChange::PutSchema(id, name) => catalog.put_schema(id, &name),
-                NameChange::Comment(on, text) => {
-                    catalog.put_comment(&on, text.as_ref());
+                NameChange::Comment(on, comment) => {
+                    catalog.put_comment(&on, comment.as_ref());
                     Ok(())
                 }
                 NameChange::Access(change) => {

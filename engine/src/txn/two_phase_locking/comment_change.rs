@@ -7,7 +7,7 @@ use hyades_types::definition::{CatalogChange, CommentTarget};
 use super::resource::Resource;
 use super::{LockingTransaction, NameChange, UndoAction};
 use crate::protocol::Protocol;
-use crate::storage::catalog::{Comments, put_comment};
+use crate::storage::catalog::{Comment, Comments, put_comment};
 use crate::txn::Flow;
 use crate::txn::lock_mode::LockMode;
 
@@ -21,15 +21,16 @@ impl<P: Protocol> LockingTransaction<P> {
     ) -> Flow<()> {
         self.lock(Resource::comments(on.object), LockMode::Write)?;
         self.note_change(UndoAction::Name, change)?;
-        self.names.push(NameChange::Comment(on.clone(), text.map(Arc::from)));
+        let keeper = self.keeper.as_ref().filter(|_| change.is_temporary());
+        self.names.push(NameChange::Comment(on.clone(), text.map(|text| Comment::new(text, keeper))));
         Ok(())
     }
 
     pub(super) fn visible_comments(&self) -> Arc<Comments> {
         let mut comments = self.shared.catalog.comments();
         for change in &self.names {
-            if let NameChange::Comment(on, text) = change {
-                put_comment(Arc::make_mut(&mut comments), on, text.as_ref());
+            if let NameChange::Comment(on, comment) = change {
+                put_comment(Arc::make_mut(&mut comments), on, comment.as_ref());
             }
         }
         comments

@@ -137,7 +137,7 @@ impl<P: Protocol> LockingTransaction<P> {
     /// the new one.
     fn exchange_unlocked(&self, table: &Table, state: Arc<TableState>) {
         let old = self.shared.catalog.exchange(table, state, &epoch::pin());
-        self.shared.purge.discard(old);
+        self.shared.purge.discard(table, old);
         self.shared.catalog.count_change();
     }
 

@@ -74,7 +74,10 @@ impl<P: Protocol> LockingTransaction<P> {
                 // stays, unless it had left before the row was locked.
                 Target::Record(record) => {
                     self.follow_writer(record, &guard);
-                    if let Ok((version, _)) = record.write(Some(row), &mut self.history, &guard) {
+                    let history = &mut self.history;
+                    let written =
+                        index.charging_write(record, &guard, || record.write(Some(row), history, &guard));
+                    if let Ok((version, _)) = written {
                         break version;
                     }
                 }

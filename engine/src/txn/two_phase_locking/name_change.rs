@@ -7,7 +7,7 @@ use hyades_types::definition::{CommentTarget, RoutineId, SchemaId, SequenceId, T
 use hyades_types::sequence::Sequence;
 
 use super::purge_queue::Queue;
-use crate::storage::catalog::AccessChange;
+use crate::storage::catalog::{AccessChange, Comment};
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
@@ -37,7 +37,7 @@ pub(super) enum NameChange {
     /// Created or renamed.
     PutSchema(SchemaId, String),
     DroppedSchema(SchemaId),
-    Comment(CommentTarget, Option<Arc<str>>),
+    Comment(CommentTarget, Option<Comment>),
     /// The index that was built beside writers of this table.
     FinishedIndex(Arc<Table>),
     Access(AccessChange),

@@ -48,21 +48,21 @@ impl Queue {
     }
 
     /// A table no longer has this state. It is freed when it is no longer used.
-    pub(super) fn discard(&self, state: Arc<TableState>) {
-        state.give_up_charge();
+    pub(super) fn discard(&self, table: &Table, state: Arc<TableState>) {
+        state.give_up_charge(table.state(&epoch::pin()));
         self.states.lock().push(state);
         // The table's own reference waits in this thread's garbage.
         epoch::pin().flush();
     }
 
-    /// The table is gone, and what still refers to it (a cached plan) needs no rows. The caller holds its
-    /// write lock.
+    /// The table is gone, and what still refers to it (a cached plan) needs no rows; nobody pays for it. The
+    /// caller holds its write lock.
     pub(super) fn discard_rows(&self, table: &Table) {
         let guard = epoch::pin();
-        let empty = Arc::new(table.state(&guard).truncated());
+        let empty = Arc::new(TableState::new(Arc::clone(table.state(&guard).definition())));
         let old = table.replace_state(empty, &guard);
         drop(guard);
-        self.discard(old);
+        self.discard(table, old);
     }
 
     pub(super) fn take(&self, most: usize) -> Vec<Purgeable> {

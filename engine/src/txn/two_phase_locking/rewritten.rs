@@ -83,7 +83,7 @@ impl<P: Protocol> LockingTransaction<P> {
                 table.note_rewritten(shared.histories.note_rewriting());
             }
             shared.replaced.give_up(&table);
-            shared.purge.discard(old);
+            shared.purge.discard(&table, old);
         }
     }
 }

@@ -141,7 +141,8 @@ impl<P: Protocol> LockingTransaction<P> {
     ) -> Flow<()> {
         self.lock_new_name(&definition.name)?;
         self.note_change(UndoAction::Name, change)?;
-        let sequence = Sequence::new(id, definition.clone()).into_private();
+        let keeper = self.keeper.as_ref().filter(|_| id.is_temporary());
+        let sequence = Sequence::new(id, definition.clone()).charged_to(keeper).into_private();
         self.names.push(NameChange::PutSequence(Arc::new(sequence)));
         Ok(())
     }

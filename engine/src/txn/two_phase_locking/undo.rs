@@ -6,7 +6,7 @@ use crossbeam_epoch as epoch;
 use hyades_types::guest;
 
 use super::purge_queue::Purgeable;
-use super::{LockingTransaction, Undo, UndoAction, row_log};
+use super::{LockingTransaction, Undo, UndoAction};
 use crate::log::record::command::WriteSetHash;
 use crate::protocol::Protocol;
 use crate::storage::history::Handle;
@@ -17,8 +17,8 @@ use crate::txn::row_changes::take_back;
 const UNITS_PER_UNDONE_ROW: u32 = 30;
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// Notes what to undo under `key` and, unless it is a call, what to write to the log, after the row was
-    /// written. `write_set` is the previous hash.
+    /// Notes what to undo under `key` and, unless it is a call or the table temporary, what to write to the
+    /// log, after the row was written. `write_set` is the previous hash.
     pub(super) fn note_write(
         &mut self,
         table: &Arc<Table>,
@@ -29,7 +29,12 @@ impl<P: Protocol> LockingTransaction<P> {
         let place = self.table_place(table);
         let (payload_bytes, key_bytes) = (self.payload.len(), self.keys.len());
         self.keys.extend_from_slice(key);
-        self.log_write(table, key, row);
+        if P::WRITES_LOG && self.command.is_none() && !table.id().is_temporary() {
+            match row {
+                Some(row) => self.payload.put(table.id(), key, row),
+                None => self.payload.delete(table.id(), key),
+            }
+        }
         let action = UndoAction::Row { table: place, key_end: self.keys.len(), version };
         self.undo.push(Undo { payload_bytes, write_set, key_bytes, names: self.names.len(), action });
     }
@@ -48,10 +53,10 @@ impl<P: Protocol> LockingTransaction<P> {
                     if !take_back(table, key, version, &mut self.history, &guard) {
                         self.purgeable.push(Purgeable::row(table, key));
                     }
-                    row_log::charge_removal(table, key, &guard);
                 }
                 UndoAction::State { table, old } => {
-                    self.shared.purge.discard(self.shared.replaced.put_back(&table, old));
+                    let undone = self.shared.replaced.put_back(&table, old);
+                    self.shared.purge.discard(&table, undone);
                     self.note_own_change(&table);
                 }
                 UndoAction::UnfinishedIndex { table } => self.detach_index(&table),
