@@ -115,8 +115,7 @@ impl<'c> Copying<'c> {
         };
         // Files in a directory without a manifest may be someone else's.
         let may_be_known = self.before.is_some();
-        let verified = self.files.verify_checkpoint(checkpoint, &self.database, may_be_known);
-        match verified.and_then(|()| self.files.copy_checkpoint(checkpoint, may_be_known)) {
+        match self.files.copy_verified_checkpoint(checkpoint, &self.database, may_be_known) {
             Ok(()) => Ok((last, None)),
             // What the backup has is enough.
             Err(error) if error.sqlstate() == sqlstate::DATA_CORRUPTED && !backup.incarnations.is_empty() => {

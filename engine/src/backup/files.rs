@@ -119,8 +119,7 @@ impl<'f> Files<'f> {
         if let Extent::First(bytes) = extent {
             length = length.min(bytes);
         }
-        let known = || self.target.disk.open_read(to).and_then(|file| file.len());
-        if may_be_known && known().is_ok_and(|known| known == length) {
+        if may_be_known && self.is_known(to, length) {
             self.known_files += 1;
             return Ok(());
         }
@@ -159,18 +158,32 @@ impl<'f> Files<'f> {
         Ok(())
     }
 
+    /// Whether the target has a file of this length, which is the same if both belong to one database.
+    fn is_known(&self, to: &Path, length: u64) -> bool {
+        let known = self.target.disk.open_read(to).and_then(|file| file.len());
+        known.is_ok_and(|known| known == length)
+    }
+
     fn sync(&self, directory: &Path) -> Result<()> {
         self.target.disk.sync_directory(directory).map_err(|error| {
             Error::io(format_args!("could not sync directory \"{}\"", directory.display()), &error)
         })
     }
 
-    /// Checks that what [`Files::copy_checkpoint`] would copy is whole.
+    /// Copies the files of a checkpoint to a target that has none of them.
+    pub(super) fn copy_checkpoint(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        let from = contents::directory(self.source.directory);
+        let read = Contents::load(self.source.disk.as_ref(), &from, checkpoint)?;
+        self.copy_contents(checkpoint, &read, false)
+    }
+
+    /// Copies the files of a checkpoint that the target lacks, once it is sure that those are whole.
+    /// `may_be_known`: what the target has of it belongs to this database.
     ///
     /// # Errors
-    /// XX001: a file is missing or damaged.
-    pub(super) fn verify_checkpoint(
-        &self,
+    /// XX001: a file is missing or damaged. Nothing has been copied then.
+    pub(super) fn copy_verified_checkpoint(
+        &mut self,
         checkpoint: &Checkpoint,
         database: &Manifest,
         may_be_known: bool,
@@ -178,19 +191,15 @@ impl<'f> Files<'f> {
         let from = contents::directory(self.source.directory);
         let to = self.target.directory.join(CHECKPOINT_DIRECTORY);
         let read = Contents::load(self.source.disk.as_ref(), &from, checkpoint)?;
-        let is_known = |file: &PartFile| {
-            let known = self.target.disk.open_read(&file.number.path(&to)).and_then(|known| known.len());
-            may_be_known && known.is_ok_and(|bytes| bytes == file.bytes)
-        };
-        let new: Vec<PartFile> = read.files.iter().filter(|file| !is_known(file)).copied().collect();
-        verify_parts(self.source.disk, &from, database.database(), &read, &new)
+        let is_new = |file: &&PartFile| !may_be_known || !self.is_known(&file.number.path(&to), file.bytes);
+        let new: Vec<PartFile> = read.files.iter().filter(is_new).copied().collect();
+        verify_parts(self.source.disk, &from, database.database(), &read, &new)?;
+        self.copy_contents(checkpoint, &read, may_be_known)
     }
 
-    /// Copies the files of a checkpoint. `may_be_known`: what the target has of it belongs to this database.
-    pub(super) fn copy_checkpoint(&mut self, checkpoint: &Checkpoint, may_be_known: bool) -> Result<()> {
+    fn copy_contents(&mut self, checkpoint: &Checkpoint, read: &Contents, may_be_known: bool) -> Result<()> {
         let from = contents::directory(self.source.directory);
         let to = self.target.directory.join(CHECKPOINT_DIRECTORY);
-        let read = Contents::load(self.source.disk.as_ref(), &from, checkpoint)?;
         self.create_directory(&to)?;
         for file in &read.files {
             self.copy(&file.number.path(&from), &file.number.path(&to), Extent::Whole, may_be_known)?;

@@ -41,7 +41,7 @@ pub fn restore(source: Place<'_>, target: Place<'_>, point: PointInTime) -> Resu
     restored.begin_timeline();
     let mut files = Files::new(source, target);
     if let Some(checkpoint) = &checkpoint {
-        files.copy_checkpoint(checkpoint, false)?;
+        files.copy_checkpoint(checkpoint)?;
     }
     let number = checkpoint.as_ref().map(|checkpoint| checkpoint.number);
     for Chosen { incarnation, places, .. } in incarnations {
