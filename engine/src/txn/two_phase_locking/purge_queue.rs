@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::vec;
 
 use crossbeam_epoch as epoch;
 use hyades_types::definition::TableId;
@@ -22,7 +23,16 @@ impl Purgeable {
     pub(super) fn row(table: &Arc<Table>, key: &[u8]) -> Purgeable {
         Purgeable { table: Arc::clone(table), index: None, key: key.into() }
     }
+
+    /// Whether it is this key of the primary index.
+    pub(super) fn is_row(&self, table: &Arc<Table>, key: &[u8]) -> bool {
+        self.index.is_none() && *self.key == *key && Arc::ptr_eq(&self.table, table)
+    }
 }
+
+/// As many keys of one transaction as are worth moving; more are taken over as they are, so that its end does
+/// not hold the mutex for as long as it takes to move them.
+const FEW_KEYS: usize = 1 << 10;
 
 /// What is left to the janitor.
 #[derive(Default)]
@@ -36,14 +46,44 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct Keys {
     waiting: VecDeque<Purgeable>,
+    /// Those of transactions that have left many.
+    taken_over: Vec<vec::IntoIter<Purgeable>>,
     /// How many are being tried.
     in_hand: usize,
+}
+
+impl Keys {
+    fn push_all(&mut self, keys: &mut Vec<Purgeable>) {
+        match keys.len() {
+            ..=FEW_KEYS => self.waiting.extend(keys.drain(..)),
+            _ => self.taken_over.push(std::mem::take(keys).into_iter()),
+        }
+    }
+
+    fn take(&mut self, most: usize) -> Vec<Purgeable> {
+        let few = self.waiting.len().min(most);
+        let mut keys: Vec<Purgeable> = self.waiting.drain(..few).collect();
+        while keys.len() < most
+            && let Some(many) = self.taken_over.last_mut()
+        {
+            keys.extend(many.take(most - keys.len()));
+            if many.len() == 0 {
+                self.taken_over.pop();
+            }
+        }
+        keys
+    }
+
+    fn len(&self) -> usize {
+        let many: usize = self.taken_over.iter().map(ExactSizeIterator::len).sum();
+        self.waiting.len() + many + self.in_hand
+    }
 }
 
 impl Queue {
     pub(super) fn push_all(&self, keys: &mut Vec<Purgeable>) {
         if !keys.is_empty() {
-            self.keys.lock().waiting.extend(keys.drain(..));
+            self.keys.lock().push_all(keys);
         }
     }
 
@@ -67,9 +107,9 @@ impl Queue {
 
     pub(super) fn take(&self, most: usize) -> Vec<Purgeable> {
         let mut keys = self.keys.lock();
-        let count = keys.waiting.len().min(most);
-        keys.in_hand = count;
-        keys.waiting.drain(..count).collect()
+        let taken = keys.take(most);
+        keys.in_hand = taken.len();
+        taken
     }
 
     pub(super) fn put_back(&self, again: Vec<Purgeable>) {
@@ -84,7 +124,9 @@ impl Queue {
     }
 
     pub(super) fn len(&self) -> usize {
-        let keys = self.keys.lock();
-        keys.waiting.len() + keys.in_hand
+        self.keys.lock().len()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -50,7 +50,9 @@ impl<P: Protocol> LockingTransaction<P> {
                 UndoAction::Row { table, key_end, version } => {
                     let table = &self.tables[table].table;
                     let key = &self.keys[undo.key_bytes..key_end];
-                    if !take_back(table, key, version, &mut self.history, &guard) {
+                    let has_row = take_back(table, key, version, &mut self.history, &guard);
+                    let is_noted = |last: &Purgeable| last.is_row(table, key);
+                    if !has_row && !self.purgeable.last().is_some_and(is_noted) {
                         self.purgeable.push(Purgeable::row(table, key));
                     }
                 }
