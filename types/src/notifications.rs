@@ -31,7 +31,10 @@ impl Notifications {
 
     /// Discards those added since the mark.
     pub fn go_back(&mut self, mark: usize) {
-        for notification in self.waiting.drain(mark.min(self.waiting.len())..) {
+        if self.waiting.len() <= mark {
+            return;
+        }
+        for notification in self.waiting.drain(mark..) {
             self.known.remove(&notification);
         }
     }

@@ -285,7 +285,10 @@ impl SessionCursors for OpenCursors {
     }
 
     fn go_back(&self, mark: usize) {
-        self.lock().by_name.retain(|_, cursor| cursor.number <= mark);
+        let mut cursors = self.lock();
+        if !cursors.by_name.is_empty() {
+            cursors.by_name.retain(|_, cursor| cursor.number <= mark);
+        }
     }
 }
 
