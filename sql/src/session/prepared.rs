@@ -99,7 +99,9 @@ pub(super) struct StatementCache {
     refused: Marks,
 }
 
-/// Hashes of texts, each in the slot given by its low bits. Another text may displace it.
+/// Hashes of texts, each in the pair of slots given by its low bits, the latest one first. The second text
+/// that comes afterwards may displace it: a text as it is written and with parameters never displace each
+/// other.
 struct Marks(Vec<u64>);
 
 impl Default for Marks {
@@ -109,16 +111,21 @@ impl Default for Marks {
 }
 
 impl Marks {
-    fn slot(hash: u64) -> usize {
-        usize::try_from(hash % MARK_SLOTS as u64).unwrap_or(0)
+    fn first_slot(hash: u64) -> usize {
+        usize::try_from(hash % MARK_SLOTS as u64).unwrap_or(0) & !1
     }
 
     fn has(&self, hash: u64) -> bool {
-        self.0[Marks::slot(hash)] == hash
+        let slot = Marks::first_slot(hash);
+        self.0[slot..][..2].contains(&hash)
     }
 
     fn put(&mut self, hash: u64) {
-        self.0[Marks::slot(hash)] = hash;
+        let slot = Marks::first_slot(hash);
+        if self.0[slot] != hash {
+            self.0[slot + 1] = self.0[slot];
+            self.0[slot] = hash;
+        }
     }
 }
 
@@ -175,5 +182,22 @@ impl StatementCache {
         statements.push(CachedStatement { declared: declared.to_vec(), prepared: Arc::clone(prepared) });
         self.count += 1;
         self.bytes += bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MARK_SLOTS, Marks};
+
+    #[test]
+    fn two_texts_with_one_place_are_both_known() {
+        let mut marks = Marks::default();
+        let [one, other, third] = [5, 5 + MARK_SLOTS as u64, 5 + 2 * MARK_SLOTS as u64];
+        for hash in [one, other, one, other] {
+            marks.put(hash);
+        }
+        assert!(marks.has(one) && marks.has(other) && !marks.has(third));
+        marks.put(third);
+        assert!(marks.has(other) && marks.has(third) && !marks.has(one));
     }
 }
