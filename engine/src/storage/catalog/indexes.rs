@@ -9,8 +9,7 @@ use std::sync::Arc;
 use crossbeam_epoch::Guard;
 use hyades_types::definition::{IndexDefinition, TableDefinition, TableId};
 use hyades_types::error::{Error, Result};
-use hyades_types::guest;
-use hyades_types::memory;
+use hyades_types::{guest, memory};
 
 use super::{Catalog, check_definition, corrupt, for_each_record};
 use crate::storage::secondary_index::SecondaryIndex;
