@@ -6,8 +6,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use xtask::tools;
 
-use crate::tools;
+use crate::harness;
 
 struct Step {
     name: &'static str,
@@ -56,11 +57,11 @@ pub(crate) fn run() -> Result<()> {
         ]))
     });
     if compiles {
-        step("loom", &|| crate::loom::run(&crate::loom::Options::default()));
-        step("procedures", &|| crate::procedures::run(&crate::procedures::Options::default()));
-        step("agree", &|| crate::agree::run(&crate::agree::Options::default()));
-        step("dump", &|| crate::dump::run(&crate::dump::Options::default()));
-        step("backslash", &|| crate::backslash::run(&crate::backslash::Options::default()));
+        step("loom", &|| harness::run(&["loom"]));
+        step("procedures", &|| harness::run(&["procedures"]));
+        step("agree", &|| harness::run(&["agree"]));
+        step("dump", &|| harness::run(&["dump"]));
+        step("backslash", &|| harness::run(&["backslash"]));
         step("test", &|| crate::test::run(&crate::test::Options::default()));
     } else {
         steps.push(Step { name: "test", outcome: Outcome::Skipped, took: Duration::ZERO });

@@ -1,45 +1,28 @@
-//! Every developer command of Hyades: `cargo xtask
-//! ci|tidy|test|crash|cuts|hostile|bench|cost|fuzz|loom|procedures|promises|agree|clients|
-//! regression|dump|backslash|sim|soak|objects`.
+//! `cargo xtask`: checks of the source, the order of `make test`, and the door to the harness.
 //!
-//! Why here: a Rust program needs no shell dialect, is tested like the rest, and works from any directory of
-//! the checkout. There is one module per command. Shared code is in `tools` (processes, paths, statistics),
-//! `server` (starting and killing a database server, ours or PostgreSQL) and `pgbench` (running the real
-//! pgbench and reading its output).
+//! `tidy`, `test` and `ci` are commands of this program. Every other word is a command of the harness
+//! (`harness/`), which is built and takes over; it alone knows its commands.
 //!
-//! Invariant: no command changes a tracked file, except that `procedures --record` writes PostgreSQL's
-//! answers and `regression --write` its counts. `fuzz` may add to its own corpus, which git ignores.
+//! Why two crates: a check of the source needs neither database drivers nor the product, and should not wait
+//! until they are compiled. Why Rust: a program needs no shell dialect, is tested like the rest, and works
+//! from any directory of the checkout.
+//!
+//! Invariant: no command of this program changes a tracked file.
 
-mod agree;
-mod backslash;
-mod bench;
 mod ci;
-mod clients;
-mod cost;
-mod crash;
-mod dump;
-mod fuzz;
-mod hostile;
-mod loom;
-mod objects;
-mod pgbench;
-mod procedures;
-mod promises;
-mod regression;
-mod server;
-mod sim;
-mod soak;
+mod harness;
 mod test;
 mod tidy;
-mod tools;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use anyhow::Result;
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Developer commands of Hyades.
 #[derive(Parser)]
-#[command(name = "cargo xtask", version)]
+#[command(bin_name = "cargo xtask", version)]
 struct CommandLine {
     #[command(subcommand)]
     command: Command,
@@ -53,77 +36,66 @@ enum Command {
     Tidy,
     /// Runs all tests, then five crash rounds and some attacks against the real server.
     Test(test::Options),
-    /// Kills a server under load again and again and checks that nothing acknowledged is lost.
-    Crash(crash::Options),
-    /// Cuts the power of the file systems below a server under load, and checks that nothing acknowledged is
-    /// lost.
-    Cuts(crash::cuts::Options),
-    /// Attacks the real server: statements that compute or take memory without end, clients that go away,
-    /// bytes that no proper client sends.
-    Hostile(hostile::Options),
-    /// Measures Hyades next to PostgreSQL.
-    Bench(bench::Options),
-    /// Runs drivers, ORMs and migration tools against the real server.
-    Clients(clients::Options),
-    /// Counts instructions and allocations of one call, and enforces ceilings on them.
-    Cost(cost::Options),
-    /// Runs psql's backslash commands on Hyades and on PostgreSQL and compares what they print.
-    Backslash(backslash::Options),
-    /// Dumps Hyades with pg_dump, restores that into PostgreSQL and into Hyades, and compares.
-    Dump(dump::Options),
-    /// Feeds the decoders and the SQL entry with generated input.
-    Fuzz(fuzz::Options),
-    /// Runs procedures made from seeds on Hyades and on PostgreSQL and compares the results.
-    Procedures(procedures::Options),
-    /// Calls every function in every clause and compares what EXPLAIN promises with what replay produces.
-    Promises(promises::Options),
-    /// Runs random statements on Hyades and on PostgreSQL and compares the results.
-    Agree(agree::Options),
-    /// Runs PostgreSQL's regression files on Hyades and on PostgreSQL and counts the agreements.
-    Regression(regression::Options),
-    /// Runs the whole engine from seeds, one thread at a time, and checks what it did.
-    Sim(sim::Options),
-    /// Runs full TPC-C for an hour, kills the server each minute, and checks what has grown.
-    Soak(soak::Options),
-    /// Backs a running server up into an S3 server, and restores from there.
-    Objects(objects::Options),
-    /// Checks small concurrent kernels under every interleaving.
-    Loom(loom::Options),
-    /// Times single durable writes of one sector (used by bench, which runs it in the chosen scheduling
-    /// mode).
-    #[command(hide = true)]
-    SyncProbe(bench::sync_probe::Options),
+    #[command(external_subcommand)]
+    Harness(Vec<OsString>),
 }
 
 fn main() -> ExitCode {
-    let outcome = match CommandLine::parse().command {
-        Command::Ci => ci::run(),
-        Command::Tidy => tidy::run(),
-        Command::Test(options) => test::run(&options),
-        Command::Crash(options) => crash::run(&options),
-        Command::Cuts(options) => crash::cuts::run(&options),
-        Command::Hostile(options) => hostile::run(&options),
-        Command::Bench(options) => bench::run(&options),
-        Command::Clients(options) => clients::run(&options),
-        Command::Cost(options) => cost::run(&options),
-        Command::Backslash(options) => backslash::run(&options),
-        Command::Dump(options) => dump::run(&options),
-        Command::Fuzz(options) => fuzz::run(&options),
-        Command::Procedures(options) => procedures::run(&options),
-        Command::Promises(options) => promises::run(&options),
-        Command::Agree(options) => agree::run(&options),
-        Command::Regression(options) => regression::run(&options),
-        Command::Sim(options) => sim::run(&options),
-        Command::Soak(options) => soak::run(&options),
-        Command::Objects(options) => objects::run(&options),
-        Command::Loom(options) => loom::run(&options),
-        Command::SyncProbe(options) => bench::sync_probe::run(&options),
-    };
-    match outcome {
+    match run(asked(std::env::args_os().skip(1).collect())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn run(words: Vec<OsString>) -> Result<()> {
+    if words == ["--help"] {
+        CommandLine::command().print_help()?;
+        println!();
+        return harness::become_it(&words);
+    }
+    match CommandLine::parse_from(std::iter::once("xtask".into()).chain(words)).command {
+        Command::Ci => ci::run(),
+        Command::Tidy => tidy::run(),
+        Command::Test(options) => test::run(&options),
+        Command::Harness(words) => harness::become_it(&words),
+    }
+}
+
+/// The words of the command line, with `--help` for all ways to ask for the commands of both programs, and
+/// `crash --help` for `help crash`: the program that has a command also has its help.
+fn asked(mut words: Vec<OsString>) -> Vec<OsString> {
+    let is_help = |word: &OsString| word == "help" || word == "--help" || word == "-h";
+    if words.is_empty() {
+        words.push("--help".into());
+    } else if is_help(&words[0]) {
+        words.remove(0);
+        words.push("--help".into());
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_ways_to_ask_for_help() {
+        let asked = |line: &str| asked(line.split_whitespace().map(OsString::from).collect());
+        for line in ["", "help", "--help", "-h"] {
+            assert_eq!(asked(line), ["--help"], "{line}");
+        }
+        assert_eq!(asked("help tidy"), ["tidy", "--help"]);
+        assert_eq!(asked("crash --help"), ["crash", "--help"]);
+        assert_eq!(asked("test --no-crash"), ["test", "--no-crash"]);
+    }
+
+    #[test]
+    fn what_is_unknown_here_goes_to_the_harness() {
+        let words = CommandLine::parse_from(["xtask", "crash", "--rounds", "2"]).command;
+        assert!(matches!(words, Command::Harness(words) if words == ["crash", "--rounds", "2"]));
+        assert!(matches!(CommandLine::parse_from(["xtask", "tidy"]).command, Command::Tidy));
     }
 }

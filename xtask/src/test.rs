@@ -6,10 +6,9 @@
 //! its own invariants.
 
 use anyhow::Result;
+use xtask::tools;
 
-use crate::crash;
-use crate::hostile;
-use crate::tools;
+use crate::harness;
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Options {
@@ -19,9 +18,9 @@ pub(crate) struct Options {
 }
 
 /// Crash rounds of every test run. `cargo xtask crash` runs more.
-const CRASH_ROUNDS: u32 = 5;
+const CRASH_ROUNDS: &str = "5";
 /// The same with `--tpcc`.
-const TPCC_CRASH_ROUNDS: u32 = 4;
+const TPCC_CRASH_ROUNDS: &str = "4";
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     tools::run(tools::cargo().args(["test", "--workspace", "--quiet"]))?;
@@ -29,8 +28,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         return Ok(());
     }
     println!("== crash rounds");
-    crash::run(&crash::Options::for_rounds(CRASH_ROUNDS, false))?;
-    crash::run(&crash::Options::for_rounds(TPCC_CRASH_ROUNDS, true))?;
+    // The tests have made the simulated power cuts already.
+    harness::run(&["crash", "--rounds", CRASH_ROUNDS, "--no-power-cuts"])?;
+    harness::run(&["crash", "--tpcc", "--rounds", TPCC_CRASH_ROUNDS, "--no-power-cuts"])?;
     println!("== attacks");
-    hostile::run(&hostile::Options::brief())
+    harness::run(&["hostile", "--brief"])
 }

@@ -25,8 +25,8 @@ mod source;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use xtask::tools;
 
-use crate::tools;
 use problem::Problem;
 
 pub(crate) fn run() -> Result<()> {

@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn missing_files_are_reported_with_their_line() {
-        let root = crate::tools::repository_root();
+        let root = xtask::tools::repository_root();
         let mut problems = Vec::new();
         let text = "fine: `xtask/src/main.rs`\nnot fine: `xtask/src/nothing.rs`\n";
         check_paths(&root, "docs/testing.md", text, &mut problems);

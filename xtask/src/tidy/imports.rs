@@ -21,6 +21,7 @@ const CRATES: &[(&str, &str, &[&str])] = &[
     ("server", "hyades-server", &["hyades", "hyades-engine", "hyades-types", "hyades-bench"]),
     ("bench", "hyades-bench", &["hyades", "hyades-engine", "hyades-types"]),
     ("sim", "hyades-sim", &["hyades", "hyades-engine", "hyades-types"]),
+    ("harness", "hyades-harness", &["xtask"]),
     ("xtask", "xtask", &[]),
 ];
 
@@ -144,7 +145,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "xtask",
+        "harness",
         &[
             "tools",
             "sim",
@@ -162,14 +163,12 @@ const LAYERS: &[(&str, &[&str])] = &[
             "dump",
             "backslash",
             "regression",
-            "test",
-            "tidy",
-            "ci",
             "cost",
             "fuzz",
             "promises",
         ],
     ),
+    ("xtask", &["tools", "harness", "test", "tidy", "ci"]),
 ];
 
 /// Files that are above all rooms of their crate.

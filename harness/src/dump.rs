@@ -1,11 +1,12 @@
 //! `cargo xtask dump`: pg_dump's dump of Hyades loads into PostgreSQL and back into Hyades, and equals its
 //! dump of PostgreSQL.
 //!
-//! `xtask/dump/schema.sql` is run on both, and then the schemas that clients create (`xtask/dump/clients`).
-//! Their dumps must be the same text, in every form that [`FORMS`] lists, except for what names the server
-//! and the time. Then the dumps of Hyades, as a script and as an archive, are restored into an empty database
-//! of PostgreSQL and into an empty Hyades, where any error message fails the command. What is there
-//! afterwards is dumped and queried again: schema and rows, also those of views, must be the same.
+//! `harness/dump/schema.sql` is run on both, and then the schemas that clients create
+//! (`harness/dump/clients`). Their dumps must be the same text, in every form that [`FORMS`] lists, except
+//! for what names the server and the time. Then the dumps of Hyades, as a script and as an archive, are
+//! restored into an empty database of PostgreSQL and into an empty Hyades, where any error message fails the
+//! command. What is there afterwards is dumped and queried again: schema and rows, also those of views, must
+//! be the same.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,11 +23,11 @@ use crate::tools;
 const START_LIMIT: Duration = Duration::from_secs(60);
 /// How many lines of a difference are shown.
 const SHOWN_LINES: usize = 10;
-pub(crate) const SCHEMA: &str = "xtask/dump/schema.sql";
+pub(crate) const SCHEMA: &str = "harness/dump/schema.sql";
 /// The schemas that clients create, each in the style of one of them.
-const CLIENTS: &str = "xtask/dump/clients";
+const CLIENTS: &str = "harness/dump/clients";
 /// Queries all tables and views.
-const ROWS: &str = "xtask/dump/rows.sql";
+const ROWS: &str = "harness/dump/rows.sql";
 
 /// The forms of pg_dump that are tried, besides that of the whole database.
 const FORMS: [&[&str]; 10] = [
@@ -42,7 +43,7 @@ const FORMS: [&[&str]; 10] = [
     &["--section=pre-data", "--serializable-deferrable", "--lock-wait-timeout=1000"],
 ];
 
-#[derive(clap::Args, Default)]
+#[derive(clap::Args)]
 pub(crate) struct Options {
     /// A hyades binary; built if left out.
     #[arg(long)]

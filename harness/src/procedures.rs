@@ -30,12 +30,6 @@ pub(crate) struct Options {
     record: bool,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { seeds: CI_SEEDS.to_owned(), record: false }
-    }
-}
-
 pub(crate) fn run(options: &Options) -> Result<()> {
     for program in ["initdb", "postgres", "psql"] {
         find_tool(program).context("generated procedures are compared with a PostgreSQL of its own")?;

@@ -19,12 +19,6 @@ pub(crate) struct Options {
     preemptions: u32,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { filter: None, preemptions: PREEMPTIONS }
-    }
-}
-
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut command = tools::cargo();
     command

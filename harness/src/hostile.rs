@@ -59,7 +59,7 @@ use self::report::{HEADING, Outcome, Verdict};
 use crate::server::hyades_binary;
 use crate::tools;
 
-#[derive(clap::Args, Default)]
+#[derive(clap::Args)]
 pub(crate) struct Options {
     /// Only these groups.
     groups: Vec<String>,
@@ -79,13 +79,6 @@ pub(crate) struct Options {
     /// The seed of everything drawn at random.
     #[arg(long)]
     seed: Option<u64>,
-}
-
-impl Options {
-    /// The part that every test run includes.
-    pub(crate) fn brief() -> Options {
-        Options { brief: true, ..Options::default() }
-    }
 }
 
 type Group = (&'static str, fn(&Ground, &mut dyn FnMut(Verdict)));

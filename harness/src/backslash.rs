@@ -1,7 +1,7 @@
 //! `cargo xtask backslash`: psql's backslash commands print the same for Hyades as for PostgreSQL.
 //!
-//! `xtask/dump/schema.sql` is run on both, then each command of `xtask/dump/commands.txt` on both, and psql
-//! must print the same text. A line of that file is one of
+//! `harness/dump/schema.sql` is run on both, then each command of `harness/dump/commands.txt` on both, and
+//! psql must print the same text. A line of that file is one of
 //!
 //! ```text
 //! \command                compared as it is printed
@@ -18,9 +18,9 @@ use anyhow::{Context, Result, bail};
 use crate::dump::{Peer, SCHEMA, hyades, postgresql, same};
 use crate::tools;
 
-const COMMANDS: &str = "xtask/dump/commands.txt";
+const COMMANDS: &str = "harness/dump/commands.txt";
 
-#[derive(clap::Args, Default)]
+#[derive(clap::Args)]
 pub(crate) struct Options {
     /// A hyades binary; built if left out.
     #[arg(long)]

@@ -106,26 +106,6 @@ enum Peer {
 }
 
 impl Options {
-    /// The defaults, with this many rounds.
-    pub(crate) fn for_rounds(rounds: u32, tpcc: bool) -> Options {
-        Options {
-            rounds,
-            seed: None,
-            protocol: Protocol::Taurus,
-            logs: None,
-            server: None,
-            peer: None,
-            peer_setting: Vec::new(),
-            restart: None,
-            rounds_per_database: 20,
-            longest_load_ms: 1500,
-            directory: None,
-            tpcc,
-            // The tests have made them already.
-            no_power_cuts: true,
-        }
-    }
-
     /// How the next round restarts. Only Hyades has both ways.
     fn draw_restart(&self, random: &mut StdRng) -> Restart {
         let drawn = self.restart.unwrap_or_else(|| Restart::draw(random));

@@ -1,11 +1,11 @@
 //! `cargo xtask regression --source DIR`: PostgreSQL's own regression files on PostgreSQL and on Hyades,
 //! statement by statement.
 //!
-//! `xtask/regression/pgregress.py` runs them, and this command counts the results. A statement agrees when
+//! `harness/regression/pgregress.py` runs them, and this command counts the results. A statement agrees when
 //! both give the same rows, the same command tag or the same SQLSTATE. EXPLAIN, and statements for which
 //! PostgreSQL's own results vary, are left out. Two kinds of differences are distinguished: what Hyades
 //! refuses, which is missing work, and what it answers differently, which is wrong. Each wrong answer must be
-//! listed in `xtask/regression/reasons.txt`, or the command fails:
+//! listed in `harness/regression/reasons.txt`, or the command fails:
 //!
 //! ```text
 //! file:line of PostgreSQL 15.18 | why
@@ -29,8 +29,8 @@ use crate::server::{Instance, PASSWORD, PostgreSql, System, hyades_binary};
 use crate::tools;
 
 const START_LIMIT: Duration = Duration::from_secs(60);
-const PROGRAM: &str = "xtask/regression/pgregress.py";
-const REASONS: &str = "xtask/regression/reasons.txt";
+const PROGRAM: &str = "harness/regression/pgregress.py";
+const REASONS: &str = "harness/regression/reasons.txt";
 const REPORT: &str = "docs/regression.md";
 
 /// The share of statements of a tier that must agree, in percent.
@@ -157,7 +157,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 const HEAD: &str = "# PostgreSQL's regression files on Hyades
 
-Written by `cargo xtask regression --source DIR --write` (`xtask/src/regression.rs` says what is counted). A statement agrees when it
+Written by `cargo xtask regression --source DIR --write` (`harness/src/regression.rs` says what is counted). A statement agrees when it
 gives the same rows, command tag or SQLSTATE as PostgreSQL 15; *refused* ones fail here only, or otherwise, or meet a table that an earlier one
 could not make; *differ* are answers that are not PostgreSQL's: each stands at the end with its reason.
 ";

@@ -51,12 +51,6 @@ pub(crate) struct Options {
     server: Option<PathBuf>,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options { seeds: CI_SEEDS.to_owned(), differences: 10, server: None }
-    }
-}
-
 /// The results so far.
 #[derive(Default)]
 struct Tally {
