@@ -5,15 +5,10 @@
 //! load, measure, crash, recover), [`command_line`] (`hyades bench`), [`ledger`] (what clients know, for
 //! tests that kill the server), [`compare`] (several variants in one run), [`report`] (the page of a report).
 //!
-//! An older measurement without SQL remains: [`accounts`] (a table and procedures in the IR),
-//! [`pipelined_client`], [`transfer`] and [`restart`], used by the small binary `hyades-bench` that `cargo
-//! xtask bench` calls.
-//!
 //! Rules of measurement (docs/testing.md): a transaction counts when it is durable; every worker drains
 //! before its clock stops; the contents of the database are checked afterwards, so a run that lost an update
 //! is no measurement.
 
-pub mod accounts;
 pub mod command_line;
 pub mod compare;
 pub mod cost;
@@ -22,10 +17,7 @@ pub mod drive;
 pub mod generator;
 pub mod instance;
 pub mod ledger;
-pub mod pipelined_client;
 pub mod report;
-pub mod restart;
 mod spread;
 pub mod target;
-pub mod transfer;
 pub mod workload;

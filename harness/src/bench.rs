@@ -3,9 +3,9 @@
 //! Both servers run side by side, on the same device, durable, reached over TCP on this machine. The real
 //! pgbench loads one at a time, alternating A B A B, so that a slow minute of the machine affects both. A
 //! comparison is the median of the ratios of neighbouring runs, and every figure comes with its smallest and
-//! largest value. What needs no wire is measured by the program `hyades-bench` in its own process, taurus and
-//! none alternating in the same way, and procedures in SQL by `hyades bench`. `applications` measures
-//! sysbench, a load by COPY and a join, `years` checkpoints and restarts of a large database.
+//! largest value. Procedures without a wire are measured by `hyades bench`, protocols alternating in the same
+//! way. `applications` measures sysbench, a load by COPY and a join, `years` checkpoints and restarts of a
+//! large database.
 //!
 //! Scheduling: on a machine without kernel preemption a thread that waits for a sync is woken late while
 //! others compute. `--realtime` runs all of servers, clients and probe under `chrt -r 10`. Figures of
@@ -13,7 +13,6 @@
 
 mod applications;
 mod call;
-mod in_process;
 mod options;
 mod procedures;
 pub(crate) mod sync_probe;
@@ -55,14 +54,13 @@ impl Setting {
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     if !options.self_check {
-        tools::build_shipped(&["--package", "hyades-server", "--package", "hyades-bench"])?;
+        tools::build_shipped(&["--package", "hyades-server"])?;
     }
     // Before anything runs: on a machine that is already busy, figures mean little.
     let setting = Setting::now(options);
     let directory = tools::scratch_directory(options.directory.as_deref())?;
     let mut lines = wire::measure(options, directory.path()).context("over the wire")?;
     if !options.self_check {
-        lines.extend(in_process::measure(options, directory.path()).context("in process")?);
         lines.extend(procedures::measure(options, directory.path()).context("procedures in process")?);
         lines.extend(years::measure(options, directory.path()).context("checkpoints and restarts")?);
     }

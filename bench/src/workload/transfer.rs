@@ -1,31 +1,31 @@
 //! Transfer: money moves between two random accounts (`bench/workloads/transfer.sql`).
 //!
-//! There is a second version in the engine's own language ([`crate::accounts`]). The difference is the cost
-//! of SQL and sessions.
+//! There is a second version in the engine's own language (`native`). The difference is the cost of SQL and
+//! sessions.
+
+mod native;
 
 use std::fmt::Write;
 use std::sync::Arc;
 
 use anyhow::Result;
 use hyades_engine::db::Engine;
-use hyades_engine::procedure::frame::Frame;
-use hyades_types::value::Value;
 use rand::RngExt;
 use rand::rngs::SmallRng;
 
 use super::{Argument, Call, Caller, Calls, Connection, Parameter, Request, Violation, Workload};
-use crate::accounts::{self, FIRST_BALANCE};
 use crate::generator::{Zipf, random_for};
-use crate::pipelined_client::Client;
-use crate::target::Ended;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
     pub accounts: u64,
     pub theta: f64,
-    /// Run the procedure of [`crate::accounts`] instead of the one in SQL.
+    /// Run the procedure of `native` instead of the one in SQL.
     pub is_native: bool,
 }
+
+/// The initial balance of every account.
+const FIRST_BALANCE: i64 = 1_000;
 
 const SQL: &str = include_str!("../../workloads/transfer.sql");
 
@@ -81,32 +81,12 @@ impl Workload for Transfer {
         if !self.is_native {
             return Ok(None);
         }
-        let procedure = accounts::transfer(&accounts::find(engine)?);
-        let frame = Frame::new(Arc::new(procedure));
-        Ok(Some(Box::new(NativeCaller { client: Client::new(engine), frame })))
+        Ok(Some(Box::new(native::NativeCaller::new(engine)?)))
     }
 
     fn describe(&self) -> String {
         let language = if self.is_native { "IR" } else { "SQL" };
         format!("{} accounts, theta {}, procedure in {language}", self.accounts, self.theta)
-    }
-}
-
-struct NativeCaller {
-    client: Client,
-    frame: Frame,
-}
-
-impl Caller for NativeCaller {
-    fn call(&mut self, request: &Request) -> Result<Ended> {
-        for (register, argument) in self.frame.registers.iter_mut().zip(&request.arguments) {
-            if let Argument::BigInt(number) = argument {
-                *register = Value::BigInt(*number);
-            }
-        }
-        let before = self.client.retries;
-        let durability = self.client.call(&mut self.frame)?;
-        Ok(Ended { durability, retries: self.client.retries - before, is_refused: false })
     }
 }
 

@@ -1,11 +1,13 @@
-//! Procedures in SQL, in process: `hyades bench ycsb|tpcc --compare`, with three variants taking turns in one
+//! Procedures in process: `hyades bench transfer|ycsb|tpcc --compare`, with the variants taking turns in one
 //! process.
 //!
-//! Parameters are those of the authors' code in the project's notes on measuring: YCSB with 262,144 rows,
-//! Zipf 0.6, two accesses, half of them writes; TPC-C with four warehouses, half Payment and half New-Order;
-//! two workers, two logs. Every transaction is acknowledged durably, including the read-only quarter of YCSB.
-//! Each run ends with a crash and recoveries from both kinds of logs. A state that differs, or a condition of
-//! TPC-C that does not hold, is an error.
+//! Transfer is the procedure in the engine's own language: durable transfers between random accounts out of
+//! a million. The parameters of the others, in SQL, are those of the authors' code in the project's notes
+//! on measuring: YCSB with 262,144 rows, Zipf 0.6, two accesses, half of them writes; TPC-C with four
+//! warehouses, half Payment and half New-Order. All have two workers and two logs. Every transaction is
+//! acknowledged durably, including the read-only quarter of YCSB. Each run ends with a crash and recoveries
+//! from all kinds of logs. A state that differs, or a condition of the workload that does not hold, is an
+//! error.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,15 +26,23 @@ const RECOVERIES: &str = "3";
 /// Taken before anything is measured: docs/benchmarks.md, "The lines of cargo xtask bench".
 const RESERVED_MIB: &str = "3072";
 
-/// The lines of one workload. The variants are none, taurus:command and taurus:data.
+/// One workload, and the lines with the rates of its variants.
 struct Names {
     workload: &'static [&'static str],
-    rates: [(&'static str, f64); 3],
+    variants: &'static str,
+    rates: &'static [(&'static str, f64)],
 }
 
+/// The native procedure is always logged as data.
+const TRANSFER: Names = Names {
+    workload: &["transfer", "--native", "--rows", "1000000", "--theta", "0"],
+    variants: "none,taurus:data",
+    rates: &[],
+};
 const YCSB: Names = Names {
     workload: &["ycsb"],
-    rates: [
+    variants: "none,taurus:command,taurus:data",
+    rates: &[
         ("YCSB procedure, none", 1_200_000.0),
         ("YCSB procedure, taurus command", 1_000_000.0),
         ("YCSB procedure, taurus data", 700_000.0),
@@ -40,21 +50,32 @@ const YCSB: Names = Names {
 };
 const TPCC: Names = Names {
     workload: &["tpcc", "--warehouses", "4", "--mix", "half"],
-    rates: [
+    variants: YCSB.variants,
+    rates: &[
         ("TPC-C procedures, none", 200_000.0),
         ("TPC-C procedures, taurus command", 180_000.0),
         ("TPC-C procedures, taurus data", 150_000.0),
     ],
 };
+const TRANSFER_NAME: &str = "transfer in process, 2 workers, 2 logs";
+const OVERHEAD_NAME: &str = "taurus next to none";
+const REPLAY_NAME: &str = "replay, 2 logs, 2 workers";
 const RECOVERY_NAME: &str = "recovery of a YCSB command log next to none forward";
 const RECORD_NAME: &str = "TPC-C command record";
 const DEPENDENCY_NAME: &str = "TPC-C command record, dependencies";
 
+const TRANSFERS_PER_SECOND: f64 = 500_000.0;
+/// Taurus may cost 10 %.
+const SHARE_OF_NONE: f64 = 0.9;
+const REPLAYED_PER_SECOND: f64 = 1_000_000.0;
 const RECORD_BYTES: f64 = 120.0;
 const DEPENDENCY_BYTES: f64 = 16.0;
 
 pub(super) fn measure(options: &Options, directory: &Path) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
+    if wants(options, &TRANSFER, &[TRANSFER_NAME, OVERHEAD_NAME, REPLAY_NAME]) {
+        lines.extend(transfers(&compare(options, directory, &TRANSFER)?)?);
+    }
     if wants(options, &YCSB, &[RECOVERY_NAME]) {
         let report = compare(options, directory, &YCSB)?;
         lines.extend(rates(&YCSB, &report)?);
@@ -74,9 +95,9 @@ fn wants(options: &Options, names: &Names, more: &[&str]) -> bool {
 
 fn compare(options: &Options, directory: &Path, names: &Names) -> Result<serde_json::Value> {
     let data = tempfile::tempdir_in(directory)?;
-    eprintln!("{}: {} rounds of none, taurus:command and taurus:data", names.workload[0], options.rounds);
+    eprintln!("{}: {} rounds of {}", names.workload[0], options.rounds, names.variants);
     let mut command = Command::new(tools::shipped().join("hyades"));
-    command.arg("bench").args(names.workload).args(["--compare", "none,taurus:command,taurus:data"]);
+    command.arg("bench").args(names.workload).args(["--compare", names.variants]);
     command.args(["--workers", "2", "--logs", "2", "--recovery-workers", "2", "--recoveries", RECOVERIES]);
     command.args(["--rounds", &options.rounds.to_string()]);
     command.args(["--seconds", &options.seconds.min(LONGEST_SECONDS).to_string()]);
@@ -84,6 +105,29 @@ fn compare(options: &Options, directory: &Path, names: &Names) -> Result<serde_j
     command.args(["--json", "--directory"]).arg(data.path());
     let printed = tools::output_of(&mut with_prefix(&options.prefix(), &command))?;
     serde_json::from_str(&printed).with_context(|| format!("hyades bench printed no JSON:\n{printed}"))
+}
+
+fn transfers(report: &serde_json::Value) -> Result<Vec<Line>> {
+    let [none, taurus] = &report["variants"].as_array().context("no variants")?[..] else {
+        bail!("not two variants: {report}");
+    };
+    let (none_rate, taurus_rate) = (spread(&none["per_second"])?, spread(&taurus["per_second"])?);
+    let replayed = Spread::of(&numbers(&taurus["recovery"]["rates"])?).context("no recoveries")?;
+    let line = |name, measured, beside, judged, least| Line {
+        name,
+        measured,
+        unit: "/s",
+        beside,
+        judged,
+        target: Target::AtLeast(least),
+    };
+    let beside = Some(("none".to_owned(), none_rate));
+    let share = spread(&report["ratios"][0]["measured"])?;
+    Ok(vec![
+        line(TRANSFER_NAME, taurus_rate, None, taurus_rate, TRANSFERS_PER_SECOND),
+        line(OVERHEAD_NAME, taurus_rate, beside, share, SHARE_OF_NONE),
+        line(REPLAY_NAME, replayed, None, replayed, REPLAYED_PER_SECOND),
+    ])
 }
 
 fn rates(names: &Names, report: &serde_json::Value) -> Result<Vec<Line>> {
@@ -176,7 +220,21 @@ mod tests {
     }
 
     #[test]
+    fn transfers_are_judged_by_their_rate_their_share_and_their_replay() {
+        let rate = |median: f64| json!({ "median": median, "min": median, "max": median });
+        let recovery = json!({ "rates": [2e6, 3e6, 1e6] });
+        let report = json!({
+            "variants": [{ "per_second": rate(1e6) }, { "per_second": rate(8e5), "recovery": recovery }],
+            "ratios": [{ "measured": rate(0.8) }],
+        });
+        let lines = transfers(&report).expect("two variants");
+        assert_eq!(lines.iter().map(|line| line.judged.median).collect::<Vec<_>>(), [8e5, 0.8, 2e6]);
+        assert_eq!(lines.iter().map(Line::is_met).collect::<Vec<_>>(), [true, false, true]);
+    }
+
+    #[test]
     fn a_report_without_figures_is_an_error() {
+        assert!(transfers(&json!({})).is_err());
         assert!(rates(&TPCC, &json!({})).is_err());
         assert!(recovery(&json!({ "variants": [] })).is_err());
         assert!(records(&json!({ "variants": [] })).is_err());

@@ -104,8 +104,6 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "bench",
         &[
-            "pipelined_client",
-            "accounts",
             "device",
             "target",
             "generator",
@@ -118,8 +116,6 @@ const LAYERS: &[(&str, &[&str])] = &[
             "report",
             "command_line",
             "cost",
-            "transfer",
-            "restart",
         ],
     ),
     (
