@@ -9,6 +9,10 @@
 //! keep all workers computing, so nothing that must get through then depends on the workers. [`signals`]
 //! defines what signals do, and [`crate::newcomers`] decides which clients may be in a handshake.
 //!
+//! Files:
+//! * `listener`: TCP and Unix sockets; [`workers`]: the threads of sessions; [`signals`]: what signals do;
+//! * [`restarting`]: connections while recovery is still running; `progress`: how far it is, on a terminal.
+//!
 //! A poisoned database ends every connection and refuses new ones with the reason, so that health checks
 //! fail. With [`Options::exit_when_poisoned`] the process ends, so that its supervisor starts another.
 //!

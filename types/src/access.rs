@@ -8,6 +8,12 @@
 //! the list belongs to [`RoleId::OWNER`] and has the usual rights of its kind ([`ObjectKind::usual`]), so a
 //! database in which no role was ever created has no entries here.
 //!
+//! Files:
+//! * `role`: a role, its attributes and memberships;
+//! * `privileges`: sets of privileges, kinds of objects and what is usual for each;
+//! * `list`: GRANT and REVOKE on one access list, and its text (`acl` columns);
+//! * `needed`: a right to be checked, the caller it is checked for, and the refusals.
+//!
 //! Pure data and its logic: when which caller is checked is decided by the front end. Each new definition is
 //! logged as a whole.
 //!

@@ -7,6 +7,13 @@
 //!
 //! A local time that does not exist (spring) is interpreted with the offset before the change, one that
 //! exists twice (autumn) with the offset after it, as in PostgreSQL.
+//!
+//! Files:
+//! * from text: `fields` cuts it, `decode` gives the fields their meaning, with the words of `keyword` and
+//!   the names of zones in `abbreviations`; `parse` is the entrance;
+//! * `interval_text`: the same for intervals, and the way back;
+//! * `shift`: calculating with times and intervals; `unit`: the names of their units;
+//! * `zone`: looking up a time zone by a name, rules or an offset.
 
 mod abbreviations;
 mod decode;

@@ -120,7 +120,7 @@ fn read_files(sources: &[(String, String)]) -> Files {
 }
 
 /// Code without the items after `#[cfg(test)]`, in place.
-fn without_tests(code: &[char]) -> Vec<char> {
+pub(super) fn without_tests(code: &[char]) -> Vec<char> {
     let mut code = code.to_vec();
     let marker: Vec<char> = "#[cfg(test)]".chars().collect();
     let mut at = 0;
@@ -172,7 +172,7 @@ fn words(code: &[char]) -> Vec<(usize, String)> {
 }
 
 /// The modules that `mod x;` declares.
-fn children(code: &[char], module: &[String]) -> Names {
+pub(super) fn children(code: &[char], module: &[String]) -> Names {
     let words = words(code);
     let mut names = Names::from([("self".to_owned(), module.to_vec())]);
     for pair in words.windows(2) {
