@@ -5,6 +5,12 @@
 //! record, releases its locks (precommitted), and hands out the [`Durability`] that the answer must wait for.
 //! Code that is generic over the protocol ends in this file. Each call of a worker is one virtual call, and
 //! no virtual call happens per row.
+//!
+//! Files:
+//! * a worker's work: `call` (calls, as commands or as data), `schema_work` (DDL), `names` (what an answer
+//!   that rests on names must wait for);
+//! * in the background and at a stop: `janitor` (cleaning up), `unlogged_draws` (numbers of sequences);
+//! * `statistics`: figures for operators; `copy`: the state of a database in a new one, for salvage.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,9 +1,13 @@
 //! Logs: how transactions become durable.
 //!
-//! Submodules, in reading order: `record` (the bytes of log records), `buffer` (one log in memory: reserve,
-//! fill, publish), `set` (where logs live; `places` chooses), `store` (in files: blocks and segments),
-//! `manifest` (which logs count), `durable` (waiting for durability), `logger` (the thread that writes one
-//! log).
+//! Files, in reading order:
+//! * `record`: the bytes of log records;
+//! * `buffer`: one log in memory: reserve, fill, publish; `append`: a transaction into a buffer, in one piece
+//!   or in fragments;
+//! * `set`: where logs live, as an interface; `store`: in files, as blocks and segments; `places`: which of
+//!   them a configuration means;
+//! * `manifest`: which logs count;
+//! * `durable`: waiting for durability; `logger`: the thread that writes one log.
 //!
 //! [`Logs`] is all of them at work for one incarnation: a buffer and a logger thread for each log, one
 //! [`DurableWatch`]. The protocols append through it.

@@ -7,6 +7,11 @@
 //! snapshots for transactions that need less isolation ([`Isolation`]), is the first control. Nothing outside
 //! this folder knows which one runs.
 //!
+//! Files:
+//! * [`Control`]s: `two_phase_locking`, with `lock_table` and `lock_mode`;
+//! * `cursor`: stepping through an index; `row_changes`: changing rows, and taking that back;
+//! * `replay_access`: access without locks, for calls that recovery repeats.
+//!
 //! Life of a transaction (docs/glossary.md has the words):
 //!
 //! ```text

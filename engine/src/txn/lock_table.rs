@@ -16,6 +16,10 @@
 //! **Deadlock.** A transaction that is about to wait looks for a cycle in the waits-for graph (`waits`). The
 //! request that would close one is refused (40P01). If it is granted while the search runs, it stays granted.
 //!
+//! Files:
+//! * `identity`: resources and owners of locks; `bucket`: the grants and waiters of a few of them;
+//! * `waits`: the waits-for graph; `traces`: what a released lock leaves for the next.
+//!
 //! **Invariants.**
 //! 1. Two grants of one entry by different transactions are compatible.
 //! 2. Traces are collected and left under the entry's latch, and left before the grant disappears (pitfall
