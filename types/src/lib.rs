@@ -2,7 +2,7 @@
 //! operators, text and binary forms, keys, definitions of tables and routines, errors with their SQLSTATEs.
 //!
 //! Files, in reading order:
-//! * `value`: types and values; `array_value`: arrays as values; `error`: errors and SQLSTATEs;
+//! * `value`: types and values; `error`: errors and SQLSTATEs;
 //! * `text`: PostgreSQL's text form, in and out; `binary`: its binary wire form; `array`: both forms of
 //!   arrays;
 //! * `operator`: which operators there are; `arithmetic`, `compare`, `cast`, `function`, `like`: the
@@ -29,7 +29,6 @@ pub mod access;
 pub mod advisory;
 pub mod arithmetic;
 pub mod array;
-pub mod array_value;
 pub mod binary;
 pub mod cast;
 pub mod collect;
