@@ -54,7 +54,7 @@ pub use charge::{Charge, Keeper};
 pub use expected::Expected;
 
 use crate::error::{Error, Result, sqlstate};
-use crate::guest;
+use crate::guest::visit;
 use charge::Kept;
 use expected::expected_bytes;
 
@@ -173,7 +173,7 @@ impl Book {
         if self.owner.get().is_null() {
             return Ok(());
         }
-        self.grant(more).inspect_err(|_| guest::before_freeing())
+        self.grant(more).inspect_err(|_| visit::before_freeing(spent()))
     }
 
     fn grant(&self, more: usize) -> Result<()> {
