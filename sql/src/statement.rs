@@ -6,7 +6,6 @@
 //! `view_syntax`). Everything else goes through sqlparser (`query`), whose errors are converted to
 //! PostgreSQL's `syntax error at or near`.
 
-mod access_commands;
 pub(crate) mod alteration_syntax;
 mod array_suffix;
 mod comment_syntax;
