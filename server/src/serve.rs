@@ -465,7 +465,7 @@ mod tests {
     use crate::scram::Verifier;
 
     #[test]
-    fn trust_is_the_default_only_where_nobody_else_can_reach() {
+    fn trust_is_the_default_only_on_local_addresses() {
         let users = || {
             let mut users = Users::default();
             users.insert("ada", Verifier::of_password("x"), true);

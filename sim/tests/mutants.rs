@@ -119,7 +119,7 @@ fn changed_rows_stay_locked(attempt: u64) -> Outcome {
 }
 
 /// The table is used only by a transaction with NOWAIT, and by the janitor.
-fn the_janitor_hinders_nobody(attempt: u64) -> Outcome {
+fn the_janitor_delays_no_transaction(attempt: u64) -> Outcome {
     const ROWS: u64 = 1000;
     let engine = Scenario::taurus(2).open(&SimulatedDisk::new(attempt)).map_err(as_text)?;
     create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;
@@ -622,7 +622,7 @@ const SEARCHES: [(Mutant, Search, u64); 35] = [
     (Mutant::EscalateOneStripe, escalated_writer_is_alone, 1),
     (Mutant::LetGoOfUsedLock, changed_rows_stay_locked, 1),
     (Mutant::StripesOutOfOrder, held_stripe, 10),
-    (Mutant::HinderedByJanitor, the_janitor_hinders_nobody, 400),
+    (Mutant::HinderedByJanitor, the_janitor_delays_no_transaction, 400),
     (Mutant::StragglersForgotten, checkpointed_history, 400),
     (Mutant::CheckpointBeforeDurable, checkpointed_crash_point, 400),
     (Mutant::CheckpointedReplayed, checkpointed_history, 20),
@@ -654,7 +654,7 @@ const STEPS: [Search; 29] = [
     given_up_commit,
     escalated_writer_is_alone,
     changed_rows_stay_locked,
-    the_janitor_hinders_nobody,
+    the_janitor_delays_no_transaction,
     crashed_reader_at_snapshots,
     one_snapshot_for_all_reads,
     checkpointed_history,

@@ -713,7 +713,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restart_that_failed_before_tables_were_closed_lets_nobody_wait_for_ever() {
+    fn a_restart_that_failed_before_tables_were_closed_ends_all_waits() {
         let (catalog, shared) = begun();
         shared.fail(&Error::fatal(sqlstate::DATA_CORRUPTED, "broken"));
         let need = Need { incarnation: 0, positions: vec![100] };

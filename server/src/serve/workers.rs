@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_takes_stays_offered() {
+    fn connections_not_taken_stay_offered() {
         beside((1, 1, 1), |workers, released| async move {
             let (done, waits) = oneshot::channel();
             workers.run(|| async { done.send(()).unwrap() }).await;

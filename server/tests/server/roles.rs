@@ -166,7 +166,7 @@ fn a_role_has_so_many_sessions_and_no_more() {
 }
 
 #[test]
-fn nobody_stops_or_watches_who_is_more_than_himself() {
+fn roles_cannot_stop_or_watch_more_powerful_ones() {
     let server = Server::start(&[]);
     server.query(&["create role ada login", "create role bob login"]);
     let boss = crate::raw::Client::connect(&server);

@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_for_nothing_meets_nobody() {
+    fn a_session_without_locks_skips_the_table() {
         let table = Arc::new(AdvisoryTable::default());
         let locks = Arc::new(session(&table, 1));
         let mark_and_go_back = {

@@ -114,7 +114,7 @@ fn work_is_counted_whether_it_is_spent_or_passed() {
 
 /// As in a sort: each comparison passes, each row spends.
 #[test]
-fn a_request_is_heard_whoever_uses_up_the_last_unit() {
+fn a_request_is_heard_at_the_last_unit_of_spend_and_of_pass() {
     for (spent, passed) in [(1, 2), (1, 8191), (1, 8192), (3, 7)] {
         let (guest, stop, _) = guest();
         let visit = enter(Some(guest));

@@ -361,7 +361,7 @@ fn of_two_writers_of_one_value_the_second_waits() {
 }
 
 #[test]
-fn a_value_that_somebody_takes_away_is_waited_for() {
+fn a_value_being_taken_away_is_waited_for() {
     for is_deleted in [true, false] {
         for commits in [true, false] {
             let shared = shared();
