@@ -29,7 +29,7 @@ a: commit;
 b: commit;
 0: select * from t order by id;
 
--- A serializable search by such an index keeps the value from others, who want no other.
+-- A serializable search by such an index keeps other sessions from taking the value. Other values are free.
 a: begin isolation level serializable;
 a: select id from t where a = 90;
 b: insert into t values (11, 91, 0);

@@ -2,7 +2,7 @@
 z: create table t (id int primary key, a int, b int);
 z: insert into t select i, i * 10, i from generate_series(1, 10) i;
 
--- Outside of a block CREATE INDEX locks nobody out, whether or not it says CONCURRENTLY.
+-- Outside of a block CREATE INDEX lets readers and writers go on, whether or not it says CONCURRENTLY.
 a: begin;
 a: update t set a = 15 where id = 1;
 b: create index t_a on t (a);
