@@ -219,7 +219,8 @@ pub trait Schema {
     /// The routines of this name as this transaction sees them.
     fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
     fn routines(&self) -> Vec<Arc<Routine>>;
-    /// The routine compiled for what this transaction sees. Compiled anew only after the catalog has changed.
+    /// The routine compiled for what this transaction sees. Compiled again only after the catalog has
+    /// changed.
     fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>>;
     /// Whether [`Schema::procedure`] would return this one.
     fn would_run(&self, routine: &Routine, procedure: &Procedure) -> bool;

@@ -123,8 +123,8 @@ impl Logs {
     /// Starts a new incarnation with this many logs, whose loggers have these duties. It freezes the ends
     /// that recovery entered in the manifest, gives back the space of ended logs unless a restart still reads
     /// them (then the restart does that), creates the first segments, makes the manifest durable with the new
-    /// incarnation, then starts the loggers (pitfall 15). Nothing is written before it is known that nothing
-    /// stands in the way.
+    /// incarnation, then starts the loggers (pitfall 15). Nothing is written before it is known that the
+    /// names of the new files are free.
     pub fn start(
         config: &Config,
         shape: LogShape,

@@ -11,13 +11,13 @@
 //! | 19 tuple LVs read as zero | a writer in log 1 that is forgotten while log 0 hangs, then one in log 0 | `engine/tests/mutants.rs` |
 //! | 21 idle workers hold back nothing | a late writer and its early successor, replayed | `engine/tests/recovery_mutants.rs` |
 //! | 22 no readLV, 23 gaps divided without LVs | calls in log 1, then a writer in log 0 that overtakes them in replay | |
-//! | grants that nobody looked at leave traces, writers beside key readers forget them | calls in log 1, then a writer in log 0, as above | `engine/src/txn/lock_table/trace_tests.rs` |
+//! | grants that no transaction has seen leave traces, writers beside key readers forget them | calls in log 1, then a writer in log 0, as above | `engine/src/txn/lock_table/trace_tests.rs` |
 //! | 9 ends recorded before they are durable, 14 segments prepared too early | a crash while closing, a kill at rest: the next start is refused | |
 //! | 14 a gap is the end | `sim/tests/single_faults.rs` | |
 //! | 26 nothing captured, 29 schema changes are no barriers | calls in log 1, and a replacement of their routine in log 0 | |
 //! | the whole table locked by one stripe | a row that its writer's own lock on the table is to hide | `histories.rs` |
 //! | the lock of a changed row given up | a row that its writer has met in a scan that skips locked rows | |
-//! | hindered by the janitor | NOWAIT in a table that nobody else is in, while its deleted rows are purged | |
+//! | hindered by the janitor | NOWAIT in a table without other users, while its deleted rows are purged | |
 //! | 27 stragglers forgotten, a checkpoint before it is durable, what it holds replayed again | crashed histories beside checkpoints | |
 //! | 28 segments that go too early | the last checkpoint is gone, and the one before is used | |
 //! | a table that opens before its log records are replayed | a start whose replay is held back, and a reader | |

@@ -161,12 +161,12 @@ pub(crate) struct BindContext<'a> {
     /// For literals of `timestamptz`.
     pub(crate) time_zone: &'a jiff::tz::TimeZone,
     pub(crate) database: &'a str,
-    /// For names without a schema. A routine's body uses the path of the user who created it, whoever calls
-    /// it.
+    /// For names without a schema. A routine's body uses the path of the user who created it, for
+    /// every caller.
     pub(crate) path: &'a SearchPath,
     /// The values of the parameters, if EXPLAIN is to show them.
     pub(crate) shown_parameters: &'a [Value],
-    /// `None` if names are looked up for nobody in particular, or for a superuser.
+    /// `None` if names are looked up for no particular role, or for a superuser.
     pub(crate) gate: Option<&'a SchemaGate>,
 }
 

@@ -155,13 +155,13 @@ struct Shared {
 pub struct SessionOptions {
     pub user: String,
     /// The role that was found when the client was let in. If it is gone, the session is refused. `None` is
-    /// for clients in this process, which nobody had to let in: the role that has the name of the user or,
+    /// for clients in this process, which need no login: the role that has the name of the user or,
     /// if there is none, the first superuser.
     pub role: Option<RoleId>,
     /// How many sessions a role may have that has no limit of its own and is no superuser.
     pub sessions_per_role: Option<usize>,
     pub database: String,
-    /// Settings from whoever runs the database, applied before the client's, and whoever the client is.
+    /// The operator's settings, applied before the client's, for every client.
     pub defaults: Vec<(String, String)>,
     /// Startup parameters (application_name, DateStyle, TimeZone ...), applied as by SET. Unknown ones are
     /// kept.

@@ -22,7 +22,7 @@
 //!    unless the list was changed, and always the right to grant them.
 //! 2. Memberships have no circles.
 //! 3. An access list never names a role that is gone.
-//! 4. A role that is gone may do nothing, not even what everybody may do. A session may still have it.
+//! 4. A role that is gone may do nothing, not even what PUBLIC may do. A session may still have it.
 //!
 //! Reference: PostgreSQL's acl.c (aclmask, recursive_revoke, roles_is_member_of).
 

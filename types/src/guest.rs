@@ -17,7 +17,7 @@
 //! what it has taken is freed then, and destructors report nothing. What the host learns is in `visit`, how a
 //! session is told to stop in `stop`.
 //!
-//! The looks also say how much has been worked ([`worked`]), whoever does it and however fast the machine is.
+//! The looks also count the work of the thread ([`worked`]), independently of the speed of the machine.
 //!
 //! On a thread that no guest has entered (replay, programs that use the engine directly) the number is
 //! counted down and nothing else happens.

@@ -5,7 +5,7 @@
 //! * [`imports`]: which crate may use which, and which module of the engine;
 //! * [`circles`]: how many files of a crate may need each other in a circle;
 //! * [`heads`]: the head of a room lists its files;
-//! * [`documents`]: files named in documents exist, and no file names a path of somebody's machine;
+//! * [`documents`]: files named in documents exist, and no file names a path of one machine;
 //! * [`prose`]: what is cited is listed, what is overtaken says so, nothing stands twice;
 //! * [`seams`]: who uses clocks, threads, chance and files.
 //!

@@ -101,8 +101,8 @@ impl Taker {
         }
     }
 
-    /// Takes a checkpoint of what is committed now. One that nobody waits for comes with an [`Urgency`]: it
-    /// has a lower priority, and rests while that says no.
+    /// Takes a checkpoint of what is committed now. If no client waits for it, it comes with an
+    /// [`Urgency`]: it has a lower priority, and rests as long as it is not urgent.
     pub(super) fn take(&mut self, urgency: Urgency<'_>) -> Result<Taken> {
         let _priority = Priority::lowered(urgency.is_some());
         match self.attempt(urgency) {

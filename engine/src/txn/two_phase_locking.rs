@@ -220,7 +220,7 @@ pub struct LockingTransaction<P: Protocol> {
     /// By the id of a table: where it may stand in `tables`.
     table_places: [u8; PLACE_NOTES],
     held: Vec<Resource>,
-    /// Of those, the gap that inserts have last divided, unless the transaction may have read it.
+    /// The gap in `held` that inserts have last divided, unless the transaction may have read it.
     divided_gap: Option<Resource>,
     /// Where the last insert went.
     finger: Finger,
@@ -232,7 +232,7 @@ pub struct LockingTransaction<P: Protocol> {
     /// What was there before its writes.
     history: HistoryWriter,
     isolation: Isolation,
-    /// Of the statement, or of the transaction, once something has been read at it.
+    /// The snapshot of the statement, or of the transaction, after the first read at it.
     snapshot: Option<Snapshot>,
     undo: Vec<Undo>,
     /// Keys of the undo list, one after another.
@@ -249,9 +249,9 @@ pub struct LockingTransaction<P: Protocol> {
     changes_catalog: bool,
     /// Whether more than temporary relations change.
     changes_shared_catalog: bool,
-    /// The index that it is building beside writers,
+    /// The index that the transaction is building beside writers.
     build: Option<Box<IndexBuild>>,
-    /// and whether that is to be committed; see `unlocked_change`.
+    /// Whether the transaction is to commit `build`; see `unlocked_change`.
     is_unlocked_change: bool,
     has_closed_commits: bool,
     /// How long it has waited for all others to leave a table.

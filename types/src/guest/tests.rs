@@ -56,7 +56,7 @@ fn the_host_of_a_long_guest_is_told_at_growing_intervals() {
     assert!(times[0] >= QUANTUM, "{times:?}");
     let has_grown = |pair: &[Duration]| pair[1] >= pair[0] + pair[0].min(visit::LONGEST_SILENCE);
     assert!(times.windows(2).all(has_grown), "{times:?}");
-    // The next visit begins anew, and a short one does not notify.
+    // The next visit begins with a full quantum, and a short one does not notify.
     let visit = enter(Some(guest));
     spend(1).unwrap();
     drop(visit);

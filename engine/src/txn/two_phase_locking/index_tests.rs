@@ -263,7 +263,8 @@ fn an_older_snapshot_finds_the_row_where_it_was() {
     check(&shared, &table);
 }
 
-/// Who looks for the newest rows may find one that the snapshot does not see, but cannot write it.
+/// A search for the newest rows may find one that the snapshot does not see, but the transaction cannot write
+/// it.
 #[test]
 fn the_first_updater_wins_however_the_second_finds_the_row() {
     let shared = shared();
