@@ -219,8 +219,9 @@ impl<T: Trail> LockTable<T> {
         self.bucket(resource).get(resource).map(|entry| entry.line().holders).unwrap_or_default()
     }
 
-    /// Waits until none of these holds the resource, whichever others do, and stands in no other request's
-    /// way meanwhile. `None` if none does. After `Wait`, ask again once the ticket fires.
+    /// Waits until none of these transactions holds the resource. Meanwhile every other request is granted as
+    /// if this one did not exist. `None` if none of them holds it. After `Wait`, ask again once the ticket
+    /// fires.
     pub(crate) fn outlast(
         &self,
         transaction: TransactionId,

@@ -217,7 +217,7 @@ pub struct LockingTransaction<P: Protocol> {
     id: TransactionId,
     dependencies: P::Dependencies,
     tables: Vec<TableUse>,
-    /// By the id of a table: where it may stand in `tables`.
+    /// By the id of a table: its likely place in `tables`.
     table_places: [u8; PLACE_NOTES],
     held: Vec<Resource>,
     /// The gap in `held` that inserts have last divided, unless the transaction may have read it.
