@@ -40,6 +40,20 @@
 //! bytes that differ are written, in place. A delete leaves a record without a row (a tombstone), so its key
 //! still separates gaps and leads to older versions; `purge` removes it later.
 //!
+//! Files:
+//! * locks: `resource` (what is locked), `modes` (which mode a reader takes), `acquisition` (getting one,
+//!   waiting), `row_lock`, `table_lock`, `escalation`, `table_use` (what is known of a table in use);
+//! * rows: `scan`, `locked_insert`, `index_entries` (secondary indexes, unique values), `snapshot`,
+//!   `rewritten` (snapshots older than a table's rows), `undo`;
+//! * life: `locking_control` (makes transactions), `logged_call` (a transaction that is one call),
+//!   `restart_gate` (waits for a restart on demand);
+//! * tombstones: `purge`, `purge_queue`;
+//! * the catalog: `catalog_change` (the frame), `name_change` (names), and by kind `alteration`,
+//!   `index_change`, `reference_change`, `sequence_change`, `type_change`, `schema_change`, `comment_change`,
+//!   `access_change`; `capture` (what a checkpoint sees);
+//! * without locking others out: `change_beside_others` (the state), `index_build`, `patient_lock`,
+//!   `unlocked_change`.
+//!
 //! **Invariants.**
 //! 1. Nothing is written, and nothing read or found absent by a serializable transaction, without a lock that
 //!    lasts to the end of the transaction.
