@@ -2,7 +2,8 @@
 //!
 //! A room is a file `x.rs` of a product crate with modules in `x/`. The list in its head begins with a line
 //! such as `Files:` or `Files, in reading order:` and ends at the next empty line. In the list, a lower-case
-//! word in backticks is the name of a file. Text in parentheses may mention anything else.
+//! word in backticks is the name of a file. Text in parentheses may mention anything else. A small room needs
+//! no list.
 
 use std::collections::BTreeSet;
 
@@ -13,6 +14,9 @@ use super::source::Source;
 
 const CRATES: [&str; 6] = ["types", "engine", "sql", "server", "bench", "sim"];
 
+/// The most files of a room without a list.
+const LARGEST_WITHOUT_LIST: usize = 3;
+
 pub(super) fn check(file: &str, text: &str, source: &Source, problems: &mut Vec<Problem>) {
     let Some((_, module)) = module_of(file).filter(|(krate, _)| CRATES.contains(krate)) else { return };
     if is_of_tests(&module) {
@@ -21,7 +25,13 @@ pub(super) fn check(file: &str, text: &str, source: &Source, problems: &mut Vec<
     let modules = children(&without_tests(&source.code), &module).into_keys();
     let is_file = |name: &String| name != "self" && !is_of_tests(std::slice::from_ref(name));
     let files: BTreeSet<String> = modules.filter(is_file).collect();
-    let Some((line, named)) = list_in(text) else { return };
+    let Some((line, named)) = list_in(text) else {
+        if files.len() > LARGEST_WITHOUT_LIST {
+            let message = format!("{} files and no list of them: add `Files:` to the head", files.len());
+            problems.push(Problem::new(file, 1, message));
+        }
+        return;
+    };
     let missing: Vec<&String> = files.difference(&named).collect();
     if !missing.is_empty() {
         let message = format!("the list of files lacks {}: say what each is for", in_backticks(&missing));
@@ -90,6 +100,13 @@ mod tests {
         let found = problems_of("sql/src/bind.rs", &format!("{head}mod one;\n"));
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("names `two`"), "{found:?}");
+    }
+
+    #[test]
+    fn larger_rooms_need_a_list() {
+        let three = "//! A room.\nmod one;\nmod two;\nmod three;\nmod tests;\n";
+        assert_eq!(problems_of("engine/src/log.rs", three), [""; 0]);
+        assert_eq!(problems_of("engine/src/log.rs", &format!("{three}mod four;\n")).len(), 1);
     }
 
     #[test]
