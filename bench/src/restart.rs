@@ -22,7 +22,7 @@ pub struct Plan {
 pub struct Outcome {
     /// Transfers in the logs. The transactions that filled the bank are replayed too, but not counted.
     pub transfers: u64,
-    /// Of the whole recovery.
+    /// The time of the whole recovery.
     pub seconds: f64,
     pub log_bytes: u64,
     /// The states before and after.

@@ -66,7 +66,7 @@ pub struct Logs {
     /// The end of the last durable whole record of each log. Blocks may end inside a record, but nothing may
     /// name such a position, because a crash may leave nothing of that record.
     whole: CachePadded<Box<[AtomicU64]>>,
-    /// The same, but only up to the segment that is being written.
+    /// As `whole`, but only up to the segment that is being written.
     settled: CachePadded<Box<[AtomicU64]>>,
     next_fragmented: AtomicU64,
     is_stopping: AtomicBool,

@@ -116,9 +116,9 @@ pub struct Options {
     /// The address at which an operator looks at the server over HTTP.
     pub http: Option<String>,
     pub max_connections: usize,
-    /// Of these, the places that are reserved for superusers.
+    /// How many of `max_connections` are reserved for superusers.
     pub superuser_reserved_connections: usize,
-    /// How many of them a role may take that has no limit of its own and is no superuser.
+    /// The most connections of a role that has no limit of its own and is no superuser.
     pub connections_per_role: Option<usize>,
     /// How long a client with a wrong password waits for the answer.
     pub failed_login_delay: Duration,

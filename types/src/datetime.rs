@@ -259,7 +259,7 @@ pub fn local_to_utc(local: i64, tz: &TimeZone) -> Result<i64> {
     instant_at_offset(local, || local_offset_seconds(local, tz))
 }
 
-/// The same, in a zone that a statement names.
+/// The instant of a local time in a zone that a statement names.
 pub fn local_to_utc_in(local: i64, zone: &Zone) -> Result<i64> {
     instant_at_offset(local, || zone.offset_of_local(local))
 }
@@ -277,7 +277,7 @@ pub fn utc_to_local(instant: i64, tz: &TimeZone) -> Result<i64> {
     local_at_offset(instant, || offset_seconds(instant, tz))
 }
 
-/// The same, in a zone that a statement names.
+/// The local time of an instant in a zone that a statement names.
 pub fn utc_to_local_in(instant: i64, zone: &Zone) -> Result<i64> {
     local_at_offset(instant, || zone.offset_of_instant(instant))
 }

@@ -84,7 +84,7 @@ pub struct TableDefinition {
     pub columns: Vec<ColumnDefinition>,
     /// Without one, rows are kept under a hidden 64-bit row number. A DEFERRABLE one is among the indexes.
     pub primary_key: Option<PrimaryKey>,
-    /// Those other than the primary key's, in the order in which they were created.
+    /// The indexes other than the primary key's, in the order in which they were created.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indexes: Vec<IndexDefinition>,
     /// Changed only through [`CatalogChange::AddForeignKey`] and [`CatalogChange::DropForeignKey`], as is

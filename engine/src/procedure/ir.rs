@@ -52,7 +52,7 @@ pub struct DynamicStatement {
 /// The rows that such a statement must return.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DynamicRows {
-    /// Of these types.
+    /// Rows of exactly these types.
     Exact(Vec<SqlType>),
     /// Converted to these types. Surplus columns are dropped, missing ones are NULL.
     Converted(Vec<SqlType>),
@@ -117,7 +117,7 @@ impl Procedure {
     /// Passes all rights that a run, including everything that it calls, needs to `see`.
     ///
     /// # Errors
-    /// That of `see`.
+    /// The error of `see`.
     pub fn for_each_right(&self, see: &mut dyn FnMut(&NeededRight) -> Result<()>) -> Result<()> {
         self.rights.iter().try_for_each(&mut *see)?;
         self.callees.iter().try_for_each(|callee| match callee {

@@ -280,7 +280,7 @@ impl Catalog {
         self.version.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The same, unless the change is visible to one session only.
+    /// As [`Catalog::count_change`], unless the change is visible to one session only.
     fn count_shared_change(&self, is_temporary: bool) {
         if !is_temporary {
             self.count_change();

@@ -272,13 +272,13 @@ pub struct LockingTransaction<P: Protocol> {
     patience: Patience,
     /// See [`CatalogView::temporary_schema`].
     temporary_schema: Option<Box<str>>,
-    /// Who pays for the rows of temporary tables.
+    /// The account that pays for the rows of temporary tables.
     keeper: Option<Keeper>,
     /// Tables, sequences and routines created and dropped by this transaction, the latest last.
     names: Vec<NameChange>,
-    /// The last draw of each sequence that it has drawn from,
+    /// The last draw of each sequence that the transaction has drawn from.
     draws: Vec<Draw>,
-    /// and where they stand in the payload.
+    /// The place of `draws` in the payload.
     draws_in_payload: Range<usize>,
     /// Records it has left empty.
     purgeable: Vec<Purgeable>,

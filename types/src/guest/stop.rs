@@ -9,7 +9,7 @@ use crate::error::{Error, Result, sqlstate};
 pub enum Stop {
     /// The statement ends with 57014.
     Cancel,
-    /// The same, because its time is up.
+    /// The statement ends with 57014, because its time is up.
     TimedOut,
     /// The session ends; no handler of a routine prevents that.
     End,

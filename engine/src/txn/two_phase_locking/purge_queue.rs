@@ -46,7 +46,7 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct Keys {
     waiting: VecDeque<Purgeable>,
-    /// Those of transactions that have left many.
+    /// The keys of transactions that have left many.
     taken_over: Vec<vec::IntoIter<Purgeable>>,
     /// How many are being tried.
     in_hand: usize,
