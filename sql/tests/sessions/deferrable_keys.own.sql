@@ -3,7 +3,7 @@
 0: create table t (id int primary key deferrable, a int unique deferrable initially deferred, b int);
 0: insert into t values (1, 10, 0), (2, 20, 0);
 
--- The second waits when he writes, not when he commits.
+-- The second session waits when it writes, not when it commits.
 a: begin;
 a: insert into t values (3, 30, 0);
 b: begin;

@@ -22,7 +22,7 @@ b: create unique index concurrently t_b on t (b);
 z: select relname from pg_class where relname = 't_b';
 z: insert into t values (12, 120, 10);
 
--- Whether a value is there twice depends on who has not ended; he is not refused.
+-- Whether a value is there twice depends on a transaction that has not ended. It gets no error.
 z: delete from t where id in (11, 12);
 a: begin;
 a: insert into t values (11, 110, 10);

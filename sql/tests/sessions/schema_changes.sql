@@ -5,7 +5,7 @@
 0: create table t (id int primary key, v int);
 0: insert into t values (1, 10), (2, 20);
 
--- TRUNCATE waits for a reader, though he reads at a snapshot and has no lock on a row.
+-- TRUNCATE waits for a reader, although the reader has a snapshot and locks no row.
 a: begin;
 a: select v from t where id = 1;
 b: truncate t;
