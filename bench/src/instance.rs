@@ -124,12 +124,12 @@ pub struct Figures {
 /// The results of the recovery after the crash.
 #[derive(Clone, Debug, Serialize)]
 pub struct Recovered {
-    /// Of the measured incarnation.
+    /// The transactions of the measured incarnation.
     pub transactions: u64,
     pub log_bytes: u64,
-    /// Of the last recovery.
+    /// The time of the last recovery.
     pub seconds: f64,
-    /// Of all recoveries, the median.
+    /// The median of all recoveries.
     pub per_second: f64,
     /// Of each recovery.
     pub rates: Vec<f64>,
@@ -165,7 +165,7 @@ impl Instance {
     /// Creates the database and loads the workload.
     ///
     /// # Errors
-    /// Those of the database, or of the workload's SQL.
+    /// Errors of the database, or of the workload's SQL.
     pub fn create(variant: Variant, setting: &Setting, workload: &dyn Workload) -> Result<Instance> {
         let logs = if variant.protocol == ProtocolKind::Taurus { setting.logs } else { 1 };
         let directories: Vec<PathBuf> =
@@ -216,7 +216,7 @@ impl Instance {
     /// Runs the workload for a while.
     ///
     /// # Errors
-    /// Those of the workload's transactions.
+    /// Errors of the workload's transactions.
     pub fn measure(
         &mut self,
         workload: &dyn Workload,
@@ -264,7 +264,7 @@ impl Instance {
     /// Returns the conditions that do not hold.
     ///
     /// # Errors
-    /// Those of the queries.
+    /// Errors of the queries.
     pub fn check(&self, workload: &dyn Workload) -> Result<Vec<Violation>> {
         workload.check(&mut self.connection()?)
     }

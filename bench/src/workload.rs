@@ -1,6 +1,13 @@
 //! What is run: tables and procedures in SQL (`bench/workloads/*.sql`), initial rows, and an endless stream
 //! of calls.
 //!
+//! Files:
+//! * `tpcc`: the five transactions of an order-entry business;
+//! * `smallbank`: six short transactions on the two accounts of each customer;
+//! * `bank`: transfers and deposits, as PACMAN measures recovery;
+//! * `transfer`: one short transaction on two rows;
+//! * `ycsb`: reads and writes of single rows, a few of which get most of them.
+//!
 //! A workload does not know how it is reached: it is loaded and checked through a [`Connection`], a
 //! [`crate::target::Caller`] makes its calls, and both exist for a database in this process and for a server
 //! that speaks PostgreSQL's protocol.

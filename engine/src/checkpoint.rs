@@ -17,6 +17,14 @@
 //! Files: `checkpoints/<number>.contents` says what is in it, `<number>-<writer>.part` holds rows. Only what
 //! has changed since the previous checkpoint is written. For the rest, the contents name the older files.
 //!
+//! Files:
+//! * taking one: `checkpointer` (the thread, and requests to it), `take` (the steps), `walk` (what has
+//!   changed), `pace` (how fast, if no client waits for it);
+//! * the bytes: `schema` (the catalog), `contents` (which ranges are in which files) with `base64_text`
+//!   (their keys), `part` (rows);
+//! * reading one: `load` (into an empty database), `merge` (base and changes of a range), `verify` (only to
+//!   see that it can be read).
+//!
 //! Invariants:
 //! 1. A checkpoint counts once the manifest names it: after its files are durable, and after the logs are
 //!    durable up to what it holds. A crash at any moment leaves the previous one.

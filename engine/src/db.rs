@@ -5,6 +5,12 @@
 //! record, releases its locks (precommitted), and hands out the [`Durability`] that the answer must wait for.
 //! Code that is generic over the protocol ends in this file. Each call of a worker is one virtual call, and
 //! no virtual call happens per row.
+//!
+//! Files:
+//! * a worker's work: `call` (calls, as commands or as data), `schema_work` (DDL), `names` (what an answer
+//!   that rests on names must wait for);
+//! * in the background and at a stop: `janitor` (cleaning up), `unlogged_draws` (numbers of sequences);
+//! * `statistics`: figures for operators; `copy`: the state of a database in a new one, for salvage.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -213,7 +219,8 @@ pub trait Schema {
     /// The routines of this name as this transaction sees them.
     fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
     fn routines(&self) -> Vec<Arc<Routine>>;
-    /// The routine compiled for what this transaction sees. Compiled anew only after the catalog has changed.
+    /// The routine compiled for what this transaction sees. Compiled again only after the catalog has
+    /// changed.
     fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>>;
     /// Whether [`Schema::procedure`] would return this one.
     fn would_run(&self, routine: &Routine, procedure: &Procedure) -> bool;

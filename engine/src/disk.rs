@@ -10,6 +10,11 @@
 //!
 //! Only the user who runs the database may access its files: directories are created with mode 0700, files
 //! with 0600, whatever the process's mask says, as in PostgreSQL.
+//!
+//! Files:
+//! * `real`: files of the operating system, with `aligned` for the memory that direct I/O takes;
+//! * `memory_files`: files that end with their process;
+//! * `controlled`: files whose writes a unit test can hang or fail.
 
 mod aligned;
 mod memory_files;

@@ -1,8 +1,16 @@
 //! The Hyades transaction engine. No async runtime, no network, no SQL text.
 //!
-//! Reading order: `storage` (what is stored), `procedure` (what runs), `txn` (how it is isolated), `log` and
-//! `protocol` (how it is made durable), `checkpoint` and `recovery` (how it comes back), `db` (how it all
-//! fits together). Values are defined in the crate `hyades-types`.
+//! Files, in reading order:
+//! * what is stored: `storage`; `spill` (what a statement holds beyond its memory);
+//! * what runs, and how it is isolated: `procedure`, `txn`; `ticket` (how it waits for others);
+//! * how it is made durable: `lsn` (positions in logs), `log`, `protocol`;
+//! * how it comes back: `checkpoint`, `recovery`, `backup`;
+//! * how it all fits together: `config` (the settings of a database), `db`;
+//! * `inspect`: logs read for operators, without a database;
+//! * the world outside: `disk`, `sync` (threads, clocks, chance), `conductor` (a simulation in their place);
+//! * `local_arc`: shared references without contention for their count; `mutant`: bugs that tests must find.
+//!
+//! Values are defined in the crate `hyades-types`.
 
 pub mod backup;
 mod checkpoint;

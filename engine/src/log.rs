@@ -1,9 +1,13 @@
 //! Logs: how transactions become durable.
 //!
-//! Submodules, in reading order: `record` (the bytes of log records), `buffer` (one log in memory: reserve,
-//! fill, publish), `set` (where logs live; `places` chooses), `store` (in files: blocks and segments),
-//! `manifest` (which logs count), `durable` (waiting for durability), `logger` (the thread that writes one
-//! log).
+//! Files, in reading order:
+//! * `record`: the bytes of log records;
+//! * `buffer`: one log in memory: reserve, fill, publish; `append`: a transaction into a buffer, in one piece
+//!   or in fragments;
+//! * `set`: where logs live, as an interface; `store`: in files, as blocks and segments; `places`: which of
+//!   them a configuration means;
+//! * `manifest`: which logs count;
+//! * `durable`: waiting for durability; `logger`: the thread that writes one log.
 //!
 //! [`Logs`] is all of them at work for one incarnation: a buffer and a logger thread for each log, one
 //! [`DurableWatch`]. The protocols append through it.
@@ -62,7 +66,7 @@ pub struct Logs {
     /// The end of the last durable whole record of each log. Blocks may end inside a record, but nothing may
     /// name such a position, because a crash may leave nothing of that record.
     whole: CachePadded<Box<[AtomicU64]>>,
-    /// The same, but only up to the segment that is being written.
+    /// As `whole`, but only up to the segment that is being written.
     settled: CachePadded<Box<[AtomicU64]>>,
     next_fragmented: AtomicU64,
     is_stopping: AtomicBool,
@@ -119,8 +123,8 @@ impl Logs {
     /// Starts a new incarnation with this many logs, whose loggers have these duties. It freezes the ends
     /// that recovery entered in the manifest, gives back the space of ended logs unless a restart still reads
     /// them (then the restart does that), creates the first segments, makes the manifest durable with the new
-    /// incarnation, then starts the loggers (pitfall 15). Nothing is written before it is known that nothing
-    /// stands in the way.
+    /// incarnation, then starts the loggers (pitfall 15). Nothing is written before it is known that the
+    /// names of the new files are free.
     pub fn start(
         config: &Config,
         shape: LogShape,

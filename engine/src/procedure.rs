@@ -1,9 +1,16 @@
-//! Procedures: the IR (`ir`), the state of a run (`frame`, `buffers`), the value of an expression
-//! (`evaluate`), what a procedure may do to data (`access`), the interpreter (`interpret`, with a function
-//! for each instruction in `execute`, and `look_ahead` and `found_ahead` for prefetching in loops).
-//! `effects` says what an instruction does, for the analysis of procedures. `listing` prints procedures.
-//! `spool` keeps rows for later, `join_table` one side of a join, whose rows `join_heads` finds.
-//! `compiled_routine` gets from a stored routine to its procedure.
+//! Procedures: what every request becomes, and how it runs.
+//!
+//! Files:
+//! * the IR: `ir` (instructions), `slots` (numbers of registers, rows and cursors), `expression`, `deep`
+//!   (trees beyond a thread's stack), `stage` (sorting and grouping, left to the front end),
+//!   `cursor_statement`, `conditions` (names of errors that a block handles);
+//! * about it: `effects` (what an instruction does, for every analysis), `listing` (as text);
+//! * a run: `frame` and `buffers` (its state), `interpret` (the loop), `execute` (a function for each
+//!   instruction), `evaluate` (values of expressions);
+//! * data: `access` (what a procedure may do to it), `look_ahead` and `found_ahead` (prefetching in loops);
+//! * rows kept: `spool` (for later), `join_table` (one side of a join), with `join_heads` (the first row of
+//!   each key), `joined_row` (a row that is found) and `spilled_join` (rows beyond its memory);
+//! * `compiled_routine`: how a stored routine becomes a procedure.
 
 mod access;
 pub mod buffers;

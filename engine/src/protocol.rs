@@ -10,6 +10,10 @@
 //!
 //! The trait is bound once, at `open`, and erased once per transaction, never per row. A protocol never
 //! imports another protocol.
+//!
+//! Files:
+//! * `none`: no logs, as the baseline; `serial`: one log; `taurus`: parallel logs;
+//! * `list`: which name means which of them.
 
 pub mod list;
 pub mod none;

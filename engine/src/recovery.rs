@@ -21,6 +21,14 @@
 //!
 //! **Verify**: all logs have been replayed to their end, and every row fits its table.
 //!
+//! Files:
+//! * before replay: `cut`, `tail` (what the logs say of each table), from `each_log` a `log_summary` and its
+//!   `last_positions`; `digest` and `digester` (the same, kept by a running server); `early_load`;
+//! * replay: `scope` (which records count), `replay_source` (one log), `schedule`, `replay` (a transaction),
+//!   `command` (a call), `pieces` (a large transaction);
+//! * with transactions let in: `on_demand`, `passes`;
+//! * `salvage`: logs that are refused; `verify`: one number for a state.
+//!
 //! Recovery writes nothing (pitfall 17), except that it removes digests that are of no use any more. Its
 //! result holds the manifest with the last ELV frozen. The code that opens the database adds the new
 //! incarnation, creates its files and stores the manifest *before* the first new log record or answer to a

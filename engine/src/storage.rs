@@ -1,16 +1,20 @@
 //! Storage: rows, records, tables and their indexes.
 //!
+//! Files:
 //! * `row`: the bytes of a row; `heap_bytes`: byte strings on the heap;
 //! * `record`: the stable place of a row, found by key through an index; `history`: earlier versions and
-//!   snapshots; `phase_snapshot`: the points in time at which checkpoints are taken;
+//!   snapshots; `versions`: a record at a snapshot; `phase_snapshot`: the points in time at which checkpoints
+//!   are taken;
 //! * `ordered_index`, `hash_index`: the two structures; `primary_index`: either of them, addressed by key
 //!   bytes; `scan_batch`: what a scan carries from step to step; `prefetch`: a hint to the processor;
 //!   `range_notes`: the ranges from which keys were removed since a checkpoint;
 //! * `secondary_index`: from other columns to the keys of rows; `unfinished_index`: an index that is being
 //!   built;
-//! * `table`: a table and its exchangeable state; `stored_routine`: a stored procedure or function;
-//!   `catalog`: the set of all of them, and schema changes; `opening`: access that a running restart holds
-//!   back; `bulk_load`: loads all rows of a table at once.
+//! * `table`: a table and its exchangeable state; `row_count`: how many rows it has; `stored_routine`: a
+//!   stored procedure or function; `stored_type`: an enum type;
+//! * `catalog`: the set of all of them, and schema changes; `compilations`: keeps it still while a statement
+//!   is compiled;
+//! * `opening`: access that a running restart holds back; `bulk_load`: loads all rows of a table at once.
 
 pub(crate) mod bulk_load;
 pub mod catalog;

@@ -21,7 +21,7 @@ mod imp {
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering, fence};
     pub(crate) use loom::thread::{Thread, current, park};
 
-    /// Time never passes in a model: code that relies on it to wake up is found to sleep for ever.
+    /// Time never passes in a model, so a model finds code that sleeps for ever unless a timeout wakes it.
     pub(crate) fn park_timeout(_limit: std::time::Duration) {
         park();
     }

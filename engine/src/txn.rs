@@ -7,6 +7,11 @@
 //! snapshots for transactions that need less isolation ([`Isolation`]), is the first control. Nothing outside
 //! this folder knows which one runs.
 //!
+//! Files:
+//! * [`Control`]s: `two_phase_locking`, with `lock_table` and `lock_mode`;
+//! * `cursor`: stepping through an index; `row_changes`: changing rows, and taking that back;
+//! * `replay_access`: access without locks, for calls that recovery repeats.
+//!
 //! Life of a transaction (docs/glossary.md has the words):
 //!
 //! ```text
@@ -81,14 +86,14 @@ pub enum Impatience {
 pub enum Sight {
     /// The version of the snapshot, without a lock.
     Snapshot,
-    /// The same, and if the row is chosen, [`Access::lock_row`] follows.
+    /// The version of the snapshot. If the row is chosen, [`Access::lock_row`] follows.
     Chosen,
     /// The newest version, locked at once, if the snapshot sees the row: it is wanted whatever it holds.
     Decided,
     /// The newest version, locked at once.
     Newest,
-    /// The same, of the row that is in the way of an insert and is to be updated instead, whatever it holds.
-    /// REPEATABLE READ fails unless its snapshot sees the row.
+    /// The newest version, locked at once, of the row that is in the way of an insert and is to be updated
+    /// instead, whatever it holds. REPEATABLE READ fails unless its snapshot sees the row.
     InTheWay,
 }
 
@@ -126,7 +131,7 @@ impl Intent {
         Intent { sight: Sight::Decided, ..self }
     }
 
-    /// The same, for the newest version.
+    /// This intent, for the newest version.
     #[must_use]
     pub const fn at_once(self) -> Intent {
         Intent { sight: Sight::Newest, ..self }
@@ -227,9 +232,9 @@ pub struct Cursor {
     pub(crate) direction: Direction,
     pub(crate) intent: Intent,
     /// The index's key of the row returned last, if `has_position` and it is no longer in the batch
-    /// ([`Cursor::last_key`]),
+    /// ([`Cursor::last_key`]).
     pub(crate) position: Vec<u8>,
-    /// and where the row's own key begins in it.
+    /// Where the row's own key begins in `position`.
     pub(crate) row_key_start: usize,
     /// Memory for the entry that it is compared with.
     pub(crate) entry: Vec<u8>,
@@ -637,7 +642,7 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
 
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;
 
-    /// The same, but others may enter the table while it waits.
+    /// As [`Transaction::lock_table`], but others may enter the table while this waits.
     fn lock_table_patiently(&mut self, table: &Arc<Table>) -> Flow<()>;
 
     /// LOCK TABLE. Unless it `waits`, it fails (55P03) where it would have to.

@@ -149,7 +149,7 @@ fn said(outcome: Result<(), Failure>) -> Result<(), Sentence> {
 struct Spot {
     disk: Arc<dyn Disk>,
     directory: PathBuf,
-    /// Of the operating system.
+    /// Whether the disk is the operating system's.
     is_of_files: bool,
 }
 

@@ -1,8 +1,10 @@
 //! The PostgreSQL frontend/backend protocol 3.0, as bytes: no sockets, no sessions.
 //!
+//! Files:
 //! * [`frontend`]: messages from clients. A frame (type byte, length, body) is first cut from a byte buffer,
 //!   and its length checked against a limit before anything is allocated or awaited. The body is decoded
 //!   afterwards into a [`frontend::Message`] that borrows from the buffer.
+//! * `reader`: the cursor with which bodies are decoded.
 //! * [`startup`]: the untyped first packets (startup, SSL and GSS requests, cancel).
 //! * [`backend`]: messages to clients, appended to one reusable `Vec<u8>` so that a whole batch of answers
 //!   leaves with a single write. That is why this is own code: codecs that flush per message take three times

@@ -8,12 +8,17 @@
 //! task awaits [`Session::pending_durability`], so nothing leaves that a crash could undo, and a whole batch
 //! of pipelined messages costs one wait and one write.
 //!
+//! Files:
 //! * [`handshake`]: before there is a session; [`stream`]: the socket;
-//! * [`extended`]: Parse, Bind, Describe, Execute, Close, Sync; [`simple`]: Query; [`copy_data`]: data of
-//!   COPY FROM STDIN;
+//! * [`extended`]: Parse, Bind, Describe, Execute, Close, Sync; `portals`: what they name; [`simple`]: Query;
+//!   [`copy_data`]: data of COPY FROM STDIN;
 //! * [`oversized`]: messages for which there is no memory;
-//! * [`execute`]: running a statement and buffering its rows; [`wait`]: waiting for a ticket; [`host`]: what
-//!   happens when a statement computes for long; [`stint`]: what happens when many short ones do.
+//! * [`execute`]: running a statement and buffering its rows; `completion`: what its end changes for the
+//!   connection; `settings`: those that the client is told of, and timeouts; `slow`: the log of long
+//!   statements;
+//! * [`wait`]: waiting for a ticket; `turn`: victims of deadlocks wait for each other before they try again;
+//! * [`host`]: what happens when a statement computes for long; [`stint`]: what happens when many short ones
+//!   do.
 //!
 //! A future is as large as the largest future it awaits, and is moved once at each level. What happens seldom
 //! (waits, texts to be parsed, COPY) is boxed, so that a prepared statement does not carry it along.

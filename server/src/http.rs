@@ -6,7 +6,7 @@
 //!
 //! Invariants:
 //! 1. At most [`CONNECTIONS`] clients are served at a time; one more takes the place of the oldest, so slow
-//!    clients keep nobody out. Each has [`PATIENCE`] for a single request and its response.
+//!    clients cannot keep others out. Each has [`PATIENCE`] for a single request and its response.
 //! 2. The head of a request has at most [`HEAD_BYTES`]. Bodies are not read.
 
 mod metrics;

@@ -1,10 +1,13 @@
 //! The Hyades server: PostgreSQL's wire protocol in front of [`hyades::Database`].
 //!
-//! Reading order: [`codec`] (bytes), [`scram`], [`users`] and [`tls`] (who gets in), [`registry`] (who is
-//! connected), [`connection`] (one client's conversation), [`serve`] (the whole life of a server process).
-//! The other commands: [`log_command`] (inspects logs), [`recover_command`] (makes a new database from them),
-//! [`backup_command`] (backups, points in time, checks) with [`object_disk`] (in object stores), [`http`] and
-//! [`top_command`] (for operators).
+//! Files, in reading order:
+//! * bytes: [`codec`];
+//! * who gets in: [`scram`], [`users`], [`tls`], `newcomers` (limits on clients that have not authenticated);
+//! * who is there: [`registry`] (connected clients), [`hang_up`] (those that left during a statement);
+//! * [`connection`]: one client's conversation; [`serve`]: the whole life of a server process;
+//! * for operators: [`logging`] (the server's log), [`http`], [`top_command`];
+//! * the other commands: [`log_command`] (inspects logs), [`recover_command`] (makes a new database from
+//!   them), [`backup_command`] (backups, points in time, checks) with [`object_disk`] (in object stores).
 
 pub mod backup_command;
 pub mod codec;

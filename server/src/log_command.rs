@@ -1,9 +1,14 @@
 //! `hyades log`: inspects the logs of a database.
 //!
-//! [`stat_command`] counts, [`dump_command`] prints records one by one, [`graph_command`] shows how parallel
-//! a replay could be, [`verify_command`] recovers in memory. They only read ([`hyades_engine::inspect`]):
-//! they write no file, take no lock, and may be used on a directory that a server has open. The last
-//! incarnation is then a moving target, and every output says so.
+//! The commands only read ([`hyades_engine::inspect`]): they write no file, take no lock, and may be used on
+//! a directory that a server has open. The last incarnation is then a moving target, and every output says
+//! so.
+//!
+//! Files:
+//! * [`stat_command`]: counts; [`dump_command`]: prints records one by one;
+//! * [`graph_command`]: shows how parallel a replay could be;
+//! * [`verify_command`]: recovers in memory;
+//! * `common`: arguments and exit codes of all of them.
 
 mod common;
 pub mod dump_command;

@@ -450,7 +450,7 @@ struct ObjectWriter {
 struct Upload {
     /// Bytes of the file that were written so far.
     written: u64,
-    /// Those of them that are still to be put.
+    /// Written bytes that are still to be put.
     pending: Vec<u8>,
     put: u64,
     parts: Option<Box<dyn MultipartUpload>>,

@@ -7,8 +7,8 @@
 //!   c=biws,r=<both nonces>,p=<proof>         ->
 //!                                            <-       v=<server signature>
 //! ```
-//! The server keeps a [`Verifier`], from which the password cannot be read and with which nobody can log in.
-//! This is own code over the RustCrypto primitives, because the exchange is forty lines.
+//! The server keeps a [`Verifier`], from which the password cannot be read and which is of no use for logging
+//! in. This is own code over the RustCrypto primitives, because the exchange is forty lines.
 //!
 //! Invariants:
 //! 1. An unknown user and a wrong password look alike: an unknown user gets a stable invented salt and fails

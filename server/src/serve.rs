@@ -9,6 +9,10 @@
 //! keep all workers computing, so nothing that must get through then depends on the workers. [`signals`]
 //! defines what signals do, and [`crate::newcomers`] decides which clients may be in a handshake.
 //!
+//! Files:
+//! * `listener`: TCP and Unix sockets; [`workers`]: the threads of sessions; [`signals`]: what signals do;
+//! * [`restarting`]: connections while recovery is still running; `progress`: how far it is, on a terminal.
+//!
 //! A poisoned database ends every connection and refuses new ones with the reason, so that health checks
 //! fail. With [`Options::exit_when_poisoned`] the process ends, so that its supervisor starts another.
 //!
@@ -112,9 +116,9 @@ pub struct Options {
     /// The address at which an operator looks at the server over HTTP.
     pub http: Option<String>,
     pub max_connections: usize,
-    /// Of these, the places that are reserved for superusers.
+    /// How many of `max_connections` are reserved for superusers.
     pub superuser_reserved_connections: usize,
-    /// How many of them a role may take that has no limit of its own and is no superuser.
+    /// The most connections of a role that has no limit of its own and is no superuser.
     pub connections_per_role: Option<usize>,
     /// How long a client with a wrong password waits for the answer.
     pub failed_login_delay: Duration,
@@ -461,7 +465,7 @@ mod tests {
     use crate::scram::Verifier;
 
     #[test]
-    fn trust_is_the_default_only_where_nobody_else_can_reach() {
+    fn trust_is_the_default_only_on_local_addresses() {
         let users = || {
             let mut users = Users::default();
             users.insert("ada", Verifier::of_password("x"), true);

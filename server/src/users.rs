@@ -1,4 +1,4 @@
-//! The user file: passwords of users, and who of them is the first superuser.
+//! The user file: passwords of users, and which of them are superusers.
 //!
 //! ```text
 //! # user:verifier[:superuser]
@@ -10,8 +10,8 @@
 //! prints and PostgreSQL keeps in pg_authid ([`crate::scram::Verifier`]). Passwords themselves are never
 //! stored. One more user may come from the environment.
 //!
-//! Only the word makes a superuser. That there is no role with the name of a line does not, because roles
-//! come and go: whoever may drop or rename them would decide who is the superuser.
+//! Only the word makes a superuser. A line whose name is no role does not: a role that may drop or
+//! rename others could otherwise make superusers.
 
 use std::collections::BTreeMap;
 use std::path::Path;

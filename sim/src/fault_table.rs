@@ -277,60 +277,62 @@ pub const ROWS: &[Row] = &[
         Seen::Poisoned,
         Survives::Everything,
         Shown::Here,
-        "What a failed durable write has left is unknown, so it is never tried again (pitfall 9). Space is not \
-         asked for here: the segment has it already.",
+        "A durable write that failed may have left any part of its block, so it is not repeated (pitfall \
+         9). The space of a block is reserved when its segment is prepared.",
     ),
     row(
         (&[SegmentPreparation], &[ErrorOnce, ErrorForEver]),
         Seen::Refused("58030"),
         Survives::Everything,
         Shown::Here,
-        "Nothing stands in the segment yet: it is removed and made anew, ten times a second. What has been \
-         reserved has its space; only who needs more is refused.",
+        "A segment under preparation holds no records, so it is removed and prepared again, ten times a \
+         second. Commits that fit into the prepared segments succeed; only those that need more space are \
+         refused.",
     ),
     row(
         (&[SegmentPreparation], &[NoSpace]),
         Seen::Refused("53100"),
         Survives::Everything,
         Shown::Here,
-        "As above, with PostgreSQL's SQLSTATE and hint.",
+        "The segment is prepared again, as after EIO. The error has PostgreSQL's SQLSTATE and hint.",
     ),
     row(
         (&[SegmentRemoval, CheckpointRemoval], &[ErrorOnce, ErrorForEver, NoSpace]),
         Seen::Nothing,
         Survives::Everything,
         Shown::Here,
-        "Only space is at stake. The next checkpoint or start tries again.",
+        "The files only take space. The next checkpoint or start removes them.",
     ),
     row(
         (&[ManifestOfCheckpoint, CheckpointFile], &[ErrorOnce, ErrorForEver, NoSpace]),
         Seen::CheckpointFails,
         Survives::Everything,
         Shown::Here,
-        "The logs still hold everything. An attempt has its number and its files for itself, so what a failed \
-         sync has left of them is never built on: also where the rename may have happened, the next manifest \
-         names other files, and those of the attempt stay until it does. Poison would help nobody.",
+        "The logs still hold everything. Each attempt has its own number and files, so no later attempt \
+         builds on what a failed sync has left. If the manifest may already be in place, the files of the \
+         attempt are kept until the next manifest is. Poisoning the database would protect nothing.",
     ),
     row(
         (&[ManifestAtStop], &[ErrorOnce, ErrorForEver, NoSpace]),
         Seen::StopFails,
         Survives::Everything,
         Shown::Here,
-        "The ends of the logs are not known to the next start, which finds them as after a crash.",
+        "The next start does not know the ends of the logs, and finds them as after a crash.",
     ),
     row(
         (&[ManifestAtStart, FirstSegments, LogSyncAtStart], &[ErrorOnce, ErrorForEver, NoSpace]),
         Seen::StartRefused,
         Survives::Everything,
         Shown::Here,
-        "Nothing has been answered yet. What was begun holds nothing, and the next start removes it.",
+        "No client has been answered yet. The files of the failed start hold nothing, and the next start \
+         removes them.",
     ),
     row(
         (READING, &[ErrorOnce, ErrorForEver]),
         Seen::StartRefused,
         Survives::Everything,
         Shown::Here,
-        "Nothing is written before everything has been read.",
+        "A start writes nothing before it has read everything.",
     ),
     row(
         (READING, &[NoSpace]),
@@ -344,156 +346,167 @@ pub const ROWS: &[Row] = &[
         Seen::CommandFails,
         Survives::Everything,
         Shown::Here,
-        "The database does not notice. The backup before stays; half a restored database is refused by name.",
+        "The database is not affected. The previous backup stays whole. A database that was restored only \
+         in part is refused, and the message says so.",
     ),
     row(
         (&[SpillFile], &[ErrorOnce, ErrorForEver, NoSpace]),
         Seen::StatementFails,
         Survives::Nothing,
         Shown::In("engine/src/spill/tests.rs"),
-        "The file is the statement's.",
+        "The file belongs to the statement alone.",
     ),
     row(
         (Step::ALL.as_slice(), &[ShortWrite, Interrupted]),
         Seen::Nothing,
         Survives::Everything,
         Shown::In("engine/src/disk/real/tests.rs"),
-        "The rest is written, or the call is made again, below the seam. A direct write that stopped inside a \
-         sector goes on at its beginning.",
+        "The code below the disk interface writes the rest, or repeats the call. A direct write that \
+         stopped inside a sector is repeated from the beginning of the sector.",
     ),
     row(
         (&[LogBlock, SegmentPreparation, FirstSegments], &[LyingSync, LostWrite, Misdirected]),
         Seen::Nothing,
         Survives::WhatTheDiskKept,
         Shown::Here,
-        "The end of a log that nobody has confirmed since cannot be told from one that was never written. What an \
-         anchor, a later block, another segment or the manifest knows of is missed, and the start refused.",
+        "If nothing later confirms the last blocks of a log, their loss looks as if the log had ended \
+         before them. If an anchor, a later block, another segment or the manifest shows that blocks are \
+         missing, the start is refused.",
     ),
     row(
         (&[LogSyncAtStart], &[LyingSync, LostWrite]),
         Seen::Nothing,
         Survives::WhatTheDiskKept,
         Shown::Here,
-        "The start believes what it reads: a power cut may take it, and then the frozen end in the manifest is \
-         beyond the log, and the start refused.",
+        "The start trusts what it reads. If a power cut then takes these bytes away, the log ends before \
+         the end that the manifest has frozen, and the next start is refused.",
     ),
     row(
         (&[ManifestOfCheckpoint, ManifestAtStop, ManifestAtStart], &[LyingSync, LostWrite, Misdirected]),
         Seen::Nothing,
         Survives::WhatTheDiskKept,
         Shown::Here,
-        "The manifest before, or none that is whole. Logs and checkpoints that it does not know of are named and \
-         stay; `hyades recover --salvage` needs a manifest that is whole.",
+        "The next start finds the previous manifest, or none that is whole. It names the logs and \
+         checkpoints that its manifest does not know, and keeps them. `hyades recover --salvage` needs a \
+         manifest that is whole.",
     ),
     row(
         (&[CheckpointFile], &[LyingSync, LostWrite, Misdirected]),
         Seen::Nothing,
         Survives::Everything,
         Shown::Here,
-        "The manifest has the checksum of the contents, they have the place of every part, and every chunk has a \
-         checksum. The checkpoint before and the logs since are there, and the start begins with them.",
+        "The manifest has the checksum of the contents, the contents have the place of every part, and \
+         every chunk has a checksum. The start begins with the previous checkpoint and the logs since.",
     ),
     row(
         (&[SegmentRemoval, CheckpointRemoval], &[LyingSync, LostWrite]),
         Seen::Nothing,
         Survives::Everything,
         Shown::Here,
-        "Removals are not synced: what comes back is removed again.",
+        "Removals are not synced. A file that comes back is removed again.",
     ),
     row(
         (&[SegmentRemoval, CheckpointRemoval, LogSyncAtStart], &[Misdirected]),
         Seen::Impossible,
         Survives::Nothing,
         Shown::Nowhere,
-        "Nothing is written.",
+        "These steps write no content.",
     ),
     row(
         (&[Backup], &[LyingSync, LostWrite, Misdirected]),
         Seen::Nothing,
         Survives::Everything,
         Shown::Here,
-        "Of the database. A restore of such a backup finds damage by the same checksums as a start does, or what \
-         the disk has kept.",
+        "The database is not affected. A restore of such a backup finds the damage by the same checksums as \
+         a start does, or restores what the disk has kept.",
     ),
     row(
         (&[Restore], &[LyingSync, LostWrite, Misdirected]),
         Seen::Nothing,
         Survives::WhatTheDiskKept,
         Shown::Here,
-        "As for logs and checkpoints. The backup is whole: it can be restored again.",
+        "A start of the restored database finds the damage as it does in any logs and checkpoints. The \
+         backup is whole and can be restored again.",
     ),
     row(
         (READING, &[LyingSync, LostWrite, Misdirected]),
         Seen::Impossible,
         Survives::Nothing,
         Shown::Nowhere,
-        "Nothing is written. What was written wrongly is looked at in the rows of writing.",
+        "These steps write nothing. Content that was written wrongly belongs to the rows of the steps that \
+         write it.",
     ),
     row(
         (&[SpillFile], &[LyingSync, PowerCut]),
         Seen::Impossible,
         Survives::Nothing,
         Shown::Nowhere,
-        "Nothing is synced, and nothing is read after the process.",
+        "These files are never synced, and never read after their process.",
     ),
     row(
         (&[SpillFile], &[LostWrite, Misdirected, BitFlip, StaleFile]),
         Seen::Nothing,
         Survives::Nothing,
         Shown::Nowhere,
-        "Rows in such files have no checksums, as in PostgreSQL's: an answer may be wrong, and no stored row.",
+        "Rows in such files have no checksums, as in PostgreSQL: an answer may be wrong, but no stored row \
+         is.",
     ),
     row(
         (DRIVEN, &[PowerCut]),
         Seen::ProcessEnds,
         Survives::Everything,
         Shown::Here,
-        "Blocks only count whole and without a hole before them; manifests are renamed into place; the rest is \
-         synced before anything names it.",
+        "A block counts only if it is whole and no block before it is missing. Manifests are renamed into \
+         place. Everything else is synced before anything names it.",
     ),
     row(
         (&[LogReading], &[BitFlip]),
         Seen::StartRefused,
         Survives::WhatTheDiskKept,
         Shown::Here,
-        "Refused wherever the log is known to go on. Only a last block that nobody has confirmed counts as torn.",
+        "The damage is noticed wherever the log is known to go on. The last block counts as torn if nothing \
+         later confirms it.",
     ),
     row(
         (&[ManifestReading], &[BitFlip]),
         Seen::StartRefused,
         Survives::Everything,
         Shown::Here,
-        "It has a checksum. If it was the wire and not the disk, the next start finds all of it.",
+        "The manifest has a checksum. If the bit was flipped on the wire and not on the disk, the next \
+         start finds everything.",
     ),
     row(
         (&[CheckpointReading], &[BitFlip]),
         Seen::Nothing,
         Survives::Everything,
         Shown::Here,
-        "Checksums over everything. The start begins with the checkpoint before and the logs since, and says so. One \
-         that has let clients in closes the table for good; the next start begins there.",
+        "Everything in a checkpoint has checksums. The start begins with the previous checkpoint and the \
+         logs since, and says so. A start that has already let clients in closes the damaged table for \
+         good, and the next start begins with the previous checkpoint.",
     ),
     row(
         (READING, &[StaleFile]),
         Seen::StartRefused,
         Survives::WhatTheDiskKept,
         Shown::Here,
-        "A stale segment is a short one, and missed as far as anybody knows of more. A stale manifest does not \
-         know of the segments that it finds. Files of a checkpoint never change: an old one is a damaged one.",
+        "A stale segment is shorter than it was, which is noticed if an anchor, a later block, another \
+         segment or the manifest shows that blocks are missing. A stale manifest does not know the segments \
+         that the start finds. Files of a checkpoint never change, so an older one is a damaged one.",
     ),
     row(
         (WRITING, &[BitFlip, StaleFile]),
         Seen::Impossible,
         Survives::Nothing,
         Shown::Nowhere,
-        "It shows when the file is read: see there, and `sim/tests/single_faults.rs` for every kind of file at rest.",
+        "The fault shows when the file is read: see the rows of reading, and `sim/tests/single_faults.rs` \
+         for every kind of file at rest.",
     ),
     row(
         (DRIVEN, &[Slow]),
         Seen::Nothing,
         Survives::Everything,
         Shown::Here,
-        "Answers wait. Nothing gives up because it takes long.",
+        "Answers wait for the device. No time limit ends the wait.",
     ),
     row(
         (&[SpillFile], &[Slow]),
@@ -507,23 +520,24 @@ pub const ROWS: &[Row] = &[
         Seen::Nothing,
         Survives::Everything,
         Shown::In("engine/src/log/store/tests.rs"),
-        "Nothing is ordered by the clock. Pauses are measured by a clock that does not jump; the times in blocks \
-         never fall, so a point in time before a jump back is found, and one inside it is its end.",
+        "The clock orders nothing. Pauses are measured by a clock that does not jump. The times in blocks \
+         never fall, so a point in time before a jump back is found, and one inside the jump is the end of \
+         the jump.",
     ),
     row(
         (DRIVEN, &[OutOfMemory]),
         Seen::ProcessEnds,
         Survives::Everything,
         Shown::Here,
-        "Allocations that fail end the process, as a kill would. With --memory-limit statements are refused with \
-         53200 long before; recovery and rollbacks never ask.",
+        "A failed allocation ends the process, as a kill would. With --memory-limit, statements are refused \
+         with 53200 long before that. Recovery and rollbacks never ask for memory.",
     ),
     row(
         (&[SpillFile], &[OutOfMemory]),
         Seen::ProcessEnds,
         Survives::Nothing,
         Shown::Nowhere,
-        "As above; the file has no name and goes with the process.",
+        "A failed allocation ends the process. The file has no name and goes with the process.",
     ),
 ];
 

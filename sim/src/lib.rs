@@ -1,15 +1,18 @@
 //! Development only: what the tests need to treat Hyades worse than the real world does.
 //!
-//! Reading order: `disk` (a disk in memory that loses, tears, corrupts and refuses), `hand_written` (logs
-//! with every byte chosen by the test), `history` and `serializability` (recorded list-append histories and a
-//! checker for Adya's anomalies), `script` (seeded random transactions and the model that says which states
-//! may be found after a crash), `client` (the engine through its public API), `routines` (calls, logged as
-//! commands or as data), `crash` (a script's life on a disk that dies, and what recovery must then find),
-//! `single_faults` (files of a database at rest that lose or change something), `salvage` (what is kept of
-//! damaged databases), `workload` (concurrent list-append sessions, before and after crashes), `given_up` (a
-//! COMMIT that is cancelled, and another one), `fault_table` (the effect of each fault in each step of the
-//! work), `restarts` (transactions in the middle of a restart), `threads` and `scheduler` (one thread at a
-//! time, chosen by a seed), `simulation` (the whole engine under the scheduler).
+//! Files, in reading order:
+//! * disks: `disk` (in memory; loses, tears, corrupts and refuses), `hand_written` (logs with every byte
+//!   chosen by the test);
+//! * the engine as tests use it: `client` (through its public API), `routines` (calls, logged as commands or
+//!   as data), `threads` (real, or those of the scheduler);
+//! * what is run and what must come of it: `script` (seeded random transactions and the model that says which
+//!   states may be found after a crash), `workload` (concurrent list-append sessions, before and after
+//!   crashes), `history` and `serializability` (what these recorded, and a checker for Adya's anomalies);
+//! * what goes wrong: `crash` (a script's life on a disk that dies, and what recovery must then find),
+//!   `single_faults` (files of a database at rest that lose or change something), `salvage` (what is kept of
+//!   damaged databases), `given_up` (a COMMIT that is cancelled, and another one), `restarts` (transactions
+//!   in the middle of a restart), `fault_table` (the effect of each fault in each step of the work);
+//! * `scheduler` (one thread at a time, chosen by a seed), `simulation` (the whole engine under it).
 //!
 //! Everything random comes from a seed that the caller gives, so a failure can be repeated from its seed.
 

@@ -456,8 +456,8 @@ fn use_what_is_open(engine: &dyn Engine, waiting: Vec<Waiting>, file: &str) -> O
 }
 
 /// A part of the checkpoint is damaged, and a restart on demand finds it after it has let transactions in.
-/// What is whole opens and can be changed; whoever needs what is lost learns which file it is, and nobody
-/// waits for ever. The next start begins with the checkpoint before and has everything.
+/// Tables that are whole open and can be changed. Transactions that need a lost table get the name of the
+/// file, and none waits for ever. The next start begins with the checkpoint before and has everything.
 pub fn damage_closes_what_it_concerns(scenario: Scenario, seed: u64) -> Outcome {
     let killed = prepare(scenario, seed)?;
     let disk = killed.disk.after_process_kill(seed);

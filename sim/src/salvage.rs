@@ -150,11 +150,12 @@ impl fmt::Display for Damage {
 pub struct Outcome {
     pub all: u64,
     pub kept: u64,
-    /// Those whose log records were damaged.
+    /// Transactions whose log records were damaged.
     pub hit: u64,
-    /// Those that really depend on them.
+    /// Transactions that really depend on the damaged ones.
     pub dependent: u64,
-    /// Those that do not depend on them, but were dropped because their LSN vectors cannot tell.
+    /// Transactions that do not depend on the damaged ones, but were dropped because their LSN vectors do
+    /// not show that.
     pub needless: u64,
 }
 

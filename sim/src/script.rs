@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_deletes_nothing_has_written_nothing() {
+    fn a_delete_without_a_row_writes_nothing() {
         let delete = Step::Delete { key: 1 };
         let put = Step::Put { key: 1, value: 1 };
         let transactions = vec![transaction(&[delete]), transaction(&[put]), transaction(&[delete, delete])];

@@ -11,13 +11,13 @@
 //! | 19 tuple LVs read as zero | a writer in log 1 that is forgotten while log 0 hangs, then one in log 0 | `engine/tests/mutants.rs` |
 //! | 21 idle workers hold back nothing | a late writer and its early successor, replayed | `engine/tests/recovery_mutants.rs` |
 //! | 22 no readLV, 23 gaps divided without LVs | calls in log 1, then a writer in log 0 that overtakes them in replay | |
-//! | grants that nobody looked at leave traces, writers beside key readers forget them | calls in log 1, then a writer in log 0, as above | `engine/src/txn/lock_table/trace_tests.rs` |
+//! | grants that no transaction has seen leave traces, writers beside key readers forget them | calls in log 1, then a writer in log 0, as above | `engine/src/txn/lock_table/trace_tests.rs` |
 //! | 9 ends recorded before they are durable, 14 segments prepared too early | a crash while closing, a kill at rest: the next start is refused | |
 //! | 14 a gap is the end | `sim/tests/single_faults.rs` | |
 //! | 26 nothing captured, 29 schema changes are no barriers | calls in log 1, and a replacement of their routine in log 0 | |
 //! | the whole table locked by one stripe | a row that its writer's own lock on the table is to hide | `histories.rs` |
 //! | the lock of a changed row given up | a row that its writer has met in a scan that skips locked rows | |
-//! | hindered by the janitor | NOWAIT in a table that nobody else is in, while its deleted rows are purged | |
+//! | hindered by the janitor | NOWAIT in a table without other users, while its deleted rows are purged | |
 //! | 27 stragglers forgotten, a checkpoint before it is durable, what it holds replayed again | crashed histories beside checkpoints | |
 //! | 28 segments that go too early | the last checkpoint is gone, and the one before is used | |
 //! | a table that opens before its log records are replayed | a start whose replay is held back, and a reader | |
@@ -119,7 +119,7 @@ fn changed_rows_stay_locked(attempt: u64) -> Outcome {
 }
 
 /// The table is used only by a transaction with NOWAIT, and by the janitor.
-fn the_janitor_hinders_nobody(attempt: u64) -> Outcome {
+fn the_janitor_delays_no_transaction(attempt: u64) -> Outcome {
     const ROWS: u64 = 1000;
     let engine = Scenario::taurus(2).open(&SimulatedDisk::new(attempt)).map_err(as_text)?;
     create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;
@@ -622,7 +622,7 @@ const SEARCHES: [(Mutant, Search, u64); 35] = [
     (Mutant::EscalateOneStripe, escalated_writer_is_alone, 1),
     (Mutant::LetGoOfUsedLock, changed_rows_stay_locked, 1),
     (Mutant::StripesOutOfOrder, held_stripe, 10),
-    (Mutant::HinderedByJanitor, the_janitor_hinders_nobody, 400),
+    (Mutant::HinderedByJanitor, the_janitor_delays_no_transaction, 400),
     (Mutant::StragglersForgotten, checkpointed_history, 400),
     (Mutant::CheckpointBeforeDurable, checkpointed_crash_point, 400),
     (Mutant::CheckpointedReplayed, checkpointed_history, 20),
@@ -654,7 +654,7 @@ const STEPS: [Search; 29] = [
     given_up_commit,
     escalated_writer_is_alone,
     changed_rows_stay_locked,
-    the_janitor_hinders_nobody,
+    the_janitor_delays_no_transaction,
     crashed_reader_at_snapshots,
     one_snapshot_for_all_reads,
     checkpointed_history,

@@ -80,7 +80,7 @@ fn the_catalog_can_be_changed_where_the_logs_have_changed_it() {
 }
 
 #[test]
-fn calls_that_cannot_be_replayed_are_refused_before_anybody_is_let_in() {
+fn calls_that_cannot_be_replayed_are_refused_before_transactions_are_admitted() {
     let scenarios = [Scenario::taurus(1).with(Calls::Commands), Scenario::taurus(2).with(Calls::Mixed)];
     try_all("refused", &scenarios, what_cannot_be_replayed_is_refused);
 }

@@ -2,15 +2,25 @@
 //!
 //! Names become columns of row slots, registers or functions; types are inferred as PostgreSQL does
 //! (documentation, chapter 10): a literal in quotes, NULL and a parameter without a declared type are
-//! *unknown* until an operator, function, column or clause gives them one ([`Class`]). Files: `expression`
-//! (the walk), `operator`, `function_call` (functions), `aggregate`, `aggregation` and `aggregate_level`,
-//! `coerce` (conversions), `select`, `from_clause`, `join`, `full_join`, `select_list` and `row_locks` (the
-//! clauses of a query), `derived` and `recursive` (queries in FROM and WITH), `view`, `view_target`,
-//! `deparse` (queries and expressions as text), `scope` (what FROM makes visible), `column` (names of its
-//! tables and columns), `visible_variables` and `variable` (those of a routine), `routine_call` (calls of
-//! routines), `sequence_call` (functions of sequences), `shown_expression` (expressions back to text, for the
-//! catalog), `defaults`, `array_expression`, `collation`, `types` (type names), `missing` (functions that are
-//! not implemented yet).
+//! *unknown* until an operator, function, column or clause gives them one ([`Class`]).
+//!
+//! Files:
+//! * results: `tree` (of a query), `bound` (an expression: type and place), `rights` (what the user needs),
+//!   `callee` (routines that are called), `meanings` (what names and literals meant);
+//! * types: `types` (their names), `coerce` (conversions), `collation`;
+//! * expressions: `expression` (the walk), `operator`, `special` (constructs with a grammar of their own),
+//!   `overlaps`, `array_expression`, `json_expression`, `subquery`;
+//! * calls: `function_call`, `conversion_call` (`date(...)`), `enum_call`, `sequence_call`, `session_call`
+//!   and `session_function` (about the session), `set_call` (of sets, in the select list), `routine_call`,
+//!   `defaults` (of parameters), `missing` (functions that Hyades lacks);
+//! * aggregates: `aggregate` (which they are), `aggregate_level` (whose they are), `aggregation` (as the
+//!   executor computes them), `ordered_set`;
+//! * clauses of a query: `select`, `select_list`, `from_clause`, `join`, `full_join`, `derived` and
+//!   `recursive` (queries in FROM and WITH), `group_by`, `row_locks`;
+//! * names: `scope` (what FROM makes visible), `column`, `similar_columns` (hints), `visible_variables` and
+//!   `variable` (those of a routine);
+//! * views: `view` (read), `view_target` (changed);
+//! * texts: `kept_text` (as the catalog keeps them), `deparse` and `shown_expression` (as it shows them).
 //!
 //! Every error carries the position in the statement's text that PostgreSQL reports.
 
@@ -161,12 +171,12 @@ pub(crate) struct BindContext<'a> {
     /// For literals of `timestamptz`.
     pub(crate) time_zone: &'a jiff::tz::TimeZone,
     pub(crate) database: &'a str,
-    /// For names without a schema. A routine's body uses the path of the user who created it, whoever calls
-    /// it.
+    /// For names without a schema. A routine's body uses the path of the user who created it, for
+    /// every caller.
     pub(crate) path: &'a SearchPath,
     /// The values of the parameters, if EXPLAIN is to show them.
     pub(crate) shown_parameters: &'a [Value],
-    /// `None` if names are looked up for nobody in particular, or for a superuser.
+    /// `None` if names are looked up for no particular role, or for a superuser.
     pub(crate) gate: Option<&'a SchemaGate>,
 }
 

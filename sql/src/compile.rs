@@ -1,11 +1,23 @@
 //! Compiling: from a parsed statement to a [`Plan`].
 //!
-//! Files by clause: `select` (the query), `level` and `loops` (nested loops over FROM), `access` (how a table
-//! is read), `stages` (what the executor does after the procedure), `output` (descriptions of results),
-//! `row_sink` (where rows go), `insert`, `change` and `collected_change` (UPDATE and DELETE), `copy`, `check`
-//! and `foreign_key` (the checks that changes carry) and `referential_events` (what is done when a statement
-//! is over), `schema` and `alter_table` (DDL), `views`, `storage_parameter`, `utility` (statements that run
-//! no procedure), `code` (the assembler).
+//! Files:
+//! * `code`: the assembler;
+//! * queries: `select`, with `level` (the relations of FROM and what each needs), `order` (of the loops),
+//!   `loops` (their code), `access` (how a table is read), `implication` (whether an index on some rows
+//!   serves), `outer_join`, `lasting_join` (join tables of subqueries), `subquery`, `recursion`, `locking`
+//!   (rows skipped), `cursors`;
+//! * after the loops: `grouping`, `stages` (what the executor does), `output` (descriptions of results),
+//!   `row_sink` (where rows go);
+//! * changes: `insert` with `arbiter` (the index of ON CONFLICT), `change` (UPDATE and DELETE),
+//!   `collected_change` (those that find all rows first), `changing_with` (in WITH), `copy`;
+//! * what changes carry: `generated` (columns), `check`, `foreign_key`, `deferred_unique`, and
+//!   `referential_events` with `event_kinds` (what is left to the end of a statement);
+//! * DDL: `schema` (tables), `alter_table`, `table_as`, `table_like`, `storage_parameter`,
+//!   `index_statements`, `index_expressions`, `sequence_statements`, `views`, `routine_statements`,
+//!   `schema_statements`;
+//! * `utility`: statements that run no procedure; `explained` and `explained_rows`: what EXPLAIN says of
+//!   loops and of queries in FROM;
+//! * `optimize`: the code of routines made shorter.
 
 pub(crate) mod access;
 mod alter_table;

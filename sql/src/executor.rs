@@ -7,8 +7,14 @@
 //! A sort and a grouping each hold `work_mem` in memory (`held_bytes` estimates that). The rest goes to
 //! temporary files. The output and its order do not depend on it.
 //!
-//! Files: `sorter`, `folding` (rows with equal keys folded into one), with its uses `aggregate` and
-//! `combination` (UNION and the like), `row_keys` (distinguishing rows by their values), `array_of`.
+//! Files:
+//! * `staged_row`: a row on its way between stages;
+//! * `sorter`: ORDER BY, in memory and in runs on disk;
+//! * `folding`: rows with equal keys become one, for `aggregate` (GROUP BY) and `combination` (UNION and the
+//!   like); `row_keys`: which rows count as equal;
+//! * aggregates of a group: `accumulator` (their state), `moments` (of statistics), `ordered_set`
+//!   (percentiles, the mode);
+//! * `array_of`: ARRAY of a subquery.
 
 mod accumulator;
 mod aggregate;

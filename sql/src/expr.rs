@@ -44,7 +44,8 @@ pub(crate) fn count(expr: &Expr) -> usize {
     parts
 }
 
-/// Whether it nests deeper than this. Levels are counted anew where the stack is checked ([`Expr::Deep`]).
+/// Whether it nests deeper than this. Levels are counted from 0 again where the stack is checked
+/// ([`Expr::Deep`]).
 pub(crate) fn depth_exceeds(expr: &Expr, limit: usize) -> bool {
     if matches!(expr, Expr::Deep(_)) {
         return false;

@@ -1,9 +1,15 @@
 //! The embeddable Hyades database: SQL compiled to procedures, sessions, a blocking API.
 //!
-//! Reading order: `statement` (text to statements), `bind` (names and types), `compile` (procedures), `plan`
-//! (the result of compiling), `executor` (what procedures cannot do), `plpgsql` (bodies of routines),
-//! `session` (the conversation with a client), `answer` (what a client receives), `connection` (the blocking
-//! API), `verification` (whether rows satisfy their constraints).
+//! Files, in reading order:
+//! * `statement`: text to statements;
+//! * `bind`: names and types, with `evaluation` (literals and constants) and `expr` (inspecting and rewriting
+//!   expressions);
+//! * `compile`: procedures; `plan`: the result of compiling; `explain`: how EXPLAIN prints it;
+//! * `executor`: what procedures cannot do; `plpgsql`: bodies of routines;
+//! * `system`: PostgreSQL's catalog; `settings`: SHOW, SET, RESET;
+//! * `session`: the conversation with a client; `answer`: what a client receives; `password`: verifiers of
+//!   passwords;
+//! * `connection`: the blocking API; `verification`: whether rows satisfy their constraints.
 
 mod answer;
 mod bind;

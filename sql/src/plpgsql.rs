@@ -5,9 +5,15 @@
 //! routine's variables (`bind::visible_variables`) as additional names. Its code becomes part of the
 //! routine's own code. So a routine is one procedure, and its variables are registers.
 //!
-//! Files: `routine_body` (the whole routine, blocks, variables), `control` (IF, CASE, loops), `elements`
-//! (arrays of a type with a length), `query` (SQL in a body), `raise`, `exception`, `replayable` (whether a
-//! call may be logged as a command).
+//! Files:
+//! * text to tree: `parse`, with `parse_cursor`, `parse_dynamic` and `parse_raise` for statements with much
+//!   grammar of their own; `tree`: the result;
+//! * tree to procedure: `routine_body` (the whole routine, blocks, variables), `control` (IF, CASE, loops),
+//!   `elements` (arrays of a type with a length), `query` (SQL in a body), `dynamic` (EXECUTE, COMMIT and
+//!   ROLLBACK), `raise` (also ASSERT), `exception` (blocks with handlers, GET DIAGNOSTICS);
+//! * cursors: `cursor` (within the routine), `shared_cursor` (kept by the session);
+//! * `sql_body`: functions in the language SQL;
+//! * `replayable`: whether a call may be logged as a command.
 
 mod control;
 mod cursor;

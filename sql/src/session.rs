@@ -5,14 +5,28 @@
 //! before sending anything to a client the caller awaits [`Session::pending_durability`] (architecture
 //! invariant 1).
 //!
-//! What a session is made of: `activity` (what other sessions see of it), `prepared` (compiled statements
-//! and their cache), `state` (where it is in its transaction), `running` (statements in progress),
-//! `cursors`, `copy_in`, `copy_out`, `routine_compiler`. What it does: `show`, `prepare`, `transaction`
-//! (the state machine), `run` (statements that run procedures), `cursor_commands`, `routine_commands`
-//! (CALL, and changes to routines), `search_path` (what names mean), `schema` (DDL), `foreign_key`,
-//! `sequence_commands`, `schema_commands` (with `moves`, `dependents`), `view_commands`, `utility`
-//! (settings, EXPLAIN, PREPARE), `copy_feed` (with `copy_lines`, `copy_fields` and `copy_binary` over
-//! `copy_incoming`).
+//! Files:
+//! * who: `identity` (the roles of a session), `login`, `rights` (their checks), `ownership` (who may change
+//!   what);
+//! * state: `state` (in its transaction), `transaction` (the state machine), `search_path` (what names mean),
+//!   `cursors`, `deferred` (constraints checked at the end);
+//! * statements: `prepare` and `prepared` (compiled, and their cache), `lifted` (texts with literals), `run`
+//!   (execution), `running` (what survives waits), `requests` (of a procedure in its run), `routine_compiler`
+//!   (for the engine);
+//! * COPY: `copy_in`, fed by `copy_feed` from `copy_incoming` through `copy_lines`, `copy_fields` and
+//!   `copy_binary`; `copy_out`;
+//! * commands: `utility` (settings, EXPLAIN, PREPARE) with `analysis` (EXPLAIN ANALYZE), `cursor_commands`,
+//!   `lock_command`, `checkpoint_command`, `listen_commands`;
+//! * between sessions: `activity` and `show` (who does what), `listeners` (notifications), `advisory_locks`,
+//!   `statistics` and `database_statistics`;
+//! * DDL: `schema` runs the changes of a statement one by one; `dependents` and `object_drops`: what goes
+//!   with an object;
+//! * DDL on tables: `alteration`, `column_changes`, `identity_columns`, `drawing_defaults` (of sequences),
+//!   `renames`, `truncation`, `copied_parts` (of LIKE), `foreign_key`, `index_commands`, `index_constraints`,
+//!   `index_expressions`;
+//! * DDL on other objects: `sequence_commands`, `view_commands`, `type_commands`, `type_spelling` (stored
+//!   texts respelled), `routine_commands` (and CALL), `schema_commands`, `moves` (to another schema),
+//!   `comment_commands`, `role_commands`, `grant_commands`.
 //!
 //! The state machine is PostgreSQL's:
 //!
@@ -155,13 +169,13 @@ struct Shared {
 pub struct SessionOptions {
     pub user: String,
     /// The role that was found when the client was let in. If it is gone, the session is refused. `None` is
-    /// for clients in this process, which nobody had to let in: the role that has the name of the user or,
+    /// for clients in this process, which need no login: the role that has the name of the user or,
     /// if there is none, the first superuser.
     pub role: Option<RoleId>,
     /// How many sessions a role may have that has no limit of its own and is no superuser.
     pub sessions_per_role: Option<usize>,
     pub database: String,
-    /// Settings from whoever runs the database, applied before the client's, and whoever the client is.
+    /// The operator's settings, applied before the client's, for every client.
     pub defaults: Vec<(String, String)>,
     /// Startup parameters (application_name, DateStyle, TimeZone ...), applied as by SET. Unknown ones are
     /// kept.

@@ -11,6 +11,10 @@
 //! and read them; docs/sql.md lists them. A value is refused if it ought to change results or guarantees
 //! but has no such effect here.
 //!
+//! Files:
+//! * `definition`: the table of settings, with defaults and kinds;
+//! * values by kind: `choice` (from a list), `number` (with units), `path` (of schemas), `time_zone`.
+//!
 //! `synchronous_commit = off`: the answer to COMMIT is sent before the log is durable. A crash of the
 //! process or the machine can then lose the transactions acknowledged in the last moments (those not yet
 //! synced by the loggers). The lost transactions always form a dependency-closed set, so the recovered

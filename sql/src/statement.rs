@@ -1,12 +1,26 @@
 //! The parser front end: from text to a [`Statement`].
 //!
 //! The first keyword decides. Transaction control, settings, COPY, maintenance and prepared statements have
-//! small grammars, and PostgreSQL forms that sqlparser lacks, so they are parsed here (`control`,
-//! `copy_syntax`, `routine_syntax`, `sequence_syntax`, `schema_syntax`, `table_as_syntax`, `index_syntax`,
-//! `view_syntax`). Everything else goes through sqlparser (`query`), whose errors are converted to
-//! PostgreSQL's `syntax error at or near`.
+//! small grammars, and PostgreSQL forms that sqlparser lacks, so they are parsed here. Everything else goes
+//! through sqlparser, whose errors are converted to PostgreSQL's `syntax error at or near`.
+//!
+//! Files:
+//! * `parsed`: the result; `names`: names and named arguments in it;
+//! * the text before it is parsed: `lexer`, `split` (into statements, and limits), `lifting` (literals become
+//!   parameters), `deep_text` (room on the stack);
+//! * parsers of our own, on `tokens`: `control` (small statements), `copy_syntax`, `cursor_syntax`,
+//!   `comment_syntax`, `index_syntax`, `routine_syntax`, `schema_syntax`, `sequence_syntax`,
+//!   `table_as_syntax`, `view_syntax`, `type_syntax`, `role_syntax`;
+//! * sqlparser: `query` (calls it, and respells its errors), with `dialect` and `keywords` (what it accepts);
+//! * tokens respelled for it: `plain_words` (removed), `operator_signs`, `nested_parentheses`, `array_suffix`
+//!   (`text ARRAY`), `element_target` (`SET a[1] =`), `conflict_syntax` (the index of ON CONFLICT), `locking`
+//!   (FOR UPDATE and the like), `using_alias` (`USING (id) AS j`), `substring_syntax`, `reference_syntax`
+//!   (SET NULL of some columns), `alteration_syntax` (identity, ALTER CONSTRAINT), `like_syntax` (LIKE in
+//!   CREATE TABLE);
+//! * errors: `places` (where in the text), `foreign` (clauses of other databases), `missing` (clauses that
+//!   Hyades lacks), `way_round` (what to use instead);
+//! * `kept_names`: names respelled in texts that the catalog keeps.
 
-mod access_commands;
 pub(crate) mod alteration_syntax;
 mod array_suffix;
 mod comment_syntax;

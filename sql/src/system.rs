@@ -6,11 +6,16 @@
 //! and routines with their numbers (`object_id`), and what views show of the session. `answers` lists the
 //! source of each relation's rows.
 //!
-//! Files: `relation` (the relations, with their columns in `relations.txt`), `row` (values of rows),
-//! `class` and `classes` (relations and columns), `constraints`, `routines`, `roles`, `data_types` (from
-//! `types.txt`), `cluster` (everything that exists once), `views`, `information_schema`, `definitions`
-//! (objects as SQL), `shown_text`, `sizes` (memory and logs), `names` (objects and their numbers),
-//! `functions` (those that SQL can call), `visibility` (who sees which rows).
+//! Files:
+//! * the frame: `relation` (the relations, with their columns in `relations.txt`), `answers` (which function
+//!   makes the rows of which), `row` (values of rows), `snapshot` (what is known when a statement begins),
+//!   `object_id` (numbers of objects), `names` (objects by name and number);
+//! * rows: `class` and `classes` (relations and columns), `constraints`, `routines`, `roles`,
+//!   `comments`, `data_types` (from `types.txt`) and `user_types` (with those that users created), `cluster`
+//!   (everything that exists once), `sizes` (memory and logs);
+//! * `views`: the views on those; `information_schema`, with `visibility` (who sees which rows);
+//! * functions that SQL can call: `functions`; `definitions` (objects as SQL), `shown_text` (that SQL without
+//!   schemas that the reader's path finds anyway).
 
 mod answers;
 mod class;

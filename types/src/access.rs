@@ -8,6 +8,12 @@
 //! the list belongs to [`RoleId::OWNER`] and has the usual rights of its kind ([`ObjectKind::usual`]), so a
 //! database in which no role was ever created has no entries here.
 //!
+//! Files:
+//! * `role`: a role, its attributes and memberships;
+//! * `privileges`: sets of privileges, kinds of objects and what is usual for each;
+//! * `list`: GRANT and REVOKE on one access list, and its text (`acl` columns);
+//! * `needed`: a right to be checked, the caller it is checked for, and the refusals.
+//!
 //! Pure data and its logic: when which caller is checked is decided by the front end. Each new definition is
 //! logged as a whole.
 //!
@@ -16,7 +22,7 @@
 //!    unless the list was changed, and always the right to grant them.
 //! 2. Memberships have no circles.
 //! 3. An access list never names a role that is gone.
-//! 4. A role that is gone may do nothing, not even what everybody may do. A session may still have it.
+//! 4. A role that is gone may do nothing, not even what PUBLIC may do. A session may still have it.
 //!
 //! Reference: PostgreSQL's acl.c (aclmask, recursive_revoke, roles_is_member_of).
 

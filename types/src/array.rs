@@ -9,7 +9,6 @@
 //! Reference: `ArrayCount`, `ReadArrayStr` and `array_recv` of PostgreSQL 15, including the details of their
 //! errors.
 
-use crate::array_value::{Dimension, MOST_DIMENSIONS, MOST_ELEMENTS};
 use crate::binary::bytes;
 use crate::binary::bytes::wrong;
 use crate::collect::{List, Sink, Taken};
@@ -18,6 +17,7 @@ use crate::error::{Error, Result, sqlstate};
 use crate::guest;
 use crate::memory;
 use crate::text::pieces::is_blank;
+use crate::value::array_value::{Dimension, MOST_DIMENSIONS, MOST_ELEMENTS};
 use crate::value::{ArrayElement, ArrayValue, Value};
 
 /// PostgreSQL's first oid whose meaning differs between databases.

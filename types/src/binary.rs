@@ -28,7 +28,7 @@ use crate::interval::Interval;
 use crate::numeric::{Numeric, finite};
 use crate::system_type::SystemType;
 use crate::text::{LONGEST_NAME, check_text, fit_text, meant_byte, shown_byte};
-use crate::value::{SqlType, Value};
+use crate::value::{ArrayElement, SqlType, Value};
 use crate::{array, datetime, json, numeric, text};
 
 const NUMERIC_POSITIVE: u16 = 0x0000;
@@ -139,14 +139,14 @@ fn read_system(rest: &mut &[u8], system_type: SystemType) -> Result<Value> {
     if system_type.is_text() {
         return read_from(rest, SqlType::Text);
     }
-    if let Some(element) = system_type.element() {
+    if let Some(element) = ArrayElement::of_vector(system_type) {
         return read_from(rest, SqlType::Array(element));
     }
     let oid = u32::from_be_bytes(take(rest)?);
     if system_type.is_number() {
         return Ok(Value::Oid(oid));
     }
-    Ok(system_type.reference(oid, oid.to_compact_string()))
+    Ok(Value::reference(system_type, oid, oid.to_compact_string()))
 }
 
 fn read_timestamp(rest: &mut &[u8]) -> Result<i64> {

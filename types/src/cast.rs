@@ -62,7 +62,9 @@ pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
     }
     match (from, to) {
         (SqlType::Array(from), SqlType::Array(to)) => allowed(from.sql_type(), to.sql_type()),
-        (SqlType::System(from), SqlType::Array(to)) => (from.element() == Some(to)).then_some(Implicit),
+        (SqlType::System(from), SqlType::Array(to)) => {
+            (ArrayElement::of_vector(from) == Some(to)).then_some(Implicit)
+        }
         (_, SqlType::BigInt) if from.is_oid() => Some(Implicit),
         (_, SqlType::Integer) if from.is_oid() => Some(Assignment),
         (SqlType::Boolean, SqlType::Integer) | (SqlType::Integer, SqlType::Boolean) => Some(Explicit),

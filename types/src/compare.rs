@@ -10,6 +10,7 @@
 
 use std::cmp::Ordering;
 
+use crate::key::trim_blanks;
 use crate::value::{ArrayElement, ArrayValue, Dimension, SqlType, Value};
 use crate::{json, numeric};
 
@@ -77,12 +78,6 @@ fn rank(value: &Value) -> u32 {
 /// The order of two values of `char(n)`: trailing blanks do not count.
 pub fn char_order(left: &[u8], right: &[u8]) -> Ordering {
     trim_blanks(left).cmp(trim_blanks(right))
-}
-
-/// UTF-8 text without its trailing blanks.
-pub fn trim_blanks(text: &[u8]) -> &[u8] {
-    let length = text.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
-    &text[..length]
 }
 
 /// The order in SQL's logic: None when either is NULL.

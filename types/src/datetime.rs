@@ -7,6 +7,13 @@
 //!
 //! A local time that does not exist (spring) is interpreted with the offset before the change, one that
 //! exists twice (autumn) with the offset after it, as in PostgreSQL.
+//!
+//! Files:
+//! * from text: `fields` cuts it, `decode` gives the fields their meaning, with the words of `keyword` and
+//!   the names of zones in `abbreviations`; `parse` is the entrance;
+//! * `interval_text`: the same for intervals, and the way back;
+//! * `shift`: calculating with times and intervals; `unit`: the names of their units;
+//! * `zone`: looking up a time zone by a name, rules or an offset.
 
 mod abbreviations;
 mod decode;
@@ -252,7 +259,7 @@ pub fn local_to_utc(local: i64, tz: &TimeZone) -> Result<i64> {
     instant_at_offset(local, || local_offset_seconds(local, tz))
 }
 
-/// The same, in a zone that a statement names.
+/// The instant of a local time in a zone that a statement names.
 pub fn local_to_utc_in(local: i64, zone: &Zone) -> Result<i64> {
     instant_at_offset(local, || zone.offset_of_local(local))
 }
@@ -270,7 +277,7 @@ pub fn utc_to_local(instant: i64, tz: &TimeZone) -> Result<i64> {
     local_at_offset(instant, || offset_seconds(instant, tz))
 }
 
-/// The same, in a zone that a statement names.
+/// The local time of an instant in a zone that a statement names.
 pub fn utc_to_local_in(instant: i64, zone: &Zone) -> Result<i64> {
     local_at_offset(instant, || zone.offset_of_instant(instant))
 }

@@ -2,6 +2,13 @@
 //!
 //! A [`CatalogChange`] is what DDL compiles to, what the log carries (as JSON, so that a log is
 //! self-describing) and what replay applies: one path for all three.
+//!
+//! Files:
+//! * `relation`: the names and numbers that all the others use, and kinds of indexes;
+//! * of tables: `check_constraint`, `reference` (actions, timing and comparisons of a foreign key),
+//!   `generation` (computed columns, also those that indexes on expressions need), `index_definition`;
+//! * other objects: `sequence_definition`, `view_definition`, `routine_definition`;
+//! * `comment`: which object, or part of one, a comment is on.
 
 use serde::{Deserialize, Serialize};
 
@@ -77,7 +84,7 @@ pub struct TableDefinition {
     pub columns: Vec<ColumnDefinition>,
     /// Without one, rows are kept under a hidden 64-bit row number. A DEFERRABLE one is among the indexes.
     pub primary_key: Option<PrimaryKey>,
-    /// Those other than the primary key's, in the order in which they were created.
+    /// The indexes other than the primary key's, in the order in which they were created.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indexes: Vec<IndexDefinition>,
     /// Changed only through [`CatalogChange::AddForeignKey`] and [`CatalogChange::DropForeignKey`], as is

@@ -40,7 +40,7 @@ pub struct EnumDefinition {
     pub name: String,
     /// In order; their positions ascend.
     pub labels: Vec<EnumLabel>,
-    /// Drawn anew with every change, so that no two definitions are the same, not even one that was rolled
+    /// Drawn again with every change, so that no two definitions are the same, not even one that was rolled
     /// back and one that replaced it.
     pub version: u64,
     /// The version that it was made from: a transaction that alters a type is refused if another has altered

@@ -293,8 +293,8 @@ impl Error {
     }
 
     /// Whether it says nothing about what was to be done, only that it cannot be done here or now: resources
-    /// are used up, a limit is exceeded, or somebody has intervened (classes 53, 54 and 57), or it was not a
-    /// user error at all.
+    /// are used up, a limit is exceeded, or an operator has intervened (classes 53, 54 and 57), or it was not
+    /// a user error at all.
     pub fn is_of_circumstances(&self) -> bool {
         match self {
             Error::Input(input) => ["53", "54", "57"].iter().any(|class| input.state.0.starts_with(class)),
@@ -379,7 +379,7 @@ impl std::error::Error for Error {}
 /// Bytes of a text that a message shows, at most.
 const MOST_SHOWN: usize = 64 << 10;
 
-/// A text for a message, which nobody asks for memory for.
+/// A text for a message. Messages are built without asking for memory, so a long text is cut.
 pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
     if text.len() <= MOST_SHOWN {
         return Cow::Borrowed(text);

@@ -11,11 +11,19 @@
 //! or passed to a signature with `text`, in the latter. Comparisons of two `char(n)` operands become
 //! comparisons of text when both are wrapped, which ignores trailing blanks as SQL requires.
 //!
-//! Modules that compute: `array`, `array_search`, `array_subscript`, `bytes`, `concat`, `date_reading`,
-//! `degrees`, `format`, `general`, `interval`, `json_access`, `json_build`, `json_change`, `make_time`,
-//! `math`, `number_shown`, `number_template`, `overlay`, `pattern_matching`, `quantified_match`,
-//! `regular_expression`, `sequence`, `string`, `system` (functions that query the catalog), `template`,
-//! `time`, `whole_number`.
+//! Files:
+//! * the table: `function_table` and `catalog_functions` (rows), `type_patterns` (their notation);
+//! * numbers: `math`, `degrees`, `whole_number`;
+//! * texts and bytes: `string`, `bytes`, `concat`, `format`, `overlay`;
+//! * patterns: `regular_expression` (translation to the library's), `pattern_matching` (functions with them),
+//!   `quantified_match` (with ANY and ALL);
+//! * times: `time`, `interval`, `make_time`, `units`;
+//! * templates: `template` (times to text), `date_reading` (text to times), `number_template`,
+//!   `number_shown`;
+//! * arrays: `array`, `array_search`, `array_subscript`;
+//! * json: `json_access`, `json_build`, `json_change`;
+//! * what lies outside the arguments: `general` (the statement's environment), `sequence`, `session`
+//!   (advisory locks, notifications), `system` (queries to the catalog).
 
 mod array;
 mod array_search;

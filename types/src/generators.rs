@@ -5,9 +5,9 @@ use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
 use proptest::prelude::*;
 
-use crate::array_value::FittedElement;
 use crate::enumeration::{EnumDefinition, EnumType};
 use crate::interval::Interval;
+use crate::value::array_value::FittedElement;
 use crate::value::{ArrayElement, BigDecimal, Dimension, Numeric, SqlType, Value};
 use crate::{datetime, text};
 
@@ -164,10 +164,10 @@ pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
             let fitted = move |any| Value::Text(text::fit_text(any, sql_type, true).unwrap_or_default());
             any_text().prop_map(fitted).boxed()
         }
-        SqlType::System(system_type) => match system_type.element() {
+        SqlType::System(system_type) => match ArrayElement::of_vector(system_type) {
             Some(element) => any_value(SqlType::Array(element)),
             None if system_type.is_number() => any::<u32>().prop_map(Value::Oid).boxed(),
-            None => any::<u32>().prop_map(move |oid| system_type.reference(oid, "name")).boxed(),
+            None => any::<u32>().prop_map(move |oid| Value::reference(system_type, oid, "name")).boxed(),
         },
     }
 }

@@ -15,6 +15,12 @@
 //! * Numbers are little-endian. The form is canonical: values with equal bytes print equally in PostgreSQL.
 //! * Nothing nests deeper than 10,000 arrays and objects (`depth`).
 //!
+//! Files:
+//! * json to jsonb: `lexer` reads tokens, `tape` lists the parts of a text, `builder` writes the bytes;
+//! * jsonb: `stored` owns the bytes, `node` walks through them, `order` compares them and encodes index keys,
+//!   `shown` prints them;
+//! * `depth`: the limit on nesting.
+//!
 //! Why not a crate: PostgreSQL's messages, its order and the scale of its numerics are part of the types, and
 //! no JSON parser preserves them. A flat form can be copied out of a row and searched without being built up.
 //!

@@ -23,7 +23,6 @@
 //!
 //! References: the "memcomparable format" of MyRocks; SQLite4's key encoding for the numbers.
 
-use crate::compare::trim_blanks;
 use crate::json;
 use crate::numeric::{Numeric, finite};
 use crate::scalar::{Scalar, ScalarKind};
@@ -234,6 +233,12 @@ pub fn encode_i32(number: i32, out: &mut Vec<u8>) {
 #[inline]
 fn encode_i64(number: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(&(number as u64 ^ SIGN_64).to_be_bytes());
+}
+
+/// What counts of a text of type char(n): UTF-8 without its trailing blanks.
+pub fn trim_blanks(text: &[u8]) -> &[u8] {
+    let length = text.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
+    &text[..length]
 }
 
 pub fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {

@@ -1,23 +1,27 @@
 //! The meaning of SQL in Hyades, without a database: values and their types, the results of functions and
 //! operators, text and binary forms, keys, definitions of tables and routines, errors with their SQLSTATEs.
 //!
-//! Reading order:
+//! Files, in reading order:
 //! * `value`: types and values; `error`: errors and SQLSTATEs;
-//! * `text`: PostgreSQL's text form, in and out; `binary`: its binary wire form;
-//! * `operator`, `arithmetic`, `compare`, `cast`, `function`, `like`: the operations of expressions, with
-//!   PostgreSQL's results and errors;
+//! * `text`: PostgreSQL's text form, in and out; `binary`: its binary wire form; `array`: both forms of
+//!   arrays;
+//! * `operator`: which operators there are; `arithmetic`, `compare`, `cast`, `function`, `like`: the
+//!   operations of expressions, with PostgreSQL's results and errors;
 //! * `numeric`, `datetime`, `interval`: decimal numbers, the calendar and time spans, which those share;
-//!   `array_value`, `array`: arrays and their forms;
 //! * `json`: the types json and jsonb; `enumeration`: enum types;
 //! * `float`: elementary functions; `random`: random numbers; both the same on every machine; `foundations`:
 //!   the versions on which results depend;
 //! * `identifier`: names as SQL writes them;
 //! * `environment`: what a computation may read of its surroundings; `guest`, `memory`: how much time and
 //!   memory it may take; `collect`: lists and texts that keep to that;
+//! * `advisory`, `cursors`, `deferred_checks`, `notifications`: what routines do in their session besides
+//!   computing, as interfaces and lists that the session implements or works off;
 //! * `scalar`: the values that fit a machine word, for the interpreter; `key`: order-preserving bytes for
 //!   indexes;
-//! * `definition`: tables and routines; `search_path`: how their names are resolved;
+//! * `definition`: tables and routines; `sequence`: numbers that are given out once; `search_path`: how names
+//!   are resolved;
 //! * `access`: roles, owners and access lists;
+//! * `generators`: random types and values, for property tests;
 //! * `system_type`, `system_catalog`: types of PostgreSQL's catalog, and the view that computations have of
 //!   ours.
 
@@ -25,7 +29,6 @@ pub mod access;
 pub mod advisory;
 pub mod arithmetic;
 pub mod array;
-pub mod array_value;
 pub mod binary;
 pub mod cast;
 pub mod collect;

@@ -15,8 +15,8 @@
 //! **Charging.** While a session computes, its thread counts for the session's [`Account`]. What goes into
 //! tables, and what the epoch frees, is counted apart ([`in_database`]); for temporary tables the session is
 //! charged what their rows and definitions take ([`Charge`]). At the end of a transaction the account is
-//! reset to what it is known to keep ([`Account::settle`]), so that memory which it freed for others, or
-//! others for it, does not add up.
+//! reset to what it is known to keep ([`Account::settle`]), because memory that one session allocates and
+//! another one frees stays charged to the first and is taken off the second, and such errors would add up.
 //!
 //! **Checking.** An allocation cannot fail in an orderly way, so code checks: [`check`] before a large
 //! allocation, and after each row, message or instruction that keeps something; [`admit_row`] before a row
@@ -54,7 +54,7 @@ pub use charge::{Charge, Keeper};
 pub use expected::Expected;
 
 use crate::error::{Error, Result, sqlstate};
-use crate::guest;
+use crate::guest::visit;
 use charge::Kept;
 use expected::expected_bytes;
 
@@ -173,7 +173,7 @@ impl Book {
         if self.owner.get().is_null() {
             return Ok(());
         }
-        self.grant(more).inspect_err(|_| guest::before_freeing())
+        self.grant(more).inspect_err(|_| visit::before_freeing(spent()))
     }
 
     fn grant(&self, more: usize) -> Result<()> {

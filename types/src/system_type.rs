@@ -14,8 +14,6 @@
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
-use crate::value::{ArrayElement, Value};
-
 /// A type of the catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SystemType {
@@ -165,16 +163,12 @@ impl SystemType {
 
     /// Whether its values are read and printed as names of objects.
     pub fn is_reference(self) -> bool {
-        !self.is_text() && !self.is_number() && self.element().is_none()
+        !self.is_text() && !self.is_number() && !self.is_vector()
     }
 
-    /// The type of a vector's elements.
-    pub fn element(self) -> Option<ArrayElement> {
-        match self {
-            SystemType::Int2Vector => Some(ArrayElement::SmallInt),
-            SystemType::OidVector => Some(ArrayElement::System(SystemType::Oid)),
-            _ => None,
-        }
+    /// Whether its values are arrays of one dimension, printed without braces.
+    pub fn is_vector(self) -> bool {
+        matches!(self, SystemType::Int2Vector | SystemType::OidVector)
     }
 
     /// The type with this `pg_type.oid`.
@@ -185,10 +179,5 @@ impl SystemType {
     /// The type of this `pg_type.typname`.
     pub fn from_name(name: &str) -> Option<SystemType> {
         ALL.into_iter().find(|system_type| system_type.catalog_name() == name)
-    }
-
-    /// The object with this number, shown by this name.
-    pub fn reference(self, oid: u32, shown: impl Into<CompactString>) -> Value {
-        Value::Reference(Box::new(Reference { system_type: self, oid, shown: shown.into() }))
     }
 }

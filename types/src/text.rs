@@ -4,6 +4,11 @@
 //! `IntervalStyle = postgres`, `extra_float_digits = 1` and `bytea_output = hex`. `parse(write(v)) == v` for
 //! every value. What a text form is written to may refuse it ([`Sink`]). Dates and times are in `datetime`,
 //! numbers of type numeric in `numeric`, floating-point numbers in `float`.
+//!
+//! Files:
+//! * `conventions`: the settings that both directions take;
+//! * `float`: the shortest digits that read back as the same number; `system`: types of the catalog;
+//! * `fit`: lengths and characters that a type allows; `pieces`: hexadecimal, padded and fractional numbers.
 
 mod conventions;
 mod fit;

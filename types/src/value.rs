@@ -9,6 +9,8 @@
 //! 3. `i32::MIN`/`i32::MAX` days and `i64::MIN`/`i64::MAX` microseconds are PostgreSQL's
 //!    `-infinity`/`infinity`.
 
+pub mod array_value;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -20,7 +22,7 @@ use crate::interval::{Interval, IntervalModifier, MAXIMUM_PRECISION};
 use crate::json::Jsonb;
 use crate::system_type::{Reference, SystemType};
 
-pub use crate::array_value::{ArrayElement, ArrayValue, Dimension};
+pub use self::array_value::{ArrayElement, ArrayValue, Dimension};
 
 pub use bigdecimal::BigDecimal;
 
@@ -181,6 +183,11 @@ impl PartialEq for Value {
 impl Value {
     pub fn array(element: ArrayElement, values: Vec<Value>) -> Value {
         Value::Array(Arc::new(ArrayValue::new(element, values)))
+    }
+
+    /// The object with this number, shown by this name.
+    pub fn reference(system_type: SystemType, oid: u32, shown: impl Into<CompactString>) -> Value {
+        Value::Reference(Box::new(Reference { system_type, oid, shown: shown.into() }))
     }
 
     /// An array of these dimensions, whose lengths multiply to the number of values.
@@ -546,7 +553,7 @@ impl SqlType {
     pub fn element(self) -> Option<ArrayElement> {
         match self {
             SqlType::Array(element) => Some(element),
-            SqlType::System(system_type) => system_type.element(),
+            SqlType::System(system_type) => ArrayElement::of_vector(system_type),
             _ => None,
         }
     }

@@ -4,7 +4,8 @@
 //! * [`limits`]: heads, file and function lengths, words that must not stay in code;
 //! * [`imports`]: which crate may use which, and which module of the engine;
 //! * [`circles`]: how many files of a crate may need each other in a circle;
-//! * [`documents`]: files named in documents exist, and no file names a path of somebody's machine;
+//! * [`heads`]: the head of a room lists its files;
+//! * [`documents`]: files named in documents exist, and no file names a path of one machine;
 //! * [`prose`]: what is cited is listed, what is overtaken says so, nothing stands twice;
 //! * [`seams`]: who uses clocks, threads, chance and files.
 //!
@@ -14,6 +15,7 @@
 mod circles;
 mod collecting;
 mod documents;
+mod heads;
 mod imports;
 mod limits;
 mod paths;
@@ -60,6 +62,7 @@ fn check_file(root: &Path, file: &str, text: &str, files: &[String], problems: &
     if file.ends_with(".rs") {
         let source = source::Source::scan(text);
         limits::check(file, text, &source, problems);
+        heads::check(file, text, &source, problems);
         collecting::check(file, text, &source, problems);
         imports::check_modules(file, &source, files, problems);
     }

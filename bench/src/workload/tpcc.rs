@@ -1,5 +1,9 @@
-//! TPC-C, revision 5.11: all five transactions (`bench/workloads/tpcc_*.sql`), the population ([`load`]), the
-//! terminals' input ([`input`]) and the twelve consistency conditions ([`checks`]).
+//! TPC-C, revision 5.11: all five transactions (`bench/workloads/tpcc_*.sql`).
+//!
+//! Files:
+//! * [`load`]: the population; `scale`: its size, and which transactions are run;
+//! * [`input`]: what terminals enter; `calls`: the transactions as calls;
+//! * [`checks`]: the twelve consistency conditions.
 //!
 //! Terminals and their keying and think times are left out, so rates are not tpmC and must not be called
 //! that.

@@ -24,16 +24,17 @@ const LOOK: Duration = Duration::from_millis(200);
 /// After a failure, the next checkpoint that was not requested is tried after this time.
 const AFTER_FAILURE: Duration = Duration::from_secs(30);
 /// A checkpoint that was not requested is taken at leisure until the logs take this many times the disk space
-/// that made it due,
+/// that made it due.
 const URGENT_LOG: f64 = 1.5;
-/// or there is this many times as much to replay. A recovery target leaves room for twice as much
-/// ([`Bounds`]), but from then on the walk still takes its time.
+/// A checkpoint is no longer taken at leisure when there is this many times as much to replay as made it due.
+/// A recovery target leaves room for twice as much ([`Bounds`]), but from then on the walk still takes its
+/// time.
 const URGENT_REPLAY: f64 = 1.1;
 
 /// The last checkpoint of a running database, and the one that is being taken.
 #[derive(Clone, Debug, Default)]
 pub struct CheckpointStatus {
-    /// Of the last one; 0 if there is none.
+    /// The number of the last checkpoint; 0 if there is none.
     pub number: u64,
     /// Microseconds since 1970 when its phase ended.
     pub taken_at_us: u64,

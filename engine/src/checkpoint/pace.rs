@@ -1,4 +1,4 @@
-//! The pace of a checkpoint that nobody waits for.
+//! The pace of a checkpoint for which no client waits.
 //!
 //! At any priority, a walk through the rows takes processors, caches and the disk away from transactions. So
 //! each walker rests after every piece of work, nine times as long as the piece took: the checkpoint takes

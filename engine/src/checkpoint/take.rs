@@ -27,9 +27,9 @@ use crate::storage::range_notes::RangeNotes;
 use crate::sync::Priority;
 use crate::txn::Captured;
 
-/// A part file is sparse when less than 1/`SPARSE_SHARE` of its bytes are used,
+/// A part file is sparse when less than 1/`SPARSE_SHARE` of its bytes are used.
 const SPARSE_SHARE: u64 = 4;
-/// and it has at least this many bytes.
+/// A sparse part file has at least this many bytes.
 const SPARSE_BYTES: u64 = 16 << 20;
 /// A walk does not rest while versions take more than 1/`VERSIONS_SHARE` of the bytes that they may
 /// take: otherwise the snapshot that keeps them would be given up.
@@ -101,8 +101,8 @@ impl Taker {
         }
     }
 
-    /// Takes a checkpoint of what is committed now. One that nobody waits for comes with an [`Urgency`]: it
-    /// has a lower priority, and rests while that says no.
+    /// Takes a checkpoint of what is committed now. If no client waits for it, it comes with an
+    /// [`Urgency`]: it has a lower priority, and rests as long as it is not urgent.
     pub(super) fn take(&mut self, urgency: Urgency<'_>) -> Result<Taken> {
         let _priority = Priority::lowered(urgency.is_some());
         match self.attempt(urgency) {

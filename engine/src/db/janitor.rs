@@ -16,9 +16,9 @@ pub(super) struct Janitor {
 }
 
 /// Pause of the janitor when it has nothing to do. While it finds nothing to do, each pause is twice as long
-/// as the one before,
+/// as the one before.
 const JANITOR_PAUSE: Duration = Duration::from_millis(20);
-/// up to this length.
+/// The longest pause.
 const JANITOR_LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Janitor {

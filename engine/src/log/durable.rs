@@ -45,7 +45,7 @@ pub struct DurableWatch {
     /// How often each has moved.
     advances: Box<[CachePadded<AtomicU64>]>,
     waiters: Box<[CachePadded<WaitList<Waiter>>]>,
-    /// Of the loggers, which need not hurry while there are no waiters.
+    /// The bells of the loggers, which need not hurry while there are no waiters.
     bells: Box<[Arc<CachePadded<Bell>>]>,
     poison: OnceLock<Arc<FatalError>>,
 }

@@ -22,8 +22,8 @@ pub fn log_set(config: &Config, manifest: &Manifest, incarnation: &Incarnation) 
     Box::new(FileLogs::new(config, manifest, incarnation))
 }
 
-/// The logs of the planned incarnation, which will be appended from these buffers. Checks whether anything
-/// stands in their way, completes the plan, and writes nothing.
+/// The logs of the planned incarnation, which will be appended from these buffers. Checks that no file
+/// has one of their names, completes the plan, and writes nothing.
 pub(super) fn new_log_set(
     config: &Config,
     manifest: &Manifest,

@@ -25,6 +25,11 @@
 //! * `body`: encoded operations (`operation`), or a call (`command`). For an anchor the number of logs and
 //!   one durable position for each. For a filler anything.
 //!
+//! Files:
+//! * `operation`: after-images, changes of the catalog, draws; `command`: a call, with `argument` (one of its
+//!   arguments);
+//! * `varint`: the small numbers in all of these.
+//!
 //! Reading trusts nothing: every length is checked before use, memory is at most proportional to the input,
 //! and a [`Malformed`] names position and reason.
 

@@ -1,11 +1,16 @@
 //! Logs in files: a directory of segment files of blocks for each log, or several if it is striped.
 //!
-//! `block` defines the bytes (`block_buffer`: in memory). `blocks` and [`reader`] read what a crash left
-//! whole, with `read_ahead`, and say precisely why it ended. `writer` appends, `striped` to several
-//! directories at once. `segment` prepares files ahead of need at its `pace`, on the `preparer`'s thread,
-//! also from `spares`, and `room` says how far buffers may be filled. `trim` gives back unused space of ended
-//! logs. `new_set` and `old_set` implement the traits of `log::set` with all that. A log's record stream is
-//! the concatenation of its blocks' payloads: records may cross blocks and segments.
+//! Files:
+//! * bytes: `block` (the headers), `block_buffer` (a block being assembled);
+//! * writing: `writer` (one directory), `striped` (several in turn), `room` (how far the log's buffer may be
+//!   filled meanwhile);
+//! * segments ahead of need: `preparer` (the thread), `segment` (making one), `pace` (how fast), `spares`
+//!   (segments used again), `trim` (giving back what ended logs do not need);
+//! * reading what a crash left whole, and saying precisely why it ended: `blocks` (one directory), [`reader`]
+//!   (the records of a log), with `read_ahead`;
+//! * `new_set`, `old_set`: all that as the traits of `log::set`.
+//!
+//! A log's record stream is the concatenation of its blocks' payloads: records may cross blocks and segments.
 //!
 //! ```text
 //!   <directory>/log-<id>[-stripe-<number>]/<incarnation>-<sequence>.segment

@@ -197,7 +197,7 @@ fn a_failed_write_poisons_and_nothing_is_acknowledged_afterwards() {
 }
 
 #[test]
-fn after_shutdown_nothing_is_appended_and_nobody_waits_for_ever() {
+fn after_shutdown_appends_fail_and_waits_end() {
     let (_, disk) = ControlledDisk::shared();
     let (running, _) = start(&disk, 1);
     let waiting = Durability::in_log(&Arc::clone(running.watch()).into(), 0, Lsn(1 << 30));
@@ -303,7 +303,7 @@ fn incarnations_follow_each_other_on_a_real_disk() {
 }
 
 #[test]
-fn whoever_finds_all_slots_in_use_waits_for_one() {
+fn a_writer_waits_for_a_slot_when_all_are_in_use() {
     let (_, disk) = ControlledDisk::shared();
     let (running, manifest) = start(&disk, 1);
     let buffer = running.buffer(0);

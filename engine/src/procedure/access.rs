@@ -420,7 +420,7 @@ fn with_row(
     }
 }
 
-/// The 23505 error for a row whose key exists already. The key is shown to those who may read the table.
+/// The 23505 error for a row whose key exists already. The key is shown to roles that may read the table.
 pub(super) fn duplicate_key(
     reference: &TableReference,
     duplicate: Duplicate,

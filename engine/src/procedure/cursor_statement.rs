@@ -55,7 +55,7 @@ pub enum FetchWay {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CursorRows {
     pub spool: SpoolSlot,
-    /// Of these types, to which they are converted.
+    /// Their columns, with the types that the values are converted to.
     pub columns: Vec<(String, SqlType)>,
     /// The cursor must have just these columns.
     pub is_exact: bool,

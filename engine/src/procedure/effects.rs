@@ -62,7 +62,7 @@ pub enum TableUse {
 }
 
 impl Default for Effects {
-    /// Those of an instruction that only evaluates.
+    /// The effects of an instruction that only evaluates.
     fn default() -> Effects {
         Effects {
             reads: Registers::These(SmallVec::new()),
@@ -612,7 +612,7 @@ impl Expr {
         seen
     }
 
-    /// The same, without its parts.
+    /// What the expression itself looks at, without its parts.
     fn itself_looks_at(&self) -> LooksAt {
         match self {
             Expr::Call { function, .. } => function.looks_at(),

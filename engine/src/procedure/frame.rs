@@ -38,9 +38,9 @@ pub struct Message {
     pub hint: Option<String>,
 }
 
-/// Each buffer of a frame that is put away is at most this large,
+/// Each buffer of a frame that is put away is at most this large.
 const KEPT_BYTES: usize = 16 << 10;
-/// and the lists of its rows are at most this long.
+/// The lists of rows of a frame that is put away are at most this long.
 const KEPT_ROWS: usize = 64;
 
 /// An exception block that has been entered.
@@ -91,7 +91,7 @@ pub struct Frame {
     pub(crate) is_rethrowing: bool,
     /// The caller's spool that receives what is emitted.
     pub(crate) emits_to: Option<SpoolSlot>,
-    /// That of the statement that has called another procedure
+    /// The snapshot time of the statement that has called another procedure
     /// ([`Access::snapshot_time`](crate::txn::Access)).
     pub(crate) snapshot_time: Option<u64>,
     pub(crate) calls: Option<Box<Calls>>,

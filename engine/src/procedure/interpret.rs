@@ -196,7 +196,8 @@ impl<'r, T: Access> Run<'r, T> {
     }
 
     /// Counts the instructions of a run that stops before its end, to be entered again perhaps, however few
-    /// there were. A run that has returned need not: whoever runs one procedure after the other counts them.
+    /// there were. A run that has returned need not: callers that run one procedure after the other count
+    /// them.
     #[cold]
     fn count_stop(&self) {
         guest::pass(UNITS_PER_INSTRUCTION * (PIN_INTERVAL - self.budget + ENTRY));

@@ -52,7 +52,7 @@ pub struct DynamicStatement {
 /// The rows that such a statement must return.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DynamicRows {
-    /// Of these types.
+    /// Rows of exactly these types.
     Exact(Vec<SqlType>),
     /// Converted to these types. Surplus columns are dropped, missing ones are NULL.
     Converted(Vec<SqlType>),
@@ -117,7 +117,7 @@ impl Procedure {
     /// Passes all rights that a run, including everything that it calls, needs to `see`.
     ///
     /// # Errors
-    /// That of `see`.
+    /// The error of `see`.
     pub fn for_each_right(&self, see: &mut dyn FnMut(&NeededRight) -> Result<()>) -> Result<()> {
         self.rights.iter().try_for_each(&mut *see)?;
         self.callees.iter().try_for_each(|callee| match callee {
@@ -237,8 +237,8 @@ pub enum Arbiter {
     Index(IndexNumber),
 }
 
-/// The columns of a new row whose values come from the statement itself. The details of errors show them to
-/// everybody, and the other columns only to those who may read the table.
+/// The columns of a new row whose values come from the statement itself. The details of errors always
+/// show them, and show the other columns only to roles that may read the table.
 pub type Given = Arc<[u16]>;
 
 #[derive(Clone, Debug)]
@@ -606,7 +606,7 @@ pub struct Violation {
     pub message: String,
     /// A text that names the offending values.
     pub detail: Expr,
-    /// The table that has these values, and the detail for those who may not read it.
+    /// The table that has these values, and the detail for roles that may not read it.
     pub hidden: Option<(TableId, String)>,
     /// The table that has the constraint.
     pub table: TableName,

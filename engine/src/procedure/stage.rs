@@ -18,7 +18,7 @@ pub trait StageRun: Send {
     /// Receives a row. The values may be taken.
     ///
     /// # Errors
-    /// Those of the user's data, such as overflow in a sum.
+    /// Errors of the user's data, such as overflow in a sum.
     fn feed(&mut self, values: &mut [Value]) -> Result<()>;
 
     /// This many of the first values make a key under which rows are combined into one. 0 if there is no such
@@ -36,7 +36,7 @@ pub trait StageRun: Send {
     /// All result rows.
     ///
     /// # Errors
-    /// Those of the user's data, such as an overflow in an average, and those of temporary files.
+    /// Errors of the user's data, such as an overflow in an average, and errors of temporary files.
     fn finish(self: Box<Self>) -> Result<StageRows>;
 }
 

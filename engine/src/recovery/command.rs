@@ -72,7 +72,7 @@ pub(super) struct Place {
     pub(super) end: u64,
 }
 
-/// Nobody waits for the rows of a replayed call.
+/// A replayed call has no client that receives its rows.
 struct Nobody;
 
 impl RowSink for Nobody {

@@ -61,7 +61,7 @@ use crate::storage::table::Table;
 use crate::sync::JoinHandle;
 use crate::ticket::Ticket;
 
-/// What is said to whoever needs a table that is lost to a damaged checkpoint.
+/// The hint for transactions that need a table that is lost to a damaged checkpoint.
 const EARLIER_CHECKPOINT_HINT: &str = "Restart the server (--previous-checkpoint): it begins before this checkpoint and replays the logs \
      since then, which hold everything that was acknowledged. If the checkpoint before uses the same file, put \
      the file back, or restore a backup.";
@@ -468,7 +468,7 @@ impl OnDemand {
         true
     }
 
-    /// What is said to whoever needs a table that is lost because `damaged` cannot be loaded.
+    /// The error for transactions that need a table that is lost because `damaged` cannot be loaded.
     fn refusal(&self, table: &Arc<Table>, damaged: &Arc<Table>, error: &Error) -> Error {
         let hint = match self.has_earlier_beginning {
             true => EARLIER_CHECKPOINT_HINT,
@@ -713,7 +713,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restart_that_failed_before_tables_were_closed_lets_nobody_wait_for_ever() {
+    fn a_restart_that_failed_before_tables_were_closed_ends_all_waits() {
         let (catalog, shared) = begun();
         shared.fail(&Error::fatal(sqlstate::DATA_CORRUPTED, "broken"));
         let need = Need { incarnation: 0, positions: vec![100] };

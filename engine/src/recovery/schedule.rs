@@ -15,6 +15,11 @@
 //! progress, and then replays whatever became ready by that. Decoding a batch holds the log's source,
 //! replaying it does not, so that several workers can serve one log.
 //!
+//! Files:
+//! * `window`: which positions of a log are replayed; `watermark`: that as one number, and who waits for it;
+//! * `pieces`: large transactions, shared among workers;
+//! * `idle`: where workers sleep; `contention`: when one worker is faster; `serial`: that worker.
+//!
 //! Most waiting is for anchors: a vector whose entries were left out reads as the last anchor, so nothing in
 //! a log can be replayed before the other logs have come as far as its anchor says. A batch whose *floor*
 //! (the anchor it begins under) is not covered is therefore held as a whole, with its log, until it is: one

@@ -32,6 +32,11 @@
 //!
 //! Replay does all of it in one step by [`Catalog::apply`], through the same functions.
 //!
+//! Files, each for changes of one kind of object:
+//! * tables that exist: `alteration` (ALTER TABLE), `indexes`, `references` (foreign keys);
+//! * others: `schemas`, `sequences`, `types`, `routines`;
+//! * what goes with objects: `comments`, `access` (owners and rights).
+//!
 //! Invariants:
 //! 1. A table, index, sequence or routine id is given out once, also across restarts (every id that replay
 //!    meets raises the counter).
@@ -275,7 +280,7 @@ impl Catalog {
         self.version.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The same, unless the change is visible to one session only.
+    /// As [`Catalog::count_change`], unless the change is visible to one session only.
     fn count_shared_change(&self, is_temporary: bool) {
         if !is_temporary {
             self.count_change();

@@ -26,6 +26,10 @@
 //! written, and gives chunks back as they are forgotten. It outlives its worker until all of it is forgotten,
 //! and then serves the next worker.
 //!
+//! Files:
+//! * `writer`: appending to a history and forgetting; `chunks`: its memory;
+//! * `snapshots`: which times are still read; `phase`: which worker commits in which phase.
+//!
 //! Invariants:
 //! 1. A record names its new writer before its row changes: a reader that finds the same writer before and
 //!    after copying the row has a consistent copy (`storage::record`). The content of a version does not

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_ends_all_waits_and_is_told_to_whoever_comes() {
+    fn a_failure_ends_all_waits_and_fails_later_ones() {
         let opening = Opening::default();
         opening.close();
         let ticket = opening.wait().unwrap().unwrap();

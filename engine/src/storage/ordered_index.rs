@@ -24,6 +24,13 @@
 //! 4. `removals` grows before a record or leaf is unlinked: while it does not change, every record and leaf
 //!    found earlier is alive.
 //!
+//! Files:
+//! * `version_lock`: latch and version in one word; `node`: one node; `key`: what a node's slot holds of a
+//!   key;
+//! * operations from the root: `insert`, `remove`, `scan`;
+//! * shorter ways: `finger` (to the place after the last insert), `near` (to a key beside the last one),
+//!   `bulk` (a whole tree from sorted keys).
+//!
 //! Memory: a leaf entry takes a key slot (8, 16 or 16 bytes) and a pointer (8); a leaf holds 63 entries and
 //! is between half and completely full after inserts, completely full after ascending ones.
 //!

@@ -105,7 +105,7 @@ impl OwnedRecord {
         OwnedRecord::allocate(row, true, Handle::NONE)
     }
 
-    /// The same, with this handle as its writer.
+    /// A record with a row and this handle as its writer.
     pub(crate) fn written(row: &[u8], writer: Handle) -> OwnedRecord {
         OwnedRecord::allocate(row, true, writer)
     }

@@ -46,7 +46,7 @@ use hyades_types::json::{self, Jsonb};
 use hyades_types::scalar::{Scalar, ScalarKind};
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{BigDecimal, Numeric, SqlType, Value};
-use hyades_types::{compare, datetime, key, numeric, text};
+use hyades_types::{datetime, key, numeric, text};
 
 pub use self::patch::RowPatch;
 pub(crate) use self::patch::{invert, overwrite, pieces};
@@ -358,7 +358,7 @@ impl RowLayout {
             let Some(bytes) = self.bytes(row, column) else { continue };
             match self.column_type(column) {
                 SqlType::Text | SqlType::Varchar(_) | SqlType::Bytea => key::encode_bytes(bytes, out),
-                SqlType::Char(_) => key::encode_bytes(compare::trim_blanks(bytes), out),
+                SqlType::Char(_) => key::encode_bytes(key::trim_blanks(bytes), out),
                 sql_type => key::encode(&self.value(row, column), sql_type, out),
             }
         }

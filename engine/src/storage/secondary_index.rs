@@ -107,7 +107,7 @@ impl SecondaryIndex {
         Arc::ptr_eq(&self.entries, &other.entries)
     }
 
-    /// The same, to be built while rows are being written.
+    /// This index, to be built while rows are being written.
     pub(super) fn unfinished_one(self) -> SecondaryIndex {
         SecondaryIndex { unfinished: Some(Arc::default()), ..self }
     }

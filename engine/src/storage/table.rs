@@ -344,7 +344,7 @@ impl TableState {
         state
     }
 
-    /// The same state, still without rows, at the expense of whoever pays for the other one.
+    /// The same state, still without rows, charged to the same account as the other one.
     #[must_use]
     pub(crate) fn charged_like(self, other: &TableState) -> TableState {
         self.charged_to(other.keeper())

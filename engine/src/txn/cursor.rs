@@ -22,9 +22,9 @@ use crate::txn::{Cursor, Direction, IndexNumber, Intent, RowInPlace, Strength};
 
 /// Keys in the first batch of a scan: many scans want one row, or a few.
 const FIRST_AHEAD: usize = 4;
-/// Each further batch is this many times larger,
+/// Each further batch is this many times larger.
 const MORE_AHEAD: usize = 4;
-/// up to this.
+/// The most keys of a batch.
 const MOST_AHEAD: usize = 64;
 
 /// The cost of passing a record that shows no row, as work of a guest.
@@ -34,7 +34,7 @@ const UNITS_PER_PASSED_RECORD: u32 = 20;
 /// the next row is one instruction.
 ///
 /// # Errors
-/// Those of [`guest::spend`].
+/// The errors of [`guest::spend`].
 #[cold]
 pub(super) fn note_passed() -> Result<()> {
     guest::spend(UNITS_PER_PASSED_RECORD)
@@ -206,7 +206,7 @@ pub(super) fn first_key_from(table: &Table, cursor: &Cursor, key: &[u8]) -> Opti
 /// wherever the batches happen to end.
 ///
 /// # Errors
-/// Those of [`note_passed`].
+/// The errors of [`note_passed`].
 pub(super) fn next_record<'g>(
     table: &Table,
     cursor: &mut Cursor,
@@ -239,7 +239,7 @@ pub(super) fn next_record<'g>(
 /// replay.
 ///
 /// # Errors
-/// Those of [`note_passed`].
+/// The errors of [`note_passed`].
 pub(super) fn next_undisturbed<'g>(
     table: &Table,
     cursor: &mut Cursor,

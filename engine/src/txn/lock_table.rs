@@ -16,6 +16,10 @@
 //! **Deadlock.** A transaction that is about to wait looks for a cycle in the waits-for graph (`waits`). The
 //! request that would close one is refused (40P01). If it is granted while the search runs, it stays granted.
 //!
+//! Files:
+//! * `identity`: resources and owners of locks; `bucket`: the grants and waiters of a few of them;
+//! * `waits`: the waits-for graph; `traces`: what a released lock leaves for the next.
+//!
 //! **Invariants.**
 //! 1. Two grants of one entry by different transactions are compatible.
 //! 2. Traces are collected and left under the entry's latch, and left before the grant disappears (pitfall
@@ -215,8 +219,9 @@ impl<T: Trail> LockTable<T> {
         self.bucket(resource).get(resource).map(|entry| entry.line().holders).unwrap_or_default()
     }
 
-    /// Waits until none of these holds the resource, whichever others do, and stands in no other request's
-    /// way meanwhile. `None` if none does. After `Wait`, ask again once the ticket fires.
+    /// Waits until none of these transactions holds the resource. Meanwhile every other request is granted as
+    /// if this one did not exist. `None` if none of them holds it. After `Wait`, ask again once the ticket
+    /// fires.
     pub(crate) fn outlast(
         &self,
         transaction: TransactionId,

@@ -26,7 +26,8 @@ use crate::storage::table::{Table, TableState};
 #[derive(Default)]
 pub(crate) struct ReplayAccess {
     write_set: WriteSetHash,
-    /// Those drawn when the call ran; those from `next_row_number` on are still to come.
+    /// The row numbers that the call drew when it ran. From `next_row_number` on, the replay still needs
+    /// them.
     pub(crate) row_numbers: Vec<u64>,
     next_row_number: usize,
     keeps_undo: bool,

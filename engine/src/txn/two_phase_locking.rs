@@ -40,6 +40,20 @@
 //! bytes that differ are written, in place. A delete leaves a record without a row (a tombstone), so its key
 //! still separates gaps and leads to older versions; `purge` removes it later.
 //!
+//! Files:
+//! * locks: `resource` (what is locked), `modes` (which mode a reader takes), `acquisition` (getting one,
+//!   waiting), `row_lock`, `table_lock`, `escalation`, `table_use` (what is known of a table in use);
+//! * rows: `scan`, `locked_insert`, `index_entries` (secondary indexes, unique values), `snapshot`,
+//!   `rewritten` (snapshots older than a table's rows), `undo`;
+//! * life: `locking_control` (makes transactions), `logged_call` (a transaction that is one call),
+//!   `restart_gate` (waits for a restart on demand);
+//! * tombstones: `purge`, `purge_queue`;
+//! * the catalog: `catalog_change` (the frame), `name_change` (names), and by kind `alteration`,
+//!   `index_change`, `reference_change`, `sequence_change`, `type_change`, `schema_change`, `comment_change`,
+//!   `access_change`; `capture` (what a checkpoint sees);
+//! * without locking others out: `change_beside_others` (the state), `index_build`, `patient_lock`,
+//!   `unlocked_change`.
+//!
 //! **Invariants.**
 //! 1. Nothing is written, and nothing read or found absent by a serializable transaction, without a lock that
 //!    lasts to the end of the transaction.
@@ -217,10 +231,10 @@ pub struct LockingTransaction<P: Protocol> {
     id: TransactionId,
     dependencies: P::Dependencies,
     tables: Vec<TableUse>,
-    /// By the id of a table: where it may stand in `tables`.
+    /// By the id of a table: its likely place in `tables`.
     table_places: [u8; PLACE_NOTES],
     held: Vec<Resource>,
-    /// Of those, the gap that inserts have last divided, unless the transaction may have read it.
+    /// The gap in `held` that inserts have last divided, unless the transaction may have read it.
     divided_gap: Option<Resource>,
     /// Where the last insert went.
     finger: Finger,
@@ -232,7 +246,7 @@ pub struct LockingTransaction<P: Protocol> {
     /// What was there before its writes.
     history: HistoryWriter,
     isolation: Isolation,
-    /// Of the statement, or of the transaction, once something has been read at it.
+    /// The snapshot of the statement, or of the transaction, after the first read at it.
     snapshot: Option<Snapshot>,
     undo: Vec<Undo>,
     /// Keys of the undo list, one after another.
@@ -249,22 +263,22 @@ pub struct LockingTransaction<P: Protocol> {
     changes_catalog: bool,
     /// Whether more than temporary relations change.
     changes_shared_catalog: bool,
-    /// The index that it is building beside writers,
+    /// The index that the transaction is building beside writers.
     build: Option<Box<IndexBuild>>,
-    /// and whether that is to be committed; see `unlocked_change`.
+    /// Whether the transaction is to commit `build`; see `unlocked_change`.
     is_unlocked_change: bool,
     has_closed_commits: bool,
     /// How long it has waited for all others to leave a table.
     patience: Patience,
     /// See [`CatalogView::temporary_schema`].
     temporary_schema: Option<Box<str>>,
-    /// Who pays for the rows of temporary tables.
+    /// The account that pays for the rows of temporary tables.
     keeper: Option<Keeper>,
     /// Tables, sequences and routines created and dropped by this transaction, the latest last.
     names: Vec<NameChange>,
-    /// The last draw of each sequence that it has drawn from,
+    /// The last draw of each sequence that the transaction has drawn from.
     draws: Vec<Draw>,
-    /// and where they stand in the payload.
+    /// The place of `draws` in the payload.
     draws_in_payload: Range<usize>,
     /// Records it has left empty.
     purgeable: Vec<Purgeable>,

@@ -161,7 +161,7 @@ fn a_refusal_says_what_has_changed_since() {
 }
 
 #[test]
-fn a_restart_on_demand_refuses_a_call_of_another_version_before_anybody_is_let_in() {
+fn a_restart_on_demand_refuses_a_call_of_another_version_before_it_admits_transactions() {
     let (mut written, mut end) = database(1);
     // The catalog is recovered long before the call that must be refused.
     let mut transactions = vec![create(9, "one", None)];

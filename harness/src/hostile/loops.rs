@@ -15,7 +15,7 @@ use super::ping::Pingers;
 use super::report::{Observed, Verdict};
 
 const WORKERS: usize = 2;
-/// What the loops use. Everybody may call functions.
+/// What the loops use. Every role may call functions.
 const SETUP: [&str; 6] = [
     "create role mal login",
     "create function tiny() returns integer language plpgsql as 'begin return 1; end'",

@@ -270,8 +270,8 @@ impl Gate {
         }
         let login = self.login(&startup.user);
         if let Authentication::Scram { users, secret } = &self.authentication {
-            // The password that the database knows comes first. Nobody gets in by a line of the user file for
-            // a name that is neither a role nor the first superuser.
+            // The password that the database knows comes first. A line of the user file for a name that is
+            // neither a role nor the first superuser lets no client in.
             let usable = login.as_ref().filter(|login| !login.is_expired);
             let verifier =
                 usable.and_then(|login| login.verifier.as_ref().or_else(|| users.verifier(&startup.user)));
@@ -310,8 +310,8 @@ impl Gate {
 }
 
 impl Gate {
-    /// Makes the superusers of the user file known to the database, and warns of lines that are of no use:
-    /// before lines said who is a superuser, each name that was no role was one.
+    /// Makes the superusers of the user file known to the database, and warns of lines that have no effect:
+    /// in files of earlier versions, each name that was no role was a superuser.
     pub fn introduce(&self, database: &Database) {
         let Authentication::Scram { users, .. } = &self.authentication else { return };
         for user in database.name_superusers(users.names(true).map(str::to_owned)) {

@@ -1,11 +1,11 @@
 //! Victims of deadlocks begin again one after the other.
 //!
 //! A client whose transaction was ended by a deadlock begins again at once, and runs into other victims that
-//! have done the same. Where all transactions change what all of them read, none gets through. So there is
-//! one *turn* for all connections. The answer to a deadlock is sent once the session has the turn, at once if
-//! there are no other victims, and the session keeps the turn until its next transaction is over. It has
-//! given up its locks before that. No session waits for the turn longer than PostgreSQL takes to notice a
-//! deadlock, and a client that has it and stays silent loses it.
+//! have done the same. If every transaction changes rows that all others read, none of them ever commits. So
+//! there is one *turn* for all connections. The answer to a deadlock is sent once the session has the turn,
+//! at once if there are no other victims, and the session keeps the turn until its next transaction is over.
+//! It has given up its locks before that. No session waits for the turn longer than PostgreSQL takes to
+//! notice a deadlock, and a client that has it and stays silent loses it.
 
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 //!
 //! A *crew* is a runtime of tokio: a few workers and the sockets that they poll. Normally there is one crew,
 //! with as many workers as `--workers` says. Statements that take long hand their worker over
-//! (`connection::host`). This module covers what takes long without knowing it, so that even such a statement
-//! keeps nobody else out:
+//! (`connection::host`). This module deals with statements that do not notice how long they take, so
+//! that other sessions run even then:
 //!
 //! * **A worker that computes polls no sockets.** In tokio the worker that first runs out of work polls them
 //!   for all workers. When they bring it work it computes, and the workers that sleep do not take over the
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_takes_stays_offered() {
+    fn connections_not_taken_stay_offered() {
         beside((1, 1, 1), |workers, released| async move {
             let (done, waits) = oneshot::channel();
             workers.run(|| async { done.send(()).unwrap() }).await;

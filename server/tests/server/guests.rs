@@ -274,7 +274,8 @@ fn sessions_see_what_the_others_do() {
     });
 }
 
-/// Whoever may only read cannot keep all others from writing for good. Nobody waits for the second reader.
+/// A role that may only read cannot block all writers for good. The second reader blocks no session, and
+/// stays.
 #[test]
 fn a_silent_reader_makes_way_for_those_who_wait() {
     let server = Server::start(&["--idle-blocker-timeout", "500ms"]);

@@ -49,7 +49,7 @@ fn refusal(data: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn nobody_else_can_look_into_a_data_directory() {
+fn only_the_owner_can_read_a_data_directory() {
     let server = Server::start(&[]);
     server.query(&["create table t (id integer primary key)", "insert into t values (1)"]);
     let data = server.data_directory();

@@ -19,7 +19,7 @@ fn directory_with_a_database() -> Directory {
 }
 
 #[test]
-fn a_log_on_a_full_disk_harms_nobody() {
+fn a_server_log_on_a_full_disk_stops_no_client() {
     let full = File::options().write(true).open("/dev/full").unwrap();
     let arguments = ["--log-level", "debug"];
     let server = Server::start_logging_to(full.into(), directory_with_a_database(), &arguments);
@@ -28,7 +28,7 @@ fn a_log_on_a_full_disk_harms_nobody() {
 }
 
 #[test]
-fn a_log_whose_reader_has_gone_harms_nobody() {
+fn a_server_log_whose_reader_is_gone_stops_no_client() {
     let arguments = ["--log-level", "debug"];
     let mut server = Server::start_in(directory_with_a_database(), &arguments);
     drop(server.child.stderr.take());
@@ -37,7 +37,7 @@ fn a_log_whose_reader_has_gone_harms_nobody() {
 }
 
 #[test]
-fn a_log_that_nobody_reads_stops_nobody() {
+fn a_server_log_that_is_not_read_stops_no_client() {
     let (reader, writer) = std::io::pipe().unwrap();
     let arguments = ["--log-level", "debug", "--log-format", "json"];
     let server = Server::start_logging_to(Stdio::from(writer), Directory::new(), &arguments);
@@ -85,7 +85,7 @@ fn poisoned_server(arguments: &[&str]) -> (Server, Client, String) {
 }
 
 #[test]
-fn a_poisoned_server_says_so_to_everybody() {
+fn a_poisoned_server_says_so_to_all_clients() {
     let (server, mut idle, answer) = poisoned_server(&[]);
     assert_eq!(answer, "58030");
     // An idle client gets the error too.
@@ -144,7 +144,7 @@ fn half_open(server: &Server, count: usize) -> Vec<TcpStream> {
 }
 
 #[test]
-fn half_open_connections_shut_out_nobody() {
+fn half_open_connections_shut_out_no_client() {
     let server = Server::start(&[]);
     server.query(&["create table t (id integer primary key)", "insert into t values (1)"]);
     let mut holder = Client::connect(&server);
@@ -272,7 +272,7 @@ fn who_guesses_passwords_waits_and_takes_no_place() {
 }
 
 #[test]
-fn that_nobody_is_asked_for_a_password_is_said_at_the_start() {
+fn a_start_without_passwords_is_logged() {
     let warning = "authentication is \"trust\": every user of this machine is let in without a password";
     for (server, is_warned) in [(Server::start(&[]), true), (Server::start_with_password(&[]), false)] {
         server.signal("TERM");

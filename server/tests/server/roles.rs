@@ -74,7 +74,7 @@ fn without_passwords_only_roles_get_in_once_there_are_roles() {
     assert_eq!(printed(&psql(&server, "hyades", "", "select current_user")), "hyades");
 }
 
-/// Writes a user file in which everybody's password is "x".
+/// Writes a user file in which every password is "x".
 fn user_file(directory: &Directory, users: &[(&str, &str)]) -> String {
     let path = directory.path().join("users");
     let verifier = hyades_server::scram::Verifier::of_password("x");
@@ -83,7 +83,7 @@ fn user_file(directory: &Directory, users: &[(&str, &str)]) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// Nobody becomes the superuser because his role goes away.
+/// A user does not become superuser when the role of the same name is dropped.
 #[test]
 fn only_the_user_file_makes_a_superuser() {
     let directory = Directory::new();
@@ -111,7 +111,7 @@ fn only_the_user_file_makes_a_superuser() {
     printed(&psql(&server, "mate", "y", "drop role erna, taken"));
     nobody(&server, "erin", "x");
     nobody(&server, "taken", "x");
-    // Nobody takes the name of a superuser, with a password that he knows.
+    // No role can be created with, or renamed to, the name of a superuser.
     for name in ["root", "hyades"] {
         for statement in
             [format!("create role {name} login password 'y'"), format!("alter role other rename to {name}")]
@@ -132,7 +132,7 @@ fn only_the_user_file_makes_a_superuser() {
     };
     assert!(warned(&log, "ghost") && warned(&log, "taken"), "{log}");
     assert!(!warned(&log, "erin") && !warned(&log, "root"), "{log}");
-    // The next start does not make superusers of those who were roles, either.
+    // The next start does not make superusers of former roles, either.
     let server = Server::start_with_password_in(data, &["--user-file", &users]);
     nobody(&server, "erin", "x");
     nobody(&server, "erna", "x");
@@ -166,7 +166,7 @@ fn a_role_has_so_many_sessions_and_no_more() {
 }
 
 #[test]
-fn nobody_stops_or_watches_who_is_more_than_himself() {
+fn roles_cannot_stop_or_watch_more_powerful_ones() {
     let server = Server::start(&[]);
     server.query(&["create role ada login", "create role bob login"]);
     let boss = crate::raw::Client::connect(&server);

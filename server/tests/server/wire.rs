@@ -336,7 +336,7 @@ fn a_client_that_vanishes_while_it_waits_gives_up_its_other_locks() {
 }
 
 #[test]
-fn a_client_that_does_not_read_blocks_nobody() {
+fn a_client_that_does_not_read_blocks_no_other() {
     let (server, mut client) = server_with_numbers();
     client.query("create table wide (id integer primary key, filler text)");
     client.query("insert into wide select g, repeat('x', 1000) from generate_series(1, 20000) g");

@@ -119,11 +119,11 @@ struct Operation {
 /// Which reads hang.
 #[derive(Clone, Copy, Debug)]
 pub struct HeldReads {
-    /// Those of files whose names end with this,
+    /// Reads of files whose names end with this hang.
     pub ending: &'static str,
-    /// by threads whose names begin with this,
+    /// Only reads by threads whose names begin with this hang.
     pub threads: &'static str,
-    /// after this many were let through.
+    /// The number of such reads that pass first.
     pub after: u64,
 }
 

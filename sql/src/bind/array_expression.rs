@@ -2,11 +2,11 @@
 //! depend on those of the elements.
 
 use hyades_engine::procedure::ir::Expr;
-use hyades_types::array_value::MOST_DIMENSIONS;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::system_type::SystemType;
+use hyades_types::value::array_value::MOST_DIMENSIONS;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 

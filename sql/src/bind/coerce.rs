@@ -180,7 +180,7 @@ impl Binder<'_> {
         Ok(Expr::Cast { operand: Box::new(text), to, explicit: true })
     }
 
-    /// Refuses literals that would be read anew whenever a stored expression is used.
+    /// Refuses literals that would be read again whenever a stored expression is used.
     pub(crate) fn refuse_clock_literals(&self, expr: &Expr, place: Place) -> Result<()> {
         let is_one = |part: &Expr| match part {
             Expr::Cast { operand, to, .. } if reads_the_clock(*to) => {

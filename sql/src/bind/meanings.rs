@@ -1,6 +1,6 @@
 //! What calls and literals of an expression meant when it was bound.
 //!
-//! An expression that is kept as text must mean the same whoever uses it. Its text alone does not tell which
+//! An expression that is kept as text must mean the same to every user. Its text alone does not tell which
 //! of several routines of a name a call means, nor which type a literal gets, nor the time zone in which it
 //! was read. So the binder notes these where it decides them, by their places in the text (`kept_text`).
 

@@ -78,7 +78,7 @@ impl Binder<'_> {
             ("pg_typeof", 1) => {
                 let shown = arguments[0].known_type().map(|known| (known.oid(), self.shown_type(known)));
                 let (oid, shown) = shown.unwrap_or((UNKNOWN.0, Cow::Borrowed(UNKNOWN.1)));
-                let shown = SystemType::RegType.reference(oid, shown);
+                let shown = Value::reference(SystemType::RegType, oid, shown);
                 return constant(shown, SqlType::System(SystemType::RegType));
             }
             ("pg_export_snapshot", 0) => {

@@ -685,7 +685,7 @@ pub(super) fn generated_always(message: String, column: &ColumnDefinition) -> Er
     Error::input(sqlstate::GENERATED_ALWAYS, message).with_detail(detail)
 }
 
-/// The default of an identity column: whoever may insert rows may draw its numbers.
+/// The default of an identity column. Every role that may insert rows may draw its numbers.
 fn drawn_for_all(mut default: Expr) -> Expr {
     expr::replace(&mut default, &mut |part| match part {
         Expr::Call { function: Function::NextNumber, arguments } => {

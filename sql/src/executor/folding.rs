@@ -10,9 +10,9 @@
 //! end each partition is folded separately in the same way, with another hash.
 //!
 //! The results come in the order of the keys' first rows, however much memory there was: a call that is
-//! replayed with more memory takes the same course. For that, states and spilled rows carry their *turn*, the
-//! number of the row, and the results of the partitions are merged by it. States in memory come before all
-//! partitions, because their first rows did.
+//! replayed with more memory returns the same rows in the same order. For that, states and spilled rows carry
+//! their *turn*, the number of the row, and the results of the partitions are merged by it. States in memory
+//! come before all partitions, because their first rows did.
 //!
 //! Reference: Graefe, "Query Evaluation Techniques for Large Databases" (1993), 4.2 (hybrid hash
 //! aggregation); PostgreSQL 15's `nodeAgg.c`.

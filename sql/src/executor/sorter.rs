@@ -16,6 +16,7 @@ use hyades_types::compare;
 use hyades_types::environment::WorkMemory;
 use hyades_types::error::Result;
 use hyades_types::guest;
+use hyades_types::key::trim_blanks;
 use hyades_types::memory;
 use hyades_types::scalar::Scalar;
 use hyades_types::value::Value;
@@ -289,7 +290,7 @@ fn beginning(value: &Value, key: &SortKey) -> u64 {
         (Some(scalar), _) => scalar.number as u64 ^ (1 << 63),
         (None, Some(text)) => {
             let text = text.as_bytes();
-            let text = if key.is_char { compare::trim_blanks(text) } else { text };
+            let text = if key.is_char { trim_blanks(text) } else { text };
             let mut bytes = [0; 8];
             let length = text.len().min(bytes.len());
             bytes[..length].copy_from_slice(&text[..length]);

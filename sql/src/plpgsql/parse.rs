@@ -1,4 +1,5 @@
-//! The parser of PL/pgSQL bodies: recursive descent over the tokens.
+//! The parser of bodies: recursive descent over the tokens of PL/pgSQL. A body in SQL is only divided into
+//! its statements.
 //!
 //! As in PostgreSQL, expressions and SQL statements are not parsed here. They end at a word or symbol
 //! outside of all parentheses (`THEN`, `LOOP`, `;`), and are parsed when they are compiled. Reserved words
@@ -6,16 +7,18 @@
 //!
 //! Reference: PostgreSQL's documentation, chapter 43; `pl_gram.y`.
 
+use hyades_types::definition::RoutineDefinition;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
 
 use super::tree::{
-    Block, Declaration, DeclarationKind, Fragment, Handler, Into as IntoClause, Path, Statement,
+    Block, Body, Declaration, DeclarationKind, Fragment, Handler, Into as IntoClause, Path, Statement,
     StatementKind, Target,
 };
 use crate::statement::lexer::{
     Lexer, Token, TokenKind, character_position, identifier_value, string_value, syntax_error,
 };
+use crate::statement::split;
 
 /// The deepest nesting of blocks, loops and branches.
 const DEEPEST_NESTING: usize = 200;
@@ -41,8 +44,29 @@ pub(super) struct Parser<'a> {
 const UNITS_PER_TOKEN: u32 = 10;
 const UNITS_PER_STATEMENT: u32 = 30;
 
-/// Parses a whole body.
-pub(crate) fn parse(body: &str) -> Result<Block> {
+/// The name of the language SQL. Every other routine is in PL/pgSQL.
+pub(super) const IN_SQL: &str = "sql";
+
+/// Parses the body of a routine.
+pub(super) fn parse(definition: &RoutineDefinition) -> Result<Body> {
+    match definition.language.as_str() {
+        IN_SQL => statements(&definition.body).map(Body::Statements),
+        _ => block(&definition.body).map(Body::Block),
+    }
+}
+
+/// The statements of a body in SQL.
+fn statements(body: &str) -> Result<Vec<Fragment>> {
+    let places: Vec<usize> = body.char_indices().map(|(at, _)| at).collect();
+    let fragment = |(at, text): (usize, String)| Fragment {
+        start: places.get(at).copied().unwrap_or(body.len()),
+        text: text.trim_end_matches(';').to_owned(),
+    };
+    Ok(split::split(body)?.into_iter().map(fragment).collect())
+}
+
+/// A whole body in PL/pgSQL.
+fn block(body: &str) -> Result<Block> {
     let mut lexer = Lexer::new(body);
     let mut tokens = Vec::new();
     loop {

@@ -12,10 +12,9 @@ use hyades_types::error::{Error, Result, SqlState, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
-use super::parse;
-use super::sql_body::{self, IN_SQL};
+use super::parse::{self, IN_SQL};
 use super::tree::{
-    Block, BoundCursor, Declaration, DeclarationKind, Fragment, OpenedFor, Path, Statement, Target,
+    Block, Body, BoundCursor, Declaration, DeclarationKind, Fragment, OpenedFor, Path, Statement, Target,
 };
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::scope::Scope as Relations;
@@ -93,22 +92,6 @@ pub(crate) fn compile(definition: &RoutineDefinition, tables: &dyn Tables, when:
     procedure
 }
 
-/// A body, parsed.
-enum Body {
-    Block(Block),
-    /// The body of a function in SQL.
-    Statements(Vec<Fragment>),
-}
-
-impl Body {
-    fn parse(definition: &RoutineDefinition) -> Result<Body> {
-        match definition.language.as_str() {
-            IN_SQL => sql_body::statements(&definition.body).map(Body::Statements),
-            _ => parse::parse(&definition.body).map(Body::Block),
-        }
-    }
-}
-
 fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When) -> Result<Procedure> {
     let offset = match when {
         When::Created(offset) | When::Anonymous(offset) => offset,
@@ -117,7 +100,7 @@ fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When)
     let zone = jiff::tz::TimeZone::UTC;
     let path = definition.search_path(tables.temporary_schema());
     let context = BindContext::of_routine(tables, &zone, &path);
-    let body = Body::parse(definition).map_err(|error| shifted(error, offset))?;
+    let body = parse::parse(definition).map_err(|error| shifted(error, offset))?;
     let mut routine = Routine::new(definition, context, offset)?;
     routine.is_atomic &= !matches!(when, When::Anonymous(_));
     let results = routine.parameters()?;

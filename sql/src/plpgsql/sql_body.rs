@@ -15,20 +15,6 @@ use super::tree::Fragment;
 use crate::bind::coerce::Context;
 use crate::bind::{Bound, Place};
 use crate::compile::row_sink::{Then, Wanted};
-use crate::statement::split;
-
-/// The name of the language.
-pub(super) const IN_SQL: &str = "sql";
-
-/// The statements of a body.
-pub(super) fn statements(body: &str) -> Result<Vec<Fragment>> {
-    let places: Vec<usize> = body.char_indices().map(|(at, _)| at).collect();
-    let fragment = |(at, text): (usize, String)| Fragment {
-        start: places.get(at).copied().unwrap_or(body.len()),
-        text: text.trim_end_matches(';').to_owned(),
-    };
-    Ok(split::split(body)?.into_iter().map(fragment).collect())
-}
 
 impl<'a> Routine<'a> {
     pub(super) fn sql_body(&mut self, statements: &'a [Fragment], results: &[Register]) -> Result<()> {

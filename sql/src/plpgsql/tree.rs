@@ -1,8 +1,16 @@
-//! The syntax tree of a PL/pgSQL body. SQL in it stays text until it is compiled.
+//! The syntax tree of a routine's body. SQL in it stays text until it is compiled.
 
 use hyades_engine::procedure::cursor_statement::FetchWay;
 use hyades_engine::procedure::ir::Register;
 use hyades_types::value::SqlType;
+
+/// A routine's body.
+pub(super) enum Body {
+    /// In PL/pgSQL.
+    Block(Block),
+    /// In SQL.
+    Statements(Vec<Fragment>),
+}
 
 /// A piece of SQL. `text` is as long as it was in the body. Parts that do not belong to it (INTO) are
 /// blanked out, so that positions stay right.

@@ -1,10 +1,10 @@
 //! Advisory locks: their holders and their waiters.
 //!
 //! They are locks of sessions, not of the engine's transactions. They appear in no log, and a lock that a
-//! session takes may outlive its transactions. One mutex guards them all and is held only briefly: whoever
-//! gives up many lets others in between. How many there are is limited, for each session and for all. A
-//! session that is about to wait looks for a cycle among the sessions that wait for advisory locks, and
-//! gets 40P01 if its wait closes one. Cycles that also involve row locks are not detected. `lock_timeout`
+//! session takes may outlive its transactions. One mutex guards them all and is held only briefly: a
+//! session that gives up many lets others in between. How many there are is limited, for each session and for
+//! all. A session that is about to wait looks for a cycle among the sessions that wait for advisory locks,
+//! and gets 40P01 if its wait closes one. Cycles that also involve row locks are not detected. `lock_timeout`
 //! ends those.
 //!
 //! Reference: PostgreSQL's lockfuncs.c and lock.c.
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_for_nothing_meets_nobody() {
+    fn a_session_without_locks_skips_the_table() {
         let table = Arc::new(AdvisoryTable::default());
         let locks = Arc::new(session(&table, 1));
         let mark_and_go_back = {

@@ -5,9 +5,10 @@
 //! a reference in its mailbox, together with the channels that it listens on. A client gets them piece by
 //! piece, as it reads them, once their transaction is durable.
 //!
-//! A session inside a transaction block fetches nothing, and it may stay there for ever. Whoever notifies it
-//! can do nothing about that. So if what waits in mailboxes exceeds its limit, the sessions with the fullest
-//! ones are ended: no sender fails because of a listener, and listeners take a bounded amount of memory.
+//! A session inside a transaction block fetches nothing, and it may stay there for ever. The sessions
+//! that notify it can do nothing about that. So if what waits in mailboxes exceeds its limit, the sessions
+//! with the fullest ones are ended: no sender fails because of a listener, and listeners take a bounded
+//! amount of memory.
 //!
 //! Reference: PostgreSQL's async.c.
 

@@ -344,7 +344,7 @@ impl Session {
         schema.map(|(name, _)| format!("schema {}", identifier::quoted_identifier(name)))
     }
 
-    /// Error 42501 unless the session may make others members of a role; 0LP01 if nobody may.
+    /// Error 42501 unless the session may make others members of a role; 0LP01 if no session may.
     fn check_grants(&self, role: RoleId) -> Result<()> {
         if !self.is_superuser() {
             if self.access().is_superuser(role) {

@@ -1,9 +1,9 @@
 //! Respells names of relations, routines and types inside stored texts (queries of views, conditions,
 //! defaults).
 //!
-//! A stored text gives every such object with its schema, so that it means the same for every user. Whoever
-//! stores a text has it respelled so, whoever shows it leaves out the schemas that the reader does not need,
-//! and whoever renames an object has it respelled in all texts that name it.
+//! A stored text gives every such object with its schema, so that it means the same for every user. Texts
+//! are respelled so when they are stored, and again when an object that they name is renamed. Where a text is
+//! shown, the schemas that its reader does not need are left out.
 //!
 //! The text is parsed, and each name is replaced at its position in the text, so that the rest stays as it
 //! was printed. The name of a relation can also be in a literal that is read as a `regclass`.

@@ -1,11 +1,15 @@
 //! The result of parsing a statement: a [`Statement`] and its parts. Names and types are not looked up yet.
 
+mod access_commands;
+
 use std::fmt;
 
 use hyades_engine::db::TableLock;
 use hyades_types::cursors::FetchDirection;
 use hyades_types::definition::{ParameterMode, RoutineKind, RoutineTraits};
 use hyades_types::enumeration::LabelPlace;
+
+pub(crate) use self::access_commands::{AccessCommand, Granted, GrantedOn, Owned, RoleName, RoleOption};
 
 /// A possibly qualified name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -453,8 +457,6 @@ pub(crate) struct DropSequence {
     pub(crate) if_exists: bool,
     pub(crate) cascades: bool,
 }
-
-pub(crate) use super::access_commands::{AccessCommand, Granted, GrantedOn, Owned, RoleName, RoleOption};
 
 /// COMMENT ON.
 #[derive(Clone, Debug)]

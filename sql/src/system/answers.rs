@@ -140,7 +140,7 @@ fn unsaid(sql_type: SqlType) -> Value {
         SqlType::Integer => Value::Integer(0),
         SqlType::System(SystemType::Char) => Value::text(""),
         SqlType::System(system_type) if system_type.is_number() => Value::Oid(0),
-        SqlType::System(system_type) if system_type.is_reference() => system_type.reference(0, "-"),
+        SqlType::System(system_type) if system_type.is_reference() => Value::reference(system_type, 0, "-"),
         _ => Value::Null,
     }
 }

@@ -1,5 +1,5 @@
 //! `information_schema`, the catalog of the SQL standard. It shows tables, sequences and routines of the
-//! database, each to those who have some right on it (`visibility`). Of the catalog itself it shows only the
+//! database, each to roles that have some right on it (`visibility`). Of the catalog itself it shows only the
 //! relations and their columns.
 
 use std::sync::Arc;
@@ -522,7 +522,7 @@ fn routines(system: &System) -> Vec<Entry> {
     routines.map(|routine| (audience_of(routine), routine_row(system, routine))).collect()
 }
 
-/// Those who may call a routine, and its owner.
+/// The roles that may call a routine, and its owner.
 fn audience_of(routine: &Routine) -> Audience {
     Audience::Holders(routine.id.0, ObjectKind::Routine, Privileges::EXECUTE)
 }

@@ -59,7 +59,7 @@ pub(crate) fn letters(letters: impl IntoIterator<Item = &'static str>) -> Value 
 
 /// A function of PostgreSQL, by name and number.
 pub(crate) fn function((name, oid): (&str, u32)) -> Value {
-    SystemType::RegProc.reference(oid, name)
+    Value::reference(SystemType::RegProc, oid, name)
 }
 
 /// The converted value, or NULL.

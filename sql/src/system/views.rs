@@ -81,7 +81,7 @@ pub(super) fn sequences(system: &System) -> Vec<NamedRow> {
             ("schemaname", text(&definition.name.schema)),
             ("sequencename", text(&definition.name.name)),
             ("sequenceowner", text(system.role_name(system.owner_of(sequence.id.0)).unwrap_or_default())),
-            ("data_type", SystemType::RegType.reference(type_oid, definition.sql_type.base_name())),
+            ("data_type", Value::reference(SystemType::RegType, type_oid, definition.sql_type.base_name())),
             ("start_value", int8(definition.start)),
             ("min_value", int8(definition.least)),
             ("max_value", int8(definition.greatest)),
@@ -130,8 +130,9 @@ pub(super) fn locks(system: &System) -> Vec<NamedRow> {
 /// `pg_prepared_statements`: the statements of PREPARE.
 pub(super) fn prepared_statements(system: &System) -> Vec<NamedRow> {
     let row = |shown: &ShownStatement| {
-        let reference =
-            |sql_type: &SqlType| SystemType::RegType.reference(sql_type.oid(), system.shown_type(*sql_type));
+        let reference = |sql_type: &SqlType| {
+            Value::reference(SystemType::RegType, sql_type.oid(), system.shown_type(*sql_type))
+        };
         let types = shown.parameter_types.iter().map(reference).collect();
         vec![
             ("name", text(&shown.name)),

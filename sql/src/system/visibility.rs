@@ -20,13 +20,13 @@ use super::snapshot::System;
 /// To whom a row is shown.
 pub(super) enum Audience {
     Everybody,
-    /// Those who have the rights of the object's owner.
+    /// Roles that have the rights of the object's owner.
     Owner(u32),
-    /// Those, and the holders of one of these privileges.
+    /// The owner's, and the holders of one of these privileges.
     Holders(u32, ObjectKind, Privileges),
 }
 
-/// A row of a view, and those who see it.
+/// A row of a view, and the roles that see it.
 pub(super) type Entry = (Audience, NamedRow);
 
 /// All privileges on a relation but SELECT.

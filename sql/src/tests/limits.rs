@@ -278,7 +278,7 @@ fn temporary_tables_are_paid_for_by_their_session() {
     assert_eq!(run("drop table t"), None);
     assert_eq!(run("create temp table t (a int primary key, b text)"), None);
     assert_eq!(run(fill), None);
-    // Tables of everybody are not charged.
+    // Permanent tables are not charged to a session.
     assert_eq!(run("drop table t; create table t (a int primary key, b text)"), None);
     assert_eq!(run(fill), None);
     assert_eq!(run(more), None);

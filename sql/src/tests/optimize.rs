@@ -58,7 +58,7 @@ fn a_row_that_may_be_another_one_is_read_again() {
 }
 
 #[test]
-fn what_nobody_reads_is_not_computed() {
+fn values_that_are_not_read_are_not_computed() {
     let sets_found = |body: &str| {
         let procedure = compiled(body);
         procedure

@@ -1,5 +1,5 @@
 //! Random statements about roles and rights in several sessions, each compared with a small model of
-//! PostgreSQL's rules ([`model`]): nobody gets more, nor less, than the model says.
+//! PostgreSQL's rules ([`model`]): no role gets more or less than the model says.
 //!
 //! Roles are renamed and dropped while sessions have them, names are used again for other roles, sessions
 //! log in, take roles and leave them, and use what they prepared when they had other rights.
@@ -275,7 +275,7 @@ impl Fuzz<'_> {
         }
         let at = self.below(self.sessions.len());
         if self.has_lost_role(at) && self.is_postgresql {
-            // There it may do what everybody may do.
+            // In PostgreSQL it may do what PUBLIC may do.
             return self.take_role(at);
         }
         match self.below(20) {
@@ -336,7 +336,7 @@ fn fuzz(seed: u64, steps: usize, system: &mut dyn Sessions, is_postgresql: bool)
         if number % 500 == 499 {
             fuzz.compare();
         }
-        // Who has rights everywhere would soon be everybody.
+        // Otherwise every role would soon have all rights.
         if number % 200 == 199 {
             for name in NAMES {
                 if fuzz.model.find(name).is_some() {

@@ -253,7 +253,7 @@ fn a_call_that_continues_after_an_error_from_outside_is_logged_as_data() {
     }
 }
 
-/// Otherwise anybody who may call a procedure would decide how long a restart takes.
+/// Otherwise every role with a right to call a procedure would decide how long a restart takes.
 #[test]
 fn a_call_that_computes_for_long_is_logged_as_data() {
     // A row is worth a hundredth of a millisecond, a call a tenth. A thousand turns take a few of them.

@@ -14,7 +14,7 @@ insert into people values (6, 'dan@x', 1, false) on conflict ((upper(mail) || 'x
 insert into people values (1, 'zed@x', 5, true) on conflict (id) where is_open do update set visits = 99 returning id, visits;
 insert into people values (7, 'ANN@X', 8, true) on conflict (team) where is_open do nothing;
 select * from people order by id;
--- The row that stands in the way has the same primary key, too.
+-- The conflicting row has the same primary key, too.
 insert into people values (1, 'ann@X', 7, false) on conflict (lower(mail)) do update set visits = people.visits + 100 returning id, visits;
 insert into people values (3, 'Cy@x', 2, true) on conflict (team) where is_open do nothing;
 insert into people values (3, 'none', 2, true) on conflict (lower(mail)) do nothing;

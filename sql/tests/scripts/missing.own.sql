@@ -38,7 +38,7 @@ alter table t inherit u;
 select * from rows from (generate_series(1, 2));
 select count(variadic array[1, 2]);
 create table x (c int, exclude using gist (c with =));
--- what nobody has is an error of syntax
+-- forms that PostgreSQL does not have are errors of syntax
 alter table t attach p;
 create rulex r;
 create or replace rulex r;

@@ -1,4 +1,4 @@
--- What somebody gets wrong who is new: hints, positions, fields of errors.
+-- Mistakes that beginners make: hints, positions, fields of errors.
 create schema shop;
 create table customers (id integer primary key, name text not null, email text unique, city text);
 create table shop.orders (id integer primary key, customer_id integer references customers, total numeric check (total > 0), placed date);

@@ -1,4 +1,4 @@
--- Rows that change where they stand while somebody still looks at them, and go back.
+-- Rows that are updated in place while a cursor or a loop still reads them, and rolled back.
 create table spot (id int primary key, a int not null, b bigint, c text, d text);
 insert into spot values (1, 10, 100, 'one', 'x'), (2, 20, null, 'two', null), (3, 30, 300, '', 'zzz');
 

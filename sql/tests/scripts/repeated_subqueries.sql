@@ -73,7 +73,7 @@ select a from si order by a;
 rollback;
 with gone as (delete from si where exists (select 1 from so where so.c = si.c) returning a, b) select a from so where exists (select 1 from gone where gone.b = so.b) order by a;
 select a from si order by a;
--- Each run of a routine, and each statement in it, begins anew.
+-- Each run of a routine, and each statement in it, computes its subqueries again.
 create function counted(x int) returns bigint language plpgsql as $$
 declare n bigint;
 begin

@@ -112,7 +112,7 @@ fn run(connection: &mut Connection, sql: &str) {
 }
 
 #[test]
-fn drawing_blocks_nobody() {
+fn drawing_blocks_no_transaction() {
     let disk = SimulatedDisk::new(1);
     let database = Database::open(config(&disk, ProtocolKind::Taurus)).expect("an empty disk");
     let (mut one, mut other) = (database.connect().unwrap(), database.connect().unwrap());

@@ -1,6 +1,6 @@
 -- What one transaction sees of another under SERIALIZABLE: Adya's phenomena, as Martin Kleppmann's
--- Hermitage names them, and what PostgreSQL promises besides. Here readers and writers wait for each other;
--- of those who wait for each other in a circle one gets 40P01.
+-- Hermitage names them, and what PostgreSQL promises besides. Here readers and writers wait for each other,
+-- and one of the transactions that wait for each other in a circle gets 40P01.
 z: drop table if exists test;
 z: create table test (id int primary key, value int not null);
 

@@ -1,4 +1,4 @@
--- Who goes together with those who hold a row and with those who wait for it waits for nobody.
+-- A request that is compatible with all holders of a row and with all waiters for it is granted at once.
 0: drop table if exists child;
 0: drop table if exists parent;
 0: create table parent (id int primary key, v int);
@@ -15,7 +15,7 @@ c: select 1 from parent where id = 1 for key share skip locked;
 a: commit;
 0: select * from parent order by id;
 
--- No circle: the update that waits waits for nobody who waits for the child.
+-- No circle: the waiting update does not wait for a session that waits for the child.
 a: begin;
 a: update parent set v = 3 where id = 1;
 b: begin;

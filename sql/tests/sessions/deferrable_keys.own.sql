@@ -3,7 +3,7 @@
 0: create table t (id int primary key deferrable, a int unique deferrable initially deferred, b int);
 0: insert into t values (1, 10, 0), (2, 20, 0);
 
--- The second waits when he writes, not when he commits.
+-- The second session waits when it writes, not when it commits.
 a: begin;
 a: insert into t values (3, 30, 0);
 b: begin;
@@ -29,7 +29,7 @@ a: commit;
 b: commit;
 0: select * from t order by id;
 
--- A serializable search by such an index keeps the value from others, who want no other.
+-- A serializable search by such an index keeps other sessions from taking the value. Other values are free.
 a: begin isolation level serializable;
 a: select id from t where a = 90;
 b: insert into t values (11, 91, 0);

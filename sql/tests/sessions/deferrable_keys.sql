@@ -3,7 +3,7 @@
 0: create table t (id int primary key deferrable, a int unique deferrable initially deferred, b int);
 0: insert into t values (1, 10, 0), (2, 20, 0);
 
--- At the end of the statement the second waits for the first, who commits, or does not.
+-- At the end of the statement the second session waits for the first, which commits, or rolls back.
 a: begin;
 a: insert into t values (3, 30, 0);
 b: insert into t values (3, 31, 0);

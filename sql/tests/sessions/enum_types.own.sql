@@ -1,6 +1,6 @@
 -- Types that one session drops or changes while another uses them. PostgreSQL locks no type for that.
 
--- Who makes a table of a type keeps away who would drop it.
+-- A session that creates a table with a type makes a DROP TYPE wait.
 z: create type mood as enum ('sad', 'ok');
 a: begin;
 a: create table t (id int primary key, m mood);

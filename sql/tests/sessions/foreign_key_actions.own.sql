@@ -1,5 +1,5 @@
--- Where actions and deferred checks of foreign keys differ from PostgreSQL's: who looks for a key waits for whoever
--- inserts it.
+-- Where actions and deferred checks of foreign keys differ from PostgreSQL's: a search for a key waits for the
+-- session that inserts it.
 0: drop table if exists child;
 0: drop table if exists parent;
 0: create table parent (id int primary key, v int);

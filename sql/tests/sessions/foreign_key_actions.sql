@@ -7,7 +7,7 @@
 0: insert into parent select g, 0 from generate_series(1, 9) g;
 0: insert into child select g, g, 0 from generate_series(1, 9) g;
 
--- A child that somebody changes is waited for.
+-- The parent's DELETE waits for a session that is changing a child.
 a: begin;
 a: update child set v = 1 where id = 1;
 b: delete from parent where id = 1;

@@ -1,4 +1,4 @@
--- Those who refer to a row and those who change other columns of it go on beside each other (PostgreSQL's isolation tests fk-contention,
+-- Sessions that refer to a row and sessions that change its other columns do not wait for each other (PostgreSQL's isolation tests fk-contention,
 -- fk-deadlock, fk-deadlock2).
 0: drop table if exists bar;
 0: drop table if exists foo;

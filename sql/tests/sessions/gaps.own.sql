@@ -1,12 +1,12 @@
 -- The rows of the table at the head of engine/src/txn/two_phase_locking.rs under SERIALIZABLE: rows that are there and rows that are
--- not, gaps between them, the end, and the table in their place. Modes of whole tables stand in lock_modes.own.sql, strengths of
+-- not, gaps between them, the end, and the table in their place. For modes of whole tables see lock_modes.own.sql, strengths of
 -- rows, which are the same under every level, in strengths.sql and strengths_of_statements.sql.
 z: create table t (id int primary key, v int);
 z: insert into t values (10, 1), (20, 2), (30, 3);
 a: set default_transaction_isolation = 'serializable';
 b: set default_transaction_isolation = 'serializable';
 
--- Row, Read: a plain read of a key. Others read it, and whoever writes it waits.
+-- Row, Read: a plain read of a key. Other sessions can read the key, and their writes wait.
 a: begin;
 a: select v from t where id = 10;
 b: select v from t where id = 10 for share nowait;
@@ -53,7 +53,7 @@ a: select v from t where id = 15;
 a: commit;
 z: delete from t where id in (15, 16);
 
--- Absent row, NoKeyWrite: an update that finds none. Nobody else may insert it, or look.
+-- Absent row, NoKeyWrite: an update that finds no row. No other session may insert the row, or look for it.
 a: begin;
 a: update t set v = 0 where id = 15;
 b: begin;
@@ -127,7 +127,7 @@ b: insert into t values (14, 0);
 b: rollback;
 a: rollback;
 
--- Who has read a range may insert into it; the gap that he divides stays closed on both sides.
+-- A session that has read a range may insert into it. Both parts of the divided gap stay closed to others.
 a: begin;
 a: select count(*) from t where id between 11 and 19;
 a: insert into t values (15, 0);
@@ -140,7 +140,7 @@ b: insert into t values (17, 0);
 a: rollback;
 z: delete from t where id in (13, 17);
 
--- Gap (table, end): nobody puts a key behind the last one of a range that was read to the end; nor into the gap before its first one.
+-- Gap (table, end): no other session inserts a key after the end of a range that was read to the end, or into the gap before its first key.
 a: begin;
 a: select * from t where id > 25;
 b: insert into t values (25, 0);
@@ -181,8 +181,8 @@ b: insert into t values (1000, 0);
 a: commit;
 z: delete from t where id = 1000;
 
--- Those who read at snapshots lock no gap, and wait for none: the same beside READ COMMITTED. But what they insert a serializable
--- reader waits for, and the other way round.
+-- Readers at snapshots lock no gap and wait for none, and READ COMMITTED reads at snapshots. But a serializable reader waits for what
+-- such a session inserts, and the other way round.
 c: begin;
 c: select * from t where id between 10 and 20;
 b: insert into t values (12, 0);

@@ -1,4 +1,4 @@
--- Who holds a lock gets it again, whoever waits for it meanwhile (PostgreSQL's isolation test multixact-no-deadlock).
+-- A session that holds a lock gets it again at once, even if others wait for it meanwhile (PostgreSQL's isolation test multixact-no-deadlock).
 0: drop table if exists justthis;
 0: create table justthis (value int);
 0: insert into justthis values (1);

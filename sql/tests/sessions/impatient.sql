@@ -32,7 +32,7 @@ a: rollback;
 b: rollback;
 c: rollback;
 
--- Nobody keeps rows that WHERE or LIMIT has left out.
+-- Rows that WHERE or LIMIT has left out do not stay locked.
 a: begin;
 a: select id from queue where status = 'NEW' and id > 2 order by id limit 1 for update skip locked;
 b: select id from queue where id < 4 order by data for update nowait;

@@ -2,7 +2,7 @@
 z: create table t (id int primary key, a int, b int);
 z: insert into t select i, i * 10, i from generate_series(1, 10) i;
 
--- Outside of a block CREATE INDEX locks nobody out, whether or not it says CONCURRENTLY.
+-- Outside of a block CREATE INDEX lets readers and writers go on, whether or not it says CONCURRENTLY.
 a: begin;
 a: update t set a = 15 where id = 1;
 b: create index t_a on t (a);
@@ -22,7 +22,7 @@ b: create unique index concurrently t_b on t (b);
 z: select relname from pg_class where relname = 't_b';
 z: insert into t values (12, 120, 10);
 
--- Whether a value is there twice depends on who has not ended; he is not refused.
+-- Whether a value is there twice depends on a transaction that has not ended. It gets no error.
 z: delete from t where id in (11, 12);
 a: begin;
 a: insert into t values (11, 110, 10);

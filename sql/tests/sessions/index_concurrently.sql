@@ -2,7 +2,7 @@
 z: create table built (id int primary key, a int, b int);
 z: insert into built select i, i * 10, i from generate_series(1, 10) i;
 
--- The builder waits for who was in the table before; nobody waits for the builder.
+-- The builder waits for transactions that have used the table before. No other session waits for the builder.
 a: begin;
 a: update built set a = 15 where id = 1;
 b: create index concurrently built_a on built (a);
@@ -28,7 +28,7 @@ z: set enable_seqscan = off;
 z: select id, a from built where a > 0 order by a;
 z: select id from built where a in (10, 15, 20, 25, 26, 30, 55, 56, 65, 70, 75) order by id;
 
--- Whoever had looked at the table keeps it waiting too, and goes on looking at what he saw.
+-- The builder also waits for a snapshot that has read the table, and the snapshot still sees the same rows.
 a: begin isolation level repeatable read;
 a: select count(*) from built;
 b: create index concurrently built_b on built (b);
@@ -37,7 +37,7 @@ a: select id from built where b = 1;
 a: commit;
 z: select id from built where b in (1, 100);
 
--- A unique one. Nobody is refused before it looks for duplicates.
+-- A unique index. No writer gets an error before the builder looks for duplicates.
 z: drop index built_b;
 a: begin;
 a: insert into built values (20, 200, 20);
@@ -51,7 +51,7 @@ c: update built set b = 20 where id = 21;
 c: insert into built values (24, 240, 20) on conflict (b) do update set a = 241;
 z: select * from built where b in (20, 21) order by id;
 
--- Whoever uses an index that goes is waited for; nobody waits.
+-- DROP INDEX CONCURRENTLY waits for sessions that use the index. No session waits for the drop.
 a: begin;
 a: select id from built where a = 15;
 b: drop index concurrently built_a;

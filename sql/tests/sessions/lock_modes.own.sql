@@ -8,7 +8,7 @@ z: insert into t values (1, 10), (2, 20);
 a: set default_transaction_isolation = 'serializable';
 b: set default_transaction_isolation = 'serializable';
 
--- KeyRead: a child is inserted, whose parent stands in the table. It refuses Write.
+-- KeyRead: a child is inserted whose parent is in this table. Write has to wait.
 a: begin;
 a: insert into child values (1, 1);
 b: begin;

@@ -1,6 +1,6 @@
 -- The modes of LOCK TABLE, row by row: one session holds a mode, another asks for all eight in the order of PostgreSQL's table 13.2.
 -- NOWAIT shows a conflict as 55P03. PostgreSQL has fewer conflicts: share update exclusive is share row exclusive here, and row share
--- stands in the way of both.
+-- conflicts with both.
 z: create table t (id int primary key, v int);
 
 -- access share

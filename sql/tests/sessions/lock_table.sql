@@ -21,7 +21,7 @@ a: lock t, other in row share mode nowait;
 a: lock only t in access share mode;
 a: commit;
 
--- ACCESS SHARE stands in nobody's way but in that of who wants the table alone.
+-- ACCESS SHARE conflicts only with ACCESS EXCLUSIVE.
 a: begin transaction isolation level repeatable read read only;
 a: lock table t in access share mode;
 b: begin;
@@ -57,7 +57,7 @@ b: lock table t in share mode nowait;
 b: rollback;
 a: commit;
 
--- One at a time, and readers at snapshots beside him.
+-- SHARE ROW EXCLUSIVE: one session at a time, and readers at snapshots beside it.
 a: begin;
 a: lock table t in share row exclusive mode;
 b: select * from t order by id;
@@ -71,7 +71,7 @@ b: select * from t order by id;
 b: insert into t values (3, 30);
 a: commit;
 
--- Nobody beside him.
+-- ACCESS EXCLUSIVE, the default: no other session uses the table.
 a: begin;
 a: lock table t;
 b: select count(*) from t;
@@ -86,7 +86,7 @@ b: lock table t in access share mode nowait;
 b: rollback;
 a: rollback;
 
--- Who has waited looks the name up again.
+-- After a wait the name is looked up again.
 a: begin;
 a: drop table other;
 b: begin;

@@ -1,5 +1,5 @@
 -- Names and definitions: the rows "name" and "definition stripe" of the table at the head of engine/src/txn/two_phase_locking.rs, where
--- Hyades does not do as PostgreSQL. What they have in common stands in schema_changes.sql. (The row "catalog stripe" needs a log: calls
+-- Hyades differs from PostgreSQL. What both do alike is in schema_changes.sql. (The row "catalog stripe" needs a log: calls
 -- that are logged as commands keep schema changes away, see sim/tests/commands.rs.)
 
 -- Name, Write: two that create a table of one name. The second one waits; PostgreSQL then says 23505, of its catalog.
@@ -27,15 +27,15 @@ b: create function f() returns int language plpgsql as $$ begin return 2; end $$
 a: commit;
 z: select f();
 
--- Nobody waits for a function that is about to be replaced: he calls the one that is there.
+-- A call does not wait for a function that is about to be replaced: it runs the committed function.
 a: begin;
 a: create or replace function f() returns int language plpgsql as $$ begin return 3; end $$;
 b: select f();
 a: commit;
 b: select f();
 
--- Definition stripe, Read, beside Write: who refers to a table with a new foreign key waits for those who read the table at a
--- snapshot, where PostgreSQL does not.
+-- Definition stripe, Read, beside Write: a new foreign key waits for sessions that read the referenced table at a
+-- snapshot. In PostgreSQL it does not.
 z: insert into t values (1, 10);
 a: begin;
 a: select v from t where id = 1;
@@ -51,7 +51,7 @@ b: truncate t, child;
 a: select v from t where id = 1;
 a: commit;
 
--- Who has read another table only does not matter.
+-- A session that has read only another table is not waited for.
 a: begin;
 a: select count(*) from two;
 b: truncate t, child;

@@ -32,7 +32,7 @@ a: commit;
 a: explain (costs off) select id from keyed where k = 10 order by id desc;
 a: select ids_of(10);
 
--- Built beside others: the snapshot is that of somebody who is not in the table.
+-- Built beside writers, while a transaction that has not used the table has a snapshot.
 z: drop index keyed_k;
 z: insert into keyed values (2, 10, 0);
 a: begin isolation level repeatable read;

@@ -1,4 +1,4 @@
--- Changes of tables that write all rows anew, or take them away, beside snapshots that are older: 40001, where PostgreSQL shows an empty
+-- Changes of tables that rewrite all rows, or remove them, beside older snapshots: readers get 40001, where PostgreSQL shows an empty
 -- table (TRUNCATE; ALTER COLUMN TYPE and ADD COLUMN with a value for each row) or what the snapshot sees (the others).
 z: create table other (id int primary key);
 z: create table t (id int, v int);
@@ -134,8 +134,8 @@ a: select * from fresh;
 a: rollback;
 z: drop table fresh;
 
--- Whoever rewrites a table himself has written all rows: none that somebody has changed since his snapshot. TRUNCATE looks at none.
--- (PostgreSQL writes the newest, and shows them.)
+-- A transaction that rewrites a table writes all rows, so it gets 40001 if another one has changed a row since its snapshot. TRUNCATE
+-- looks at no rows. (PostgreSQL rewrites the newest rows, and shows them.)
 a: begin isolation level repeatable read;
 a: select count(*) from other;
 z: update t set v = '13' where id = 1;

@@ -51,7 +51,7 @@ tenant@1: select current_user, current_setting('is_superuser');
 tenant@1: select count(*) from shared;
 tenant@1: set role tenant;
 tenant@1: select usename, query from pg_stat_activity where pid = pg_backend_pid();
--- What nobody may be a member of, or the first superuser cannot
+-- Roles that can have no members, and roles that the first superuser cannot join
 keeper@1: create role x in role pg_database_owner;
 keeper@1: grant pg_database_owner to keeper;
 boss: create role x role pg_database_owner;

@@ -1,11 +1,11 @@
--- Those who change a table's definition or empty it beside those who read it and write to it: the whole table FOR UPDATE, and its
--- definition. What other sessions do to rows stands in strengths_of_statements.sql.
+-- Sessions that change the definition of a table or empty it, beside its readers and writers: they lock the whole table FOR UPDATE, and
+-- its definition. For locks of single rows see strengths_of_statements.sql.
 0: drop table if exists child;
 0: drop table if exists t;
 0: create table t (id int primary key, v int);
 0: insert into t values (1, 10), (2, 20);
 
--- TRUNCATE waits for a reader, though he reads at a snapshot and has no lock on a row.
+-- TRUNCATE waits for a reader, although the reader has a snapshot and locks no row.
 a: begin;
 a: select v from t where id = 1;
 b: truncate t;
@@ -96,7 +96,7 @@ b: insert into child values (3, 9);
 c: delete from t where id = 1;
 a: commit;
 
--- CREATE TABLE is nobody else's until it is committed.
+-- Other sessions do not see a created table until it is committed.
 a: begin;
 a: create table fresh (id int primary key);
 b: select * from fresh;

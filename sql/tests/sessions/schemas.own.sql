@@ -12,7 +12,7 @@ b: drop schema s;
 a: commit;
 z: select s.f();
 
--- Whoever renames a schema keeps those away who would make something in it, by either name.
+-- A session that renames a schema makes others wait that create something in it, by either name.
 a: begin;
 a: alter schema s rename to t;
 b: create table s.one (a int);

@@ -1,7 +1,7 @@
--- Schemas: the row "schema" of the table at the head of engine/src/txn/two_phase_locking.rs. Whoever makes something in a schema keeps
--- away those who would drop it, and the other way about: nothing is left in a schema that is gone.
+-- Schemas: the row "schema" of the table at the head of engine/src/txn/two_phase_locking.rs. CREATE in a schema makes a DROP of the
+-- schema wait, and the other way round, so that no object is left in a schema that is gone.
 
--- DROP waits for who makes a table, and then finds it.
+-- DROP waits for a session that creates a table, and then finds the table.
 z: create schema s;
 a: begin;
 a: create table s.t (a int);
@@ -17,7 +17,7 @@ b: drop schema s cascade;
 a: commit;
 z: select count(*) from pg_class where relname = 'u';
 
--- Who makes something waits for DROP, and then finds no schema.
+-- CREATE TABLE waits for DROP, and then finds no schema.
 z: create schema s;
 a: begin;
 a: drop schema s;
@@ -61,7 +61,7 @@ a: drop table s.t;
 b: drop schema s;
 a: commit;
 
--- Those who make things in one schema do not wait for each other.
+-- Sessions that create objects in one schema do not wait for each other.
 z: create schema s;
 a: begin;
 a: create table s.one (a int);

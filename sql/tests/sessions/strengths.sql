@@ -1,5 +1,5 @@
 -- Table 13.3 of PostgreSQL's manual, row by row: which strengths of row locks go together. Each section holds one strength and
--- asks for all four; NOWAIT shows a conflict as 55P03. What statements take stands in strengths_of_statements.sql.
+-- asks for all four; NOWAIT shows a conflict as 55P03. For the strengths that statements take see strengths_of_statements.sql.
 0: drop table if exists held;
 0: create table held (id int primary key, v int);
 0: insert into held values (1, 10), (2, 20);
@@ -13,7 +13,7 @@ b: select 2 from held where id = 1 for no key update nowait;
 b: select 2 from held where id = 1 for update nowait;
 a: rollback;
 
--- Held FOR SHARE: whoever wants to change the row has to wait.
+-- Held FOR SHARE: changes of the row have to wait.
 a: begin;
 a: select 1 from held where id = 1 for share;
 b: select 2 from held where id = 1 for key share nowait;

@@ -1,4 +1,4 @@
--- What statements take, where it is not what PostgreSQL takes; the rest stands in strengths_of_statements.sql.
+-- Locks of statements that differ from PostgreSQL's; for the others see strengths_of_statements.sql.
 0: create table held (id int primary key, v int);
 0: create table child (id int primary key, held int references held);
 0: insert into held values (1, 10), (2, 20);

@@ -106,7 +106,7 @@ b: delete from held where id = 1;
 a: commit;
 b: rollback;
 
--- INSERT of a new key: FOR UPDATE of a row that nobody else sees. Who inserts the same key waits.
+-- INSERT of a new key: FOR UPDATE of a row that no other session sees. An INSERT of the same key waits.
 a: begin;
 a: insert into held values (3, 30);
 b: begin;
@@ -126,7 +126,7 @@ b: insert into held values (3, 31);
 a: rollback;
 b: rollback;
 
--- INSERT of a key that is taken: no lock. It fails at once, whoever holds the row, unless he is about to delete it.
+-- INSERT of a key that is taken: no lock. It fails at once, even if another session holds the row, unless that session is deleting it.
 a: begin;
 a: select 1 from held where id = 4 for update;
 b: begin;
@@ -239,7 +239,7 @@ b: update child set held = 1 where id = 5;
 a: commit;
 b: rollback;
 
--- A check of a parent's children, when the parent goes: it waits for those who come and go.
+-- A check of a parent's children, when the parent is deleted: it waits for sessions that insert or delete children.
 a: begin;
 a: insert into child values (6, 2);
 b: delete from held where id = 2;

@@ -1,10 +1,10 @@
--- Unique values and ranges of secondary indexes where others wait than in PostgreSQL.
+-- Unique values and ranges of secondary indexes, where different sessions wait than in PostgreSQL.
 0: drop table if exists t;
 0: create table t (id int primary key, a int unique, b int);
 0: create index t_b on t (b);
 0: insert into t values (1, 10, 10), (2, 20, 20), (3, 30, 30);
 
--- One who changes something else of a row keeps nobody waiting who wants its value.
+-- An update of another column does not make sessions wait that want the same value.
 a: begin;
 a: update t set b = 11 where a = 10;
 b: insert into t values (12, 10, 0);
@@ -39,7 +39,7 @@ a: select id from t where b > 25 order by b desc;
 a: commit;
 b: delete from t where id = 60;
 
--- Row, by an entry: somebody changes what was read, or is changing what is to be read.
+-- Row, by an entry: another session changes what was read, or is changing what is about to be read.
 a: begin;
 a: select id from t where b = 20;
 b: update t set b = 99 where id = 2;

@@ -1,4 +1,4 @@
--- Writers of one value of a unique index wait for each other, and for those who take the value away.
+-- Writers of one value of a unique index wait for each other, and for sessions that remove the value.
 0: drop table if exists t;
 0: create table t (id int primary key, a int unique, b int);
 0: insert into t values (1, 10, 0), (2, 20, 0);

@@ -8,7 +8,7 @@
 pub(super) enum Meaning {
     /// Seconds east of Greenwich.
     Standard(i32),
-    /// The same, in summer time.
+    /// Seconds east of Greenwich in summer time.
     Daylight(i32),
     /// A zone that has used it.
     Zone(&'static str),

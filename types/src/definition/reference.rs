@@ -28,7 +28,7 @@ pub enum Deferral {
     /// At the end of each statement.
     #[default]
     Never,
-    /// The same, unless SET CONSTRAINTS says otherwise.
+    /// At the end of each statement, unless SET CONSTRAINTS says otherwise.
     InitiallyImmediate,
     /// At the end of the transaction, unless SET CONSTRAINTS says otherwise.
     InitiallyDeferred,

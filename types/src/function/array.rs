@@ -6,13 +6,13 @@
 use super::array_subscript::{set_element, subscript_error};
 use super::{Function, mismatch};
 use crate::array::{element_count, too_many_dimensions};
-use crate::array_value::{Dimensions, MOST_DIMENSIONS};
 use crate::collect::{self, List, Text};
 use crate::compare;
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
 use crate::guest;
 use crate::text;
+use crate::value::array_value::{Dimensions, MOST_DIMENSIONS};
 use crate::value::{ArrayElement, ArrayValue, Dimension, Value};
 
 /// Comparisons between two reports of work.
@@ -239,7 +239,7 @@ fn fill(element: ArrayElement, value: &Value, lengths: &Value, lowers: Option<&V
     let dimensions: Vec<Dimension> = pairs.map(|(&length, &lower)| Dimension { lower, length }).collect();
     let is_negative = lengths.iter().any(|length| *length < 0);
     if is_negative {
-        let most = crate::array_value::MOST_ELEMENTS;
+        let most = crate::value::array_value::MOST_ELEMENTS;
         let message = format!("array size exceeds the maximum allowed ({most})");
         return Err(Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
     }

@@ -9,12 +9,12 @@
 
 use super::{Function, mismatch};
 use crate::array::{element_count, too_many_dimensions};
-use crate::array_value::MOST_DIMENSIONS;
 use crate::collect::{self, List};
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
 use crate::guest;
 use crate::memory;
+use crate::value::array_value::MOST_DIMENSIONS;
 use crate::value::{ArrayValue, Dimension, Value};
 
 pub(super) fn subscript_error(message: &str) -> Error {

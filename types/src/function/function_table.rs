@@ -692,7 +692,7 @@ catalog_functions! {
     NextNumber: strict, SEQUENCES, sequence {
         "nextval" => (TEXT) -> INT8;
     }
-    /// For the default of an identity column, which draws for everybody who may insert rows.
+    /// For the default of an identity column, which draws for every role that may insert rows.
     OwnNumber: strict, SEQUENCES, sequence {}
     CurrentNumber: strict, SEQUENCES, sequence {
         "currval" => (TEXT) -> INT8;

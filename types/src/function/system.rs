@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use super::{Function, mismatch};
-use crate::array_value::ArrayValue;
 use crate::collect::List;
 use crate::environment::Environment;
 use crate::error::quoted;
 use crate::error::{Error, Result, sqlstate};
 use crate::system_catalog::{Privileged, Question, Size, SystemCatalog};
 use crate::system_type::SystemType;
+use crate::value::array_value::ArrayValue;
 use crate::value::{ArrayElement, Value};
 
 /// `pg_char_to_encoding('UTF8')`.
@@ -79,7 +79,7 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
                 (None, Some(system_type)) => {
                     let [Value::Text(name)] = arguments else { return Err(mismatch(function, arguments)) };
                     match catalog.find(system_type, name) {
-                        Ok(oid) => Ok(system_type.reference(oid, catalog.shown(system_type, oid))),
+                        Ok(oid) => Ok(Value::reference(system_type, oid, catalog.shown(system_type, oid))),
                         Err(Error::Input(input)) if input.state != sqlstate::INSUFFICIENT_PRIVILEGE => {
                             Ok(Value::Null)
                         }

@@ -63,7 +63,7 @@ fn every_signature_is_computed() {
         TypePattern::Exact(SqlType::Interval(_)) => Value::Interval(Interval::new(1, 1, 1)),
         TypePattern::Exact(SqlType::System(SystemType::Oid)) => Value::Oid(1),
         TypePattern::Exact(SqlType::System(system_type)) if system_type.is_reference() => {
-            system_type.reference(1, "name")
+            Value::reference(*system_type, 1, "name")
         }
         TypePattern::Exact(SqlType::Json) => Value::Json("{\"day\": 1}".into()),
         TypePattern::Exact(SqlType::Jsonb) => Value::Jsonb(Jsonb::parse("[\"day\", 1]").unwrap()),

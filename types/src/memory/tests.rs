@@ -26,7 +26,7 @@ fn state(result: Result<()>) -> Option<&'static str> {
 }
 
 #[test]
-fn nobody_is_refused_outside() {
+fn no_check_fails_outside() {
     took(1 << 40);
     assert!(check(1 << 40).is_ok());
     assert!(admit_row(1 << 40).is_ok());

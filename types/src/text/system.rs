@@ -17,14 +17,14 @@ pub(super) fn parse(text: &str, system_type: SystemType, reading: Reading<'_>) -
         check_text(text)?;
         return Ok(Value::Text(fit_text(CompactString::from(text), SqlType::System(system_type), true)?));
     }
-    if let Some(element) = system_type.element() {
+    if let Some(element) = ArrayElement::of_vector(system_type) {
         return parse_vector(text, element, reading);
     }
     if system_type.is_number() {
         return number(text, system_type).map(Value::Oid);
     }
     if text == "-" {
-        return Ok(system_type.reference(0, "-"));
+        return Ok(Value::reference(system_type, 0, "-"));
     }
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let oid = match (is_number, reading.catalog) {
@@ -44,7 +44,7 @@ pub(crate) fn reference(system_type: SystemType, oid: u32, reading: Reading<'_>)
         Some(catalog) => catalog.shown(system_type, oid),
         None => compact_str::format_compact!("{oid}"),
     };
-    system_type.reference(oid, shown)
+    Value::reference(system_type, oid, shown)
 }
 
 /// A number of 32 bits; a negative one stands for its sum with 2^32.

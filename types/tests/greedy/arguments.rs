@@ -252,7 +252,7 @@ pub(crate) fn values_of(kind: Kind) -> Vec<Value> {
         }
         Kind::Uuid => vec![Value::Uuid([7; 16])],
         Kind::Oid => vec![Value::Oid(1), Value::Oid(u32::MAX)],
-        Kind::Reference(own) => vec![own.reference(1, "name")],
+        Kind::Reference(own) => vec![Value::reference(own, 1, "name")],
         Kind::Json => documents().into_iter().map(|text| Value::Json(text.into())).collect(),
         Kind::Jsonb => {
             documents().iter().filter_map(|text| Jsonb::parse(text).ok()).map(Value::Jsonb).collect()

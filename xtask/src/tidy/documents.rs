@@ -1,4 +1,4 @@
-//! Documents name files that exist, and nothing names a path of somebody's machine.
+//! Documents name files that exist, and nothing names a path of one machine.
 //!
 //! A token of a document counts as a path of the checkout when it contains a slash and ends in `.rs`, `.md`
 //! or `.toml`, or when it is in backticks or a link and ends in a slash. It is looked up from the root and

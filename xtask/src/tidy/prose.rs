@@ -1,10 +1,11 @@
-//! Prose says what is so: numbers that are cited exist, decisions that are overtaken say so, and no line of a
-//! comment stands twice.
+//! Prose says what is so: numbers that are cited exist, decisions that are overtaken say so, no line of a
+//! comment stands twice, and sentences have subjects.
 //!
 //! * Pitfalls: the table in docs/log-format.md lists exactly the numbers that code and documents cite.
 //! * Decisions: the third line is the state of a decision, `*date. Decided.*`. A decision that says `Amends`
 //!   or `Supersedes` another is named there by the other one.
 //! * Comments: a block of lines is not followed by itself, which is what a careless edit leaves.
+//! * Words: a sentence says which session, transaction, client or role it is about.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,10 @@ const DECISIONS: &str = "docs/decisions/";
 const SHORTEST_DOUBLED: usize = 25;
 /// The longest block that is looked for.
 const LONGEST_BLOCK: usize = 6;
+
+/// Words that hide the subject of a sentence. What is in backticks is quoted, and may have them.
+const VAGUE: [&str; 8] =
+    ["whoever", "whomever", "nobody", "somebody", "anybody", "everybody", "himself", "those who"];
 
 /// What the texts of the checkout have said so far.
 #[derive(Default)]
@@ -44,6 +49,11 @@ impl Prose {
                 .collect();
             self.cite(file, &prose);
             check_doubled(file, &prose, problems);
+            check_words(file, &prose, problems);
+        }
+        if file.ends_with(".sql") {
+            let prose: Vec<Option<&str>> = text.lines().map(|line| line.strip_prefix("--")).collect();
+            check_words(file, &prose, problems);
         }
         if file == PITFALLS {
             self.listed = listed_in(text);
@@ -155,6 +165,28 @@ fn state_of(name: &str, text: &str) -> Result<State, String> {
     })
 }
 
+/// Refuses vague words, also those that a line begins and the next one ends.
+fn check_words(file: &str, prose: &[Option<&str>], problems: &mut Vec<Problem>) {
+    let mut before = "";
+    for (index, line) in prose.iter().enumerate() {
+        let line = line.unwrap_or_default();
+        let text =
+            format!("{before} {}", line.split('`').step_by(2).collect::<Vec<_>>().join("")).to_lowercase();
+        let words: Vec<&str> =
+            text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).collect();
+        let has = |vague: &&&str| {
+            let vague: Vec<&str> = vague.split(' ').collect();
+            words.windows(vague.len()).any(|words| words == vague)
+        };
+        if let Some(vague) = VAGUE.iter().find(has) {
+            let message =
+                format!("`{vague}` in prose: name the session, transaction, client, role or reader");
+            problems.push(Problem::new(file, index + 1, message));
+        }
+        before = line.rsplit(' ').next().filter(|word| *word == "those").unwrap_or_default();
+    }
+}
+
 fn check_doubled(file: &str, prose: &[Option<&str>], problems: &mut Vec<Problem>) {
     for start in 0..prose.len() {
         let is_doubled = |length: usize| {
@@ -213,6 +245,15 @@ mod tests {
         let old_text = format!("# A\n\n*2026-01-01. Decided. Amended by {new}:\nno more a.*\n");
         assert_eq!(problems_of(&[(old, &old_text), (new, &new_text)]), [""; 0]);
         assert_eq!(problems_of(&[(old, "# A\n\n2026-01-01\n")]).len(), 1);
+    }
+
+    #[test]
+    fn sentences_have_subjects() {
+        let found = |file: &str, text: &str| problems_of(&[(file, text)]).len();
+        assert_eq!(found("a.rs", "/// Nobody waits, whoever\n/// comes.\nlet nobody = 1;\n"), 1);
+        assert_eq!(found("a.md", "This is for those\nwho wait.\n"), 1);
+        assert_eq!(found("a.sql", "-- Whoever waits.\nselect 'nobody';\n"), 1);
+        assert_eq!(found("a.rs", "/// `nobody` is a role, and those whose rows\n/// it sees are many.\n"), 0);
     }
 
     #[test]

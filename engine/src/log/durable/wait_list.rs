@@ -123,7 +123,7 @@ mod loom_tests {
     }
 
     #[test]
-    fn loom_nobody_is_released_early() {
+    fn loom_no_waiter_is_released_early() {
         loom::model(|| {
             let list: Arc<WaitList<Fires>> = Arc::new(WaitList::default());
             let durable = Arc::new(AtomicU64::new(0));

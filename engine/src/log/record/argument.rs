@@ -21,9 +21,9 @@
 
 use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
-use hyades_types::array_value::MOST_DIMENSIONS;
 use hyades_types::interval::Interval;
 use hyades_types::json::Jsonb;
+use hyades_types::value::array_value::MOST_DIMENSIONS;
 use hyades_types::value::{ArrayElement, BigDecimal, Dimension, Numeric, SqlType, Value};
 
 use super::Malformed;

@@ -153,7 +153,7 @@ pub(super) struct BlockReader {
     segment: Segment,
     /// Segments prepared after the last one in use, if the log says so and was not closed.
     prepared_ahead: Option<u64>,
-    /// Of the current file.
+    /// The window of the current file.
     window: Window,
     /// When the block that was read last was written. 0 if it does not say.
     pub(super) time_us: u64,

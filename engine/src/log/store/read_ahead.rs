@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_looks_elsewhere_sees_what_stands_there() {
+    fn a_look_at_any_place_sees_its_content() {
         let file = file(7, 6.5, None);
         let (mut window, mut random) = (Window::new(MOST_VIEWED), StdRng::seed_from_u64(8));
         let seen_by: Arc<dyn File> = Arc::<Bytes>::clone(&file);
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_belongs_to_whoever_comes_to_the_place() {
+    fn an_error_is_reported_at_its_place() {
         let at = 3 * PART_BYTES as u64 + 5;
         let file = file(9, 5.0, Some((at, Fault::Error)));
         let mut window = Window::new(MOST_VIEWED);
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_thread_everybody_reads_for_himself() {
+    fn without_the_thread_readers_read_for_themselves() {
         let file = file(11, 6.0, Some((3 * PART_BYTES as u64 + 5, Fault::Panic)));
         let mut window = Window::new(MOST_VIEWED);
         assert_eq!(look_through(&mut window, &file, 11), Ok(()));

@@ -15,7 +15,7 @@
 //!    block is durable: usually one. The number is in the manifest. So a file shows that the segment `ahead`
 //!    places before it was in use, and a file that was used has its full length until the log is closed.
 //!    `reader` detects lost segments by that.
-//! 3. Files of a failed attempt are never in the way: they are removed, or made anew.
+//! 3. Files of a failed attempt never block the next one: they are removed, or made again.
 
 use std::collections::VecDeque;
 use std::io;

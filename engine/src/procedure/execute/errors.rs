@@ -23,7 +23,7 @@ use crate::procedure::ir::{
 };
 use crate::txn::{Access, Flow};
 
-/// Of the calls that an error leaves, this many are reported one by one.
+/// The most calls that an error reports one by one while it leaves them.
 const MOST_CONTEXT_LINES: usize = 50;
 
 impl<T: Access> Run<'_, T> {

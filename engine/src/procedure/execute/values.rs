@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use hyades_types::array_value::MOST_ELEMENTS;
 use hyades_types::environment::Environment;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::{Function, call};
 use hyades_types::guest;
 use hyades_types::memory;
 use hyades_types::scalar::Scalar;
+use hyades_types::value::array_value::MOST_ELEMENTS;
 use hyades_types::value::{ArrayElement, Value};
 
 use crate::procedure::evaluate::{chosen, condition, evaluate, scalar};

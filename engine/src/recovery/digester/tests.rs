@@ -412,7 +412,7 @@ fn digest_bounds_the_ends_of_the_logs() {
 }
 
 #[test]
-fn digest_that_cannot_be_made_harms_nobody() {
+fn a_digest_that_cannot_be_made_stops_nothing() {
     let mut subject = Subject::start(15);
     subject.append_some(60);
     subject.disk.limit_space(1);

@@ -49,7 +49,7 @@ fn write(record: &OwnedRecord, row: Option<&[u8]>, writer: &mut HistoryWriter) -
 }
 
 #[test]
-fn whoever_reads_a_version_follows_its_writer_and_no_later_one() {
+fn a_reader_of_a_version_follows_its_writer_and_no_later_one() {
     let histories = Arc::new(Histories::new(1));
     let mut writer = HistoryWriter::new(&histories);
     let reader = HistoryWriter::new(&histories);

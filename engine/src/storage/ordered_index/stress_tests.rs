@@ -313,7 +313,7 @@ fn vacancies_of_byte_strings_are_void_when_another_key_comes_between() {
 /// there. A thread that sees 80 come next must not find later that the first writer came after it and found
 /// 90.
 #[test]
-fn whoever_sees_a_later_key_sees_the_earlier_one() {
+fn a_reader_of_a_later_key_sees_the_earlier_one() {
     let index = Arc::new(two_leaves::<Hesitant>(&pin()));
     let places = [40, 80];
     places.iter().for_each(|&place| assert!(index.remove(place, &pin())));

@@ -13,7 +13,7 @@
 //! * Elements are in the form of columns of their type.
 //! * All numbers are little-endian. The form is canonical: `encode(read(bytes)) == bytes`.
 
-use hyades_types::array_value::{Dimension, MOST_DIMENSIONS};
+use hyades_types::value::array_value::{Dimension, MOST_DIMENSIONS};
 use hyades_types::value::{ArrayElement, ArrayValue, SqlType, Value};
 
 use super::{append_content, array, is_content_of, is_fit, read, write_fixed};

@@ -53,7 +53,7 @@ struct Onlooker {
 #[derive(Default)]
 struct Queue {
     waiters: Vec<Waiter>,
-    /// They stand in no other request's way.
+    /// No other request waits for them.
     onlookers: Vec<Onlooker>,
 }
 

@@ -287,7 +287,7 @@ fn loom_both_parts_of_a_divided_gap_follow_its_readers() {
 }
 
 #[test]
-fn loom_whoever_waits_follows_whom_it_has_waited_for() {
+fn loom_a_waiter_follows_the_holder_that_it_waited_for() {
     use LockMode::{KeyRead, NoKeyWrite, Read, Write};
     for (first, second) in [(Write, Write), (Read, NoKeyWrite), (KeyRead, Write), (KeyRead, NoKeyWrite)] {
         loom::model(move || {

@@ -171,7 +171,7 @@ fn a_grant_after_a_wait_collects_what_the_releaser_left() {
 }
 
 #[test]
-fn entries_go_when_nobody_needs_them() {
+fn unused_entries_are_dropped() {
     let mut fixture = Fixture::new();
     fixture.acquire(1, 7, LockMode::Write);
     fixture.release(1, 7, 42);
@@ -211,7 +211,7 @@ fn waiters_are_served_in_order_and_upgrades_first() {
 }
 
 #[test]
-fn who_hinders_nobody_passes_the_queue() {
+fn a_compatible_request_passes_the_queue() {
     use LockMode::{KeyRead, NoKeyWrite, Write};
     let mut fixture = Fixture::new();
     fixture.acquire(1, 7, NoKeyWrite);
@@ -337,7 +337,7 @@ fn searches_agree_with_the_whole_graph() {
 }
 
 #[test]
-fn an_onlooker_is_passed_by_everybody_and_outlasts_those_it_has_named() {
+fn all_requests_pass_an_onlooker_which_outlasts_the_named_ones() {
     let mut fixture = Fixture::new();
     let others = [TransactionId(1), TransactionId(2), TransactionId(3)];
     fixture.acquire(1, 7, LockMode::IntentWrite);

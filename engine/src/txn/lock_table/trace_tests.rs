@@ -165,7 +165,7 @@ fn a_trace_of_a_key_reader_outlives_writers_of_other_columns() {
 }
 
 #[test]
-fn a_writer_of_other_columns_follows_whoever_has_read_them() {
+fn a_writer_of_other_columns_follows_the_readers_of_the_row() {
     let mut fixture = Fixture::new();
     fixture.lock(0, ROW, LockMode::Read);
     let reader = fixture.commit(0, &[ROW], Trace::Command);
@@ -179,7 +179,7 @@ fn a_writer_of_other_columns_follows_whoever_has_read_them() {
 /// What two transactions hold one after another and cannot hold together orders them, whatever else the row
 /// has seen.
 #[test]
-fn whoever_cannot_share_a_row_follows_the_last_holder() {
+fn a_conflicting_request_follows_the_last_holder() {
     use LockMode::{KeyRead, NoKeyWrite, Read, Write};
     let modes = [KeyRead, Read, NoKeyWrite, Write];
     for before in modes {
@@ -251,7 +251,7 @@ fn data_leaves_nothing_at_records() {
 }
 
 #[test]
-fn whoever_leaves_nothing_takes_nothing_away() {
+fn a_release_without_a_trace_keeps_the_earlier_trace() {
     let mut fixture = Fixture::new();
     fixture.lock(0, ROW, LockMode::Write);
     let token = fixture.commit(0, &[ROW], Trace::Data);

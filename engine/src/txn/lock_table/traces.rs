@@ -1,4 +1,4 @@
-//! Traces: what those that gave up a resource have left there for later transactions that conflict with them.
+//! Traces: what transactions leave at a resource that they give up, for later ones that conflict with them.
 //!
 //! Algorithm 1 of Taurus (VLDB 2020), lines 3 to 5 and 13 to 16, keeps an LSN vector for each tuple. Here it
 //! is a [`Handle`]: it leads to the transaction in the history of its worker, and to the *mark* that the

@@ -61,7 +61,8 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// Waits until none of these others holds the resource, and stands in no other request's way meanwhile.
+    /// Waits until none of these other transactions holds the resource. Meanwhile other requests are granted
+    /// as if this one did not exist.
     pub(super) fn outlast(&mut self, resource: Resource, others: &[TransactionId]) -> Flow<()> {
         self.settle_wait(resource);
         match self.shared.locks.outlast(self.id, resource, others) {

@@ -74,7 +74,7 @@ impl<P: Protocol> LockingTransaction<P> {
         let row_locks = self.shared.row_locks_before_table;
         let used = &mut self.tables[place];
         if self.pending.is_some() {
-            // Whatever it has waited for is settled by asking for it again.
+            // The transaction must first repeat the request that it has waited for.
             used.countdown.left = 1;
             return false;
         }

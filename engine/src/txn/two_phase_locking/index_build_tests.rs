@@ -401,7 +401,7 @@ fn in_doubt(shared: &Arc<TwoPhaseLocking<NoLog>>) -> (Arc<Table>, Builder, Worke
 
 /// Two transactions take turns with a value that two entries have; the builder gets it in the end.
 #[test]
-fn a_value_that_somebody_always_wants_is_queued_for() {
+fn a_value_in_constant_demand_is_queued_for() {
     let shared = shared();
     let (table, mut builder, reader) = in_doubt(&shared);
     let [mut first, mut second] = [(); 2].map(|()| begun(&shared));
@@ -431,7 +431,7 @@ fn a_value_that_somebody_always_wants_is_queued_for() {
 /// A row with a value that two entries have is changed by two transactions in turn, which leave the value as
 /// it is.
 #[test]
-fn a_row_that_somebody_always_changes_is_queued_for() {
+fn a_row_under_constant_change_is_queued_for() {
     let shared = shared();
     let (table, mut builder, reader) = in_doubt(&shared);
     let [mut first, mut second] = [(); 2].map(|()| begun(&shared));
@@ -625,7 +625,7 @@ fn values_may_move_while_they_are_looked_at() {
 
 /// However a transaction ends, others commit.
 #[test]
-fn commits_are_open_when_whoever_has_closed_them_has_ended() {
+fn commits_are_open_after_the_transaction_that_closed_them() {
     let shared = shared();
     let mut worker = shared.transaction();
     worker.begin();

@@ -83,9 +83,9 @@ impl NewEntries {
 pub(super) struct EntryBuffers {
     entry: Vec<u8>,
     scratch: Vec<u8>,
-    /// Entries that are to be added, one after another,
+    /// Entries that are to be added, one after another.
     added: Vec<u8>,
-    /// with the numbers of their indexes and where they end.
+    /// The number of the index of each entry in `added`, and where the entry ends.
     ends: Vec<(u16, usize)>,
 }
 

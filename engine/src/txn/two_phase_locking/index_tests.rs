@@ -263,7 +263,8 @@ fn an_older_snapshot_finds_the_row_where_it_was() {
     check(&shared, &table);
 }
 
-/// Who looks for the newest rows may find one that the snapshot does not see, but cannot write it.
+/// A search for the newest rows may find one that the snapshot does not see, but the transaction cannot write
+/// it.
 #[test]
 fn the_first_updater_wins_however_the_second_finds_the_row() {
     let shared = shared();
@@ -361,7 +362,7 @@ fn of_two_writers_of_one_value_the_second_waits() {
 }
 
 #[test]
-fn a_value_that_somebody_takes_away_is_waited_for() {
+fn a_value_being_taken_away_is_waited_for() {
     for is_deleted in [true, false] {
         for commits in [true, false] {
             let shared = shared();

@@ -26,7 +26,7 @@ pub(super) enum NameChange {
         replaces: Option<RoutineId>,
     },
     DroppedRoutine(RoutineId),
-    /// Of the same id, with other definitions of its types.
+    /// The routine with other definitions of its types, and with the same id.
     RetypedRoutine(Arc<Routine>),
     /// Created or altered.
     PutSequence(Arc<Sequence>),

@@ -1,7 +1,7 @@
 //! Locking a table against all others without keeping them waiting for longer than necessary: DROP INDEX
 //! CONCURRENTLY.
 //!
-//! A transaction that requests all stripes of a table stands in a queue until the last other one has ended,
+//! A transaction that requests all stripes of a table waits in a queue until the last other one has ended,
 //! and all that come meanwhile wait after it. Here it first waits for the transactions in the table without
 //! standing in a queue (`LockTable::outlast`), as often as others have come in the meantime, and takes the
 //! locks when it gets all of them at once. Only if the table is in use all the time does it request them in

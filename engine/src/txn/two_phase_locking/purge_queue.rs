@@ -46,7 +46,7 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct Keys {
     waiting: VecDeque<Purgeable>,
-    /// Those of transactions that have left many.
+    /// The keys of transactions that have left many.
     taken_over: Vec<vec::IntoIter<Purgeable>>,
     /// How many are being tried.
     in_hand: usize,
@@ -95,8 +95,8 @@ impl Queue {
         epoch::pin().flush();
     }
 
-    /// The table is gone, and what still refers to it (a cached plan) needs no rows; nobody pays for it. The
-    /// caller holds its write lock.
+    /// The table is gone, and what still refers to it (a cached plan) needs no rows. No account is charged
+    /// for them any more. The caller holds the write lock of the table.
     pub(super) fn discard_rows(&self, table: &Table) {
         let guard = epoch::pin();
         let empty = Arc::new(TableState::new(Arc::clone(table.state(&guard).definition())));

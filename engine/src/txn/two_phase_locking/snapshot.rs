@@ -74,7 +74,7 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(place)
     }
 
-    /// The same, in order to read at the snapshot or to change what it sees.
+    /// Enters a table in order to read at the snapshot or to change what it sees.
     #[inline]
     pub(super) fn come_to_rows(&mut self, table: &Arc<Table>) -> Flow<()> {
         let place = self.lock_definition(table)?;
@@ -91,7 +91,7 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// The same, and fails with `StalePlan` unless it is of this version.
+    /// Enters a table at the snapshot. Fails with `StalePlan` unless the table has this version.
     #[inline]
     pub(super) fn enter_at_snapshot(&mut self, table: &Arc<Table>, version: u64) -> Flow<bool> {
         self.come_to_rows(table)?;
@@ -344,8 +344,8 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// Nor does it look at one in order to update it: what its statement finds there would be newer than the
-    /// snapshot.
+    /// A reader at a snapshot does not look at a row in the way of an insert in order to update it: what its
+    /// statement finds there would be newer than the snapshot.
     fn admit_in_the_way<'g>(
         &mut self,
         found: Option<RowInPlace<'g>>,

@@ -162,7 +162,7 @@ fn few_row_locks() -> Config {
 }
 
 #[test]
-fn many_row_locks_become_one_lock_on_a_table_that_nobody_else_is_in() {
+fn many_row_locks_become_one_table_lock_without_other_users() {
     let shared = shared_with(&few_row_locks());
     let table = create_table(&shared, "t", IndexKind::Ordered);
     let [mut bulk, mut other] = [shared.transaction(), shared.transaction()];
@@ -179,7 +179,7 @@ fn many_row_locks_become_one_lock_on_a_table_that_nobody_else_is_in() {
 }
 
 #[test]
-fn a_table_that_somebody_is_in_is_not_taken_from_him() {
+fn a_table_in_use_is_not_locked_as_a_whole() {
     let shared = shared_with(&few_row_locks());
     let table = create_table(&shared, "t", IndexKind::Ordered);
     let [mut bulk, mut other, mut third] = [shared.transaction(), shared.transaction(), shared.transaction()];
@@ -310,7 +310,7 @@ fn brief(shared: &Arc<TwoPhaseLocking<NoLog>>) -> LockingTransaction<NoLog> {
 }
 
 #[test]
-fn who_does_not_want_to_wait_waits_for_the_janitor_and_for_nobody_else() {
+fn nowait_waits_for_the_janitor_alone() {
     let shared = shared();
     let table = create_table(&shared, "t", IndexKind::Ordered);
     let [mut worker, mut other] = [shared.transaction(), shared.transaction()];

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_nobody_uses_is_removed() {
+    fn only_unused_namespaces_are_removed() {
         let parent = tempfile::tempdir().unwrap();
         let own = format!("{PREFIX}{}", std::process::id());
         // This number belongs to no process.

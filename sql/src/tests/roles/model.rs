@@ -12,7 +12,7 @@ pub(super) type Outcome = Result<(), &'static str>;
 /// The superuser that there is from the beginning.
 pub(super) const FIRST: u32 = 0;
 pub(super) const FIRST_NAME: &str = "hyades";
-/// The grantee that stands for everybody.
+/// The grantee that stands for all roles.
 pub(super) const PUBLIC: u32 = u32::MAX;
 pub(super) const PRIVILEGES: [&str; 5] = ["select", "insert", "update", "delete", "truncate"];
 /// The last of the relations is a view that reads the first.
@@ -214,7 +214,7 @@ impl Model {
         Ok(())
     }
 
-    /// Everybody may change his own password.
+    /// Every role may change its own password.
     pub(super) fn change_password(&self, by: u32, name: &str) -> Outcome {
         let id = self.find(name).ok_or("42704")?;
         let may = match self.is_superuser(id) {

@@ -5,7 +5,8 @@ use hyades_types::definition::IndexKind;
 use super::*;
 use crate::storage::table::tests::definition;
 
-/// Nobody's key is lost, and the vector of a transaction with many keys is taken over, not moved.
+/// The keys of every transaction arrive, and the vector of a transaction with many keys is taken over, not
+/// moved.
 #[test]
 fn few_and_many_keys_are_all_taken() {
     let table = Arc::new(Table::new(TableId(1), definition(&[0], IndexKind::Ordered)));

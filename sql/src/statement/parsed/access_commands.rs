@@ -2,7 +2,7 @@
 
 use hyades_types::definition::RoutineKind;
 
-use super::parsed::{Moved, QualifiedName};
+use super::{Moved, QualifiedName};
 
 /// A role, as a statement names it.
 #[derive(Clone, Debug, PartialEq, Eq)]

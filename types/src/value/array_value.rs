@@ -170,6 +170,15 @@ impl ArrayValue {
 }
 
 impl ArrayElement {
+    /// The type of a vector's elements; `None` for types that are no vectors.
+    pub fn of_vector(system_type: SystemType) -> Option<ArrayElement> {
+        match system_type {
+            SystemType::Int2Vector => Some(ArrayElement::SmallInt),
+            SystemType::OidVector => Some(ArrayElement::System(SystemType::Oid)),
+            _ => None,
+        }
+    }
+
     /// The element type without modifiers; `None` for types that have no arrays here.
     pub fn of(sql_type: SqlType) -> Option<ArrayElement> {
         Some(match sql_type {
