@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use hyades_engine::db::Engine;
+use hyades_engine::db::{Engine, TableLock, Waiting};
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::procedure::ir::{
     Direction, Expr, Given, Instruction, Intent, Procedure, ScanRange, Strength, TableReference,
@@ -74,7 +74,9 @@ pub fn create(engine: &Arc<dyn Engine>, accounts: u64, index: IndexKind) -> Resu
     let mut frame = Frame::new(Arc::new(insert(&table)));
     for first in (0..accounts).step_by(LOAD_BATCH as usize) {
         let batch = client.transaction(|worker, environment| {
-            pipelined_client::done(|| worker.lock_table(&table))?;
+            pipelined_client::done(|| {
+                worker.lock_table(&table, TableLock::AccessExclusive, Waiting::InQueue)
+            })?;
             for id in first..accounts.min(first + LOAD_BATCH) {
                 frame.registers[0] = Value::BigInt(id as i64);
                 pipelined_client::run(

@@ -5,6 +5,7 @@
 //! fits together). Values are defined in the crate `hyades-types`.
 
 pub mod backup;
+mod catalog;
 mod checkpoint;
 pub mod conductor;
 pub mod config;

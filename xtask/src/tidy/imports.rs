@@ -48,6 +48,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "protocol",
             "txn",
             "procedure",
+            "catalog",
             "checkpoint",
             "backup",
             "recovery",
