@@ -28,6 +28,7 @@ use hyades_types::sequence::{Sequence, SequenceCatalog};
 use hyades_types::value::Value;
 use parking_lot::Mutex;
 
+use crate::catalog::{Overlay, capture};
 use crate::checkpoint::Checkpointer;
 use crate::checkpoint::load::Loaded;
 use crate::config::{Config, ProtocolKind};
@@ -54,7 +55,7 @@ use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
 use crate::ticket::Ticket;
 use crate::txn::two_phase_locking::TwoPhaseLocking;
-use crate::txn::{Control, Transaction};
+use crate::txn::{Control, Ending, Transaction};
 
 mod call;
 mod copy;
@@ -72,7 +73,7 @@ use self::names::NamesDurability;
 pub use self::statistics::{EngineStatistics, LogStatistics};
 use self::unlogged_draws::log_unlogged;
 pub use crate::checkpoint::{CheckpointRequest, CheckpointStatus};
-pub use crate::txn::{Flow, Interrupt, Isolation, Savepoint, TableLock};
+pub use crate::txn::{Flow, Interrupt, Isolation, Savepoint, TableLock, Waiting};
 
 /// One open database.
 pub trait Engine: Send + Sync {
@@ -200,12 +201,9 @@ pub trait Schema {
         planned: &Arc<TableDefinition>,
         index: &IndexDefinition,
     ) -> Flow<()>;
-    /// Locks a whole table, for bulk loads: row locks are then skipped.
-    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;
-    /// The same as the first action of a transaction. While it waits, other transactions may use the table.
-    fn lock_table_patiently(&mut self, table: &Arc<Table>) -> Flow<()>;
-    /// LOCK TABLE. Without `waits` it fails (55P03) where it would have to wait.
-    fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()>;
+    /// Locks a table as LOCK TABLE does. Under [`TableLock::AccessExclusive`] row locks are skipped, for bulk
+    /// loads. [`Waiting::BesideOthers`] is for the first action of a transaction.
+    fn lock_table(&mut self, table: &Arc<Table>, lock: TableLock, waiting: Waiting) -> Flow<()>;
     /// Keeps other transactions from creating, moving or dropping anything in a schema.
     fn lock_schema(&mut self, name: &str) -> Flow<()>;
     /// Keeps others from changing roles and rights until the end of the transaction.
@@ -389,14 +387,14 @@ impl<P: Protocol, C: Control<P>> Database<P, C> {
     ) -> Result<Database<P, C>> {
         restarted.let_in(followers(protocol.logs()))?;
         let restarted = Arc::new(restarted);
-        let control = Arc::new(C::new(Arc::clone(&protocol), Arc::clone(&catalog), config));
+        let control = Arc::new(C::new(Arc::clone(&protocol), config));
         let janitor = Mutex::new(Some(Janitor::start(control.caretaker())?));
         let checkpointer = match protocol.logs() {
             None => None,
             Some(logs) => {
-                let captured = Arc::clone(&control);
+                let (captured, committed) = (Arc::clone(&control), Arc::clone(&catalog));
                 let capture = Box::new(move |before: &mut dyn FnMut(), after: &mut dyn FnMut()| {
-                    captured.capture(before, after)
+                    capture(&*captured, &committed, before, after)
                 });
                 let (found, target) = (Arc::clone(&restarted), config.recovery_target);
                 let rate = move || {
@@ -439,6 +437,7 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
             watch: self.protocol.watch(),
             protocol: Arc::clone(&self.protocol),
             transaction: self.control.transaction(),
+            overlay: Overlay::new(Arc::clone(&self.catalog)),
             compiler: self.compiler.clone(),
             names: Arc::clone(&self.names),
             restarted: Arc::clone(&self.restarted),
@@ -568,6 +567,7 @@ struct DatabaseWorker<P: Protocol, T: Transaction<P>> {
     protocol: Arc<P>,
     watch: LocalArc<DurableWatch>,
     transaction: T,
+    overlay: Overlay,
     compiler: Option<Arc<dyn RoutineCompiler>>,
     names: Arc<NamesDurability>,
     restarted: Arc<Restarted>,
@@ -646,10 +646,14 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         if self.transaction.reads_at_snapshot() && !mutant::is_active(Mutant::CommandsAtAnyLevel) {
             return LoggingChoice::Data("it is not serializable".into());
         }
-        let is_compiled_under = |version| routine.is_compiled_as(version, &**procedure);
-        let begun = encode_head(&mut self.head, routine, &procedure.replay, arguments, environment).and_then(
-            |from| self.transaction.begin_command(routine, is_compiled_under, &self.head).map(|()| from),
-        );
+        let catalog = self.overlay.catalog();
+        let check = || match routine.is_dropped() {
+            true => Err("the routine has been dropped or replaced"),
+            false if routine.is_compiled_as(catalog.version(), &**procedure) => Ok(()),
+            false => Err("the schema has changed since the routine was compiled"),
+        };
+        let begun = encode_head(&mut self.head, routine, &procedure.replay, arguments, environment)
+            .and_then(|from| self.transaction.begin_command(check, &self.head).map(|()| from));
         match begun {
             Ok(from) => self.call = Some(Call::new(procedure.clone(), from)),
             Err(reason) => return LoggingChoice::Data(reason.into()),
@@ -675,6 +679,10 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
             self.transaction.end_statement();
         }
         self.note_draws(environment);
+        debug_assert!(
+            self.overlay.is_empty() || self.overlay.ends_before(self.transaction.savepoint()),
+            "a procedure rolls back only what it has done itself"
+        );
         if let Some(call) = &mut self.call {
             call.worked += guest::worked().wrapping_sub(worked);
             match outcome {
@@ -692,14 +700,15 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
     }
 
     fn show_sequences(&self, environment: &mut Environment) {
-        environment.sequences.get_mut().own = self.transaction.own_sequences();
+        environment.sequences.get_mut().own = self.overlay.own_sequences();
     }
 
     fn note_draws(&mut self, environment: &mut Environment) {
         let sequences = environment.sequences.get_mut();
         if sequences.has_draws() {
-            self.call = None;
-            self.transaction.note_draws(sequences.take_draws());
+            let draws = sequences.take_draws();
+            self.log_as_data();
+            self.overlay.note_draws(draws, &mut self.transaction);
         }
     }
 
@@ -710,13 +719,14 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
     fn rollback_to(&mut self, savepoint: Savepoint) -> Durability {
         self.give_up_commit();
         self.log_as_data();
+        self.overlay.undo_to(savepoint, &mut self.transaction);
         self.transaction.rollback_to(savepoint);
         self.protocol
             .durability(&self.watch, &self.protocol.read_only_commit(self.transaction.dependencies()))
     }
 
     fn commits_soon(&self) -> bool {
-        self.transaction.commits_soon()
+        self.overlay.is_empty() && self.transaction.commits_soon()
     }
 
     fn is_waited_for(&self) -> bool {
@@ -729,7 +739,9 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
             self.log_as_data();
         }
         let (mut changes_names, mut work) = (false, 0);
-        let token = match self.transaction.commit_payload() {
+        let sequences = self.overlay.sequence_states();
+        let ending = Ending { sequences: &sequences, is_barrier: self.overlay.is_shared() };
+        let token = match self.transaction.commit_payload(ending) {
             None => self.protocol.read_only_commit(self.transaction.dependencies()),
             Some((payload, dependencies)) => {
                 let protocol = &self.protocol;
@@ -751,7 +763,17 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         if changes_names {
             self.names.note(&self.protocol.durability(&self.watch, &token));
         }
-        self.transaction.precommit(&token);
+        self.overlay.note_draws_logged();
+        let Self { overlay, protocol, .. } = self;
+        let mark = || {
+            let mark = protocol.new_mark();
+            if P::LEAVES_MARKS {
+                protocol.write_mark(&token, &mark);
+            }
+            mark
+        };
+        self.transaction.precommit(&token, |transaction| overlay.publish(transaction, mark));
+        self.overlay.end();
         if work > 0
             && let Some(logs) = self.protocol.logs()
         {
@@ -765,8 +787,10 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
 
     fn rollback(&mut self) -> Durability {
         self.append.reset();
+        self.overlay.undo(&mut self.transaction);
         let token = self.protocol.read_only_commit(self.transaction.dependencies());
         self.transaction.rollback(&token);
+        self.overlay.end();
         self.is_open = false;
         self.protocol.durability(&self.watch, &token)
     }
@@ -775,5 +799,14 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         let (log, end) = self.append.last()?;
         let incarnation = self.protocol.logs()?.manifest().incarnations.last()?.number;
         Some(TransactionPlace { incarnation, log, end })
+    }
+}
+
+impl<P: Protocol, T: Transaction<P>> Drop for DatabaseWorker<P, T> {
+    /// A session that ends in the middle of a transaction leaves nothing of it.
+    fn drop(&mut self) {
+        if self.is_open {
+            self.rollback();
+        }
     }
 }

@@ -13,6 +13,7 @@
 //! Values are defined in the crate `hyades-types`.
 
 pub mod backup;
+mod catalog;
 mod checkpoint;
 pub mod conductor;
 pub mod config;

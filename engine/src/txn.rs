@@ -1,7 +1,8 @@
 //! Transactions: what every concurrency control offers, and nothing of how it does it.
 //!
-//! [`Access`], [`Transaction`] and [`Control`] are the seam. A procedure reads and writes through the first,
-//! the worker (`db`) drives the second from `begin` to the end, and the third makes them. A call that must
+//! [`Access`], [`ObjectAccess`], [`Transaction`] and [`Control`] are the seam. A procedure reads and writes
+//! through the first, changes of the catalog (`crate::catalog`) go through the second, the worker (`db`) drives
+//! the third from `begin` to the end, and the fourth makes them. A call that must
 //! wait for another transaction returns [`Interrupt::Wait`]. The caller repeats the same call once the ticket
 //! fires, and the call then runs as a whole. Two-phase locking (`two_phase_locking`, over `lock_table`), with
 //! snapshots for transactions that need less isolation ([`Isolation`]), is the first control. Nothing outside
@@ -20,24 +21,19 @@
 //! ```
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use crossbeam_epoch::Guard;
-use hyades_types::access::RoleId;
-use hyades_types::definition::{
-    CatalogChange, IndexDefinition, RoutineId, SequenceId, TableDefinition, TableId,
-};
-use hyades_types::memory::Keeper;
-use hyades_types::sequence::{Draw, OwnSequence, Sequence};
+use hyades_types::definition::{IndexDefinition, SequenceId, SequenceState, TableId, TableName};
 
 use crate::config::Config;
+use crate::log::record::OperationsWriter;
 use crate::protocol::Protocol;
-use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::history::{Histories, HistoryWriter};
 use crate::storage::phase_snapshot::PhaseSnapshot;
 use crate::storage::record::Record;
 use crate::storage::scan_batch::ScanBatch;
-use crate::storage::stored_routine::Routine;
-use crate::storage::stored_type::StoredType;
+use crate::storage::secondary_index::SecondaryIndex;
 use crate::storage::table::{Table, TableState};
 use crate::ticket::Ticket;
 
@@ -45,6 +41,7 @@ mod cursor;
 mod lock_mode;
 pub(crate) mod lock_table;
 pub(crate) mod replay_access;
+pub(crate) mod restart_gate;
 mod row_changes;
 pub mod two_phase_locking;
 
@@ -561,7 +558,7 @@ pub trait Control<P: Protocol>: Send + Sync + Sized + 'static {
     type Transaction: Transaction<P> + 'static;
     type Caretaker: Caretaker + 'static;
 
-    fn new(protocol: Arc<P>, catalog: Arc<Catalog>, config: &Config) -> Self;
+    fn new(protocol: Arc<P>, config: &Config) -> Self;
 
     /// For one worker; any number may exist.
     fn transaction(self: &Arc<Self>) -> Self::Transaction;
@@ -576,20 +573,18 @@ pub trait Control<P: Protocol>: Send + Sync + Sized + 'static {
     fn version_bytes(&self) -> u64;
 
     /// Ends a phase, without holding up any transaction for longer than a commit takes. Calls `before` when
-    /// no transaction commits in the next phase yet, and `after` when none commits in this one any more.
-    fn capture(&self, before: &mut dyn FnMut(), after: &mut dyn FnMut()) -> Captured;
+    /// no transaction commits in the next phase yet; `see` when none commits in this one any more, and none
+    /// that has changed the catalog in the next one; and then `after`.
+    fn capture(&self, before: &mut dyn FnMut(), see: &mut dyn FnMut(), after: &mut dyn FnMut()) -> Captured;
 }
 
-/// What is committed in a phase and before it. Readable as long as this lives, unless that keeps too many
+/// The rows that are committed in a phase and before it. Readable as long as this lives, unless that keeps too many
 /// versions ([`PhaseSnapshot::check`]).
 pub struct Captured {
     pub(crate) histories: Arc<Histories>,
     pub(crate) at: PhaseSnapshot,
     /// How far the histories had come with transactions that had ended before the phase did.
     pub(crate) ended: Vec<u64>,
-    pub(crate) catalog: Catalog,
-    /// With the states that were committed.
-    pub(crate) tables: Vec<(Arc<Table>, Arc<TableState>)>,
     /// The writer whose place the snapshot takes; it is dropped after the snapshot.
     pub(crate) _own: HistoryWriter,
 }
@@ -611,8 +606,113 @@ pub enum Rest {
     Long,
 }
 
+/// An object of the catalog, as something to be locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Object<'a> {
+    /// The name of a table, view, index or sequence.
+    Relation(&'a TableName),
+    RoutineName(&'a TableName),
+    TypeName(&'a TableName),
+    /// The type of this number.
+    Type(u32),
+    Schema(&'a str),
+    /// The comments on the object of this id, and on its parts.
+    Comments(u32),
+    /// All roles and rights.
+    Access,
+    /// What names mean. Transactions that are logged as commands rely on it.
+    Meaning,
+    /// The index of this table that is built beside writers.
+    IndexBuild(TableId),
+}
+
+/// How an object is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectMode {
+    /// It stays as it is. Others may do the same.
+    Use,
+    /// Something is made in it, or of it. Others may do the same.
+    Extend,
+    /// It is made, changed or dropped.
+    Change,
+}
+
+/// How a transaction waits for the lock on a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// In the queue: all that come later wait for it.
+    InQueue,
+    /// Others may use the table meanwhile.
+    BesideOthers,
+    /// Not at all: the lock is refused (55P03).
+    Never,
+}
+
+/// What a change of the catalog needs of a transaction (`crate::catalog`). Objects are locked under every
+/// concurrency control.
+pub trait ObjectAccess: Access {
+    /// Locks an object until the end of the transaction.
+    fn lock_object(&mut self, object: Object<'_>, mode: ObjectMode) -> Flow<()>;
+
+    /// Locks a table as LOCK TABLE does.
+    fn lock_table(&mut self, table: &Arc<Table>, lock: TableLock, waiting: Waiting) -> Flow<()>;
+
+    /// A change of the catalog happens: it gets a place among the changes of the transaction
+    /// ([`Savepoint`]), and `write` adds its operation to the log record.
+    ///
+    /// # Errors
+    /// Those of `write`. The place has been given all the same.
+    fn note_change(&mut self, write: Option<WriteOperation<'_>>) -> hyades_types::Result<()>;
+
+    /// The transaction has changed the definition of a table, or taken such a change back: earlier plans do
+    /// not fit the table.
+    fn note_changed(&mut self, table: &Arc<Table>);
+
+    /// The rows of a table are about to be rewritten, each from its newest version. The table is locked.
+    fn check_before_rewriting(&mut self, table: &Arc<Table>) -> Flow<()>;
+
+    /// Rows of a table have been rewritten, or removed; returns the time.
+    fn note_rewriting(&self) -> u64;
+
+    /// Rows keep to a new unique index; returns the time.
+    fn note_new_key(&self) -> u64;
+
+    /// Adds the entries of older versions, which snapshots may see, to an index that was made just now. The
+    /// table is locked against all others.
+    fn add_older_entries(&mut self, table: &Arc<Table>, index: &SecondaryIndex, guard: &Guard);
+
+    /// One step of filling the unfinished index of a table beside others, through at most this many records or
+    /// entries; true if it is complete.
+    fn build_index(&mut self, table: &Arc<Table>, index: &IndexDefinition, most: usize) -> Flow<bool>;
+
+    /// The transaction has changed a table from which no other was locked out: those that commit later must
+    /// follow it.
+    fn commit_alone(&mut self);
+
+    /// The transaction depends on the one that has left this mark.
+    fn follow(&mut self, mark: &[AtomicU64]);
+
+    /// A table no longer has this state. It is freed when it is no longer used.
+    fn discard(&self, table: &Table, state: Arc<TableState>);
+
+    /// The table is gone, and what still refers to it needs no rows. Nobody else uses it.
+    fn discard_rows(&self, table: &Table);
+}
+
+/// Writes an operation into a log record.
+pub type WriteOperation<'a> = &'a mut dyn FnMut(&mut OperationsWriter) -> hyades_types::Result<()>;
+
+/// What the log record of a transaction says in addition to its operations.
+#[derive(Clone, Copy, Default)]
+pub struct Ending<'a> {
+    /// How far sequences have come with it.
+    pub sequences: &'a [(SequenceId, SequenceState)],
+    /// Whether it changes the catalog.
+    pub is_barrier: bool,
+}
+
 /// One transaction under some concurrency control; reused for the next one after its end.
-pub trait Transaction<P: Protocol>: Access + CatalogView {
+pub trait Transaction<P: Protocol>: ObjectAccess {
     fn begin(&mut self);
 
     /// Sets how much it sees of others, before it has read or written anything.
@@ -625,14 +725,12 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
     /// A statement is over. A waiting statement is not.
     fn end_statement(&mut self);
 
-    /// Declares that the transaction will be one run of this procedure, compiled from this routine, and is to
-    /// be logged as the call whose head (see `log::record::command`) this is. `is_compiled_under` says
-    /// whether the procedure is what the routine means under a version of the catalog. The error says why it
-    /// will be logged as data instead.
+    /// Declares that the transaction will be one run of a procedure and is to be logged as the call whose head
+    /// (see `log::record::command`) this is. `check` is called when what names mean no longer changes. The
+    /// error says why it will be logged as data instead.
     fn begin_command(
         &mut self,
-        routine: &Routine,
-        is_compiled_under: impl FnOnce(u64) -> bool,
+        check: impl FnOnce() -> Result<(), &'static str>,
         head: &[u8],
     ) -> Result<(), &'static str>;
 
@@ -640,69 +738,8 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
     /// as data.
     fn log_as_data(&mut self);
 
-    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;
-
-    /// As [`Transaction::lock_table`], but others may enter the table while this waits.
-    fn lock_table_patiently(&mut self, table: &Arc<Table>) -> Flow<()>;
-
-    /// LOCK TABLE. Unless it `waits`, it fails (55P03) where it would have to.
-    fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()>;
-
-    /// Keeps other transactions from making, moving and dropping anything in a schema.
-    fn lock_schema(&mut self, name: &str) -> Flow<()>;
-
-    /// Keeps others from changing roles and rights.
-    fn lock_access(&mut self) -> Flow<()>;
-
-    fn new_role_id(&self) -> RoleId;
-
-    fn change_catalog(&mut self, change: CatalogChange) -> Flow<()>;
-
-    /// Builds an index while others write the table. The definition must still be the one that the caller has
-    /// looked at. Nothing else may have happened in the transaction, which is to commit.
-    fn build_index(
-        &mut self,
-        table: &Arc<Table>,
-        planned: &Arc<TableDefinition>,
-        index: &IndexDefinition,
-    ) -> Flow<()>;
-
-    /// All tables as this transaction sees them.
-    fn tables(&self) -> Vec<Arc<Table>>;
-
-    /// All routines as this transaction sees them.
-    fn routines(&self) -> Vec<Arc<Routine>>;
-
-    fn new_table_id(&self) -> TableId;
-
-    fn new_temporary_table_id(&self) -> TableId;
-
-    fn new_temporary_sequence_id(&self) -> SequenceId;
-
-    /// The session has temporary relations from now on, in this schema. The keeper pays for their rows.
-    fn set_temporary_schema(&mut self, schema: &str, keeper: Keeper);
-
-    /// Drops all temporary relations. No transaction is open.
-    fn forget_temporaries(&mut self);
-
-    fn new_routine_id(&self) -> RoutineId;
-
-    fn new_sequence_id(&self) -> SequenceId;
-
-    /// All sequences as this transaction sees them.
-    fn sequences(&self) -> Vec<Arc<Sequence>>;
-
-    /// A type number that was never used before, and one for the type of its arrays.
-    fn new_type_ids(&self) -> (u32, u32);
-
-    /// All types as this transaction sees them.
-    fn types(&self) -> Vec<Arc<StoredType>>;
-
-    /// What this transaction has changed in sequences, and in the names they share; usually nothing.
-    fn own_sequences(&self) -> Vec<OwnSequence>;
-
-    /// Notes that numbers were drawn for it: its log record must say so, even if it says nothing else.
-    fn note_draws(&mut self, draws: Vec<Draw>);
+    /// The time of the snapshot that is read at, if there is one and some unique index is newer.
+    fn old_snapshot(&self) -> Option<u64>;
 
     /// Whether there is only little to log and to release.
     fn commits_soon(&self) -> bool;
@@ -713,15 +750,18 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
     /// The log payload of a transaction that wrote, with its dependencies; `None` if it wrote nothing. From
     /// here on the transaction is in a phase, and must go on, without waiting for anything, until
     /// [`Transaction::precommit`] or [`Transaction::give_up_commit`].
-    fn commit_payload(&mut self) -> Option<(crate::protocol::CommitPayload<'_>, &mut P::Dependencies)>;
+    fn commit_payload(
+        &mut self,
+        ending: Ending<'_>,
+    ) -> Option<(crate::protocol::CommitPayload<'_>, &mut P::Dependencies)>;
 
     fn dependencies(&self) -> &P::Dependencies;
 
     /// The payload was not appended, or not yet.
     fn give_up_commit(&mut self);
 
-    /// Leaves the traces of `token` and releases everything.
-    fn precommit(&mut self, token: &P::CommitToken);
+    /// Leaves the traces of `token`, calls `publish` once the rows are committed, and releases everything.
+    fn precommit(&mut self, token: &P::CommitToken, publish: impl FnOnce(&mut Self));
 
     /// Withdraws a pending wait, undoes everything, releases everything.
     fn rollback(&mut self, token: &P::CommitToken);

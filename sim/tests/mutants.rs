@@ -31,7 +31,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use hyades_engine::config::{Config, ProtocolKind};
-use hyades_engine::db::{Engine, Interrupt, Isolation, Logging};
+use hyades_engine::db::{Engine, Interrupt, Isolation, Logging, TableLock, Waiting};
 use hyades_engine::disk::Disk;
 use hyades_engine::mutant::{Mutant, activate};
 use hyades_sim::client::{Client, Operation, big, blocking, create_tables};
@@ -529,7 +529,7 @@ fn readers_before_cancelled_upgrades_are_followed(attempt: u64) -> Outcome {
             in_other.worker().begin();
             let arguments = [key * 10, 5_000 + key, 1].map(|argument| big(argument as i64));
             in_other.call_inside("copy", &arguments, Logging::Command)?;
-            let upgrade = in_log_0.worker().lock_table(&table);
+            let upgrade = in_log_0.worker().lock_table(&table, TableLock::AccessExclusive, Waiting::InQueue);
             assert!(matches!(upgrade, Err(Interrupt::Wait(_))), "the call is in the table");
             in_other.commit()?;
             in_log_0.rollback_to(savepoint);

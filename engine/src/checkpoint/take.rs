@@ -16,6 +16,7 @@ use super::pace::Urgency;
 use super::part::{PartNumber, PartReader, PartWriter};
 use super::schema;
 use super::walk::{Known, RANGE_BYTES, Walk, Walker};
+use crate::catalog::Committed;
 use crate::config::Config;
 use crate::disk::restrict;
 use crate::log::manifest::Checkpoint;
@@ -25,7 +26,6 @@ use crate::lsn::LsnVector;
 use crate::mutant::{self, Mutant};
 use crate::storage::range_notes::RangeNotes;
 use crate::sync::Priority;
-use crate::txn::Captured;
 
 /// A part file is sparse when less than 1/`SPARSE_SHARE` of its bytes are used.
 const SPARSE_SHARE: u64 = 4;
@@ -37,8 +37,8 @@ const VERSIONS_SHARE: u64 = 2;
 /// How often it is checked whether the logs are durable, besides being woken.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Ends a phase: [`crate::txn::Control::capture`].
-pub(crate) type Capture = Box<dyn Fn(&mut dyn FnMut(), &mut dyn FnMut()) -> Captured + Send + Sync>;
+/// Ends a phase: [`crate::catalog::capture`].
+pub(crate) type Capture = Box<dyn Fn(&mut dyn FnMut(), &mut dyn FnMut()) -> Committed + Send + Sync>;
 
 /// The error if a shutdown prevents the checkpoint.
 pub(super) fn is_shut_down() -> Error {
@@ -137,7 +137,7 @@ impl Taker {
     fn write(
         &self,
         number: u64,
-        captured: &Captured,
+        captured: &Committed,
         positions: &Positions,
         urgency: Urgency<'_>,
     ) -> Result<(Contents, u64, Checkpoint)> {
@@ -155,7 +155,7 @@ impl Taker {
             from: beginning.from.clone(),
             raised: beginning.reserved.clone(),
             settled: settled.clone(),
-            is_phase_odd: captured.at.phase().is_odd(),
+            is_phase_odd: captured.rows.at.phase().is_odd(),
             contents_crc32c,
         };
         Ok((contents, written_bytes, checkpoint))
@@ -165,7 +165,7 @@ impl Taker {
     fn count(
         &mut self,
         contents: Contents,
-        captured: Captured,
+        captured: Committed,
         written_bytes: u64,
         begun: std::time::Instant,
     ) -> Result<Taken> {
@@ -173,7 +173,7 @@ impl Taker {
         let mut base = Base::of_taken(contents, &captured);
         // From here on, keys that leave the indexes are noted. If the snapshot was given up meanwhile, some
         // keys may have left them before, and the next checkpoint is written whole.
-        if captured.at.check().is_err() {
+        if captured.rows.at.check().is_err() {
             base.tables.clear();
         }
         drop(captured);
@@ -211,7 +211,7 @@ impl Taker {
     }
 
     /// Ends a phase.
-    fn capture(&self) -> (Captured, Positions) {
+    fn capture(&self) -> (Committed, Positions) {
         let (mut beginning, mut settled) = (None, Vec::new());
         let reserved = || (0..self.logs.count()).map(|log| self.logs.reserved(log).0).collect();
         let captured =
@@ -221,7 +221,7 @@ impl Taker {
     }
 
     /// The contents without rows.
-    fn describe(&self, number: u64, captured: &Captured) -> Result<Contents> {
+    fn describe(&self, number: u64, captured: &Committed) -> Result<Contents> {
         let mut operations = OperationsWriter::new();
         let definitions =
             captured.tables.iter().map(|(table, state)| (table.id(), (**state.definition()).clone()));
@@ -234,7 +234,7 @@ impl Taker {
     fn write_parts(
         &self,
         number: u64,
-        captured: &Captured,
+        captured: &Committed,
         contents: &mut Contents,
         urgency: Urgency<'_>,
     ) -> Result<BTreeMap<PartNumber, u64>> {
@@ -244,8 +244,9 @@ impl Taker {
         let sparse = self.sparse_files();
         let nobody = Vec::new();
         let most_versions = self.config.version_bytes / VERSIONS_SHARE;
-        let is_urgent =
-            || urgency.is_some_and(|is_urgent| is_urgent()) || captured.histories.bytes() > most_versions;
+        let is_urgent = || {
+            urgency.is_some_and(|is_urgent| is_urgent()) || captured.rows.histories.bytes() > most_versions
+        };
         let walk = Walk {
             captured,
             ended_before: self.base.as_ref().map_or(&nobody, |base| &base.ended),
@@ -279,7 +280,7 @@ impl Taker {
             return Err(error);
         }
         // What was skipped as unchanged was not read, so the snapshot is checked once more.
-        captured.at.check()?;
+        captured.rows.at.check()?;
         contents.tables = work.done.into_inner();
         contents.tables.sort_unstable_by_key(|table| table.id);
         Ok(work.lengths.into_inner())
@@ -365,7 +366,7 @@ impl Base {
         Base { tables: tables.map(known).collect(), contents, ended: Vec::new() }
     }
 
-    fn of_taken(contents: Contents, captured: &Captured) -> Base {
+    fn of_taken(contents: Contents, captured: &Committed) -> Base {
         let states: HashMap<TableId, _> =
             captured.tables.iter().map(|(table, state)| (table.id(), state)).collect();
         let mut tables = HashMap::new();
@@ -375,6 +376,6 @@ impl Base {
             state.index().note_removals(Some(Arc::clone(&notes)));
             tables.insert(table.id, Known { index: state.index().id(), ranges: table.ranges.clone(), notes });
         }
-        Base { contents, tables, ended: captured.ended.clone() }
+        Base { contents, tables, ended: captured.rows.ended.clone() }
     }
 }

@@ -31,6 +31,7 @@ use super::contents::{KeyRange, TableContents};
 use super::merge::Sections;
 use super::pace::{Pace, Urgency};
 use super::part::{PartNumber, PartReader, PartWriter};
+use crate::catalog::Committed;
 use crate::storage::phase_snapshot::AtPhase;
 use crate::storage::primary_index::PrimaryIndex;
 use crate::storage::range_notes::RangeNotes;
@@ -56,7 +57,7 @@ pub(super) struct Known {
 
 /// What all walkers of a checkpoint share.
 pub(super) struct Walk<'w> {
-    pub(super) captured: &'w Captured,
+    pub(super) captured: &'w Committed,
     /// How far the histories had come with transactions that had ended before the phase of the previous
     /// checkpoint did.
     pub(super) ended_before: &'w [u64],
@@ -194,7 +195,7 @@ impl<'w> Walker<'w> {
         most_bytes: u64,
     ) -> Result<Option<Changes>> {
         let walk = self.walk;
-        let Captured { histories, at, .. } = walk.captured;
+        let Captured { histories, at, .. } = &walk.captured.rows;
         let mut row = std::mem::take(&mut self.row);
         let mut changes = Changes::default();
         let walked = for_each_record(walk, &mut self.pages, index, interval, |key, record, guard| {
@@ -233,7 +234,7 @@ impl<'w> Walker<'w> {
             Ok(())
         })?;
         let Walker { walk, pages, row, .. } = self;
-        let Captured { histories, at, .. } = walk.captured;
+        let Captured { histories, at, .. } = &walk.captured.rows;
         for_each_record(walk, pages, index, interval, |key, record, guard| {
             // A later record may have taken the place of the missing one.
             let is_known = unchanged(record, walk.ended_before).is_some()
@@ -258,7 +259,7 @@ impl<'w> Walker<'w> {
         until: Option<&[u8]>,
     ) -> Result<Vec<KeyRange>> {
         let Walker { walk, writer, pages, row } = self;
-        let Captured { histories, at, .. } = walk.captured;
+        let Captured { histories, at, .. } = &walk.captured.rows;
         let mut ranges = vec![KeyRange { from: from.into(), rows: 0, sections: Vec::new() }];
         for_each_record(walk, pages, index, Interval { from, until }, |key, record, guard| {
             if histories.read_at_phase(record, at, row, guard)? != AtPhase::Row {

@@ -1,8 +1,8 @@
-//! A worker's operations on tables and routines: it forwards them to its transaction.
+//! A worker's operations on tables, routines and the other objects of the catalog: through its overlay.
 
 use std::sync::Arc;
 
-use hyades_types::access::RoleId;
+use hyades_types::access::{Access, RoleId};
 use hyades_types::definition::{
     CatalogChange, IndexDefinition, RoutineId, SequenceId, TableDefinition, TableId, TableName,
 };
@@ -14,16 +14,17 @@ use super::call::choose;
 use super::{DatabaseWorker, Flow, Logging, LoggingChoice, Schema, TableLock};
 use crate::procedure::ir::Procedure;
 use crate::protocol::Protocol;
-use crate::storage::catalog::CatalogView;
+use crate::storage::catalog::{CatalogView, Comments, Schemas};
+use crate::storage::compilations::Compilations;
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
-use crate::txn::Transaction;
+use crate::txn::{Object, ObjectMode, Transaction, Waiting};
 
 impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
         self.log_as_data();
-        self.transaction.change_catalog(change)
+        self.overlay.apply(&change, &mut self.transaction)
     }
 
     fn build_index(
@@ -33,63 +34,51 @@ impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
         index: &IndexDefinition,
     ) -> Flow<()> {
         self.log_as_data();
-        self.transaction.build_index(table, planned, index)
+        let Self { overlay, transaction, .. } = self;
+        while !overlay.build_index((table, planned), index, transaction, usize::MAX)? {}
+        Ok(())
     }
 
-    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
+    fn lock_table(&mut self, table: &Arc<Table>, lock: TableLock, waiting: Waiting) -> Flow<()> {
         self.log_as_data();
-        self.transaction.lock_table(table)
-    }
-
-    fn lock_table_patiently(&mut self, table: &Arc<Table>) -> Flow<()> {
-        self.log_as_data();
-        self.transaction.lock_table_patiently(table)
-    }
-
-    fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()> {
-        self.log_as_data();
-        self.transaction.lock_table_by_command(table, lock, waits)
+        self.transaction.lock_table(table, lock, waiting)
     }
 
     fn lock_access(&mut self) -> Flow<()> {
         self.log_as_data();
-        self.transaction.lock_access()
-    }
-
-    fn new_role_id(&self) -> RoleId {
-        self.transaction.new_role_id()
+        self.transaction.lock_object(Object::Access, ObjectMode::Change)
     }
 
     fn lock_schema(&mut self, name: &str) -> Flow<()> {
-        self.transaction.lock_schema(name)
+        self.transaction.lock_object(Object::Schema(name), ObjectMode::Change)
     }
 
     fn table(&self, name: &TableName) -> Option<Arc<Table>> {
-        self.transaction.table(name)
+        self.overlay.table(name)
     }
 
     fn tables(&self) -> Vec<Arc<Table>> {
-        self.transaction.tables()
+        self.overlay.tables()
     }
 
     fn routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
-        self.transaction.routine(id)
+        self.overlay.routine(id)
     }
 
     fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
-        self.transaction.routines_named(name)
+        self.overlay.routines_named(name)
     }
 
     fn routines(&self) -> Vec<Arc<Routine>> {
-        self.transaction.routines()
+        self.overlay.routines()
     }
 
     fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
-        routine.procedure(self.compiler.as_deref(), &self.transaction)
+        routine.procedure(self.compiler.as_deref(), self)
     }
 
     fn would_run(&self, routine: &Routine, procedure: &Procedure) -> bool {
-        routine.would_run(procedure, &self.transaction)
+        routine.would_run(procedure, self)
     }
 
     fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice {
@@ -100,47 +89,111 @@ impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
     }
 
     fn catalog_view(&self) -> &dyn CatalogView {
-        &self.transaction
+        self
+    }
+
+    fn new_role_id(&self) -> RoleId {
+        self.overlay.catalog().new_role_id()
     }
 
     fn new_table_id(&self) -> TableId {
-        self.transaction.new_table_id()
+        self.overlay.catalog().new_table_id()
     }
 
     fn new_temporary_table_id(&self) -> TableId {
-        self.transaction.new_temporary_table_id()
+        self.overlay.catalog().new_temporary_table_id()
     }
 
     fn new_temporary_sequence_id(&self) -> SequenceId {
-        self.transaction.new_temporary_sequence_id()
+        self.overlay.catalog().new_temporary_sequence_id()
+    }
+
+    fn new_routine_id(&self) -> RoutineId {
+        self.overlay.catalog().new_routine_id()
+    }
+
+    fn new_sequence_id(&self) -> SequenceId {
+        self.overlay.catalog().new_sequence_id()
+    }
+
+    fn new_type_ids(&self) -> (u32, u32) {
+        self.overlay.catalog().new_type_ids()
     }
 
     fn set_temporary_schema(&mut self, schema: &str, keeper: Keeper) {
-        self.transaction.set_temporary_schema(schema, keeper);
+        self.overlay.set_temporary_schema(schema, keeper);
     }
 
     fn forget_temporaries(&mut self) {
         assert!(!self.is_open, "temporary relations outlive every transaction");
-        self.transaction.forget_temporaries();
-    }
-
-    fn new_routine_id(&self) -> RoutineId {
-        self.transaction.new_routine_id()
+        self.overlay.forget_temporaries(&mut self.transaction);
     }
 
     fn sequences(&self) -> Vec<Arc<Sequence>> {
-        self.transaction.sequences()
-    }
-
-    fn new_sequence_id(&self) -> SequenceId {
-        self.transaction.new_sequence_id()
+        self.overlay.sequences()
     }
 
     fn types(&self) -> Vec<Arc<StoredType>> {
-        self.transaction.types()
+        self.overlay.types()
+    }
+}
+
+/// What the open transaction sees: its overlay, at its snapshot.
+impl<P: Protocol, T: Transaction<P>> CatalogView for DatabaseWorker<P, T> {
+    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
+        self.overlay.table(name)
     }
 
-    fn new_type_ids(&self) -> (u32, u32) {
-        self.transaction.new_type_ids()
+    fn table_by_id(&self, id: TableId) -> Option<Arc<Table>> {
+        self.overlay.table_by_id(id)
+    }
+
+    fn routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
+        self.overlay.routine(id)
+    }
+
+    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
+        self.overlay.routines_named(name)
+    }
+
+    fn sequence_named(&self, name: &TableName) -> Option<Arc<Sequence>> {
+        self.overlay.sequence_named(name)
+    }
+
+    fn type_named(&self, name: &TableName) -> Option<Arc<StoredType>> {
+        self.overlay.type_named(name)
+    }
+
+    fn type_by_id(&self, id: u32) -> Option<Arc<StoredType>> {
+        self.overlay.type_by_id(id)
+    }
+
+    fn schemas(&self) -> Arc<Schemas> {
+        self.overlay.schemas()
+    }
+
+    fn comments(&self) -> Arc<Comments> {
+        self.overlay.comments()
+    }
+
+    fn access(&self) -> Arc<Access> {
+        self.overlay.access()
+    }
+
+    fn catalog_version(&self) -> Option<u64> {
+        let is_old = self.transaction.old_snapshot().is_some();
+        self.overlay.catalog_version().filter(|_| !is_old)
+    }
+
+    fn old_snapshot(&self) -> Option<u64> {
+        self.transaction.old_snapshot()
+    }
+
+    fn temporary_schema(&self) -> Option<&str> {
+        self.overlay.temporary_schema()
+    }
+
+    fn compilations(&self) -> &Compilations {
+        self.overlay.compilations()
     }
 }

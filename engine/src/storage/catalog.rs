@@ -2,38 +2,19 @@
 //!
 //! [`Catalog`] holds the *committed* tables as an immutable snapshot that a change copies and exchanges:
 //! looking a table up costs a reference count, and schema changes are rare. The changes of a running
-//! transaction are private to it until it commits. These are the pieces it needs:
+//! transaction are private to it until it commits; `crate::catalog` keeps them, and publishes them here.
 //!
-//! | change | inside the transaction (table write-locked) | undo | commit |
-//! |---|---|---|---|
-//! | CreateTable | [`Table::new`], kept private | [`Table::mark_dropped`] | [`Catalog::add`] |
-//! | DropTable | its name is gone, for itself | forget that | [`Catalog::remove`] |
-//! | Truncate | [`TableState::truncated`], [`Catalog::exchange`] | `exchange` with the old | nothing |
-//! | AddPrimaryKey | [`TableState::with_primary_key`], `exchange` | `exchange` with the old | nothing |
-//! | Add, DropForeignKey | [`TableState::with_definition`] of both tables, `exchange` | the same | nothing |
-//! | ValidateForeignKey | [`TableState::with_definition`], `exchange` | the same with the old | nothing |
-//! | CreateIndex | [`TableState::with_index`], `exchange` | `exchange` with the old | nothing |
-//! | CreateIndex beside writers | `TableState::with_unfinished_index`, [`Catalog::exchange`] | `with_definition` of the same | the same with the index |
-//! | Drop, RenameIndex | [`TableState::with_definition`], `exchange` | the same with the old | nothing |
-//! | ReplaceView | [`TableState::new`], `exchange` | the same with the old | nothing |
-//! | CreateRoutine | [`Routine::new`], kept private | [`Routine::mark_dropped`] | [`Catalog::add_routine`] |
-//! | DropRoutine | it is gone, for itself | forget that | [`Catalog::remove_routine`] |
-//! | Create, AlterSequence | [`Sequence::into_private`], [`Sequence::altered`] | forget that | [`Catalog::put_sequence`] |
-//! | DropSequence | it is gone, for itself | forget that | [`Catalog::remove_sequence`] |
-//! | DropDefault | [`TableState::with_definition`], `exchange` | the same with the old | nothing |
-//! | AlterTable | [`TableState::altered`], `exchange` | the same with the old | nothing |
-//! | Create, AlterType | [`TableState::with_types`] of all tables that use it, `exchange` | the same with the old | [`Catalog::put_type`] |
-//! | DropType | it is gone, for itself | forget that | [`Catalog::remove_type`] |
-//! | RenameTable | [`TableState::with_definition`], `exchange` | the same with the old | [`Catalog::rename`] |
-//! | Create, RenameSchema | its name is there, for itself | forget that | [`Catalog::put_schema`] |
-//! | Comment | a list | forget that | [`Catalog::put_comment`] |
-//! | Put, DropRole, PutRights | a list | forget that | [`Catalog::change_access`] |
-//! | DropSchema | its name is gone, for itself | forget that | [`Catalog::remove_schema`] |
+//! What changes the definition or the rows of an existing table replaces the state of the table
+//! ([`Catalog::replace_state`]) by one made from it: [`TableState::truncated`],
+//! [`TableState::with_primary_key`], [`TableState::altered`], [`TableState::with_index`],
+//! [`TableState::with_definition`] for whatever leaves the rows as they are, `with_types`, and
+//! `with_unfinished_index` for an index that is built beside writers ([`Catalog::exchange`]).
 //!
 //! Replay does all of it in one step by [`Catalog::apply`], through the same functions.
 //!
 //! Files, each for changes of one kind of object:
-//! * tables that exist: `alteration` (ALTER TABLE), `indexes`, `references` (foreign keys);
+//! * tables that exist: `alteration` (ALTER TABLE), `indexes`, `references` (foreign keys), `replaced` (states
+//!   that open transactions have replaced);
 //! * others: `schemas`, `sequences`, `types`, `routines`;
 //! * what goes with objects: `comments`, `access` (owners and rights).
 //!
@@ -75,6 +56,7 @@ mod alteration;
 mod comments;
 mod indexes;
 mod references;
+mod replaced;
 mod routines;
 mod schemas;
 mod sequences;
@@ -101,6 +83,7 @@ pub struct Catalog {
     access_version: AtomicU64,
     changes: Opening,
     compilations: Compilations,
+    replaced: replaced::ReplacedStates,
 }
 
 /// A change of the committed names; no compilation runs meanwhile.
@@ -241,6 +224,7 @@ impl Catalog {
             access_version: AtomicU64::new(0),
             changes: Opening::default(),
             compilations: Compilations::default(),
+            replaced: replaced::ReplacedStates::default(),
         }
     }
 
@@ -351,6 +335,11 @@ impl Catalog {
         tables.into_iter().map(|(_, table)| Arc::clone(table)).collect()
     }
 
+    /// Whether some committed table is like this.
+    pub(crate) fn any_table(&self, is_wanted: impl Fn(&Table) -> bool) -> bool {
+        self.snapshot().by_id.values().any(|table| is_wanted(table))
+    }
+
     /// Publishes a new table. 42P07 if the name is taken.
     pub fn add(&self, table: Arc<Table>) -> Result<()> {
         let name = table.definition().name.clone();
@@ -372,7 +361,7 @@ impl Catalog {
     }
 
     /// Takes a table out and marks it dropped. Its rows go when the last plan and transaction have released
-    /// it. A transaction that commits a DROP frees them earlier (`txn::two_phase_locking`).
+    /// it. A transaction that commits a DROP frees them earlier (`catalog`).
     pub fn remove(&self, id: TableId) -> Option<Arc<Table>> {
         let mut tables = self.change_names();
         let table = tables.by_id.get(&id).map(Arc::clone)?;

@@ -21,7 +21,7 @@
 //!                   IntentWrite
 //!                   Read, NoKeyWrite, Write    whole-table scans, bulk loads, DDL: on all stripes
 //! name              Write                      CREATE and DROP of tables and routines
-//! schema            IntentWrite, Write         CREATE and DROP in it; of it (`schema_change`)
+//! schema            IntentWrite, Write         CREATE and DROP in it; of it (`catalog`)
 //! index build       Write                      CREATE INDEX beside writers (`index_build`)
 //! definition stripe Read, Write                readers at snapshots, on the stripe of their worker; DDL: on all
 //! catalog stripe    Read                       calls logged as commands, on the stripe of their worker
@@ -45,12 +45,10 @@
 //!   waiting), `row_lock`, `table_lock`, `escalation`, `table_use` (what is known of a table in use);
 //! * rows: `scan`, `locked_insert`, `index_entries` (secondary indexes, unique values), `snapshot`,
 //!   `rewritten` (snapshots older than a table's rows), `undo`;
-//! * life: `locking_control` (makes transactions), `logged_call` (a transaction that is one call),
-//!   `restart_gate` (waits for a restart on demand);
+//! * life: `locking_control` (makes transactions), `logged_call` (a transaction that is one call), `capture`
+//!   (the end of a phase, for a checkpoint);
 //! * tombstones: `purge`, `purge_queue`;
-//! * the catalog: `catalog_change` (the frame), `name_change` (names), and by kind `alteration`,
-//!   `index_change`, `reference_change`, `sequence_change`, `type_change`, `schema_change`, `comment_change`,
-//!   `access_change`; `capture` (what a checkpoint sees);
+//! * for changes of the catalog: `object_access` (locks of objects, places among the changes);
 //! * without locking others out: `change_beside_others` (the state), `index_build`, `patient_lock`,
 //!   `unlocked_change`.
 //!
@@ -68,45 +66,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
-use hyades_types::access::RoleId;
-use hyades_types::definition::{
-    CatalogChange, IndexDefinition, RoutineId, SequenceId, TableDefinition, TableId,
-};
+use hyades_types::definition::TableId;
 use hyades_types::guest;
-use hyades_types::memory::Keeper;
-use hyades_types::sequence::{Draw, OwnSequence, Sequence};
 
 use crate::log::record::OperationsWriter;
 use crate::log::record::command::WriteSetHash;
 use crate::mutant::{self, Mutant};
 use crate::protocol::{CommitPayload, Protocol};
-use crate::storage::catalog::Catalog;
 use crate::storage::history::{Handle, Histories, HistoryWriter, Snapshot};
 use crate::storage::primary_index::Finger;
 use crate::storage::record::Record;
-use crate::storage::stored_routine::Routine;
-use crate::storage::stored_type::StoredType;
-use crate::storage::table::{Table, TableState};
+use crate::storage::table::Table;
 use crate::txn::cursor;
 use crate::txn::lock_table::{Leaver, LockTable, Trace, TransactionId};
+use crate::txn::restart_gate::wait_for;
 use crate::txn::row_changes::write_row;
 use crate::txn::{
-    Access, Chosen, Cursor, Duplicate, Flow, Found, FoundAhead, Insertion, Intent, Isolation, NewRow,
-    Savepoint, Sight, TableLock, Transaction, Writable,
+    Access, Chosen, Cursor, Duplicate, Ending, Flow, Found, FoundAhead, Insertion, Intent, Isolation, NewRow,
+    Savepoint, Sight, Transaction, Writable,
 };
 
-mod access_change;
 mod acquisition;
-mod alteration;
 mod capture;
-mod catalog_change;
 mod change_beside_others;
-mod comment_change;
 mod escalation;
 mod index_build;
 #[cfg(all(test, not(loom)))]
 mod index_build_tests;
-mod index_change;
 mod index_entries;
 #[cfg(all(test, not(loom)))]
 mod index_tests;
@@ -114,35 +100,30 @@ mod locked_insert;
 mod locking_control;
 mod logged_call;
 mod modes;
-mod name_change;
+mod object_access;
 mod patient_lock;
 mod purge;
 mod purge_queue;
-mod reference_change;
 mod resource;
-mod restart_gate;
 mod rewritten;
 mod row_lock;
 mod scan;
-mod schema_change;
-mod sequence_change;
 mod snapshot;
 mod table_lock;
 mod table_use;
 #[cfg(all(test, not(loom)))]
+mod testing;
+#[cfg(all(test, not(loom)))]
 mod tests;
-mod type_change;
 mod undo;
 mod unlocked_change;
 
 use change_beside_others::{IndexBuild, Patience, UnlockedChanges};
 use index_entries::{EntryBuffers, NewEntries};
 use modes::row_mode;
-use name_change::NameChange;
 pub use purge::Purger;
 use purge_queue::Purgeable;
 use resource::Resource;
-use restart_gate::wait_for;
 use table_use::TableUse;
 
 /// Buckets of the lock table. Traces stay until the floor covers them; a bucket with two of them costs
@@ -164,10 +145,10 @@ const KEPT_BYTES: usize = 1 << 20;
 /// What all transactions of one database share.
 pub struct TwoPhaseLocking<P: Protocol> {
     protocol: Arc<P>,
-    catalog: Arc<Catalog>,
     locks: LockTable<TwoPhaseLocking<P>>,
     purge: purge_queue::Queue,
-    replaced: capture::Replaced,
+    /// See `capture`.
+    is_capturing: AtomicBool,
     unlocked: UnlockedChanges,
     histories: Arc<Histories>,
     next_worker: AtomicU64,
@@ -195,19 +176,14 @@ struct Undo {
     payload_bytes: usize,
     write_set: WriteSetHash,
     key_bytes: usize,
-    names: usize,
     action: UndoAction,
 }
 
 enum UndoAction {
     /// Undo the write of this version under the key that starts at `key_bytes` and ends at `key_end`.
     Row { table: usize, key_end: usize, version: Handle },
-    /// Put the table's former definition and rows back.
-    State { table: Arc<Table>, old: Arc<TableState> },
-    /// Take away what is being built.
-    UnfinishedIndex { table: Arc<Table> },
-    /// Only the list of names changed.
-    Name,
+    /// The catalog was changed: nothing to undo here.
+    Object,
 }
 
 /// The outcome of a lock request that does not wait.
@@ -260,9 +236,8 @@ pub struct LockingTransaction<P: Protocol> {
     row_numbers: Vec<u64>,
     /// The number of an insert that is not complete.
     number_in_hand: Option<(TableId, u64)>,
-    changes_catalog: bool,
-    /// Whether more than temporary relations change.
-    changes_shared_catalog: bool,
+    /// Whether the transaction has changed the catalog, even if that was taken back.
+    changes_objects: bool,
     /// The index that the transaction is building beside writers.
     build: Option<Box<IndexBuild>>,
     /// Whether the transaction is to commit `build`; see `unlocked_change`.
@@ -270,16 +245,8 @@ pub struct LockingTransaction<P: Protocol> {
     has_closed_commits: bool,
     /// How long it has waited for all others to leave a table.
     patience: Patience,
-    /// See [`CatalogView::temporary_schema`].
-    temporary_schema: Option<Box<str>>,
-    /// The account that pays for the rows of temporary tables.
-    keeper: Option<Keeper>,
-    /// Tables, sequences and routines created and dropped by this transaction, the latest last.
-    names: Vec<NameChange>,
-    /// The last draw of each sequence that the transaction has drawn from.
-    draws: Vec<Draw>,
-    /// The place of `draws` in the payload.
-    draws_in_payload: Range<usize>,
+    /// Where the states of sequences stand in the payload.
+    states_in_payload: Range<usize>,
     /// Records it has left empty.
     purgeable: Vec<Purgeable>,
     /// Entries that it has put into secondary indexes.
@@ -321,15 +288,12 @@ impl<P: Protocol> LockingTransaction<P> {
             shared.locks.forget_waits(self.id);
         }
         shared.purge.push_all(&mut self.purgeable);
-        self.keeper.iter().for_each(Keeper::end_transaction);
         self.new_entries.clear();
         self.snapshot = None;
         for used in &mut self.tables {
             used.leave(shared.row_locks_before_table);
         }
-        self.names.clear();
-        self.changes_catalog = false;
-        self.changes_shared_catalog = false;
+        self.changes_objects = false;
         self.build = None;
         self.is_unlocked_change = false;
         self.patience = Patience::default();
@@ -340,8 +304,7 @@ impl<P: Protocol> LockingTransaction<P> {
             self.held = Vec::new();
         }
         self.payload.clear();
-        self.draws.clear();
-        self.draws_in_payload = 0..0;
+        self.states_in_payload = 0..0;
         self.keys.clear();
         self.command = None;
         self.write_set = WriteSetHash::default();
@@ -553,7 +516,7 @@ impl<P: Protocol> Access for LockingTransaction<P> {
     fn rollback_to(&mut self, savepoint: Savepoint) {
         self.withdraw_wait();
         self.undo_to(savepoint.changes);
-        if self.isolation.reads_at_snapshot() && !self.changes_catalog {
+        if self.isolation.reads_at_snapshot() && !self.changes_objects {
             self.release_since(savepoint.locks);
         }
     }
@@ -592,112 +555,19 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
 
     fn begin_command(
         &mut self,
-        routine: &Routine,
-        is_compiled_under: impl FnOnce(u64) -> bool,
+        check: impl FnOnce() -> Result<(), &'static str>,
         head: &[u8],
     ) -> Result<(), &'static str> {
-        self.try_command(routine, is_compiled_under, head)
+        self.try_command(check, head)
     }
 
     fn log_as_data(&mut self) {
         self.give_up_command();
     }
 
-    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
-        self.lock_everybody_out(table)
-    }
-
-    fn lock_table_patiently(&mut self, table: &Arc<Table>) -> Flow<()> {
-        self.lock_everybody_out_patiently(table)
-    }
-
-    fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()> {
-        self.lock_by_command(table, lock, waits)
-    }
-
-    fn lock_access(&mut self) -> Flow<()> {
-        self.lock_access_alone()
-    }
-
-    fn new_role_id(&self) -> RoleId {
-        self.shared.catalog.new_role_id()
-    }
-
-    fn lock_schema(&mut self, name: &str) -> Flow<()> {
-        self.lock_schema_alone(name)
-    }
-
-    fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
-        wait_for(self.shared.catalog.changes())?;
-        self.give_up_command();
-        self.apply_catalog_change(change)
-    }
-
-    fn build_index(
-        &mut self,
-        table: &Arc<Table>,
-        planned: &Arc<TableDefinition>,
-        index: &IndexDefinition,
-    ) -> Flow<()> {
-        wait_for(self.shared.catalog.changes())?;
-        self.give_up_command();
-        self.build_index_beside_writers(table, planned, index)
-    }
-
-    fn tables(&self) -> Vec<Arc<Table>> {
-        self.visible_tables()
-    }
-
-    fn routines(&self) -> Vec<Arc<Routine>> {
-        self.visible_routines()
-    }
-
-    fn new_table_id(&self) -> TableId {
-        self.shared.catalog.new_table_id()
-    }
-
-    fn new_temporary_table_id(&self) -> TableId {
-        self.shared.catalog.new_temporary_table_id()
-    }
-
-    fn new_temporary_sequence_id(&self) -> SequenceId {
-        self.shared.catalog.new_temporary_sequence_id()
-    }
-
-    fn set_temporary_schema(&mut self, schema: &str, keeper: Keeper) {
-        (self.temporary_schema, self.keeper) = (Some(schema.into()), Some(keeper));
-    }
-
-    fn forget_temporaries(&mut self) {
-        LockingTransaction::forget_temporaries(self);
-    }
-
-    fn new_routine_id(&self) -> RoutineId {
-        self.shared.catalog.new_routine_id()
-    }
-
-    fn new_sequence_id(&self) -> SequenceId {
-        self.shared.catalog.new_sequence_id()
-    }
-
-    fn sequences(&self) -> Vec<Arc<Sequence>> {
-        self.visible_sequences()
-    }
-
-    fn new_type_ids(&self) -> (u32, u32) {
-        self.shared.catalog.new_type_ids()
-    }
-
-    fn types(&self) -> Vec<Arc<StoredType>> {
-        self.visible_types()
-    }
-
-    fn own_sequences(&self) -> Vec<OwnSequence> {
-        if self.changes_catalog { LockingTransaction::own_sequences(self) } else { Vec::new() }
-    }
-
-    fn note_draws(&mut self, draws: Vec<Draw>) {
-        self.add_draws(draws);
+    fn old_snapshot(&self) -> Option<u64> {
+        let time = self.snapshot.as_ref()?.time();
+        self.shared.histories.has_newer_key(time).then_some(time)
     }
 
     fn is_waited_for(&self) -> bool {
@@ -706,18 +576,15 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
 
     fn commits_soon(&self) -> bool {
         let makes_images = self.shared.logs_images && self.command.is_some();
-        self.held.len() + self.undo.len() <= FEW_STEPS
-            && self.payload.len() <= FEW_BYTES
-            && !self.changes_catalog
-            && !makes_images
+        self.held.len() + self.undo.len() <= FEW_STEPS && self.payload.len() <= FEW_BYTES && !makes_images
     }
 
-    fn commit_payload(&mut self) -> Option<(CommitPayload<'_>, &mut P::Dependencies)> {
-        if self.undo.is_empty() && self.draws.is_empty() {
+    fn commit_payload(&mut self, ending: Ending<'_>) -> Option<(CommitPayload<'_>, &mut P::Dependencies)> {
+        if self.undo.is_empty() && ending.sequences.is_empty() {
             return None;
         }
-        if !self.draws.is_empty() || self.changes_catalog {
-            self.append_draws();
+        if P::WRITES_LOG && !(ending.sequences.is_empty() && self.states_in_payload.is_empty()) {
+            self.append_states(ending.sequences);
         }
         if P::WRITES_LOG && self.payload.is_empty() {
             // It has written to temporary tables only.
@@ -729,7 +596,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
                 self.append_images();
             }
         }
-        let commit = self.begin_commit();
+        let commit = self.begin_commit(ending.is_barrier);
         Some((CommitPayload { operations: self.payload.as_bytes(), commit }, &mut self.dependencies))
     }
 
@@ -742,14 +609,13 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         &self.dependencies
     }
 
-    fn precommit(&mut self, token: &P::CommitToken) {
+    fn precommit(&mut self, token: &P::CommitToken, publish: impl FnOnce(&mut Self)) {
         self.withdraw_wait();
         let trace = match (self.undo.is_empty(), &self.command) {
             (true, _) => Trace::None,
             (false, None) => Trace::Data,
             (false, Some(_)) => Trace::Command,
         };
-        self.note_draws_logged();
         let mut handle = Handle::NONE;
         if P::LEAVES_MARKS && trace != Trace::None {
             handle = self.history.handle();
@@ -766,9 +632,8 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         }
         let protocol = &self.shared.protocol;
         self.history.commit(|mark| protocol.write_mark(token, mark));
-        self.give_up_old_states();
-        // After the rows in tables that are dropped now.
-        self.publish_names(token);
+        self.undo.clear();
+        publish(self);
         self.leave_unlocked_change(token);
         self.history.leave_commit();
         self.end(handle, trace);

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use hyades_engine::db::{Flow, Interrupt};
+use hyades_engine::db::{Flow, Interrupt, TableLock, Waiting};
 use hyades_engine::procedure::frame::{Message, RowSink};
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, Deferral, IndexKind, PrimaryKey, TableDefinition};
@@ -79,7 +79,7 @@ impl Session {
     ) -> Flow<Option<Vec<CatalogChange>>> {
         if !alteration.is_locked {
             let table = &alteration.table;
-            self.worker.lock_table(table)?;
+            self.worker.lock_table(table, TableLock::AccessExclusive, Waiting::InQueue)?;
             let is_there = self.table_by_id(table.id()).is_some_and(|now| Arc::ptr_eq(&now, table));
             if !is_there || table.definition().name != alteration.name {
                 return Err(Interrupt::Failed(Error::Abort(Abort::StalePlan)));

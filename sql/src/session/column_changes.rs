@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use hyades_engine::db::Flow;
+use hyades_engine::db::{Flow, TableLock, Waiting};
 use hyades_engine::procedure::ir::Expr;
 use hyades_engine::storage::table::Table;
 use hyades_types::cast::{self, CastContext};
@@ -260,7 +260,7 @@ impl Session {
         let mut children: Vec<Arc<Table>> = Vec::new();
         for child in definition.children() {
             let Some(child) = self.table_by_id(child) else { continue };
-            self.worker.lock_table(&child)?;
+            self.worker.lock_table(&child, TableLock::AccessExclusive, Waiting::InQueue)?;
             children.push(child);
         }
         Ok(children)

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use hyades_engine::db::{Flow, Interrupt, TableLock};
+use hyades_engine::db::{Flow, Interrupt, TableLock, Waiting};
 use hyades_engine::storage::table::Table;
 use hyades_types::access::{Privileges, RoleId};
 use hyades_types::error::{Error, Result, sqlstate};
@@ -45,12 +45,13 @@ impl Session {
         let Action::Lock(LockCommand { tables, lock, waits }) = &plan.action else {
             return failed(sqlstate::INTERNAL_ERROR, "the statement locks nothing");
         };
+        let waiting = if *waits { Waiting::InQueue } else { Waiting::Never };
         let mut done = Vec::new();
         for name in tables {
             let mut wanted = vec![(self.role(), self.lockable(name)?)];
             while let Some((role, table)) = wanted.pop() {
                 self.check_privileges_of(role, &table, privileges_to_lock(*lock))?;
-                match self.worker.lock_table_by_command(&table, *lock, *waits) {
+                match self.worker.lock_table(&table, *lock, waiting) {
                     Err(Interrupt::Wait(ticket)) => {
                         self.running = Some(Running::Lock(Arc::clone(plan)));
                         return Err(Interrupt::Wait(ticket));

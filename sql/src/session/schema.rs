@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hyades_engine::db::{Flow, Interrupt, Savepoint};
+use hyades_engine::db::{Flow, Interrupt, Savepoint, TableLock, Waiting};
 use hyades_engine::storage::table::Table;
 use hyades_types::access::{Rights, RoleId};
 use hyades_types::definition::{CatalogChange, TableId, TableName};
@@ -280,7 +280,7 @@ impl Session {
                     self.worker.build_index(table, planned, index)?;
                 }
                 (Some((table, _)), CatalogChange::DropIndex { .. }) if !run.has_table => {
-                    self.worker.lock_table_patiently(table)?;
+                    self.worker.lock_table(table, TableLock::AccessExclusive, Waiting::BesideOthers)?;
                     run.has_table = true;
                     return Ok(true);
                 }

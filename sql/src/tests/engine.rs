@@ -10,7 +10,7 @@ use std::sync::Arc;
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{
     CheckpointRequest, CheckpointStatus, Engine, EngineStatistics, Flow, Interrupt, Isolation, Logging,
-    LoggingChoice, Savepoint, Schema, TableLock, Work, Worker, open,
+    LoggingChoice, Savepoint, Schema, TableLock, Waiting, Work, Worker, open,
 };
 use hyades_engine::local_arc::LocalArc;
 use hyades_engine::log::durable::Durability;
@@ -247,9 +247,9 @@ impl Schema for TestWorker {
         self.inner.change_catalog(change)
     }
 
-    fn lock_table_by_command(&mut self, table: &Arc<Table>, lock: TableLock, waits: bool) -> Flow<()> {
+    fn lock_table(&mut self, table: &Arc<Table>, lock: TableLock, waiting: Waiting) -> Flow<()> {
         self.wait()?;
-        self.inner.lock_table_by_command(table, lock, waits)
+        self.inner.lock_table(table, lock, waiting)
     }
 
     fn build_index(
@@ -260,16 +260,6 @@ impl Schema for TestWorker {
     ) -> Flow<()> {
         self.wait()?;
         self.inner.build_index(table, planned, index)
-    }
-
-    fn lock_table_patiently(&mut self, table: &Arc<Table>) -> Flow<()> {
-        self.wait()?;
-        self.inner.lock_table_patiently(table)
-    }
-
-    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
-        self.wait()?;
-        self.inner.lock_table(table)
     }
 
     fn table(&self, name: &TableName) -> Option<Arc<Table>> {

@@ -49,6 +49,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "protocol",
             "txn",
             "procedure",
+            "catalog",
             "checkpoint",
             "backup",
             "recovery",

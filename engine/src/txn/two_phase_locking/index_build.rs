@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! attach   the table gets a state in which the index comes after the others: writers keep it, no reader
-//!          finds rows by it, it is in no definition and in no log
+//!          finds rows by it, it is in no definition and in no log (`catalog::change::indexes`)
 //! wait     for all that were in the table then: their plans do not know the index
 //! walk     through all records, and add entries for every version that may still be seen
 //! check    (unique ones) writers look for duplicates from now on; wait for those that have written without
 //!          that; check all values that several entries have
-//! finish   log the change of the catalog; when it is committed, the definition has the index
+//! finish   keep calls that are logged as commands away; the change of the catalog is logged, and when it is
+//!          committed, the definition has the index
 //! ```
 //!
 //! No other transaction waits for any of that. The builder holds a lock that says that the definition stays,
@@ -44,15 +45,15 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
 use crossbeam_epoch::{self as epoch, Guard};
-use hyades_types::definition::{CatalogChange, IndexDefinition, TableDefinition, TableName};
-use hyades_types::error::{Abort, Error, Result};
+use hyades_types::definition::IndexDefinition;
+use hyades_types::error::Result;
 use hyades_types::{guest, memory};
 
+use super::LockingTransaction;
 use super::change_beside_others::{IndexBuild, Stage};
 use super::patient_lock::TRIES;
 use super::purge_queue::Purgeable;
 use super::resource::{Resource, TABLE_STRIPES};
-use super::{LockingTransaction, NameChange, Undo, UndoAction};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::record::Record;
@@ -68,30 +69,15 @@ use crate::txn::lock_table::TransactionId;
 const UNITS_PER_ENTRY: usize = 50;
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// Builds an index of a table whose definition is still what the caller has looked at.
-    pub(super) fn build_index_beside_writers(
-        &mut self,
-        table: &Arc<Table>,
-        planned: &Arc<TableDefinition>,
-        index: &IndexDefinition,
-    ) -> Flow<()> {
-        while !self.build_step(table, planned, index, usize::MAX)? {}
-        Ok(())
-    }
-
-    /// One step of the build, through at most this many records or entries; true if the index can be
-    /// committed.
+    /// One step of the build of the index that the state of the table has, through at most this many records or
+    /// entries; true if the index can be committed.
     pub(super) fn build_step(
         &mut self,
         table: &Arc<Table>,
-        planned: &Arc<TableDefinition>,
         index: &IndexDefinition,
         most: usize,
     ) -> Flow<bool> {
-        let Some(mut build) = self.build.take() else {
-            self.build = Some(self.attach_index(table, planned, index)?);
-            return Ok(false);
-        };
+        let mut build = self.build.take().unwrap_or_else(|| self.begin_build(table));
         let is_done = self.continue_build(&mut build, index, most);
         if !matches!(is_done, Ok(true)) {
             self.build = Some(build);
@@ -99,77 +85,17 @@ impl<P: Protocol> LockingTransaction<P> {
         is_done
     }
 
-    fn attach_index(
-        &mut self,
-        table: &Arc<Table>,
-        planned: &Arc<TableDefinition>,
-        index: &IndexDefinition,
-    ) -> Flow<Box<IndexBuild>> {
-        self.lock(Resource::index_build(table.id()), LockMode::Write)?;
-        self.lock_definition(table)?;
-        self.lock_new_name(&TableName { name: index.name.clone(), ..planned.name.clone() })?;
-        if table.is_dropped() || !Arc::ptr_eq(&table.definition(), planned) {
-            return Err(Error::Abort(Abort::StalePlan).into());
-        }
-        self.shared.catalog.reserve_table_id(index.id);
-        let state = Arc::new(table.state(&epoch::pin()).with_unfinished_index(index));
-        self.exchange_unlocked(table, Arc::clone(&state));
-        self.undo.push(Undo {
-            payload_bytes: self.payload.len(),
-            write_set: self.write_set,
-            key_bytes: self.keys.len(),
-            names: self.names.len(),
-            action: UndoAction::UnfinishedIndex { table: Arc::clone(table) },
-        });
-        Ok(Box::new(IndexBuild {
+    fn begin_build(&self, table: &Arc<Table>) -> Box<IndexBuild> {
+        Box::new(IndexBuild {
             awaited: self.users_of(table, |_| true),
             table: Arc::clone(table),
-            state,
+            state: table.shared_state(),
             doubtful: Vec::new(),
             tries: 0,
             rows: Vec::new(),
             stage: Stage::Walk { after: None },
             batch: ScanBatch::new(),
-        }))
-    }
-
-    /// Exchanges the state of a table beside transactions that use it. Plans compiled from here on are for
-    /// the new one.
-    fn exchange_unlocked(&self, table: &Table, state: Arc<TableState>) {
-        let old = self.shared.catalog.exchange(table, state, &epoch::pin());
-        self.shared.purge.discard(table, old);
-        self.shared.catalog.count_change();
-    }
-
-    /// Removes the index again, which is not finished.
-    pub(super) fn detach_index(&mut self, table: &Table) {
-        self.build = None;
-        let state = {
-            let guard = epoch::pin();
-            let state = table.state(&guard);
-            state.with_definition(TableDefinition::clone(state.definition()))
-        };
-        self.exchange_unlocked(table, Arc::new(state));
-    }
-
-    /// The index is committed: the table's definition gets it.
-    pub(super) fn publish_index(&self, table: &Table) {
-        let state = {
-            let guard = epoch::pin();
-            let state = table.state(&guard);
-            let Some(index) = state.unfinished_index() else { return };
-            let mut finished = state.with_definition(state.definition().with_index(index.definition()));
-            self.note_new_key(&mut finished, index.definition());
-            finished
-        };
-        self.exchange_unlocked(table, Arc::new(state));
-    }
-
-    /// Rows keep to an index that is about to be published. Older snapshots may see some that do not.
-    pub(super) fn note_new_key(&self, state: &mut TableState, index: &IndexDefinition) {
-        if index.is_unique {
-            state.note_unique_since(index.id, self.shared.histories.note_new_key());
-        }
+        })
     }
 
     /// The other transactions that have locked the table, or its definition in order to use it, in one of
@@ -224,7 +150,7 @@ impl<P: Protocol> LockingTransaction<P> {
                     build.stage = Stage::Finish;
                 }
             }
-            Stage::Finish => return self.finish_build(build, index),
+            Stage::Finish => return self.finish_build(build),
         }
         Ok(false)
     }
@@ -368,8 +294,8 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(None)
     }
 
-    fn finish_build(&mut self, build: &mut IndexBuild, index: &IndexDefinition) -> Flow<bool> {
-        self.lock_catalog()?;
+    fn finish_build(&mut self, build: &mut IndexBuild) -> Flow<bool> {
+        self.lock_meaning(LockMode::IntentWrite)?;
         let unfinished = build.state.unfinished_index().and_then(SecondaryIndex::unfinished);
         match unfinished.map_or(Doubtful::Nothing, |unfinished| unfinished.take_doubts()) {
             Doubtful::Nothing => {}
@@ -382,10 +308,6 @@ impl<P: Protocol> LockingTransaction<P> {
                 return Ok(false);
             }
         }
-        let change = CatalogChange::CreateIndex { table: build.table.id(), index: index.clone() };
-        self.note_change(UndoAction::Name, &change)?;
-        self.names.push(NameChange::FinishedIndex(Arc::clone(&build.table)));
-        self.is_unlocked_change = true;
         Ok(true)
     }
 }

@@ -9,24 +9,24 @@ use crossbeam_epoch as epoch;
 use hyades_types::definition::{CatalogChange, IndexDefinition, TableDefinition, TableId, TableName};
 use hyades_types::error::{Abort, Error, sqlstate};
 
+use super::Purger;
 use super::index_tests::{
-    PLAIN, Worker, alone, check, create, delete, done, find, index, insert, key, purge, row, shared, update,
-    waits,
+    PLAIN, alone, check, create, delete, done, find, index, insert, key, purge, row, shared, update, waits,
 };
 use super::resource::Resource;
-use super::{Purger, TwoPhaseLocking};
-use crate::protocol::none::NoLog;
+use super::testing::{Worker, World};
+
 use crate::storage::table::Table;
 use crate::ticket::Ticket;
 use crate::txn::lock_mode::LockMode;
 use crate::txn::{
-    Access, Control, Flow, Found, Insertion, Intent, Interrupt, Isolation, NewRow, Strength, TableLock,
-    Transaction,
+    Access, Control, Flow, Found, Insertion, Intent, Interrupt, Isolation, NewRow, Object, ObjectAccess,
+    ObjectMode, Strength, TableLock, Transaction, Waiting,
 };
 
 const ROWS: i64 = 6;
 
-fn filled(shared: &Arc<TwoPhaseLocking<NoLog>>, indexes: Vec<IndexDefinition>) -> Arc<Table> {
+fn filled(shared: &World, indexes: Vec<IndexDefinition>) -> Arc<Table> {
     let table = create(shared, indexes);
     let mut worker = shared.transaction();
     worker.begin();
@@ -46,7 +46,7 @@ struct Builder {
 }
 
 impl Builder {
-    fn new(shared: &Arc<TwoPhaseLocking<NoLog>>, table: &Arc<Table>, index: IndexDefinition) -> Builder {
+    fn new(shared: &World, table: &Arc<Table>, index: IndexDefinition) -> Builder {
         let mut worker = shared.transaction();
         worker.begin();
         Builder { worker, table: Arc::clone(table), planned: table.definition(), index }
@@ -270,7 +270,7 @@ fn other_changes_of_the_table_wait_for_the_builder() {
         other.rollback(&());
     }
     other.begin();
-    assert!(waits(other.lock_table_by_command(&table, TableLock::AccessExclusive, true)));
+    assert!(waits(other.lock_table(&table, TableLock::AccessExclusive, Waiting::InQueue)));
     other.rollback(&());
     let mut second = Builder::new(&shared, &table, index(903, false));
     assert!(waits(second.step()));
@@ -352,10 +352,10 @@ fn who_waits_for_the_whole_table_does_not_write_by_his_old_plan() {
         let mut builder = Builder::new(&shared, &table, index(900, false));
         let name = TableName { name: builder.index.name.clone(), ..builder.planned.name.clone() };
         other.begin();
-        done(other.lock_new_name(&name));
+        done(other.lock_object(Object::Relation(&name), ObjectMode::Change));
         assert!(waits(builder.step()));
         let savepoint = old.savepoint();
-        let lock = |old: &mut Worker| old.lock_table_by_command(&table, TableLock::AccessExclusive, true);
+        let lock = |old: &mut Worker| old.lock_table(&table, TableLock::AccessExclusive, Waiting::InQueue);
         assert!(waits(lock(&mut old)));
         if gives_up {
             old.rollback_to(savepoint);
@@ -373,7 +373,7 @@ fn who_waits_for_the_whole_table_does_not_write_by_his_old_plan() {
     }
 }
 
-fn begun(shared: &Arc<TwoPhaseLocking<NoLog>>) -> Worker {
+fn begun(shared: &World) -> Worker {
     let mut worker = shared.transaction();
     worker.begin();
     worker
@@ -381,7 +381,7 @@ fn begun(shared: &Arc<TwoPhaseLocking<NoLog>>) -> Worker {
 
 /// A builder that has met two entries of a value, 30, because a reader may still see the row 100 that had it
 /// beside the row 3.
-fn in_doubt(shared: &Arc<TwoPhaseLocking<NoLog>>) -> (Arc<Table>, Builder, Worker) {
+fn in_doubt(shared: &World) -> (Arc<Table>, Builder, Worker) {
     let table = filled(shared, Vec::new());
     let mut writer = begun(shared);
     assert_eq!(done(insert(&mut writer, &table, 100, Some(30))), Insertion::Done);
@@ -702,7 +702,7 @@ fn threads_write_while_indexes_are_built() {
 /// Precedes the builds by only some transactions: a busy machine may leave the builder waiting, and versions
 /// that its snapshot needs are given up when there are too many.
 fn write_randomly(
-    shared: &Arc<TwoPhaseLocking<NoLog>>,
+    shared: &World,
     table: &Arc<Table>,
     thread: i64,
     (is_over, builds): (&AtomicBool, &AtomicU32),
@@ -745,7 +745,7 @@ fn write_randomly(
 }
 
 /// Builds an index, compares what it finds with the rows, and drops it; false if it could not be built.
-fn build_and_look(shared: &Arc<TwoPhaseLocking<NoLog>>, table: &Arc<Table>, index: IndexDefinition) -> bool {
+fn build_and_look(shared: &World, table: &Arc<Table>, index: IndexDefinition) -> bool {
     let mut builder = Builder::new(shared, table, index);
     let is_built = loop {
         match builder.step() {

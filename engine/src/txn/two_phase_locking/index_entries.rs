@@ -387,7 +387,12 @@ impl<P: Protocol> LockingTransaction<P> {
 
     /// Adds the entries of older versions, which snapshots may see, to an index that was made just now. The
     /// caller has locked the table against all others.
-    pub(super) fn add_older_entries(&mut self, table: &Arc<Table>, index: &SecondaryIndex, guard: &Guard) {
+    pub(super) fn add_entries_of_older_versions(
+        &mut self,
+        table: &Arc<Table>,
+        index: &SecondaryIndex,
+        guard: &Guard,
+    ) {
         let shared = Arc::clone(&self.shared);
         let state = table.state(guard);
         let mut entry = Vec::new();

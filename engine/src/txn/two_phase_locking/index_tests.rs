@@ -14,17 +14,14 @@ use hyades_types::error::{Abort, Error, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use proptest::prelude::*;
 
-use super::{LockingTransaction, Purger, TwoPhaseLocking};
+use super::Purger;
+use super::testing::{Worker, World};
 use crate::config::Config;
-use crate::protocol::none::NoLog;
-use crate::storage::catalog::Catalog;
 use crate::storage::table::Table;
 use crate::txn::{
-    Access, Control, Cursor, Direction, Duplicate, Flow, Found, Insertion, Intent, Interrupt, Isolation,
-    KeyRange, NewRow, Strength, Transaction,
+    Access, Cursor, Direction, Duplicate, Flow, Found, Insertion, Intent, Interrupt, Isolation, KeyRange,
+    NewRow, Strength, Transaction,
 };
-
-pub(super) type Worker = LockingTransaction<NoLog>;
 
 pub(super) const PLAIN: Option<u16> = Some(0);
 const UNIQUE: Option<u16> = Some(1);
@@ -45,11 +42,11 @@ pub(super) fn index(id: u32, is_unique: bool) -> IndexDefinition {
     }
 }
 
-pub(super) fn shared() -> Arc<TwoPhaseLocking<NoLog>> {
-    Arc::new(TwoPhaseLocking::new(Arc::new(NoLog), Arc::new(Catalog::new()), &Config::new("data")))
+pub(super) fn shared() -> World {
+    World::new(&Config::new("data"))
 }
 
-pub(super) fn create(shared: &Arc<TwoPhaseLocking<NoLog>>, indexes: Vec<IndexDefinition>) -> Arc<Table> {
+pub(super) fn create(shared: &World, indexes: Vec<IndexDefinition>) -> Arc<Table> {
     let column = |name: &str, is_nullable| ColumnDefinition {
         name: name.to_owned(),
         sql_type: SqlType::BigInt,
@@ -195,7 +192,7 @@ fn find_for(
     }
 }
 
-pub(super) fn purge(shared: &Arc<TwoPhaseLocking<NoLog>>) {
+pub(super) fn purge(shared: &World) {
     let mut purger = Purger::new(shared);
     for _ in 0..8 {
         purger.forget();
@@ -203,7 +200,7 @@ pub(super) fn purge(shared: &Arc<TwoPhaseLocking<NoLog>>) {
     }
 }
 
-pub(super) fn check(shared: &Arc<TwoPhaseLocking<NoLog>>, table: &Table) {
+pub(super) fn check(shared: &World, table: &Table) {
     purge(shared);
     if let Err(wrong) = table.shared_state().check_indexes() {
         panic!("{wrong}");

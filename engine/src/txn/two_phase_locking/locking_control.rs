@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use crossbeam_epoch as epoch;
 
-use super::capture::Replaced;
 use super::change_beside_others::{Patience, UnlockedChanges};
 use super::index_entries::{EntryBuffers, NewEntries};
 use super::purge_queue::Queue;
@@ -14,7 +13,6 @@ use crate::config::Config;
 use crate::log::record::OperationsWriter;
 use crate::log::record::command::WriteSetHash;
 use crate::protocol::Protocol;
-use crate::storage::catalog::Catalog;
 use crate::storage::history::{Forgettable, Handle, Histories, HistoryWriter};
 use crate::storage::primary_index::Finger;
 use crate::txn::lock_table::{LockTable, Trail, TransactionId};
@@ -24,12 +22,11 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
     type Transaction = LockingTransaction<P>;
     type Caretaker = Purger<P>;
 
-    fn new(protocol: Arc<P>, catalog: Arc<Catalog>, config: &Config) -> TwoPhaseLocking<P> {
+    fn new(protocol: Arc<P>, config: &Config) -> TwoPhaseLocking<P> {
         TwoPhaseLocking {
             histories: Arc::new(Histories::new(protocol.mark_words())),
             protocol,
-            replaced: Replaced::new(Arc::clone(&catalog)),
-            catalog,
+            is_capturing: AtomicBool::new(false),
             locks: LockTable::new(LOCK_BUCKETS),
             purge: Queue::default(),
             unlocked: UnlockedChanges::default(),
@@ -66,17 +63,12 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
             write_set: WriteSetHash::default(),
             row_numbers: Vec::new(),
             number_in_hand: None,
-            changes_catalog: false,
-            changes_shared_catalog: false,
+            changes_objects: false,
             build: None,
             is_unlocked_change: false,
             has_closed_commits: false,
             patience: Patience::default(),
-            temporary_schema: None,
-            keeper: None,
-            names: Vec::new(),
-            draws: Vec::new(),
-            draws_in_payload: 0..0,
+            states_in_payload: 0..0,
             purgeable: Vec::new(),
             new_entries: NewEntries::default(),
             entry_buffers: EntryBuffers::default(),
@@ -95,8 +87,8 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
         self.purge.len()
     }
 
-    fn capture(&self, before: &mut dyn FnMut(), after: &mut dyn FnMut()) -> Captured {
-        self.capture_phase(before, after)
+    fn capture(&self, before: &mut dyn FnMut(), see: &mut dyn FnMut(), after: &mut dyn FnMut()) -> Captured {
+        self.capture_phase(before, see, after)
     }
 }
 

@@ -20,7 +20,6 @@ use super::{CommandHead, LockingTransaction, UndoAction};
 use crate::log::record::OperationsWriter;
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
-use crate::storage::stored_routine::Routine;
 use crate::storage::table::Table;
 use crate::txn::cursor::find_row;
 use crate::txn::lock_mode::LockMode;
@@ -28,8 +27,7 @@ use crate::txn::lock_mode::LockMode;
 impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn try_command(
         &mut self,
-        routine: &Routine,
-        is_compiled_under: impl FnOnce(u64) -> bool,
+        check: impl FnOnce() -> Result<(), &'static str>,
         head: &[u8],
     ) -> Result<(), &'static str> {
         if !self.held.is_empty() || !self.undo.is_empty() || self.pending.is_some() {
@@ -40,12 +38,7 @@ impl<P: Protocol> LockingTransaction<P> {
         if !is_unordered && !self.lock_without_waiting(stripe, LockMode::Read) {
             return Err("a schema change is under way");
         }
-        if routine.is_dropped() {
-            return Err("the routine has been dropped or replaced");
-        }
-        if !is_compiled_under(self.shared.catalog.version()) {
-            return Err("the schema has changed since the routine was compiled");
-        }
+        check()?;
         // Not stored again for each call, because all workers read this cache line.
         if !self.shared.has_commands.load(Ordering::Relaxed) {
             self.shared.has_commands.store(true, Ordering::Relaxed);
@@ -100,7 +93,7 @@ impl<P: Protocol> LockingTransaction<P> {
             UndoAction::Row { table, key_end, .. } => {
                 Some((&self.tables[*table].table, &self.keys[undo.key_bytes..*key_end]))
             }
-            UndoAction::State { .. } | UndoAction::UnfinishedIndex { .. } | UndoAction::Name => None,
+            UndoAction::Object => None,
         }
     }
 

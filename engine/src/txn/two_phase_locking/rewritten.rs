@@ -23,8 +23,8 @@ use crossbeam_epoch as epoch;
 use hyades_types::error::{Abort, Error, sqlstate};
 use hyades_types::guest;
 
+use super::LockingTransaction;
 use super::table_use::TableUse;
-use super::{LockingTransaction, UndoAction};
 use crate::protocol::Protocol;
 use crate::storage::catalog::for_each_record;
 use crate::storage::history::Snapshot;
@@ -55,7 +55,7 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 
     /// The rows of a table are about to be rewritten, each from its newest version. The table is locked.
-    pub(super) fn check_before_rewriting(&mut self, table: &Arc<Table>) -> Flow<()> {
+    pub(super) fn check_versions_before_rewriting(&mut self, table: &Arc<Table>) -> Flow<()> {
         if self.isolation != Isolation::RepeatableRead || self.snapshot.is_none() {
             return Ok(());
         }
@@ -71,20 +71,6 @@ impl<P: Protocol> LockingTransaction<P> {
             Err(Error::input(sqlstate::SERIALIZATION_FAILURE, message))
         })?;
         Ok(())
-    }
-
-    /// The table states with which the transaction has replaced others are committed, and so are the rows
-    /// that it has written; its locks are still held.
-    pub(super) fn give_up_old_states(&mut self) {
-        let Self { undo, shared, .. } = self;
-        for undo in undo.drain(..) {
-            let UndoAction::State { table, old } = undo.action else { continue };
-            if !table.state(&epoch::pin()).shares_rows(&old) {
-                table.note_rewritten(shared.histories.note_rewriting());
-            }
-            shared.replaced.give_up(&table);
-            shared.purge.discard(&table, old);
-        }
     }
 }
 

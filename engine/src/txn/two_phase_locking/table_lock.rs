@@ -147,9 +147,7 @@ impl<P: Protocol> LockingTransaction<P> {
 
     #[inline]
     pub(super) fn is_as_planned(&self, table: &Arc<Table>, version: u64) -> bool {
-        (table.version() == version || self.is_waited_for(table, version))
-            && !table.is_dropped()
-            && !self.has_dropped(table)
+        (table.version() == version || self.is_waited_for(table, version)) && !table.is_dropped()
     }
 
     /// Whether a plan is as old as what the transaction found when it entered the table. Then all that has

@@ -9,27 +9,27 @@ use hyades_types::definition::{
 use hyades_types::value::{SqlType, Value};
 
 use super::resource::Resource;
-use super::{LockingTransaction, Purger, TwoPhaseLocking};
+use super::testing::{Worker, World};
+use super::{Purger, TwoPhaseLocking};
 use crate::config::Config;
 use crate::protocol::none::NoLog;
-use crate::storage::catalog::Catalog;
 use crate::storage::table::Table;
 use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::TransactionId;
 use crate::txn::{
-    Access, Control, Cursor, Direction, Found, Impatience, Insertion, Intent, Interrupt, Isolation, KeyRange,
+    Access, Cursor, Direction, Ending, Found, Impatience, Insertion, Intent, Interrupt, Isolation, KeyRange,
     NewRow, Strength, Transaction,
 };
 
-fn shared_with(config: &Config) -> Arc<TwoPhaseLocking<NoLog>> {
-    Arc::new(TwoPhaseLocking::new(Arc::new(NoLog), Arc::new(Catalog::new()), config))
+fn shared_with(config: &Config) -> World {
+    World::new(config)
 }
 
-fn shared() -> Arc<TwoPhaseLocking<NoLog>> {
+fn shared() -> World {
     shared_with(&Config::new("data"))
 }
 
-fn next_number(transaction: &mut LockingTransaction<NoLog>) -> TransactionId {
+fn next_number(transaction: &mut Worker) -> TransactionId {
     transaction.begin();
     let number = transaction.id;
     transaction.rollback(&());
@@ -63,14 +63,14 @@ fn who_is_rolled_back_in_the_middle_of_a_commit_commits_no_more() {
     let mut transaction = shared.transaction();
     transaction.begin();
     insert(&mut transaction, &table, 0..1);
-    assert!(transaction.commit_payload().is_some());
+    assert!(transaction.commit_payload(Ending::default()).is_some());
     transaction.rollback(&());
     transaction.begin();
     transaction.rollback(&());
 }
 
 /// A table `(key bigint primary key)`.
-fn create_table(shared: &Arc<TwoPhaseLocking<NoLog>>, name: &str, index: IndexKind) -> Arc<Table> {
+fn create_table(shared: &World, name: &str, index: IndexKind) -> Arc<Table> {
     let column = ColumnDefinition {
         name: "key".to_owned(),
         sql_type: SqlType::BigInt,
@@ -107,7 +107,7 @@ fn done<T>(flow: Result<T, Interrupt>) -> T {
 }
 
 /// Deletes a row that was read.
-fn delete(transaction: &mut LockingTransaction<NoLog>, table: &Arc<Table>, number: u64) {
+fn delete(transaction: &mut Worker, table: &Arc<Table>, number: u64) {
     let key = key(number);
     let deleted = done(transaction.admit_write(table, &key, None));
     transaction.delete(deleted);
@@ -133,7 +133,7 @@ fn row(table: &Table, number: u64) -> Vec<u8> {
     row
 }
 
-fn insert(transaction: &mut LockingTransaction<NoLog>, table: &Arc<Table>, numbers: std::ops::Range<u64>) {
+fn insert(transaction: &mut Worker, table: &Arc<Table>, numbers: std::ops::Range<u64>) {
     done(transaction.enter(table, table.version(), Intent::newest(Strength::Write)));
     for number in numbers {
         assert_eq!(
@@ -143,11 +143,7 @@ fn insert(transaction: &mut LockingTransaction<NoLog>, table: &Arc<Table>, numbe
     }
 }
 
-fn reads(
-    transaction: &mut LockingTransaction<NoLog>,
-    table: &Arc<Table>,
-    number: u64,
-) -> Result<bool, Interrupt> {
+fn reads(transaction: &mut Worker, table: &Arc<Table>, number: u64) -> Result<bool, Interrupt> {
     let guard = crossbeam_epoch::pin();
     transaction.enter(table, table.version(), Intent::READ)?;
     transaction.read_point(table, &key(number), Intent::READ, None, &mut Vec::new(), &guard).map(is_there)
@@ -302,7 +298,7 @@ fn a_row_that_is_skipped_but_was_changed_stays_locked() {
 }
 
 /// As the janitor is while it purges a key.
-fn brief(shared: &Arc<TwoPhaseLocking<NoLog>>) -> LockingTransaction<NoLog> {
+fn brief(shared: &World) -> Worker {
     let mut transaction = shared.transaction();
     transaction.id.0 |= TransactionId::BRIEF;
     transaction.begin();
@@ -380,12 +376,12 @@ fn what_a_table_leaves_behind_is_freed_by_the_janitor_a_little_at_a_time() {
         let shared = shared();
         let mut purger = Purger::new(&shared);
         let mut transaction = shared.transaction();
-        let fill = |transaction: &mut LockingTransaction<NoLog>, table: &Arc<Table>| {
+        let fill = |transaction: &mut Worker, table: &Arc<Table>| {
             transaction.begin();
             insert(transaction, table, 0..50_000);
         };
         let discarded = || shared.purge.states();
-        let change = |transaction: &mut LockingTransaction<NoLog>, change: CatalogChange| {
+        let change = |transaction: &mut Worker, change: CatalogChange| {
             done(transaction.change_catalog(change));
         };
         let table = create_table(&shared, "t", index);
@@ -429,7 +425,7 @@ fn what_a_table_leaves_behind_is_freed_by_the_janitor_a_little_at_a_time() {
 #[test]
 fn a_snapshot_that_was_given_up_misses_no_rows_silently() {
     let config = Config { version_bytes: 0, ..Config::new("data") };
-    let shared = Arc::new(TwoPhaseLocking::new(Arc::new(NoLog), Arc::new(Catalog::new()), &config));
+    let shared = World::new(&config);
     let table = create_table(&shared, "t", IndexKind::Ordered);
     let mut writer = shared.transaction();
     writer.begin();

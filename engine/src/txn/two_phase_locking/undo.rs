@@ -36,7 +36,7 @@ impl<P: Protocol> LockingTransaction<P> {
             }
         }
         let action = UndoAction::Row { table: place, key_end: self.keys.len(), version };
-        self.undo.push(Undo { payload_bytes, write_set, key_bytes, names: self.names.len(), action });
+        self.undo.push(Undo { payload_bytes, write_set, key_bytes, action });
     }
 
     pub(super) fn undo_to(&mut self, length: usize) {
@@ -56,22 +56,15 @@ impl<P: Protocol> LockingTransaction<P> {
                         self.purgeable.push(Purgeable::row(table, key));
                     }
                 }
-                UndoAction::State { table, old } => {
-                    let undone = self.shared.replaced.put_back(&table, old);
-                    self.shared.purge.discard(&table, undone);
-                    self.note_own_change(&table);
-                }
-                UndoAction::UnfinishedIndex { table } => self.detach_index(&table),
-                UndoAction::Name => {}
+                // Whoever has changed the catalog takes that back. An index that was being built is gone.
+                UndoAction::Object => self.build = None,
             }
             self.payload.truncate(undo.payload_bytes);
             self.write_set = undo.write_set;
             self.keys.truncate(undo.key_bytes);
-            // Cached plans may still refer to names that were never published.
-            self.names.drain(undo.names..).for_each(|change| change.forget(&self.shared.purge));
         }
-        if self.payload.len() < self.draws_in_payload.end {
-            self.draws_in_payload = 0..0;
+        if self.payload.len() < self.states_in_payload.end {
+            self.states_in_payload = 0..0;
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Where transactions wait for a restart on demand.
 
+use super::{Flow, Interrupt};
 use crate::storage::opening::Opening;
-use crate::txn::{Flow, Interrupt};
 
 /// Waits for a restart that is still going on. The restart waits for no transaction, so one that waits for
 /// it, whatever it has locked, is part of no deadlock.
 #[inline(always)]
-pub(super) fn wait_for(opening: &Opening) -> Flow<()> {
+pub(crate) fn wait_for(opening: &Opening) -> Flow<()> {
     if opening.is_closed() { wait_while_closed(opening) } else { Ok(()) }
 }
 

@@ -1,0 +1,116 @@
+//! Types: created, changed, dropped.
+//!
+//! A transaction that makes something that uses a type locks the type, so that it stays until that is there,
+//! and is as it was when the statement was compiled. ALTER TYPE and DROP TYPE lock it against them. ALTER
+//! TYPE changes every table that has columns of the type, which it locks against all others, and every
+//! routine that has parameters of it.
+
+use std::sync::Arc;
+
+use crossbeam_epoch as epoch;
+use hyades_types::definition::{TableDefinition, TableName};
+use hyades_types::enumeration::{EnumDefinition, EnumType};
+
+use super::{Applying, stale};
+use crate::catalog::effect::Effect;
+use crate::storage::catalog::{CatalogView, duplicate_type};
+use crate::storage::stored_routine::Routine;
+use crate::storage::stored_type::StoredType;
+use crate::txn::{Flow, Object, ObjectAccess, ObjectMode};
+
+impl<T: ObjectAccess> Applying<'_, T> {
+    pub(super) fn create_type(&mut self, definition: &EnumDefinition) -> Flow<()> {
+        let stored = Arc::new(StoredType::new(EnumType::new(definition.clone())));
+        self.lock_new_type_name(&stored.name())?;
+        self.note()?;
+        self.push(Effect::Type(stored));
+        Ok(())
+    }
+
+    pub(super) fn alter_type(&mut self, definition: &EnumDefinition) -> Flow<()> {
+        let enum_type = EnumType::new(definition.clone());
+        let old = self.lock_changed_type(definition.id)?;
+        if old.enum_type.definition().version != definition.previous {
+            return Err(stale());
+        }
+        let stored = Arc::new(StoredType::new(enum_type));
+        if stored.name() != old.name() {
+            self.lock_new_type_name(&stored.name())?;
+        }
+        let mut users = self.overlay.tables();
+        users.retain(|table| table.definition().uses_type(enum_type));
+        for table in &users {
+            self.lock_alone(table)?;
+        }
+        let mut routines = Vec::new();
+        for routine in self.overlay.routines() {
+            if routine.definition.uses_type(enum_type) {
+                self.lock(Object::RoutineName(&routine.definition.name), ObjectMode::Change)?;
+                // It may have been dropped while the lock was waited for.
+                routines.extend(self.overlay.routine(routine.id));
+            }
+        }
+        self.note()?;
+        for table in users {
+            let definition = table.definition().with_type(enum_type);
+            let state = table.state(&epoch::pin()).with_types(definition);
+            self.follow_state(&table, state);
+        }
+        for routine in routines {
+            let definition = routine.definition.with_type(enum_type);
+            self.push(Effect::RetypedRoutine(Arc::new(Routine::new(routine.id, definition))));
+        }
+        self.push(Effect::Type(stored));
+        Ok(())
+    }
+
+    pub(super) fn drop_type(&mut self, id: u32) -> Flow<()> {
+        let stored = self.lock_changed_type(id)?;
+        if self.is_type_used(stored.enum_type) {
+            // The caller drops what uses it first; this was created after it looked.
+            return Err(stale());
+        }
+        self.note()?;
+        self.push(Effect::DroppedType(id));
+        Ok(())
+    }
+
+    fn lock_new_type_name(&mut self, name: &TableName) -> Flow<()> {
+        self.lock_schema_for(&name.schema)?;
+        self.lock(Object::TypeName(name), ObjectMode::Change)?;
+        match self.overlay.type_named(name) {
+            Some(_) => Err(duplicate_type(name).into()),
+            None => Ok(()),
+        }
+    }
+
+    /// The type, under a lock that no other transaction has.
+    fn lock_changed_type(&mut self, id: u32) -> Flow<Arc<StoredType>> {
+        let name = self.overlay.type_by_id(id).ok_or_else(stale)?.name();
+        self.lock_schema_of(&name.schema)?;
+        self.lock(Object::TypeName(&name), ObjectMode::Change)?;
+        self.lock(Object::Type(id), ObjectMode::Change)?;
+        self.overlay.type_by_id(id).filter(|stored| stored.name() == name).ok_or_else(stale)
+    }
+
+    /// Locks the types of a new definition's columns, which are as they were when it was made, and stay until
+    /// it is there.
+    pub(super) fn lock_types(&mut self, definition: &TableDefinition) -> Flow<()> {
+        for enum_type in definition.types() {
+            self.lock_type(enum_type)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn lock_type(&mut self, enum_type: EnumType) -> Flow<()> {
+        let used = enum_type.definition();
+        self.lock(Object::Type(used.id), ObjectMode::Use)?;
+        let current = self.overlay.type_by_id(used.id).ok_or_else(stale)?;
+        if current.enum_type.definition().version == used.version { Ok(()) } else { Err(stale()) }
+    }
+
+    fn is_type_used(&self, enum_type: EnumType) -> bool {
+        self.overlay.any_table(|table| table.definition().uses_type(enum_type))
+            || self.overlay.routines().iter().any(|routine| routine.definition.uses_type(enum_type))
+    }
+}

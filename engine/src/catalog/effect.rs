@@ -1,0 +1,164 @@
+//! What a change of the catalog does: how it is taken back, and how it is published.
+//!
+//! | effect | inside the transaction | taken back | published |
+//! |---|---|---|---|
+//! | `State` | the new state is the table's | the former state is | the former state is given up |
+//! | `UnfinishedIndex` | writers keep an index that is in no definition | it is taken out of the state | nothing |
+//! | `FinishedIndex` | nothing | nothing | the definition has the index |
+//! | created, renamed, dropped objects | look-ups find them, or no longer | what nobody else can have seen is dropped | the committed catalog follows |
+//! | `Schema`, `Comment`, `Access` | look-ups go through the list | nothing | the same |
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use crossbeam_epoch as epoch;
+use hyades_types::definition::{CommentTarget, RoutineId, SchemaId, SequenceId, TableDefinition, TableName};
+use hyades_types::error::Result;
+use hyades_types::sequence::Sequence;
+
+use super::change::indexes;
+use crate::storage::catalog::{AccessChange, Catalog, Comment};
+use crate::storage::stored_routine::Routine;
+use crate::storage::stored_type::StoredType;
+use crate::storage::table::{Table, TableState};
+use crate::txn::ObjectAccess;
+
+/// See the module head.
+pub(super) enum Effect {
+    /// The table's state has been replaced; this is the former one.
+    State {
+        table: Arc<Table>,
+        old: Arc<TableState>,
+    },
+    /// An index is being built beside writers.
+    UnfinishedIndex(Arc<Table>),
+    /// It has been built.
+    FinishedIndex(Arc<Table>),
+    CreatedTable(TableName, Arc<Table>),
+    DroppedTable(TableName, Arc<Table>),
+    RenamedTable {
+        from: TableName,
+        to: TableName,
+        table: Arc<Table>,
+    },
+    CreatedRoutine {
+        routine: Arc<Routine>,
+        replaces: Option<RoutineId>,
+    },
+    /// Of the same id, with other definitions of its types.
+    RetypedRoutine(Arc<Routine>),
+    DroppedRoutine(RoutineId),
+    /// Created or altered.
+    Sequence(Arc<Sequence>),
+    DroppedSequence(SequenceId, TableName),
+    /// Created or altered.
+    Type(Arc<StoredType>),
+    DroppedType(u32),
+    /// Created or renamed.
+    Schema(SchemaId, String),
+    DroppedSchema(SchemaId),
+    Comment(CommentTarget, Option<Comment>),
+    Access(AccessChange),
+}
+
+impl Effect {
+    pub(super) fn is_state(&self) -> bool {
+        matches!(self, Effect::State { .. })
+    }
+
+    /// The sequence that the change has made, if it has counters of its own until it is published.
+    pub(super) fn private_sequence(&self) -> Option<&Arc<Sequence>> {
+        match self {
+            Effect::Sequence(sequence) if sequence.is_private() && !sequence.id.is_temporary() => {
+                Some(sequence)
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes the change back. Rows that were written after it have been taken back.
+    pub(super) fn undo<T: ObjectAccess>(self, catalog: &Catalog, transaction: &mut T) {
+        match self {
+            Effect::State { table, old } => {
+                let undone = catalog.put_back_state(&table, old);
+                transaction.discard(&table, undone);
+                transaction.note_changed(&table);
+            }
+            Effect::UnfinishedIndex(table) => {
+                let state = {
+                    let guard = epoch::pin();
+                    let state = table.state(&guard);
+                    state.with_definition(TableDefinition::clone(state.definition()))
+                };
+                indexes::exchange_beside_others(catalog, transaction, &table, Arc::new(state));
+            }
+            // Cached plans may still refer to what was never published.
+            Effect::CreatedTable(_, table) => {
+                table.mark_dropped();
+                transaction.discard_rows(&table);
+            }
+            Effect::CreatedRoutine { routine, .. } | Effect::RetypedRoutine(routine) => {
+                routine.mark_dropped();
+            }
+            Effect::Type(stored) => {
+                stored.mark_superseded();
+                stored.enum_type.mark_void();
+            }
+            Effect::FinishedIndex(_)
+            | Effect::DroppedTable(..)
+            | Effect::RenamedTable { .. }
+            | Effect::DroppedRoutine(_)
+            | Effect::Sequence(_)
+            | Effect::DroppedSequence(..)
+            | Effect::DroppedType(_)
+            | Effect::Schema(..)
+            | Effect::DroppedSchema(_)
+            | Effect::Comment(..)
+            | Effect::Access(_) => {}
+        }
+    }
+
+    /// Publishes the change, in the order in which they were made. `mark` makes the transaction's mark.
+    pub(super) fn publish<T: ObjectAccess>(
+        self,
+        catalog: &Catalog,
+        transaction: &mut T,
+        mark: &dyn Fn() -> Box<[AtomicU64]>,
+    ) -> Result<()> {
+        match self {
+            Effect::State { table, old } => {
+                if !table.state(&epoch::pin()).shares_rows(&old) {
+                    table.note_rewritten(transaction.note_rewriting());
+                }
+                catalog.settle_state(&table);
+                transaction.discard(&table, old);
+            }
+            Effect::UnfinishedIndex(_) => {}
+            Effect::FinishedIndex(table) => indexes::publish_finished(catalog, transaction, &table),
+            Effect::CreatedTable(_, table) => catalog.add(table)?,
+            Effect::RenamedTable { from, to, table } => catalog.rename(&from, to, &table)?,
+            Effect::DroppedTable(_, table) => {
+                if catalog.remove(table.id()).is_some() {
+                    transaction.discard_rows(&table);
+                }
+            }
+            Effect::CreatedRoutine { routine, replaces } => catalog.add_routine(routine, replaces)?,
+            Effect::RetypedRoutine(routine) => catalog.retype_routine(routine),
+            Effect::DroppedRoutine(id) => drop(catalog.remove_routine(id)),
+            Effect::Sequence(sequence) => {
+                if sequence.is_private() {
+                    sequence.note_logged(sequence.state());
+                }
+                catalog.put_sequence(Arc::new(sequence.published(mark())))?;
+            }
+            Effect::DroppedSequence(id, _) => drop(catalog.remove_sequence(id)),
+            Effect::Type(stored) => catalog.put_type(stored)?,
+            Effect::DroppedType(id) => drop(catalog.remove_type(id)),
+            Effect::Schema(id, name) => catalog.put_schema(id, &name)?,
+            Effect::DroppedSchema(id) => drop(catalog.remove_schema(id)),
+            Effect::Comment(on, comment) => catalog.put_comment(&on, comment.as_ref()),
+            Effect::Access(change) => catalog.change_access(&change),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! For tests: the transactions of one database together with what they change in its catalog, as a worker has
+//! them.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use hyades_types::definition::{CatalogChange, IndexDefinition, TableDefinition, TableId};
+
+use super::{LockingTransaction, TwoPhaseLocking};
+use crate::catalog::Overlay;
+use crate::config::Config;
+use crate::protocol::none::NoLog;
+use crate::storage::catalog::Catalog;
+use crate::storage::table::Table;
+use crate::txn::{Access, Control, Flow, Savepoint, Transaction};
+
+/// A database without logs.
+#[derive(Clone)]
+pub(super) struct World {
+    pub(super) shared: Arc<TwoPhaseLocking<NoLog>>,
+    pub(super) catalog: Arc<Catalog>,
+}
+
+impl World {
+    pub(super) fn new(config: &Config) -> World {
+        let shared = Arc::new(TwoPhaseLocking::new(Arc::new(NoLog), config));
+        World { shared, catalog: Arc::new(Catalog::new()) }
+    }
+
+    pub(super) fn transaction(&self) -> Worker {
+        let overlay = Overlay::new(Arc::clone(&self.catalog));
+        Worker { transaction: self.shared.transaction(), overlay }
+    }
+}
+
+impl Deref for World {
+    type Target = Arc<TwoPhaseLocking<NoLog>>;
+
+    fn deref(&self) -> &Arc<TwoPhaseLocking<NoLog>> {
+        &self.shared
+    }
+}
+
+/// One transaction after another.
+pub(super) struct Worker {
+    transaction: LockingTransaction<NoLog>,
+    overlay: Overlay,
+}
+
+impl Worker {
+    pub(super) fn new_table_id(&self) -> TableId {
+        self.overlay.catalog().new_table_id()
+    }
+
+    pub(super) fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
+        self.overlay.apply(&change, &mut self.transaction)
+    }
+
+    pub(super) fn build_step(
+        &mut self,
+        table: &Arc<Table>,
+        planned: &Arc<TableDefinition>,
+        index: &IndexDefinition,
+        most: usize,
+    ) -> Flow<bool> {
+        self.overlay.build_index((table, planned), index, &mut self.transaction, most)
+    }
+
+    pub(super) fn rollback_to(&mut self, savepoint: Savepoint) {
+        self.overlay.undo_to(savepoint, &mut self.transaction);
+        self.transaction.rollback_to(savepoint);
+    }
+
+    pub(super) fn precommit(&mut self, (): &()) {
+        let Self { transaction, overlay } = self;
+        transaction.precommit(&(), |transaction| overlay.publish(transaction, Box::default));
+        overlay.end();
+    }
+
+    pub(super) fn rollback(&mut self, (): &()) {
+        self.overlay.undo(&mut self.transaction);
+        self.transaction.rollback(&());
+        self.overlay.end();
+    }
+}
+
+impl Deref for Worker {
+    type Target = LockingTransaction<NoLog>;
+
+    fn deref(&self) -> &LockingTransaction<NoLog> {
+        &self.transaction
+    }
+}
+
+impl DerefMut for Worker {
+    fn deref_mut(&mut self) -> &mut LockingTransaction<NoLog> {
+        &mut self.transaction
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.overlay.undo(&mut self.transaction);
+    }
+}
