@@ -2,16 +2,16 @@
 //!
 //! [`Access`], [`ObjectAccess`], [`Transaction`] and [`Control`] are the seam. A procedure reads and writes
 //! through the first, changes of the catalog (`crate::catalog`) go through the second, the worker (`db`) drives
-//! the third from `begin` to the end, and the fourth makes them. A call that must
-//! wait for another transaction returns [`Interrupt::Wait`]. The caller repeats the same call once the ticket
-//! fires, and the call then runs as a whole. Two-phase locking (`two_phase_locking`, over `lock_table`), with
-//! snapshots for transactions that need less isolation ([`Isolation`]), is the first control. Nothing outside
-//! this folder knows which one runs.
+//! the third from `begin` to the end, and the fourth makes them. A call that must wait for another transaction
+//! returns [`Interrupt::Wait`]. The caller repeats the same call once the ticket fires, and the call then runs
+//! as a whole. Two-phase locking (`two_phase_locking`, over `lock_table`), with snapshots for transactions that
+//! need less isolation ([`Isolation`]), is the first control. Nothing outside this folder knows which one runs.
 //!
 //! Files:
 //! * [`Control`]s: `two_phase_locking`, with `lock_table` and `lock_mode`;
 //! * `cursor`: stepping through an index; `row_changes`: changing rows, and taking that back;
-//! * `replay_access`: access without locks, for calls that recovery repeats.
+//! * `replay_access`: access without locks, for calls that recovery repeats;
+//! * `restart_gate`: where transactions wait for a restart on demand.
 //!
 //! Life of a transaction (docs/glossary.md has the words):
 //!
