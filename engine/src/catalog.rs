@@ -3,9 +3,9 @@
 //!
 //! The committed catalog is `storage::catalog`. A transaction that changes it has an [`Overlay`]: a list of
 //! changes, in order, that its own look-ups see at once, that a rollback takes back from the end, and that a
-//! commit publishes. Nobody else sees any of it before. The worker owns the overlay; of the transaction it
-//! needs only [`ObjectAccess`]: locks on objects and tables, a place in the log record, savepoints. So a
-//! control knows nothing of the catalog, and the catalog does not know which control runs.
+//! commit publishes. No other transaction sees any of it before. The worker owns the overlay; of the
+//! transaction it needs only [`ObjectAccess`]: locks on objects and tables, a place in the log record,
+//! savepoints. So a control knows nothing of the catalog, and the catalog does not know which control runs.
 //!
 //! ```text
 //! CatalogChange -> change::apply     locks what it touches, looks again, then notes
@@ -18,11 +18,12 @@
 //! ```
 //!
 //! New and dropped names stay private until the commit. What changes the definition or the rows of an
-//! existing table replaces the state of the table at once, which the lock on the whole table hides; the former
-//! state waits in the list.
+//! existing table replaces the state of the table at once, which the lock on the whole table hides; the
+//! former state waits in the list.
 //!
 //! Files:
-//! * `change`: applies a change, with a file for each kind of object;
+//! * `overlay`: the list of changes, and how it ends; `change`: applies a change, with a file for each kind
+//!   of object;
 //! * `effect`: what a change does, how it is taken back, and how it is published;
 //! * `own`: the objects that the transaction has made or dropped, by id and by name; `view`: look-ups;
 //! * `capture`: what a checkpoint sees of the catalog.
@@ -35,210 +36,16 @@
 //!    order rows and changes of the catalog.
 //! 3. A name is published while it is still locked: no other transaction can have taken it in between.
 //!
-//! A new kind of object needs its own file in `change`, its arms in [`effect::Effect`], and its map in `own`.
-
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-
-use hyades_types::definition::{CatalogChange, SequenceId, SequenceState};
-use hyades_types::memory::Keeper;
-use hyades_types::sequence::{Draw, note_draw};
-
-use crate::mutant::{self, Mutant};
-use crate::storage::catalog::Catalog;
-use crate::txn::{Flow, ObjectAccess, Savepoint, restart_gate};
+//! A new kind of object needs a file in `change`, its arms in `effect::Effect`, and a map in `own`.
 
 mod capture;
 mod change;
 mod effect;
+mod overlay;
 mod own;
 mod view;
 
 pub(crate) use capture::{Committed, capture};
-use effect::Effect;
-use own::OwnObjects;
-
-/// What the open transaction of a worker has changed in the catalog; see the module head.
-pub(crate) struct Overlay {
-    catalog: Arc<Catalog>,
-    changes: Vec<Change>,
-    /// The objects that the changes have left, for look-ups.
-    own: OwnObjects,
-    /// Whether more than temporary relations have been changed, even if that was taken back.
-    is_shared: bool,
-    /// The last draw of each sequence that the transaction has drawn from.
-    draws: Vec<Draw>,
-    /// See [`CatalogView::temporary_schema`].
-    temporary_schema: Option<Box<str>>,
-    /// Who pays for the rows of temporary tables.
-    keeper: Option<Keeper>,
-}
-
-struct Change {
-    /// The place of the transaction before the change.
-    before: Savepoint,
-    effect: Effect,
-}
-
-impl Overlay {
-    pub(crate) fn new(catalog: Arc<Catalog>) -> Overlay {
-        Overlay {
-            catalog,
-            changes: Vec::new(),
-            own: OwnObjects::default(),
-            is_shared: false,
-            draws: Vec::new(),
-            temporary_schema: None,
-            keeper: None,
-        }
-    }
-
-    /// The committed catalog.
-    pub(crate) fn catalog(&self) -> &Arc<Catalog> {
-        &self.catalog
-    }
-
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.changes.is_empty()
-    }
-
-    /// Whether the transaction has changed what other sessions see, even if it has taken that back.
-    #[inline]
-    pub(crate) fn is_shared(&self) -> bool {
-        self.is_shared
-    }
-
-    /// Changes the catalog for the transaction.
-    ///
-    /// # Errors
-    /// PostgreSQL's, where a name is taken or rows do not fit; `StalePlan` if something is no longer as the
-    /// caller has found it.
-    pub(crate) fn apply<T: ObjectAccess>(&mut self, change: &CatalogChange, transaction: &mut T) -> Flow<()> {
-        restart_gate::wait_for(self.catalog.changes())?;
-        change::apply(self, change, transaction)
-    }
-
-    /// The transaction has drawn these numbers, and its log record must say so. A draw follows the transaction
-    /// that made the sequence what it is, by the mark that the sequence carries.
-    pub(crate) fn note_draws<T: ObjectAccess>(&mut self, draws: Vec<Draw>, transaction: &mut T) {
-        if mutant::is_active(Mutant::DrawsUnlogged) {
-            return;
-        }
-        for draw in draws.into_iter().filter(|draw| !draw.sequence.id.is_temporary()) {
-            if !draw.sequence.mark.is_empty() {
-                transaction.follow(&draw.sequence.mark);
-            }
-            note_draw(&mut self.draws, draw);
-        }
-    }
-
-    /// How far sequences have come with the transaction, for the end of its log record: those with private
-    /// counters, then those that it has drawn from.
-    pub(crate) fn sequence_states(&self) -> Vec<(SequenceId, SequenceState)> {
-        let of_own = self.changes.iter().filter_map(|change| change.effect.private_sequence());
-        let own = of_own.filter_map(|sequence| Some((sequence.id, sequence.unlogged()?)));
-        own.chain(self.draws.iter().map(|draw| (draw.sequence.id, draw.state))).collect()
-    }
-
-    /// The record that has the draws has been appended.
-    pub(crate) fn note_draws_logged(&mut self) {
-        for Draw { sequence, state } in self.draws.drain(..) {
-            sequence.note_logged(state);
-        }
-    }
-
-    /// Whether all changes lie before this place of the transaction.
-    pub(crate) fn ends_before(&self, place: Savepoint) -> bool {
-        self.changes.last().is_none_or(|change| change.before.changes < place.changes)
-    }
-
-    /// Takes back what was changed after the savepoint, and rows together with it.
-    pub(crate) fn undo_to<T: ObjectAccess>(&mut self, savepoint: Savepoint, transaction: &mut T) {
-        let length = self.changes.partition_point(|change| change.before.changes < savepoint.changes);
-        if length < self.changes.len() {
-            self.undo_changes(length, transaction);
-        }
-    }
-
-    /// Takes back all changes; the transaction is about to be rolled back.
-    pub(crate) fn undo<T: ObjectAccess>(&mut self, transaction: &mut T) {
-        if !self.changes.is_empty() {
-            self.undo_changes(0, transaction);
-        }
-    }
-
-    #[cold]
-    fn undo_changes<T: ObjectAccess>(&mut self, length: usize, transaction: &mut T) {
-        while self.changes.len() > length {
-            let Some(Change { before, effect }) = self.changes.pop() else { break };
-            // Rows that were written later were written to what the change has made.
-            transaction.rollback_to(before);
-            effect.undo(&self.catalog, transaction);
-        }
-        self.own = OwnObjects::of(self.changes.iter().map(|change| &change.effect));
-    }
-
-    /// Publishes the changes. The rows of the transaction are committed, and its locks are still held. `mark`
-    /// makes its mark.
-    #[inline]
-    pub(crate) fn publish<T: ObjectAccess>(
-        &mut self,
-        transaction: &mut T,
-        mark: impl Fn() -> Box<[AtomicU64]>,
-    ) {
-        if !self.changes.is_empty() {
-            self.publish_changes(transaction, &mark);
-        }
-    }
-
-    #[cold]
-    fn publish_changes<T: ObjectAccess>(&mut self, transaction: &mut T, mark: &dyn Fn() -> Box<[AtomicU64]>) {
-        let (states, names): (Vec<Effect>, Vec<Effect>) =
-            self.changes.drain(..).map(|change| change.effect).partition(Effect::is_state);
-        // States first: a table that has been dropped since leaves its own.
-        for effect in states.into_iter().chain(names) {
-            if let Err(error) = effect.publish(&self.catalog, transaction, mark) {
-                tracing::error!(%error, "a change of the catalog could not be published");
-            }
-        }
-        // Definitions may have changed under their names.
-        if self.is_shared {
-            self.catalog.count_change();
-        }
-    }
-
-    /// The transaction has ended.
-    #[inline]
-    pub(crate) fn end(&mut self) {
-        if self.is_shared || !self.own.is_empty() {
-            self.is_shared = false;
-            self.changes.clear();
-            self.own = OwnObjects::default();
-        }
-        self.draws.clear();
-        self.keeper.iter().for_each(Keeper::end_transaction);
-    }
-
-    /// The session has temporary relations from now on, in this schema. The keeper pays for their rows.
-    pub(crate) fn set_temporary_schema(&mut self, schema: &str, keeper: Keeper) {
-        (self.temporary_schema, self.keeper) = (Some(schema.into()), Some(keeper));
-    }
-
-    /// Takes the temporary relations of the session out of the catalog. No transaction is open, and no other
-    /// session can see them.
-    pub(crate) fn forget_temporaries<T: ObjectAccess>(&mut self, transaction: &mut T) {
-        let Some(schema) = self.temporary_schema.take() else { return };
-        for table in self.catalog.tables() {
-            if table.id().is_temporary() && table.definition().name.schema == *schema {
-                self.catalog.remove(table.id());
-                transaction.discard_rows(&table);
-            }
-        }
-        for sequence in self.catalog.sequences() {
-            if sequence.id.is_temporary() && sequence.definition.name.schema == *schema {
-                self.catalog.remove_sequence(sequence.id);
-            }
-        }
-    }
-}
+pub(crate) use change::apply;
+pub(crate) use change::indexes::build_index;
+pub(crate) use overlay::Overlay;

@@ -66,10 +66,11 @@ mod statistics;
 mod unlogged_draws;
 
 pub use self::call::{ARGUMENTS_DRAW, Logging, LoggingChoice};
-use self::call::{Call, choose, encode_head};
+use self::call::{Call, check_routine, choose, encode_head};
 pub use self::copy::{UnfinishedCopy, begin_copy, create_copy};
 use self::janitor::Janitor;
 use self::names::NamesDurability;
+use self::schema_work::mark_of;
 pub use self::statistics::{EngineStatistics, LogStatistics};
 use self::unlogged_draws::log_unlogged;
 pub use crate::checkpoint::{CheckpointRequest, CheckpointStatus};
@@ -646,12 +647,7 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         if self.transaction.reads_at_snapshot() && !mutant::is_active(Mutant::CommandsAtAnyLevel) {
             return LoggingChoice::Data("it is not serializable".into());
         }
-        let catalog = self.overlay.catalog();
-        let check = || match routine.is_dropped() {
-            true => Err("the routine has been dropped or replaced"),
-            false if routine.is_compiled_as(catalog.version(), &**procedure) => Ok(()),
-            false => Err("the schema has changed since the routine was compiled"),
-        };
+        let check = || check_routine(routine, procedure, self.overlay.catalog());
         let begun = encode_head(&mut self.head, routine, &procedure.replay, arguments, environment)
             .and_then(|from| self.transaction.begin_command(check, &self.head).map(|()| from));
         match begun {
@@ -679,10 +675,7 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
             self.transaction.end_statement();
         }
         self.note_draws(environment);
-        debug_assert!(
-            self.overlay.is_empty() || self.overlay.ends_before(self.transaction.savepoint()),
-            "a procedure rolls back only what it has done itself"
-        );
+        self.overlay.assert_before(&mut self.transaction);
         if let Some(call) = &mut self.call {
             call.worked += guest::worked().wrapping_sub(worked);
             match outcome {
@@ -765,13 +758,7 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         }
         self.overlay.note_draws_logged();
         let Self { overlay, protocol, .. } = self;
-        let mark = || {
-            let mark = protocol.new_mark();
-            if P::LEAVES_MARKS {
-                protocol.write_mark(&token, &mark);
-            }
-            mark
-        };
+        let mark = || mark_of(&**protocol, &token);
         self.transaction.precommit(&token, |transaction| overlay.publish(transaction, mark));
         self.overlay.end();
         if work > 0

@@ -2,7 +2,8 @@
 //!
 //! Files, in reading order:
 //! * what is stored: `storage`; `spill` (what a statement holds beyond its memory);
-//! * what runs, and how it is isolated: `procedure`, `txn`; `ticket` (how it waits for others);
+//! * what runs, and how it is isolated: `procedure`, `txn`; `ticket` (how it waits for others); `catalog`
+//!   (changes of the catalog);
 //! * how it is made durable: `lsn` (positions in logs), `log`, `protocol`;
 //! * how it comes back: `checkpoint`, `recovery`, `backup`;
 //! * how it all fits together: `config` (the settings of a database), `db`;

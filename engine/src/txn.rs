@@ -1,11 +1,12 @@
 //! Transactions: what every concurrency control offers, and nothing of how it does it.
 //!
 //! [`Access`], [`ObjectAccess`], [`Transaction`] and [`Control`] are the seam. A procedure reads and writes
-//! through the first, changes of the catalog (`crate::catalog`) go through the second, the worker (`db`) drives
-//! the third from `begin` to the end, and the fourth makes them. A call that must wait for another transaction
-//! returns [`Interrupt::Wait`]. The caller repeats the same call once the ticket fires, and the call then runs
-//! as a whole. Two-phase locking (`two_phase_locking`, over `lock_table`), with snapshots for transactions that
-//! need less isolation ([`Isolation`]), is the first control. Nothing outside this folder knows which one runs.
+//! through the first, changes of the catalog (`crate::catalog`) go through the second, the worker (`db`)
+//! drives the third from `begin` to the end, and the fourth makes them. A call that must wait for another
+//! transaction returns [`Interrupt::Wait`]. The caller repeats the same call once the ticket fires, and the
+//! call then runs as a whole. Two-phase locking (`two_phase_locking`, over `lock_table`), with snapshots for
+//! transactions that need less isolation ([`Isolation`]), is the first control. Nothing outside this folder
+//! knows which one runs.
 //!
 //! Files:
 //! * [`Control`]s: `two_phase_locking`, with `lock_table` and `lock_mode`;
@@ -578,8 +579,8 @@ pub trait Control<P: Protocol>: Send + Sync + Sized + 'static {
     fn capture(&self, before: &mut dyn FnMut(), see: &mut dyn FnMut(), after: &mut dyn FnMut()) -> Captured;
 }
 
-/// The rows that are committed in a phase and before it. Readable as long as this lives, unless that keeps too many
-/// versions ([`PhaseSnapshot::check`]).
+/// The rows that are committed in a phase and before it. Readable as long as this lives, unless that keeps
+/// too many versions ([`PhaseSnapshot::check`]).
 pub struct Captured {
     pub(crate) histories: Arc<Histories>,
     pub(crate) at: PhaseSnapshot,
@@ -681,8 +682,8 @@ pub trait ObjectAccess: Access {
     /// table is locked against all others.
     fn add_older_entries(&mut self, table: &Arc<Table>, index: &SecondaryIndex, guard: &Guard);
 
-    /// One step of filling the unfinished index of a table beside others, through at most this many records or
-    /// entries; true if it is complete.
+    /// One step of filling the unfinished index of a table beside others, through at most this many records
+    /// or entries; true if it is complete.
     fn build_index(&mut self, table: &Arc<Table>, index: &IndexDefinition, most: usize) -> Flow<bool>;
 
     /// The transaction has changed a table from which no other was locked out: those that commit later must
@@ -695,7 +696,7 @@ pub trait ObjectAccess: Access {
     /// A table no longer has this state. It is freed when it is no longer used.
     fn discard(&self, table: &Table, state: Arc<TableState>);
 
-    /// The table is gone, and what still refers to it needs no rows. Nobody else uses it.
+    /// The table is gone, and what still refers to it needs no rows. No other transaction uses it.
     fn discard_rows(&self, table: &Table);
 }
 
@@ -725,9 +726,9 @@ pub trait Transaction<P: Protocol>: ObjectAccess {
     /// A statement is over. A waiting statement is not.
     fn end_statement(&mut self);
 
-    /// Declares that the transaction will be one run of a procedure and is to be logged as the call whose head
-    /// (see `log::record::command`) this is. `check` is called when what names mean no longer changes. The
-    /// error says why it will be logged as data instead.
+    /// Declares that the transaction will be one run of a procedure and is to be logged as the call whose
+    /// head (see `log::record::command`) this is. `check` is called when what names mean no longer changes.
+    /// The error says why it will be logged as data instead.
     fn begin_command(
         &mut self,
         check: impl FnOnce() -> Result<(), &'static str>,

@@ -3,8 +3,8 @@
 //! Rows have versions, definitions have none, and TRUNCATE and ALTER TABLE exchange a table's whole state
 //! while their transaction is still open. So the catalog keeps the states that have been replaced and not yet
 //! been given up (`storage::catalog`), and transactions that change the catalog do not begin to commit at the
-//! moment of a capture ([`Control::capture`]): then the committed catalog is that of the phase that has ended.
-//! For a table whose state an open transaction has replaced, the first of the replaced states counts.
+//! moment of a capture ([`Control::capture`]): then the committed catalog is that of the phase that has
+//! ended. For a table whose state an open transaction has replaced, the first of the replaced states counts.
 
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@
 //! * others: `routines`, `types`, `schemas`;
 //! * what goes with objects: `access` (roles and rights), `comments`.
 //!
-//! Every change but TRUNCATE, and those of temporary relations, keeps away the transactions that are logged as
-//! commands: what the source of a routine means must be the same when they run and when they are replayed.
+//! Every change but TRUNCATE, and those of temporary relations, keeps away the transactions that are logged
+//! as commands: what the source of a routine means must be the same when they run and when they are replayed.
 //! Changes of the catalog do not keep each other away.
 
 use std::sync::Arc;
@@ -16,10 +16,13 @@ use hyades_types::definition::{CatalogChange, TableDefinition, TableId, TableNam
 use hyades_types::error::{Abort, Error, sqlstate};
 
 use super::effect::Effect;
-use super::{Change, Overlay};
+use super::overlay::{Change, Overlay};
+use crate::log::record::OperationsWriter;
 use crate::storage::catalog::{CatalogView, duplicate_table};
 use crate::storage::table::{Table, TableState};
-use crate::txn::{Flow, Interrupt, Object, ObjectAccess, ObjectMode, Savepoint, TableLock, Waiting};
+use crate::txn::{
+    Flow, Interrupt, Object, ObjectAccess, ObjectMode, Savepoint, TableLock, Waiting, restart_gate,
+};
 
 mod access;
 mod comments;
@@ -45,11 +48,16 @@ fn stale() -> Interrupt {
     Interrupt::Failed(Error::Abort(Abort::StalePlan))
 }
 
-pub(super) fn apply<T: ObjectAccess>(
+/// Changes the catalog for the transaction.
+///
+/// # Errors PostgreSQL's, where a name is taken or rows do not fit; `StalePlan` if something is no longer as
+/// the caller has found it.
+pub(crate) fn apply<T: ObjectAccess>(
     overlay: &mut Overlay,
     change: &CatalogChange,
     transaction: &mut T,
 ) -> Flow<()> {
+    restart_gate::wait_for(overlay.catalog.changes())?;
     let mut applying = Applying { overlay, transaction, change, before: None };
     if !matches!(change, CatalogChange::Truncate { .. }) && !change.is_temporary() {
         applying.lock(Object::Meaning, ObjectMode::Extend)?;
@@ -138,7 +146,7 @@ impl<T: ObjectAccess> Applying<'_, T> {
     fn log(&mut self) -> Flow<()> {
         let (change, is_shared) = (self.change, !self.change.is_temporary());
         self.overlay.is_shared |= is_shared;
-        let mut write = |payload: &mut crate::log::record::OperationsWriter| payload.change_catalog(change);
+        let mut write = |payload: &mut OperationsWriter| payload.change_catalog(change);
         self.transaction.note_change(if is_shared { Some(&mut write) } else { None })?;
         Ok(())
     }

@@ -5,18 +5,19 @@
 //! | `State` | the new state is the table's | the former state is | the former state is given up |
 //! | `UnfinishedIndex` | writers keep an index that is in no definition | it is taken out of the state | nothing |
 //! | `FinishedIndex` | nothing | nothing | the definition has the index |
-//! | created, renamed, dropped objects | look-ups find them, or no longer | what nobody else can have seen is dropped | the committed catalog follows |
+//! | created, renamed, dropped objects | look-ups find them, or no longer | what no other transaction can have seen is dropped | the committed catalog follows |
 //! | `Schema`, `Comment`, `Access` | look-ups go through the list | nothing | the same |
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crossbeam_epoch as epoch;
-use hyades_types::definition::{CommentTarget, RoutineId, SchemaId, SequenceId, TableDefinition, TableName};
+use hyades_types::definition::{
+    CommentTarget, IndexDefinition, RoutineId, SchemaId, SequenceId, TableDefinition, TableName,
+};
 use hyades_types::error::Result;
 use hyades_types::sequence::Sequence;
 
-use super::change::indexes;
 use crate::storage::catalog::{AccessChange, Catalog, Comment};
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
@@ -90,7 +91,7 @@ impl Effect {
                     let state = table.state(&guard);
                     state.with_definition(TableDefinition::clone(state.definition()))
                 };
-                indexes::exchange_beside_others(catalog, transaction, &table, Arc::new(state));
+                exchange_beside_others(catalog, transaction, &table, Arc::new(state));
             }
             // Cached plans may still refer to what was never published.
             Effect::CreatedTable(_, table) => {
@@ -134,7 +135,7 @@ impl Effect {
                 transaction.discard(&table, old);
             }
             Effect::UnfinishedIndex(_) => {}
-            Effect::FinishedIndex(table) => indexes::publish_finished(catalog, transaction, &table),
+            Effect::FinishedIndex(table) => publish_finished(catalog, transaction, &table),
             Effect::CreatedTable(_, table) => catalog.add(table)?,
             Effect::RenamedTable { from, to, table } => catalog.rename(&from, to, &table)?,
             Effect::DroppedTable(_, table) => {
@@ -160,5 +161,42 @@ impl Effect {
             Effect::Access(change) => catalog.change_access(&change),
         }
         Ok(())
+    }
+}
+
+/// Exchanges the state of a table beside transactions that use it. Plans compiled from here on are for the
+/// new one.
+pub(super) fn exchange_beside_others<T: ObjectAccess>(
+    catalog: &Catalog,
+    transaction: &mut T,
+    table: &Table,
+    state: Arc<TableState>,
+) {
+    let old = catalog.exchange(table, state, &epoch::pin());
+    transaction.discard(table, old);
+    catalog.count_change();
+}
+
+/// The index is committed: the table's definition gets it.
+fn publish_finished<T: ObjectAccess>(catalog: &Catalog, transaction: &mut T, table: &Table) {
+    let state = {
+        let guard = epoch::pin();
+        let state = table.state(&guard);
+        let Some(index) = state.unfinished_index() else { return };
+        let mut finished = state.with_definition(state.definition().with_index(index.definition()));
+        note_new_key(transaction, &mut finished, index.definition());
+        finished
+    };
+    exchange_beside_others(catalog, transaction, table, Arc::new(state));
+}
+
+/// Rows keep to an index that is about to be published. Older snapshots may see some that do not.
+pub(super) fn note_new_key<T: ObjectAccess>(
+    transaction: &T,
+    state: &mut TableState,
+    index: &IndexDefinition,
+) {
+    if index.is_unique {
+        state.note_unique_since(index.id, transaction.note_new_key());
     }
 }

@@ -1,8 +1,8 @@
 //! The objects that a transaction has made, changed or dropped, for its look-ups.
 //!
 //! One rule for all kinds: an object is what the transaction has made of it; if it has made nothing of it, it
-//! is what is committed. A name belongs to the transaction's own object that has it now; else to the committed
-//! object of that name, unless the transaction has dropped or renamed that.
+//! is what is committed. A name belongs to the transaction's own object that has it now; else to the
+//! committed object of that name, unless the transaction has dropped or renamed that.
 
 use std::collections::HashMap;
 use std::hash::Hash;

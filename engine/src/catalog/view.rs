@@ -6,9 +6,10 @@ use hyades_types::access::Access;
 use hyades_types::definition::{RoutineId, SequenceId, TableId, TableName};
 use hyades_types::sequence::{OwnSequence, Sequence, SequenceCatalog};
 
-use super::Overlay;
 use super::effect::Effect;
+use super::overlay::Overlay;
 use crate::storage::catalog::{CatalogView, Comments, Schemas, hand_on_rights, put_comment};
+use crate::storage::compilations::Compilations;
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
@@ -178,7 +179,7 @@ impl CatalogView for Overlay {
         self.temporary_schema.as_deref()
     }
 
-    fn compilations(&self) -> &crate::storage::compilations::Compilations {
+    fn compilations(&self) -> &Compilations {
         CatalogView::compilations(&*self.catalog)
     }
 }

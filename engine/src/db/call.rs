@@ -21,6 +21,7 @@ use crate::log::record::command::{
 };
 use crate::procedure::frame::Frame;
 use crate::procedure::ir::{Procedure, Replayability};
+use crate::storage::catalog::Catalog;
 use crate::storage::stored_routine::Routine;
 
 /// How calls are to be logged (`hyades.logging`).
@@ -143,4 +144,17 @@ pub(super) fn encode_head(
     let arguments_from = head.len();
     write_arguments(head, arguments);
     Ok(arguments_from)
+}
+
+/// Whether the procedure is still what the routine means. The error says why not.
+pub(super) fn check_routine(
+    routine: &Routine,
+    procedure: &Procedure,
+    catalog: &Catalog,
+) -> Result<(), &'static str> {
+    match routine.is_dropped() {
+        true => Err("the routine has been dropped or replaced"),
+        false if routine.is_compiled_as(catalog.version(), procedure) => Ok(()),
+        false => Err("the schema has changed since the routine was compiled"),
+    }
 }

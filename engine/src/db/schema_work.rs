@@ -1,6 +1,7 @@
 //! A worker's operations on tables, routines and the other objects of the catalog: through its overlay.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use hyades_types::access::{Access, RoleId};
 use hyades_types::definition::{
@@ -12,6 +13,7 @@ use hyades_types::sequence::Sequence;
 
 use super::call::choose;
 use super::{DatabaseWorker, Flow, Logging, LoggingChoice, Schema, TableLock};
+use crate::catalog;
 use crate::procedure::ir::Procedure;
 use crate::protocol::Protocol;
 use crate::storage::catalog::{CatalogView, Comments, Schemas};
@@ -24,7 +26,7 @@ use crate::txn::{Object, ObjectMode, Transaction, Waiting};
 impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
         self.log_as_data();
-        self.overlay.apply(&change, &mut self.transaction)
+        catalog::apply(&mut self.overlay, &change, &mut self.transaction)
     }
 
     fn build_index(
@@ -35,7 +37,7 @@ impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
     ) -> Flow<()> {
         self.log_as_data();
         let Self { overlay, transaction, .. } = self;
-        while !overlay.build_index((table, planned), index, transaction, usize::MAX)? {}
+        while !catalog::build_index(overlay, (table, planned), index, transaction, usize::MAX)? {}
         Ok(())
     }
 
@@ -196,4 +198,13 @@ impl<P: Protocol, T: Transaction<P>> CatalogView for DatabaseWorker<P, T> {
     fn compilations(&self) -> &Compilations {
         self.overlay.compilations()
     }
+}
+
+/// The mark of a transaction that was appended.
+pub(super) fn mark_of<P: Protocol>(protocol: &P, token: &P::CommitToken) -> Box<[AtomicU64]> {
+    let mark = protocol.new_mark();
+    if P::LEAVES_MARKS {
+        protocol.write_mark(token, &mark);
+    }
+    mark
 }

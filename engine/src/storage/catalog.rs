@@ -13,8 +13,8 @@
 //! Replay does all of it in one step by [`Catalog::apply`], through the same functions.
 //!
 //! Files, each for changes of one kind of object:
-//! * tables that exist: `alteration` (ALTER TABLE), `indexes`, `references` (foreign keys), `replaced` (states
-//!   that open transactions have replaced);
+//! * tables that exist: `alteration` (ALTER TABLE), `indexes`, `references` (foreign keys), `replaced`
+//!   (states that open transactions have replaced);
 //! * others: `schemas`, `sequences`, `types`, `routines`;
 //! * what goes with objects: `comments`, `access` (owners and rights).
 //!
@@ -40,7 +40,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::sequence::Sequence;
 use hyades_types::{memory, text};
 use jiff::tz::TimeZone;
-use parking_lot::{RwLock, RwLockWriteGuard};
+use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 
 use super::compilations::Compilations;
 use super::opening::Opening;
@@ -83,7 +83,8 @@ pub struct Catalog {
     access_version: AtomicU64,
     changes: Opening,
     compilations: Compilations,
-    replaced: replaced::ReplacedStates,
+    /// See `replaced`.
+    replaced: Mutex<HashMap<TableId, Arc<TableState>>>,
 }
 
 /// A change of the committed names; no compilation runs meanwhile.
@@ -224,7 +225,7 @@ impl Catalog {
             access_version: AtomicU64::new(0),
             changes: Opening::default(),
             compilations: Compilations::default(),
-            replaced: replaced::ReplacedStates::default(),
+            replaced: Mutex::default(),
         }
     }
 

@@ -112,8 +112,6 @@ mod snapshot;
 mod table_lock;
 mod table_use;
 #[cfg(all(test, not(loom)))]
-mod testing;
-#[cfg(all(test, not(loom)))]
 mod tests;
 mod undo;
 mod unlocked_change;

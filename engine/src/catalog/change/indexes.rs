@@ -13,10 +13,10 @@ use crossbeam_epoch as epoch;
 use hyades_types::definition::{CatalogChange, IndexDefinition, TableDefinition, TableId, TableName};
 
 use super::{Applying, stale};
-use crate::catalog::Overlay;
-use crate::catalog::effect::Effect;
-use crate::storage::catalog::{Catalog, CatalogView};
-use crate::storage::table::{Table, TableState};
+use crate::catalog::effect::{self, Effect};
+use crate::catalog::overlay::Overlay;
+use crate::storage::catalog::CatalogView;
+use crate::storage::table::Table;
 use crate::txn::{Flow, Object, ObjectAccess, ObjectMode, TableLock, Waiting, restart_gate};
 
 impl<T: ObjectAccess> Applying<'_, T> {
@@ -30,7 +30,7 @@ impl<T: ObjectAccess> Applying<'_, T> {
             if let Some(made) = state.indexes().last() {
                 self.transaction.add_older_entries(&table, made, &guard);
             }
-            note_new_key(self.transaction, &mut state, index);
+            effect::note_new_key(self.transaction, &mut state, index);
             state
         };
         self.replace_state(&table, state)
@@ -86,75 +86,36 @@ impl<T: ObjectAccess> Applying<'_, T> {
         self.overlay.catalog.reserve_table_id(index.id);
         let state = Arc::new(table.state(&epoch::pin()).with_unfinished_index(index));
         self.begin();
-        exchange_beside_others(&self.overlay.catalog, self.transaction, table, state);
+        effect::exchange_beside_others(&self.overlay.catalog, self.transaction, table, state);
         self.push(Effect::UnfinishedIndex(Arc::clone(table)));
         self.transaction.note_change(None)?;
         Ok(())
     }
 }
 
-impl Overlay {
-    /// One step of building an index beside writers, through at most this many records or entries; true if it
-    /// can be committed. Nothing else may happen in the transaction.
-    pub(crate) fn build_index<T: ObjectAccess>(
-        &mut self,
-        (table, planned): (&Arc<Table>, &Arc<TableDefinition>),
-        index: &IndexDefinition,
-        transaction: &mut T,
-        most: usize,
-    ) -> Flow<bool> {
-        restart_gate::wait_for(self.catalog.changes())?;
-        let change = &CatalogChange::CreateIndex { table: table.id(), index: index.clone() };
-        let is_attached =
-            self.changes.iter().any(|change| matches!(change.effect, Effect::UnfinishedIndex(_)));
-        let mut applying = Applying { overlay: self, transaction, change, before: None };
-        if !is_attached {
-            applying.attach_index(table, planned, index)?;
-            return Ok(false);
-        }
-        if !applying.transaction.build_index(table, index, most)? {
-            return Ok(false);
-        }
-        applying.note()?;
-        applying.push(Effect::FinishedIndex(Arc::clone(table)));
-        applying.transaction.commit_alone();
-        Ok(true)
-    }
-}
-
-/// Exchanges the state of a table beside transactions that use it. Plans compiled from here on are for the
-/// new one.
-pub(in crate::catalog) fn exchange_beside_others<T: ObjectAccess>(
-    catalog: &Catalog,
+/// One step of building an index beside writers, through at most this many records or entries; true if it
+/// can be committed. Nothing else may happen in the transaction.
+pub(crate) fn build_index<T: ObjectAccess>(
+    overlay: &mut Overlay,
+    (table, planned): (&Arc<Table>, &Arc<TableDefinition>),
+    index: &IndexDefinition,
     transaction: &mut T,
-    table: &Table,
-    state: Arc<TableState>,
-) {
-    let old = catalog.exchange(table, state, &epoch::pin());
-    transaction.discard(table, old);
-    catalog.count_change();
-}
-
-/// The index is committed: the table's definition gets it.
-pub(in crate::catalog) fn publish_finished<T: ObjectAccess>(
-    catalog: &Catalog,
-    transaction: &mut T,
-    table: &Table,
-) {
-    let state = {
-        let guard = epoch::pin();
-        let state = table.state(&guard);
-        let Some(index) = state.unfinished_index() else { return };
-        let mut finished = state.with_definition(state.definition().with_index(index.definition()));
-        note_new_key(transaction, &mut finished, index.definition());
-        finished
-    };
-    exchange_beside_others(catalog, transaction, table, Arc::new(state));
-}
-
-/// Rows keep to an index that is about to be published. Older snapshots may see some that do not.
-fn note_new_key<T: ObjectAccess>(transaction: &T, state: &mut TableState, index: &IndexDefinition) {
-    if index.is_unique {
-        state.note_unique_since(index.id, transaction.note_new_key());
+    most: usize,
+) -> Flow<bool> {
+    restart_gate::wait_for(overlay.catalog.changes())?;
+    let change = &CatalogChange::CreateIndex { table: table.id(), index: index.clone() };
+    let is_attached =
+        overlay.changes.iter().any(|change| matches!(change.effect, Effect::UnfinishedIndex(_)));
+    let mut applying = Applying { overlay, transaction, change, before: None };
+    if !is_attached {
+        applying.attach_index(table, planned, index)?;
+        return Ok(false);
     }
+    if !applying.transaction.build_index(table, index, most)? {
+        return Ok(false);
+    }
+    applying.note()?;
+    applying.push(Effect::FinishedIndex(Arc::clone(table)));
+    applying.transaction.commit_alone();
+    Ok(true)
 }

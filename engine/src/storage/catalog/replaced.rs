@@ -1,28 +1,21 @@
 //! States of tables that open transactions have replaced.
 //!
-//! Rows have versions, definitions have none: a change of a definition, or of all rows, exchanges the state of
-//! a table while its transaction is still open, and the lock on the table hides that. What is committed is then
-//! the first of the states that have been replaced. It is kept here until the transaction has ended, for those
-//! who want the committed state of a table without its lock (checkpoints).
+//! Rows have versions, definitions have none: a change of a definition, or of all rows, exchanges the state
+//! of a table while its transaction is still open, and the lock on the table hides that. What is committed is
+//! then the first of the states that have been replaced. It is kept here until the transaction has ended, for
+//! checkpoints, which want the committed state of a table without its lock.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
-use hyades_types::definition::TableId;
-use parking_lot::Mutex;
 
 use super::Catalog;
 use crate::storage::table::{Table, TableState};
 
-/// The committed states of the tables whose current state is not committed.
-#[derive(Default)]
-pub(super) struct ReplacedStates(Mutex<HashMap<TableId, Arc<TableState>>>);
-
 impl Catalog {
     /// Exchanges the state of a table, which no other transaction uses; returns the former one.
     pub(crate) fn replace_state(&self, table: &Table, new: Arc<TableState>) -> Arc<TableState> {
-        let mut states = self.replaced.0.lock();
+        let mut states = self.replaced.lock();
         let old = self.exchange(table, new, &epoch::pin());
         states.entry(table.id()).or_insert_with(|| Arc::clone(&old));
         old
@@ -30,7 +23,7 @@ impl Catalog {
 
     /// Restores a former state; returns the one that it replaces.
     pub(crate) fn put_back_state(&self, table: &Table, old: Arc<TableState>) -> Arc<TableState> {
-        let mut states = self.replaced.0.lock();
+        let mut states = self.replaced.lock();
         if states.get(&table.id()).is_some_and(|committed| Arc::ptr_eq(committed, &old)) {
             states.remove(&table.id());
         }
@@ -39,14 +32,14 @@ impl Catalog {
 
     /// The current state of this table is committed.
     pub(crate) fn settle_state(&self, table: &Table) {
-        self.replaced.0.lock().remove(&table.id());
+        self.replaced.lock().remove(&table.id());
     }
 
     /// The committed catalog, with the committed states of the tables that outlive a session. No transaction
     /// that has changed the catalog commits meanwhile.
     pub(crate) fn committed(&self) -> (Catalog, Vec<(Arc<Table>, Arc<TableState>)>) {
         let catalog = self.frozen();
-        let states = self.replaced.0.lock();
+        let states = self.replaced.lock();
         let committed = |table: Arc<Table>| {
             let state = states.get(&table.id()).map_or_else(|| table.shared_state(), Arc::clone);
             (table, state)

@@ -69,8 +69,8 @@ use crate::txn::lock_table::TransactionId;
 const UNITS_PER_ENTRY: usize = 50;
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// One step of the build of the index that the state of the table has, through at most this many records or
-    /// entries; true if the index can be committed.
+    /// One step of the build of the index that the state of the table has, through at most this many records
+    /// or entries; true if the index can be committed.
     pub(super) fn build_step(
         &mut self,
         table: &Arc<Table>,

@@ -14,7 +14,7 @@ use super::index_tests::{
     PLAIN, alone, check, create, delete, done, find, index, insert, key, purge, row, shared, update, waits,
 };
 use super::resource::Resource;
-use super::testing::{Worker, World};
+use super::tests::world::{Worker, World};
 
 use crate::storage::table::Table;
 use crate::ticket::Ticket;

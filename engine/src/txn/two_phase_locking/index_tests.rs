@@ -15,7 +15,7 @@ use hyades_types::value::{SqlType, Value};
 use proptest::prelude::*;
 
 use super::Purger;
-use super::testing::{Worker, World};
+use super::tests::world::{Worker, World};
 use crate::config::Config;
 use crate::storage::table::Table;
 use crate::txn::{

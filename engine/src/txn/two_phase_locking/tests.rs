@@ -8,8 +8,8 @@ use hyades_types::definition::{
 };
 use hyades_types::value::{SqlType, Value};
 
+use self::world::{Worker, World};
 use super::resource::Resource;
-use super::testing::{Worker, World};
 use super::{Purger, TwoPhaseLocking};
 use crate::config::Config;
 use crate::protocol::none::NoLog;
@@ -20,6 +20,8 @@ use crate::txn::{
     Access, Cursor, Direction, Ending, Found, Impatience, Insertion, Intent, Interrupt, Isolation, KeyRange,
     NewRow, Strength, Transaction,
 };
+
+pub(super) mod world;
 
 fn shared_with(config: &Config) -> World {
     World::new(config)

@@ -56,7 +56,7 @@ impl<P: Protocol> LockingTransaction<P> {
                         self.purgeable.push(Purgeable::row(table, key));
                     }
                 }
-                // Whoever has changed the catalog takes that back. An index that was being built is gone.
+                // The catalog takes its own changes back. An index that was being built is gone.
                 UndoAction::Object => self.build = None,
             }
             self.payload.truncate(undo.payload_bytes);

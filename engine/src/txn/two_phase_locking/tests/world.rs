@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use hyades_types::definition::{CatalogChange, IndexDefinition, TableDefinition, TableId};
 
-use super::{LockingTransaction, TwoPhaseLocking};
-use crate::catalog::Overlay;
+use super::super::{LockingTransaction, TwoPhaseLocking};
+use crate::catalog::{self, Overlay};
 use crate::config::Config;
 use crate::protocol::none::NoLog;
 use crate::storage::catalog::Catalog;
@@ -16,18 +16,18 @@ use crate::txn::{Access, Control, Flow, Savepoint, Transaction};
 
 /// A database without logs.
 #[derive(Clone)]
-pub(super) struct World {
-    pub(super) shared: Arc<TwoPhaseLocking<NoLog>>,
-    pub(super) catalog: Arc<Catalog>,
+pub(in crate::txn::two_phase_locking) struct World {
+    pub(in crate::txn::two_phase_locking) shared: Arc<TwoPhaseLocking<NoLog>>,
+    pub(in crate::txn::two_phase_locking) catalog: Arc<Catalog>,
 }
 
 impl World {
-    pub(super) fn new(config: &Config) -> World {
+    pub(in crate::txn::two_phase_locking) fn new(config: &Config) -> World {
         let shared = Arc::new(TwoPhaseLocking::new(Arc::new(NoLog), config));
         World { shared, catalog: Arc::new(Catalog::new()) }
     }
 
-    pub(super) fn transaction(&self) -> Worker {
+    pub(in crate::txn::two_phase_locking) fn transaction(&self) -> Worker {
         let overlay = Overlay::new(Arc::clone(&self.catalog));
         Worker { transaction: self.shared.transaction(), overlay }
     }
@@ -42,42 +42,42 @@ impl Deref for World {
 }
 
 /// One transaction after another.
-pub(super) struct Worker {
+pub(in crate::txn::two_phase_locking) struct Worker {
     transaction: LockingTransaction<NoLog>,
     overlay: Overlay,
 }
 
 impl Worker {
-    pub(super) fn new_table_id(&self) -> TableId {
+    pub(in crate::txn::two_phase_locking) fn new_table_id(&self) -> TableId {
         self.overlay.catalog().new_table_id()
     }
 
-    pub(super) fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
-        self.overlay.apply(&change, &mut self.transaction)
+    pub(in crate::txn::two_phase_locking) fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
+        catalog::apply(&mut self.overlay, &change, &mut self.transaction)
     }
 
-    pub(super) fn build_step(
+    pub(in crate::txn::two_phase_locking) fn build_step(
         &mut self,
         table: &Arc<Table>,
         planned: &Arc<TableDefinition>,
         index: &IndexDefinition,
         most: usize,
     ) -> Flow<bool> {
-        self.overlay.build_index((table, planned), index, &mut self.transaction, most)
+        catalog::build_index(&mut self.overlay, (table, planned), index, &mut self.transaction, most)
     }
 
-    pub(super) fn rollback_to(&mut self, savepoint: Savepoint) {
+    pub(in crate::txn::two_phase_locking) fn rollback_to(&mut self, savepoint: Savepoint) {
         self.overlay.undo_to(savepoint, &mut self.transaction);
         self.transaction.rollback_to(savepoint);
     }
 
-    pub(super) fn precommit(&mut self, (): &()) {
+    pub(in crate::txn::two_phase_locking) fn precommit(&mut self, (): &()) {
         let Self { transaction, overlay } = self;
         transaction.precommit(&(), |transaction| overlay.publish(transaction, Box::default));
         overlay.end();
     }
 
-    pub(super) fn rollback(&mut self, (): &()) {
+    pub(in crate::txn::two_phase_locking) fn rollback(&mut self, (): &()) {
         self.overlay.undo(&mut self.transaction);
         self.transaction.rollback(&());
         self.overlay.end();
