@@ -1,14 +1,15 @@
 //! The embeddable Hyades database: SQL compiled to procedures, sessions, a blocking API.
 //!
 //! Reading order: `statement` (text to statements), `bind` (names and types), `compile` (procedures), `plan`
-//! (the result of compiling), `executor` (what procedures cannot do), `plpgsql` (bodies of routines),
-//! `session` (the conversation with a client), `answer` (what a client receives), `connection` (the blocking
-//! API), `verification` (whether rows satisfy their constraints).
+//! (the result of compiling), `copy` (the data of COPY), `executor` (what procedures cannot do), `plpgsql`
+//! (bodies of routines), `session` (the conversation with a client), `answer` (what a client receives),
+//! `connection` (the blocking API), `verification` (whether rows satisfy their constraints).
 
 mod answer;
 mod bind;
 mod compile;
 pub mod connection;
+mod copy;
 mod evaluation;
 mod executor;
 mod explain;

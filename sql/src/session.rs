@@ -7,12 +7,11 @@
 //!
 //! What a session is made of: `activity` (what other sessions see of it), `prepared` (compiled statements
 //! and their cache), `state` (where it is in its transaction), `running` (statements in progress),
-//! `cursors`, `copy_in`, `copy_out`, `routine_compiler`. What it does: `show`, `prepare`, `transaction`
+//! `cursors`, `copy_in`, `routine_compiler`. What it does: `show`, `prepare`, `transaction`
 //! (the state machine), `run` (statements that run procedures), `cursor_commands`, `routine_commands`
 //! (CALL, and changes to routines), `search_path` (what names mean), `schema` (DDL), `foreign_key`,
 //! `sequence_commands`, `schema_commands` (with `moves`, `dependents`), `view_commands`, `utility`
-//! (settings, EXPLAIN, PREPARE), `copy_feed` (with `copy_lines`, `copy_fields` and `copy_binary` over
-//! `copy_incoming`).
+//! (settings, EXPLAIN, PREPARE).
 //!
 //! The state machine is PostgreSQL's:
 //!
@@ -33,13 +32,7 @@ mod checkpoint_command;
 mod column_changes;
 mod comment_commands;
 mod copied_parts;
-mod copy_binary;
-mod copy_feed;
-mod copy_fields;
 mod copy_in;
-mod copy_incoming;
-mod copy_lines;
-mod copy_out;
 mod cursor_commands;
 mod cursors;
 mod database_statistics;
@@ -117,7 +110,6 @@ use crate::statement::split;
 use activity::{Activities, Activity};
 pub use activity::{Controller, Encryption};
 use advisory_locks::{AdvisoryTable, SessionLocks};
-use copy_in::CopyIn;
 use cursors::OpenCursors;
 use identity::Identity;
 pub use listeners::Delivered;
@@ -126,7 +118,7 @@ pub use login::Login;
 pub use prepared::Prepared;
 use prepared::{NamedStatement, StatementCache};
 use requests::SchemaRequests;
-use running::Running;
+use running::{CopyIn, Running};
 use search_path::Meaning;
 use state::{NamedSavepoint, State};
 

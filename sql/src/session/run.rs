@@ -16,13 +16,13 @@ use hyades_types::text;
 use hyades_types::value::{ArrayElement, Value};
 
 use super::analysis::tell_counts;
-use super::copy_out::CopyWriter;
 use super::cursors::KeptRows;
 use super::prepared::NamedStatement;
 use super::running::{QueryRun, Running};
 use super::state::State;
 use super::{Completion, Notice, Output, Prepared, Session};
 use crate::bind::session_function::{SessionCall, SessionFunction};
+use crate::copy::writer::CopyWriter;
 use crate::evaluation;
 use crate::plan::{Action, Plan, RunPlan, Tag};
 use crate::statement::deep_text::with_deep_stack;

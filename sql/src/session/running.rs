@@ -10,9 +10,11 @@ use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, ColumnSource, IndexDefinition, TableDefinition, TableName};
 use hyades_types::value::SqlType;
 
-use super::copy_out::CopyWriter;
 use super::cursors::KeptRows;
+use super::prepared::Prepared;
 use crate::compile::check::Filling;
+use crate::copy::intake::Intake;
+use crate::copy::writer::CopyWriter;
 use crate::plan::{AlterAction, Plan};
 use crate::statement::{AccessCommand, DropSchema, SchemaElement};
 
@@ -148,4 +150,17 @@ pub(super) struct CallRun {
     pub(super) savepoint: Savepoint,
     /// It has ended a transaction, so it cannot start again.
     pub(super) is_past_end: bool,
+}
+
+/// COPY FROM in progress.
+pub(super) struct CopyIn {
+    pub(super) statement: Arc<Prepared>,
+    pub(super) plan: Arc<Plan>,
+    pub(super) intake: Intake,
+    pub(super) savepoint: Savepoint,
+    /// Whether the current chunk has been taken. The call with it is being repeated after a wait.
+    pub(super) is_taken: bool,
+    /// Whether the frame holds a row that is not inserted yet.
+    pub(super) is_row_pending: bool,
+    pub(super) rows: u64,
 }

@@ -69,6 +69,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "explain",
             "plan",
             "compile",
+            "copy",
             "executor",
             "plpgsql",
             "session",

@@ -7,14 +7,14 @@ use hyades_types::text::TextForm;
 use hyades_types::value::{SqlType, Value};
 use jiff::tz::TimeZone;
 
-use super::copy_binary::{NULL_LENGTH, SIGNATURE, TRAILER};
+use super::binary_rows::{NULL_LENGTH, SIGNATURE, TRAILER};
 use crate::answer::Output;
 use crate::plan::CopyOutPlan;
 use crate::statement::{CopyFormat, CopyHeader, CopyOptions};
 
 /// Writes rows, each passed on as a chunk of its own, because the protocol promises one CopyData message
 /// for each row. See the documentation of COPY for the formats.
-pub(super) struct CopyWriter {
+pub(crate) struct CopyWriter {
     options: CopyOptions,
     types: Vec<SqlType>,
     force_quote: Vec<bool>,
@@ -27,7 +27,7 @@ pub(super) struct CopyWriter {
 }
 
 impl CopyWriter {
-    pub(super) fn new(plan: &CopyOutPlan, form: TextForm<'_>) -> CopyWriter {
+    pub(crate) fn new(plan: &CopyOutPlan, form: TextForm<'_>) -> CopyWriter {
         let names = || plan.columns.iter().map(|(name, _)| name.clone()).collect();
         // As in PostgreSQL, the header of binary data precedes the first row in the same message.
         let line = match plan.options.format {
@@ -46,7 +46,7 @@ impl CopyWriter {
         }
     }
 
-    pub(super) fn row(&mut self, values: &mut [Value], output: &mut dyn Output) -> Result<()> {
+    pub(crate) fn row(&mut self, values: &mut [Value], output: &mut dyn Output) -> Result<()> {
         if self.options.format == CopyFormat::Binary {
             return self.binary_row(values, output);
         }
@@ -118,7 +118,7 @@ impl CopyWriter {
     }
 
     /// Writes the header if there was no row, and the trailer of binary data.
-    pub(super) fn finish(&mut self, output: &mut dyn Output) -> Result<()> {
+    pub(crate) fn finish(&mut self, output: &mut dyn Output) -> Result<()> {
         if self.options.format == CopyFormat::Binary {
             self.line.extend_from_slice(&TRAILER.to_be_bytes());
             return self.hand_on(output);

@@ -14,7 +14,7 @@
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory::LARGEST_VALUE;
 
-use super::copy_incoming::Incoming;
+use super::incoming::Incoming;
 
 /// The first bytes of binary data.
 pub(super) const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";

@@ -5,7 +5,7 @@
 
 use hyades_types::error::{Error, Result, sqlstate};
 
-use super::copy_incoming::Incoming;
+use super::incoming::Incoming;
 use crate::statement::{CopyFormat, CopyOptions};
 
 /// The data, with how far it has been searched for the end of the next row.
