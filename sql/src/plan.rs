@@ -5,6 +5,12 @@
 //! and reads. Where rows must be collected before they may change (an UPDATE that moves rows along the
 //! scanned key, INSERT ... SELECT into the same table), the procedure spools them.
 
+pub(crate) mod access;
+pub(crate) mod implication;
+pub(crate) mod index_expressions;
+pub(crate) mod level;
+pub(crate) mod order;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +48,18 @@ pub(crate) struct Plan {
     /// The command's name, for messages (`cannot execute UPDATE in a read-only transaction`).
     pub(crate) command: &'static str,
     pub(crate) is_read_only: bool,
+}
+
+impl Plan {
+    /// The plan of a statement that returns no rows and changes nothing.
+    pub(crate) fn simple(command: &'static str, action: Action) -> Plan {
+        Plan { parameters: Vec::new(), response: Response::NoData, action, command, is_read_only: true }
+    }
+
+    /// The plan of a statement that changes the catalog.
+    pub(crate) fn schema(command: &'static str, schema: SchemaCommand) -> Plan {
+        Plan { is_read_only: false, ..Plan::simple(command, Action::Schema(schema)) }
+    }
 }
 
 #[derive(Debug)]

@@ -20,7 +20,7 @@ use sqlparser::ast;
 use super::run::unattended;
 use super::running::{AlterStep, Alteration};
 use super::{Notice, Output, Session};
-use crate::compile::schema::{check_ordered, primary_key};
+use crate::ddl::tables::{check_ordered, primary_key};
 use crate::plan::{AlterAction, SchemaCommand, WantedCheck};
 use crate::statement::QualifiedName;
 

@@ -27,8 +27,9 @@ use super::dependents::Object;
 use super::drawing_defaults::DrawingDefault;
 use super::running::{AlterStep, Alteration};
 use super::{Output, Session};
-use crate::compile::check::{Filling, row_type};
-use crate::compile::unsupported;
+use crate::bind::row_expression::row_type;
+use crate::ddl::filling::Filling;
+use crate::emit::unsupported;
 use crate::plan::NewColumn;
 use crate::statement::deep_text::Written;
 

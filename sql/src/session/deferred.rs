@@ -21,7 +21,7 @@ use hyades_types::value::Value;
 
 use super::Session;
 use super::run::unattended;
-use crate::compile::referential_events::compile_check;
+use crate::emit::referential_events::compile_check;
 use crate::plan::{AlterAction, SchemaCommand};
 use crate::statement::QualifiedName;
 

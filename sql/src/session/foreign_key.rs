@@ -15,7 +15,7 @@ use hyades_types::search_path;
 
 use super::dependents::Object;
 use super::{Output, Session};
-use crate::compile::unsupported;
+use crate::emit::unsupported;
 use crate::plan::{WantedForeignKey, WantedSequence};
 use crate::statement::names::cut_name;
 

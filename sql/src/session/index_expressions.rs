@@ -15,8 +15,9 @@ use super::column_changes::{rewritten, unchanged};
 use super::index_commands::named_column;
 use super::renames::with_renamed_column;
 use super::running::{AlterStep, Alteration};
-use crate::compile::check::{Filling, row_type};
-use crate::compile::index_expressions::{IndexedValue, only_where};
+use crate::bind::row_expression::row_type;
+use crate::ddl::filling::Filling;
+use crate::ddl::index_expressions::{IndexedValue, only_where};
 use crate::plan::{WantedIndex, WantedIndexed};
 
 impl Session {

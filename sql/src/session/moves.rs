@@ -22,7 +22,7 @@ use hyades_types::value::SqlType;
 use super::alteration::altered;
 use super::schema_commands::no_schema;
 use super::{Output, Session};
-use crate::compile::unsupported;
+use crate::emit::unsupported;
 use crate::statement::kept_names::{NameOf, full_name, respelled_expression, respelled_query};
 use crate::statement::{Moved, QualifiedName};
 

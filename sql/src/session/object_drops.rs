@@ -15,7 +15,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use super::Session;
 use super::column_changes::without_columns;
 use super::dependents::Object;
-use crate::compile::unsupported;
+use crate::emit::unsupported;
 
 /// A table that stays, and what is dropped from it.
 struct Remainder {

@@ -21,11 +21,13 @@ use sqlparser::ast;
 
 use super::prepared::Prepared;
 use super::{Notice, Response, Session};
+use crate::bind::row_expression::row_type;
 use crate::bind::sequence_call::sequences_of;
 use crate::bind::{BindContext, Binder, SchemaGate, Tables};
 use crate::compile;
-use crate::compile::check::{self, Filling, compile_validation, row_type};
-use crate::compile::table_as::compile_filling;
+use crate::ddl::filling::{self, Filling, compile_validation};
+use crate::ddl::table_as::compile_filling;
+use crate::ddl::tables::compile_default;
 use crate::plan::{Action, Analysis, Plan, RunPlan, SchemaCommand, Tag, WantedCheck};
 use crate::plpgsql;
 use crate::plpgsql::routine_body::When;
@@ -182,7 +184,7 @@ impl Session {
     /// Compiles the computation of a column of a table that is altered.
     pub(super) fn compile_column_filling(&self, table: &Arc<Table>, filling: &Filling) -> Result<Plan> {
         let tables = self.compiling();
-        check::compile_filling(self.context(&tables), table, filling)
+        filling::compile_filling(self.context(&tables), table, filling)
     }
 
     /// Binds something that is not part of a statement's text, so that its errors carry no position.
@@ -204,7 +206,7 @@ impl Session {
         column: &ColumnDefinition,
         default: &ast::Expr,
     ) -> Result<Option<String>> {
-        self.with_context(|context| check::compile_default(context, column, default))
+        self.with_context(|context| compile_default(context, column, default))
     }
 
     /// Whether the values of a column must be computed to change its type.

@@ -12,9 +12,9 @@ use hyades_types::value::SqlType;
 
 use super::cursors::KeptRows;
 use super::prepared::Prepared;
-use crate::compile::check::Filling;
 use crate::copy::intake::Intake;
 use crate::copy::writer::CopyWriter;
+use crate::ddl::filling::Filling;
 use crate::plan::{AlterAction, Plan};
 use crate::statement::{AccessCommand, DropSchema, SchemaElement};
 

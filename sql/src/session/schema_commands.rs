@@ -18,9 +18,9 @@ use hyades_types::search_path::is_system;
 use super::dependents::Object;
 use super::running::{Alteration, Inside, LateChange};
 use super::{Output, Session};
-use crate::compile::schema_statements::refuse_reserved_schema;
-use crate::compile::utility::no_table;
-use crate::compile::{shifted, unsupported};
+use crate::ddl::schemas::refuse_reserved_schema;
+use crate::emit::no_table;
+use crate::emit::{shifted, unsupported};
 use crate::plan::{Action, SchemaCommand};
 use crate::statement::{DropSchema, QualifiedName, RoleName, SchemaElement};
 

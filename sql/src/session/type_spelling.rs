@@ -14,7 +14,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 
 use super::Session;
-use crate::compile::index_expressions::only_where;
+use crate::ddl::index_expressions::only_where;
 use crate::statement::kept_names::{
     Retyping, quoted_literal, relabelled_array, retyped_expression, retyped_query, with_literals,
 };

@@ -1,0 +1,119 @@
+//! Procedures over all rows of a table that is altered: they compute a column, or check a constraint.
+
+use crate::answer::Response;
+use crate::bind::tree::Source;
+use crate::bind::{BindContext, Binder};
+use crate::emit::Compiler;
+use crate::plan::access;
+use crate::plan::level::{Level, Step};
+use crate::plan::{Action, Plan, Tag};
+use crate::statement::deep_text::Written;
+use crate::statement::query::parse_expression;
+use hyades_engine::procedure::ir::{Expr, Instruction, Intent, RowSlot, Strength};
+use hyades_engine::storage::table::Table;
+use hyades_types::error::{Error, Result};
+use std::sync::Arc;
+
+/// A column of an altered table whose values are computed.
+#[derive(Clone, Debug)]
+pub(crate) enum Filling {
+    /// By its default.
+    Default(u16),
+    /// By the expression that generates it.
+    Generated(u16),
+    /// From another column, or by USING.
+    Converted { into: u16, from: u16, expr: Option<Written> },
+}
+
+impl Compiler<'_> {
+    /// The new values of a column that the old rows do not hold as they are.
+    fn filled(&mut self, table: &Arc<Table>, row: RowSlot, filling: &Filling) -> Result<(u16, Expr)> {
+        match filling {
+            Filling::Default(column) => {
+                let defaults = self.binder.defaults(table)?;
+                Ok((*column, defaults[usize::from(*column)].clone()))
+            }
+            Filling::Generated(column) => {
+                let (definition, at) = (table.definition(), usize::from(*column));
+                let generation = definition.columns[at].generation.as_ref();
+                let expression = generation.map_or("NULL", |generation| generation.expression.as_str());
+                let written = parse_expression(expression)?;
+                let computed =
+                    |binder: &mut Binder<'_>| binder.computed(table, row, &definition.columns[at], &written);
+                Ok((*column, self.binder.of_kept(computed)?))
+            }
+            Filling::Converted { into, from, expr } => {
+                let to = table.definition().columns[usize::from(*into)].sql_type;
+                let value = self.binder.conversion(table, row, *from, (to, expr.as_deref()))?;
+                Ok((*into, value))
+            }
+        }
+    }
+
+    /// A procedure that computes a column of all rows.
+    fn filling(&mut self, table: &Arc<Table>, filling: &Filling) -> Result<Plan> {
+        let row = self.code.new_row()?;
+        let index = self.code.table(table)?;
+        let set = vec![self.filled(table, row, filling)?];
+        self.over_all_rows(table, row, Strength::Write, |compiler| {
+            // No constraint needs to hold for half-finished rows.
+            compiler.code.push(Instruction::Update { table: index, row, set: set.clone() });
+            Ok(())
+        })
+    }
+
+    /// A procedure that does something to every row of a locked table.
+    fn over_all_rows(
+        &mut self,
+        table: &Arc<Table>,
+        row: RowSlot,
+        strength: Strength,
+        mut each: impl FnMut(&mut Compiler<'_>) -> Result<()>,
+    ) -> Result<Plan> {
+        let level = Level {
+            source: Source::newest(table, row),
+            choice: access::choose(table, (row, None), &[], &|_| true),
+            intent: Intent::newest(strength),
+            is_kept: true,
+            label: String::new(),
+        };
+        let end = self.code.label();
+        self.loops(&[Step::Loop(Box::new(level))], end, &mut |compiler, _| each(compiler))?;
+        self.code.place(end);
+        let procedure = self.finish_code("alter table", Vec::new())?;
+        Ok(Plan {
+            parameters: Vec::new(),
+            response: Response::NoData,
+            action: Action::Run(Box::new(self.direct_run(procedure, Tag::Select, None))),
+            command: "ALTER TABLE",
+            is_read_only: false,
+        })
+    }
+
+    /// A procedure that fails if a row of the table does not satisfy the constraint of this name.
+    fn validation(&mut self, table: &Arc<Table>, constraint: &str) -> Result<Plan> {
+        let row = self.code.new_row()?;
+        let index = self.code.table(table)?;
+        self.over_all_rows(table, row, Strength::Read, |compiler| {
+            compiler.test_row(index, row, None, Some(constraint))
+        })
+    }
+}
+
+/// Compiles the check of whether the rows of a table satisfy a constraint.
+pub(crate) fn compile_validation(
+    context: BindContext<'_>,
+    table: &Arc<Table>,
+    constraint: &str,
+) -> Result<Plan> {
+    Compiler::new("", context, &[], 0)?.validation(table, constraint)
+}
+
+/// Compiles the procedure that fills a column of an altered table.
+pub(crate) fn compile_filling(
+    context: BindContext<'_>,
+    table: &Arc<Table>,
+    filling: &Filling,
+) -> Result<Plan> {
+    Compiler::new("", context, &[], 0)?.filling(table, filling).map_err(Error::without_position)
+}

@@ -1,0 +1,179 @@
+//! CREATE and DROP VIEW.
+//!
+//! The query is bound to get its columns, and printed in the form in which it is kept: with stars expanded,
+//! types written out, and names qualified, so that it keeps its present meaning (`bind::deparse`).
+//!
+//! Reference: DefineView of PostgreSQL's view.c.
+
+use hyades_types::definition::{ColumnDefinition, TableDefinition, ViewDefinition};
+use hyades_types::error::{Error, Result, sqlstate};
+use sqlparser::ast;
+
+use super::table_as::named_results;
+use crate::answer::ResultColumn;
+use crate::bind::deparse::Uses;
+use crate::bind::derived::changes_rows;
+use crate::bind::{BindContext, Binder};
+use crate::emit::{Compiler, shifted, unsupported};
+use crate::plan::{Plan, SchemaCommand};
+use crate::statement::deep_text::with_stack_for;
+use crate::statement::names::quoted;
+use crate::statement::{CreateView, DropView, Statement, query};
+
+fn invalid<T>(message: &str) -> Result<T> {
+    Err(Error::input(sqlstate::SYNTAX_ERROR, message))
+}
+
+fn parsed_query(text: &str) -> Result<ast::Query> {
+    match query::parse(text)? {
+        Statement::Query(statement) => match *statement {
+            ast::Statement::Query(query) => Ok(*query),
+            _ => invalid("views must be defined by a query"),
+        },
+        Statement::CreateTableAs(_) => {
+            Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, "views must not contain SELECT INTO"))
+        }
+        _ => invalid("views must be defined by a query"),
+    }
+}
+
+/// Prints the query of a view whose columns have these names.
+fn printed(
+    text: &str,
+    context: BindContext<'_>,
+    names: &[String],
+    is_pretty: bool,
+) -> Result<(String, Uses)> {
+    let query = parsed_query(text)?;
+    Binder::new(text, context, &[], 0)?.shown_query(&query, names, is_pretty)
+}
+
+/// `None` if it has failed because of what it is, not because of circumstances.
+fn unless_of_circumstances<T>(outcome: Result<T>) -> Result<Option<T>> {
+    match outcome {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.is_of_circumstances() => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The definition of a view of this query.
+pub(crate) fn view_of(text: &str, context: BindContext<'_>, names: &[String]) -> Result<ViewDefinition> {
+    let (query, uses) = printed(text, context, names, false)?;
+    let (pretty, _) = printed(text, context, names, true)?;
+    // The printed query must mean the same, which shows in printing it again: the text must be the same. All
+    // types are written out in it.
+    let mut binder = Binder::new(&query, context, &[], 0)?;
+    let again = parsed_query(&query).and_then(|parsed| binder.shown_query(&parsed, names, false));
+    let again = unless_of_circumstances(again)?.filter(|(again, _)| *again == query);
+    let types = binder.types.take().iter().map(|stored| stored.id()).collect();
+    // Whoever reads the view has to be able to bind it.
+    let bound =
+        || parsed_query(&query).and_then(|parsed| Compiler::new(&query, context, &[], 0)?.query(&parsed));
+    if again.is_none() || unless_of_circumstances(bound())?.is_none() {
+        tracing::debug!(%query, "the query of a view is not what it was when it is printed");
+        return unsupported("this query is not supported in a view yet");
+    }
+    let base = Binder::new(&query, context, &[], 0)?.base_of(&parsed_query(&query)?)?;
+    Ok(ViewDefinition {
+        base,
+        query,
+        pretty,
+        tables: uses.tables.into_iter().collect(),
+        columns: uses.columns.into_iter().collect(),
+        routines: uses.routines,
+        types,
+    })
+}
+
+impl Compiler<'_> {
+    pub(crate) fn create_view(&mut self, create: &CreateView) -> Result<Plan> {
+        check_options(&create.options)?;
+        let name = self.created_relation(&create.name, None, create.is_temporary)?;
+        let text = match create.is_recursive {
+            false => create.query.clone(),
+            true => recursive_query(create),
+        };
+        let context = self.binder.context;
+        let bound = with_stack_for(&text, || {
+            let query = parsed_query(&text)?;
+            let changes =
+                |with: &ast::With| with.cte_tables.iter().any(|table| changes_rows(&table.query.body));
+            if query.with.as_ref().is_some_and(changes) {
+                return unsupported("views must not contain data-modifying statements in WITH");
+            }
+            let mut inner = Compiler::new(&text, context, &[], 0)?;
+            inner.binder.is_of_view = true;
+            let columns = inner.query(&query)?.columns.unwrap_or_default();
+            let columns = named_columns(&create.columns, columns)?;
+            let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+            Ok((columns, view_of(&text, context, &names)?))
+        });
+        let (columns, view) = bound.map_err(|error| match create.is_recursive {
+            false => shifted(error, create.query_offset),
+            true => error,
+        })?;
+        let definition = TableDefinition {
+            name,
+            columns,
+            primary_key: None,
+            indexes: Vec::new(),
+            foreign_keys: Vec::new(),
+            referenced_by: Vec::new(),
+            checks: Vec::new(),
+            dropped: Vec::new(),
+            view: Some(Box::new(view)),
+        };
+        let command = SchemaCommand::CreateView {
+            definition: Box::new(definition),
+            or_replace: create.or_replace,
+            names_schema: create.name.schema.is_some(),
+        };
+        Ok(Plan::schema("CREATE VIEW", command))
+    }
+
+    pub(crate) fn drop_view(&self, drop: &DropView) -> Plan {
+        let command = SchemaCommand::DropView(drop.clone());
+        Plan::schema("DROP VIEW", command)
+    }
+}
+
+/// `WITH RECURSIVE name (columns) AS (query) SELECT columns FROM name`.
+fn recursive_query(create: &CreateView) -> String {
+    let columns: Vec<String> = create.columns.iter().map(|column| quoted(column)).collect();
+    let (name, columns) = (quoted(&create.name.name), columns.join(", "));
+    format!("WITH RECURSIVE {name} ({columns}) AS ({}) SELECT {columns} FROM {name}", create.query)
+}
+
+fn check_options(options: &[(String, String)]) -> Result<()> {
+    for (name, value) in options {
+        match name.as_str() {
+            "security_barrier" | "security_invoker" => {
+                if !matches!(value.as_str(), "true" | "false" | "on" | "off" | "1" | "0") {
+                    let message = format!("invalid value for boolean option \"{name}\": {value}");
+                    return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
+                }
+                if name == "security_invoker" && matches!(value.as_str(), "true" | "on" | "1") {
+                    return unsupported("security_invoker is not supported yet");
+                }
+            }
+            "check_option" => return unsupported("WITH CHECK OPTION is not supported yet"),
+            _ => {
+                let message = format!("unrecognized parameter \"{name}\"");
+                return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn named_columns(names: &[String], columns: Vec<ResultColumn>) -> Result<Vec<ColumnDefinition>> {
+    if names.len() > columns.len() {
+        return invalid("CREATE VIEW specifies more column names than columns");
+    }
+    let defined = named_results(names, columns)?;
+    if defined.is_empty() {
+        return unsupported("views without columns are not supported yet");
+    }
+    Ok(defined)
+}
