@@ -1,9 +1,10 @@
 //! Compiling: from a text to a [`Plan`].
 //!
 //! This room only decides whose statement it is. Queries and changes of rows go to `emit`, COPY to `copy`,
-//! changes of the catalog to `ddl`. Its own files: `call` (CALL and DO), `cursors` (DECLARE),
-//! `explain_statement` (EXPLAIN), `utility` (statements that run no procedure).
+//! changes of the catalog to `ddl`. Its own files: `action` (the plan), `call` (CALL and DO), `cursors`
+//! (DECLARE), `explain_statement` (EXPLAIN), `utility` (statements that run no procedure).
 
+pub(crate) mod action;
 mod call;
 mod cursors;
 mod explain_statement;
@@ -15,9 +16,10 @@ use sqlparser::ast;
 
 use crate::answer::Response;
 use crate::bind::BindContext;
+use crate::compile::action::{Action, Plan};
 use crate::emit::changing_with::changes_rows;
+use crate::emit::run_plan::Tag;
 use crate::emit::{CompiledQuery, Compiler, Purpose};
-use crate::plan::{Action, Plan, SchemaCommand, Tag};
 use crate::statement::deep_text::with_stack_for;
 use crate::statement::{self, Statement, split};
 
@@ -63,33 +65,19 @@ impl Compiler<'_> {
     pub(crate) fn statement(&mut self, statement: &Statement) -> Result<Plan> {
         match statement {
             Statement::Query(query) => self.query_statement(query),
-            Statement::Copy(copy) => self.copy(copy),
+            Statement::Copy(copy) => self.copy(copy).map(Plan::of_copy),
             Statement::Explain { options, body, body_offset } => self.explain(*options, body, *body_offset),
-            Statement::CreateView(create) => self.create_view(create),
-            Statement::DropView(drop) => Ok(self.drop_view(drop)),
-            Statement::CreateTableAs(create) => self.create_table_as(create),
-            Statement::CreateTableLike(create) => self.create_table_like(create),
+            // Only the query is described.
+            Statement::CreateTableAs(create) if self.purpose == Purpose::Explain => {
+                let (_, query) = self.table_of_query(create)?;
+                Ok(Plan::of_run("EXPLAIN", query))
+            }
             Statement::Do(block) => self.anonymous_block(block),
-            Statement::CreateRoutine(create) => self.create_routine(create),
-            Statement::DropRoutine(drop) => self.drop_routine(drop),
-            Statement::CreateSchema(create) => self.create_schema(create),
-            Statement::DropSchema(drop) => Ok(self.drop_schema(drop)),
-            Statement::AlterSchema(alter) => Ok(self.alter_schema(alter)),
-            Statement::Access(command) => self.access(command),
-            Statement::Move(change) => self.moved(change),
-            Statement::CreateSequence(create) => self.create_sequence(create),
-            Statement::AlterSequence(alter) => Ok(self.alter_sequence(alter)),
-            Statement::DropSequence(drop) => Ok(self.drop_sequence(drop)),
-            Statement::Comment(comment) => self.comment(comment),
-            Statement::CreateType(create) => self.create_type(create),
-            Statement::AlterType(alter) => Ok(self.alter_type(alter)),
-            Statement::DropType(drop) => Ok(Plan::schema("DROP TYPE", SchemaCommand::DropType(drop.clone()))),
-            Statement::CreateIndex(create) => self.create_index(create),
-            Statement::DropIndex(drop) => self.drop_index(drop),
-            Statement::RenameIndex(rename) => Ok(self.rename_index(rename)),
-            Statement::ReindexIndex(name, is_concurrent) => Ok(self.reindex(name, *is_concurrent)),
             Statement::Call => self.call(self.binder.sql),
-            other => self.utility(other),
+            other => match self.catalog_statement(other)? {
+                Some(statement) => Ok(Plan::of_catalog(statement)),
+                None => self.utility(other),
+            },
         }
     }
 
@@ -118,7 +106,7 @@ impl Compiler<'_> {
                 let compiled = self.delete(delete)?;
                 self.plan(compiled, "DELETE", false)
             }
-            other => self.schema(other),
+            other => self.schema(other).map(Plan::of_catalog),
         }
     }
 

@@ -3,7 +3,7 @@
 //! What is decided about joins and access paths comes from `plan`. The files:
 //!
 //! * the assembler: `code` (instructions, labels, slots), `row_sink` (where rows go), `output` (descriptions
-//!   of results), `optimize` (what shortens the finished procedure);
+//!   of results), `optimize` (what shortens the finished procedure), `run_plan` (the result);
 //! * queries: `select` (SELECT), `loops` (nested loops over FROM), `outer_join`, `lasting_join` (join tables
 //!   of subqueries), `subquery`, `recursion`, `grouping` (GROUP BY), `stages` (what the executor does after
 //!   the procedure), `locking` (FOR UPDATE and the like), `explained`, `explained_rows` (for EXPLAIN);
@@ -37,6 +37,7 @@ pub(crate) mod output;
 mod recursion;
 pub(crate) mod referential_events;
 pub(crate) mod row_sink;
+pub(crate) mod run_plan;
 pub(crate) mod select;
 pub(crate) mod stages;
 mod subquery;
@@ -55,10 +56,11 @@ use row_sink::{Nested, Sink};
 use crate::answer::ResultColumn;
 use crate::bind::view_target::ThroughView;
 use crate::bind::{BindContext, Binder, Place};
+use crate::emit::run_plan::{RunPlan, Tag};
 use crate::explain::PlanNode;
 use crate::explain::counted::Counters;
 use crate::expr::{Draft, NamedConditions};
-use crate::plan::{JudgedSize, RunPlan, Tag};
+use crate::plan::judged_size::JudgedSize;
 use crate::statement::QualifiedName;
 
 /// What a plan is made for.

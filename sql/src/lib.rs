@@ -1,10 +1,10 @@
 //! The embeddable Hyades database: SQL compiled to procedures, sessions, a blocking API.
 //!
-//! Reading order: `statement` (text to statements), `bind` (names and types), `plan` (join order, access
-//! paths, and the result of compiling), `emit` (procedures), `copy` (COPY), `ddl` (changes of the catalog),
-//! `compile` (from a text to a plan), `executor` (what procedures cannot do), `plpgsql` (bodies of routines),
-//! `session` (the conversation with a client), `answer` (what a client receives), `connection` (the blocking
-//! API), `verification` (whether rows satisfy their constraints).
+//! Reading order: `statement` (text to statements), `bind` (names and types), `plan` (join order and
+//! access paths), `emit` (procedures), `copy` (COPY), `ddl` (changes of the catalog), `compile` (from a text
+//! to a plan), `executor` (what procedures cannot do), `plpgsql` (bodies of routines), `session` (the
+//! conversation with a client), `answer` (what a client receives), `connection` (the blocking API),
+//! `verification` (whether rows satisfy their constraints).
 
 mod answer;
 mod bind;

@@ -37,7 +37,7 @@ impl Binder<'_> {
     pub(crate) fn refuse_queries(&self, expr: &ast::Expr, what: &str) -> Result<()> {
         let found = visit_expressions(expr, |part| {
             let place = match part {
-                ast::Expr::Subquery(query) => Place::before(crate::bind::start_of_query(query)),
+                ast::Expr::Subquery(query) => Place::before(super::start_of_query(query)),
                 ast::Expr::Exists { .. } => Place::Unknown,
                 ast::Expr::InSubquery { expr, .. } => Place::OperatorAfter(end_of(expr)),
                 ast::Expr::Function(call) if matches!(call.args, ast::FunctionArguments::Subquery(_)) => {

@@ -1,11 +1,11 @@
 //! CALL and DO.
 
+use super::action::{Action, CallPlan, Plan};
 use crate::answer::{Response, ResultColumn};
 use crate::bind::Place;
 use crate::bind::routine_call::Chosen;
 use crate::emit::Compiler;
 use crate::expr;
-use crate::plan::{Action, CallPlan, Plan};
 use crate::statement::CreateRoutine;
 use crate::statement::names::fold;
 use crate::statement::query::parse_call;

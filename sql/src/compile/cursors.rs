@@ -9,9 +9,9 @@ use hyades_engine::storage::table::Table;
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast::{self, GroupByExpr, Ident, SelectItem, SetExpr, TableFactor};
 
+use super::action::{Action, DeclarePlan, Plan};
 use crate::emit::changing_with::changes_rows;
 use crate::emit::{Compiler, shifted};
-use crate::plan::{Action, DeclarePlan, Plan};
 use crate::statement::deep_text::with_stack_for;
 use crate::statement::locking::{name_of, unpack};
 use crate::statement::names::{fold, parts};

@@ -1,10 +1,12 @@
 //! EXPLAIN: the statement is compiled to be described, or to be run and described.
 
+use super::action::{Action, Plan};
 use crate::answer::{Response, ResultColumn};
 use crate::compile::compile_for;
+use crate::ddl::command::SchemaCommand;
+use crate::emit::run_plan::{Analysis, RunPlan};
 use crate::emit::{Compiler, Purpose, shifted, unsupported};
 use crate::explain::PlanNode;
-use crate::plan::{Action, Analysis, Plan, RunPlan, SchemaCommand};
 use crate::statement::ExplainOptions;
 use crate::statement::tokens::Tokens;
 use hyades_types::error::{Error, Result};

@@ -4,10 +4,11 @@ use hyades_types::error::Result;
 use hyades_types::value::SqlType;
 use sqlparser::ast::Expr as AstExpr;
 
+use super::action::{Action, LockCommand, Plan, SettingsCommand, TransactionCommand};
 use crate::answer::{Response, ResultColumn};
 use crate::bind::types;
+use crate::ddl::command::SchemaCommand;
 use crate::emit::Compiler;
-use crate::plan::{Action, LockCommand, Plan, SchemaCommand, SettingsCommand, TransactionCommand};
 use crate::statement::{ListenStatement, Maintained, Statement, query};
 
 fn text_column(name: &str) -> ResultColumn {

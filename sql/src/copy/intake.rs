@@ -17,9 +17,9 @@ use hyades_types::text::{self, Reading};
 use hyades_types::value::{SqlType, Value};
 
 use super::binary_rows::{BinaryRows, Part};
+use super::copy_plan::CopyInPlan;
 use super::fields::{Field, split_csv, split_text};
 use super::lines::Lines;
-use crate::plan::CopyInPlan;
 use crate::statement::{CopyFormat, CopyHeader};
 
 /// What a row of COPY costs, and how many bytes one such unit reads.

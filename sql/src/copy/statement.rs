@@ -9,16 +9,16 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast;
 
-use crate::answer::{CopyColumns, Response};
+use super::copy_plan::CopyPlan;
+use super::copy_plan::{CopyInPlan, CopyOutPlan, ForcedField};
 use crate::bind::Place;
 use crate::emit::changing_with::changes_rows;
 use crate::emit::{CompiledQuery, Compiler, shifted};
-use crate::plan::{Action, CopyInPlan, CopyOutPlan, ForcedField, Plan};
-use crate::statement::{CopyFormat, CopyOptions, CopySource, CopyStatement, ForceQuote, SqlPart};
+use crate::statement::{CopyOptions, CopySource, CopyStatement, ForceQuote, SqlPart};
 use crate::statement::{QualifiedName, Statement, query};
 
 impl Compiler<'_> {
-    pub(crate) fn copy(&mut self, copy: &CopyStatement) -> Result<Plan> {
+    pub(crate) fn copy(&mut self, copy: &CopyStatement) -> Result<CopyPlan> {
         match &copy.source {
             CopySource::Table { name, columns } if copy.is_from => self.copy_in(copy, name, columns),
             CopySource::Table { name, columns } => {
@@ -70,7 +70,7 @@ impl Compiler<'_> {
         copy: &CopyStatement,
         name: &QualifiedName,
         columns: &[(String, u32)],
-    ) -> Result<Plan> {
+    ) -> Result<CopyPlan> {
         let options = &copy.options;
         let table = self.named_table(name)?;
         if table.definition().view.is_some() {
@@ -107,19 +107,8 @@ impl Compiler<'_> {
             to_text: options.force_not_null.contains(name),
         });
         let forced = forced.collect();
-        Ok(Plan {
-            parameters: Vec::new(),
-            response: Response::CopyIn(copied(numbers.len(), options)),
-            action: Action::CopyIn(Box::new(CopyInPlan {
-                table,
-                columns,
-                options: options.clone(),
-                forced,
-                insert,
-            })),
-            command: "COPY FROM",
-            is_read_only: false,
-        })
+        let options = options.clone();
+        Ok(CopyPlan::In(Box::new(CopyInPlan { table, columns, options, forced, insert })))
     }
 
     fn insert_of_copy(
@@ -139,7 +128,7 @@ impl Compiler<'_> {
         compile().map_err(|error| shifted(error, offset))
     }
 
-    fn copy_out(&mut self, text: &str, offset: u32, options: &CopyOptions) -> Result<Plan> {
+    fn copy_out(&mut self, text: &str, offset: u32, options: &CopyOptions) -> Result<CopyPlan> {
         let mut inner = Compiler::new(text, self.binder.context, &[], 0)?;
         let (compiled, is_read_only) = inner.copied_query(text).map_err(|error| shifted(error, offset))?;
         let Some(columns) = compiled.columns else {
@@ -159,18 +148,9 @@ impl Compiler<'_> {
                 ForceQuote::Columns(names) => names.contains(name),
             })
             .collect();
-        Ok(Plan {
-            parameters: Vec::new(),
-            response: Response::CopyOut(copied(columns.len(), options)),
-            action: Action::CopyOut(Box::new(CopyOutPlan {
-                run: compiled.run,
-                columns,
-                options: options.clone(),
-                force_quote,
-            })),
-            command: "COPY TO",
-            is_read_only,
-        })
+        let (run, options) = (compiled.run, options.clone());
+        let copy = CopyOutPlan { run, columns, options, force_quote };
+        Ok(CopyPlan::Out(Box::new(copy), is_read_only))
     }
 
     /// The query, and whether it leaves the database unchanged.
@@ -186,10 +166,6 @@ impl Compiler<'_> {
             _ => self.binder.unsupported("COPY of this statement is", Place::Unknown),
         }
     }
-}
-
-fn copied(count: usize, options: &CopyOptions) -> CopyColumns {
-    CopyColumns { count, is_binary: options.format == CopyFormat::Binary }
 }
 
 fn quoted(name: &str) -> String {

@@ -8,8 +8,8 @@ use hyades_types::value::{SqlType, Value};
 use jiff::tz::TimeZone;
 
 use super::binary_rows::{NULL_LENGTH, SIGNATURE, TRAILER};
+use super::copy_plan::CopyOutPlan;
 use crate::answer::Output;
-use crate::plan::CopyOutPlan;
 use crate::statement::{CopyFormat, CopyHeader, CopyOptions};
 
 /// Writes rows, each passed on as a chunk of its own, because the protocol promises one CopyData message

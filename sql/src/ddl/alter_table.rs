@@ -14,10 +14,11 @@ use sqlparser::ast::{
 };
 
 use super::checks::wanted_check;
+use super::command::{AlterAction, SchemaCommand};
 use super::storage_parameter::check_storage_parameter;
+use super::wanted::{NewColumn, WantedForeignKey};
 use crate::bind::types;
 use crate::emit::{Compiler, unsupported};
-use crate::plan::{AlterAction, NewColumn, SchemaCommand, WantedForeignKey};
 use crate::statement::RoleName;
 use crate::statement::alteration_syntax::{
     IdentityChange, constraint_change, constraint_position, identity_change,

@@ -9,10 +9,10 @@ use hyades_types::definition::{CheckConstraint, TableDefinition};
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast::{self, ColumnOption, TableConstraint};
 
+use super::wanted::WantedCheck;
 use crate::bind::row_expression::{columns_of, row_type, unqualified};
 use crate::bind::{Binder, Place};
 use crate::emit::{Compiler, unsupported};
-use crate::plan::WantedCheck;
 use crate::statement::deep_text::Written;
 use crate::statement::names::{cut_name, fold};
 

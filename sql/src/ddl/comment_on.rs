@@ -1,12 +1,13 @@
 //! COMMENT ON.
 
-use crate::emit::Compiler;
-use crate::plan::{Plan, SchemaCommand};
-use crate::statement::{Comment, Commented};
 use hyades_types::error::Result;
 
+use super::command::{CatalogStatement, SchemaCommand};
+use crate::emit::Compiler;
+use crate::statement::{Comment, Commented};
+
 impl Compiler<'_> {
-    pub(crate) fn comment(&self, comment: &Comment) -> Result<Plan> {
+    pub(crate) fn comment(&self, comment: &Comment) -> Result<CatalogStatement> {
         let on = match comment.on.clone() {
             Commented::Table => Commented::Table,
             Commented::View => Commented::View,
@@ -21,6 +22,6 @@ impl Compiler<'_> {
             }
         };
         let (name, text) = (comment.name.clone(), comment.text.clone());
-        Ok(Plan::schema("COMMENT", SchemaCommand::Comment { on, name, text }))
+        Ok(CatalogStatement::new("COMMENT", SchemaCommand::Comment { on, name, text }))
     }
 }

@@ -1,12 +1,12 @@
 //! Procedures over all rows of a table that is altered: they compute a column, or check a constraint.
 
-use crate::answer::Response;
 use crate::bind::tree::Source;
 use crate::bind::{BindContext, Binder};
 use crate::emit::Compiler;
+use crate::emit::run_plan::RunPlan;
+use crate::emit::run_plan::Tag;
 use crate::plan::access;
 use crate::plan::level::{Level, Step};
-use crate::plan::{Action, Plan, Tag};
 use crate::statement::deep_text::Written;
 use crate::statement::query::parse_expression;
 use hyades_engine::procedure::ir::{Expr, Instruction, Intent, RowSlot, Strength};
@@ -51,7 +51,7 @@ impl Compiler<'_> {
     }
 
     /// A procedure that computes a column of all rows.
-    fn filling(&mut self, table: &Arc<Table>, filling: &Filling) -> Result<Plan> {
+    fn filling(&mut self, table: &Arc<Table>, filling: &Filling) -> Result<RunPlan> {
         let row = self.code.new_row()?;
         let index = self.code.table(table)?;
         let set = vec![self.filled(table, row, filling)?];
@@ -69,7 +69,7 @@ impl Compiler<'_> {
         row: RowSlot,
         strength: Strength,
         mut each: impl FnMut(&mut Compiler<'_>) -> Result<()>,
-    ) -> Result<Plan> {
+    ) -> Result<RunPlan> {
         let level = Level {
             source: Source::newest(table, row),
             choice: access::choose(table, (row, None), &[], &|_| true),
@@ -81,17 +81,11 @@ impl Compiler<'_> {
         self.loops(&[Step::Loop(Box::new(level))], end, &mut |compiler, _| each(compiler))?;
         self.code.place(end);
         let procedure = self.finish_code("alter table", Vec::new())?;
-        Ok(Plan {
-            parameters: Vec::new(),
-            response: Response::NoData,
-            action: Action::Run(Box::new(self.direct_run(procedure, Tag::Select, None))),
-            command: "ALTER TABLE",
-            is_read_only: false,
-        })
+        Ok(self.direct_run(procedure, Tag::Select, None))
     }
 
     /// A procedure that fails if a row of the table does not satisfy the constraint of this name.
-    fn validation(&mut self, table: &Arc<Table>, constraint: &str) -> Result<Plan> {
+    fn validation(&mut self, table: &Arc<Table>, constraint: &str) -> Result<RunPlan> {
         let row = self.code.new_row()?;
         let index = self.code.table(table)?;
         self.over_all_rows(table, row, Strength::Read, |compiler| {
@@ -105,7 +99,7 @@ pub(crate) fn compile_validation(
     context: BindContext<'_>,
     table: &Arc<Table>,
     constraint: &str,
-) -> Result<Plan> {
+) -> Result<RunPlan> {
     Compiler::new("", context, &[], 0)?.validation(table, constraint)
 }
 
@@ -114,6 +108,6 @@ pub(crate) fn compile_filling(
     context: BindContext<'_>,
     table: &Arc<Table>,
     filling: &Filling,
-) -> Result<Plan> {
+) -> Result<RunPlan> {
     Compiler::new("", context, &[], 0)?.filling(table, filling).map_err(Error::without_position)
 }

@@ -1,7 +1,7 @@
 //! Foreign keys: how CREATE and ALTER TABLE define them.
 
+use super::wanted::WantedForeignKey;
 use crate::emit::Compiler;
-use crate::plan::WantedForeignKey;
 use crate::statement::names::fold;
 use crate::statement::places::byte_offset;
 use crate::statement::reference_syntax;

@@ -1,16 +1,18 @@
 //! Roles and rights: CREATE, ALTER and DROP ROLE, GRANT and REVOKE.
 
-use crate::bind::Place;
-use crate::emit::Compiler;
-use crate::plan::{Plan, SchemaCommand};
-use crate::statement::{AccessCommand, Granted, GrantedOn, WrittenParameter};
+use std::sync::Arc;
+
 use hyades_types::error::Result;
 use hyades_types::value::SqlType;
-use std::sync::Arc;
+
+use super::command::{CatalogStatement, SchemaCommand};
+use crate::bind::Place;
+use crate::emit::Compiler;
+use crate::statement::{AccessCommand, Granted, GrantedOn, WrittenParameter};
 
 impl Compiler<'_> {
     /// Roles and rights.
-    pub(crate) fn access(&self, command: &AccessCommand<Vec<WrittenParameter>>) -> Result<Plan> {
+    pub(crate) fn access(&self, command: &AccessCommand<Vec<WrittenParameter>>) -> Result<CatalogStatement> {
         let (tag, command) = match command.clone() {
             AccessCommand::CreateRole { name, options } => {
                 ("CREATE ROLE", AccessCommand::CreateRole { name, options })
@@ -35,7 +37,7 @@ impl Compiler<'_> {
                 return self.binder.unsupported("this OWNER TO is", Place::Unknown);
             }
         };
-        Ok(Plan::schema(tag, SchemaCommand::Access(Arc::new(command))))
+        Ok(CatalogStatement::new(tag, SchemaCommand::Access(Arc::new(command))))
     }
 
     fn granted(&self, granted: Granted<Vec<WrittenParameter>>) -> Result<Granted<Vec<SqlType>>> {

@@ -12,11 +12,12 @@ use sqlparser::ast::{
     self, ConstraintCharacteristics, DeferrableInitial, NullsDistinctOption, UniqueConstraint,
 };
 
+use super::command::{CatalogStatement, SchemaCommand};
 use super::storage_parameter::check_index_parameter;
+use super::wanted::{WantedIndex, WantedIndexed, WantedKey, WantedUnique};
 use crate::bind::Place;
 use crate::bind::select_list::figure_name;
 use crate::emit::{Compiler, unsupported};
-use crate::plan::{Plan, SchemaCommand, WantedIndex, WantedIndexed, WantedKey, WantedUnique};
 use crate::statement::deep_text::Written;
 use crate::statement::names::fold;
 use crate::statement::query::{parse_expression, words_position};
@@ -26,7 +27,7 @@ use crate::statement::{CreateIndex, DropIndex, IndexKey, IndexedWritten, Qualifi
 const MOST_KEYS: usize = 32;
 
 impl Compiler<'_> {
-    pub(crate) fn create_index(&self, create: &CreateIndex) -> Result<Plan> {
+    pub(crate) fn create_index(&self, create: &CreateIndex) -> Result<CatalogStatement> {
         let kind = index_kind(&create.method)?;
         if create.keys.len() + create.included.len() > MOST_KEYS {
             let message = format!("cannot use more than {MOST_KEYS} columns in an index");
@@ -64,25 +65,25 @@ impl Compiler<'_> {
             is_concurrent: create.is_concurrent,
             predicate,
         };
-        Ok(Plan::schema("CREATE INDEX", SchemaCommand::CreateIndex(index)))
+        Ok(CatalogStatement::new("CREATE INDEX", SchemaCommand::CreateIndex(index)))
     }
 
-    pub(crate) fn drop_index(&self, drop: &DropIndex) -> Result<Plan> {
+    pub(crate) fn drop_index(&self, drop: &DropIndex) -> Result<CatalogStatement> {
         if drop.is_concurrent && drop.names.len() > 1 {
             return unsupported("DROP INDEX CONCURRENTLY does not support dropping multiple objects");
         }
         if drop.is_concurrent && drop.cascades {
             return unsupported("DROP INDEX CONCURRENTLY does not support CASCADE");
         }
-        Ok(Plan::schema("DROP INDEX", SchemaCommand::DropIndex(drop.clone())))
+        Ok(CatalogStatement::new("DROP INDEX", SchemaCommand::DropIndex(drop.clone())))
     }
 
-    pub(crate) fn rename_index(&self, rename: &RenameIndex) -> Plan {
-        Plan::schema("ALTER INDEX", SchemaCommand::RenameIndex(rename.clone()))
+    pub(crate) fn rename_index(&self, rename: &RenameIndex) -> CatalogStatement {
+        CatalogStatement::new("ALTER INDEX", SchemaCommand::RenameIndex(rename.clone()))
     }
 
-    pub(crate) fn reindex(&self, name: &QualifiedName, is_concurrent: bool) -> Plan {
-        Plan::schema("REINDEX", SchemaCommand::Reindex(name.clone(), is_concurrent))
+    pub(crate) fn reindex(&self, name: &QualifiedName, is_concurrent: bool) -> CatalogStatement {
+        CatalogStatement::new("REINDEX", SchemaCommand::Reindex(name.clone(), is_concurrent))
     }
 
     /// The UNIQUE constraint of a column.

@@ -1,15 +1,17 @@
 //! ALTER ... SET SCHEMA, RENAME TO and OWNER TO of relations and routines.
 
-use crate::emit::Compiler;
-use crate::plan::{Plan, SchemaCommand};
-use crate::statement::{AccessCommand, Move, Moved, MovedTo, Owned, RoleName};
+use std::sync::Arc;
+
 use hyades_types::definition::RoutineKind;
 use hyades_types::error::Result;
 use hyades_types::value::SqlType;
-use std::sync::Arc;
+
+use super::command::{CatalogStatement, SchemaCommand};
+use crate::emit::Compiler;
+use crate::statement::{AccessCommand, Move, Moved, MovedTo, Owned, RoleName};
 
 impl Compiler<'_> {
-    pub(crate) fn moved(&self, change: &Move) -> Result<Plan> {
+    pub(crate) fn moved(&self, change: &Move) -> Result<CatalogStatement> {
         let (command, moved) = match &change.moved {
             Moved::Table => ("ALTER TABLE", Moved::Table),
             Moved::View => ("ALTER VIEW", Moved::View),
@@ -32,14 +34,19 @@ impl Compiler<'_> {
             }
             MovedTo::Name(to) => {
                 let rename = SchemaCommand::RenameRelation { kind: moved, name, if_exists, to: to.clone() };
-                return Ok(Plan::schema(command, rename));
+                return Ok(CatalogStatement::new(command, rename));
             }
         };
-        Ok(Plan::schema(command, SchemaCommand::Move { moved, name, if_exists, to }))
+        Ok(CatalogStatement::new(command, SchemaCommand::Move { moved, name, if_exists, to }))
     }
 
     /// ALTER ... OWNER TO.
-    pub(super) fn owned(&self, command: &'static str, owned: Owned<Vec<SqlType>>, to: RoleName) -> Plan {
-        Plan::schema(command, SchemaCommand::Access(Arc::new(AccessCommand::Own { owned, to })))
+    pub(super) fn owned(
+        &self,
+        command: &'static str,
+        owned: Owned<Vec<SqlType>>,
+        to: RoleName,
+    ) -> CatalogStatement {
+        CatalogStatement::new(command, SchemaCommand::Access(Arc::new(AccessCommand::Own { owned, to })))
     }
 }

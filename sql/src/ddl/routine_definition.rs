@@ -11,10 +11,10 @@ use hyades_types::search_path::PUBLIC;
 use hyades_types::sequence::written_name;
 use hyades_types::value::SqlType;
 
+use super::command::{CatalogStatement, SchemaCommand};
 use crate::bind::scope::named_columns;
 use crate::bind::{Place, types};
 use crate::emit::{Compiler, unsupported};
-use crate::plan::{Plan, SchemaCommand};
 use crate::statement::query::{self, parse_expression};
 use crate::statement::{CreateRoutine, DropRoutine, WrittenParameter, WrittenReturns};
 
@@ -22,7 +22,7 @@ use crate::statement::{CreateRoutine, DropRoutine, WrittenParameter, WrittenRetu
 const MOST_PARAMETERS: usize = 100;
 
 impl Compiler<'_> {
-    pub(crate) fn create_routine(&mut self, create: &CreateRoutine) -> Result<Plan> {
+    pub(crate) fn create_routine(&mut self, create: &CreateRoutine) -> Result<CatalogStatement> {
         let name = self.created_name(&create.name, None)?;
         let definition = self.routine_definition(create, name)?;
         match definition.language.as_str() {
@@ -40,7 +40,7 @@ impl Compiler<'_> {
             RoutineKind::Function => "CREATE FUNCTION",
         };
         let or_replace = create.or_replace;
-        Ok(Plan::schema(
+        Ok(CatalogStatement::new(
             command,
             SchemaCommand::CreateRoutine {
                 definition: Box::new(definition),
@@ -269,7 +269,7 @@ impl Compiler<'_> {
         }
     }
 
-    pub(crate) fn drop_routine(&mut self, drop: &DropRoutine) -> Result<Plan> {
+    pub(crate) fn drop_routine(&mut self, drop: &DropRoutine) -> Result<CatalogStatement> {
         let mut names = Vec::with_capacity(drop.names.len());
         for (name, arguments) in &drop.names {
             names.push((name.clone(), self.signature(arguments.as_deref())?));
@@ -280,7 +280,7 @@ impl Compiler<'_> {
             None => "DROP ROUTINE",
         };
         let (kind, if_exists) = (drop.kind, drop.if_exists);
-        Ok(Plan::schema(
+        Ok(CatalogStatement::new(
             command,
             SchemaCommand::DropRoutine { kind, if_exists, names, cascades: drop.cascades },
         ))

@@ -4,9 +4,9 @@
 
 use hyades_types::error::{Error, Result, sqlstate};
 
+use super::command::{CatalogStatement, SchemaCommand};
 use crate::bind::Place;
 use crate::emit::Compiler;
-use crate::plan::{Plan, SchemaCommand};
 use crate::statement::{AlterSchema, CreateSchema, DropSchema, Owned, RoleName};
 
 /// Refuses names that PostgreSQL reserves for itself.
@@ -19,7 +19,7 @@ pub(crate) fn refuse_reserved_schema(name: &str) -> Result<()> {
 }
 
 impl Compiler<'_> {
-    pub(crate) fn create_schema(&self, create: &CreateSchema) -> Result<Plan> {
+    pub(crate) fn create_schema(&self, create: &CreateSchema) -> Result<CatalogStatement> {
         let name = match (&create.name, &create.owner) {
             (Some(name), _) | (None, Some(RoleName::Named(name))) => name.clone(),
             (None, _) => {
@@ -28,21 +28,21 @@ impl Compiler<'_> {
         };
         let (owner, if_not_exists) = (create.owner.clone(), create.if_not_exists);
         let elements = create.elements.clone();
-        Ok(Plan::schema(
+        Ok(CatalogStatement::new(
             "CREATE SCHEMA",
             SchemaCommand::CreateSchema { name, owner, if_not_exists, elements },
         ))
     }
 
-    pub(crate) fn drop_schema(&self, drop: &DropSchema) -> Plan {
-        Plan::schema("DROP SCHEMA", SchemaCommand::DropSchema(drop.clone()))
+    pub(crate) fn drop_schema(&self, drop: &DropSchema) -> CatalogStatement {
+        CatalogStatement::new("DROP SCHEMA", SchemaCommand::DropSchema(drop.clone()))
     }
 
-    pub(crate) fn alter_schema(&self, alter: &AlterSchema) -> Plan {
+    pub(crate) fn alter_schema(&self, alter: &AlterSchema) -> CatalogStatement {
         let command = match alter.clone() {
             AlterSchema::Rename { name, to } => SchemaCommand::RenameSchema { name, to },
             AlterSchema::Owner { name, to } => return self.owned("ALTER SCHEMA", Owned::Schema(name), to),
         };
-        Plan::schema("ALTER SCHEMA", command)
+        CatalogStatement::new("ALTER SCHEMA", command)
     }
 }

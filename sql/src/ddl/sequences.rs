@@ -10,11 +10,11 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast::{self, ColumnOption, DataType, Expr, GeneratedAs};
 
+use super::command::{CatalogStatement, SchemaCommand};
+use super::wanted::WantedSequence;
 use crate::emit::{Compiler, unsupported};
-use crate::plan::{Plan, SchemaCommand, WantedSequence};
-use crate::statement::query;
 use crate::statement::sequence_syntax::identity_options;
-use crate::statement::{AlterSequence, CreateSequence, DropSequence, SequenceOptions};
+use crate::statement::{AlterSequence, CreateSequence, DropSequence, SequenceOptions, query};
 
 /// The type of a column that is declared as SERIAL.
 pub(crate) fn serial_type(data_type: &DataType) -> Option<SqlType> {
@@ -39,20 +39,20 @@ struct Said {
 }
 
 impl Compiler<'_> {
-    pub(crate) fn create_sequence(&self, create: &CreateSequence) -> Result<Plan> {
+    pub(crate) fn create_sequence(&self, create: &CreateSequence) -> Result<CatalogStatement> {
         let name = self.created_relation(&create.name, None, create.is_temporary)?;
         let (if_not_exists, options) = (create.if_not_exists, create.options.clone());
         let command = SchemaCommand::CreateSequence { name, if_not_exists, options };
-        Ok(Plan::schema("CREATE SEQUENCE", command))
+        Ok(CatalogStatement::new("CREATE SEQUENCE", command))
     }
 
-    pub(crate) fn alter_sequence(&self, alter: &AlterSequence) -> Plan {
+    pub(crate) fn alter_sequence(&self, alter: &AlterSequence) -> CatalogStatement {
         let (name, if_exists, options) = (alter.name.clone(), alter.if_exists, alter.options.clone());
-        Plan::schema("ALTER SEQUENCE", SchemaCommand::AlterSequence { name, if_exists, options })
+        CatalogStatement::new("ALTER SEQUENCE", SchemaCommand::AlterSequence { name, if_exists, options })
     }
 
-    pub(crate) fn drop_sequence(&self, drop: &DropSequence) -> Plan {
-        Plan::schema("DROP SEQUENCE", SchemaCommand::DropSequence(drop.clone()))
+    pub(crate) fn drop_sequence(&self, drop: &DropSequence) -> CatalogStatement {
+        CatalogStatement::new("DROP SEQUENCE", SchemaCommand::DropSequence(drop.clone()))
     }
 
     /// The sequence of a column of the new table, if it has one. Such a column is NOT NULL.

@@ -8,10 +8,12 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast;
 
+use super::command::{CatalogStatement, SchemaCommand};
 use crate::answer::ResultColumn;
 use crate::bind::{BindContext, Place};
+use crate::emit::run_plan::Analysis;
+use crate::emit::run_plan::RunPlan;
 use crate::emit::{Compiler, Purpose, shifted, unsupported};
-use crate::plan::{Action, Analysis, Plan, SchemaCommand};
 use crate::statement::deep_text::with_stack_for;
 use crate::statement::{CreateTableAs, Statement, query};
 
@@ -21,7 +23,7 @@ pub(crate) fn compile_filling(
     context: BindContext<'_>,
     table: &Arc<Table>,
     analysis: Option<Analysis>,
-) -> Result<Plan> {
+) -> Result<RunPlan> {
     with_stack_for(sql, || {
         let mut compiler = Compiler::new(sql, context, &[], 0)?;
         if analysis.is_some() {
@@ -31,7 +33,7 @@ pub(crate) fn compile_filling(
         // Only the query is described.
         run.explain = run.explain.and_then(|mut filling| filling.children.pop());
         run.analysis = analysis;
-        Ok(Plan::simple("CREATE TABLE AS", Action::Run(Box::new(run))))
+        Ok(run)
     })
 }
 
@@ -46,7 +48,19 @@ fn parsed_query(text: &str) -> Result<ast::Query> {
 }
 
 impl Compiler<'_> {
-    pub(crate) fn create_table_as(&mut self, create: &CreateTableAs) -> Result<Plan> {
+    pub(super) fn create_table_as(&mut self, create: &CreateTableAs) -> Result<CatalogStatement> {
+        let (definition, _) = self.table_of_query(create)?;
+        let definition = Box::new(definition);
+        let query = create.is_filled.then(|| create.query.clone());
+        let (if_not_exists, on_commit) = (create.if_not_exists, create.on_commit);
+        let analysis = None;
+        let schema = SchemaCommand::CreateAs { definition, if_not_exists, query, on_commit, analysis };
+        let command = if create.is_into { "SELECT INTO" } else { "CREATE TABLE AS" };
+        Ok(CatalogStatement::new(command, schema))
+    }
+
+    /// The table, and the query whose rows go into it.
+    pub(crate) fn table_of_query(&mut self, create: &CreateTableAs) -> Result<(TableDefinition, RunPlan)> {
         let name = self.created_relation(&create.name, None, create.is_temporary)?;
         let text = create.query.as_str();
         let context = self.binder.context;
@@ -57,10 +71,7 @@ impl Compiler<'_> {
         });
         let compiled = compiled.map_err(|error| shifted(error, create.query_offset))?;
         let columns = self.columns_as(&create.columns, compiled.columns.unwrap_or_default())?;
-        if self.purpose == Purpose::Explain {
-            return Ok(Plan::simple("EXPLAIN", Action::Run(Box::new(compiled.run))));
-        }
-        let definition = Box::new(TableDefinition {
+        let definition = TableDefinition {
             name,
             columns,
             primary_key: None,
@@ -70,13 +81,8 @@ impl Compiler<'_> {
             view: None,
             checks: Vec::new(),
             dropped: Vec::new(),
-        });
-        let query = create.is_filled.then(|| create.query.clone());
-        let (if_not_exists, on_commit) = (create.if_not_exists, create.on_commit);
-        let analysis = None;
-        let schema = SchemaCommand::CreateAs { definition, if_not_exists, query, on_commit, analysis };
-        let command = if create.is_into { "SELECT INTO" } else { "CREATE TABLE AS" };
-        Ok(Plan::schema(command, schema))
+        };
+        Ok((definition, compiled.run))
     }
 
     /// The columns of the table. The first ones have the given names.

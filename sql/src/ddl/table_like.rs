@@ -13,14 +13,15 @@ use hyades_types::error::{Error, Result};
 use hyades_types::identifier::quoted_identifier;
 use hyades_types::sequence::written_name;
 
+use super::command::{CatalogStatement, SchemaCommand};
+use super::wanted::{CopiedComments, CopiedIndex, CopiedKey};
 use crate::bind::types::written_type;
 use crate::emit::Compiler;
-use crate::plan::{Action, CopiedComments, CopiedIndex, CopiedKey, Plan, SchemaCommand};
 use crate::statement::deep_text::with_stack_for;
 use crate::statement::{self, CreateTableLike, LikeClause, LikeParts, Statement, split};
 
 impl Compiler<'_> {
-    pub(crate) fn create_table_like(&mut self, create: &CreateTableLike) -> Result<Plan> {
+    pub(crate) fn create_table_like(&mut self, create: &CreateTableLike) -> Result<CatalogStatement> {
         let mut text = String::new();
         let (mut copied, mut defaults) = (Vec::new(), Vec::new());
         let mut copied_comments = Vec::new();
@@ -48,9 +49,8 @@ impl Compiler<'_> {
             }
         }
         text.push_str(&create.text[done..]);
-        let mut plan = with_stack_for(&text, || self.written(&text)).map_err(Error::without_position)?;
-        if let Action::Schema(SchemaCommand::Create { definition, indexes, comments, .. }) = &mut plan.action
-        {
+        let mut written = with_stack_for(&text, || self.written(&text)).map_err(Error::without_position)?;
+        if let SchemaCommand::Create { definition, indexes, comments, .. } = &mut written.command {
             (*indexes, *comments) = (copied, copied_comments);
             for (name, default) in defaults {
                 // As it was originally written, which is what the catalog shows.
@@ -59,11 +59,11 @@ impl Compiler<'_> {
                 }
             }
         }
-        Ok(plan)
+        Ok(written)
     }
 
     /// The statement in which no LIKE is left.
-    fn written(&self, text: &str) -> Result<Plan> {
+    fn written(&self, text: &str) -> Result<CatalogStatement> {
         split::check_memory(text)?;
         let survey = split::survey(text)?;
         let Statement::Query(create) = statement::parse(text)? else {

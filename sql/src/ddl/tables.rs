@@ -10,14 +10,14 @@ use sqlparser::ast::{
     self, ColumnOption, CreateTableOptions, HiveDistributionStyle, ObjectType, SqlOption, TableConstraint,
 };
 
+use super::command::{CatalogStatement, SchemaCommand};
 use super::sequences::serial_type;
 use super::storage_parameter::check_storage_parameter;
-use crate::answer::Response;
+use super::wanted::{WantedPrimaryKey, WantedUnique};
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::row_expression::default_mismatch;
 use crate::bind::{BindContext, Place, types};
 use crate::emit::{Compiler, unsupported};
-use crate::plan::{Action, Plan, SchemaCommand, WantedPrimaryKey, WantedUnique};
 use crate::statement::missing::{refusal, statement_of_object};
 use crate::statement::names::{fold, parts};
 use crate::statement::query::{self, loose_default, words_position};
@@ -31,7 +31,7 @@ const MOST_KEY_COLUMNS: usize = 32;
 const SYSTEM_COLUMNS: [&str; 6] = ["tableoid", "cmax", "xmax", "cmin", "xmin", "ctid"];
 
 impl Compiler<'_> {
-    pub(crate) fn schema(&mut self, statement: &ast::Statement) -> Result<Plan> {
+    pub(crate) fn schema(&mut self, statement: &ast::Statement) -> Result<CatalogStatement> {
         let (command, schema) = match statement {
             ast::Statement::CreateTable(create) => ("CREATE TABLE", self.create_table(create)?),
             ast::Statement::Drop { object_type: ObjectType::Table, if_exists, names, cascade, .. } => {
@@ -43,13 +43,8 @@ impl Compiler<'_> {
             ast::Statement::AlterTable(alter) => ("ALTER TABLE", self.alter_table(alter)?),
             other => return refuse(other),
         };
-        Ok(Plan {
-            parameters: self.binder.finished_parameters()?,
-            response: Response::NoData,
-            action: Action::Schema(schema),
-            command,
-            is_read_only: false,
-        })
+        let parameters = self.binder.finished_parameters()?;
+        Ok(CatalogStatement { parameters, ..CatalogStatement::new(command, schema) })
     }
 
     pub(super) fn name(&self, name: &ast::ObjectName) -> Result<QualifiedName> {

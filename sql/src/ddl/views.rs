@@ -9,13 +9,13 @@ use hyades_types::definition::{ColumnDefinition, TableDefinition, ViewDefinition
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast;
 
+use super::command::{CatalogStatement, SchemaCommand};
 use super::table_as::named_results;
 use crate::answer::ResultColumn;
 use crate::bind::deparse::Uses;
 use crate::bind::derived::changes_rows;
 use crate::bind::{BindContext, Binder};
 use crate::emit::{Compiler, shifted, unsupported};
-use crate::plan::{Plan, SchemaCommand};
 use crate::statement::deep_text::with_stack_for;
 use crate::statement::names::quoted;
 use crate::statement::{CreateView, DropView, Statement, query};
@@ -87,7 +87,7 @@ pub(crate) fn view_of(text: &str, context: BindContext<'_>, names: &[String]) ->
 }
 
 impl Compiler<'_> {
-    pub(crate) fn create_view(&mut self, create: &CreateView) -> Result<Plan> {
+    pub(crate) fn create_view(&mut self, create: &CreateView) -> Result<CatalogStatement> {
         check_options(&create.options)?;
         let name = self.created_relation(&create.name, None, create.is_temporary)?;
         let text = match create.is_recursive {
@@ -129,12 +129,12 @@ impl Compiler<'_> {
             or_replace: create.or_replace,
             names_schema: create.name.schema.is_some(),
         };
-        Ok(Plan::schema("CREATE VIEW", command))
+        Ok(CatalogStatement::new("CREATE VIEW", command))
     }
 
-    pub(crate) fn drop_view(&self, drop: &DropView) -> Plan {
+    pub(crate) fn drop_view(&self, drop: &DropView) -> CatalogStatement {
         let command = SchemaCommand::DropView(drop.clone());
-        Plan::schema("DROP VIEW", command)
+        CatalogStatement::new("DROP VIEW", command)
     }
 }
 

@@ -15,6 +15,7 @@ use sqlparser::ast::{self, AssignmentTarget, FromTable, TableFactor, TableWithJo
 use sqlparser::tokenizer::Location;
 
 use super::insert::{generated_always, is_default};
+use super::run_plan::Tag;
 use super::select::{described, is_single};
 use super::{CompiledQuery, Compiler};
 use crate::bind::aggregation::AggregateMode;
@@ -27,7 +28,6 @@ use crate::bind::{Place, start_of, start_of_query};
 use crate::explain::PlanNode;
 use crate::explain::counted::Counted;
 use crate::expr;
-use crate::plan::Tag;
 use crate::plan::level::{Step, for_each_level};
 use crate::plan::order;
 use crate::statement::cursor_syntax;

@@ -11,7 +11,7 @@ use crate::bind::tree::{GroupBy, OrderTarget, Source};
 use crate::bind::{AGGREGATE_PLACEHOLDER, GROUP_PLACEHOLDER, Place};
 use crate::expr;
 use crate::plan::level::for_each_level;
-use crate::plan::{AggregateCall, SortKey};
+use crate::plan::stage::{AggregateCall, SortKey};
 
 /// What the procedure computes from each row for aggregates.
 #[derive(Default)]

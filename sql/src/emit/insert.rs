@@ -20,6 +20,7 @@ use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, OnConflictAction, OnInsert, SetExpr, TableObject};
 
 use super::row_sink::Sink;
+use super::run_plan::{RunPlan, Tag};
 use super::select::{BoundSelect, described};
 use super::{CompiledQuery, Compiler, Purpose};
 use crate::answer::ResultColumn;
@@ -34,7 +35,6 @@ use crate::bind::{Binder, Bound, Class, Place};
 use crate::explain::PlanNode;
 use crate::explain::counted::Counted;
 use crate::expr;
-use crate::plan::{RunPlan, Tag};
 use crate::statement::Overriding;
 use crate::statement::names::fold;
 use crate::statement::query::parse_expression;

@@ -27,8 +27,8 @@ use super::Compiler;
 use super::loops::Body;
 use super::outer_join::{is_null, not, truth};
 use crate::bind::tree::{Source, Subquery, SubqueryKind};
-use crate::plan::JudgedSize;
 use crate::plan::access::{Choice, Kept};
+use crate::plan::judged_size::JudgedSize;
 use crate::plan::level::Level;
 use crate::plan::order::Around;
 

@@ -19,6 +19,7 @@ use hyades_types::value::SqlType;
 
 use super::Compiler;
 use super::row_sink::Sink;
+use super::run_plan::{RunPlan, Tag};
 use super::select::{BoundSelect, described};
 use super::stages::{Carried, sort_keys};
 use crate::bind::Place;
@@ -27,7 +28,7 @@ use crate::bind::tree::{BoundDistinct, OrderTarget};
 use crate::explain::counted::Counted;
 use crate::expr;
 use crate::plan::level::{Level, Step, any_level, only_level};
-use crate::plan::{RunPlan, Sorting, Tag};
+use crate::plan::stage::Sorting;
 
 impl Compiler<'_> {
     /// Locks the result's rows and checks them again in their order, see the module head. Only over one table

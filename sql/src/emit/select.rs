@@ -10,6 +10,7 @@ use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, Query, SetExpr};
 
 use super::changing_with::changes_rows;
+use super::run_plan::Tag;
 use super::{CompiledQuery, Compiler};
 use crate::bind::Place;
 use crate::bind::aggregation::Aggregate;
@@ -19,7 +20,6 @@ use crate::bind::tree::Source;
 use crate::bind::tree::{BoundDistinct, BoundQuery, GroupBy, JoinMember, Limits, OrderKey, OrderTarget};
 use crate::explain::PlanNode;
 use crate::explain::counted::Counted;
-use crate::plan::Tag;
 use crate::plan::access::{self, Access, OrderColumn};
 use crate::plan::level::{Level, Step, any_level};
 use crate::plan::order::{self, EarlyStop};
@@ -106,7 +106,7 @@ impl Compiler<'_> {
     }
 
     /// Compiles a planned SELECT whose rows are the result.
-    pub(crate) fn select_run(&mut self, mut bound: BoundSelect) -> Result<crate::plan::RunPlan> {
+    pub(crate) fn select_run(&mut self, mut bound: BoundSelect) -> Result<super::run_plan::RunPlan> {
         let is_grouped = bound.is_grouped();
         let is_plain = !is_grouped && matches!(bound.distinct, BoundDistinct::No);
         if is_plain && (bound.order.is_empty() || use_scan_order(&mut bound)) {
@@ -119,7 +119,7 @@ impl Compiler<'_> {
     }
 
     /// The procedure emits the result itself.
-    fn direct_select(&mut self, bound: BoundSelect) -> Result<crate::plan::RunPlan> {
+    fn direct_select(&mut self, bound: BoundSelect) -> Result<super::run_plan::RunPlan> {
         let explain = self.explained(|compiler| compiler.explain_select(&bound, true));
         let types: Vec<SqlType> = bound.outputs.iter().map(|output| output.sql_type).collect();
         let values: Vec<Expr> = bound.outputs.iter().map(|output| output.expr.clone()).collect();

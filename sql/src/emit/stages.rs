@@ -12,13 +12,14 @@ use hyades_types::value::SqlType;
 
 use super::grouping::{with_grouping_calls, with_results};
 use super::row_sink::Sink;
+use super::run_plan::{RunPlan, Tag};
 use super::select::{BoundSelect, described};
 use super::{Compiler, Purpose};
 use crate::bind::Place;
 use crate::bind::tree::{BoundDistinct, OrderTarget};
 use crate::explain::counted::Counted;
 use crate::plan::level::Step;
-use crate::plan::{Distinct, Grouping, RunPlan, SortKey, Sorting, Tag};
+use crate::plan::stage::{Distinct, Grouping, SortKey, Sorting};
 
 /// Emits the code for each row of a spool, given its values and the label that leads to the next one.
 pub(crate) type SpooledBody<'b> = dyn FnMut(&mut Compiler<'_>, Vec<Expr>, Label) -> Result<()> + 'b;

@@ -18,7 +18,7 @@ use super::row_sink::{Nested, Sink, Then, Wanted};
 use super::stages::chars_among;
 use crate::bind::Place;
 use crate::bind::tree::{Branch, QueryBody, RowTest, Subquery, SubqueryKind};
-use crate::plan::{ArrayOf, Combination};
+use crate::plan::stage::{ArrayOf, Combination};
 
 impl Compiler<'_> {
     /// Compiles the subqueries bound since the last call. To be called before code is emitted that needs

@@ -20,8 +20,9 @@ use sqlparser::ast;
 use super::run::unattended;
 use super::running::{AlterStep, Alteration};
 use super::{Notice, Output, Session};
+use crate::ddl::command::{AlterAction, SchemaCommand};
 use crate::ddl::tables::{check_ordered, primary_key};
-use crate::plan::{AlterAction, SchemaCommand, WantedCheck};
+use crate::ddl::wanted::WantedCheck;
 use crate::statement::QualifiedName;
 
 /// What runs over the rows of an altered table returns no rows. Messages of its functions go to the client.

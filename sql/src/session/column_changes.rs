@@ -29,8 +29,8 @@ use super::running::{AlterStep, Alteration};
 use super::{Output, Session};
 use crate::bind::row_expression::row_type;
 use crate::ddl::filling::Filling;
+use crate::ddl::wanted::NewColumn;
 use crate::emit::unsupported;
-use crate::plan::NewColumn;
 use crate::statement::deep_text::Written;
 
 /// The limit is PostgreSQL's.

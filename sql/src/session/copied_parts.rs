@@ -13,7 +13,7 @@ use hyades_types::definition::{
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::Session;
-use crate::plan::{CopiedComments, CopiedIndex, CopiedKey};
+use crate::ddl::wanted::{CopiedComments, CopiedIndex, CopiedKey};
 
 fn number(definition: &TableDefinition, name: &str) -> Result<u16> {
     let at = definition.column_index(name).and_then(|at| u16::try_from(at).ok());

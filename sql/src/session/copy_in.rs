@@ -16,8 +16,9 @@ use super::run::unattended;
 use super::running::CopyIn;
 use super::transaction::failed;
 use super::{Completion, Prepared, Session};
+use crate::compile::action::{Action, Plan};
+use crate::copy::copy_plan::CopyInPlan;
 use crate::copy::intake::Intake;
-use crate::plan::{Action, CopyInPlan, Plan};
 
 struct Nothing;
 

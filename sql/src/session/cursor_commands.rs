@@ -8,7 +8,7 @@ use super::state::State;
 use super::transaction::tag;
 use super::{Completion, Output, Session};
 use crate::answer::{Response, ResultColumn};
-use crate::plan::{DeclarePlan, Plan};
+use crate::compile::action::{DeclarePlan, Plan};
 use crate::statement::FetchCursor;
 
 impl Session {

@@ -21,8 +21,8 @@ use hyades_types::value::Value;
 
 use super::Session;
 use super::run::unattended;
+use crate::ddl::command::{AlterAction, SchemaCommand};
 use crate::emit::referential_events::compile_check;
-use crate::plan::{AlterAction, SchemaCommand};
 use crate::statement::QualifiedName;
 
 /// The cost of a check, as work of a guest, and the number of checks that are passed for a unit.

@@ -15,8 +15,8 @@ use hyades_types::search_path;
 
 use super::dependents::Object;
 use super::{Output, Session};
+use crate::ddl::wanted::{WantedForeignKey, WantedSequence};
 use crate::emit::unsupported;
-use crate::plan::{WantedForeignKey, WantedSequence};
 use crate::statement::names::cut_name;
 
 fn column_of(definition: &TableDefinition, name: &str) -> Result<u16> {

@@ -17,7 +17,7 @@ use hyades_types::value::SqlType;
 use super::alteration::{altered, column_of};
 use super::dependents::Object;
 use super::{Output, Session};
-use crate::plan::WantedSequence;
+use crate::ddl::wanted::WantedSequence;
 use crate::statement::SequenceOptions;
 
 fn not_in_state<T>(message: String) -> Result<T> {

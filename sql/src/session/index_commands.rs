@@ -20,8 +20,8 @@ use super::column_changes::without_columns;
 use super::view_commands::refuse_view;
 use super::{Output, Session};
 use crate::ddl::tables::check_ordered;
+use crate::ddl::wanted::{WantedIndex, WantedKey, WantedUnique};
 use crate::emit::unsupported;
-use crate::plan::{WantedIndex, WantedKey, WantedUnique};
 use crate::statement::names::cut_name;
 use crate::statement::{DropIndex, QualifiedName, RenameIndex};
 

@@ -17,7 +17,7 @@ use hyades_types::error::{Error, Result, SqlState, sqlstate};
 
 use super::alteration::{added_key, altered, duplicate_constraint, refuse_second_key};
 use super::{Output, Session};
-use crate::plan::{WantedPrimaryKey, WantedUnique};
+use crate::ddl::wanted::{WantedPrimaryKey, WantedUnique};
 
 fn refused<T>(state: SqlState, message: String) -> Result<T> {
     Err(Error::input(state, message))

@@ -18,7 +18,7 @@ use super::running::{AlterStep, Alteration};
 use crate::bind::row_expression::row_type;
 use crate::ddl::filling::Filling;
 use crate::ddl::index_expressions::{IndexedValue, only_where};
-use crate::plan::{WantedIndex, WantedIndexed};
+use crate::ddl::wanted::{WantedIndex, WantedIndexed};
 
 impl Session {
     /// Adds the columns that the index is on. The rest follows in steps.

@@ -17,7 +17,7 @@ use hyades_types::value::Value;
 use super::prepared::Prepared;
 use super::state::State;
 use super::{Flow, Session};
-use crate::plan::{Action, Plan};
+use crate::compile::action::{Action, Plan};
 use crate::statement::lifting::Lifting;
 
 /// Whether a plan with parameters is as good as a plan for these values.

@@ -15,7 +15,7 @@ use super::running::Running;
 use super::state::State;
 use super::transaction::{failed, tag};
 use super::{Completion, Session};
-use crate::plan::{Action, LockCommand, Plan};
+use crate::compile::action::{Action, LockCommand, Plan};
 use crate::statement::QualifiedName;
 use crate::system::relation;
 

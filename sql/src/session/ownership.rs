@@ -16,7 +16,8 @@ use hyades_types::value::SqlType;
 use super::grant_commands::Object;
 use super::view_commands::kind_of;
 use super::{Output, Session};
-use crate::plan::{AlterAction, SchemaCommand, WantedForeignKey};
+use crate::ddl::command::{AlterAction, SchemaCommand};
+use crate::ddl::wanted::WantedForeignKey;
 use crate::statement::{AlterType, Commented, Maintained, Moved, QualifiedName, TypeAction};
 
 impl Session {

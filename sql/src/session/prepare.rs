@@ -25,10 +25,13 @@ use crate::bind::row_expression::row_type;
 use crate::bind::sequence_call::sequences_of;
 use crate::bind::{BindContext, Binder, SchemaGate, Tables};
 use crate::compile;
+use crate::compile::action::{Action, Plan};
+use crate::ddl::command::SchemaCommand;
 use crate::ddl::filling::{self, Filling, compile_validation};
 use crate::ddl::table_as::compile_filling;
 use crate::ddl::tables::compile_default;
-use crate::plan::{Action, Analysis, Plan, RunPlan, SchemaCommand, Tag, WantedCheck};
+use crate::ddl::wanted::WantedCheck;
+use crate::emit::run_plan::{Analysis, RunPlan, Tag};
 use crate::plpgsql;
 use crate::plpgsql::routine_body::When;
 use crate::statement::ExplainOptions;
@@ -97,6 +100,11 @@ fn is_fresh(plan: &Plan) -> bool {
         Action::Empty | Action::Transaction(_) | Action::Settings(_) => true,
         _ => false,
     }
+}
+
+/// The plan of a procedure that ALTER TABLE runs.
+fn alteration(run: RunPlan) -> Plan {
+    Plan { is_read_only: false, ..Plan::of_run("ALTER TABLE", run) }
 }
 
 impl Session {
@@ -172,19 +180,20 @@ impl Session {
         analysis: Option<Analysis>,
     ) -> Result<Plan> {
         let tables = self.compiling();
-        compile_filling(sql, self.context(&tables), table, analysis)
+        let run = compile_filling(sql, self.context(&tables), table, analysis)?;
+        Ok(Plan::of_run("CREATE TABLE AS", run))
     }
 
     /// Compiles the check of a table's rows against a constraint.
     pub(super) fn compile_validation(&self, table: &Arc<Table>, constraint: &str) -> Result<Plan> {
         let tables = self.compiling();
-        compile_validation(self.context(&tables), table, constraint)
+        Ok(alteration(compile_validation(self.context(&tables), table, constraint)?))
     }
 
     /// Compiles the computation of a column of a table that is altered.
     pub(super) fn compile_column_filling(&self, table: &Arc<Table>, filling: &Filling) -> Result<Plan> {
         let tables = self.compiling();
-        filling::compile_filling(self.context(&tables), table, filling)
+        Ok(alteration(filling::compile_filling(self.context(&tables), table, filling)?))
     }
 
     /// Binds something that is not part of a statement's text, so that its errors carry no position.

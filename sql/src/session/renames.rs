@@ -15,7 +15,7 @@ use sqlparser::ast::{self, visit_expressions_mut};
 use super::alteration::{altered, duplicate_constraint};
 use super::{Output, Session};
 use crate::bind::row_expression::row_type;
-use crate::plan::WantedCheck;
+use crate::ddl::wanted::WantedCheck;
 use crate::statement::deep_text::Written;
 use crate::statement::names::fold;
 use crate::statement::query::parse_expression;

@@ -17,7 +17,8 @@ use hyades_types::error::{Abort, Error, Result, sqlstate};
 use super::running::SchemaRun;
 use super::state::State;
 use super::{Output, Session};
-use crate::plan::{Action, SchemaCommand};
+use crate::compile::action::Action;
+use crate::ddl::command::SchemaCommand;
 use crate::statement::tokens::Tokens;
 
 /// The first words of statements that change the schema.

@@ -14,7 +14,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use super::Session;
 use super::activity::SessionsOfOthers;
-use crate::plan::{Action, Plan};
+use crate::compile::action::{Action, Plan};
 use crate::settings::{self, chosen_role};
 
 impl Session {

@@ -17,9 +17,9 @@ use super::running::{CallRun, Running};
 use super::schema_commands::no_schema;
 use super::state::State;
 use super::{Completion, Notice, Output, Prepared, Session};
+use crate::compile::action::{Action, CallPlan, Plan};
 use crate::evaluation;
 use crate::explain::PlanNode;
-use crate::plan::{Action, CallPlan, Plan};
 use crate::statement::QualifiedName;
 
 struct CallSink<'a>(&'a mut dyn Output);

@@ -22,9 +22,10 @@ use super::running::{QueryRun, Running};
 use super::state::State;
 use super::{Completion, Notice, Output, Prepared, Session};
 use crate::bind::session_function::{SessionCall, SessionFunction};
+use crate::compile::action::{Action, Plan};
 use crate::copy::writer::CopyWriter;
+use crate::emit::run_plan::{RunPlan, Tag};
 use crate::evaluation;
-use crate::plan::{Action, Plan, RunPlan, Tag};
 use crate::statement::deep_text::with_deep_stack;
 use crate::system::snapshot::{Facts, SessionRows, ShownLock, ShownStatement, System};
 

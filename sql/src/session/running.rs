@@ -12,10 +12,11 @@ use hyades_types::value::SqlType;
 
 use super::cursors::KeptRows;
 use super::prepared::Prepared;
+use crate::compile::action::Plan;
 use crate::copy::intake::Intake;
 use crate::copy::writer::CopyWriter;
+use crate::ddl::command::AlterAction;
 use crate::ddl::filling::Filling;
-use crate::plan::{AlterAction, Plan};
 use crate::statement::{AccessCommand, DropSchema, SchemaElement};
 
 /// A statement in progress.

@@ -13,7 +13,9 @@ use super::running::{LateChange, QueryRun, Running, SchemaRun};
 use super::schema_commands::late_change;
 use super::view_commands::wrong_kind;
 use super::{Completion, Output, Prepared, Session};
-use crate::plan::{Action, Analysis, Plan, SchemaCommand};
+use crate::compile::action::{Action, Plan};
+use crate::ddl::command::SchemaCommand;
+use crate::emit::run_plan::Analysis;
 use crate::statement::QualifiedName;
 use crate::statement::deep_text::with_deep_stack;
 

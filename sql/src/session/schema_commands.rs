@@ -18,10 +18,11 @@ use hyades_types::search_path::is_system;
 use super::dependents::Object;
 use super::running::{Alteration, Inside, LateChange};
 use super::{Output, Session};
+use crate::compile::action::Action;
+use crate::ddl::command::SchemaCommand;
 use crate::ddl::schemas::refuse_reserved_schema;
 use crate::emit::no_table;
 use crate::emit::{shifted, unsupported};
-use crate::plan::{Action, SchemaCommand};
 use crate::statement::{DropSchema, QualifiedName, RoleName, SchemaElement};
 
 /// The part of a command that must wait until schemas are locked.

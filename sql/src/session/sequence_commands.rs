@@ -20,7 +20,7 @@ use hyades_types::value::{SqlType, Value};
 
 use super::dependents::Object;
 use super::{Output, Session};
-use crate::plan::WantedSequence;
+use crate::ddl::wanted::WantedSequence;
 use crate::statement::names::{cut_name, quoted};
 use crate::statement::{DropSequence, QualifiedName, SequenceOptions};
 

@@ -10,7 +10,7 @@ use hyades_types::function::now_us;
 
 use super::state::{NamedSavepoint, State};
 use super::{Completion, Notice, Output, Session};
-use crate::plan::{Action, Plan, TransactionCommand};
+use crate::compile::action::{Action, Plan, TransactionCommand};
 use crate::statement::IsolationModes;
 
 pub(super) fn tag(tag: &'static str) -> Flow<Completion> {

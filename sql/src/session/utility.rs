@@ -14,9 +14,9 @@ use super::prepared::NamedStatement;
 use super::state::State;
 use super::transaction::{failed, tag};
 use super::{Completion, Output, Prepared, Session};
+use crate::compile::action::{Action, Plan, SettingsCommand};
 use crate::emit::shifted;
 use crate::evaluation;
-use crate::plan::{Action, Plan, SettingsCommand};
 use crate::statement::{SetValue, SettingScope};
 
 impl Session {
