@@ -1,35 +1,63 @@
-//! DDL: everything that changes the catalog, a file for each kind of object.
+//! DDL: everything that changes the catalog, from the parsed statement to the changes, a file for each kind
+//! of object.
 //!
-//! `command` is what such a statement compiles to, `wanted` are parts of tables as they are written.
+//! A statement is compiled to a `command`. When it runs, the names are looked up in the session's view of the
+//! database (`viewpoint`), and the command becomes a list of changes (`changes`), which the session makes one
+//! by one. Some changes are determined only after something has been locked (`alteration_steps`).
 //!
-//! * Tables: `tables` (CREATE, DROP, TRUNCATE), `table_as` (CREATE TABLE AS), `table_like` (LIKE),
-//!   `alter_table`, `checks` (CHECK constraints), `generated_columns`, `foreign_keys`, `storage_parameter`
-//!   (WITH), `filling` (procedures over all rows of a table that is altered).
-//! * Indexes: `indexes`, `index_expressions` (what they compute from a row).
-//! * Other objects: `views`, `sequences`, `routine_definition` (procedures and functions), `enum_types`,
-//!   `schemas`.
-//! * For all kinds: `comment_on`, `moves` (SET SCHEMA, RENAME TO, OWNER TO), `grants` (roles and rights).
+//! * Tables: `tables` (CREATE, DROP), `wanted` (parts of tables as they are written), `table_as` (CREATE
+//!   TABLE AS), `table_like` (LIKE), `truncation`, `temporary`, `checks` (CHECK), `generated_columns`,
+//!   `identity_columns`, `foreign_keys`, `storage_parameter` (WITH).
+//! * ALTER TABLE: `alter_table` (the statement), `alteration` (its actions), `column_changes`, `renames`,
+//!   `bound` (expressions of altered tables), `filling` (procedures over all rows), `index_constraints`
+//!   (USING INDEX).
+//! * Indexes: `indexes` (the statements), `index_changes`, `index_expressions` (what they compute from a
+//!   row).
+//! * Other kinds of objects: `views`, `sequences`, `drawing_defaults` (defaults that draw from them),
+//!   `routine_definition` (procedures and functions), `enum_types`, `type_spelling` (types in stored texts),
+//!   `schemas`, `roles`.
+//! * For all kinds: `comment_on`, `moves` (SET SCHEMA), `grants` (rights, OWNER TO), `ownership` (who may
+//!   change what), `dependents` and `object_drops` (what is dropped together), `pending_checks` (deferred
+//!   checks that refuse a change).
 
-mod alter_table;
-mod checks;
+pub(crate) mod alter_table;
+pub(crate) mod alteration;
+pub(crate) mod alteration_steps;
+pub(crate) mod bound;
+pub(crate) mod changes;
+pub(crate) mod checks;
+pub(crate) mod column_changes;
 pub(crate) mod command;
-mod comment_on;
-mod enum_types;
+pub(crate) mod comment_on;
+pub(crate) mod dependents;
+pub(crate) mod drawing_defaults;
+pub(crate) mod enum_types;
 pub(crate) mod filling;
-mod foreign_keys;
-mod generated_columns;
-mod grants;
+pub(crate) mod foreign_keys;
+pub(crate) mod generated_columns;
+pub(crate) mod grants;
+pub(crate) mod identity_columns;
+pub(crate) mod index_changes;
+pub(crate) mod index_constraints;
 pub(crate) mod index_expressions;
-mod indexes;
-mod moves;
-mod routine_definition;
+pub(crate) mod indexes;
+pub(crate) mod moves;
+pub(crate) mod object_drops;
+pub(crate) mod ownership;
+pub(crate) mod pending_checks;
+pub(crate) mod renames;
+pub(crate) mod roles;
+pub(crate) mod routine_definition;
 pub(crate) mod schemas;
-mod sequences;
-mod storage_parameter;
+pub(crate) mod sequences;
+pub(crate) mod storage_parameter;
 pub(crate) mod table_as;
-mod table_like;
+pub(crate) mod table_like;
 pub(crate) mod tables;
-mod views;
+pub(crate) mod temporary;
+pub(crate) mod truncation;
+pub(crate) mod type_spelling;
+pub(crate) mod views;
 pub(crate) mod wanted;
 
 use hyades_types::error::Result;

@@ -1,10 +1,10 @@
 //! The embeddable Hyades database: SQL compiled to procedures, sessions, a blocking API.
 //!
-//! Reading order: `statement` (text to statements), `bind` (names and types), `plan` (join order and
-//! access paths), `emit` (procedures), `copy` (COPY), `ddl` (changes of the catalog), `compile` (from a text
-//! to a plan), `executor` (what procedures cannot do), `plpgsql` (bodies of routines), `session` (the
-//! conversation with a client), `answer` (what a client receives), `connection` (the blocking API),
-//! `verification` (whether rows satisfy their constraints).
+//! Reading order: `statement` (text to statements), `bind` (names and types), `viewpoint` (what a session
+//! sees of the database), `plan` (join order and access paths), `emit` (procedures), `copy` (COPY), `ddl`
+//! (changes of the catalog), `compile` (from a text to a plan), `executor` (what procedures cannot do),
+//! `plpgsql` (bodies of routines), `session` (the conversation with a client), `answer` (what a client
+//! receives), `connection` (the blocking API), `verification` (whether rows satisfy their constraints).
 
 mod answer;
 mod bind;
@@ -27,6 +27,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 pub mod verification;
+mod viewpoint;
 
 pub use connection::{Connection, Transaction};
 pub use hyades_engine as engine;

@@ -7,20 +7,20 @@ use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Expr, RowSlot};
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{ColumnDefinition, TableDefinition, TableId};
+use hyades_types::definition::{ColumnDefinition, Indexed, TableDefinition, TableId};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Volatility;
 use hyades_types::value::SqlType;
 use sqlparser::ast::{self, visit_expressions, visit_expressions_mut};
 
-use crate::bind::aggregation::AggregateMode;
-use crate::bind::coerce::Context;
-use crate::bind::scope::{Relation, Scope};
-use crate::bind::{Binder, Bound, Place};
+use super::aggregation::AggregateMode;
+use super::coerce::Context;
+use super::scope::{Relation, Scope};
+use super::{Binder, Bound, Place};
 use crate::evaluation;
-use crate::expr::{self};
+use crate::expr::{self, Computed};
 use crate::statement::names::{fold, quoted};
-use crate::statement::query::end_of;
+use crate::statement::query::{end_of, parse_expression};
 
 /// Functions that return several rows.
 const SET_RETURNING: [&str; 6] = [
@@ -200,6 +200,48 @@ impl Binder<'_> {
                     .with_detail(format!("Column \"{name}\" is a generated column.")))
             }
         }
+    }
+
+    /// The values that columns which exist only for indexes compute from the row in a slot.
+    pub(crate) fn computed_for_indexes(
+        &mut self,
+        table: &Arc<Table>,
+        row: RowSlot,
+    ) -> Result<Arc<[Computed]>> {
+        let definition = table.definition();
+        let mut computed = Vec::new();
+        for index in &definition.indexes {
+            for column in definition.computed_for(index) {
+                let value = match definition.columns[usize::from(column)].indexed() {
+                    Some(Indexed::Column(column)) => Expr::Column { row, column: *column },
+                    Some(Indexed::Expression(text)) => self.value_over(table, row, text)?,
+                    None => continue,
+                };
+                let conditions = match &index.predicate {
+                    Some(predicate) => {
+                        let mut conditions = Vec::new();
+                        let whole = self.value_over(table, row, &predicate.expression)?;
+                        expr::conjuncts(whole, &mut conditions);
+                        conditions
+                    }
+                    None => Vec::new(),
+                };
+                computed.push(Computed { column, value, conditions });
+            }
+        }
+        Ok(computed.into())
+    }
+
+    fn value_over(&mut self, table: &Arc<Table>, row: RowSlot, text: &str) -> Result<Expr> {
+        let written = parse_expression(text)?;
+        self.of_kept(|binder| binder.over_row(table, row, |binder| binder.index_key(&written)))
+    }
+
+    /// The value of a key of an index.
+    pub(crate) fn index_key(&mut self, written: &ast::Expr) -> Result<Expr> {
+        let bound = self.expression(written)?;
+        let sql_type = bound.known_type().unwrap_or(SqlType::Text);
+        self.coerce(bound, sql_type)
     }
 }
 

@@ -1,6 +1,6 @@
 //! ALTER TABLE: from the parser's tree to actions, in the order in which they are done.
 //!
-//! What an action means is decided from the table as it is then, when it is locked (`session::alteration`),
+//! What an action means is decided from the table as it is then, when it is locked (`alteration`),
 //! so only names and forms are checked here.
 //!
 //! Reference: ATPrepCmd of PostgreSQL's tablecmds.c, for the passes.

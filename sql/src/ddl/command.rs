@@ -1,6 +1,13 @@
 //! What a statement that changes the catalog compiles to. Names are looked up when it runs.
 
-use crate::ddl::wanted::{
+use std::sync::Arc;
+
+use hyades_types::definition::{
+    Deferral, Identity, RoutineDefinition, RoutineKind, TableDefinition, TableName,
+};
+use hyades_types::value::SqlType;
+
+use super::wanted::{
     CopiedComments, CopiedIndex, NewColumn, WantedCheck, WantedForeignKey, WantedIndex, WantedPrimaryKey,
     WantedSequence, WantedUnique,
 };
@@ -10,11 +17,6 @@ use crate::statement::{
     AccessCommand, AlterType, Commented, DropIndex, DropSchema, DropSequence, DropType, DropView, Moved,
     OnCommit, QualifiedName, RenameIndex, RoleName, SchemaElement, SequenceOptions,
 };
-use hyades_types::definition::{
-    Deferral, Identity, RoutineDefinition, RoutineKind, TableDefinition, TableName,
-};
-use hyades_types::value::SqlType;
-use std::sync::Arc;
 
 /// A compiled statement that changes the catalog.
 #[derive(Debug)]

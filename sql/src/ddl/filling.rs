@@ -1,18 +1,19 @@
 //! Procedures over all rows of a table that is altered: they compute a column, or check a constraint.
 
+use std::sync::Arc;
+
+use hyades_engine::procedure::ir::{Expr, Instruction, Intent, RowSlot, Strength};
+use hyades_engine::storage::table::Table;
+use hyades_types::error::{Error, Result};
+
 use crate::bind::tree::Source;
 use crate::bind::{BindContext, Binder};
 use crate::emit::Compiler;
-use crate::emit::run_plan::RunPlan;
-use crate::emit::run_plan::Tag;
+use crate::emit::run_plan::{RunPlan, Tag};
 use crate::plan::access;
 use crate::plan::level::{Level, Step};
 use crate::statement::deep_text::Written;
 use crate::statement::query::parse_expression;
-use hyades_engine::procedure::ir::{Expr, Instruction, Intent, RowSlot, Strength};
-use hyades_engine::storage::table::Table;
-use hyades_types::error::{Error, Result};
-use std::sync::Arc;
 
 /// A column of an altered table whose values are computed.
 #[derive(Clone, Debug)]

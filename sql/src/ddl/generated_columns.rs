@@ -10,9 +10,9 @@ use hyades_types::definition::{Generation, TableDefinition};
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast::{self, ColumnOption, GeneratedExpressionMode, visit_expressions};
 
+use super::sequences::serial_type;
 use crate::bind::row_expression::{columns_of, is_immutable, row_type, unqualified};
 use crate::bind::{Binder, Place};
-use crate::ddl::sequences::serial_type;
 use crate::emit::{Compiler, unsupported};
 use crate::statement::names::fold;
 

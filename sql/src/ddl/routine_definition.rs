@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use hyades_engine::storage::catalog::duplicate_routine;
+use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter, RoutineTraits, TableName,
+    CatalogChange, ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter, RoutineTraits,
+    TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::PUBLIC;
@@ -12,11 +15,15 @@ use hyades_types::sequence::written_name;
 use hyades_types::value::SqlType;
 
 use super::command::{CatalogStatement, SchemaCommand};
+use super::dependents::Object;
+use super::schemas::no_schema;
+use crate::answer::Output;
 use crate::bind::scope::named_columns;
 use crate::bind::{Place, types};
 use crate::emit::{Compiler, unsupported};
 use crate::statement::query::{self, parse_expression};
-use crate::statement::{CreateRoutine, DropRoutine, WrittenParameter, WrittenReturns};
+use crate::statement::{CreateRoutine, DropRoutine, QualifiedName, WrittenParameter, WrittenReturns};
+use crate::viewpoint::Viewpoint;
 
 /// PostgreSQL's limit.
 const MOST_PARAMETERS: usize = 100;
@@ -301,4 +308,149 @@ fn invalid<T>(message: &str, position: u32) -> Result<T> {
 
 fn placed(error: Error, position: u32) -> Error {
     error.with_position(position)
+}
+
+/// A routine that does not exist.
+pub(super) struct MissingRoutine {
+    word: &'static str,
+    name: String,
+    /// The types of its arguments, if they are given.
+    types: Option<Vec<&'static str>>,
+}
+
+impl MissingRoutine {
+    fn shown(&self) -> String {
+        let types = self.types.as_ref().map_or(String::new(), |types| types.join(", "));
+        format!("{} {}({types})", self.word, self.name)
+    }
+
+    pub(super) fn error(&self) -> Error {
+        let message = match self.types {
+            Some(_) => format!("{} does not exist", self.shown()),
+            None => format!("could not find a {} named \"{}\"", self.word, self.name),
+        };
+        Error::input(sqlstate::UNDEFINED_FUNCTION, message)
+    }
+}
+
+impl Viewpoint {
+    /// The changes of CREATE for a routine.
+    pub(super) fn created_routine(
+        &mut self,
+        definition: &RoutineDefinition,
+        or_replace: bool,
+    ) -> Result<Vec<CatalogChange>> {
+        let known = self.worker.routines_named(&definition.name);
+        let existing = known.iter().find(|routine| routine.definition.is_same_routine(definition));
+        if let Some(existing) = existing {
+            let old = &existing.definition;
+            if !or_replace {
+                return Err(duplicate_routine(definition));
+            }
+            if old.kind != definition.kind {
+                return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, "cannot change routine kind")
+                    .with_detail(format!("\"{}\" is a {}.", old.name.name, old.kind.word())));
+            }
+            if old.returns != definition.returns {
+                let message = "cannot change return type of existing function";
+                return Err(Error::input(sqlstate::INVALID_PARAMETER_DEFINITION, message)
+                    .with_hint(format!("Use DROP FUNCTION {} first.", old.signature().replace(", ", ","))));
+            }
+            let renamed = old
+                .inputs()
+                .zip(definition.inputs())
+                .find_map(|(old, new)| old.name.as_ref().filter(|name| new.name.as_ref() != Some(name)));
+            if let Some(name) = renamed {
+                let word = old.kind.word().to_ascii_uppercase();
+                let message = format!("cannot change name of input parameter \"{name}\"");
+                return Err(Error::input(sqlstate::INVALID_PARAMETER_DEFINITION, message)
+                    .with_hint(format!("Use DROP {word} {} first.", old.signature().replace(", ", ","))));
+            }
+        }
+        let replaces = existing.map(|existing| existing.id);
+        let id = self.worker.new_routine_id();
+        Ok(vec![CatalogChange::CreateRoutine { id, definition: definition.clone(), replaces }])
+    }
+
+    /// The routines of this name along the search path, without those that earlier schemas hide.
+    fn routines_meant(&self, name: &QualifiedName) -> Vec<Arc<Routine>> {
+        let path = self.search_path();
+        let schemas: Vec<&str> = match &name.schema {
+            Some(schema) => vec![path.schema(schema)],
+            None => path.searched_for_routines().collect(),
+        };
+        let mut known: Vec<Arc<Routine>> = Vec::new();
+        for schema in schemas {
+            let name = TableName { schema: schema.to_owned(), name: name.name.clone() };
+            for routine in self.worker.routines_named(&name) {
+                if !known.iter().any(|other| other.definition.identity() == routine.definition.identity()) {
+                    known.push(routine);
+                }
+            }
+        }
+        known
+    }
+
+    /// The only routine that a statement can mean. The inner error is for one that does not exist.
+    pub(super) fn find_routine(
+        &self,
+        (kind, types): (Option<RoutineKind>, Option<&[SqlType]>),
+        name: &QualifiedName,
+    ) -> Result<std::result::Result<Arc<Routine>, MissingRoutine>> {
+        let word = kind.map_or("routine", RoutineKind::word);
+        let known = self.routines_meant(name);
+        let fitting: Vec<&Arc<Routine>> = known
+            .iter()
+            .filter(|routine| match types {
+                Some(types) => routine.definition.identity() == *types,
+                None => kind.is_none_or(|kind| routine.definition.kind == kind),
+            })
+            .collect();
+        match fitting.as_slice() {
+            [only] if kind.is_some_and(|kind| only.definition.kind != kind) => {
+                let message = format!("{} is not a {word}", only.definition.signature());
+                Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message))
+            }
+            [only] => Ok(Ok(Arc::clone(only))),
+            [] => {
+                let name = name.shown();
+                let types = types.map(|types| types.iter().map(|one| one.base_name()).collect());
+                Ok(Err(MissingRoutine { word, name, types }))
+            }
+            _ => {
+                let message = format!("{word} name \"{}\" is not unique", name.shown());
+                Err(Error::input(sqlstate::AMBIGUOUS_FUNCTION, message)
+                    .with_hint(format!("Specify the argument list to select the {word} unambiguously.")))
+            }
+        }
+    }
+
+    /// The changes of DROP for routines.
+    pub(super) fn dropped_routines(
+        &mut self,
+        (kind, if_exists): (Option<RoutineKind>, bool),
+        names: &[(QualifiedName, Option<Vec<SqlType>>)],
+        cascades: bool,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let mut dropped: Vec<Arc<Routine>> = Vec::with_capacity(names.len());
+        for (name, types) in names {
+            if let Some(schema) = name.schema.as_deref().filter(|schema| !self.has_schema(schema)) {
+                if !if_exists {
+                    return Err(no_schema(schema));
+                }
+                self.note(output, "00000", format!("schema \"{schema}\" does not exist, skipping"));
+                continue;
+            }
+            match self.find_routine((kind, types.as_deref()), name)? {
+                Ok(routine) => dropped.push(routine),
+                Err(missing) if if_exists => {
+                    self.note(output, "00000", format!("{} does not exist, skipping", missing.shown()));
+                }
+                Err(missing) => return Err(missing.error()),
+            }
+        }
+        let dropped: Vec<Object> = dropped.into_iter().map(Object::Routine).collect();
+        self.dropped_objects(&dropped, cascades, output)
+    }
 }

@@ -1,12 +1,14 @@
 //! Parts of tables as statements write them. Names are looked up when the statement runs.
 
-use crate::statement::deep_text::Written;
-use crate::statement::{QualifiedName, SequenceOptions};
+use std::sync::Arc;
+
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
     ColumnDefinition, Deferral, IndexDefinition, IndexKind, KeyAction, TableDefinition,
 };
-use std::sync::Arc;
+
+use crate::statement::deep_text::Written;
+use crate::statement::{QualifiedName, SequenceOptions};
 
 /// A column to be added.
 #[derive(Clone, Debug)]

@@ -51,7 +51,7 @@ impl Session {
         self.copy = Some(Box::new(CopyIn {
             statement: Arc::clone(statement),
             intake: Intake::new(copy),
-            savepoint: self.worker.savepoint(),
+            savepoint: self.view.worker.savepoint(),
             is_taken: false,
             is_row_pending: false,
             rows: 0,
@@ -126,16 +126,17 @@ impl Session {
         let mut plan = Arc::clone(&copy.plan);
         loop {
             if copy.is_row_pending {
-                let outcome = self.worker.run(&mut copy.intake.frame, &mut self.environment, &mut Nothing);
+                let outcome =
+                    self.view.worker.run(&mut copy.intake.frame, &mut self.view.environment, &mut Nothing);
                 match outcome.map_err(unattended) {
                     Ok(()) => {}
                     // Once the first row is inserted, the table is locked against changes.
                     Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) if copy.rows == 0 => {
-                        drop(self.worker.rollback_to(copy.savepoint));
-                        self.environment.sequences.get_mut().repeat_statement();
+                        drop(self.view.worker.rollback_to(copy.savepoint));
+                        self.view.environment.sequences.get_mut().repeat_statement();
                         plan = self.recompile(&copy.statement)?;
                         copy.plan = Arc::clone(&plan);
-                        copy.intake.repeat_row(copy_plan(&plan)?, self.reading())?;
+                        copy.intake.repeat_row(copy_plan(&plan)?, self.view.reading())?;
                         continue;
                     }
                     Err(interrupt) => return Err(interrupt),
@@ -143,7 +144,7 @@ impl Session {
                 copy.is_row_pending = false;
                 copy.rows += copy.intake.frame.affected;
             }
-            let is_there = copy.intake.next_row(copy_plan(&plan)?, is_last, self.reading())?;
+            let is_there = copy.intake.next_row(copy_plan(&plan)?, is_last, self.view.reading())?;
             if !is_there {
                 return Ok(());
             }

@@ -45,9 +45,9 @@ impl Session {
             is_held: false,
             level: self.savepoints.len(),
             table: declare.table.map(|table| table.0),
-            created: self.environment.statement_time,
+            created: self.view.environment.statement_time,
             number: 0,
-            _charge: self.account.keep(bytes),
+            _charge: self.view.account.keep(bytes),
         };
         self.cursors.lock().by_name.insert(cursor.name.clone(), opened);
     }

@@ -68,7 +68,8 @@ impl Session {
         let prepared = lifting.lift(sql).then(|| self.find_lifted(&lifting)).flatten();
         let found = prepared.and_then(|prepared| {
             let literals = lifting.literals.iter().zip(&prepared.parameter_types);
-            let values = literals.map(|(literal, sql_type)| literal.value(sql, *sql_type, self.reading()));
+            let values =
+                literals.map(|(literal, sql_type)| literal.value(sql, *sql_type, self.view.reading()));
             let values: Option<Vec<Value>> = values.collect();
             values.map(|values| (prepared, values))
         });

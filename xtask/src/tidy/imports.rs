@@ -67,6 +67,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "system",
             "bind",
             "explain",
+            "viewpoint",
             "plan",
             "emit",
             "copy",

@@ -1,4 +1,4 @@
-//! CREATE, ALTER and DROP ROLE, and memberships in a session.
+//! CREATE, ALTER and DROP ROLE, and memberships.
 //!
 //! Roles and rights are locked before they are read (`step_in_schema`), so that nothing read here can
 //! change.
@@ -13,9 +13,10 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use hyades_types::{identifier, text};
 
-use super::{Output, Session};
+use crate::answer::Output;
 use crate::password::Verifier;
 use crate::statement::{AccessCommand, RoleName, RoleOption};
+use crate::viewpoint::{Viewpoint, is_first_superuser};
 
 fn forbidden<T>(message: impl Into<String>) -> Result<T> {
     Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message))
@@ -26,14 +27,13 @@ pub(super) fn no_role(name: &str) -> Error {
     Error::input(sqlstate::UNDEFINED_OBJECT, format!("role \"{name}\" does not exist"))
 }
 
-impl Session {
+impl Viewpoint {
     /// The changes of a statement about roles and rights.
     pub(super) fn access_changes(
         &mut self,
         command: &AccessCommand<Vec<SqlType>>,
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
-        self.refresh_identity();
         match command {
             AccessCommand::CreateRole { name, options } => self.created_role(name, options),
             AccessCommand::AlterRole { name, options } => self.altered_role(name, options),
@@ -49,11 +49,11 @@ impl Session {
     }
 
     /// The role with this name.
-    pub(super) fn find_role(&self, name: &str) -> Option<RoleId> {
+    pub(crate) fn find_role(&self, name: &str) -> Option<RoleId> {
         let is_first = self.session_role() == RoleId::OWNER && self.identity.login_name == name;
         match self.access().role_named(name) {
             Some((id, _)) => Some(id),
-            None if is_first || self.shared.is_first_superuser(name) => Some(RoleId::OWNER),
+            None if is_first || is_first_superuser(&self.superuser_names, name) => Some(RoleId::OWNER),
             None => (name == RoleId::DATABASE_OWNER_NAME).then_some(RoleId::DATABASE_OWNER),
         }
     }
@@ -429,7 +429,7 @@ fn check_not_reserved(name: &str) -> Result<()> {
 }
 
 /// Only roles that were created can be members of others.
-fn not_a_member(session: &Session, role: RoleId) -> Error {
+fn not_a_member(session: &Viewpoint, role: RoleId) -> Error {
     let name = session.role_name(role);
     if role != RoleId::OWNER {
         let message = format!("role \"{name}\" cannot be a member of any role");

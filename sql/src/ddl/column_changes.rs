@@ -23,15 +23,16 @@ use jiff::tz::TimeZone;
 use sqlparser::ast;
 
 use super::alteration::{altered, column_of, no_column};
+use super::alteration_steps::{AlterStep, Alteration};
 use super::dependents::Object;
 use super::drawing_defaults::DrawingDefault;
-use super::running::{AlterStep, Alteration};
-use super::{Output, Session};
+use super::filling::Filling;
+use super::wanted::NewColumn;
+use crate::answer::Output;
 use crate::bind::row_expression::row_type;
-use crate::ddl::filling::Filling;
-use crate::ddl::wanted::NewColumn;
 use crate::emit::unsupported;
 use crate::statement::deep_text::Written;
+use crate::viewpoint::Viewpoint;
 
 /// The limit is PostgreSQL's.
 const MOST_COLUMNS: usize = 1600;
@@ -117,7 +118,7 @@ fn constant_of(default: &Expr, sql_type: SqlType) -> Option<ColumnSource> {
     }
 }
 
-impl Session {
+impl Viewpoint {
     pub(super) fn added_column(
         &self,
         alteration: &mut Alteration,

@@ -13,13 +13,14 @@ use hyades_types::value::SqlType;
 use sqlparser::ast::{self, visit_expressions_mut};
 
 use super::alteration::{altered, duplicate_constraint};
-use super::{Output, Session};
+use super::wanted::WantedCheck;
+use crate::answer::Output;
 use crate::bind::row_expression::row_type;
-use crate::ddl::wanted::WantedCheck;
 use crate::statement::deep_text::Written;
 use crate::statement::names::fold;
 use crate::statement::query::parse_expression;
 use crate::statement::{Moved, QualifiedName, RenameIndex};
+use crate::viewpoint::Viewpoint;
 
 /// The expression with a column renamed.
 pub(super) fn with_renamed_column(text: &str, from: &str, to: &str) -> Result<ast::Expr> {
@@ -35,7 +36,7 @@ pub(super) fn with_renamed_column(text: &str, from: &str, to: &str) -> Result<as
     Ok(expr)
 }
 
-impl Session {
+impl Viewpoint {
     /// ALTER TABLE, VIEW or SEQUENCE ... RENAME TO. As in PostgreSQL, ALTER TABLE takes any of them.
     pub(super) fn renamed_relation(
         &self,

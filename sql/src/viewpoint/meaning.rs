@@ -1,4 +1,4 @@
-//! The meaning of names in a session: its current search path, and its temporary relations.
+//! The meaning of names: the current search path, and temporary relations.
 //!
 //! A statement is compiled under one meaning of names, which has a *stamp*. It is compiled again when the
 //! session has another meaning. If a name without a schema can resolve to one schema only, no catalog
@@ -11,15 +11,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hyades_engine::db::Flow;
-use hyades_types::definition::{
-    CatalogChange, RoutineDefinition, SequenceId, TableDefinition, TableId, TableName,
-};
-use hyades_types::error::Result;
+use hyades_types::definition::{RoutineDefinition, SequenceId, TableDefinition, TableId, TableName};
 use hyades_types::search_path::{self, SearchPath, TEMPORARY, is_system};
-use hyades_types::value::Value;
 
-use super::{Notice, Output, Session};
+use super::Viewpoint;
 use crate::statement::kept_names::full_name;
 use crate::statement::names::quoted;
 use crate::statement::{OnCommit, QualifiedName};
@@ -37,8 +32,8 @@ fn next_stamp() -> u64 {
 }
 
 /// The meaning of names without a schema in a session.
-pub(super) struct Meaning {
-    pub(super) path: Arc<SearchPath>,
+pub(crate) struct Meaning {
+    pub(crate) path: Arc<SearchPath>,
     stamp: u64,
     /// The current snapshot, if some unique index is newer, and the stamp of what is compiled meanwhile.
     old_snapshot: Option<(OldSnapshot, u64)>,
@@ -51,9 +46,11 @@ pub(super) struct Meaning {
     /// Whether the transaction has changed the schema.
     has_changed: bool,
     /// The schema of the session's temporary relations, if it has had any.
-    temporary: Option<String>,
+    pub(crate) temporary: Option<String>,
+    /// Whether the path has changed since the session last asked.
+    pub(crate) has_new_path: bool,
     /// Temporary tables that a commit empties or drops.
-    at_commit: Vec<(TableId, OnCommit)>,
+    pub(crate) at_commit: Vec<(TableId, OnCommit)>,
 }
 
 impl Default for Meaning {
@@ -67,34 +64,21 @@ impl Default for Meaning {
             schemas: (0, 0),
             has_changed: false,
             temporary: None,
+            has_new_path: false,
             at_commit: Vec::new(),
         }
     }
 }
 
-/// Output that is dropped.
-pub(super) struct Unsaid;
-
-impl Output for Unsaid {
-    fn row(&mut self, _values: &mut [Value]) -> Result<()> {
-        Ok(())
-    }
-    fn copy_data(&mut self, _bytes: &[u8]) -> Result<()> {
-        Ok(())
-    }
-    fn notice(&mut self, _notice: Notice) {}
-    fn restart(&mut self) {}
-}
-
-impl Session {
-    pub(super) fn search_path(&self) -> &SearchPath {
+impl Viewpoint {
+    pub(crate) fn search_path(&self) -> &SearchPath {
         &self.meaning.path
     }
 
     /// Brings the meaning of names up to date.
     #[inline]
-    pub(super) fn settle_names(&mut self) {
-        let schemas = (self.shared.engine.schema_version(), self.meaning.own_changes);
+    pub(crate) fn settle_names(&mut self) {
+        let schemas = (self.engine.schema_version(), self.meaning.own_changes);
         if self.meaning.schemas != schemas {
             self.meaning.schemas = schemas;
             self.refresh_path();
@@ -110,7 +94,7 @@ impl Session {
 
     #[cold]
     fn settle_old_snapshot(&mut self, time: Option<u64>) {
-        let old = time.map(|time| (time, self.shared.engine.catalog_version(), self.meaning.stamp));
+        let old = time.map(|time| (time, self.engine.catalog_version(), self.meaning.stamp));
         if self.meaning.old_snapshot.map(|(known, _)| known) != old {
             self.meaning.old_snapshot = old.map(|old| (old, next_stamp()));
         }
@@ -118,13 +102,13 @@ impl Session {
 
     /// The stamp for whatever is compiled now.
     #[inline]
-    pub(super) fn stamp(&self) -> u64 {
+    pub(crate) fn stamp(&self) -> u64 {
         self.meaning.old_snapshot.map_or(self.meaning.stamp, |(_, stamp)| stamp)
     }
 
     /// The stamp for what was compiled again in the middle of a statement. If the statement's snapshot has
     /// become older than a unique index, the plan is valid for this snapshot only.
-    pub(super) fn stamp_of_recompiled(&self) -> u64 {
+    pub(crate) fn stamp_of_recompiled(&self) -> u64 {
         let has_become_old =
             self.meaning.old_snapshot.is_none() && self.worker.catalog_view().old_snapshot().is_some();
         if has_become_old { next_stamp() } else { self.stamp() }
@@ -132,14 +116,14 @@ impl Session {
 
     #[cold]
     fn settle_open_names(&mut self) {
-        let seen = (self.shared.engine.catalog_version(), self.meaning.own_changes);
+        let seen = (self.engine.catalog_version(), self.meaning.own_changes);
         if std::mem::replace(&mut self.meaning.seen, seen) != seen {
             self.meaning.stamp = next_stamp();
         }
     }
 
     /// Computes the path from the setting and the existing schemas.
-    pub(super) fn refresh_path(&mut self) {
+    pub(crate) fn refresh_path(&mut self) {
         let known = self.schemas();
         // As in PostgreSQL: objects in a schema that the session may not use are found by their full name
         // only.
@@ -162,26 +146,25 @@ impl Session {
         self.meaning.stamp = if is_default { DEFAULT_STAMP } else { next_stamp() };
         self.meaning.path = Arc::new(path);
         self.environment.sequences.get_mut().path = Arc::clone(&self.meaning.path);
-        // Names in cached statements were looked up in the old path.
-        self.cache.clear();
+        self.meaning.has_new_path = true;
     }
 
     /// Grows with every schema change of the session's transaction, when such changes are rolled back, and
     /// when a transaction with such changes ends.
-    pub(super) fn own_changes(&self) -> u64 {
+    pub(crate) fn own_changes(&self) -> u64 {
         self.meaning.own_changes
     }
 
     /// Records that the transaction has changed the schema. Plans compiled earlier do not know of this: for
     /// other transactions, and for their plans, a table that this transaction has dropped is unchanged.
-    pub(super) fn note_own_change(&mut self) {
+    pub(crate) fn note_own_change(&mut self) {
         self.meaning.own_changes += 1;
         self.meaning.stamp = next_stamp();
         self.meaning.has_changed = true;
     }
 
     /// Records that such a change has been rolled back, possibly in part.
-    pub(super) fn note_taken_back(&mut self) {
+    pub(crate) fn note_taken_back(&mut self) {
         if self.meaning.has_changed {
             self.meaning.own_changes += 1;
             self.meaning.stamp = next_stamp();
@@ -189,29 +172,29 @@ impl Session {
     }
 
     /// Records that the transaction is over.
-    pub(super) fn settle_own_changes(&mut self) {
+    pub(crate) fn settle_own_changes(&mut self) {
         self.note_taken_back();
         self.meaning.has_changed = false;
     }
 
     /// Whether the catalog shows this name. It does not show temporary relations of other sessions.
-    pub(super) fn shows(&self, name: &TableName) -> bool {
+    pub(crate) fn shows(&self, name: &TableName) -> bool {
         !search_path::is_temporary(&name.schema) || self.meaning.temporary.as_ref() == Some(&name.schema)
     }
 
     /// The relation that a name means. If there is none, the name to use in messages.
-    pub(super) fn meant(&self, name: &QualifiedName) -> TableName {
+    pub(crate) fn meant(&self, name: &QualifiedName) -> TableName {
         self.search_path().find(name.schema.as_deref(), &name.name, |name| self.is_relation(name))
     }
 
     /// The name of a relation for messages, with its schema if it is not found without.
-    pub(super) fn shown(&self, name: &TableName) -> String {
+    pub(crate) fn shown(&self, name: &TableName) -> String {
         let is_found = self.search_path().find(None, &name.name, |name| self.is_relation(name)) == *name;
         if is_found { quoted(&name.name) } else { full_name(name) }
     }
 
     /// The same for a routine, with its argument types.
-    pub(super) fn shown_signature(&self, definition: &RoutineDefinition) -> String {
+    pub(crate) fn shown_signature(&self, definition: &RoutineDefinition) -> String {
         let name = &definition.name;
         let types = definition.identity();
         let hides = |schema: &&str| {
@@ -224,22 +207,8 @@ impl Session {
         format!("{shown}({})", types.join(","))
     }
 
-    /// Runs `act` with this schema, if any, at the front of the path.
-    pub(super) fn with_first_schema<T>(
-        &mut self,
-        schema: Option<&str>,
-        act: impl FnOnce(&mut Session) -> T,
-    ) -> T {
-        let Some(schema) = schema else { return act(self) };
-        let before = Arc::clone(&self.meaning.path);
-        self.meaning.path = Arc::new(before.with_first(schema));
-        let outcome = act(self);
-        self.meaning.path = before;
-        outcome
-    }
-
     /// The name of a new relation, with the real name of the schema of temporary relations.
-    pub(super) fn own_name(&mut self, name: &TableName) -> TableName {
+    pub(crate) fn own_name(&mut self, name: &TableName) -> TableName {
         if name.schema != TEMPORARY {
             return name.clone();
         }
@@ -253,12 +222,12 @@ impl Session {
     }
 
     /// The same for a definition.
-    pub(super) fn own_definition(&mut self, definition: &TableDefinition) -> TableDefinition {
+    pub(crate) fn own_definition(&mut self, definition: &TableDefinition) -> TableDefinition {
         TableDefinition { name: self.own_name(&definition.name), ..definition.clone() }
     }
 
     /// The number of a new table or index in this schema.
-    pub(super) fn new_table_id(&self, schema: &str) -> TableId {
+    pub(crate) fn new_table_id(&self, schema: &str) -> TableId {
         match search_path::is_temporary(schema) {
             true => self.worker.new_temporary_table_id(),
             false => self.worker.new_table_id(),
@@ -266,73 +235,15 @@ impl Session {
     }
 
     /// The number of a new sequence in this schema.
-    pub(super) fn new_sequence_id(&self, schema: &str) -> SequenceId {
+    pub(crate) fn new_sequence_id(&self, schema: &str) -> SequenceId {
         match search_path::is_temporary(schema) {
             true => self.worker.new_temporary_sequence_id(),
             false => self.worker.new_sequence_id(),
         }
     }
 
-    /// Records the ON COMMIT action of a temporary table that these changes create.
-    pub(super) fn note_on_commit(&mut self, changes: &[CatalogChange], on_commit: OnCommit) {
-        let made = changes.iter().find_map(|change| match change {
-            CatalogChange::CreateTable { id, .. } => Some(*id),
-            _ => None,
-        });
-        if on_commit != OnCommit::PreserveRows {
-            self.meaning.at_commit.extend(made.map(|id| (id, on_commit)));
-        }
-    }
-
-    /// Carries out the ON COMMIT actions of temporary tables. It is called again after a wait.
-    pub(super) fn tidy_temporaries(&mut self) -> Flow<()> {
-        if self.meaning.at_commit.is_empty() {
-            return Ok(());
-        }
-        let (mut emptied, mut dropped) = (Vec::new(), Vec::new());
-        let worker = &self.worker;
-        self.meaning.at_commit.retain(|(id, on_commit)| {
-            let view = worker.catalog_view();
-            let Some(table) = view.table_by_id(*id) else { return false };
-            if view.table(&table.definition().name).is_none_or(|now| now.id() != *id) {
-                // The transaction has dropped it, which may be rolled back.
-                return true;
-            }
-            match on_commit {
-                OnCommit::Drop => dropped.push(table),
-                OnCommit::DeleteRows if table.row_count() > 0 => emptied.push(table),
-                OnCommit::DeleteRows | OnCommit::PreserveRows => {}
-            }
-            true
-        });
-        let mut changes = Vec::new();
-        if !emptied.is_empty() {
-            changes = self.truncated_temporaries(emptied, &mut Unsaid)?;
-        }
-        if !dropped.is_empty() {
-            changes.extend(self.dropped(&dropped, true, &mut Unsaid)?);
-            self.note_own_change();
-        }
-        changes.into_iter().try_for_each(|change| self.worker.change_catalog(change))
-    }
-
-    /// DISCARD TEMP.
-    pub(super) fn discarded_temporaries(&self) -> Result<Vec<CatalogChange>> {
-        let Some(schema) = &self.meaning.temporary else { return Ok(Vec::new()) };
-        let mut tables = self.visible_tables();
-        tables.retain(|table| table.id().is_temporary() && table.definition().name.schema == *schema);
-        let mut changes = self.dropped(&tables, true, &mut Unsaid)?;
-        for sequence in self.worker.sequences() {
-            let drop = CatalogChange::DropSequence { id: sequence.id };
-            if sequence.definition.name.schema == *schema && !changes.contains(&drop) {
-                changes.push(drop);
-            }
-        }
-        Ok(changes)
-    }
-
     /// Drops the temporary relations at the end of the session. No transaction is open.
-    pub(super) fn forget_temporaries(&mut self) {
+    pub(crate) fn forget_temporaries(&mut self) {
         if self.meaning.temporary.take().is_some() {
             self.worker.forget_temporaries();
             self.meaning.at_commit.clear();

@@ -12,10 +12,10 @@ use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, TableDefinition, TableId};
 use hyades_types::error::{Error, Result, sqlstate};
 
-use super::Session;
 use super::column_changes::without_columns;
 use super::dependents::Object;
 use crate::emit::unsupported;
+use crate::viewpoint::Viewpoint;
 
 /// A table that stays, and what is dropped from it.
 struct Remainder {
@@ -86,7 +86,7 @@ fn moved(column: u16, gone: &[u16]) -> u16 {
     column - u16::try_from(before).unwrap_or(0)
 }
 
-impl Session {
+impl Viewpoint {
     /// The changes that drop all these objects, and nothing else. All their dependents must be among them.
     pub(super) fn drops_of_objects(&self, objects: &[Object]) -> Result<Vec<CatalogChange>> {
         let mut remainders = Remainders { objects, tables: Vec::new() };
@@ -123,7 +123,7 @@ impl Session {
             }
         }
         changes.extend(defaults);
-        changes.extend(Session::drops_of(tables));
+        changes.extend(Viewpoint::drops_of(tables));
         changes.extend(rest);
         changes.extend(self.changes_of_remainders(remainders)?);
         // A type is dropped before its schema.

@@ -21,16 +21,17 @@ use hyades_types::value::SqlType;
 use sqlparser::ast;
 
 use super::drawing_defaults::DrawingDefault;
-use super::view_commands::kind_of;
-use super::{Output, Session};
+use super::views::kind_of;
+use crate::answer::Output;
 use crate::bind::Binder;
 use crate::bind::meanings::Meanings;
 use crate::statement::kept_names::names_type;
 use crate::statement::query::parse_expression;
+use crate::viewpoint::Viewpoint;
 
 /// An object that others depend on, or that depends on others.
 #[derive(Clone)]
-pub(super) enum Object {
+pub(crate) enum Object {
     Schema(SchemaId, String),
     /// A table or view.
     Relation(Arc<Table>),
@@ -97,7 +98,7 @@ struct Target {
 
 /// What is dropped along with some objects.
 struct Dependents<'a> {
-    session: &'a Session,
+    session: &'a Viewpoint,
     tables: Vec<Arc<Table>>,
     sequences: Vec<Arc<Sequence>>,
     routines: Vec<Arc<Routine>>,
@@ -109,7 +110,7 @@ struct Dependents<'a> {
 }
 
 impl<'a> Dependents<'a> {
-    fn new(session: &'a Session) -> Dependents<'a> {
+    fn new(session: &'a Viewpoint) -> Dependents<'a> {
         Dependents {
             session,
             tables: session.visible_tables(),
@@ -320,7 +321,7 @@ fn blocked(only: &str, count: usize, reported: &[(String, String)]) -> Error {
         .with_hint("Use DROP ... CASCADE to drop the dependent objects too.")
 }
 
-impl Session {
+impl Viewpoint {
     /// The changes that drop these objects, and with `cascades` their dependents.
     pub(super) fn dropped_objects(
         &self,

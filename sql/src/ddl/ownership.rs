@@ -13,14 +13,15 @@ use hyades_types::error::Result;
 use hyades_types::search_path::{TEMPORARY, is_temporary};
 use hyades_types::value::SqlType;
 
-use super::grant_commands::Object;
-use super::view_commands::kind_of;
-use super::{Output, Session};
-use crate::ddl::command::{AlterAction, SchemaCommand};
-use crate::ddl::wanted::WantedForeignKey;
+use super::command::{AlterAction, SchemaCommand};
+use super::grants::Object;
+use super::views::kind_of;
+use super::wanted::WantedForeignKey;
+use crate::answer::Output;
 use crate::statement::{AlterType, Commented, Maintained, Moved, QualifiedName, TypeAction};
+use crate::viewpoint::Viewpoint;
 
-impl Session {
+impl Viewpoint {
     /// Error 42501 unless the session may run this command. Roles and rights have checks of their own.
     pub(super) fn check_may_change(&self, command: &SchemaCommand) -> Result<()> {
         if self.is_superuser() { Ok(()) } else { self.check_change(command) }
@@ -247,7 +248,7 @@ impl Session {
     }
 
     /// Checks that the session may do maintenance on these objects, or warns that some are skipped.
-    pub(super) fn check_maintenance(
+    pub(crate) fn check_maintenance(
         &self,
         command: &str,
         on: &Maintained,
@@ -335,7 +336,7 @@ impl Session {
     }
 
     /// The same for another role.
-    pub(super) fn check_privileges_of(&self, role: RoleId, table: &Table, wanted: Privileges) -> Result<()> {
+    pub(crate) fn check_privileges_of(&self, role: RoleId, table: &Table, wanted: Privileges) -> Result<()> {
         let id = table.id();
         if id.is_temporary() || self.access().privileges(role, id.0, ObjectKind::Relation).intersects(wanted)
         {

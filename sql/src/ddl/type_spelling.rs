@@ -13,13 +13,13 @@ use hyades_types::enumeration::EnumType;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 
-use super::Session;
-use crate::ddl::index_expressions::only_where;
+use super::index_expressions::only_where;
 use crate::statement::kept_names::{
     Retyping, quoted_literal, relabelled_array, retyped_expression, retyped_query, with_literals,
 };
 use crate::statement::names::quoted;
 use crate::statement::query::parse_expression;
+use crate::viewpoint::Viewpoint;
 
 /// Recomputes the expressions of index columns from the indexes' conditions and keys.
 fn compute_anew(definition: &mut TableDefinition) {
@@ -42,9 +42,9 @@ fn compute_anew(definition: &mut TableDefinition) {
 }
 
 /// A change of names.
-pub(super) struct Respelling<'a> {
+pub(crate) struct Respelling<'a> {
     /// Before the change.
-    pub(super) session: &'a Session,
+    pub(super) session: &'a Viewpoint,
     /// The type before the change.
     pub(super) old: EnumType,
     pub(super) from: &'a TableName,

@@ -16,8 +16,9 @@ use hyades_types::definition::{
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
 
 use super::alteration::{added_key, altered, duplicate_constraint, refuse_second_key};
-use super::{Output, Session};
-use crate::ddl::wanted::{WantedPrimaryKey, WantedUnique};
+use super::wanted::{WantedPrimaryKey, WantedUnique};
+use crate::answer::Output;
+use crate::viewpoint::Viewpoint;
 
 fn refused<T>(state: SqlState, message: String) -> Result<T> {
     Err(Error::input(state, message))
@@ -47,7 +48,7 @@ fn check_index(definition: &TableDefinition, index: &IndexDefinition) -> Result<
         .with_detail("Cannot create a primary key or unique constraint using such an index."))
 }
 
-impl Session {
+impl Viewpoint {
     /// ALTER TABLE ... ADD PRIMARY KEY.
     pub(super) fn added_primary_key(
         &self,

@@ -10,23 +10,23 @@ use std::sync::Arc;
 use hyades_types::access::{Access, Caller, RoleId};
 
 /// The roles of a session.
-pub(super) struct Identity {
+pub(crate) struct Identity {
     /// The role that logged in.
-    pub(super) session_role: RoleId,
+    pub(crate) session_role: RoleId,
     /// The name that the client gave when it logged in. It names the role only if that is the first
     /// superuser, who has no other name.
-    pub(super) login_name: String,
-    pub(super) caller: Caller,
-    pub(super) is_superuser: bool,
+    pub(crate) login_name: String,
+    pub(crate) caller: Caller,
+    pub(crate) is_superuser: bool,
     /// The role that SET ROLE chose.
-    pub(super) chosen: Option<RoleId>,
+    pub(crate) chosen: Option<RoleId>,
     /// The version of roles and rights, and the number of own changes, for which this was determined.
-    pub(super) seen: (u64, u64),
+    pub(crate) seen: (u64, u64),
 }
 
 impl Identity {
     /// The identity of a client that logged in as this role under this name.
-    pub(super) fn of(session_role: RoleId, name: &str, access: Arc<Access>, version: u64) -> Identity {
+    pub(crate) fn of(session_role: RoleId, name: &str, access: Arc<Access>, version: u64) -> Identity {
         let caller = Caller { access, role: session_role };
         Identity {
             session_role,
@@ -38,12 +38,12 @@ impl Identity {
         }
     }
 
-    pub(super) fn role(&self) -> RoleId {
+    pub(crate) fn role(&self) -> RoleId {
         self.caller.role
     }
 
     /// The limit on the number of sessions of the role.
-    pub(super) fn connection_limit(&self, default: Option<usize>) -> Option<usize> {
+    pub(crate) fn connection_limit(&self, default: Option<usize>) -> Option<usize> {
         let role = self.caller.access.role(self.session_role)?;
         usize::try_from(role.connection_limit).ok().or(default).filter(|_| !self.is_superuser)
     }

@@ -7,7 +7,7 @@ use hyades_types::definition::TableId;
 use hyades_types::error::Result;
 use hyades_types::sequence::Sequence;
 
-use super::Session;
+use crate::viewpoint::Viewpoint;
 
 /// A column whose default draws from a sequence.
 pub(super) struct DrawingDefault {
@@ -16,7 +16,7 @@ pub(super) struct DrawingDefault {
     pub(super) sequence: Arc<Sequence>,
 }
 
-impl Session {
+impl Viewpoint {
     /// The defaults that draw from these sequences, except those of dropped tables.
     pub(super) fn drawing_defaults(
         &self,

@@ -17,13 +17,15 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use super::alteration::{duplicate_constraint, no_constraint};
 use super::column_changes::without_columns;
-use super::view_commands::refuse_view;
-use super::{Output, Session};
-use crate::ddl::tables::check_ordered;
-use crate::ddl::wanted::{WantedIndex, WantedKey, WantedUnique};
+use super::tables::check_ordered;
+use super::views::refuse_view;
+use super::wanted::{WantedIndex, WantedKey, WantedUnique};
+use crate::answer::Output;
 use crate::emit::unsupported;
 use crate::statement::names::cut_name;
 use crate::statement::{DropIndex, QualifiedName, RenameIndex};
+use crate::viewpoint::tables::FoundIndex;
+use crate::viewpoint::{Viewpoint, refuse_in_block};
 
 fn duplicate_relation(name: &str) -> Error {
     Error::input(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))
@@ -47,32 +49,7 @@ fn joined(columns: &[String]) -> String {
     names.join("_")
 }
 
-/// An index found by its name: its table, and its number unless it is the primary key's.
-pub(super) struct Found {
-    pub(super) table: Arc<Table>,
-    pub(super) index: Option<TableId>,
-}
-
-impl Session {
-    pub(super) fn index_named(&self, name: &TableName) -> Option<Found> {
-        self.visible_tables().into_iter().find_map(|table| {
-            let definition = table.definition();
-            if definition.name.schema != name.schema {
-                return None;
-            }
-            let index = definition.index_named(&name.name).map(|index| Some(index.id));
-            let of_key =
-                || definition.primary_key.as_ref().is_some_and(|key| key.name == name.name).then_some(None);
-            let index = index.or_else(of_key)?;
-            Some(Found { table, index })
-        })
-    }
-
-    /// Whether an index of this name exists.
-    pub(super) fn is_index(&self, name: &TableName) -> bool {
-        self.index_named(name).is_some()
-    }
-
+impl Viewpoint {
     /// Error 42809 for an index where a table is wanted.
     pub(super) fn refuse_index(&self, name: &TableName) -> Result<()> {
         if !self.is_index(name) {
@@ -166,7 +143,7 @@ impl Session {
         output: &mut dyn Output,
     ) -> Result<Option<Arc<Table>>> {
         if wanted.is_concurrent {
-            self.refuse_in_block("CREATE INDEX CONCURRENTLY")?;
+            refuse_in_block(self.is_whole_transaction, "CREATE INDEX CONCURRENTLY")?;
         }
         let table = self.table_of_index(&wanted.table)?;
         let schema = table.definition().name.clone();
@@ -455,14 +432,14 @@ impl Session {
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
         if drop.is_concurrent {
-            self.refuse_in_block("DROP INDEX CONCURRENTLY")?;
+            refuse_in_block(self.is_whole_transaction, "DROP INDEX CONCURRENTLY")?;
         }
         let mut changes = Vec::new();
         // Definitions of tables from which the statement has dropped an index so far.
         let mut remaining: Vec<(TableId, TableDefinition)> = Vec::new();
         for name in &drop.names {
             let full = self.meant(name);
-            let Some(Found { table, index }) = self.index_named(&full) else {
+            let Some(FoundIndex { table, index }) = self.index_named(&full) else {
                 self.no_index(name, drop.if_exists, output)?;
                 continue;
             };
@@ -513,7 +490,7 @@ impl Session {
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
         let full = self.meant(&rename.index);
-        let Some(Found { table, index }) = self.index_named(&full) else {
+        let Some(FoundIndex { table, index }) = self.index_named(&full) else {
             if self.is_relation(&full) {
                 return unsupported("ALTER INDEX of something that is not an index is not supported");
             }
@@ -532,7 +509,7 @@ impl Session {
     /// REINDEX INDEX has nothing to do, because indexes in memory are always intact.
     pub(super) fn reindexed(&self, name: &QualifiedName, is_concurrent: bool) -> Result<Vec<CatalogChange>> {
         if is_concurrent {
-            self.refuse_in_block("REINDEX CONCURRENTLY")?;
+            refuse_in_block(self.is_whole_transaction, "REINDEX CONCURRENTLY")?;
         }
         let full = self.meant(name);
         if self.is_index(&full) {

@@ -1,8 +1,8 @@
-//! ALTER TABLE: the table is locked first. Then the actions follow one another, each a function of the
-//! table that the previous one has left.
+//! ALTER TABLE: the actions follow one another once the table is locked, each a function of the table that
+//! the previous one has left.
 //!
 //! An action yields catalog changes, and perhaps a procedure to run over the rows, such as a test whether
-//! they satisfy a new constraint. If anything fails, all of it is undone together.
+//! they satisfy a new constraint ([`Stepped`]). If anything fails, all of it is undone together.
 //!
 //! Reference: PostgreSQL's tablecmds.c.
 
@@ -10,41 +10,37 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt};
-use hyades_engine::procedure::frame::{Message, RowSink};
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, Deferral, IndexKind, PrimaryKey, TableDefinition};
-use hyades_types::error::{Abort, Error, Result, sqlstate};
-use hyades_types::value::Value;
+use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast;
 
-use super::run::unattended;
-use super::running::{AlterStep, Alteration};
-use super::{Notice, Output, Session};
-use crate::ddl::command::{AlterAction, SchemaCommand};
-use crate::ddl::tables::{check_ordered, primary_key};
-use crate::ddl::wanted::WantedCheck;
+use super::alteration_steps::{AlterStep, Alteration};
+use super::command::{AlterAction, SchemaCommand};
+use super::filling::{compile_filling, compile_validation};
+use super::tables::{check_ordered, primary_key};
+use super::wanted::WantedCheck;
+use crate::answer::Output;
+use crate::emit::run_plan::RunPlan;
 use crate::statement::QualifiedName;
-
-/// What runs over the rows of an altered table returns no rows. Messages of its functions go to the client.
-struct Told<'a>(&'a mut dyn Output);
-
-impl RowSink for Told<'_> {
-    fn row(&mut self, _values: &mut [Value]) -> Result<()> {
-        Ok(())
-    }
-
-    fn message(&mut self, message: Message) {
-        self.0.notice(Notice::of(message));
-    }
-}
+use crate::viewpoint::Viewpoint;
 
 /// Gives a table another definition without changing its rows.
-pub(super) fn altered(table: &Table, definition: TableDefinition) -> CatalogChange {
+pub(crate) fn altered(table: &Table, definition: TableDefinition) -> CatalogChange {
     CatalogChange::AlterTable { id: table.id(), definition: Box::new(definition), columns: None }
 }
 
-impl Session {
-    pub(super) fn begun_alteration(
+/// What a step of ALTER TABLE comes to.
+pub(crate) enum Stepped {
+    /// Nothing is left to do.
+    Over,
+    Changed(Vec<CatalogChange>),
+    /// This must run over the rows before the next step.
+    Runs(RunPlan),
+}
+
+impl Viewpoint {
+    pub(crate) fn begun_alteration(
         &self,
         command: &SchemaCommand,
         output: &mut dyn Output,
@@ -61,81 +57,51 @@ impl Session {
             _ => return Ok(None),
         };
         Ok(table.map(|table| {
-            Box::new(Alteration {
-                name: table.definition().name.clone(),
-                table,
-                is_locked: false,
-                steps,
-                again: false,
-                query: None,
-            })
+            Box::new(Alteration { name: table.definition().name.clone(), table, steps, again: false })
         }))
     }
 
-    /// The next changes, or `None` if nothing is left to do.
-    pub(super) fn alteration_step(
+    /// Carries out the next step.
+    pub(crate) fn alteration_step(
         &mut self,
         alteration: &mut Alteration,
         output: &mut dyn Output,
-    ) -> Flow<Option<Vec<CatalogChange>>> {
-        if !alteration.is_locked {
-            let table = &alteration.table;
-            self.worker.lock_table(table)?;
-            let is_there = self.table_by_id(table.id()).is_some_and(|now| Arc::ptr_eq(&now, table));
-            if !is_there || table.definition().name != alteration.name {
-                return Err(Interrupt::Failed(Error::Abort(Abort::StalePlan)));
-            }
-            alteration.is_locked = true;
-        }
-        // Every change replaces the table.
-        if let Some(now) = self.table_by_id(alteration.table.id()) {
-            alteration.table = now;
-        }
-        if let Some(query) = &mut alteration.query {
-            let outcome = self.worker.run(&mut query.frame, &mut self.environment, &mut Told(output));
-            outcome.map_err(unattended)?;
-            if let Some(done) = alteration.query.take() {
-                self.keep_frame(done.frame);
-            }
-        }
-        let Some(step) = alteration.steps.pop_front() else { return Ok(None) };
-        self.changes_of_step(step, alteration, output).map(Some)
-    }
-
-    fn changes_of_step(
-        &mut self,
-        step: AlterStep,
-        alteration: &mut Alteration,
-        output: &mut dyn Output,
-    ) -> Flow<Vec<CatalogChange>> {
+    ) -> Flow<Stepped> {
+        let Some(step) = alteration.steps.pop_front() else { return Ok(Stepped::Over) };
         let table = Arc::clone(&alteration.table);
-        let plan = match step {
+        let changes = match step {
             AlterStep::Action(action) => {
                 let changes = self.changes_of_action(&action, alteration, output);
                 let is_to_wait = matches!(changes, Err(Interrupt::Wait(_)));
                 if std::mem::take(&mut alteration.again) || is_to_wait {
                     alteration.steps.push_front(AlterStep::Action(action));
                 }
-                return changes;
+                changes?
             }
             AlterStep::SetNotNull(column) => {
                 let mut definition = TableDefinition::clone(&table.definition());
                 definition.columns[usize::from(column)].is_nullable = false;
-                return Ok(vec![altered(&table, definition)]);
+                vec![altered(&table, definition)]
             }
             AlterStep::Become { definition, columns } => {
                 let (id, columns) = (table.id(), Some(columns));
-                return Ok(vec![CatalogChange::AlterTable { id, definition, columns }]);
+                vec![CatalogChange::AlterTable { id, definition, columns }]
             }
             AlterStep::Index(index) => {
-                return Ok(vec![CatalogChange::CreateIndex { table: table.id(), index: *index }]);
+                vec![CatalogChange::CreateIndex { table: table.id(), index: *index }]
             }
-            AlterStep::Prove(constraint) => self.compile_validation(&table, &constraint)?,
-            AlterStep::Fill(filling) => self.compile_column_filling(&table, &filling)?,
+            AlterStep::Prove(constraint) => {
+                let tables = self.compiling();
+                let compiled = compile_validation(self.context(&tables), &table, &constraint)?;
+                return Ok(Stepped::Runs(compiled));
+            }
+            AlterStep::Fill(filling) => {
+                let tables = self.compiling();
+                let compiled = compile_filling(self.context(&tables), &table, &filling)?;
+                return Ok(Stepped::Runs(compiled));
+            }
         };
-        self.worker.show_sequences(&mut self.environment);
-        alteration.query = Some(Box::new(self.start_query(Arc::new(plan), &[])?));
-        Ok(Vec::new())
+        Ok(Stepped::Changed(changes))
     }
 
     /// A view is stored as text that names tables and columns as they are.
@@ -234,8 +200,6 @@ impl Session {
             AlterAction::RenameColumn { from, to } => self.renamed_column(&table, from, to),
             AlterAction::RenameConstraint { from, to } => self.renamed_constraint(&table, from, to),
             AlterAction::SetOwner(role) => {
-                self.worker.lock_access()?;
-                self.refresh_identity();
                 let name = &table.definition().name;
                 let name = QualifiedName { schema: Some(name.schema.clone()), name: name.name.clone() };
                 self.relation_object(&name).and_then(|object| self.changed_owner(&object, role))

@@ -4,7 +4,8 @@
 //! list only with the right to empty it, whether the statement names it or CASCADE adds it.
 //!
 //! The definitions that are looked at here are not locked yet. Once all tables are locked,
-//! [`Session::is_truncation_whole`] checks that none is missing, because the engine sees one table at a time.
+//! [`Viewpoint::is_truncation_whole`] checks that none is missing, because the engine sees one table at a
+//! time.
 //!
 //! Reference: PostgreSQL's ExecuteTruncate and heap_truncate_check_FKs.
 
@@ -15,12 +16,13 @@ use hyades_types::access::Privileges;
 use hyades_types::definition::{CatalogChange, TableId};
 use hyades_types::error::{Error, Result, sqlstate};
 
-use super::{Output, Session};
+use crate::answer::Output;
 use crate::statement::QualifiedName;
+use crate::viewpoint::Viewpoint;
 
 /// The tables that a TRUNCATE empties.
 struct Emptied<'s> {
-    session: &'s Session,
+    session: &'s Viewpoint,
     tables: Vec<Arc<Table>>,
 }
 
@@ -71,7 +73,7 @@ fn refused_for(child: &str, table: &str) -> Error {
         .with_hint(format!("Truncate table \"{child}\" at the same time, or use TRUNCATE ... CASCADE."))
 }
 
-impl Session {
+impl Viewpoint {
     /// TRUNCATE of the tables with these names.
     pub(super) fn truncated(
         &self,
@@ -112,7 +114,7 @@ impl Session {
     }
 
     /// Whether the truncated tables, all locked by now, include those that reference them.
-    pub(super) fn is_truncation_whole(&self, changes: &[CatalogChange]) -> bool {
+    pub(crate) fn is_truncation_whole(&self, changes: &[CatalogChange]) -> bool {
         let is_truncated = |id: &TableId| changes.contains(&CatalogChange::Truncate { id: *id });
         changes.iter().all(|change| match change {
             CatalogChange::Truncate { id } => {

@@ -16,15 +16,16 @@ use hyades_types::value::SqlType;
 
 use super::alteration::{altered, column_of};
 use super::dependents::Object;
-use super::{Output, Session};
-use crate::ddl::wanted::WantedSequence;
+use super::wanted::WantedSequence;
+use crate::answer::Output;
 use crate::statement::SequenceOptions;
+use crate::viewpoint::Viewpoint;
 
 fn not_in_state<T>(message: String) -> Result<T> {
     Err(Error::input(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message))
 }
 
-impl Session {
+impl Viewpoint {
     /// ADD GENERATED AS IDENTITY.
     pub(super) fn added_identity(
         &self,
