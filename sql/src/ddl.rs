@@ -2,7 +2,7 @@
 //! of object.
 //!
 //! A statement is compiled to a `command`. When it runs, the names are looked up in the session's view of the
-//! database (`viewpoint`), and the command becomes a list of changes (`changes`), which the session makes one
+//! database (`viewpoint`), and the command becomes a list of changes, which the session makes one
 //! by one. Some changes are determined only after something has been locked (`alteration_steps`).
 //!
 //! * Tables: `tables` (CREATE, DROP), `wanted` (parts of tables as they are written), `table_as` (CREATE
@@ -24,7 +24,6 @@ pub(crate) mod alter_table;
 pub(crate) mod alteration;
 pub(crate) mod alteration_steps;
 pub(crate) mod bound;
-pub(crate) mod changes;
 pub(crate) mod checks;
 pub(crate) mod column_changes;
 pub(crate) mod command;
@@ -62,9 +61,13 @@ pub(crate) mod wanted;
 
 use hyades_types::error::Result;
 
+use crate::answer::Output;
 use crate::emit::Compiler;
 use crate::statement::Statement;
+use crate::viewpoint::Viewpoint;
 use command::CatalogStatement;
+use command::SchemaCommand;
+use hyades_types::definition::CatalogChange;
 
 impl Compiler<'_> {
     /// Compiles a statement that changes the catalog. `None` for others, and for those of sqlparser
@@ -96,5 +99,71 @@ impl Compiler<'_> {
             _ => return Ok(None),
         };
         Ok(Some(compiled))
+    }
+}
+
+impl Viewpoint {
+    /// The changes of the catalog that a command makes at once.
+    pub(crate) fn changes(
+        &mut self,
+        command: &SchemaCommand,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        self.check_may_change(command)?;
+        self.refuse_pending(command)?;
+        match command {
+            SchemaCommand::Create { .. } | SchemaCommand::CreateAs { .. } => {
+                self.created_table(command, output)
+            }
+            SchemaCommand::CreateView { definition, or_replace, names_schema } => {
+                self.created_view(definition, *or_replace, *names_schema, output)
+            }
+            SchemaCommand::DropView(drop) => self.dropped_views(drop, output),
+            // See `begun_alteration`.
+            SchemaCommand::CreateIndex(wanted) if wanted.is_computed() => Ok(Vec::new()),
+            SchemaCommand::CreateIndex(wanted) => self.created_index(wanted, output),
+            SchemaCommand::DropIndex(drop) => self.dropped_indexes(drop, output),
+            SchemaCommand::RenameIndex(rename) => self.renamed_index(rename, output),
+            SchemaCommand::Reindex(name, is_concurrent) => self.reindexed(name, *is_concurrent),
+            SchemaCommand::CreateSchema { name, owner, if_not_exists, .. } => {
+                self.created_schema(name, owner.as_ref(), *if_not_exists, output)
+            }
+            // See `late_change`.
+            SchemaCommand::DropSchema(_) | SchemaCommand::RenameSchema { .. } | SchemaCommand::Access(_) => {
+                Ok(Vec::new())
+            }
+            SchemaCommand::Move { moved, name, if_exists, to } => {
+                self.moved(moved, name, (*if_exists, to), output)
+            }
+            SchemaCommand::RenameRelation { kind, name, if_exists, to } => {
+                self.renamed_relation(kind, (name, *if_exists), to, output)
+            }
+            SchemaCommand::DiscardTemporaries => self.discarded_temporaries(),
+            SchemaCommand::CreateSequence { name, if_not_exists, options } => {
+                let name = self.own_name(name);
+                self.created_sequence(&name, *if_not_exists, options, output)
+            }
+            SchemaCommand::AlterSequence { name, if_exists, options } => {
+                self.altered_sequence(name, *if_exists, options, output)
+            }
+            SchemaCommand::DropSequence(drop) => self.dropped_sequences(drop, output),
+            SchemaCommand::Type(command) => self.type_changes(command, output),
+            SchemaCommand::Comment { on, name, text } => self.commented(on, name, text.as_deref()),
+            SchemaCommand::Drop { tables, if_exists, cascades } => {
+                let dropped = self.existing_tables(tables, *if_exists, output)?;
+                self.dropped(&dropped, *cascades, output)
+            }
+            SchemaCommand::Truncate { tables, cascades, restarts } => {
+                self.truncated(tables, *cascades, *restarts, output)
+            }
+            SchemaCommand::CreateRoutine { definition, or_replace, .. } => {
+                self.created_routine(definition, *or_replace)
+            }
+            SchemaCommand::DropRoutine { kind, if_exists, names, cascades } => {
+                self.dropped_routines((*kind, *if_exists), names, *cascades, output)
+            }
+            // Its changes are determined action by action.
+            SchemaCommand::AlterTable { .. } => Ok(Vec::new()),
+        }
     }
 }

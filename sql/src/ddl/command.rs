@@ -127,17 +127,12 @@ pub(crate) enum SchemaCommand {
         options: SequenceOptions,
     },
     DropSequence(DropSequence),
-    CreateType {
-        name: TableName,
-        labels: Vec<String>,
-    },
-    AlterType(AlterType),
+    Type(TypeCommand),
     Comment {
         on: Commented<Vec<SqlType>>,
         name: QualifiedName,
         text: Option<String>,
     },
-    DropType(DropType),
     CreateRoutine {
         definition: Box<RoutineDefinition>,
         /// The number of characters of the statement before the body.
@@ -150,6 +145,14 @@ pub(crate) enum SchemaCommand {
         names: Vec<(QualifiedName, Option<Vec<SqlType>>)>,
         cascades: bool,
     },
+}
+
+/// CREATE, ALTER and DROP TYPE.
+#[derive(Debug)]
+pub(crate) enum TypeCommand {
+    Create { name: TableName, labels: Vec<String> },
+    Alter(AlterType),
+    Drop(DropType),
 }
 
 /// One action of ALTER TABLE, as written. It is resolved once the table is locked.

@@ -17,7 +17,7 @@ use hyades_types::identifier::quoted_identifier;
 use hyades_types::search_path::is_temporary;
 
 use super::alteration::altered;
-use super::command::{CatalogStatement, SchemaCommand};
+use super::command::{CatalogStatement, SchemaCommand, TypeCommand};
 use super::dependents::Object;
 use super::schemas::no_schema;
 use super::type_spelling::Respelling;
@@ -31,18 +31,18 @@ impl Compiler<'_> {
     pub(crate) fn create_type(&self, create: &CreateType) -> Result<CatalogStatement> {
         let name = self.created_name(&create.name, None)?;
         let labels = create.labels.clone();
-        Ok(CatalogStatement::new("CREATE TYPE", SchemaCommand::CreateType { name, labels }))
+        Ok(CatalogStatement::new("CREATE TYPE", SchemaCommand::Type(TypeCommand::Create { name, labels })))
     }
 
     pub(crate) fn alter_type(&self, alter: &AlterType) -> CatalogStatement {
         match &alter.action {
             TypeAction::SetOwner(to) => self.owned("ALTER TYPE", Owned::Type(alter.name.clone()), to.clone()),
-            _ => CatalogStatement::new("ALTER TYPE", SchemaCommand::AlterType(alter.clone())),
+            _ => CatalogStatement::new("ALTER TYPE", SchemaCommand::Type(TypeCommand::Alter(alter.clone()))),
         }
     }
 
     pub(super) fn drop_type(&self, drop: &DropType) -> CatalogStatement {
-        CatalogStatement::new("DROP TYPE", SchemaCommand::DropType(drop.clone()))
+        CatalogStatement::new("DROP TYPE", SchemaCommand::Type(TypeCommand::Drop(drop.clone())))
     }
 }
 
@@ -56,6 +56,34 @@ pub(super) fn no_type(name: &QualifiedName) -> Error {
 }
 
 impl Viewpoint {
+    /// Error 42501 unless the session may run this command.
+    pub(super) fn check_type_command(&self, command: &TypeCommand) -> Result<()> {
+        match command {
+            TypeCommand::Create { name, .. } => self.check_creates_in(name),
+            TypeCommand::Alter(AlterType { name, action }) => match action {
+                TypeAction::SetOwner(_) => Ok(()),
+                TypeAction::SetSchema(to) => {
+                    self.check_creates(self.role(), self.search_path().schema(to))?;
+                    self.check_type(name, false)
+                }
+                _ => self.check_type(name, false),
+            },
+            TypeCommand::Drop(drop) => drop.names.iter().try_for_each(|name| self.check_type(name, true)),
+        }
+    }
+
+    pub(super) fn type_changes(
+        &mut self,
+        command: &TypeCommand,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        match command {
+            TypeCommand::Create { name, labels } => self.created_type(name, labels),
+            TypeCommand::Alter(alter) => self.altered_type(alter, output),
+            TypeCommand::Drop(drop) => self.dropped_types(drop, output),
+        }
+    }
+
     /// The name of a type for messages, with its schema if it is not found without.
     pub(super) fn shown_type(&self, stored: &StoredType) -> String {
         let name = stored.name();
@@ -88,7 +116,7 @@ impl Viewpoint {
         Err(no_type(name))
     }
 
-    pub(super) fn created_type(&self, name: &TableName, labels: &[String]) -> Result<Vec<CatalogChange>> {
+    fn created_type(&self, name: &TableName, labels: &[String]) -> Result<Vec<CatalogChange>> {
         self.check_type_name(name)?;
         let (id, array_id) = self.worker.new_type_ids();
         let definition = EnumDefinition {
@@ -120,11 +148,7 @@ impl Viewpoint {
         ))
     }
 
-    pub(super) fn altered_type(
-        &self,
-        alter: &AlterType,
-        output: &mut dyn Output,
-    ) -> Result<Vec<CatalogChange>> {
+    fn altered_type(&self, alter: &AlterType, output: &mut dyn Output) -> Result<Vec<CatalogChange>> {
         let stored = self.altered_enum(&alter.name)?;
         let mut definition = stored.enum_type.definition().clone();
         match &alter.action {
@@ -223,11 +247,7 @@ impl Viewpoint {
         Ok(changes)
     }
 
-    pub(super) fn dropped_types(
-        &mut self,
-        drop: &DropType,
-        output: &mut dyn Output,
-    ) -> Result<Vec<CatalogChange>> {
+    fn dropped_types(&mut self, drop: &DropType, output: &mut dyn Output) -> Result<Vec<CatalogChange>> {
         let mut dropped: Vec<Object> = Vec::new();
         for name in &drop.names {
             match self.stored_type(name) {

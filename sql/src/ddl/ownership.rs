@@ -5,9 +5,9 @@
 //! objects belong to the session.
 
 use hyades_engine::storage::table::Table;
-use hyades_types::access::{DATABASE_OBJECT, ObjectKind, Privileges, RoleId, denied, not_owner};
+use hyades_types::access::{DATABASE_OBJECT, ObjectKind, Privileges, Rights, RoleId, denied, not_owner};
 use hyades_types::definition::{
-    Returns, RoutineDefinition, RoutineKind, SequenceId, TableDefinition, TableName,
+    CatalogChange, Returns, RoutineDefinition, RoutineKind, SequenceId, TableDefinition, TableName,
 };
 use hyades_types::error::Result;
 use hyades_types::search_path::{TEMPORARY, is_temporary};
@@ -18,10 +18,32 @@ use super::grants::Object;
 use super::views::kind_of;
 use super::wanted::WantedForeignKey;
 use crate::answer::Output;
-use crate::statement::{AlterType, Commented, Maintained, Moved, QualifiedName, TypeAction};
+use crate::statement::{Commented, Maintained, Moved, QualifiedName};
 use crate::viewpoint::Viewpoint;
 
 impl Viewpoint {
+    /// The rights of an object that the session has created, which belongs to its role.
+    pub(crate) fn rights_of_new(
+        &self,
+        change: &CatalogChange,
+        next: Option<&CatalogChange>,
+    ) -> Option<CatalogChange> {
+        let object = match change {
+            CatalogChange::CreateTable { id, .. } => id.0,
+            CatalogChange::CreateSequence { id, .. } => id.0,
+            CatalogChange::CreateRoutine { id, replaces: None, .. } => id.0,
+            CatalogChange::CreateSchema { id, .. } => id.0,
+            CatalogChange::CreateType { definition } => definition.id,
+            _ => return None,
+        };
+        let is_said = matches!(next, Some(CatalogChange::PutRights { object: own, .. }) if *own == object);
+        let role = self.role();
+        if is_said || role == RoleId::OWNER || change.is_temporary() {
+            return None;
+        }
+        Some(CatalogChange::PutRights { object, rights: Rights::of(role) })
+    }
+
     /// Error 42501 unless the session may run this command. Roles and rights have checks of their own.
     pub(super) fn check_may_change(&self, command: &SchemaCommand) -> Result<()> {
         if self.is_superuser() { Ok(()) } else { self.check_change(command) }
@@ -105,9 +127,7 @@ impl Viewpoint {
                 }
                 self.check_types(types_of(definition))
             }
-            SchemaCommand::CreateSequence { name, .. } | SchemaCommand::CreateType { name, .. } => {
-                self.check_creates_in(name)
-            }
+            SchemaCommand::CreateSequence { name, .. } => self.check_creates_in(name),
             SchemaCommand::CreateRoutine { definition, .. } => {
                 self.check_creates_in(&definition.name)?;
                 let routines = self.worker.routines_named(&definition.name);
@@ -128,17 +148,7 @@ impl Viewpoint {
     /// The same for objects other than relations.
     fn check_other_change(&self, command: &SchemaCommand) -> Result<()> {
         match command {
-            SchemaCommand::AlterType(AlterType { name, action }) => match action {
-                TypeAction::SetOwner(_) => Ok(()),
-                TypeAction::SetSchema(to) => {
-                    self.check_creates(self.role(), self.search_path().schema(to))?;
-                    self.check_type(name, false)
-                }
-                _ => self.check_type(name, false),
-            },
-            SchemaCommand::DropType(drop) => {
-                drop.names.iter().try_for_each(|name| self.check_type(name, true))
-            }
+            SchemaCommand::Type(command) => self.check_type_command(command),
             SchemaCommand::DropRoutine { kind, names, .. } => {
                 names.iter().try_for_each(|(name, arguments)| {
                     self.check_routine((*kind, arguments.as_deref()), name, true)
@@ -202,7 +212,7 @@ impl Viewpoint {
         )
     }
 
-    fn check_type(&self, name: &QualifiedName, is_drop: bool) -> Result<()> {
+    pub(super) fn check_type(&self, name: &QualifiedName, is_drop: bool) -> Result<()> {
         self.check_names_schema(name.schema.as_deref())?;
         let Ok(Object { id, word, name, schema, .. }) = self.type_object(name) else { return Ok(()) };
         self.check_owner(id, (word, &name), schema.as_deref().filter(|_| is_drop))
@@ -306,7 +316,7 @@ impl Viewpoint {
         }
     }
 
-    fn check_creates_in(&self, name: &TableName) -> Result<()> {
+    pub(super) fn check_creates_in(&self, name: &TableName) -> Result<()> {
         match name.schema == TEMPORARY || is_temporary(&name.schema) {
             true => self.check_temporary(),
             false => self.check_creates(self.role(), &name.schema),

@@ -1,7 +1,10 @@
 //! CREATE TABLE, DROP TABLE, TRUNCATE. ALTER TABLE is in `alter_table`.
 
+use std::sync::Arc;
+
+use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    ColumnDefinition, Deferral, IndexKind, PrimaryKey, TableDefinition, TableName,
+    CatalogChange, ColumnDefinition, Deferral, IndexKind, PrimaryKey, TableDefinition, TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::{TEMPORARY, is_system};
@@ -13,7 +16,9 @@ use sqlparser::ast::{
 use super::command::{CatalogStatement, SchemaCommand};
 use super::sequences::serial_type;
 use super::storage_parameter::check_storage_parameter;
+use super::views::wrong_kind;
 use super::wanted::{WantedPrimaryKey, WantedUnique};
+use crate::answer::Output;
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::row_expression::default_mismatch;
 use crate::bind::{BindContext, Place, types};
@@ -22,6 +27,7 @@ use crate::statement::missing::{refusal, statement_of_object};
 use crate::statement::names::{fold, parts};
 use crate::statement::query::{self, loose_default, words_position};
 use crate::statement::{OnCommit, QualifiedName};
+use crate::viewpoint::Viewpoint;
 
 /// PostgreSQL's limit.
 const MOST_COLUMNS: usize = 1600;
@@ -488,4 +494,88 @@ pub(crate) fn compile_default(
 ) -> Result<Option<String>> {
     let mut compiler = Compiler::new("", context, &[], 0)?;
     compiler.default_text(expr, column.sql_type, &column.name).map_err(Error::without_position)
+}
+
+impl Viewpoint {
+    /// CREATE TABLE, of columns or of a query.
+    pub(super) fn created_table(
+        &mut self,
+        command: &SchemaCommand,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let (definition, if_not_exists, on_commit) = match command {
+            SchemaCommand::Create { definition, if_not_exists, on_commit, .. }
+            | SchemaCommand::CreateAs { definition, if_not_exists, on_commit, .. } => {
+                (&**definition, *if_not_exists, *on_commit)
+            }
+            _ => return Ok(Vec::new()),
+        };
+        let definition = self.own_definition(definition);
+        if self.is_there(&definition.name, if_not_exists, output)? {
+            return Ok(Vec::new());
+        }
+        self.check_row_type_name(&definition.name)?;
+        let changes = match command {
+            SchemaCommand::Create { foreign_keys, sequences, uniques, indexes, comments, .. } => {
+                let mut definition = definition;
+                self.name_primary_key(&mut definition, uniques)?;
+                self.created_uniques(&mut definition, uniques)?;
+                let copied = self.copied_indexes(&mut definition, indexes)?;
+                let mut changes = self.created(&definition, foreign_keys, sequences)?;
+                let id = changes.iter().find_map(|change| match change {
+                    CatalogChange::CreateTable { id, .. } => Some(*id),
+                    _ => None,
+                });
+                if let Some(id) = id {
+                    changes.extend(self.copied_comments((id, &definition), comments, &copied));
+                }
+                changes
+            }
+            _ => self.created(&definition, &[], &[])?,
+        };
+        self.note_on_commit(&changes, on_commit);
+        Ok(changes)
+    }
+
+    /// Whether the name of a CREATE is taken and IF NOT EXISTS makes it do nothing.
+    fn is_there(&self, name: &TableName, if_not_exists: bool, output: &mut dyn Output) -> Result<bool> {
+        if !self.is_relation(name) {
+            return Ok(false);
+        }
+        let message = format!("relation \"{}\" already exists", name.name);
+        if !if_not_exists {
+            return Err(Error::input(sqlstate::DUPLICATE_TABLE, message));
+        }
+        self.note(output, "42P07", format!("{message}, skipping"));
+        Ok(true)
+    }
+
+    /// The tables with these names, each once, for DROP TABLE.
+    pub(super) fn existing_tables(
+        &self,
+        names: &[QualifiedName],
+        if_exists: bool,
+        output: &mut dyn Output,
+    ) -> Result<Vec<Arc<Table>>> {
+        let mut tables: Vec<Arc<Table>> = Vec::with_capacity(names.len());
+        for name in names {
+            let full = self.meant(name);
+            self.refuse_sequence(&full)?;
+            self.refuse_index(&full)?;
+            match self.table(&full) {
+                Some(view) if view.definition().view.is_some() => {
+                    return Err(wrong_kind(&view.definition()));
+                }
+                Some(table) => {
+                    if !tables.iter().any(|known| known.id() == table.id()) {
+                        tables.push(table);
+                    }
+                }
+                None => {
+                    self.nothing_to_drop(("table", sqlstate::UNDEFINED_TABLE), name, if_exists, output)?;
+                }
+            }
+        }
+        Ok(tables)
+    }
 }
