@@ -20,54 +20,53 @@
 //!   change what), `dependents` and `object_drops` (what is dropped together), `pending_checks` (deferred
 //!   checks that refuse a change).
 
-pub(crate) mod alter_table;
+mod alter_table;
 pub(crate) mod alteration;
 pub(crate) mod alteration_steps;
-pub(crate) mod bound;
-pub(crate) mod checks;
-pub(crate) mod column_changes;
+mod bound;
+mod checks;
+mod column_changes;
 pub(crate) mod command;
-pub(crate) mod comment_on;
-pub(crate) mod dependents;
-pub(crate) mod drawing_defaults;
-pub(crate) mod enum_types;
-pub(crate) mod filling;
-pub(crate) mod foreign_keys;
-pub(crate) mod generated_columns;
-pub(crate) mod grants;
-pub(crate) mod identity_columns;
-pub(crate) mod index_changes;
-pub(crate) mod index_constraints;
-pub(crate) mod index_expressions;
-pub(crate) mod indexes;
-pub(crate) mod moves;
-pub(crate) mod object_drops;
-pub(crate) mod ownership;
-pub(crate) mod pending_checks;
-pub(crate) mod renames;
-pub(crate) mod roles;
-pub(crate) mod routine_definition;
+mod comment_on;
+mod dependents;
+mod drawing_defaults;
+mod enum_types;
+mod filling;
+mod foreign_keys;
+mod generated_columns;
+mod grants;
+mod identity_columns;
+mod index_changes;
+mod index_constraints;
+mod index_expressions;
+mod indexes;
+mod moves;
+mod object_drops;
+mod ownership;
+mod pending_checks;
+mod renames;
+mod roles;
+mod routine_definition;
 pub(crate) mod schemas;
-pub(crate) mod sequences;
-pub(crate) mod storage_parameter;
+mod sequences;
+mod storage_parameter;
 pub(crate) mod table_as;
-pub(crate) mod table_like;
-pub(crate) mod tables;
-pub(crate) mod temporary;
-pub(crate) mod truncation;
-pub(crate) mod type_spelling;
-pub(crate) mod views;
-pub(crate) mod wanted;
+mod table_like;
+mod tables;
+mod temporary;
+mod truncation;
+mod type_spelling;
+mod views;
+mod wanted;
 
+use hyades_types::definition::CatalogChange;
 use hyades_types::error::Result;
 
 use crate::answer::Output;
 use crate::emit::Compiler;
 use crate::statement::Statement;
 use crate::viewpoint::Viewpoint;
-use command::CatalogStatement;
-use command::SchemaCommand;
-use hyades_types::definition::CatalogChange;
+use command::{CatalogStatement, SchemaCommand};
 
 impl Compiler<'_> {
     /// Compiles a statement that changes the catalog. `None` for others, and for those of sqlparser

@@ -45,23 +45,23 @@ mod subquery;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use code::Code;
-use event_kinds::Events;
 use hyades_engine::procedure::ir::{Procedure, Register, RowSlot, TableIndex};
 use hyades_engine::storage::table::Table;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
-use row_sink::{Nested, Sink};
 
 use crate::answer::ResultColumn;
 use crate::bind::view_target::ThroughView;
 use crate::bind::{BindContext, Binder, Place};
-use crate::emit::run_plan::{RunPlan, Tag};
 use crate::explain::PlanNode;
 use crate::explain::counted::Counters;
 use crate::expr::{Draft, NamedConditions};
 use crate::plan::judged_size::JudgedSize;
 use crate::statement::QualifiedName;
+use code::Code;
+use event_kinds::Events;
+use row_sink::{Nested, Sink};
+use run_plan::{RunPlan, Tag};
 
 /// What a plan is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

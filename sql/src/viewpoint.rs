@@ -14,13 +14,13 @@ use std::sync::{Arc, OnceLock};
 
 use hyades_engine::db::{Engine, Worker};
 use hyades_types::environment::{Environment, Severity};
+use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::now_us;
 use hyades_types::memory::Account;
 use hyades_types::text::Reading;
 
 use crate::answer::{Notice, Output};
 use crate::settings::Settings;
-use hyades_types::error::{Error, Result, sqlstate};
 use identity::Identity;
 use meaning::Meaning;
 use rights::FIRST_OWNER;

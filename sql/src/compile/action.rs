@@ -1,15 +1,7 @@
 //! What a statement compiles to: a [`Plan`].
 
-use crate::answer::{Response, ResultColumn};
-use crate::copy::copy_plan::{CopyInPlan, CopyOutPlan};
-use crate::copy::copy_plan::{CopyPlan, described};
-use crate::ddl::command::CatalogStatement;
-use crate::ddl::command::SchemaCommand;
-use crate::emit::run_plan::RunPlan;
-use crate::statement::{
-    DeclareCursor, ExplainOptions, FetchCursor, IsolationModes, ListenStatement, Maintained, QualifiedName,
-    SetValue, SettingScope,
-};
+use std::sync::Arc;
+
 use hyades_engine::db::TableLock;
 use hyades_engine::procedure::ir::Expr;
 use hyades_engine::storage::stored_routine::Routine;
@@ -17,7 +9,15 @@ use hyades_types::access::NeededRight;
 use hyades_types::definition::{RoutineDefinition, TableId};
 use hyades_types::error::Result;
 use hyades_types::value::SqlType;
-use std::sync::Arc;
+
+use crate::answer::{Response, ResultColumn};
+use crate::copy::copy_plan::{CopyInPlan, CopyOutPlan, CopyPlan, described};
+use crate::ddl::command::{CatalogStatement, SchemaCommand};
+use crate::emit::run_plan::RunPlan;
+use crate::statement::{
+    DeclareCursor, ExplainOptions, FetchCursor, IsolationModes, ListenStatement, Maintained, QualifiedName,
+    SetValue, SettingScope,
+};
 
 /// A compiled statement.
 #[derive(Debug)]

@@ -1,5 +1,11 @@
 //! CALL and DO.
 
+use std::sync::Arc;
+
+use hyades_engine::procedure::ir::Expr;
+use hyades_types::definition::{RoutineDefinition, RoutineKind, TableName};
+use hyades_types::error::{Result, sqlstate};
+
 use super::action::{Action, CallPlan, Plan};
 use crate::answer::{Response, ResultColumn};
 use crate::bind::Place;
@@ -9,10 +15,6 @@ use crate::expr;
 use crate::statement::CreateRoutine;
 use crate::statement::names::fold;
 use crate::statement::query::parse_call;
-use hyades_engine::procedure::ir::Expr;
-use hyades_types::definition::{RoutineDefinition, RoutineKind, TableName};
-use hyades_types::error::{Result, sqlstate};
-use std::sync::Arc;
 
 impl Compiler<'_> {
     /// CALL.

@@ -1,17 +1,19 @@
 //! EXPLAIN: the statement is compiled to be described, or to be run and described.
 
+use std::time::{Duration, Instant};
+
+use hyades_types::error::{Error, Result};
+use hyades_types::value::SqlType;
+
 use super::action::{Action, Plan};
+use super::compile_for;
 use crate::answer::{Response, ResultColumn};
-use crate::compile::compile_for;
 use crate::ddl::command::SchemaCommand;
 use crate::emit::run_plan::{Analysis, RunPlan};
 use crate::emit::{Compiler, Purpose, shifted, unsupported};
 use crate::explain::PlanNode;
 use crate::statement::ExplainOptions;
 use crate::statement::tokens::Tokens;
-use hyades_types::error::{Error, Result};
-use hyades_types::value::SqlType;
-use std::time::{Duration, Instant};
 
 impl Compiler<'_> {
     /// EXPLAIN of the statement in `body`.

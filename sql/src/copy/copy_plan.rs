@@ -1,13 +1,14 @@
 //! What COPY compiles to.
 
-use crate::answer::CopyColumns;
-use crate::emit::run_plan::RunPlan;
-use crate::statement::CopyFormat;
-use crate::statement::CopyOptions;
+use std::sync::Arc;
+
 use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::storage::table::Table;
 use hyades_types::value::SqlType;
-use std::sync::Arc;
+
+use crate::answer::CopyColumns;
+use crate::emit::run_plan::RunPlan;
+use crate::statement::{CopyFormat, CopyOptions};
 
 /// How COPY FROM converts a field besides reading its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

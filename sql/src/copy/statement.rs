@@ -9,13 +9,13 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast;
 
-use super::copy_plan::CopyPlan;
-use super::copy_plan::{CopyInPlan, CopyOutPlan, ForcedField};
+use super::copy_plan::{CopyInPlan, CopyOutPlan, CopyPlan, ForcedField};
 use crate::bind::Place;
 use crate::emit::changing_with::changes_rows;
 use crate::emit::{CompiledQuery, Compiler, shifted};
-use crate::statement::{CopyOptions, CopySource, CopyStatement, ForceQuote, SqlPart};
-use crate::statement::{QualifiedName, Statement, query};
+use crate::statement::{
+    CopyOptions, CopySource, CopyStatement, ForceQuote, QualifiedName, SqlPart, Statement, query,
+};
 
 impl Compiler<'_> {
     pub(crate) fn copy(&mut self, copy: &CopyStatement) -> Result<CopyPlan> {

@@ -1,13 +1,15 @@
 //! `WHERE CURRENT OF cursor`: the key equals that of the row on which the cursor stands.
 
-use crate::bind::session_function::{SessionCall, SessionFunction};
-use crate::emit::Compiler;
+use std::sync::Arc;
+
 use hyades_engine::procedure::ir::{Expr, RowSlot};
 use hyades_engine::storage::table::Table;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::Value;
-use std::sync::Arc;
+
+use super::Compiler;
+use crate::bind::session_function::{SessionCall, SessionFunction};
 
 impl Compiler<'_> {
     /// `WHERE CURRENT OF cursor`.

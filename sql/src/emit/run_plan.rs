@@ -1,13 +1,15 @@
 //! What a query or a change compiles to: one procedure that emits its result.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyades_engine::procedure::ir::Procedure;
+
 use crate::bind::session_function::SessionCall;
 use crate::explain::PlanNode;
 use crate::explain::counted::Counters;
 use crate::plan::judged_size::JudgedSize;
 use crate::statement::ExplainOptions;
-use hyades_engine::procedure::ir::Procedure;
-use std::sync::Arc;
-use std::time::Duration;
 
 /// What the command tag counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

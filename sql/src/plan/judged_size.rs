@@ -1,7 +1,8 @@
 //! The sizes of tables for which a join order was chosen.
 
-use hyades_engine::storage::table::Table;
 use std::sync::Arc;
+
+use hyades_engine::storage::table::Table;
 
 /// The size of a table when a statement was compiled.
 #[derive(Clone, Debug)]

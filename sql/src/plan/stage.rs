@@ -1,10 +1,11 @@
 //! Stages: operations that need all rows at once (aggregates, sorting, DISTINCT). The procedure feeds and
 //! reads them, the executor carries them out.
 
-use crate::bind::aggregation::AggregateKind;
 use hyades_engine::procedure::ir::Register;
 use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::SetOperator;
+
+use crate::bind::aggregation::AggregateKind;
 
 /// UNION, INTERSECT and EXCEPT. The last value of an input row says whether it comes from the second query.
 #[derive(Debug)]
