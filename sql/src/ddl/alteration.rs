@@ -36,7 +36,7 @@ pub(crate) enum Stepped {
     Over,
     Changed(Vec<CatalogChange>),
     /// This must run over the rows before the next step.
-    Runs(RunPlan),
+    Runs(Box<RunPlan>),
 }
 
 impl Viewpoint {
@@ -93,12 +93,12 @@ impl Viewpoint {
             AlterStep::Prove(constraint) => {
                 let tables = self.compiling();
                 let compiled = compile_validation(self.context(&tables), &table, &constraint)?;
-                return Ok(Stepped::Runs(compiled));
+                return Ok(Stepped::Runs(Box::new(compiled)));
             }
             AlterStep::Fill(filling) => {
                 let tables = self.compiling();
                 let compiled = compile_filling(self.context(&tables), &table, &filling)?;
-                return Ok(Stepped::Runs(compiled));
+                return Ok(Stepped::Runs(Box::new(compiled)));
             }
         };
         Ok(Stepped::Changed(changes))

@@ -65,7 +65,7 @@ impl Session {
             Stepped::Runs(procedure) => procedure,
         };
         self.view.worker.show_sequences(&mut self.view.environment);
-        let plan = Plan { is_read_only: false, ..Plan::of_run("ALTER TABLE", procedure) };
+        let plan = Plan { is_read_only: false, ..Plan::of_run("ALTER TABLE", *procedure) };
         run.query = Some(Box::new(self.start_query(Arc::new(plan), &[])?));
         Ok(Some(Vec::new()))
     }
