@@ -54,6 +54,7 @@ mod overlaps;
 mod recursive;
 mod rights;
 pub(crate) mod routine_call;
+pub(crate) mod row_expression;
 mod row_locks;
 pub(crate) mod scope;
 pub(crate) mod select;

@@ -35,7 +35,7 @@ use hyades_types::error::Result;
 use hyades_types::guest;
 use hyades_types::value::Value;
 
-use crate::plan::{Distinct, SortKey, Sorting};
+use crate::plan::stage::{Distinct, SortKey, Sorting};
 
 use folding::{Fold, Folding};
 use row_keys::RowKeys;

@@ -4,7 +4,9 @@
 //! * `statement`: text to statements;
 //! * `bind`: names and types, with `evaluation` (literals and constants) and `expr` (inspecting and rewriting
 //!   expressions);
-//! * `compile`: procedures; `plan`: the result of compiling; `explain`: how EXPLAIN prints it;
+//! * `viewpoint`: what a session sees of the database;
+//! * `plan`: join order and access paths; `emit`: procedures; `explain`: how EXPLAIN prints them;
+//! * `copy`: COPY; `ddl`: changes of the catalog; `compile`: from a text to what runs;
 //! * `executor`: what procedures cannot do; `plpgsql`: bodies of routines;
 //! * `system`: PostgreSQL's catalog; `settings`: SHOW, SET, RESET;
 //! * `session`: the conversation with a client; `answer`: what a client receives; `password`: verifiers of
@@ -15,6 +17,9 @@ mod answer;
 mod bind;
 mod compile;
 pub mod connection;
+mod copy;
+mod ddl;
+mod emit;
 mod evaluation;
 mod executor;
 mod explain;
@@ -29,6 +34,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 pub mod verification;
+mod viewpoint;
 
 pub use connection::{Connection, Transaction};
 pub use hyades_engine as engine;

@@ -5,28 +5,19 @@
 //! before sending anything to a client the caller awaits [`Session::pending_durability`] (architecture
 //! invariant 1).
 //!
+//! What a session sees of the database is its viewpoint (`crate::viewpoint`).
+//!
 //! Files:
-//! * who: `identity` (the roles of a session), `login`, `rights` (their checks), `ownership` (who may change
-//!   what);
-//! * state: `state` (in its transaction), `transaction` (the state machine), `search_path` (what names mean),
-//!   `cursors`, `deferred` (constraints checked at the end);
+//! * state: `state` (in its transaction), `running` (what survives waits), `cursors`;
 //! * statements: `prepare` and `prepared` (compiled, and their cache), `lifted` (texts with literals), `run`
-//!   (execution), `running` (what survives waits), `requests` (of a procedure in its run), `routine_compiler`
-//!   (for the engine);
-//! * COPY: `copy_in`, fed by `copy_feed` from `copy_incoming` through `copy_lines`, `copy_fields` and
-//!   `copy_binary`; `copy_out`;
+//!   (execution), `requests` (of a procedure in its run), `call_run` (CALL), `schema` and `alteration_run`
+//!   (DDL), `copy_in`, `routine_compiler` (for the engine);
+//! * the transaction: `transaction` (the state machine), `deferred` (constraints checked at its end);
 //! * commands: `utility` (settings, EXPLAIN, PREPARE) with `analysis` (EXPLAIN ANALYZE), `cursor_commands`,
 //!   `lock_command`, `checkpoint_command`, `listen_commands`;
+//! * who: `login`, `rights` (what a statement needs);
 //! * between sessions: `activity` and `show` (who does what), `listeners` (notifications), `advisory_locks`,
-//!   `statistics` and `database_statistics`;
-//! * DDL: `schema` runs the changes of a statement one by one; `dependents` and `object_drops`: what goes
-//!   with an object;
-//! * DDL on tables: `alteration`, `column_changes`, `identity_columns`, `drawing_defaults` (of sequences),
-//!   `renames`, `truncation`, `copied_parts` (of LIKE), `foreign_key`, `index_commands`, `index_constraints`,
-//!   `index_expressions`;
-//! * DDL on other objects: `sequence_commands`, `view_commands`, `type_commands`, `type_spelling` (stored
-//!   texts respelled), `routine_commands` (and CALL), `schema_commands`, `moves` (to another schema),
-//!   `comment_commands`, `role_commands`, `grant_commands`.
+//!   `statistics` and `database_statistics`.
 //!
 //! The state machine is PostgreSQL's:
 //!
@@ -41,70 +32,40 @@
 
 pub(crate) mod activity;
 mod advisory_locks;
-mod alteration;
+mod alteration_run;
 mod analysis;
+mod call_run;
 mod checkpoint_command;
-mod column_changes;
-mod comment_commands;
-mod copied_parts;
-mod copy_binary;
-mod copy_feed;
-mod copy_fields;
 mod copy_in;
-mod copy_incoming;
-mod copy_lines;
-mod copy_out;
 mod cursor_commands;
 mod cursors;
 mod database_statistics;
 mod deferred;
-mod dependents;
-mod drawing_defaults;
-mod foreign_key;
-mod grant_commands;
-mod identity;
-mod identity_columns;
-mod index_commands;
-mod index_constraints;
-mod index_expressions;
 mod lifted;
 mod listen_commands;
 mod listeners;
 mod lock_command;
 mod login;
-mod moves;
-mod object_drops;
-mod ownership;
 mod prepare;
 mod prepared;
-mod renames;
 mod requests;
 mod rights;
-mod role_commands;
-mod routine_commands;
 mod routine_compiler;
 mod run;
 mod running;
 mod schema;
-mod schema_commands;
-mod search_path;
-mod sequence_commands;
 mod show;
 mod state;
 pub mod statistics;
 mod transaction;
-mod truncation;
-mod type_commands;
-mod type_spelling;
 mod utility;
-mod view_commands;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use hyades_engine::config::Config;
-use hyades_engine::db::{Engine, Flow, Interrupt, Isolation, Worker};
+use hyades_engine::db::{Engine, Flow, Interrupt, Isolation};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::compiled_routine::RoutineCompiler;
 use hyades_engine::procedure::frame::Frame;
@@ -115,9 +76,7 @@ use hyades_types::access::RoleId;
 use hyades_types::cursors::SessionCursors;
 use hyades_types::environment::{Environment, Gathered};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
-use hyades_types::function::now_us;
-use hyades_types::guest;
-use hyades_types::guest::{Guest, Host, Sessions, StopRequest, Visit};
+use hyades_types::guest::{self, Guest, Host, Sessions, StopRequest, Visit};
 use hyades_types::memory::{Account, Charge, Limits};
 use hyades_types::random::Random;
 use hyades_types::text::Reading;
@@ -128,20 +87,20 @@ use crate::evaluation;
 use crate::settings::Settings;
 use crate::statement::lifting::Lifting;
 use crate::statement::split;
+use crate::viewpoint::identity::Identity;
+use crate::viewpoint::meaning::Meaning;
+use crate::viewpoint::{SuperuserNames, Viewpoint};
 use activity::{Activities, Activity};
 pub use activity::{Controller, Encryption};
 use advisory_locks::{AdvisoryTable, SessionLocks};
-use copy_in::CopyIn;
 use cursors::OpenCursors;
-use identity::Identity;
 pub use listeners::Delivered;
 use listeners::{ListenChange, Listeners, Mailbox};
 pub use login::Login;
 pub use prepared::Prepared;
 use prepared::{NamedStatement, StatementCache};
 use requests::SchemaRequests;
-use running::Running;
-use search_path::Meaning;
+use running::{CopyIn, Running};
 use state::{NamedSavepoint, State};
 
 /// An open database. Clones share it.
@@ -159,7 +118,7 @@ struct Shared {
     advisory_locks: Arc<AdvisoryTable>,
     listeners: Listeners,
     /// More names of the first superuser.
-    superuser_names: OnceLock<BTreeSet<String>>,
+    superuser_names: Arc<SuperuserNames>,
     /// Whether there have been roles.
     has_had_roles: AtomicBool,
 }
@@ -191,15 +150,8 @@ pub fn routine_compiler() -> Arc<dyn RoutineCompiler> {
 /// One client's conversation with a database.
 pub struct Session {
     shared: Arc<Shared>,
-    worker: Box<dyn Worker>,
+    view: Viewpoint,
     state: State,
-    settings: Settings,
-    /// What names mean.
-    meaning: Meaning,
-    identity: Identity,
-    environment: Environment,
-    /// The number of this session in the database.
-    number: i32,
     activity: Arc<Activity>,
     /// The address of the statement that other sessions see.
     shown_statement: usize,
@@ -245,7 +197,6 @@ pub struct Session {
     /// memory.
     #[allow(clippy::vec_box)] // They move out and in again with every statement.
     spare_frames: Vec<Box<Frame>>,
-    account: Arc<Account>,
 }
 
 impl Database {
@@ -277,7 +228,7 @@ impl Database {
                 activities: Arc::default(),
                 advisory_locks: Arc::default(),
                 listeners: Listeners::default(),
-                superuser_names: OnceLock::new(),
+                superuser_names: Arc::default(),
                 has_had_roles: AtomicBool::new(false),
             }),
         }
@@ -315,15 +266,9 @@ impl Database {
         let role = options.session_role(&access)?;
         let settings = options.settings()?;
         let process = self.shared.sessions.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        let mut environment = evaluation::environment(&options.user, &options.database);
-        environment.random = std::cell::RefCell::new(Random::unpredictable());
-        environment.time_zone = settings.time_zone().clone();
-        environment.sessions = Some(Arc::clone(&self.shared.activities) as Arc<dyn Sessions>);
-        environment.advisory_locks =
-            Some(Arc::new(SessionLocks::new(&self.shared.advisory_locks, process, &account)));
         let cursors = Arc::new(OpenCursors::new(&account));
+        let mut environment = self.environment(&options, &settings, process, &account);
         environment.cursors = Some(Arc::clone(&cursors) as Arc<dyn SessionCursors>);
-        environment.sequences.get_mut().catalog = Some(self.shared.engine.sequence_catalog());
         let stop = Arc::clone(&environment.stop);
         let version = self.shared.engine.access_version();
         let identity = Identity::of(role, &options.user, access, version);
@@ -336,18 +281,26 @@ impl Database {
             let message = format!("too many connections for role \"{}\"", options.user);
             return Err(Error::input(sqlstate::TOO_MANY_CONNECTIONS, message));
         }
-        let mut session = Session {
-            shared: Arc::clone(&self.shared),
+        let guest = Box::new(Guest::new(Arc::clone(&environment.stop)));
+        let view = Viewpoint {
+            engine: Arc::clone(&self.shared.engine),
             worker: self.shared.engine.worker(),
-            state: State::Idle,
             settings,
             meaning: Meaning::default(),
             identity,
+            environment,
+            superuser_names: Arc::clone(&self.shared.superuser_names),
             number: process,
+            is_whole_transaction: false,
+            account,
+        };
+        let mut session = Session {
+            shared: Arc::clone(&self.shared),
+            view,
+            state: State::Idle,
             activity,
             shown_statement: 0,
-            guest: Some(Box::new(Guest::new(Arc::clone(&environment.stop)))),
-            environment,
+            guest: Some(guest),
             durability: Durability::immediate(),
             process,
             transaction_number: 0,
@@ -370,15 +323,32 @@ impl Database {
             schema_requests: SchemaRequests::default(),
             copy: None,
             spare_frames: Vec::new(),
-            account,
         };
-        session.environment.work_memory.directory = session.shared.engine.temporary_directory();
         session.refresh_environment();
         session.take_initial_role(&options)?;
         session.refresh_identity();
         session.refresh_path();
         session.show_application();
         Ok(session)
+    }
+
+    /// What a session of this number sees of the database when it computes.
+    fn environment(
+        &self,
+        options: &SessionOptions,
+        settings: &Settings,
+        process: i32,
+        account: &Arc<Account>,
+    ) -> Environment {
+        let mut environment = evaluation::environment(&options.user, &options.database);
+        environment.time_zone = settings.time_zone().clone();
+        environment.random = std::cell::RefCell::new(Random::unpredictable());
+        environment.sessions = Some(Arc::clone(&self.shared.activities) as Arc<dyn Sessions>);
+        environment.advisory_locks =
+            Some(Arc::new(SessionLocks::new(&self.shared.advisory_locks, process, account)));
+        environment.sequences.get_mut().catalog = Some(self.shared.engine.sequence_catalog());
+        environment.work_memory.directory = self.shared.engine.temporary_directory();
+        environment
     }
 
     /// The progress of the restart.
@@ -481,7 +451,8 @@ impl Session {
         self.is_in_list = false;
         if self.state == State::Implicit {
             // What it frees need not be counted: the account is settled after a transaction.
-            let commits_soon = self.worker.commits_soon() && !self.environment.deferred.is_pending();
+            let commits_soon =
+                self.view.worker.commits_soon() && !self.view.environment.deferred.is_pending();
             let outcome = match commits_soon {
                 true => self.commit_transaction(),
                 false => self.as_guest(Session::commit_transaction),
@@ -495,15 +466,15 @@ impl Session {
     /// If no transaction is open, sets the account back to what the session is known to keep, plus `more`.
     #[inline]
     pub fn settle_account(&self, more: usize) {
-        if self.state == State::Idle || self.state == State::Failed && !self.worker.in_transaction() {
-            self.account.settle(more + self.settings.bytes());
+        if self.state == State::Idle || self.state == State::Failed && !self.view.worker.in_transaction() {
+            self.view.account.settle(more + self.view.settings.bytes());
         }
     }
 
     /// Charges the session for something for as long as the charge lives, not only to the end of the
     /// transaction.
     pub fn charge(&self, bytes: usize) -> Charge {
-        self.account.keep(bytes)
+        self.view.account.keep(bytes)
     }
 
     /// Gives up a call that returned `Wait` (cancel, timeout, disconnect), or reports an error that the
@@ -528,17 +499,17 @@ impl Session {
 
     /// Whether a transaction holds locks. A failed block holds them too, if ROLLBACK TO may revive it.
     pub fn is_in_transaction(&self) -> bool {
-        self.worker.in_transaction()
+        self.view.worker.in_transaction()
     }
 
     /// Whether it is in a SERIALIZABLE transaction that locks what it reads, and others wait for that.
     pub fn is_waited_for(&self) -> bool {
-        self.worker.is_waited_for()
+        self.view.worker.is_waited_for()
     }
 
     /// Whether [`Session::is_waited_for`] may be true while the client is silent.
     pub fn locks_what_it_reads(&self) -> bool {
-        self.worker.in_transaction() && self.settings.isolation() == Isolation::Serializable
+        self.view.worker.in_transaction() && self.view.settings.isolation() == Isolation::Serializable
     }
 
     /// What must be durable before the answers produced since the last call may be sent: what the
@@ -547,7 +518,7 @@ impl Session {
     /// `settings`).
     pub fn pending_durability(&mut self) -> Durability {
         let mut pending = std::mem::replace(&mut self.durability, Durability::immediate());
-        if self.settings.is_commit_synchronous() {
+        if self.view.settings.is_commit_synchronous() {
             self.shared.engine.wait_for_names(&mut pending);
         }
         pending
@@ -555,7 +526,7 @@ impl Session {
 
     /// The handle by which other threads cancel the running statement or end the session.
     pub fn stop_request(&self) -> Arc<StopRequest> {
-        Arc::clone(&self.environment.stop)
+        Arc::clone(&self.view.environment.stop)
     }
 
     /// Sets the host that is told when the session computes for long. Without a host the session keeps its
@@ -572,13 +543,13 @@ impl Session {
     #[inline]
     pub fn as_guest<T>(&mut self, compute: impl FnOnce(&mut Session) -> T) -> T {
         let visit = self.enter();
-        let value = if self.account.is_entered() {
+        let value = if self.view.account.is_entered() {
             compute(self)
         } else {
             self.settle_account(0);
-            let entered = self.account.enter();
+            let entered = self.view.account.enter();
             let value = compute(self);
-            self.account.leave(entered);
+            self.view.account.leave(entered);
             value
         };
         self.leave(visit);
@@ -602,12 +573,12 @@ impl Session {
 
     /// A setting's value as SHOW prints it.
     pub fn setting(&self, name: &str) -> Option<String> {
-        self.settings.get(name)
+        self.view.settings.get(name)
     }
 
     /// Reportable settings changed since the last call (for ParameterStatus).
     pub fn take_changed_settings(&mut self) -> Vec<(String, String)> {
-        self.settings.take_changed()
+        self.view.settings.take_changed()
     }
 
     /// Notices about the texts given to [`Session::prepare`] since the last call, whether it succeeded or
@@ -618,30 +589,28 @@ impl Session {
 
     /// `extra_float_digits`, for text forms of floats.
     pub fn float_digits(&self) -> i8 {
-        self.settings.float_digits()
+        self.view.settings.float_digits()
     }
 
     /// Whether [`Session::take_changed_settings`] would return anything.
     pub fn has_changed_settings(&self) -> bool {
-        self.settings.has_changed()
+        self.view.settings.has_changed()
     }
 
     /// The context in which texts of values are read. `now` is the transaction's time, or the current time
     /// if there is none.
     pub fn reading(&self) -> Reading<'_> {
-        let is_open = self.worker.in_transaction();
-        let now = if is_open { self.environment.transaction_time } else { now_us() };
-        Reading { now: Some(now), ..self.settings.time_zone().into() }
+        self.view.reading()
     }
 
     /// The session's time zone, for text forms of timestamptz.
     pub fn time_zone(&self) -> jiff::tz::TimeZone {
-        self.settings.time_zone().clone()
+        self.view.settings.time_zone().clone()
     }
 
     /// The user-defined type with this `pg_type.oid`.
     pub fn user_type(&self, oid: u32) -> Option<SqlType> {
-        let enums = self.worker.types().into_iter().map(|stored| stored.enum_type);
+        let enums = self.view.worker.types().into_iter().map(|stored| stored.enum_type);
         let mut types = enums.flat_map(|one| [SqlType::Enum(one), SqlType::Array(ArrayElement::Enum(one))]);
         types.find(|sql_type| sql_type.oid() == oid)
     }
@@ -660,14 +629,14 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.shared.activities.remove(self.number);
-        self.shared.listeners.remove(self.number);
-        if self.worker.in_transaction() {
+        self.shared.activities.remove(self.view.number);
+        self.shared.listeners.remove(self.view.number);
+        if self.view.worker.in_transaction() {
             // There may be much to undo, so it runs as a guest like any other work.
-            self.as_guest(|session| session.worker.rollback());
+            self.as_guest(|session| session.view.worker.rollback());
         }
-        self.as_guest(Session::forget_temporaries);
-        if let Some(locks) = &self.environment.advisory_locks {
+        self.as_guest(|session| session.view.forget_temporaries());
+        if let Some(locks) = &self.view.environment.advisory_locks {
             locks.end();
         }
     }

@@ -66,11 +66,11 @@ use hyades_types::error::Result;
 pub(crate) use parsed::{
     AccessCommand, AlterSchema, AlterSequence, AlterType, Comment, Commented, CopyFormat, CopyHeader,
     CopyOptions, CopySource, CopyStatement, CreateIndex, CreateRoutine, CreateSchema, CreateSequence,
-    CreateTableAs, CreateTableLike, CreateView, DeclareCursor, DropIndex, DropRoutine, DropSchema,
-    DropSequence, DropType, DropView, ExplainOptions, FetchCursor, ForceQuote, Granted, GrantedOn, IndexKey,
-    IndexedWritten, IsolationModes, LikeClause, LikeParts, ListenStatement, Maintained, Move, Moved, MovedTo,
-    OnCommit, Overriding, Owned, QualifiedName, RenameIndex, RoleName, RoleOption, SchemaElement,
-    SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TypeAction, WrittenParameter,
+    CreateTableAs, CreateTableLike, CreateType, CreateView, DeclareCursor, DropIndex, DropRoutine,
+    DropSchema, DropSequence, DropType, DropView, ExplainOptions, FetchCursor, ForceQuote, Granted,
+    GrantedOn, IndexKey, IndexedWritten, IsolationModes, LikeClause, LikeParts, ListenStatement, Maintained,
+    Move, Moved, MovedTo, OnCommit, Overriding, Owned, QualifiedName, RenameIndex, RoleName, RoleOption,
+    SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TypeAction, WrittenParameter,
     WrittenReturns,
 };
 

@@ -2,7 +2,7 @@
 //!
 //! A read by key waits for memory three times: for the index's leaf, for the record, for the lock. A loop
 //! over an array of keys knows the next ones, so it requests all leaves, then all records and locks, and the
-//! waits overlap. The compiler finds such loops (`compile::optimize::look_ahead` of the SQL front end). What
+//! waits overlap. The compiler finds such loops (`emit::optimize::look_ahead` of the SQL front end). What
 //! was found is used when its turn comes.
 //!
 //! Reference: Chen, Ailamaki, Gibbons, Mowry: "Improving Hash Join Performance through Prefetching", ICDE

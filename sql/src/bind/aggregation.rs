@@ -6,7 +6,7 @@ use hyades_types::value::{ArrayElement, SqlType};
 use super::bound::Place;
 
 /// Registers from here on are placeholders for results of aggregates and for group keys, until the stages
-/// that follow the procedure are laid out (`compile::stages`).
+/// that follow the procedure are laid out (`emit::stages`).
 pub(crate) const AGGREGATE_PLACEHOLDER: Register = 0xe000;
 pub(crate) const GROUP_PLACEHOLDER: Register = 0xf000;
 

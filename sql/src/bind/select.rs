@@ -263,5 +263,5 @@ pub(super) fn ordinal(expression: &ast::Expr) -> Option<i64> {
 
 pub(crate) fn is_aggregate(expr: &Expr) -> bool {
     matches!(expr, Expr::Register(register)
-        if (crate::bind::AGGREGATE_PLACEHOLDER..crate::bind::GROUP_PLACEHOLDER).contains(register))
+        if (super::AGGREGATE_PLACEHOLDER..super::GROUP_PLACEHOLDER).contains(register))
 }

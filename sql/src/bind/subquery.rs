@@ -1,4 +1,4 @@
-//! Queries inside expressions: bound here, compiled by `compile::subquery`, placed where the expression is
+//! Queries inside expressions: bound here, compiled by `emit::subquery`, placed where the expression is
 //! evaluated.
 //!
 //! A subquery sees the columns of the enclosing queries. Each column that it reads is passed to it in a

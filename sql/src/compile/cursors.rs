@@ -1,21 +1,18 @@
-//! Cursors: the query of DECLARE, and `WHERE CURRENT OF`.
+//! Cursors: the query of DECLARE.
 //!
-//! A cursor on the rows of one table also keeps their primary keys, after the columns that it shows: `CURRENT
-//! OF` is the condition that the key equals that of the row the cursor stands on.
+//! A cursor on the rows of one table also keeps their primary keys, after the columns that it shows, for
+//! WHERE CURRENT OF (`emit::current_of`).
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Expr, RowSlot};
 use hyades_engine::storage::table::Table;
 use hyades_types::error::{Error, Result, sqlstate};
-use hyades_types::operator::BinaryOperator;
-use hyades_types::value::Value;
 use sqlparser::ast::{self, GroupByExpr, Ident, SelectItem, SetExpr, TableFactor};
 
-use super::changing_with::changes_rows;
-use super::{Compiler, shifted, with_stack_for};
-use crate::bind::session_function::{SessionCall, SessionFunction};
-use crate::plan::{Action, DeclarePlan, Plan};
+use super::action::{Action, DeclarePlan, Plan};
+use crate::emit::changing_with::changes_rows;
+use crate::emit::{Compiler, shifted};
+use crate::statement::deep_text::with_stack_for;
 use crate::statement::locking::{name_of, unpack};
 use crate::statement::names::{fold, parts};
 use crate::statement::{DeclareCursor, QualifiedName, Statement, cursor_syntax, query, split};
@@ -71,7 +68,7 @@ impl Compiler<'_> {
         Ok(Plan {
             parameters: inner.binder.finished_parameters()?,
             is_read_only: query.locks.is_empty(),
-            ..self.simple("DECLARE CURSOR", Action::Declare(Box::new(declare)))
+            ..Plan::simple("DECLARE CURSOR", Action::Declare(Box::new(declare)))
         })
     }
 
@@ -116,38 +113,6 @@ impl Compiler<'_> {
             select.projection.push(SelectItem::UnnamedExpr(ast::Expr::CompoundIdentifier(path.into())));
         }
         Some((Arc::clone(&table), query))
-    }
-
-    /// `WHERE CURRENT OF cursor`.
-    pub(super) fn current_of(
-        &mut self,
-        cursor: &str,
-        (table, row): (&Arc<Table>, RowSlot),
-        conditions: &mut Vec<Expr>,
-    ) -> Result<()> {
-        let definition = table.definition();
-        let Some(key) = &definition.primary_key else {
-            let message = "WHERE CURRENT OF for a table without a primary key is not supported yet";
-            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
-        };
-        for (at, column) in key.columns.iter().enumerate() {
-            let into = self.binder.new_register()?;
-            let place = i32::try_from(at).unwrap_or(i32::MAX);
-            let arguments = vec![
-                Expr::Const(Value::text(cursor)),
-                Expr::Const(Value::Oid(table.id().0)),
-                Expr::Const(Value::text(definition.name.name.as_str())),
-                Expr::Const(Value::Integer(place)),
-            ];
-            let function = SessionFunction::CursorKey;
-            self.binder.session_calls.push(SessionCall { function, arguments, into });
-            conditions.push(Expr::Binary {
-                operator: BinaryOperator::Equal,
-                left: Box::new(Expr::Column { row, column: *column }),
-                right: Box::new(Expr::Register(into)),
-            });
-        }
-        Ok(())
     }
 }
 

@@ -1,29 +1,21 @@
 //! Statements that run no procedure.
 
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::Result;
 use hyades_types::value::SqlType;
 use sqlparser::ast::Expr as AstExpr;
 
-use super::Compiler;
+use super::action::{Action, LockCommand, Plan, SettingsCommand, TransactionCommand};
 use crate::answer::{Response, ResultColumn};
 use crate::bind::types;
-use crate::plan::{Action, LockCommand, Plan, SchemaCommand, SettingsCommand, TransactionCommand};
-use crate::statement::{ListenStatement, Maintained, QualifiedName, Statement, query};
-
-/// 42P01. PostgreSQL gives no position for commands that are not queries.
-pub(crate) fn no_table(name: &QualifiedName) -> Error {
-    Error::input(sqlstate::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", name.shown()))
-}
+use crate::ddl::command::SchemaCommand;
+use crate::emit::Compiler;
+use crate::statement::{ListenStatement, Maintained, Statement, query};
 
 fn text_column(name: &str) -> ResultColumn {
     ResultColumn { name: name.to_owned(), sql_type: SqlType::Text, source: None }
 }
 
 impl Compiler<'_> {
-    pub(super) fn simple(&self, command: &'static str, action: Action) -> Plan {
-        Plan { parameters: Vec::new(), response: Response::NoData, action, command, is_read_only: true }
-    }
-
     /// VACUUM, ANALYZE, REINDEX and others, which have nothing to do. Their tables must exist.
     fn maintenance(
         &self,
@@ -36,12 +28,12 @@ impl Compiler<'_> {
                 self.named_table(table)?;
             }
         }
-        Ok(self.simple(tag, Action::Maintenance { tag, on: on.clone(), refused_in_block }))
+        Ok(Plan::simple(tag, Action::Maintenance { tag, on: on.clone(), refused_in_block }))
     }
 
     pub(crate) fn utility(&mut self, statement: &Statement) -> Result<Plan> {
         use TransactionCommand as Transaction;
-        let transaction = |command, transaction| Ok(self.simple(command, Action::Transaction(transaction)));
+        let transaction = |command, transaction| Ok(Plan::simple(command, Action::Transaction(transaction)));
         match statement {
             Statement::Begin { modes, is_start } => {
                 let command = if *is_start { "START TRANSACTION" } else { "BEGIN" };
@@ -65,18 +57,18 @@ impl Compiler<'_> {
             }
             Statement::SetConstraints { names, is_deferred } => {
                 let action = Action::SetConstraints { names: names.clone(), is_deferred: *is_deferred };
-                Ok(self.simple("SET CONSTRAINTS", action))
+                Ok(Plan::simple("SET CONSTRAINTS", action))
             }
             Statement::LockTable { tables, lock, waits } => {
                 let command = LockCommand { tables: tables.clone(), lock: *lock, waits: *waits };
-                Ok(self.simple("LOCK TABLE", Action::Lock(command)))
+                Ok(Plan::simple("LOCK TABLE", Action::Lock(command)))
             }
-            Statement::Checkpoint => Ok(self.simple("CHECKPOINT", Action::Checkpoint)),
+            Statement::Checkpoint => Ok(Plan::simple("CHECKPOINT", Action::Checkpoint)),
             Statement::Show(name) => Ok(self.show(name.clone())),
             Statement::Reset(name) => Ok(self.settings("RESET", SettingsCommand::Reset(name.clone()))),
             Statement::DiscardTemporaries => {
                 let action = Action::Schema(SchemaCommand::DiscardTemporaries);
-                Ok(self.simple("DISCARD TEMP", action))
+                Ok(Plan::simple("DISCARD TEMP", action))
             }
             Statement::DiscardAll => Ok(self.settings("DISCARD ALL", SettingsCommand::DiscardAll)),
             Statement::Maintenance { tag, on, refused_in_block } => {
@@ -88,27 +80,27 @@ impl Compiler<'_> {
                     ListenStatement::Unlisten(_) => "UNLISTEN",
                     ListenStatement::Notify { .. } => "NOTIFY",
                 };
-                Ok(self.simple(command, Action::Listen(listen.clone())))
+                Ok(Plan::simple(command, Action::Listen(listen.clone())))
             }
             Statement::DeclareCursor(cursor) => self.declare_cursor(cursor),
             Statement::Fetch(fetch) => {
                 let command = if fetch.is_move { "MOVE" } else { "FETCH" };
-                Ok(self.simple(command, Action::Fetch(fetch.clone())))
+                Ok(Plan::simple(command, Action::Fetch(fetch.clone())))
             }
             Statement::CloseCursor(name) => {
-                Ok(self.simple("CLOSE CURSOR", Action::CloseCursor(name.clone())))
+                Ok(Plan::simple("CLOSE CURSOR", Action::CloseCursor(name.clone())))
             }
             Statement::Prepare { name, types, body, body_offset } => {
                 self.prepare(name, types, body, *body_offset)
             }
             Statement::Execute { name, arguments } => self.execute(name, arguments),
-            Statement::Deallocate(name) => Ok(self.simple("DEALLOCATE", Action::Deallocate(name.clone()))),
-            _ => Ok(Plan { response: Response::Empty, ..self.simple("", Action::Empty) }),
+            Statement::Deallocate(name) => Ok(Plan::simple("DEALLOCATE", Action::Deallocate(name.clone()))),
+            _ => Ok(Plan { response: Response::Empty, ..Plan::simple("", Action::Empty) }),
         }
     }
 
     fn settings(&self, command: &'static str, settings: SettingsCommand) -> Plan {
-        self.simple(command, Action::Settings(settings))
+        Plan::simple(command, Action::Settings(settings))
     }
 
     fn show(&self, name: Option<String>) -> Plan {
@@ -131,7 +123,7 @@ impl Compiler<'_> {
         }
         let (name, body) = (name.to_owned(), body.to_owned());
         let action = Action::Prepare { name, types: declared, body, body_offset };
-        Ok(self.simple("PREPARE", action))
+        Ok(Plan::simple("PREPARE", action))
     }
 
     /// The arguments are bound when the prepared statement's parameter types are known. Here they only have
@@ -149,6 +141,6 @@ impl Compiler<'_> {
                 bound.push(self.binder.known_or_text(argument)?.0);
             }
         }
-        Ok(self.simple("EXECUTE", Action::Execute { name: name.to_owned(), arguments: bound }))
+        Ok(Plan::simple("EXECUTE", Action::Execute { name: name.to_owned(), arguments: bound }))
     }
 }

@@ -13,7 +13,7 @@ use hyades_types::{compare, memory, numeric};
 use super::moments::{FloatSums, Moments};
 use super::ordered_set::Ordered;
 use crate::bind::aggregation::AggregateKind;
-use crate::plan::AggregateCall;
+use crate::plan::stage::AggregateCall;
 
 /// The values aggregated so far.
 #[derive(Debug)]

@@ -20,7 +20,7 @@ use super::row_keys::RowKeys;
 use super::sorter::sort;
 use super::staged_row::{Row, held_bytes};
 use crate::bind::aggregation::AggregateKind;
-use crate::plan::{Grouping, SortKey};
+use crate::plan::stage::{Grouping, SortKey};
 
 /// The size of an aggregate's state in a group, apart from what it gathers.
 const CALL_BYTES: usize = size_of::<Accumulator>() + size_of::<RowKeys>() + size_of::<Vec<Value>>();

@@ -10,7 +10,7 @@ use hyades_types::error::Result;
 use hyades_types::memory;
 use hyades_types::value::Value;
 
-use crate::plan::ArrayOf;
+use crate::plan::stage::ArrayOf;
 
 struct Elements {
     array: Arc<ArrayOf>,

@@ -13,7 +13,7 @@ use sqlparser::ast::SetOperator;
 use super::folding::{Fold, Folding};
 use super::row_keys::RowKeys;
 use super::staged_row::{Row, held_bytes};
-use crate::plan::Combination;
+use crate::plan::stage::Combination;
 
 /// A row, and how often each of the queries returned it.
 pub(super) struct Counted {

@@ -32,7 +32,7 @@ use hyades_types::value::Value;
 use super::row_keys::RowKeys;
 use super::sorter::merged;
 use super::staged_row::Row;
-use crate::plan::SortKey;
+use crate::plan::stage::SortKey;
 
 /// This many keys get states whatever memory they take, so that partitions shrink at each level.
 const LEAST_STATES: usize = 64;

@@ -22,7 +22,7 @@ use hyades_types::scalar::Scalar;
 use hyades_types::value::Value;
 
 use super::staged_row::{Row, held_bytes};
-use crate::plan::SortKey;
+use crate::plan::stage::SortKey;
 
 /// Bytes of text that are compared in about ten nanoseconds.
 const BYTES_PER_UNIT: usize = 64;

@@ -10,7 +10,7 @@ use super::routine_body::{Around, Destination, Routine};
 use super::tree::{Fragment, Path, Statement, StatementKind};
 use crate::bind::visible_variables::{RecordState, Scalar, Scope, Variable};
 use crate::bind::{Bound, Place};
-use crate::compile::row_sink::report;
+use crate::emit::row_sink::report;
 
 impl<'a> Routine<'a> {
     pub(super) fn statement(&mut self, statement: &'a Statement) -> Result<()> {

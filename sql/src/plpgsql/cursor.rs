@@ -18,8 +18,8 @@ use super::routine_body::Routine;
 use super::tree::{BoundCursor, CursorDeclaration, CursorName, FetchSteps, Fragment, Path, Statement};
 use crate::bind::types;
 use crate::bind::visible_variables::{RecordState, Scalar, Scope, Variable};
-use crate::compile::Compiler;
-use crate::compile::row_sink::{Nested, Then, Wanted, report};
+use crate::emit::Compiler;
+use crate::emit::row_sink::{Nested, Then, Wanted, report};
 use crate::statement::query as parser;
 
 impl<'a> Routine<'a> {

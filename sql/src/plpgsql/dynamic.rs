@@ -18,7 +18,7 @@ use super::routine_body::Routine;
 use super::tree::{Fragment, Into, Path, Statement};
 use crate::bind::Tables;
 use crate::bind::visible_variables::RecordState;
-use crate::compile::row_sink::{Nested, Then, Wanted, invalid_termination, report};
+use crate::emit::row_sink::{Nested, Then, Wanted, invalid_termination, report};
 use crate::statement;
 use crate::statement::deep_text::with_stack_for;
 use sqlparser::ast;

@@ -101,7 +101,7 @@ impl<'a> Routine<'a> {
                 _ => return self.no_item(item, is_stacked, *start),
             };
             if self.handlers == 0 {
-                self.compiler.code.push(crate::compile::row_sink::report(
+                self.compiler.code.push(crate::emit::row_sink::report(
                     sqlstate::STACKED_DIAGNOSTICS,
                     "GET STACKED DIAGNOSTICS cannot be used outside an exception handler",
                     None,

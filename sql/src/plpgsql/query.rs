@@ -17,8 +17,8 @@ use super::routine_body::{Destination, Routine};
 use super::tree::{Fragment, Into, Path, Statement};
 use crate::bind::Place;
 use crate::bind::visible_variables::{Found, RecordState};
-use crate::compile::level::Step;
-use crate::compile::row_sink::{Nested, Sink, Then, Wanted, invalid_termination, report};
+use crate::emit::row_sink::{Nested, Sink, Then, Wanted, invalid_termination, report};
+use crate::plan::level::Step;
 use crate::statement::names::fold;
 use crate::statement::{self, query as parser};
 
@@ -433,7 +433,7 @@ impl<'a> Routine<'a> {
         let bound = self.compiler.bind_query(select).map_err(|error| self.placed(error, fragment))?;
         let place = self.compiler.code.reserve();
         self.copy_captured(place);
-        let columns = crate::compile::select::described(&bound.outputs);
+        let columns = crate::emit::select::described(&bound.outputs);
         if let Wanted::Record(record) = wanted {
             self.compiler.record_slots(record, &columns)?;
         }

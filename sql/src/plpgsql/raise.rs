@@ -9,7 +9,7 @@ use hyades_types::value::{SqlType, Value};
 
 use super::routine_body::Routine;
 use super::tree::{Fragment, Raise};
-use crate::compile::row_sink::report;
+use crate::emit::row_sink::report;
 
 fn severity_of(level: &str) -> Severity {
     match level {

@@ -21,8 +21,8 @@ use crate::bind::scope::Scope as Relations;
 use crate::bind::scope::named_columns;
 use crate::bind::visible_variables::{Found, Names, RecordState, Scalar, Scope, Variable};
 use crate::bind::{BindContext, Bound, Place, Tables, types};
-use crate::compile::row_sink::report;
-use crate::compile::{Compiler, shifted};
+use crate::emit::row_sink::report;
+use crate::emit::{Compiler, shifted};
 use crate::statement::deep_text::with_stack_for;
 use crate::statement::lexer::character_position;
 use crate::statement::{query, split};
@@ -307,7 +307,7 @@ impl<'a> Routine<'a> {
         let names = self.compiler.binder.open_names.take();
         procedure.open_names = names.into_iter().collect();
         procedure.replay = super::replayable::judge(&procedure);
-        crate::compile::optimize::optimize(&mut procedure);
+        crate::emit::optimize::optimize(&mut procedure);
         Ok(procedure)
     }
 

@@ -22,7 +22,7 @@ use super::dynamic::no_query_for_cursor;
 use super::routine_body::{Destination, Routine};
 use super::tree::{BoundCursor, Columns, CursorName, FetchSteps, OpenQuery, OpenedFor, Path, Steps};
 use crate::bind::visible_variables::{Found, RecordState, Scalar, Variable};
-use crate::compile::row_sink::{Then, Wanted};
+use crate::emit::row_sink::{Then, Wanted};
 
 const REFCURSOR: SqlType = SqlType::System(SystemType::RefCursor);
 

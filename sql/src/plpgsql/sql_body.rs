@@ -14,7 +14,7 @@ use super::routine_body::Routine;
 use super::tree::Fragment;
 use crate::bind::coerce::Context;
 use crate::bind::{Bound, Place};
-use crate::compile::row_sink::{Then, Wanted};
+use crate::emit::row_sink::{Then, Wanted};
 
 impl<'a> Routine<'a> {
     pub(super) fn sql_body(&mut self, statements: &'a [Fragment], results: &[Register]) -> Result<()> {

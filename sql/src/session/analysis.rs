@@ -6,9 +6,9 @@ use hyades_types::error::Result;
 use hyades_types::value::Value;
 
 use super::Output;
+use crate::emit::run_plan::{Analysis, RunPlan};
 use crate::explain::Times;
 use crate::explain::counted::Counts;
-use crate::plan::{Analysis, RunPlan};
 
 /// Reports a run that has ended and returned `told` rows.
 pub(super) fn tell_counts(

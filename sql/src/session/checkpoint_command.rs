@@ -10,7 +10,7 @@ use super::{Completion, Session};
 impl Session {
     pub(super) fn checkpoint_command(&mut self) -> Flow<Completion> {
         self.check_checkpoints()?;
-        let request = self.shared.engine.request_checkpoint()?;
+        let request = self.view.engine.request_checkpoint()?;
         self.wait_for_checkpoint(request)
     }
 

@@ -1,50 +1,154 @@
-//! COPY FROM STDIN.
+//! COPY FROM STDIN in a session.
 //!
-//! Data comes in chunks of any size. Lines are cut out of them ([`Lines`]), and fields out of lines (for
-//! binary data out of the chunks themselves, [`BinaryRows`]). Each row goes through the insert procedure.
-//! When that waits for another transaction, the caller repeats the call with the same chunk. The chunk has
-//! been taken by then, and only the row that waits runs on.
-//!
-//! Reference: PostgreSQL's documentation of COPY, messages of copyfromparse.c.
+//! Each row that the data yields (`crate::copy`) goes through the insert procedure. When that waits for
+//! another transaction, the caller repeats the call with the same chunk. The chunk has been taken by then,
+//! and only the row that waits runs on.
 
 use std::sync::Arc;
 
-use hyades_engine::db::Savepoint;
-use hyades_engine::procedure::frame::Frame;
+use hyades_engine::db::{Flow, Interrupt};
+use hyades_engine::procedure::frame::RowSink;
+use hyades_types::error::{Abort, Error, Result, sqlstate};
+use hyades_types::memory;
+use hyades_types::value::Value;
 
-use super::Prepared;
-use super::copy_binary::BinaryRows;
-use super::copy_fields::Field;
-use super::copy_lines::Lines;
-use crate::plan::Plan;
-use crate::statement::CopyHeader;
+use super::run::unattended;
+use super::running::CopyIn;
+use super::transaction::failed;
+use super::{Completion, Prepared, Session};
+use crate::compile::action::{Action, Plan};
+use crate::copy::copy_plan::CopyInPlan;
+use crate::copy::intake::Intake;
 
-/// Data that is being split into rows.
-pub(super) enum Data {
-    /// Text and CSV.
-    Lines(Lines),
-    Binary(BinaryRows),
+struct Nothing;
+
+impl RowSink for Nothing {
+    fn row(&mut self, _values: &mut [Value]) -> Result<()> {
+        Ok(())
+    }
 }
 
-/// COPY FROM in progress.
-pub(super) struct CopyIn {
-    pub(super) statement: Arc<Prepared>,
-    pub(super) plan: Arc<Plan>,
-    pub(super) data: Data,
-    pub(super) savepoint: Savepoint,
-    /// For text: the row in the frame, to be read again if the table changed before the first row.
-    pub(super) line: Vec<u8>,
-    /// Whether the current chunk has been taken. The call with it is being repeated after a wait.
-    pub(super) is_taken: bool,
-    /// Whether the frame holds a row that is not inserted yet.
-    pub(super) is_row_pending: bool,
-    pub(super) frame: Frame,
-    /// For text: the fields of the row.
-    pub(super) fields: Vec<Field>,
-    /// For binary data: how many fields of the current row are in the frame.
-    pub(super) read_fields: usize,
-    pub(super) line_number: u64,
-    /// How to treat the next line, if it is a header.
-    pub(super) header: CopyHeader,
-    pub(super) rows: u64,
+fn copy_plan(plan: &Plan) -> Result<&CopyInPlan> {
+    match &plan.action {
+        Action::CopyIn(copy) => Ok(copy),
+        _ => Err(Error::input(sqlstate::INTERNAL_ERROR, "the statement is no COPY")),
+    }
+}
+
+impl Session {
+    pub(super) fn start_copy_in(&mut self, statement: &Arc<Prepared>, plan: Arc<Plan>) -> Flow<Completion> {
+        self.isolate(false);
+        let mut plan = plan;
+        let copy = copy_plan(&plan)?;
+        let is_stale =
+            copy.insert.tables.iter().any(|reference| {
+                reference.table.is_dropped() || reference.table.version() != reference.version
+            });
+        if is_stale {
+            plan = self.recompile(statement)?;
+        }
+        let copy = copy_plan(&plan)?;
+        self.copy = Some(Box::new(CopyIn {
+            statement: Arc::clone(statement),
+            intake: Intake::new(copy),
+            savepoint: self.view.worker.savepoint(),
+            is_taken: false,
+            is_row_pending: false,
+            rows: 0,
+            plan,
+        }));
+        Ok(Completion::CopyIn)
+    }
+
+    /// Takes data of COPY FROM STDIN, in chunks of any size.
+    ///
+    /// # Errors
+    /// Those of bad data (22P04) and of inserting it. The transaction has failed then.
+    pub fn copy_feed(&mut self, bytes: &[u8]) -> Flow<()> {
+        let Some(mut copy) = self.copy.take() else {
+            return failed(sqlstate::PROTOCOL_VIOLATION, "unexpected message type 0x64 outside COPY");
+        };
+        if !copy.is_taken {
+            if let Err(error) = memory::check(bytes.len() * 2) {
+                return self.copy_interrupted(copy, error.into());
+            }
+            copy.intake.take(bytes);
+            copy.is_taken = true;
+        }
+        match self.as_guest(|session| session.copy_rows(&mut copy, false)) {
+            Ok(()) => {
+                copy.is_taken = false;
+                self.copy = Some(copy);
+                Ok(())
+            }
+            Err(interrupt) => self.copy_interrupted(copy, interrupt),
+        }
+    }
+
+    /// Ends the data.
+    ///
+    /// # Errors
+    /// As [`Session::copy_feed`].
+    pub fn copy_finish(&mut self) -> Flow<Completion> {
+        let Some(mut copy) = self.copy.take() else {
+            return failed(sqlstate::PROTOCOL_VIOLATION, "unexpected message type 0x63 outside COPY");
+        };
+        match self.as_guest(|session| session.copy_rows(&mut copy, true)) {
+            Ok(()) => {
+                self.implicit_statements += 1;
+                Ok(Completion::Tag(format!("COPY {}", copy.rows).into()))
+            }
+            Err(interrupt) => self.copy_interrupted(copy, interrupt),
+        }
+    }
+
+    /// Handles a COPY that the client gave up.
+    pub fn copy_fail(&mut self, message: &str) -> Error {
+        self.abandon(Error::input(sqlstate::QUERY_CANCELED, message))
+    }
+
+    fn copy_interrupted<T>(&mut self, copy: Box<CopyIn>, interrupt: Interrupt) -> Flow<T> {
+        match interrupt {
+            Interrupt::Wait(ticket) => {
+                self.copy = Some(copy);
+                Err(Interrupt::Wait(ticket))
+            }
+            Interrupt::Failed(error) => {
+                let error = copy.intake.placed(copy_plan(&copy.plan).ok(), error);
+                self.fail_transaction();
+                Err(Interrupt::Failed(error))
+            }
+        }
+    }
+
+    /// Inserts all complete rows, and with `is_last` also the rest.
+    fn copy_rows(&mut self, copy: &mut CopyIn, is_last: bool) -> Flow<()> {
+        let mut plan = Arc::clone(&copy.plan);
+        loop {
+            if copy.is_row_pending {
+                let outcome =
+                    self.view.worker.run(&mut copy.intake.frame, &mut self.view.environment, &mut Nothing);
+                match outcome.map_err(unattended) {
+                    Ok(()) => {}
+                    // Once the first row is inserted, the table is locked against changes.
+                    Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) if copy.rows == 0 => {
+                        drop(self.view.worker.rollback_to(copy.savepoint));
+                        self.view.environment.sequences.get_mut().repeat_statement();
+                        plan = self.recompile(&copy.statement)?;
+                        copy.plan = Arc::clone(&plan);
+                        copy.intake.repeat_row(copy_plan(&plan)?, self.view.reading())?;
+                        continue;
+                    }
+                    Err(interrupt) => return Err(interrupt),
+                }
+                copy.is_row_pending = false;
+                copy.rows += copy.intake.frame.affected;
+            }
+            let is_there = copy.intake.next_row(copy_plan(&plan)?, is_last, self.view.reading())?;
+            if !is_there {
+                return Ok(());
+            }
+            copy.is_row_pending = true;
+        }
+    }
 }

@@ -8,7 +8,7 @@ use super::state::State;
 use super::transaction::tag;
 use super::{Completion, Output, Session};
 use crate::answer::{Response, ResultColumn};
-use crate::plan::{DeclarePlan, Plan};
+use crate::compile::action::{DeclarePlan, Plan};
 use crate::statement::FetchCursor;
 
 impl Session {
@@ -45,9 +45,9 @@ impl Session {
             is_held: false,
             level: self.savepoints.len(),
             table: declare.table.map(|table| table.0),
-            created: self.environment.statement_time,
+            created: self.view.environment.statement_time,
             number: 0,
-            _charge: self.account.keep(bytes),
+            _charge: self.view.account.keep(bytes),
         };
         self.cursors.lock().by_name.insert(cursor.name.clone(), opened);
     }

@@ -12,8 +12,7 @@ use std::sync::Arc;
 use hyades_engine::db::{Flow, Interrupt};
 use hyades_engine::procedure::frame::RowSink;
 use hyades_engine::procedure::ir::Procedure;
-use hyades_engine::storage::table::Table;
-use hyades_types::deferred_checks::{CheckKind, DeferrableCheck};
+use hyades_types::deferred_checks::DeferrableCheck;
 use hyades_types::definition::{Deferral, TableDefinition, TableId};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::guest;
@@ -21,8 +20,7 @@ use hyades_types::value::Value;
 
 use super::Session;
 use super::run::unattended;
-use crate::compile::referential_events::compile_check;
-use crate::plan::{AlterAction, SchemaCommand};
+use crate::emit::referential_events::compile_check;
 use crate::statement::QualifiedName;
 
 /// The cost of a check, as work of a guest, and the number of checks that are passed for a unit.
@@ -43,7 +41,7 @@ impl Session {
     /// deferred any longer.
     pub(super) fn check_deferred(&mut self, is_end: bool) -> Flow<()> {
         let mut last: Option<(DeferrableCheck, Arc<Procedure>)> = None;
-        while let Some((number, check)) = self.environment.deferred.next(is_end) {
+        while let Some((number, check)) = self.view.environment.deferred.next(is_end) {
             // One check is a short run of its own. Those before it, which stay deferred, were passed.
             guest::spend_for(UNITS_PER_CHECK + number / CHECKS_PER_UNIT)?;
             let (check, values) = (check.check.clone(), check.values.clone());
@@ -54,11 +52,11 @@ impl Session {
                     let known = last.take().filter(|(known, _)| *known == check);
                     let procedure = match known {
                         Some((_, procedure)) => Some(procedure),
-                        None => self.with_context(|context| compile_check(context, &check))?,
+                        None => self.view.with_context(|context| compile_check(context, &check))?,
                     };
                     let Some(procedure) = procedure else {
                         // The constraint no longer exists.
-                        self.environment.deferred.finish(number);
+                        self.view.environment.deferred.finish(number);
                         continue;
                     };
                     last = Some((check, Arc::clone(&procedure)));
@@ -69,10 +67,10 @@ impl Session {
                     frame
                 }
             };
-            let outcome = self.worker.run(&mut frame, &mut self.environment, &mut Nothing);
+            let outcome = self.view.worker.run(&mut frame, &mut self.view.environment, &mut Nothing);
             match outcome.map_err(unattended) {
                 Ok(()) => {
-                    self.environment.deferred.finish(number);
+                    self.view.environment.deferred.finish(number);
                     self.keep_frame(frame);
                 }
                 Err(Interrupt::Wait(ticket)) => {
@@ -86,79 +84,32 @@ impl Session {
         Ok(())
     }
 
-    /// Error 55006 for a command that changes a table with pending checks, because these refer to its rows
-    /// by key and to its constraints by name.
-    pub(super) fn refuse_pending(&self, command: &SchemaCommand) -> Result<()> {
-        if !self.environment.deferred.is_pending() {
-            return Ok(());
-        }
-        let refuse = |name: &QualifiedName, command: &str| match self.table(&self.meant(name)) {
-            Some(table) => self.refuse_pending_of(&table, command),
-            None => Ok(()),
-        };
-        match command {
-            SchemaCommand::AlterTable { table, actions, .. } => {
-                let is_harmless = |action: &AlterAction| matches!(action, AlterAction::RenameColumn { .. });
-                if actions.iter().all(is_harmless) { Ok(()) } else { refuse(table, "ALTER TABLE") }
-            }
-            SchemaCommand::CreateIndex(wanted) => refuse(&wanted.table, "CREATE INDEX"),
-            SchemaCommand::Truncate { tables, .. } => {
-                tables.iter().try_for_each(|name| refuse(name, "TRUNCATE"))
-            }
-            SchemaCommand::Drop { tables, .. } => {
-                tables.iter().try_for_each(|name| refuse(name, "DROP TABLE"))
-            }
-            SchemaCommand::RenameIndex(rename) => match self.index_named(&self.meant(&rename.index)) {
-                Some(found) => self.refuse_pending_of(&found.table, "ALTER INDEX"),
-                None => Ok(()),
-            },
-            _ => Ok(()),
-        }
-    }
-
-    fn refuse_pending_of(&self, table: &Table, command: &str) -> Result<()> {
-        let is_of_table = |check: &DeferrableCheck| match check.kind {
-            CheckKind::Missing | CheckKind::Twin => check.table == table.id(),
-            // These are kept under the other table.
-            CheckKind::Removed | CheckKind::Moved => self.table_by_id(check.table).is_some_and(|child| {
-                let definition = child.definition();
-                definition.foreign_key(&check.constraint).is_some_and(|key| key.parent == table.id())
-            }),
-        };
-        if !self.environment.deferred.waiting().any(is_of_table) {
-            return Ok(());
-        }
-        let name = &table.definition().name.name;
-        let message = format!("cannot {command} \"{name}\" because it has pending trigger events");
-        Err(Error::input(sqlstate::OBJECT_IN_USE, message))
-    }
-
     /// SET CONSTRAINTS. No names means ALL.
     pub(super) fn set_constraints(&mut self, names: &[QualifiedName], is_deferred: bool) -> Flow<()> {
         let mut found = Vec::new();
         for name in names {
             found.extend(self.deferrable(name, is_deferred)?);
         }
-        if !self.worker.in_transaction() {
+        if !self.view.worker.in_transaction() {
             return Ok(());
         }
         if names.is_empty() {
-            self.environment.deferred.set(None, is_deferred);
+            self.view.environment.deferred.set(None, is_deferred);
         }
         for constraint in found {
-            self.environment.deferred.set(Some(constraint), is_deferred);
+            self.view.environment.deferred.set(Some(constraint), is_deferred);
         }
         if is_deferred { Ok(()) } else { self.check_deferred(false) }
     }
 
     /// The deferrable constraints of this name, in the first schema that has any constraint of that name.
     fn deferrable(&self, name: &QualifiedName, is_deferred: bool) -> Result<Vec<(TableId, String)>> {
-        let path = self.search_path();
+        let path = self.view.search_path();
         let schemas: Vec<&str> = match &name.schema {
             Some(schema) => vec![path.schema(schema)],
             None => path.searched().collect(),
         };
-        let tables = self.visible_tables();
+        let tables = self.view.visible_tables();
         for schema in schemas {
             let mut found = Vec::new();
             let mut is_known = false;

@@ -17,7 +17,7 @@ use hyades_types::value::Value;
 use super::prepared::Prepared;
 use super::state::State;
 use super::{Flow, Session};
-use crate::plan::{Action, Plan};
+use crate::compile::action::{Action, Plan};
 use crate::statement::lifting::Lifting;
 
 /// Whether a plan with parameters is as good as a plan for these values.
@@ -68,7 +68,8 @@ impl Session {
         let prepared = lifting.lift(sql).then(|| self.find_lifted(&lifting)).flatten();
         let found = prepared.and_then(|prepared| {
             let literals = lifting.literals.iter().zip(&prepared.parameter_types);
-            let values = literals.map(|(literal, sql_type)| literal.value(sql, *sql_type, self.reading()));
+            let values =
+                literals.map(|(literal, sql_type)| literal.value(sql, *sql_type, self.view.reading()));
             let values: Option<Vec<Value>> = values.collect();
             values.map(|values| (prepared, values))
         });

@@ -25,7 +25,7 @@ impl Session {
                 tag("UNLISTEN")
             }
             ListenStatement::Notify { channel, payload } => {
-                queue_notification(&self.environment, channel.clone(), payload.clone())?;
+                queue_notification(&self.view.environment, channel.clone(), payload.clone())?;
                 tag("NOTIFY")
             }
         }
@@ -33,26 +33,26 @@ impl Session {
 
     /// Commits the worker's transaction and delivers its notifications.
     pub(super) fn commit_and_notify(&mut self) -> Flow<Durability> {
-        let notifications = self.environment.notifications.get_mut();
+        let notifications = self.view.environment.notifications.get_mut();
         if notifications.mark() == 0 && self.listen_changes.is_empty() {
-            return self.worker.commit();
+            return self.view.worker.commit();
         }
         Listeners::check(notifications.all())?;
         let shared = std::sync::Arc::clone(&self.shared);
         let _order = shared.listeners.one_at_a_time();
-        let durability = self.worker.commit()?;
+        let durability = self.view.worker.commit()?;
         let changes = std::mem::take(&mut self.listen_changes);
         if !changes.is_empty() {
-            shared.listeners.change(self.number, (&self.mailbox, &self.activity), changes);
+            shared.listeners.change(self.view.number, (&self.mailbox, &self.activity), changes);
         }
-        let notifications = self.environment.notifications.get_mut().take_all();
+        let notifications = self.view.environment.notifications.get_mut().take_all();
         shared.listeners.deliver(self.process, notifications, &durability);
         Ok(durability)
     }
 
     /// The channels that the session listens on.
     pub(super) fn listening_channels(&self) -> Vec<String> {
-        self.shared.listeners.channels(self.number)
+        self.shared.listeners.channels(self.view.number)
     }
 
     /// DISCARD ALL.

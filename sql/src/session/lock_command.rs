@@ -15,7 +15,7 @@ use super::running::Running;
 use super::state::State;
 use super::transaction::{failed, tag};
 use super::{Completion, Session};
-use crate::plan::{Action, LockCommand, Plan};
+use crate::compile::action::{Action, LockCommand, Plan};
 use crate::statement::QualifiedName;
 use crate::system::relation;
 
@@ -48,10 +48,10 @@ impl Session {
         let waiting = if *waits { Waiting::InQueue } else { Waiting::Never };
         let mut done = Vec::new();
         for name in tables {
-            let mut wanted = vec![(self.role(), self.lockable(name)?)];
+            let mut wanted = vec![(self.view.role(), self.lockable(name)?)];
             while let Some((role, table)) = wanted.pop() {
-                self.check_privileges_of(role, &table, privileges_to_lock(*lock))?;
-                match self.worker.lock_table(&table, *lock, waiting) {
+                self.view.check_privileges_of(role, &table, privileges_to_lock(*lock))?;
+                match self.view.worker.lock_table(&table, *lock, waiting) {
                     Err(Interrupt::Wait(ticket)) => {
                         self.running = Some(Running::Lock(Arc::clone(plan)));
                         return Err(Interrupt::Wait(ticket));
@@ -64,7 +64,7 @@ impl Session {
                 }
                 let now = self.lockable(name)?;
                 if wanted.is_empty() && !done.contains(&now.id()) {
-                    wanted.push((self.role(), now));
+                    wanted.push((self.view.role(), now));
                 }
             }
         }
@@ -75,31 +75,31 @@ impl Session {
     fn below(&self, table: &Arc<Table>) -> Vec<(RoleId, Arc<Table>)> {
         let definition = table.definition();
         let owner = match table.id().is_temporary() {
-            true => self.role(),
-            false => self.access().owner(table.id().0),
+            true => self.view.role(),
+            false => self.view.access().owner(table.id().0),
         };
         let read = definition.view().into_iter().flat_map(|view| &view.tables);
-        read.filter_map(|id| Some((owner, self.table_by_id(*id)?))).collect()
+        read.filter_map(|id| Some((owner, self.view.table_by_id(*id)?))).collect()
     }
 
     /// The table or view of this name.
     fn lockable(&self, name: &QualifiedName) -> Result<Arc<Table>> {
-        self.check_names_schema(name.schema.as_deref())?;
-        let full = self.meant(name);
+        self.view.check_names_schema(name.schema.as_deref())?;
+        let full = self.view.meant(name);
         let wrong_kind = || {
-            let kinds = if self.sequence(&full).is_some() { "sequences" } else { "indexes" };
+            let kinds = if self.view.sequence(&full).is_some() { "sequences" } else { "indexes" };
             let message = format!("cannot lock relation \"{}\"", full.name);
             Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
                 .with_detail(format!("This operation is not supported for {kinds}.")))
         };
-        match self.table(&full) {
+        match self.view.table(&full) {
             Some(table) => Ok(table),
-            None if self.is_relation(&full) => wrong_kind(),
+            None if self.view.is_relation(&full) => wrong_kind(),
             None if relation::find(name.schema.as_deref().unwrap_or("pg_catalog"), &name.name).is_some() => {
                 let message = "LOCK TABLE of a relation of the catalog is not supported yet";
                 Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
             }
-            None => Err(self.no_relation(name)),
+            None => Err(self.view.no_relation(name)),
         }
     }
 }

@@ -9,10 +9,10 @@ use std::sync::atomic::Ordering;
 use hyades_types::access::{Access, DATABASE_OBJECT, ObjectKind, Privileges, RoleId};
 use hyades_types::error::{Error, Result, sqlstate};
 
-use super::rights::FIRST_OWNER;
 use super::{Database, Session, SessionOptions, Shared};
 use crate::password::Verifier;
 use crate::settings::{Settings, is_for_superusers, not_allowed};
+use crate::viewpoint::is_first_superuser;
 
 /// A role, from the view of a client that wants to log in under its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Login {
 impl Shared {
     /// Whether this is a name of the first superuser.
     pub(super) fn is_first_superuser(&self, name: &str) -> bool {
-        name == FIRST_OWNER || self.superuser_names.get().is_some_and(|names| names.contains(name))
+        is_first_superuser(&self.superuser_names, name)
     }
 }
 
@@ -132,6 +132,6 @@ impl Session {
             return Ok(());
         };
         let role = self.chosen_role(wanted)?;
-        self.settings.set_initial(name, &role)
+        self.view.settings.set_initial(name, &role)
     }
 }

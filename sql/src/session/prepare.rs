@@ -1,84 +1,25 @@
 //! Compiles statements in a session, and compiles them again when a table has changed.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use hyades_engine::db::{Engine, Worker};
-use hyades_engine::procedure::compiled_routine::Compilation;
-use hyades_engine::procedure::ir::{DynamicRows, Expr, Procedure};
-use hyades_engine::storage::stored_routine::Routine;
-use hyades_engine::storage::stored_type::StoredType;
+use hyades_engine::procedure::ir::{DynamicRows, Procedure};
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{
-    CheckConstraint, ColumnDefinition, Generation, SchemaId, SequenceId, TableDefinition, TableId, TableName,
-};
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory;
-use hyades_types::sequence::Sequence;
 use hyades_types::value::{SqlType, Value};
 use parking_lot::Mutex;
-use sqlparser::ast;
 
-use super::prepared::Prepared;
-use super::{Notice, Response, Session};
-use crate::bind::sequence_call::sequences_of;
-use crate::bind::{BindContext, Binder, SchemaGate, Tables};
-use crate::compile;
-use crate::compile::check::{self, Filling, compile_validation, row_type};
-use crate::compile::table_as::compile_filling;
-use crate::plan::{Action, Analysis, Plan, RunPlan, SchemaCommand, Tag, WantedCheck};
-use crate::plpgsql;
+use super::{Notice, Prepared, Response, Session};
+use crate::bind::BindContext;
+use crate::compile::action::{Action, Plan};
+use crate::ddl::command::SchemaCommand;
+use crate::ddl::table_as::compile_filling;
+use crate::emit::run_plan::{Analysis, RunPlan, Tag};
 use crate::plpgsql::routine_body::When;
 use crate::statement::ExplainOptions;
-use crate::statement::deep_text::with_deep_stack;
-use crate::statement::query::parse_expression;
-
-/// The tables as the session's transaction sees them.
-struct VisibleTables<'a> {
-    engine: &'a dyn Engine,
-    worker: &'a dyn Worker,
-    /// Keeps tables unchanged while something is compiled.
-    _compilation: Option<Compilation<'a>>,
-}
-
-impl Tables for VisibleTables<'_> {
-    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
-        if self.worker.in_transaction() { self.worker.table(name) } else { self.engine.table(name) }
-    }
-
-    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
-        self.worker.routines_named(name)
-    }
-
-    fn sequence(&self, name: &TableName) -> Option<Arc<Sequence>> {
-        self.worker.catalog_view().sequence_named(name)
-    }
-
-    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
-        self.worker.procedure(routine)
-    }
-
-    fn type_named(&self, name: &TableName) -> Option<Arc<StoredType>> {
-        self.worker.catalog_view().type_named(name)
-    }
-
-    fn schema(&self, name: &str) -> Option<SchemaId> {
-        self.worker.catalog_view().schemas().get(name)
-    }
-
-    fn temporary_schema(&self) -> Option<String> {
-        self.worker.catalog_view().temporary_schema().map(str::to_owned)
-    }
-
-    fn old_snapshot(&self) -> Option<u64> {
-        self.worker.catalog_view().old_snapshot()
-    }
-
-    fn by_id(&self, id: TableId) -> Option<Arc<Table>> {
-        let tables = if self.worker.in_transaction() { self.worker.tables() } else { self.engine.tables() };
-        tables.into_iter().find(|table| table.id() == id)
-    }
-}
+use crate::{compile, plpgsql};
 
 /// The state before a plan was made.
 pub(super) struct BeforeCompiling {
@@ -98,67 +39,24 @@ fn is_fresh(plan: &Plan) -> bool {
 }
 
 impl Session {
-    fn visible(&self) -> VisibleTables<'_> {
-        VisibleTables {
-            engine: self.shared.engine.as_ref(),
-            worker: self.worker.as_ref(),
-            _compilation: None,
-        }
+    /// Brings the meaning of names up to date.
+    #[inline]
+    pub(super) fn settle_names(&mut self) {
+        self.view.settle_names();
+        self.forget_old_path();
     }
 
-    fn compiling(&self) -> VisibleTables<'_> {
-        let compilation = self.worker.catalog_view().compilations().begin();
-        VisibleTables { _compilation: Some(compilation), ..self.visible() }
+    /// Computes the path from the setting and the existing schemas.
+    pub(super) fn refresh_path(&mut self) {
+        self.view.refresh_path();
+        self.forget_old_path();
     }
 
-    pub(super) fn table(&self, name: &TableName) -> Option<Arc<Table>> {
-        self.visible().table(name)
-    }
-
-    pub(super) fn table_by_id(&self, id: TableId) -> Option<Arc<Table>> {
-        self.visible().by_id(id)
-    }
-
-    pub(super) fn visible_tables(&self) -> Vec<Arc<Table>> {
-        match self.worker.in_transaction() {
-            true => self.worker.tables(),
-            false => self.shared.engine.tables(),
-        }
-    }
-
-    /// The sequences that the defaults of a table draw from, each with its column.
-    pub(super) fn sequences_of_defaults(&self, table: &Arc<Table>) -> Result<Vec<(u16, SequenceId)>> {
-        let tables = self.compiling();
-        let defaults = with_deep_stack(|| Binder::new("", self.context(&tables), &[], 0)?.defaults(table))?;
-        let drawn = (0u16..).zip(&defaults).flat_map(|(column, default)| {
-            sequences_of(default).into_iter().map(move |sequence| (column, sequence))
-        });
-        Ok(drawn.collect())
-    }
-
-    /// Compiles something that is not a client's statement.
-    pub(super) fn with_context<T>(&self, compile: impl FnOnce(BindContext<'_>) -> Result<T>) -> Result<T> {
-        let (tables, gate) = (self.compiling(), self.gate());
-        let compiled = compile(BindContext { gate: gate.as_ref(), ..self.context(&tables) });
-        match gate {
-            Some(gate) => gate.outcome(compiled),
-            None => compiled,
-        }
-    }
-
-    /// What checks the schemas that a statement of the session names.
-    fn gate(&self) -> Option<SchemaGate> {
-        (!self.is_superuser()).then(|| SchemaGate::of(self.caller()))
-    }
-
-    fn context<'a>(&'a self, tables: &'a VisibleTables<'a>) -> BindContext<'a> {
-        BindContext {
-            tables,
-            time_zone: self.settings.time_zone(),
-            database: &self.environment.database,
-            path: self.search_path(),
-            shown_parameters: &[],
-            gate: None,
+    /// Names in cached statements were looked up in the old path.
+    #[inline]
+    pub(super) fn forget_old_path(&mut self) {
+        if std::mem::take(&mut self.view.meaning.has_new_path) {
+            self.cache.clear();
         }
     }
 
@@ -169,72 +67,9 @@ impl Session {
         table: &Arc<Table>,
         analysis: Option<Analysis>,
     ) -> Result<Plan> {
-        let tables = self.compiling();
-        compile_filling(sql, self.context(&tables), table, analysis)
-    }
-
-    /// Compiles the check of a table's rows against a constraint.
-    pub(super) fn compile_validation(&self, table: &Arc<Table>, constraint: &str) -> Result<Plan> {
-        let tables = self.compiling();
-        compile_validation(self.context(&tables), table, constraint)
-    }
-
-    /// Compiles the computation of a column of a table that is altered.
-    pub(super) fn compile_column_filling(&self, table: &Arc<Table>, filling: &Filling) -> Result<Plan> {
-        let tables = self.compiling();
-        check::compile_filling(self.context(&tables), table, filling)
-    }
-
-    /// Binds something that is not part of a statement's text, so that its errors carry no position.
-    pub(super) fn with_binder<T>(&self, bind: impl FnOnce(&mut Binder<'_>) -> Result<T>) -> Result<T> {
-        let bound = with_deep_stack(|| {
-            self.with_context(|context: BindContext<'_>| bind(&mut Binder::new("", context, &[], 0)?))
-        });
-        bound.map_err(Error::without_position)
-    }
-
-    /// The defaults of the columns of a definition.
-    pub(super) fn bound_defaults(&self, definition: &TableDefinition) -> Result<Vec<Expr>> {
-        self.with_binder(|binder| binder.defaults(&row_type(definition)))
-    }
-
-    /// The text of a default, or `None` for NULL.
-    pub(super) fn bound_default(
-        &self,
-        column: &ColumnDefinition,
-        default: &ast::Expr,
-    ) -> Result<Option<String>> {
-        self.with_context(|context| check::compile_default(context, column, default))
-    }
-
-    /// Whether the values of a column must be computed to change its type.
-    pub(super) fn bound_conversion(
-        &self,
-        table: &Arc<Table>,
-        column: u16,
-        to: SqlType,
-        using: Option<&ast::Expr>,
-    ) -> Result<bool> {
-        self.with_binder(|binder| {
-            let row = binder.new_row()?;
-            Ok(binder.conversion(table, row, column, (to, using))? != Expr::Column { row, column })
-        })
-    }
-
-    /// A CHECK constraint of an existing table.
-    pub(super) fn bound_check(&self, table: &Arc<Table>, wanted: &WantedCheck) -> Result<CheckConstraint> {
-        self.with_binder(|binder| binder.check_constraint(table, &table.definition(), wanted))
-    }
-
-    /// The generation expression of a column of an existing table, bound again.
-    pub(super) fn bound_generation(
-        &self,
-        table: &Arc<Table>,
-        at: usize,
-        expression: &str,
-    ) -> Result<Generation> {
-        let written = parse_expression(expression)?;
-        self.with_binder(|binder| binder.generation(table, at, &written))
+        let tables = self.view.compiling();
+        let run = compile_filling(sql, self.view.context(&tables), table, analysis)?;
+        Ok(Plan::of_run("CREATE TABLE AS", run))
     }
 
     /// Compiles the text of an EXECUTE in a routine.
@@ -244,8 +79,8 @@ impl Session {
         types: &[SqlType],
         rows: Option<&DynamicRows>,
     ) -> Result<Procedure> {
-        let tables = self.compiling();
-        let path = self.search_path().named().map(str::to_owned).collect();
+        let tables = self.view.compiling();
+        let path = self.view.search_path().named().map(str::to_owned).collect();
         let procedure = plpgsql::dynamic::compile(text, types, rows, (&tables, path))?;
         self.check_procedure(&procedure)?;
         Ok(procedure)
@@ -271,9 +106,9 @@ impl Session {
             response: plan.response.clone(),
             shown_parameters: values.into(),
             is_binary: false,
-            plan: Mutex::new((Arc::new(plan), self.stamp())),
+            plan: Mutex::new((Arc::new(plan), self.view.stamp())),
             catalog_version: 0,
-            charge: self.account.keep(0),
+            charge: self.view.account.keep(0),
         }))
     }
 
@@ -294,11 +129,11 @@ impl Session {
         declared: &[Option<SqlType>],
         truncated: &mut Vec<(String, String)>,
     ) -> Result<Plan> {
-        let mut plan = self.with_context(|context| {
+        let mut plan = self.view.with_context(|context| {
             let context = BindContext { shown_parameters: shown, ..context };
             compile::compile(sql, context, declared, truncated)
         })?;
-        let tables = self.compiling();
+        let tables = self.view.compiling();
         match &plan.action {
             Action::Execute { name, .. } => plan.response = self.named(name)?.response().clone(),
             Action::ExplainExecute { name, .. } => drop(self.named(name)?),
@@ -334,7 +169,7 @@ impl Session {
     }
 
     pub(super) fn about_to_compile(&self) -> BeforeCompiling {
-        BeforeCompiling { memory: memory::spent(), catalog_version: self.shared.engine.catalog_version() }
+        BeforeCompiling { memory: memory::spent(), catalog_version: self.view.engine.catalog_version() }
     }
 
     /// A cached statement, if its text still means the same.
@@ -342,8 +177,8 @@ impl Session {
         self.settle_identity();
         self.settle_names();
         let prepared = self.cache.get(sql, declared)?;
-        let (plan, is_meant) = prepared.plan_under(self.stamp());
-        let is_newest = prepared.catalog_version == self.shared.engine.catalog_version();
+        let (plan, is_meant) = prepared.plan_under(self.view.stamp());
+        let is_newest = prepared.catalog_version == self.view.engine.catalog_version();
         (is_newest && is_meant && is_fresh(&plan)).then(|| Arc::clone(prepared))
     }
 
@@ -388,16 +223,17 @@ impl Session {
             parameter_types: plan.parameters.clone(),
             response: plan.response.clone(),
             shown_parameters: Box::default(),
-            plan: Mutex::new((Arc::new(plan), self.stamp())),
+            plan: Mutex::new((Arc::new(plan), self.view.stamp())),
             catalog_version: before.catalog_version,
             charge: self
+                .view
                 .account
                 .keep(usize::try_from(memory::spent() - before.memory).unwrap_or(0) + sql.len()),
         })
     }
 
     fn note_truncated(&mut self, truncated: Vec<(String, String)>) {
-        if !self.environment.wants(Severity::Notice) {
+        if !self.view.environment.wants(Severity::Notice) {
             return;
         }
         for (name, short) in truncated {
@@ -419,7 +255,7 @@ impl Session {
             ));
         }
         self.check_rights(&plan)?;
-        *prepared.plan.lock() = (Arc::clone(&plan), self.stamp_of_recompiled());
+        *prepared.plan.lock() = (Arc::clone(&plan), self.view.stamp_of_recompiled());
         Ok(plan)
     }
 }
@@ -435,5 +271,21 @@ fn same_columns(left: &Response, right: &Response) -> bool {
                     .all(|(left, right)| left.name == right.name && left.sql_type == right.sql_type)
         }
         (left, right) => left == right,
+    }
+}
+
+impl Session {
+    /// The current versions of the types of a statement's parameters.
+    pub fn parameter_types<'p>(&self, prepared: &'p Prepared) -> Cow<'p, [SqlType]> {
+        let types = prepared.parameter_types();
+        if types.iter().all(|sql_type| sql_type.enum_type().is_none()) {
+            return Cow::Borrowed(types);
+        }
+        let view = self.view.worker.catalog_view();
+        let current = |sql_type: &SqlType| {
+            let stored = sql_type.enum_type().and_then(|own| view.type_by_id(own.definition().id));
+            stored.map_or(*sql_type, |stored| sql_type.with_enum_type(stored.enum_type))
+        };
+        Cow::Owned(types.iter().map(current).collect())
     }
 }

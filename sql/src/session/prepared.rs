@@ -9,7 +9,7 @@ use hyades_types::value::{SqlType, Value};
 use parking_lot::Mutex;
 
 use crate::answer::Response;
-use crate::plan::Plan;
+use crate::compile::action::Plan;
 
 /// The number of statements kept for texts that recur. If there are more, all are dropped.
 const MOST_CACHED: usize = 256;

@@ -17,7 +17,8 @@ use hyades_types::error::{Abort, Error, Result, sqlstate};
 use super::running::SchemaRun;
 use super::state::State;
 use super::{Output, Session};
-use crate::plan::{Action, SchemaCommand};
+use crate::compile::action::Action;
+use crate::ddl::command::SchemaCommand;
 use crate::statement::tokens::Tokens;
 
 /// The first words of statements that change the schema.
@@ -122,7 +123,7 @@ impl Session {
         };
         loop {
             if let Some(error) = self.in_use(&run, frame) {
-                drop(self.worker.rollback_to(run.savepoint));
+                drop(self.view.worker.rollback_to(run.savepoint));
                 return Ok(Err(error));
             }
             match self.schema_step(&mut run, output) {
@@ -133,22 +134,22 @@ impl Session {
                     return Err(Interrupt::Wait(ticket));
                 }
                 Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => {
-                    self.environment.stop.check()?;
-                    drop(self.worker.rollback_to(run.savepoint));
+                    self.view.environment.stop.check()?;
+                    drop(self.view.worker.rollback_to(run.savepoint));
                     run = match self.begin_change_within(text, output) {
                         Ok(run) => run,
                         Err(error) => return Ok(Err(error)),
                     };
                 }
                 Err(Interrupt::Failed(error @ Error::Input(_))) => {
-                    drop(self.worker.rollback_to(run.savepoint));
+                    drop(self.view.worker.rollback_to(run.savepoint));
                     return Ok(Err(error));
                 }
                 Err(failed) => return Err(failed),
             }
         }
         self.schema_requests.has_changed = true;
-        self.note_own_change();
+        self.view.note_own_change();
         Ok(Ok(()))
     }
 
@@ -159,13 +160,13 @@ impl Session {
         let mut changed = change.changed_tables();
         if let CatalogChange::AlterType { definition } = change {
             let enum_type = EnumType::new(definition.clone());
-            let tables = self.visible_tables();
+            let tables = self.view.visible_tables();
             changed.extend(
                 tables.iter().filter(|one| one.definition().uses_type(enum_type)).map(|one| one.id()),
             );
         }
         let used = changed.into_iter().find(|table| frame.uses_table(*table))?;
-        let name = self.table_by_id(used).map(|table| table.definition().name.name.clone());
+        let name = self.view.table_by_id(used).map(|table| table.definition().name.name.clone());
         let message = format!(
             "cannot change table \"{}\" because it is being used by active queries in this session",
             name.unwrap_or_default()
@@ -198,7 +199,7 @@ impl Session {
     pub(super) fn forget_schema_requests(&mut self) {
         if self.schema_requests.has_changed {
             // A handler may have undone the change.
-            self.note_taken_back();
+            self.view.note_taken_back();
         }
         self.schema_requests = SchemaRequests::default();
     }

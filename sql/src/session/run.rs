@@ -16,15 +16,16 @@ use hyades_types::text;
 use hyades_types::value::{ArrayElement, Value};
 
 use super::analysis::tell_counts;
-use super::copy_out::CopyWriter;
 use super::cursors::KeptRows;
 use super::prepared::NamedStatement;
 use super::running::{QueryRun, Running};
 use super::state::State;
 use super::{Completion, Notice, Output, Prepared, Session};
 use crate::bind::session_function::{SessionCall, SessionFunction};
+use crate::compile::action::{Action, Plan};
+use crate::copy::writer::CopyWriter;
+use crate::emit::run_plan::{RunPlan, Tag};
 use crate::evaluation;
-use crate::plan::{Action, Plan, RunPlan, Tag};
 use crate::statement::deep_text::with_deep_stack;
 use crate::system::snapshot::{Facts, SessionRows, ShownLock, ShownStatement, System};
 
@@ -139,7 +140,7 @@ impl Session {
             return self.go_on(running, statement, parameters, output);
         }
         self.begin_statement()?;
-        let (mut plan, is_fresh) = statement.plan_under(self.stamp());
+        let (mut plan, is_fresh) = statement.plan_under(self.view.stamp());
         self.check_state(&plan)?;
         if !is_fresh || matches!(&plan.action, Action::Run(run) if run.is_outdated()) {
             plan = self.recompile(statement)?;
@@ -189,15 +190,15 @@ impl Session {
     /// Prepares the session for a new statement.
     fn begin_statement(&mut self) -> Result<()> {
         self.activity.counters.statements.count();
-        self.gathered_before = self.environment.mark();
+        self.gathered_before = self.view.environment.mark();
         self.cursors.lock().begin_statement();
-        let sequences = self.environment.sequences.get_mut();
-        sequences.begin_statement(self.settings.is_read_only());
+        let sequences = self.view.environment.sequences.get_mut();
+        sequences.begin_statement(self.view.settings.is_read_only());
         self.settle_identity();
         self.settle_names();
-        self.worker.show_sequences(&mut self.environment);
+        self.view.worker.show_sequences(&mut self.view.environment);
         // A short statement might never check while it runs.
-        self.environment.stop.check()
+        self.view.environment.stop.check()
     }
 
     pub(super) fn start_query(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Result<QueryRun> {
@@ -214,12 +215,13 @@ impl Session {
             frame.registers[usize::from(call.into)] = value;
         }
         let copy = match &plan.action {
-            Action::CopyOut(copy) => Some(CopyWriter::new(copy, self.environment.text_form())),
+            Action::CopyOut(copy) => Some(CopyWriter::new(copy, self.view.environment.text_form())),
             _ => None,
         };
         let kept = matches!(plan.action, Action::Declare(_)).then(KeptRows::default);
-        self.environment.may_end_transactions = run.tag == Tag::Do && self.is_alone() && !self.is_in_list;
-        let savepoint = self.worker.savepoint();
+        self.view.environment.may_end_transactions =
+            run.tag == Tag::Do && self.is_alone() && !self.is_in_list;
+        let savepoint = self.view.worker.savepoint();
         let analyzed = run.analysis.is_some().then(Instant::now);
         Ok(QueryRun { frame, copy, kept, analyzed, rows: 0, savepoint, is_past_end: false, plan })
     }
@@ -227,39 +229,41 @@ impl Session {
     /// Provides the system catalog, as the transaction sees it now, for a procedure that reads it.
     pub(super) fn show_catalog(&mut self, procedure: &Procedure) -> Result<()> {
         if !procedure.asks_catalog {
-            self.environment.catalog = None;
+            self.view.environment.catalog = None;
             return Ok(());
         }
         let system = System::new(Facts {
             tables: self
+                .view
                 .worker
                 .tables()
                 .into_iter()
-                .filter(|table| self.shows(&table.definition().name))
+                .filter(|table| self.view.shows(&table.definition().name))
                 .collect(),
             sequences: self
+                .view
                 .worker
                 .sequences()
                 .into_iter()
-                .filter(|sequence| self.shows(&sequence.definition.name))
+                .filter(|sequence| self.view.shows(&sequence.definition.name))
                 .collect(),
-            routines: self.worker.routines(),
-            types: self.worker.types(),
-            comments: self.worker.catalog_view().comments(),
-            settings: self.settings.show_all(),
+            routines: self.view.worker.routines(),
+            types: self.view.worker.types(),
+            comments: self.view.worker.catalog_view().comments(),
+            settings: self.view.settings.show_all(),
             locks: self.shown_locks()?,
             cursors: self.cursors.lock().shown(),
             prepared_statements: self.shown_statements(),
             sessions: Arc::clone(&self.shared.activities) as Arc<dyn SessionRows>,
-            path: Arc::clone(&self.meaning.path),
-            schemas: self.schemas(),
-            engine: Arc::clone(&self.shared.engine),
-            user: self.first_owner().to_owned(),
-            access: Arc::clone(self.access()),
-            role: self.role(),
-            database: self.environment.database.clone(),
+            path: Arc::clone(&self.view.meaning.path),
+            schemas: self.view.schemas(),
+            engine: Arc::clone(&self.view.engine),
+            user: self.view.first_owner().to_owned(),
+            access: Arc::clone(self.view.access()),
+            role: self.view.role(),
+            database: self.view.environment.database.clone(),
         });
-        self.environment.catalog = Some(Arc::new(system));
+        self.view.environment.catalog = Some(Arc::new(system));
         Ok(())
     }
 
@@ -294,11 +298,11 @@ impl Session {
 
     /// The same for the procedure of a routine.
     pub(super) fn take_call_frame(&mut self, routine: &Routine) -> Result<Box<Frame>> {
-        let would_run = |frame: &Frame| self.worker.would_run(routine, &frame.procedure);
+        let would_run = |frame: &Frame| self.view.worker.would_run(routine, &frame.procedure);
         match self.spare_frames.iter().rposition(|frame| would_run(frame)) {
             Some(at) => Ok(self.spare_frames.remove(at)),
             None => {
-                let procedure = self.worker.procedure(routine)?;
+                let procedure = self.view.worker.procedure(routine)?;
                 Ok(self.take_frame(&procedure))
             }
         }
@@ -315,20 +319,20 @@ impl Session {
         let arguments = call
             .arguments
             .iter()
-            .map(|argument| evaluation::evaluate(argument, registers, &self.environment))
+            .map(|argument| evaluation::evaluate(argument, registers, &self.view.environment))
             .collect::<Result<Vec<Value>>>()?;
         match (call.function, arguments.as_slice()) {
             (SessionFunction::BackendProcess, _) => Ok(Value::Integer(self.process)),
             (SessionFunction::SerialSequence, [Value::Text(table), Value::Text(column)]) => {
-                self.serial_sequence(table, column)
+                self.view.serial_sequence(table, column)
             }
             (SessionFunction::CurrentTransaction, _) => Ok(Value::BigInt(self.current_transaction())),
             (SessionFunction::LastCommit, _) => {
-                Ok(self.worker.last_commit().map_or(Value::Null, |place| Value::text(place.to_string())))
+                Ok(self.view.worker.last_commit().map_or(Value::Null, |place| Value::text(place.to_string())))
             }
             (SessionFunction::CurrentSetting, [Value::Text(name), rest @ ..]) => {
                 let missing_is_null = rest.first().and_then(Value::as_bool) == Some(true);
-                match self.settings.show(name) {
+                match self.view.settings.show(name) {
                     Ok((_, value)) => Ok(Value::text(value)),
                     Err(_) if missing_is_null => Ok(Value::Null),
                     Err(error) => Err(error),
@@ -369,7 +373,7 @@ impl Session {
         loop {
             match self.attend(&mut run.frame, output) {
                 Ok(false) => {}
-                Ok(true) => (run.is_past_end, run.savepoint) = (true, self.worker.savepoint()),
+                Ok(true) => (run.is_past_end, run.savepoint) = (true, self.view.worker.savepoint()),
                 Err(Interrupt::Wait(ticket)) => {
                     self.running = Some(Running::Query(Box::new(run)));
                     return Err(Interrupt::Wait(ticket));
@@ -388,7 +392,7 @@ impl Session {
                 kept: run.kept.as_mut(),
                 rows: &mut run.rows,
             };
-            match self.worker.run(&mut run.frame, &mut self.environment, &mut sink) {
+            match self.view.worker.run(&mut run.frame, &mut self.view.environment, &mut sink) {
                 Ok(()) => {
                     self.implicit_statements += 1;
                     let completion = match (&run.plan.action, run.kept.take()) {
@@ -424,7 +428,7 @@ impl Session {
     ) -> Flow<Completion> {
         let mut sink =
             Direct { output: &mut *output, is_silent: false, copy: None, kept: None, rows: &mut run.rows };
-        let outcome = self.worker.run(&mut run.frame, &mut self.environment, &mut sink);
+        let outcome = self.view.worker.run(&mut run.frame, &mut self.view.environment, &mut sink);
         match outcome.map_err(unattended) {
             Ok(()) => {
                 self.implicit_statements += 1;
@@ -466,17 +470,17 @@ impl Session {
         output: &mut dyn Output,
     ) -> Result<Option<Arc<Plan>>> {
         output.restart();
-        self.environment.stop.check()?;
+        self.view.environment.stop.check()?;
         self.schema_requests.withdraw();
-        self.environment.sequences.get_mut().repeat_statement();
-        self.environment.go_back(&self.gathered_before);
+        self.view.environment.sequences.get_mut().repeat_statement();
+        self.view.environment.go_back(&self.gathered_before);
         self.cursors.lock().repeat_statement();
         // Nothing of this attempt has been sent to a client, so its durability does not matter.
         if self.is_alone() {
-            drop(self.worker.rollback());
+            drop(self.view.worker.rollback());
             self.begin();
         } else {
-            drop(self.worker.rollback_to(savepoint));
+            drop(self.view.worker.rollback_to(savepoint));
         }
         match abort {
             Abort::StalePlan => self.recompile(statement).map(Some),

@@ -1,20 +1,19 @@
 //! Statements in progress, which survive waits.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
 use hyades_engine::db::{CheckpointRequest, Savepoint};
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, ColumnSource, IndexDefinition, TableDefinition, TableName};
-use hyades_types::value::SqlType;
+use hyades_types::definition::{CatalogChange, TableDefinition};
 
-use super::copy_out::CopyWriter;
 use super::cursors::KeptRows;
-use crate::compile::check::Filling;
-use crate::plan::{AlterAction, Plan};
-use crate::statement::{AccessCommand, DropSchema, SchemaElement};
+use super::prepared::Prepared;
+use crate::compile::action::Plan;
+use crate::copy::intake::Intake;
+use crate::copy::writer::CopyWriter;
+use crate::ddl::alteration_steps::{Alteration, Inside, LateChange};
 
 /// A statement in progress.
 pub(super) enum Running {
@@ -49,7 +48,7 @@ pub(super) struct SchemaRun {
     pub(super) changes: Vec<CatalogChange>,
     pub(super) done: usize,
     /// For ALTER TABLE: what follows once the changes are made.
-    pub(super) alteration: Option<Box<Alteration>>,
+    pub(super) alteration: Option<Box<AlterationRun>>,
     /// Determines the changes after locks have been taken.
     pub(super) late: Option<LateChange>,
     /// For CREATE SCHEMA: what is created in it afterwards.
@@ -62,85 +61,6 @@ pub(super) struct SchemaRun {
     pub(super) savepoint: Savepoint,
 }
 
-/// A change that is determined only after schemas have been locked.
-pub(super) enum LateChange {
-    Drop(DropSchema),
-    Rename {
-        name: String,
-        to: String,
-    },
-    /// A change of roles and rights, which are locked instead.
-    Access(Arc<AccessCommand<Vec<SqlType>>>),
-}
-
-impl LateChange {
-    pub(super) fn schemas(&self) -> Vec<String> {
-        match self {
-            LateChange::Drop(drop) => drop.names.clone(),
-            LateChange::Rename { name, to } => vec![name.clone(), to.clone()],
-            LateChange::Access(_) => Vec::new(),
-        }
-    }
-}
-
-/// What must still be created inside a new schema.
-pub(super) struct Inside {
-    pub(super) schema: String,
-    pub(super) elements: VecDeque<SchemaElement>,
-}
-
-/// ALTER TABLE in progress.
-pub(super) struct Alteration {
-    pub(super) table: Arc<Table>,
-    /// The name under which the table was found.
-    pub(super) name: TableName,
-    pub(super) is_locked: bool,
-    pub(super) steps: VecDeque<AlterStep>,
-    /// The current action must run again, because an obstacle to it has been removed.
-    pub(super) again: bool,
-    /// The procedure that is being run over the rows.
-    pub(super) query: Option<Box<QueryRun>>,
-}
-
-/// A step of ALTER TABLE.
-pub(super) enum AlterStep {
-    Action(AlterAction),
-    /// Checks the rows against a CHECK constraint.
-    Prove(String),
-    /// Computes a column.
-    Fill(Filling),
-    /// Adds an index whose columns have been computed.
-    Index(Box<IndexDefinition>),
-    /// Sets NOT NULL for the column with this number.
-    SetNotNull(u16),
-    /// Installs the definition and the columns that an action leads to.
-    Become {
-        definition: Box<TableDefinition>,
-        columns: Vec<ColumnSource>,
-    },
-}
-
-impl Alteration {
-    /// Drops these columns next, in this order.
-    pub(super) fn drop_columns(&mut self, names: impl DoubleEndedIterator<Item = String>) {
-        for name in names.rev() {
-            let drop = AlterAction::DropColumn { name, may_lack: true, cascades: true };
-            self.steps.push_front(AlterStep::Action(drop));
-        }
-    }
-
-    /// Skips the constraints of a column that exists already and is therefore not added.
-    pub(super) fn forget_column(&mut self, name: &str) {
-        let is_of_column = |columns: &[String]| matches!(columns, [column] if column == name);
-        self.steps.retain(|step| match step {
-            AlterStep::Action(AlterAction::AddPrimaryKey(key)) => !is_of_column(&key.columns),
-            AlterStep::Action(AlterAction::AddUnique(unique)) => !is_of_column(&unique.columns),
-            AlterStep::Action(AlterAction::AddForeignKey(key)) => !is_of_column(&key.columns),
-            _ => true,
-        });
-    }
-}
-
 /// A CALL in progress.
 pub(super) struct CallRun {
     pub(super) plan: Arc<Plan>,
@@ -148,4 +68,31 @@ pub(super) struct CallRun {
     pub(super) savepoint: Savepoint,
     /// It has ended a transaction, so it cannot start again.
     pub(super) is_past_end: bool,
+}
+
+/// COPY FROM in progress.
+pub(super) struct CopyIn {
+    pub(super) statement: Arc<Prepared>,
+    pub(super) plan: Arc<Plan>,
+    pub(super) intake: Intake,
+    pub(super) savepoint: Savepoint,
+    /// Whether the current chunk has been taken. The call with it is being repeated after a wait.
+    pub(super) is_taken: bool,
+    /// Whether the frame holds a row that is not inserted yet.
+    pub(super) is_row_pending: bool,
+    pub(super) rows: u64,
+}
+
+/// ALTER TABLE in progress.
+pub(super) struct AlterationRun {
+    pub(super) alteration: Alteration,
+    pub(super) is_locked: bool,
+    /// The procedure that is being run over the rows.
+    pub(super) query: Option<Box<QueryRun>>,
+}
+
+impl AlterationRun {
+    pub(super) fn of(alteration: Alteration) -> AlterationRun {
+        AlterationRun { alteration, is_locked: false, query: None }
+    }
 }

@@ -1,20 +1,23 @@
-//! Running DDL: names are looked up, then the changes are made one by one. Each of them may wait for its
+//! Running DDL: `ddl` determines the changes, which are made here one by one. Each of them may wait for its
 //! table.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt, Savepoint, TableLock, Waiting};
 use hyades_engine::storage::table::Table;
-use hyades_types::access::{Rights, RoleId};
-use hyades_types::definition::{CatalogChange, TableId, TableName};
+use hyades_types::definition::{CatalogChange, TableId};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 
-use super::running::{LateChange, QueryRun, Running, SchemaRun};
-use super::schema_commands::late_change;
-use super::view_commands::wrong_kind;
+use super::running::{AlterationRun, QueryRun, Running, SchemaRun};
 use super::{Completion, Output, Prepared, Session};
-use crate::plan::{Action, Analysis, Plan, SchemaCommand};
-use crate::statement::QualifiedName;
+use crate::compile::action::{Action, Plan};
+use crate::ddl::alteration_steps::{Alteration, Inside, LateChange};
+use crate::ddl::command::SchemaCommand;
+use crate::ddl::schemas::late_change;
+use crate::emit::run_plan::Analysis;
+use crate::emit::{shifted, unsupported};
+use crate::statement::SchemaElement;
 use crate::statement::deep_text::with_deep_stack;
 
 impl Session {
@@ -24,11 +27,14 @@ impl Session {
         output: &mut dyn Output,
     ) -> Result<SchemaRun> {
         self.isolate(false);
-        let savepoint = self.worker.savepoint();
+        self.view.is_whole_transaction = self.is_whole_transaction();
+        let savepoint = self.view.worker.savepoint();
         let (changes, alteration) = with_deep_stack(|| {
-            let changes = self.changes(command, output)?;
-            Ok::<_, Error>((changes, self.begun_alteration(command, output)?))
+            let changes = self.view.changes(command, output)?;
+            Ok::<_, Error>((changes, self.view.begun_alteration(command, output)?))
         })?;
+        let alteration = alteration.map(|alteration| Box::new(AlterationRun::of(*alteration)));
+        self.forget_old_path();
         let inside = self.inside_of(command, &changes);
         let late = late_change(command);
         Ok(SchemaRun {
@@ -52,10 +58,10 @@ impl Session {
     ) -> Result<SchemaRun> {
         let beside = match command {
             SchemaCommand::CreateIndex(wanted) if !wanted.is_computed() => {
-                self.table(&self.meant(&wanted.table))
+                self.view.table(&self.view.meant(&wanted.table))
             }
             SchemaCommand::DropIndex(drop) if drop.is_concurrent => {
-                let found = drop.names.first().and_then(|name| self.index_named(&self.meant(name)));
+                let found = drop.names.first().and_then(|name| self.view.index_named(&self.view.meant(name)));
                 found.map(|found| found.table)
             }
             _ => None,
@@ -63,153 +69,6 @@ impl Session {
         let is_shared = |table: &Arc<Table>| !table.id().is_temporary() && self.is_whole_transaction();
         let beside = beside.filter(is_shared).map(|table| (Arc::clone(&table), table.definition()));
         Ok(SchemaRun { beside, ..self.start_schema(command, output)? })
-    }
-
-    pub(super) fn changes(
-        &mut self,
-        command: &SchemaCommand,
-        output: &mut dyn Output,
-    ) -> Result<Vec<CatalogChange>> {
-        self.check_may_change(command)?;
-        self.refuse_pending(command)?;
-        match command {
-            SchemaCommand::Create { .. } | SchemaCommand::CreateAs { .. } => {
-                self.created_table(command, output)
-            }
-            SchemaCommand::CreateView { definition, or_replace, names_schema } => {
-                self.created_view(definition, *or_replace, *names_schema, output)
-            }
-            SchemaCommand::DropView(drop) => self.dropped_views(drop, output),
-            // See `begun_alteration`.
-            SchemaCommand::CreateIndex(wanted) if wanted.is_computed() => Ok(Vec::new()),
-            SchemaCommand::CreateIndex(wanted) => self.created_index(wanted, output),
-            SchemaCommand::DropIndex(drop) => self.dropped_indexes(drop, output),
-            SchemaCommand::RenameIndex(rename) => self.renamed_index(rename, output),
-            SchemaCommand::Reindex(name, is_concurrent) => self.reindexed(name, *is_concurrent),
-            SchemaCommand::CreateSchema { name, owner, if_not_exists, .. } => {
-                self.created_schema(name, owner.as_ref(), *if_not_exists, output)
-            }
-            // See `late_change`.
-            SchemaCommand::DropSchema(_) | SchemaCommand::RenameSchema { .. } | SchemaCommand::Access(_) => {
-                Ok(Vec::new())
-            }
-            SchemaCommand::Move { moved, name, if_exists, to } => {
-                self.moved(moved, name, (*if_exists, to), output)
-            }
-            SchemaCommand::RenameRelation { kind, name, if_exists, to } => {
-                self.renamed_relation(kind, (name, *if_exists), to, output)
-            }
-            SchemaCommand::DiscardTemporaries => self.discarded_temporaries(),
-            SchemaCommand::CreateSequence { name, if_not_exists, options } => {
-                let name = self.own_name(name);
-                self.created_sequence(&name, *if_not_exists, options, output)
-            }
-            SchemaCommand::AlterSequence { name, if_exists, options } => {
-                self.altered_sequence(name, *if_exists, options, output)
-            }
-            SchemaCommand::DropSequence(drop) => self.dropped_sequences(drop, output),
-            SchemaCommand::CreateType { name, labels } => self.created_type(name, labels),
-            SchemaCommand::AlterType(alter) => self.altered_type(alter, output),
-            SchemaCommand::Comment { on, name, text } => self.commented(on, name, text.as_deref()),
-            SchemaCommand::DropType(drop) => self.dropped_types(drop, output),
-            SchemaCommand::Drop { tables, if_exists, cascades } => {
-                let dropped = self.existing_tables(tables, *if_exists, output)?;
-                self.dropped(&dropped, *cascades, output)
-            }
-            SchemaCommand::Truncate { tables, cascades, restarts } => {
-                self.truncated(tables, *cascades, *restarts, output)
-            }
-            SchemaCommand::CreateRoutine { definition, or_replace, .. } => {
-                self.created_routine(definition, *or_replace)
-            }
-            SchemaCommand::DropRoutine { kind, if_exists, names, cascades } => {
-                self.dropped_routines((*kind, *if_exists), names, *cascades, output)
-            }
-            // Its changes are determined action by action.
-            SchemaCommand::AlterTable { .. } => Ok(Vec::new()),
-        }
-    }
-
-    /// CREATE TABLE, of columns or of a query.
-    fn created_table(
-        &mut self,
-        command: &SchemaCommand,
-        output: &mut dyn Output,
-    ) -> Result<Vec<CatalogChange>> {
-        let (definition, if_not_exists, on_commit) = match command {
-            SchemaCommand::Create { definition, if_not_exists, on_commit, .. }
-            | SchemaCommand::CreateAs { definition, if_not_exists, on_commit, .. } => {
-                (&**definition, *if_not_exists, *on_commit)
-            }
-            _ => return Ok(Vec::new()),
-        };
-        let definition = self.own_definition(definition);
-        if self.is_there(&definition.name, if_not_exists, output)? {
-            return Ok(Vec::new());
-        }
-        self.check_row_type_name(&definition.name)?;
-        let changes = match command {
-            SchemaCommand::Create { foreign_keys, sequences, uniques, indexes, comments, .. } => {
-                let mut definition = definition;
-                self.name_primary_key(&mut definition, uniques)?;
-                self.created_uniques(&mut definition, uniques)?;
-                let copied = self.copied_indexes(&mut definition, indexes)?;
-                let mut changes = self.created(&definition, foreign_keys, sequences)?;
-                let id = changes.iter().find_map(|change| match change {
-                    CatalogChange::CreateTable { id, .. } => Some(*id),
-                    _ => None,
-                });
-                if let Some(id) = id {
-                    changes.extend(self.copied_comments((id, &definition), comments, &copied));
-                }
-                changes
-            }
-            _ => self.created(&definition, &[], &[])?,
-        };
-        self.note_on_commit(&changes, on_commit);
-        Ok(changes)
-    }
-
-    /// Whether the name of a CREATE is taken and IF NOT EXISTS makes it do nothing.
-    fn is_there(&self, name: &TableName, if_not_exists: bool, output: &mut dyn Output) -> Result<bool> {
-        if !self.is_relation(name) {
-            return Ok(false);
-        }
-        let message = format!("relation \"{}\" already exists", name.name);
-        if !if_not_exists {
-            return Err(Error::input(sqlstate::DUPLICATE_TABLE, message));
-        }
-        self.note(output, "42P07", format!("{message}, skipping"));
-        Ok(true)
-    }
-
-    /// The tables with these names, each once, for DROP TABLE.
-    fn existing_tables(
-        &self,
-        names: &[QualifiedName],
-        if_exists: bool,
-        output: &mut dyn Output,
-    ) -> Result<Vec<Arc<Table>>> {
-        let mut tables: Vec<Arc<Table>> = Vec::with_capacity(names.len());
-        for name in names {
-            let full = self.meant(name);
-            self.refuse_sequence(&full)?;
-            self.refuse_index(&full)?;
-            match self.table(&full) {
-                Some(view) if view.definition().view.is_some() => {
-                    return Err(wrong_kind(&view.definition()));
-                }
-                Some(table) => {
-                    if !tables.iter().any(|known| known.id() == table.id()) {
-                        tables.push(table);
-                    }
-                }
-                None => {
-                    self.nothing_to_drop(("table", sqlstate::UNDEFINED_TABLE), name, if_exists, output)?;
-                }
-            }
-        }
-        Ok(tables)
     }
 
     pub(super) fn continue_schema(
@@ -236,7 +95,7 @@ impl Session {
                 Err(failed) => return Err(failed),
             }
         }
-        self.note_own_change();
+        self.view.note_own_change();
         if run.beside.is_some() && !run.changes.is_empty() {
             return self.commit_index(statement, run);
         }
@@ -277,16 +136,16 @@ impl Session {
         if let Some(change) = run.changes.get(run.done) {
             match (&run.beside, change) {
                 (Some((table, planned)), CatalogChange::CreateIndex { index, .. }) => {
-                    self.worker.build_index(table, planned, index)?;
+                    self.view.worker.build_index(table, planned, index)?;
                 }
                 (Some((table, _)), CatalogChange::DropIndex { .. }) if !run.has_table => {
-                    self.worker.lock_table(table, TableLock::AccessExclusive, Waiting::BesideOthers)?;
+                    self.view.worker.lock_table(table, TableLock::AccessExclusive, Waiting::BesideOthers)?;
                     run.has_table = true;
                     return Ok(true);
                 }
-                _ => self.worker.change_catalog(change.clone())?,
+                _ => self.view.worker.change_catalog(change.clone())?,
             }
-            let owned = self.rights_of_new(change, run.changes.get(run.done + 1));
+            let owned = self.view.rights_of_new(change, run.changes.get(run.done + 1));
             run.done += 1;
             if let Some(rights) = owned {
                 run.changes.insert(run.done, rights);
@@ -295,10 +154,11 @@ impl Session {
         }
         if let Some(late) = &run.late {
             if matches!(late, LateChange::Access(_)) {
-                self.worker.lock_access()?;
+                self.view.worker.lock_access()?;
+                self.refresh_identity();
             }
-            late.schemas().iter().try_for_each(|schema| self.worker.lock_schema(schema))?;
-            (run.changes, run.done) = (self.changes_of_schemas(late, output)?, 0);
+            late.schemas().iter().try_for_each(|schema| self.view.worker.lock_schema(schema))?;
+            (run.changes, run.done) = (self.view.changes_of_schemas(late, output)?, 0);
             run.late = None;
             return Ok(true);
         }
@@ -312,31 +172,14 @@ impl Session {
         if let Some(inside) = &mut run.inside
             && let Some((changes, alteration)) = self.begun_element(inside, output)?
         {
-            (run.changes, run.done, run.alteration) = (changes, 0, alteration);
+            (run.changes, run.done) = (changes, 0);
+            run.alteration = alteration.map(|alteration| Box::new(AlterationRun::of(*alteration)));
             return Ok(true);
         }
-        match self.is_truncation_whole(&run.changes) {
+        match self.view.is_truncation_whole(&run.changes) {
             true => Ok(false),
             false => Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))),
         }
-    }
-
-    /// The rights of an object that the session has created, which belongs to its role.
-    fn rights_of_new(&self, change: &CatalogChange, next: Option<&CatalogChange>) -> Option<CatalogChange> {
-        let object = match change {
-            CatalogChange::CreateTable { id, .. } => id.0,
-            CatalogChange::CreateSequence { id, .. } => id.0,
-            CatalogChange::CreateRoutine { id, replaces: None, .. } => id.0,
-            CatalogChange::CreateSchema { id, .. } => id.0,
-            CatalogChange::CreateType { definition } => definition.id,
-            _ => return None,
-        };
-        let is_said = matches!(next, Some(CatalogChange::PutRights { object: own, .. }) if *own == object);
-        let role = self.role();
-        if is_said || role == RoleId::OWNER || change.is_temporary() {
-            return None;
-        }
-        Some(CatalogChange::PutRights { object, rights: Rights::of(role) })
     }
 
     /// Starts the statement again.
@@ -360,7 +203,7 @@ impl Session {
         (query, analysis): (&str, Option<Analysis>),
         savepoint: Savepoint,
     ) -> Result<QueryRun> {
-        let Some(table) = self.table_by_id(table) else {
+        let Some(table) = self.view.table_by_id(table) else {
             return Err(Error::input(sqlstate::INTERNAL_ERROR, "the new table cannot be found"));
         };
         let plan = self.compile_filling(query, &table, analysis)?;
@@ -371,4 +214,72 @@ impl Session {
 
 fn command_of(plan: &Plan) -> &'static str {
     plan.command
+}
+
+/// The changes that a statement makes at once, and what follows.
+pub(super) type Begun = (Vec<CatalogChange>, Option<Box<Alteration>>);
+
+impl Session {
+    /// The next thing that CREATE SCHEMA creates inside it.
+    pub(super) fn begun_element(
+        &mut self,
+        inside: &mut Inside,
+        output: &mut dyn Output,
+    ) -> Result<Option<Begun>> {
+        let Some(element) = inside.elements.pop_front() else { return Ok(None) };
+        let begun = self.element(&inside.schema, &element, output);
+        begun.map(Some).map_err(|error| shifted(error, element.offset))
+    }
+
+    fn element(&mut self, schema: &str, element: &SchemaElement, output: &mut dyn Output) -> Result<Begun> {
+        let plan = self.compile(&element.text, &[], &mut Vec::new())?;
+        let Action::Schema(command) = &plan.action else {
+            return unsupported("this statement in CREATE SCHEMA is not supported yet");
+        };
+        let other = match command {
+            SchemaCommand::Create { definition, .. } | SchemaCommand::CreateView { definition, .. } => {
+                Some(&definition.name.schema)
+            }
+            SchemaCommand::CreateSequence { name, .. } => Some(&name.schema),
+            SchemaCommand::CreateIndex(wanted) => wanted.table.schema.as_ref(),
+            _ => return unsupported("this statement in CREATE SCHEMA is not supported yet"),
+        };
+        if let Some(other) = other.filter(|other| *other != schema) {
+            let message = format!(
+                "CREATE specifies a schema ({other}) different from the one being created ({schema})"
+            );
+            return Err(Error::input(sqlstate::INVALID_SCHEMA_DEFINITION, message));
+        }
+        let changes = self.view.changes(command, output)?;
+        Ok((changes, self.view.begun_alteration(command, output)?))
+    }
+
+    /// What must be created inside the schema that these changes create.
+    pub(super) fn inside_of(
+        &self,
+        command: &SchemaCommand,
+        changes: &[CatalogChange],
+    ) -> Option<Box<Inside>> {
+        match command {
+            SchemaCommand::CreateSchema { name, elements, .. } if !changes.is_empty() => {
+                let elements: VecDeque<SchemaElement> = elements.iter().cloned().collect();
+                Some(Box::new(Inside { schema: name.clone(), elements }))
+            }
+            _ => None,
+        }
+    }
+
+    /// Runs `act` with this schema, if any, at the front of the path.
+    pub(super) fn with_first_schema<T>(
+        &mut self,
+        schema: Option<&str>,
+        act: impl FnOnce(&mut Session) -> T,
+    ) -> T {
+        let Some(schema) = schema else { return act(self) };
+        let before = Arc::clone(&self.view.meaning.path);
+        self.view.meaning.path = Arc::new(before.with_first(schema));
+        let outcome = act(self);
+        self.view.meaning.path = before;
+        outcome
+    }
 }

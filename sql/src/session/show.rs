@@ -50,7 +50,7 @@ impl Session {
     }
 
     pub(super) fn show_application(&self) {
-        if let Some(name) = self.settings.get("application_name") {
+        if let Some(name) = self.view.settings.get("application_name") {
             *self.activity.application.lock() = name;
         }
     }

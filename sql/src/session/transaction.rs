@@ -4,13 +4,13 @@ use std::sync::atomic::Ordering;
 
 use hyades_engine::db::{Flow, Interrupt, Isolation};
 use hyades_engine::log::durable::Durability;
-use hyades_types::environment::{Gathered, Severity};
+use hyades_types::environment::Gathered;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::now_us;
 
 use super::state::{NamedSavepoint, State};
-use super::{Completion, Notice, Output, Session};
-use crate::plan::{Action, Plan, TransactionCommand};
+use super::{Completion, Output, Session};
+use crate::compile::action::{Action, Plan, TransactionCommand};
 use crate::statement::IsolationModes;
 
 pub(super) fn tag(tag: &'static str) -> Flow<Completion> {
@@ -29,36 +29,6 @@ fn aborted() -> Error {
 }
 
 impl Session {
-    /// Sends a warning of the session itself.
-    pub(super) fn warn(&self, output: &mut dyn Output, state: &'static str, message: impl Into<String>) {
-        if self.environment.wants(Severity::Warning) {
-            output.notice(Notice::new("WARNING", state, message));
-        }
-    }
-
-    /// Sends a notice of the session itself.
-    pub(super) fn note(&self, output: &mut dyn Output, state: &'static str, message: String) {
-        if self.environment.wants(Severity::Notice) {
-            output.notice(Notice::new("NOTICE", state, message));
-        }
-    }
-
-    /// Reports what a DROP ... CASCADE drops besides the named objects.
-    pub(super) fn note_cascade<S: AsRef<str>>(&self, output: &mut dyn Output, dropped: &[S]) {
-        match dropped {
-            [] => {}
-            [only] => self.note(output, "00000", format!("drop cascades to {}", only.as_ref())),
-            several if self.environment.wants(Severity::Notice) => {
-                let message = format!("drop cascades to {} other objects", several.len());
-                let lines: Vec<String> =
-                    several.iter().map(|one| format!("drop cascades to {}", one.as_ref())).collect();
-                let notice = Notice::new("NOTICE", "00000", message);
-                output.notice(Notice { detail: Some(lines.join("\n")), ..notice });
-            }
-            _ => {}
-        }
-    }
-
     /// Makes sure that a transaction is open. Fails in a failed transaction.
     pub(super) fn open_transaction(&mut self) -> Result<()> {
         match self.state {
@@ -69,8 +39,8 @@ impl Session {
                 Ok(())
             }
             State::Implicit | State::Block => {
-                self.environment.statement_time = now_us();
-                self.activity.begins_statement(self.environment.statement_time);
+                self.view.environment.statement_time = now_us();
+                self.activity.begins_statement(self.view.environment.statement_time);
                 Ok(())
             }
             State::Failed => Err(aborted()),
@@ -78,10 +48,10 @@ impl Session {
     }
 
     pub(super) fn begin(&mut self) {
-        self.worker.begin();
+        self.view.worker.begin();
         let now = now_us();
-        self.environment.transaction_time = now;
-        self.environment.statement_time = now;
+        self.view.environment.transaction_time = now;
+        self.view.environment.statement_time = now;
         self.activity.begins_transaction(now);
         self.activity.begins_statement(now);
         self.transaction_number = 0;
@@ -98,16 +68,18 @@ impl Session {
         if std::mem::replace(&mut self.is_isolated, true) {
             return;
         }
-        let asked = self.settings.isolation();
+        let asked = self.view.settings.isolation();
         let is_block = self.state == State::Block;
         let level = match asked {
-            Isolation::Serializable if is_block && self.settings.is_read_only() => Isolation::RepeatableRead,
+            Isolation::Serializable if is_block && self.view.settings.is_read_only() => {
+                Isolation::RepeatableRead
+            }
             Isolation::ReadCommitted | Isolation::RepeatableRead if !is_block && !only_looks => {
                 Isolation::Serializable
             }
             asked => asked,
         };
-        self.worker.isolate(level);
+        self.view.worker.isolate(level);
     }
 
     /// The number that `txid_current()` returns, assigned on first use.
@@ -119,7 +91,7 @@ impl Session {
     }
 
     fn note_durability(&mut self, durability: &Durability) {
-        if self.settings.is_commit_synchronous() {
+        if self.view.settings.is_commit_synchronous() {
             self.durability.merge(durability);
         }
     }
@@ -127,7 +99,7 @@ impl Session {
     /// Undoes the statement's effects. A block stays open, as a failed one.
     pub(super) fn fail_transaction(&mut self) {
         // A request to stop the statement has been fulfilled.
-        self.environment.stop.withdraw();
+        self.view.environment.stop.withdraw();
         match self.state {
             State::Idle | State::Failed => {}
             State::Implicit => {
@@ -138,15 +110,15 @@ impl Session {
                 match self.savepoints.last() {
                     // ROLLBACK TO may still revive it, so it is kept open.
                     Some(last) => {
-                        let durability = self.worker.rollback_to(last.savepoint);
-                        self.environment.go_back(&last.gathered);
+                        let durability = self.view.worker.rollback_to(last.savepoint);
+                        self.view.environment.go_back(&last.gathered);
                         self.listen_changes.truncate(last.listens);
                         self.note_durability(&durability);
-                        self.note_taken_back();
+                        self.view.note_taken_back();
                     }
                     None => {
-                        let durability = self.worker.rollback();
-                        self.environment.go_back(&Gathered::default());
+                        let durability = self.view.worker.rollback();
+                        self.view.environment.go_back(&Gathered::default());
                         self.note_durability(&durability);
                     }
                 }
@@ -157,8 +129,8 @@ impl Session {
 
     /// Ends the worker's transaction, if there is one, and the session's state for it.
     pub(super) fn roll_back(&mut self) {
-        if self.worker.in_transaction() {
-            let durability = self.worker.rollback();
+        if self.view.worker.in_transaction() {
+            let durability = self.view.worker.rollback();
             self.note_durability(&durability);
         }
         self.end(false);
@@ -171,31 +143,31 @@ impl Session {
         } else {
             counters.rollbacks.count()
         }
-        self.settle_own_changes();
+        self.view.settle_own_changes();
         self.savepoints.clear();
         self.checking = None;
-        self.environment.deferred.clear();
-        self.environment.go_back(&Gathered::default());
+        self.view.environment.deferred.clear();
+        self.view.environment.go_back(&Gathered::default());
         self.listen_changes.clear();
         self.cursors.lock().end_transaction(is_committed);
-        self.settings.end_transaction(is_committed);
+        self.view.settings.end_transaction(is_committed);
         self.refresh_environment();
     }
 
     /// Updates the environment from the settings.
     pub(super) fn refresh_environment(&mut self) {
-        self.environment.float_digits = self.settings.float_digits();
-        self.environment.least_message = self.settings.least_message();
-        let (bytes, file_bytes) = self.settings.work_memory();
-        let work = &mut self.environment.work_memory;
+        self.view.environment.float_digits = self.view.settings.float_digits();
+        self.view.environment.least_message = self.view.settings.least_message();
+        let (bytes, file_bytes) = self.view.settings.work_memory();
+        let work = &mut self.view.environment.work_memory;
         // The limit leaves room for several sorts, groupings and spools in one statement.
         work.bytes = bytes.min(self.shared.memory.connection_bytes / 8);
         work.file_bytes = file_bytes;
-        if self.is_another_role() {
+        if self.view.is_another_role() {
             self.refresh_identity();
         }
-        if self.settings.take_compiles_differently() {
-            self.environment.time_zone = self.settings.time_zone().clone();
+        if self.view.settings.take_compiles_differently() {
+            self.view.environment.time_zone = self.view.settings.time_zone().clone();
             // Literals of timestamptz were read in the old time zone, and names looked up in the old path.
             self.cache.clear();
             self.refresh_path();
@@ -211,8 +183,8 @@ impl Session {
             }
             return Err(interrupt);
         }
-        self.worker.note_draws(&mut self.environment);
-        let tidied = self.tidy_temporaries();
+        self.view.worker.note_draws(&mut self.view.environment);
+        let tidied = self.view.tidy_temporaries();
         match tidied.and_then(|()| self.commit_and_notify()) {
             Ok(durability) => {
                 // The current setting counts, before a SET LOCAL ends.
@@ -252,7 +224,7 @@ impl Session {
     /// Whether the statement may run in this state at all.
     pub(super) fn check_state(&self, plan: &Plan) -> Result<()> {
         self.check_failed(plan)?;
-        if !plan.is_read_only && self.settings.is_read_only() {
+        if !plan.is_read_only && self.view.settings.is_read_only() {
             return Err(Error::input(
                 sqlstate::READ_ONLY_SQL_TRANSACTION,
                 format!("cannot execute {} in a read-only transaction", plan.command),
@@ -273,7 +245,7 @@ impl Session {
                     State::Idle => self.begin(),
                     State::Implicit => {}
                     State::Block | State::Failed => {
-                        self.warn(output, "25001", "there is already a transaction in progress");
+                        self.view.warn(output, "25001", "there is already a transaction in progress");
                     }
                 }
                 self.set_modes(modes)?;
@@ -291,9 +263,9 @@ impl Session {
                 self.need_block("SAVEPOINT")?;
                 let savepoint = NamedSavepoint {
                     name: name.clone(),
-                    savepoint: self.worker.savepoint(),
-                    settings: self.settings.snapshot(),
-                    gathered: self.environment.mark(),
+                    savepoint: self.view.worker.savepoint(),
+                    settings: self.view.settings.snapshot(),
+                    gathered: self.view.environment.mark(),
                     listens: self.listen_changes.len(),
                 };
                 self.savepoints.push(savepoint);
@@ -302,7 +274,7 @@ impl Session {
             TransactionCommand::Release(name) => {
                 self.need_block("RELEASE SAVEPOINT")?;
                 let at = self.savepoint(name)?;
-                self.settings.release(&self.savepoints[at].settings);
+                self.view.settings.release(&self.savepoints[at].settings);
                 self.savepoints.truncate(at);
                 self.cursors.lock().release(at);
                 tag("RELEASE")
@@ -315,7 +287,7 @@ impl Session {
                 if self.state == State::Block {
                     self.set_modes(modes)?;
                 } else {
-                    self.warn(output, "25P01", "SET TRANSACTION can only be used in transaction blocks");
+                    self.view.warn(output, "25P01", "SET TRANSACTION can only be used in transaction blocks");
                 }
                 tag("SET")
             }
@@ -326,7 +298,7 @@ impl Session {
     fn roll_back_all(&mut self, chains: bool, output: &mut dyn Output) -> Flow<Completion> {
         let modes = self.chained(chains, "ROLLBACK AND CHAIN")?;
         if matches!(self.state, State::Idle | State::Implicit) {
-            self.warn(output, "25P01", "there is no transaction in progress");
+            self.view.warn(output, "25P01", "there is no transaction in progress");
         }
         if self.state != State::Idle {
             self.roll_back();
@@ -341,12 +313,12 @@ impl Session {
         let at = self.savepoint(name)?;
         let savepoint = &self.savepoints[at];
         // The result is provisional, like that of every statement of the block.
-        drop(self.worker.rollback_to(savepoint.savepoint));
-        self.settings.roll_back_to(&savepoint.settings);
+        drop(self.view.worker.rollback_to(savepoint.savepoint));
+        self.view.settings.roll_back_to(&savepoint.settings);
         self.cursors.lock().roll_back_to(at);
-        self.environment.go_back(&savepoint.gathered);
+        self.view.environment.go_back(&savepoint.gathered);
         self.listen_changes.truncate(savepoint.listens);
-        self.note_taken_back();
+        self.view.note_taken_back();
         self.refresh_environment();
         // The savepoint itself stays.
         self.savepoints.truncate(at + 1);
@@ -357,12 +329,12 @@ impl Session {
     fn commit(&mut self, output: &mut dyn Output) -> Flow<Completion> {
         match self.state {
             State::Idle => {
-                self.warn(output, "25P01", "there is no transaction in progress");
+                self.view.warn(output, "25P01", "there is no transaction in progress");
                 tag("COMMIT")
             }
             State::Implicit => {
                 self.commit_transaction()?;
-                self.warn(output, "25P01", "there is no transaction in progress");
+                self.view.warn(output, "25P01", "there is no transaction in progress");
                 tag("COMMIT")
             }
             State::Block => {
@@ -383,15 +355,15 @@ impl Session {
             return Ok(None);
         }
         self.need_block(command)?;
-        let level = match self.settings.isolation() {
+        let level = match self.view.settings.isolation() {
             Isolation::Serializable => "serializable",
             Isolation::RepeatableRead => "repeatable read",
             Isolation::ReadCommitted => "read committed",
         };
         Ok(Some(IsolationModes {
             level: Some(level),
-            read_only: Some(self.settings.is_read_only()),
-            deferrable: Some(self.settings.get_flag("transaction_deferrable")),
+            read_only: Some(self.view.settings.is_read_only()),
+            deferrable: Some(self.view.settings.get_flag("transaction_deferrable")),
         }))
     }
 
@@ -440,7 +412,7 @@ impl Session {
     /// Sets one mode, by the name of its setting.
     pub(super) fn set_mode(&mut self, name: &str, value: String) -> Result<()> {
         self.check_mode(name, &value)?;
-        self.settings.set_for_transaction(name, value);
+        self.view.settings.set_for_transaction(name, value);
         Ok(())
     }
 
@@ -449,7 +421,7 @@ impl Session {
         let refuse = |message: &str| Err(Error::input(sqlstate::ACTIVE_SQL_TRANSACTION, message));
         let is_inside = !self.savepoints.is_empty();
         match name {
-            "transaction_isolation" if self.settings.get(name).as_deref() != Some(value) => {
+            "transaction_isolation" if self.view.settings.get(name).as_deref() != Some(value) => {
                 if self.has_queried {
                     return refuse("SET TRANSACTION ISOLATION LEVEL must be called before any query");
                 }
@@ -457,7 +429,7 @@ impl Session {
                     return refuse("SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction");
                 }
             }
-            "transaction_read_only" if value == "off" && self.settings.is_read_only() => {
+            "transaction_read_only" if value == "off" && self.view.settings.is_read_only() => {
                 let was_read_only = |outer: &NamedSavepoint| outer.settings.is_read_only();
                 if self.savepoints.last().is_some_and(was_read_only) {
                     return refuse("cannot set transaction read-write mode inside a read-only transaction");

@@ -14,10 +14,11 @@ use super::prepared::NamedStatement;
 use super::state::State;
 use super::transaction::{failed, tag};
 use super::{Completion, Output, Prepared, Session};
-use crate::compile::shifted;
+use crate::compile::action::{Action, Plan, SettingsCommand};
+use crate::emit::shifted;
 use crate::evaluation;
-use crate::plan::{Action, Plan, SettingsCommand};
 use crate::statement::{SetValue, SettingScope};
+use crate::viewpoint::refuse_in_block;
 
 impl Session {
     pub(super) fn utility_command(
@@ -46,17 +47,17 @@ impl Session {
             }
             Action::Maintenance { tag: name, on, refused_in_block } => {
                 if let Some(command) = refused_in_block {
-                    self.refuse_in_block(command)?;
+                    refuse_in_block(self.is_whole_transaction(), command)?;
                 }
-                self.check_maintenance(name, on, output)?;
+                self.view.check_maintenance(name, on, output)?;
                 if *name == "DISCARD SEQUENCES" {
-                    self.environment.sequences.get_mut().forget();
+                    self.view.environment.sequences.get_mut().forget();
                 }
                 tag(name)
             }
             Action::SetConstraints { names, is_deferred } => {
                 if self.state != State::Block && self.checking.is_none() {
-                    self.warn(output, "25P01", "SET CONSTRAINTS can only be used in transaction blocks");
+                    self.view.warn(output, "25P01", "SET CONSTRAINTS can only be used in transaction blocks");
                 }
                 self.set_constraints(names, *is_deferred)?;
                 tag("SET CONSTRAINTS")
@@ -98,7 +99,7 @@ impl Session {
         match command {
             SettingsCommand::Set { name, value, scope } => {
                 if *scope == SettingScope::Local && self.state != State::Block {
-                    self.warn(output, "25P01", "SET LOCAL can only be used in transaction blocks");
+                    self.view.warn(output, "25P01", "SET LOCAL can only be used in transaction blocks");
                 }
                 let value = match value {
                     SetValue::Default => None,
@@ -108,12 +109,12 @@ impl Session {
                 tag("SET")
             }
             SettingsCommand::Show(Some(name)) => {
-                let (_, value) = self.settings.show(name)?;
+                let (_, value) = self.view.settings.show(name)?;
                 output.row(&mut [Value::text(value)])?;
                 tag("SHOW")
             }
             SettingsCommand::Show(None) => {
-                for shown in self.settings.show_all() {
+                for shown in self.view.settings.show_all() {
                     output.row(&mut [
                         Value::text(shown.name),
                         Value::text(shown.value),
@@ -128,7 +129,7 @@ impl Session {
                         self.set_setting(name, None, false)?;
                     }
                     None => {
-                        self.settings.reset_all();
+                        self.view.settings.reset_all();
                         self.refresh_environment();
                         self.show_application();
                     }
@@ -144,13 +145,13 @@ impl Session {
                 ];
                 for (name, value) in settings {
                     if value.is_some() {
-                        self.settings.set(name, value, false)?;
+                        self.view.settings.set(name, value, false)?;
                     }
                 }
                 tag("SET")
             }
             SettingsCommand::DiscardAll => {
-                self.refuse_in_block("DISCARD ALL")?;
+                refuse_in_block(self.is_whole_transaction(), "DISCARD ALL")?;
                 self.discard_all()?;
                 tag("DISCARD ALL")
             }
@@ -164,15 +165,6 @@ impl Session {
         is_alone && self.state != State::Block
     }
 
-    /// For commands that must be transactions of their own.
-    pub(super) fn refuse_in_block(&self, command: &str) -> Result<()> {
-        if self.is_whole_transaction() {
-            return Ok(());
-        }
-        let message = format!("{command} cannot run inside a transaction block");
-        Err(Error::input(sqlstate::ACTIVE_SQL_TRANSACTION, message))
-    }
-
     /// SET. `None` means DEFAULT. Returns the new value.
     pub(super) fn set_setting(&mut self, name: &str, value: Option<&str>, is_local: bool) -> Result<String> {
         let lower = name.to_ascii_lowercase();
@@ -181,17 +173,17 @@ impl Session {
             "transaction_isolation" | "transaction_read_only" | "transaction_deferrable"
         ) {
             // A mode ends with the transaction.
-            let value = self.settings.checked_mode(&lower, value)?;
+            let value = self.view.settings.checked_mode(&lower, value)?;
             self.set_mode(&lower, value.clone())?;
             return Ok(value);
         }
         if let Some(mode) = lower.strip_prefix("default_")
             && mode.starts_with("transaction_")
             && self.state == State::Block
-            && let Some(current) = self.settings.get(mode)
+            && let Some(current) = self.view.settings.get(mode)
         {
             // A default is only for later transactions.
-            self.settings.set_for_transaction(mode, current);
+            self.view.settings.set_for_transaction(mode, current);
         }
         let mut chosen = None;
         match (lower.as_str(), value) {
@@ -200,10 +192,10 @@ impl Session {
             _ => {}
         }
         self.check_may_set(&lower)?;
-        let new = self.settings.set(name, chosen.as_deref().or(value), is_local)?;
+        let new = self.view.settings.set(name, chosen.as_deref().or(value), is_local)?;
         if lower == "session_authorization" {
             // It ends SET ROLE.
-            self.settings.set("role", Some("none"), is_local)?;
+            self.view.settings.set("role", Some("none"), is_local)?;
         }
         self.refresh_environment();
         self.show_application();
@@ -213,21 +205,21 @@ impl Session {
     /// It is called again after a wait.
     fn discard_all(&mut self) -> Flow<()> {
         self.isolate(false);
-        for change in self.discarded_temporaries()? {
-            self.worker.change_catalog(change)?;
+        for change in self.view.discarded_temporaries()? {
+            self.view.worker.change_catalog(change)?;
         }
-        self.note_own_change();
+        self.view.note_own_change();
         self.named.clear();
         self.cursors.lock().clear();
         self.unlisten_all();
-        if let Some(locks) = &self.environment.advisory_locks {
+        if let Some(locks) = &self.view.environment.advisory_locks {
             locks.release_all();
         }
         self.cache.clear();
-        self.environment.sequences.get_mut().forget();
-        self.settings.set("session_authorization", None, false)?;
-        self.settings.set("role", Some("none"), false)?;
-        self.settings.reset_all();
+        self.view.environment.sequences.get_mut().forget();
+        self.view.settings.set("session_authorization", None, false)?;
+        self.view.settings.set("role", Some("none"), false)?;
+        self.view.settings.reset_all();
         self.refresh_environment();
         Ok(())
     }
@@ -265,7 +257,7 @@ impl Session {
         self.open_transaction()?;
         let mut values = Vec::with_capacity(arguments.len());
         for (argument, sql_type) in arguments.iter().zip(types.iter()) {
-            let value = evaluation::evaluate(argument, &[], &self.environment)?;
+            let value = evaluation::evaluate(argument, &[], &self.view.environment)?;
             values.push(self.as_parameter(value, *sql_type)?);
         }
         Ok((prepared, values))
@@ -310,8 +302,8 @@ impl Session {
             return Ok(value);
         }
         if let Value::Text(text) = &value {
-            return evaluation::parse_text(text, sql_type, self.reading());
+            return evaluation::parse_text(text, sql_type, self.view.reading());
         }
-        cast::cast(value, sql_type, false, self.reading())
+        cast::cast(value, sql_type, false, self.view.reading())
     }
 }

@@ -1,6 +1,6 @@
 //! `search_path`: the list of schemas in which names without a schema are looked up.
 //!
-//! `session::search_path` decides what a list means in a session.
+//! `viewpoint::meaning` decides what a list means in a session.
 //!
 //! Reference: SplitIdentifierString of varlena.c.
 

@@ -380,7 +380,7 @@ impl Deparser<'_, '_> {
             Op::PGRegexIMatch => return self.pattern(left, "~*", right),
             Op::PGRegexNotIMatch => return self.pattern(left, "!~*", right),
             Op::PGCustomBinaryOperator(parts) => {
-                if let Some(op) = parts.last().and_then(|op| super::super::expression::custom_operator(op)) {
+                if let Some(op) = parts.last().and_then(|op| crate::bind::expression::custom_operator(op)) {
                     return self.binary_operator(left, &op, right);
                 }
             }

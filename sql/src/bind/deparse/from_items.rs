@@ -121,7 +121,7 @@ impl Deparser<'_, '_> {
     /// The columns that a NATURAL join merges: the merged ones that belong to the last relation.
     fn natural_columns(&self, relations: std::ops::Range<usize>) -> Vec<String> {
         let scope = &self.binder.scope;
-        let shown: Vec<&super::super::scope::Relation> = scope.relations[relations]
+        let shown: Vec<&crate::bind::scope::Relation> = scope.relations[relations]
             .iter()
             .filter(|relation| relation.visibility != Visibility::InView)
             .collect();

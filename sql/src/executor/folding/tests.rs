@@ -7,7 +7,7 @@ use sqlparser::ast::SetOperator;
 
 use super::*;
 use crate::bind::aggregation::AggregateKind;
-use crate::plan::{AggregateCall, Combination, Grouping};
+use crate::plan::stage::{AggregateCall, Combination, Grouping};
 
 fn collected(rows: StageRows) -> (Vec<Row>, bool) {
     match rows {

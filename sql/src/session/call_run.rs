@@ -1,0 +1,209 @@
+//! CALL in a session, and what EXPLAIN says of it.
+
+use std::sync::Arc;
+
+use hyades_engine::db::{ARGUMENTS_DRAW, Flow, Interrupt, Logging, LoggingChoice};
+use hyades_engine::procedure::frame::{Message, RowSink};
+use hyades_engine::procedure::ir::{Expr, Replayability};
+use hyades_engine::storage::stored_routine::Routine;
+use hyades_types::error::{Abort, Error, Result, sqlstate};
+use hyades_types::value::Value;
+
+use super::run::check_parameters;
+use super::running::{CallRun, Running};
+use super::state::State;
+use super::{Completion, Notice, Output, Prepared, Session};
+use crate::compile::action::{Action, CallPlan, Plan};
+use crate::evaluation;
+use crate::explain::PlanNode;
+
+struct CallSink<'a>(&'a mut dyn Output);
+
+impl RowSink for CallSink<'_> {
+    fn row(&mut self, values: &mut [Value]) -> Result<()> {
+        self.0.row(values)
+    }
+
+    fn message(&mut self, message: Message) {
+        self.0.notice(Notice::of(message));
+    }
+}
+
+fn call_plan(plan: &Plan) -> Result<&CallPlan> {
+    match &plan.action {
+        Action::Call(call) => Ok(call),
+        _ => Err(Error::input(sqlstate::INTERNAL_ERROR, "the statement calls nothing")),
+    }
+}
+
+impl Session {
+    pub(super) fn start_call(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Flow<CallRun> {
+        check_parameters(&plan, parameters)?;
+        let call = call_plan(&plan)?;
+        if call.routine.is_dropped() {
+            return Err(Error::Abort(Abort::StalePlan).into());
+        }
+        self.isolate(false);
+        let savepoint = self.view.worker.savepoint();
+        let mut frame = self.take_call_frame(&call.routine)?;
+        self.show_catalog(&frame.procedure)?;
+        for (at, argument) in call.arguments.iter().enumerate() {
+            // Most arguments are parameters, unchanged.
+            if let Expr::Register(parameter) = argument
+                && let Some(value) = parameters.get(usize::from(*parameter))
+            {
+                frame.set_register(at, value.clone());
+            } else {
+                frame.set_register(at, evaluation::evaluate(argument, parameters, &self.view.environment)?);
+            }
+        }
+        // A value bound by a client or computed by EXECUTE may be of an earlier version of its type.
+        for at in 0..frame.procedure.parameters.len() {
+            let sql_type = frame.procedure.parameters[at];
+            if sql_type.enum_type().is_some() {
+                let value = std::mem::take(&mut frame.registers[at]).with_current_enum(sql_type);
+                frame.set_register(at, value);
+            }
+        }
+        if self.is_alone() {
+            let arguments = &frame.registers[..call.arguments.len()];
+            // A replay formats floats with the default digits.
+            let logging = match self.view.settings.float_digits() {
+                1.. => self.view.settings.logging(),
+                _ => Logging::Data,
+            };
+            self.view.worker.begin_call(
+                &call.routine,
+                &frame.procedure,
+                arguments,
+                &self.view.environment,
+                logging,
+            );
+        }
+        self.view.environment.may_end_transactions = self.is_alone() && !self.is_in_list;
+        Ok(CallRun { plan, frame, savepoint, is_past_end: false })
+    }
+
+    /// Starts a call, and starts it again with a new plan when the old plan is stale.
+    pub(super) fn execute_call(
+        &mut self,
+        statement: &Arc<Prepared>,
+        plan: Arc<Plan>,
+        parameters: &[Value],
+        output: &mut dyn Output,
+    ) -> Flow<Completion> {
+        let mut plan = plan;
+        loop {
+            match self.start_call(Arc::clone(&plan), parameters) {
+                Ok(run) => return self.continue_call(statement, parameters, run, output),
+                Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => plan = self.recompile(statement)?,
+                Err(other) => return Err(other),
+            }
+        }
+    }
+
+    pub(super) fn continue_call(
+        &mut self,
+        statement: &Arc<Prepared>,
+        parameters: &[Value],
+        mut run: CallRun,
+        output: &mut dyn Output,
+    ) -> Flow<Completion> {
+        let outcome = match self.run_call(&mut run, output) {
+            // The part of a routine that follows a COMMIT cannot start again.
+            Err(Interrupt::Failed(Error::Abort(abort))) if run.is_past_end => {
+                return Err(Error::Abort(abort).into());
+            }
+            outcome => outcome,
+        };
+        match outcome {
+            Ok(()) => {
+                self.implicit_statements += 1;
+                let procedure = run.frame.procedure.clone();
+                if !procedure.results.is_empty() {
+                    let mut row: Vec<Value> = procedure
+                        .results
+                        .iter()
+                        .map(|result| std::mem::take(&mut run.frame.registers[usize::from(*result)]))
+                        .collect();
+                    output.row(&mut row)?;
+                }
+                self.keep_frame(run.frame);
+                Ok(Completion::Tag("CALL".into()))
+            }
+            Err(Interrupt::Wait(ticket)) => {
+                self.running = Some(Running::Call(Box::new(run)));
+                Err(Interrupt::Wait(ticket))
+            }
+            Err(Interrupt::Failed(Error::Abort(abort))) if self.may_retry(abort) => {
+                let plan = self.undo_for_retry(statement, abort, run.savepoint, output)?;
+                let plan = plan.unwrap_or(run.plan);
+                self.execute_call(statement, plan, parameters, output)
+            }
+            Err(failed) => Err(failed),
+        }
+    }
+
+    /// Runs the procedure and handles its requests.
+    fn run_call(&mut self, run: &mut CallRun, output: &mut dyn Output) -> Flow<()> {
+        loop {
+            if self.attend(&mut run.frame, output)? {
+                (run.is_past_end, run.savepoint) = (true, self.view.worker.savepoint());
+            }
+            match self.view.worker.run(
+                &mut run.frame,
+                &mut self.view.environment,
+                &mut CallSink(&mut *output),
+            ) {
+                Err(Interrupt::Failed(Error::Abort(Abort::Suspended))) => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// EXPLAIN of a CALL: how it would be logged now, and why.
+    pub(super) fn explain_call(
+        &self,
+        routine: &Routine,
+        draws: bool,
+        is_verbose: bool,
+        is_json: bool,
+    ) -> Result<Vec<String>> {
+        let is_alone = matches!(self.state, State::Idle | State::Implicit);
+        let logging = match self.view.worker.logging_choice(routine, self.view.settings.logging()) {
+            LoggingChoice::Command if !is_alone => {
+                "data (in a transaction block it is not all of the transaction)".to_owned()
+            }
+            LoggingChoice::Command if draws => format!("data ({ARGUMENTS_DRAW})"),
+            LoggingChoice::Command => format!("command ({})", self.captures(routine)),
+            LoggingChoice::Data(reason) => format!("data ({reason})"),
+        };
+        let node = PlanNode::new(format!("Call {}", routine.definition.signature()));
+        let mut node = node.with("Logging", Some(logging));
+        if is_verbose {
+            node = node.running(&*self.view.worker.procedure(routine)?);
+        }
+        Ok(node.texts(is_json, None))
+    }
+
+    /// What is logged of a call besides its arguments.
+    fn captures(&self, routine: &Routine) -> String {
+        let procedure = self.view.worker.procedure(routine);
+        let Ok(Replayability::Deterministic { uses_clock, uses_random, uses_identity }) =
+            procedure.map(|procedure| procedure.replay.clone())
+        else {
+            return String::new();
+        };
+        let captured: Vec<&str> = [
+            (uses_clock, "the time"),
+            (uses_random, "a seed of random numbers"),
+            (uses_identity, "user, database and time zone"),
+        ]
+        .into_iter()
+        .filter_map(|(is_used, what)| is_used.then_some(what))
+        .collect();
+        let with =
+            if captured.is_empty() { String::new() } else { format!(", with {}", captured.join(", ")) };
+        format!("the call and its arguments{with}; replay repeats the run")
+    }
+}

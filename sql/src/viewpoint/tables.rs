@@ -1,0 +1,169 @@
+//! The tables that a session sees, and binding over them.
+
+use std::sync::Arc;
+
+use hyades_engine::db::{Engine, Worker};
+use hyades_engine::procedure::compiled_routine::{Compilation, Schemas};
+use hyades_engine::procedure::ir::Procedure;
+use hyades_engine::storage::stored_routine::Routine;
+use hyades_engine::storage::stored_type::StoredType;
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{SchemaId, TableId, TableName};
+use hyades_types::error::{Error, Result};
+use hyades_types::search_path::is_system;
+use hyades_types::sequence::Sequence;
+
+use super::Viewpoint;
+use crate::bind::{BindContext, Binder, SchemaGate, Tables};
+use crate::statement::deep_text::with_deep_stack;
+
+/// The tables as the session's transaction sees them.
+pub(crate) struct VisibleTables<'a> {
+    engine: &'a dyn Engine,
+    worker: &'a dyn Worker,
+    /// Keeps tables unchanged while something is compiled.
+    _compilation: Option<Compilation<'a>>,
+}
+
+impl Tables for VisibleTables<'_> {
+    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
+        if self.worker.in_transaction() { self.worker.table(name) } else { self.engine.table(name) }
+    }
+
+    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
+        self.worker.routines_named(name)
+    }
+
+    fn sequence(&self, name: &TableName) -> Option<Arc<Sequence>> {
+        self.worker.catalog_view().sequence_named(name)
+    }
+
+    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
+        self.worker.procedure(routine)
+    }
+
+    fn type_named(&self, name: &TableName) -> Option<Arc<StoredType>> {
+        self.worker.catalog_view().type_named(name)
+    }
+
+    fn schema(&self, name: &str) -> Option<SchemaId> {
+        self.worker.catalog_view().schemas().get(name)
+    }
+
+    fn temporary_schema(&self) -> Option<String> {
+        self.worker.catalog_view().temporary_schema().map(str::to_owned)
+    }
+
+    fn old_snapshot(&self) -> Option<u64> {
+        self.worker.catalog_view().old_snapshot()
+    }
+
+    fn by_id(&self, id: TableId) -> Option<Arc<Table>> {
+        let tables = if self.worker.in_transaction() { self.worker.tables() } else { self.engine.tables() };
+        tables.into_iter().find(|table| table.id() == id)
+    }
+}
+
+/// An index found by its name: its table, and its number unless it is the primary key's.
+pub(crate) struct FoundIndex {
+    pub(crate) table: Arc<Table>,
+    pub(crate) index: Option<TableId>,
+}
+
+impl Viewpoint {
+    fn visible(&self) -> VisibleTables<'_> {
+        VisibleTables { engine: self.engine.as_ref(), worker: self.worker.as_ref(), _compilation: None }
+    }
+
+    pub(crate) fn compiling(&self) -> VisibleTables<'_> {
+        let compilation = self.worker.catalog_view().compilations().begin();
+        VisibleTables { _compilation: Some(compilation), ..self.visible() }
+    }
+
+    pub(crate) fn table(&self, name: &TableName) -> Option<Arc<Table>> {
+        self.visible().table(name)
+    }
+
+    pub(crate) fn table_by_id(&self, id: TableId) -> Option<Arc<Table>> {
+        self.visible().by_id(id)
+    }
+
+    pub(crate) fn visible_tables(&self) -> Vec<Arc<Table>> {
+        match self.worker.in_transaction() {
+            true => self.worker.tables(),
+            false => self.engine.tables(),
+        }
+    }
+
+    /// Compiles something that is not a client's statement.
+    pub(crate) fn with_context<T>(&self, compile: impl FnOnce(BindContext<'_>) -> Result<T>) -> Result<T> {
+        let (tables, gate) = (self.compiling(), self.gate());
+        let compiled = compile(BindContext { gate: gate.as_ref(), ..self.context(&tables) });
+        match gate {
+            Some(gate) => gate.outcome(compiled),
+            None => compiled,
+        }
+    }
+
+    /// What checks the schemas that a statement of the session names.
+    fn gate(&self) -> Option<SchemaGate> {
+        (!self.is_superuser()).then(|| SchemaGate::of(self.caller()))
+    }
+
+    pub(crate) fn context<'a>(&'a self, tables: &'a VisibleTables<'a>) -> BindContext<'a> {
+        BindContext {
+            tables,
+            time_zone: self.settings.time_zone(),
+            database: &self.environment.database,
+            path: self.search_path(),
+            shown_parameters: &[],
+            gate: None,
+        }
+    }
+
+    /// Binds something that is not part of a statement's text, so that its errors carry no position.
+    pub(crate) fn with_binder<T>(&self, bind: impl FnOnce(&mut Binder<'_>) -> Result<T>) -> Result<T> {
+        let bound = with_deep_stack(|| {
+            self.with_context(|context: BindContext<'_>| bind(&mut Binder::new("", context, &[], 0)?))
+        });
+        bound.map_err(Error::without_position)
+    }
+
+    pub(crate) fn schemas(&self) -> Arc<Schemas> {
+        self.worker.catalog_view().schemas()
+    }
+
+    /// Whether the session sees a schema of this name.
+    pub(crate) fn has_schema(&self, name: &str) -> bool {
+        let own = self.search_path().schema(name);
+        is_system(own) || self.schemas().get(own).is_some() || self.search_path().temporary() == Some(own)
+    }
+
+    /// Whether a relation of this name exists.
+    pub(crate) fn is_relation(&self, name: &TableName) -> bool {
+        self.table(name).is_some() || self.sequence(name).is_some() || self.is_index(name)
+    }
+
+    pub(crate) fn index_named(&self, name: &TableName) -> Option<FoundIndex> {
+        self.visible_tables().into_iter().find_map(|table| {
+            let definition = table.definition();
+            if definition.name.schema != name.schema {
+                return None;
+            }
+            let index = definition.index_named(&name.name).map(|index| Some(index.id));
+            let of_key =
+                || definition.primary_key.as_ref().is_some_and(|key| key.name == name.name).then_some(None);
+            let index = index.or_else(of_key)?;
+            Some(FoundIndex { table, index })
+        })
+    }
+
+    /// Whether an index of this name exists.
+    pub(crate) fn is_index(&self, name: &TableName) -> bool {
+        self.index_named(name).is_some()
+    }
+
+    pub(crate) fn sequence(&self, name: &TableName) -> Option<Arc<Sequence>> {
+        self.worker.catalog_view().sequence_named(name)
+    }
+}
