@@ -8,8 +8,8 @@
 //! * results: `tree` (of a query), `bound` (an expression: type and place), `rights` (what the user needs),
 //!   `callee` (routines that are called), `meanings` (what names and literals meant);
 //! * types: `types` (their names), `coerce` (conversions), `collation`;
-//! * expressions: `expression` (the walk), `operator`, `special` (constructs with a grammar of their own),
-//!   `overlaps`, `array_expression`, `json_expression`, `subquery`;
+//! * expressions: `expression` (the walk), `row_expression` (over one row), `operator`, `special` (constructs
+//!   with a grammar of their own), `overlaps`, `array_expression`, `json_expression`, `subquery`;
 //! * calls: `function_call`, `conversion_call` (`date(...)`), `enum_call`, `sequence_call`, `session_call`
 //!   and `session_function` (about the session), `set_call` (of sets, in the select list), `routine_call`,
 //!   `defaults` (of parameters), `missing` (functions that Hyades lacks);

@@ -3,8 +3,10 @@
 //! This room only decides whose statement it is. Queries and changes of rows go to `emit`, COPY to `copy`,
 //! changes of the catalog to `ddl`.
 //!
-//! Files: `action` (the plan), `call` (CALL and DO), `cursors` (DECLARE), `explain_statement` (EXPLAIN),
-//! `utility` (statements that run no procedure).
+//! Files:
+//! * `action`: the result, what runs;
+//! * statements of its own: `call` (CALL and DO), `cursors` (DECLARE), `explain_statement` (EXPLAIN),
+//!   `utility` (those that run no procedure).
 
 pub(crate) mod action;
 mod call;

@@ -1,8 +1,10 @@
 //! A session's view of the database, without the session: its transaction, what names mean in it, its role,
 //! its settings. Whatever changes the catalog (`ddl`) looks through it.
 //!
-//! Files: `meaning` (the search path, and temporary relations), `identity` and `rights` (the role), `tables`
-//! (the tables that the transaction sees, and binding over them).
+//! Files:
+//! * `meaning`: the search path, and temporary relations;
+//! * `identity` and `rights`: the role;
+//! * `tables`: those that the transaction sees, and binding over them.
 
 pub(crate) mod identity;
 pub(crate) mod meaning;

@@ -2,7 +2,7 @@
 //!
 //! Data comes in chunks of any size. Lines are cut out of them ([`Lines`]), and fields out of lines (for
 //! binary data out of the chunks themselves, [`BinaryRows`]). The fields of a row go into the frame of the
-//! procedure that inserts one row. Whoever runs that procedure takes the rows one after another.
+//! procedure that inserts one row. The session that runs it takes the rows one after another.
 //!
 //! Reference: PostgreSQL's documentation of COPY, messages of copyfromparse.c.
 

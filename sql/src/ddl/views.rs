@@ -72,7 +72,7 @@ pub(crate) fn view_of(text: &str, context: BindContext<'_>, names: &[String]) ->
     let again = parsed_query(&query).and_then(|parsed| binder.shown_query(&parsed, names, false));
     let again = unless_of_circumstances(again)?.filter(|(again, _)| *again == query);
     let types = binder.types.take().iter().map(|stored| stored.id()).collect();
-    // Whoever reads the view has to be able to bind it.
+    // Readers of the view must be able to bind it.
     let bound =
         || parsed_query(&query).and_then(|parsed| Compiler::new(&query, context, &[], 0)?.query(&parsed));
     if again.is_none() || unless_of_circumstances(bound())?.is_none() {
