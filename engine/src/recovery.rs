@@ -17,7 +17,8 @@
 //! manifest: what lies beyond it never counts again (zombies, pitfall 15).
 //!
 //! **Schedule, replay** (`schedule`, `replay_source`, `replay`): all logs at once, by several workers, each
-//! record after what it depends on. Zombies are passed as no-ops.
+//! record after what it depends on. Zombies are passed as no-ops. The records of a log are read in one way
+//! for all of this (`records`).
 //!
 //! **Verify**: all logs have been replayed to their end, and every row fits its table.
 //!
@@ -45,6 +46,7 @@ mod log_summary;
 mod on_demand;
 mod passes;
 mod pieces;
+pub(crate) mod records;
 mod replay;
 mod replay_source;
 pub mod salvage;

@@ -25,12 +25,11 @@ use super::windows::{Window, begin_of_checkpoint, sentence, window_of};
 use crate::checkpoint::contents;
 use crate::checkpoint::verify::verify;
 use crate::log::manifest::{Checkpoint, Incarnation, Manifest};
-use crate::log::record::RecordBody;
 use crate::log::set::{Chunk, LogSource};
 use crate::log::store::LogReader;
 use crate::lsn::{Lsn, LsnVector, TransactionPlace};
-use crate::protocol::ReplayOrder;
 use crate::protocol::list::replay_order;
+use crate::recovery::records::{Walk, What};
 
 /// What is restored.
 pub(super) struct Choice {
@@ -341,14 +340,14 @@ impl<'c> Chooser<'c> {
         let from = self.backup.checkpoints.iter().rfind(is_before).map_or(0, |one| one.from[place.log]);
         let files = self.backup.log_files(self.source.directory, incarnation, place.log);
         let mut reader = LogReader::open_at(self.source.disk, &files, Lsn(from))?;
-        let mut order = replay_order(&incarnation.protocol, incarnation.logs)?;
+        let mut walk = Walk::new(place.log, replay_order(&incarnation.protocol, incarnation.logs)?);
         let mut has_block = reader.has_read() || reader.next_block()?;
         while has_block {
             let time_us = reader.block_time_us();
             // No further than this block.
             reader.stop_at(reader.end_of_whole_records());
             if let Some(chunk) = reader.next_chunk()?
-                && let Some((start, vector)) = find_in_chunk(&chunk, order.as_mut(), place)?
+                && let Some((start, vector)) = find_in_chunk(&mut walk, &chunk, place)?
             {
                 return check_found(Found { start, vector, time_us }, &frozen, place);
             }
@@ -378,35 +377,22 @@ pub(super) fn is_whole(checkpoint: &Checkpoint, incarnations: &[Chosen]) -> bool
 /// Looks for the transaction among these records. Returns where its last record begins, and what it comes
 /// after.
 fn find_in_chunk(
+    walk: &mut Walk<()>,
     chunk: &Chunk,
-    order: &mut dyn ReplayOrder,
     place: TransactionPlace,
 ) -> Result<Option<(Lsn, LsnVector)>> {
-    let damaged = |reason| {
+    let damaged = |reason: &str| {
         let TransactionPlace { log, incarnation, .. } = place;
         Error::corrupt(format!("the backup is damaged: log {log} of incarnation {incarnation}: {reason}"))
     };
-    for record in chunk.records() {
-        let record = record.map_err(|malformed| damaged(malformed.reason))?;
-        let content = match record.body {
-            RecordBody::Anchor(anchor) => {
-                order.anchor(&anchor);
-                continue;
-            }
-            RecordBody::Transaction { content, .. }
-            | RecordBody::Fragment { commit: Some(_), content, .. } => content,
-            RecordBody::Fragment { .. } | RecordBody::Filler => continue,
-        };
-        if record.end != place.end {
-            continue;
+    while let Some(seen) = walk.next(chunk.start, &chunk.bytes).map_err(|found| damaged(&found.reason))? {
+        if let What::Transaction(last) = &seen.what
+            && seen.end == place.end
+        {
+            let said = walk.read(last).map_err(|found| damaged(&found.reason))?;
+            let field = said.field.map_err(|malformed| damaged(malformed.reason))?;
+            return Ok(Some((seen.start, field.vector())));
         }
-        let length = order.field_bytes(content).map_err(|malformed| damaged(malformed.reason))?;
-        let mut vector = LsnVector::zero(order.base().len());
-        order
-            .read_field(record.start, &content[..length], &mut vector)
-            .map_err(|malformed| damaged(malformed.reason))?;
-        vector.raise(order.base().entries());
-        return Ok(Some((record.start, vector)));
     }
     Ok(None)
 }
