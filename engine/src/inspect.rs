@@ -28,7 +28,8 @@ use crate::log::record::{Operation, Operations};
 use crate::log::set::{Chunk, LogEnd, LogSource};
 use crate::log::store::{LogReader, parse_segment_name};
 use crate::lsn::{Lsn, LsnVector};
-use crate::protocol::list::replay_order;
+use crate::protocol::list::recovery;
+use crate::protocol::{Counts, Cut, Follows, Order};
 use crate::recovery::records::{Assembled, Body, Damaged, Said, Seen, Walk, What};
 
 /// A database directory that is only read.
@@ -63,13 +64,9 @@ pub enum EntryBody<'a> {
 /// A transaction as its last log record describes it.
 #[derive(Debug)]
 pub struct TransactionEntry<'a> {
-    /// What it comes after, one position for each log: for Taurus the whole pre-append LV; in a serial log
-    /// the start of its log record.
-    pub vector: LsnVector,
-    /// What the protocol says for all transactions at this place.
-    base: LsnVector,
-    /// What the record itself says of it.
-    named: LsnVector,
+    start: Lsn,
+    /// What it comes after, as the protocol's field says.
+    pub follows: Follows<'a>,
     /// Bytes of the protocol's field in the log record.
     pub field_bytes: usize,
     pub is_barrier: bool,
@@ -82,18 +79,14 @@ pub struct TransactionEntry<'a> {
 }
 
 impl TransactionEntry<'_> {
-    /// The pre-append LV in logs that count up to these ends. An anchor can name a part of a record whose end
-    /// never came. A dependency always names the end of a record.
-    pub fn vector_up_to(&self, ends: &LsnVector) -> LsnVector {
-        let mut vector = self.base.clone();
-        vector.lower(ends.entries());
-        vector.raise(self.named.entries());
-        vector
+    /// Where a replay waits for each log, in logs that count up to these ends.
+    pub fn positions_up_to(&self, ends: &LsnVector) -> LsnVector {
+        self.follows.positions(self.start, ends)
     }
 
     /// Whether recovery replays it, in logs that count up to these ends.
     pub fn counts(&self, log: usize, end: Lsn, ends: &LsnVector) -> bool {
-        end <= ends.get(log) && self.vector_up_to(ends).is_covered_by(ends.entries())
+        end <= ends.get(log) && self.follows.counts((log, self.start), &Cut::at(ends)) == Counts::Yes
     }
 
     pub fn operations(&self) -> Operations<'_> {
@@ -218,7 +211,7 @@ impl Inspection {
         mut see: impl FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<Option<LogEnd>> {
         let files = self.manifest.log_files(&self.data_directory, incarnation, log);
-        let mut walk = Walk::new(log, replay_order(&incarnation.protocol, incarnation.logs)?);
+        let mut walk = Walk::new(incarnation, log)?;
         let mut reader = match LogReader::open(&self.disk, &files) {
             Err(_) if self.tolerates_damage => {
                 walk.skip_damage();
@@ -280,6 +273,12 @@ impl Inspection {
                 return Ok(ControlFlow::Break(()));
             }
         }
+    }
+
+    /// Whether each transaction of an incarnation follows all before it.
+    pub fn is_serial(&self, incarnation: &Incarnation) -> bool {
+        recovery(&incarnation.protocol, incarnation.logs)
+            .is_ok_and(|recovery| recovery.order() == Order::Total)
     }
 
     /// Up to where each log counts: its frozen end, or for the last incarnation what is there now.
@@ -399,12 +398,10 @@ fn show(
         What::Checkpointed => return Ok(ControlFlow::Continue(())),
     };
     let has_skipped = walk.has_skipped();
-    let Said { field, field_bytes, body } = walk.read(&last).map_err(|damaged| damaged.in_log(log))?;
-    let field = field.map_err(|malformed| Damaged::at(start, &malformed).in_log(log))?;
+    let Said { follows, field_bytes, body } = walk.read(&last).map_err(|damaged| damaged.in_log(log))?;
     let mut transaction = TransactionEntry {
-        vector: field.vector(),
-        base: field.base.clone(),
-        named: field.named.cloned().unwrap_or_default(),
+        start,
+        follows: follows.map_err(|malformed| Damaged::at(start, &malformed).in_log(log))?,
         field_bytes,
         is_barrier: last.commit.is_barrier,
         fragments: 1,
@@ -428,6 +425,8 @@ fn show(
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::config::{Config, ProtocolKind};
+    use crate::log::manifest::LogShape;
     use crate::log::record::{CommitHeader, encode_anchor, encode_commit, write_position};
 
     /// Whether a transaction counts that names this position of log 1 itself, if any, after an anchor for
@@ -443,7 +442,9 @@ mod tests {
             encode_commit(&mut record, CommitHeader::default(), |header| header.extend_from_slice(&field), 0);
         record.resize(length, 0);
         records.extend_from_slice(&record);
-        let mut walk = Walk::new(0, replay_order("taurus", 2).expect("it is one"));
+        let config = Config { protocol: ProtocolKind::Taurus, ..Config::new("data") };
+        let incarnation = Manifest::create().plan_incarnation(&config, LogShape { logs: 2, stripes: 1 });
+        let mut walk = Walk::new(&incarnation, 0).expect("it has logs");
         let mut counts = None;
         while let Some(seen) = walk.next(Lsn::ZERO, &records).expect("well-formed") {
             let shown = show(&mut walk, 0, seen, &mut |entry| {

@@ -28,7 +28,7 @@ use crate::log::manifest::{Checkpoint, Incarnation, Manifest};
 use crate::log::set::{Chunk, LogSource};
 use crate::log::store::LogReader;
 use crate::lsn::{Lsn, LsnVector, TransactionPlace};
-use crate::protocol::list::replay_order;
+use crate::protocol::{Counts, Cut};
 use crate::recovery::records::{Walk, What};
 
 /// What is restored.
@@ -65,8 +65,8 @@ pub(super) struct Beginning<'c> {
 struct Found {
     /// Where its last record begins.
     start: Lsn,
-    /// What it comes after.
-    vector: LsnVector,
+    /// Up to where each log is needed for it.
+    needed: LsnVector,
     /// When the block in which it ends was written.
     time_us: u64,
 }
@@ -296,7 +296,7 @@ impl<'c> Chooser<'c> {
         let needed = |log: usize| match is_exclusive {
             _ if log == place.log => place.end,
             true => Lsn::ZERO,
-            false => found.vector.get(log),
+            false => found.needed.get(log),
         };
         let until = |log| Until { time_us: found.time_us, position: needed(log) };
         for Beginning { checkpoint, from_us } in self.beginnings()?.into_iter().rev() {
@@ -340,16 +340,16 @@ impl<'c> Chooser<'c> {
         let from = self.backup.checkpoints.iter().rfind(is_before).map_or(0, |one| one.from[place.log]);
         let files = self.backup.log_files(self.source.directory, incarnation, place.log);
         let mut reader = LogReader::open_at(self.source.disk, &files, Lsn(from))?;
-        let mut walk = Walk::new(place.log, replay_order(&incarnation.protocol, incarnation.logs)?);
+        let mut walk = Walk::new(incarnation, place.log)?;
         let mut has_block = reader.has_read() || reader.next_block()?;
         while has_block {
             let time_us = reader.block_time_us();
             // No further than this block.
             reader.stop_at(reader.end_of_whole_records());
             if let Some(chunk) = reader.next_chunk()?
-                && let Some((start, vector)) = find_in_chunk(&mut walk, &chunk, place)?
+                && let Some((start, needed)) = find_in_chunk(&mut walk, &chunk, place, &frozen)?
             {
-                return check_found(Found { start, vector, time_us }, &frozen, place);
+                return check_found(Found { start, needed, time_us }, place);
             }
             if reader.end_of_whole_records() >= place.end {
                 break;
@@ -374,12 +374,13 @@ pub(super) fn is_whole(checkpoint: &Checkpoint, incarnations: &[Chosen]) -> bool
         .is_some_and(|one| settled.is_covered_by(one.incarnation.frozen_end().unwrap_or_default().entries()))
 }
 
-/// Looks for the transaction among these records. Returns where its last record begins, and what it comes
-/// after.
+/// Looks for the transaction among these records, in logs that count up to `frozen`. Returns where its last
+/// record begins, and up to where each log is needed for it.
 fn find_in_chunk(
     walk: &mut Walk<()>,
     chunk: &Chunk,
     place: TransactionPlace,
+    frozen: &LsnVector,
 ) -> Result<Option<(Lsn, LsnVector)>> {
     let damaged = |reason: &str| {
         let TransactionPlace { log, incarnation, .. } = place;
@@ -390,19 +391,19 @@ fn find_in_chunk(
             && seen.end == place.end
         {
             let said = walk.read(last).map_err(|found| damaged(&found.reason))?;
-            let field = said.field.map_err(|malformed| damaged(malformed.reason))?;
-            return Ok(Some((seen.start, field.vector())));
+            let follows = said.follows.map_err(|malformed| damaged(malformed.reason))?;
+            if follows.counts((place.log, seen.start), &Cut::at(frozen)) != Counts::Yes {
+                return Err(unusable(format!(
+                    "transaction {place} does not count: what it depends on is not in the backup"
+                )));
+            }
+            return Ok(Some((seen.start, follows.positions(seen.start, frozen))));
         }
     }
     Ok(None)
 }
 
-fn check_found(found: Found, frozen: &LsnVector, place: TransactionPlace) -> Result<Found> {
-    if !found.vector.is_covered_by(frozen.entries()) {
-        return Err(unusable(format!(
-            "transaction {place} does not count: what it depends on is not in the backup"
-        )));
-    }
+fn check_found(found: Found, place: TransactionPlace) -> Result<Found> {
     if found.time_us == 0 {
         return Err(unusable(format!(
             "the log of transaction {place} was written by a program that did not note times, so what had come \

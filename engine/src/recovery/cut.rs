@@ -29,7 +29,6 @@ use crate::log::places::log_set;
 use crate::log::set::{LogEnd, LogSet, Tail};
 use crate::lsn::LsnVector;
 use crate::mutant::{self, Mutant};
-use crate::protocol::list::replay_order;
 
 /// What was found in one log.
 struct Scanned {
@@ -55,8 +54,7 @@ pub(super) fn find_end(
     let mut eyes = summaries.into_iter().map(|summary| Eye::Summary(Box::new(summary))).collect::<Vec<_>>();
     if eyes.is_empty() {
         for log in 0..incarnation.logs {
-            let order = replay_order(&incarnation.protocol, incarnation.logs)?;
-            eyes.push(Eye::Walk(Walk::new(log, order).from(from.get(log))));
+            eyes.push(Eye::Walk(Walk::new(incarnation, log)?.from(from.get(log))));
         }
     }
     let eyes = Mutex::new(eyes.into_iter().map(Some).collect::<Vec<_>>());

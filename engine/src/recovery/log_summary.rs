@@ -6,8 +6,8 @@
 //! that count. A change of the catalog is noted only if it counts, too, because all sessions would wait for
 //! it.
 //!
-//! A transaction counts if the positions that it names are covered by the ends of the logs. How far the other
-//! logs have been read settles that for nearly all transactions at once. The rest are judged when the ends
+//! A transaction counts if the ends of the logs cover what it follows. How far the other logs have been read
+//! settles that for nearly all transactions at once. The rest are judged when the ends
 //! are known. If there are too many of them, because one log is read long before another, the summary is
 //! given up, and the log is read once more.
 //!
@@ -31,7 +31,7 @@ use crate::log::manifest::{Checkpoint, Incarnation, Manifest};
 use crate::log::record::{Command, Malformed, Operation, Operations};
 use crate::log::set::{Chunk, LogSet};
 use crate::lsn::{Lsn, LsnVector};
-use crate::protocol::list::replay_order;
+use crate::protocol::{Counts, Cut, KeptFollows};
 use crate::storage::catalog::Catalog;
 
 /// When this many transactions wait to be judged, it is checked again how far the logs have been read.
@@ -52,14 +52,15 @@ enum Bound {
 }
 
 impl Bound {
-    fn covers(&self, positions: &[u64]) -> bool {
-        positions.iter().enumerate().all(|(log, position)| {
-            let bound = match self {
-                Bound::Read(read) => read[log].load(Ordering::Relaxed),
-                Bound::Durable(end) | Bound::Known(end) => end.get(log).0,
-            };
-            *position <= bound
-        })
+    fn cut(&self) -> Cut {
+        match self {
+            Bound::Read(read) => {
+                let reached: Vec<u64> = read.iter().map(|read| read.load(Ordering::Relaxed)).collect();
+                Cut::not_before(LsnVector::from_slice(&reached))
+            }
+            Bound::Durable(end) => Cut::not_before(end.clone()),
+            Bound::Known(end) => Cut::at(end),
+        }
     }
 }
 
@@ -72,10 +73,10 @@ enum Sequences {
 
 /// The effects of a transaction, which are kept only if it counts.
 struct Unjudged {
-    /// Where its last record ends.
+    /// Where its last record begins and ends.
+    start: Lsn,
     end: u64,
-    /// The positions that it names.
-    named: Box<[u64]>,
+    follows: KeptFollows,
     states: Box<[(SequenceId, SequenceState)]>,
     changes_catalog: bool,
 }
@@ -85,6 +86,8 @@ pub(super) struct LogSummary {
     log: usize,
     walk: Walk<Pieces>,
     bound: Bound,
+    /// As the bound has been lately.
+    cut: Cut,
     last: Last,
     sequences: Sequences,
     /// Most records are of the same table as the record before.
@@ -140,12 +143,13 @@ impl LogSummary {
         bound: Bound,
         sequences: Sequences,
     ) -> Result<LogSummary> {
-        let walk = Walk::new(log, replay_order(&incarnation.protocol, incarnation.logs)?)
+        let walk = Walk::new(incarnation, log)?
             .from(manifest.replay_from(incarnation).get(log))
             .after(manifest.checkpoint_of(incarnation).cloned().map(Arc::new));
         Ok(LogSummary {
             log,
             walk,
+            cut: bound.cut(),
             bound,
             last: Last::default(),
             sequences,
@@ -237,13 +241,15 @@ impl LogSummary {
     pub(super) fn take(&mut self, set: &dyn LogSet, chunk: &Chunk) -> Result<()> {
         let log = self.log;
         let failed = |found| damaged(set, log, found);
+        // The other logs have been read further meanwhile.
+        self.cut = self.bound.cut();
         while let Some(Seen { start, end, what }) =
             self.walk.next(chunk.start, &chunk.bytes).map_err(failed)?
         {
             let What::Transaction(last) = what else { continue };
             let said = self.walk.read(&last).map_err(failed)?;
-            let place = Place { log, end };
-            let checked = said.field.and_then(|field| field.check(log, start));
+            let place = Place { log, start, end };
+            let checked = said.follows.and_then(|follows| follows.check(log, start));
             checked.map_err(|malformed| place.damaged(&malformed))?;
             match said.body {
                 Body::InRecord(operations) => self.take_transaction(place, operations)?,
@@ -307,7 +313,7 @@ impl LogSummary {
                 }
             }
         }
-        self.take_if_it_counts(end, states, changes_catalog);
+        self.take_if_it_counts(place, states, changes_catalog);
         Ok(())
     }
 
@@ -317,7 +323,7 @@ impl LogSummary {
         let Concerned { tables, calls, states, changes_catalog } = concerned;
         tables.into_iter().for_each(|table| self.note_table(table, end));
         calls.into_iter().for_each(|called| self.last.raise_call(called, end));
-        self.take_if_it_counts(end, states, changes_catalog);
+        self.take_if_it_counts(place, states, changes_catalog);
     }
 
     fn note_table(&mut self, table: TableId, end: u64) {
@@ -338,34 +344,47 @@ impl LogSummary {
 
     fn take_if_it_counts(
         &mut self,
-        end: u64,
+        Place { start, end, .. }: Place,
         states: Vec<(SequenceId, SequenceState)>,
         changes_catalog: bool,
     ) {
         if changes_catalog || !states.is_empty() {
-            let named = self.walk.field().named.map_or_else(Box::default, |named| named.entries().into());
-            self.judge_or_keep(Unjudged { end, named, states: states.into(), changes_catalog });
+            let follows = self.walk.follows().keep();
+            self.judge_or_keep(Unjudged {
+                start,
+                end: end.0,
+                follows,
+                states: states.into(),
+                changes_catalog,
+            });
         }
     }
 
     fn judge_or_keep(&mut self, transaction: Unjudged) {
-        if self.bound.covers(&transaction.named) {
-            keep(&transaction, &mut self.last, &mut self.sequences);
-        } else if !matches!(self.bound, Bound::Known(_)) && !self.is_given_up {
-            self.unjudged.push(transaction);
+        match transaction.counts(self.log, &self.cut) {
+            Counts::Yes => keep(&transaction, &mut self.last, &mut self.sequences),
+            Counts::Unsettled { .. } if !self.is_given_up => self.unjudged.push(transaction),
+            _ => {}
         }
     }
 
     /// Keeps what counts, as far as that is known.
     fn judge(&mut self) {
-        let LogSummary { bound, last, sequences, unjudged, .. } = self;
+        self.cut = self.bound.cut();
+        let LogSummary { log, cut, last, sequences, unjudged, .. } = self;
         unjudged.retain(|transaction| {
-            let counts = bound.covers(&transaction.named);
-            if counts {
+            let counts = transaction.counts(*log, cut);
+            if counts == Counts::Yes {
                 keep(transaction, last, sequences);
             }
-            !counts
+            matches!(counts, Counts::Unsettled { .. })
         });
+    }
+}
+
+impl Unjudged {
+    fn counts(&self, log: usize, cut: &Cut) -> Counts {
+        self.follows.follows().counts((log, self.start), cut)
     }
 }
 
@@ -373,12 +392,13 @@ impl LogSummary {
 #[derive(Clone, Copy)]
 struct Place {
     log: usize,
+    start: Lsn,
     end: Lsn,
 }
 
 impl Place {
     fn damaged(self, malformed: &Malformed) -> Error {
-        let Place { log, end } = self;
+        let Place { log, end, .. } = self;
         let reason = malformed.reason;
         Error::corrupt(format!("log {log} is damaged: {reason} (in the record that ends at position {end})"))
     }
@@ -414,6 +434,7 @@ mod tests {
     use crate::disk::MemoryDisk;
     use crate::log::manifest::{LogShape, Manifest};
     use crate::lsn::{Lsn, LsnVector};
+    use crate::protocol::{Follows, Positions};
     use crate::recovery::log_summary::{JUDGED_TOGETHER, LogSummary, MOST_UNJUDGED, Unjudged};
     use crate::storage::catalog::Catalog;
 
@@ -453,7 +474,11 @@ mod tests {
     /// A transaction that has set the sequence.
     fn set(value: i64, named: &[u64]) -> Unjudged {
         let state = SequenceState { epoch: value.unsigned_abs(), value, is_called: true };
-        Unjudged { end: 8, named: named.into(), states: [(SEQUENCE, state)].into(), changes_catalog: false }
+        let mut positions = Positions::zero(2);
+        named.iter().enumerate().for_each(|(log, named)| positions.name(log, Lsn(*named)));
+        let follows = Follows::Positions(&positions).keep();
+        let states = [(SEQUENCE, state)].into();
+        Unjudged { start: Lsn::ZERO, end: 8, follows, states, changes_catalog: false }
     }
 
     fn read_to(summary: &mut LogSummary, position: u64) {

@@ -21,19 +21,21 @@
 //!    was wanted.
 //! 3. Nothing is copied except fragments, and nothing is allocated for a record that is not one.
 
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hyades_types::error::Error;
+use hyades_types::error::{Error, Result};
 
-use crate::log::manifest::Checkpoint;
+use crate::log::manifest::{Checkpoint, Incarnation};
 use crate::log::record::{Commit, Malformed, RecordBody, Records};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
-use crate::protocol::ReplayOrder;
-
-pub(super) const NAMES_THE_FUTURE: &str = "a transaction depends on what was appended after it";
+use crate::protocol::list::recovery;
+use crate::protocol::{FieldReader, Follows};
 
 /// What is kept of the fragments of a transaction until the last one comes.
 pub(crate) trait Gather {
@@ -139,36 +141,9 @@ pub(crate) struct Last<'c> {
 /// What the (last) record of a transaction says.
 pub(crate) struct Said<'w, 'c, W> {
     /// An error if the field makes no sense. Where it ends is known all the same.
-    pub(crate) field: Result<Field<'w>, Malformed>,
+    pub(crate) follows: std::result::Result<Follows<'w>, Malformed>,
     pub(crate) field_bytes: usize,
     pub(crate) body: Body<'c, W>,
-}
-
-/// What a transaction follows.
-pub(crate) struct Field<'w> {
-    /// What all transactions at this place follow.
-    pub(crate) base: &'w LsnVector,
-    /// What its own field names, if it names anything.
-    pub(crate) named: Option<&'w LsnVector>,
-}
-
-impl Field<'_> {
-    /// All that it follows.
-    pub(crate) fn vector(&self) -> LsnVector {
-        let mut vector = self.base.clone();
-        if let Some(named) = self.named {
-            vector.raise(named.entries());
-        }
-        vector
-    }
-
-    /// Refuses a transaction of this log that follows what was appended after it.
-    pub(super) fn check(&self, log: usize, start: Lsn) -> Result<(), Malformed> {
-        match self.named {
-            Some(named) if named.get(log) > start => Err(Malformed { offset: 0, reason: NAMES_THE_FUTURE }),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// The operations of a transaction.
@@ -181,7 +156,7 @@ pub(crate) enum Body<'c, W> {
 /// See the module head.
 pub(crate) struct Walk<G> {
     log: usize,
-    order: Box<dyn ReplayOrder>,
+    reader: Box<dyn FieldReader>,
     /// Where the next record begins. `None`: wherever the next chunk does.
     position: Option<Lsn>,
     /// No record is seen that ends after it.
@@ -189,28 +164,25 @@ pub(crate) struct Walk<G> {
     checkpoint: Option<Arc<Checkpoint>>,
     unfinished: HashMap<u64, G>,
     durable: LsnVector,
-    /// What the field that was read last names.
-    named: LsnVector,
-    names_any: bool,
     has_skipped: bool,
 }
 
 impl<G> Walk<G> {
     /// Begins wherever the first chunk does.
-    pub(crate) fn new(log: usize, order: Box<dyn ReplayOrder>) -> Walk<G> {
-        let logs = order.base().len();
-        Walk {
+    ///
+    /// # Errors
+    /// The incarnation's protocol is unknown, or writes no logs.
+    pub(crate) fn new(incarnation: &Incarnation, log: usize) -> Result<Walk<G>> {
+        Ok(Walk {
             log,
-            order,
+            reader: recovery(&incarnation.protocol, incarnation.logs)?.reader(),
             position: None,
             limit: Lsn(u64::MAX),
             checkpoint: None,
             unfinished: HashMap::new(),
-            durable: LsnVector::zero(logs),
-            named: LsnVector::zero(logs),
-            names_any: false,
+            durable: LsnVector::zero(incarnation.logs),
             has_skipped: false,
-        }
+        })
     }
 
     /// Sees nothing before this position, where a record begins.
@@ -286,21 +258,17 @@ impl<G> Walk<G> {
         self.has_skipped
     }
 
-    /// What all transactions at this place follow.
-    pub(super) fn base(&self) -> &LsnVector {
-        self.order.base()
-    }
-
-    /// What the transaction follows that was read last.
-    pub(super) fn field(&self) -> Field<'_> {
-        Field { base: self.order.base(), named: self.names_any.then_some(&self.named) }
+    /// What the transaction follows that was read last; after an anchor, what all from there on follow.
+    #[inline]
+    pub(super) fn follows(&self) -> Follows<'_> {
+        self.reader.follows()
     }
 
     /// The walk has passed what it may see of this chunk.
     ///
     /// # Errors
     /// There is more of it, and the limit is not where a record ends.
-    pub(super) fn check_limit(&self, chunk_end: Lsn) -> Result<(), Damaged> {
+    pub(super) fn check_limit(&self, chunk_end: Lsn) -> std::result::Result<(), Damaged> {
         if self.position() >= self.limit.min(chunk_end) {
             return Ok(());
         }
@@ -309,7 +277,7 @@ impl<G> Walk<G> {
     }
 
     /// Anchors hold for all transactions after them.
-    fn take_anchor(&mut self, start: Lsn, anchor: &LsnVector) -> Result<(), Damaged> {
+    fn take_anchor(&mut self, start: Lsn, anchor: &LsnVector) -> std::result::Result<(), Damaged> {
         let logs = self.durable.len();
         let reason = if anchor.len() != logs {
             format!("an anchor names {} logs, but the manifest says {logs}", anchor.len())
@@ -317,7 +285,7 @@ impl<G> Walk<G> {
             "an anchor calls durable what was appended after it".to_owned()
         } else {
             self.durable.raise(anchor.entries());
-            self.order.anchor(anchor);
+            self.reader.anchor(anchor);
             return Ok(());
         };
         if self.has_skipped { Ok(()) } else { Err(Damaged::new(start, reason)) }
@@ -333,9 +301,14 @@ impl<G> Walk<G> {
 
 impl<G: Gather> Walk<G> {
     /// Sees the rest of a chunk, for its anchors.
-    pub(super) fn pass(&mut self, start: Lsn, bytes: &[u8]) -> Result<(), Damaged> {
-        while self.next(start, bytes)?.is_some() {}
-        Ok(())
+    pub(super) fn pass(&mut self, start: Lsn, bytes: &[u8]) -> std::result::Result<(), Damaged> {
+        loop {
+            match self.next(start, bytes) {
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(()),
+                Err(damaged) => return Err(damaged),
+            }
+        }
     }
 
     /// The next record of a chunk. `None` if the walk has passed the chunk, or may not go further.
@@ -344,7 +317,11 @@ impl<G: Gather> Walk<G> {
     /// Bytes that are not a record, an anchor that makes no sense, or a chunk that begins after the position.
     /// The position stays where it was.
     #[inline]
-    pub(crate) fn next<'c>(&mut self, start: Lsn, bytes: &'c [u8]) -> Result<Option<Seen<'c>>, Damaged> {
+    pub(crate) fn next<'c>(
+        &mut self,
+        start: Lsn,
+        bytes: &'c [u8],
+    ) -> std::result::Result<Option<Seen<'c>>, Damaged> {
         let position = *self.position.get_or_insert(start);
         let Some(offset) = position.0.checked_sub(start.0) else {
             return Err(Damaged::new(position, "it begins after the position from which it is needed"));
@@ -353,8 +330,11 @@ impl<G: Gather> Walk<G> {
             return Ok(None);
         }
         let rest = bytes.get(offset as usize..).unwrap_or_default();
-        let Some(record) = Records::new(position, rest).next() else { return Ok(None) };
-        let record = record.map_err(|malformed| Damaged::at(position, &malformed))?;
+        let record = match Records::new(position, rest).next() {
+            Some(Ok(record)) => record,
+            Some(Err(malformed)) => return Err(Damaged::at(position, &malformed)),
+            None => return Ok(None),
+        };
         let (start, end) = (record.start, record.end);
         if end > self.limit {
             return Ok(None);
@@ -392,8 +372,11 @@ impl<G: Gather> Walk<G> {
     /// # Errors
     /// It is not known where the field ends.
     #[inline]
-    pub(crate) fn read<'w, 'c>(&'w mut self, last: &Last<'c>) -> Result<Said<'w, 'c, G::Whole>, Damaged> {
-        let field_bytes = match self.order.field_bytes(last.content) {
+    pub(crate) fn read<'w, 'c>(
+        &'w mut self,
+        last: &Last<'c>,
+    ) -> std::result::Result<Said<'w, 'c, G::Whole>, Damaged> {
+        let field_bytes = match self.reader.field_bytes(last.content) {
             Ok(length) => length,
             Err(_) if self.has_skipped => 0,
             Err(malformed) => return Err(Damaged::at(last.start, &malformed)),
@@ -406,14 +389,10 @@ impl<G: Gather> Walk<G> {
                 Body::Gathered(begun.unwrap_or_else(|| G::begin(last.start)).finish(operations))
             }
         };
-        self.names_any = false;
-        let field = match self.order.read_field(last.start, field, &mut self.named) {
+        let follows = match self.reader.read(field) {
             Err(malformed) if !self.has_skipped => Err(malformed),
-            read => {
-                self.names_any = read.unwrap_or(false);
-                Ok(self.field())
-            }
+            _ => Ok(self.reader.follows()),
         };
-        Ok(Said { field, field_bytes, body })
+        Ok(Said { follows, field_bytes, body })
     }
 }

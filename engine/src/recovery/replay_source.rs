@@ -1,8 +1,9 @@
 //! One log as the schedule sees it: batches of transactions that count, with the positions they come after.
 //!
-//! The positions are up to the protocol ([`ReplayOrder`]). Transactions are judged here, record by record
-//! (pitfall 8): a transaction is recovered if its end and its positions are covered by the ELV. All others
-//! are zombies, which are counted and skipped. A salvage drops more (`Scope`).
+//! What a transaction follows is up to the protocol ([`crate::protocol::Follows`]); here it becomes positions
+//! to wait for. Transactions are judged here, record by record (pitfall 8): a transaction is recovered if the
+//! ELV covers its end and what it follows. All others are zombies, which are counted and skipped. A salvage
+//! drops more (`Scope`).
 //!
 //! Chunks are handed out in small batches, so that several workers find work near the front of one log. An
 //! anchor ends a batch: most records after it wait for what it names and for nothing else, so the next batch
@@ -15,14 +16,14 @@ use std::sync::atomic::Ordering;
 
 use hyades_types::error::{Error, Result};
 
-use super::records::{Assembled, Body, Damaged, Field, Last, NAMES_THE_FUTURE, Walk, What};
+use super::records::{Assembled, Body, Damaged, Last, Walk, What};
 use super::schedule::{Batch, BatchBytes, BatchEntry, Source};
 use super::scope::{Scope, Verdict};
 use crate::log::manifest::Checkpoint;
 use crate::log::set::{Chunk, LogSource};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
-use crate::protocol::ReplayOrder;
+use crate::protocol::Counts;
 
 /// A batch ends with the record that reaches this many bytes,
 const BATCH_BYTES: u64 = 32 << 10;
@@ -64,7 +65,6 @@ pub(super) struct ReplaySource {
     is_base_kept: bool,
     /// Where in the batch's vectors the base is, once a record needed it.
     base_place: Option<usize>,
-    vector: LsnVector,
     /// Only with a mutant: whether a zombie was seen.
     is_cut_off: bool,
 }
@@ -72,11 +72,11 @@ pub(super) struct ReplaySource {
 impl ReplaySource {
     pub(super) fn new(
         reader: Box<dyn LogSource>,
-        order: Box<dyn ReplayOrder>,
+        walk: Walk<Assembled>,
         options: SourceOptions,
     ) -> ReplaySource {
         let logs = options.scope.end.len();
-        let walk = Walk::new(options.log, order)
+        let walk = walk
             .from(options.start)
             .up_to(options.scope.end.get(options.log))
             .after(options.checkpoint.clone());
@@ -87,7 +87,6 @@ impl ReplaySource {
             base: LsnVector::zero(logs),
             is_base_kept: true,
             base_place: None,
-            vector: LsnVector::zero(logs),
             is_cut_off: false,
             options,
         }
@@ -103,14 +102,17 @@ impl ReplaySource {
             batch.floor.fill(0);
         }
         loop {
-            let next = self.walk.next(chunk.start, &chunk.bytes);
-            let Some(seen) = next.map_err(|damaged| self.damaged(damaged))? else {
-                self.walk.check_limit(chunk.end()).map_err(|damaged| self.damaged(damaged))?;
-                break;
+            let seen = match self.walk.next(chunk.start, &chunk.bytes) {
+                Ok(Some(seen)) => seen,
+                Ok(None) => {
+                    self.walk.check_limit(chunk.end()).map_err(|damaged| self.damaged(damaged))?;
+                    break;
+                }
+                Err(damaged) => return Err(self.damaged(damaged)),
             };
             match seen.what {
                 What::Transaction(last) => {
-                    self.take_transaction(seen.start, seen.end, &last, chunk, batch)?
+                    self.take_transaction((seen.start, seen.end), &last, chunk, batch)?
                 }
                 What::Anchor(_) => {
                     self.take_base();
@@ -127,37 +129,45 @@ impl ReplaySource {
         Ok(())
     }
 
-    /// Another anchor holds for what follows.
+    /// Another anchor holds for what comes next.
     fn take_base(&mut self) {
-        let Scope { known, limit, .. } = &*self.options.scope;
-        self.base.copy_from(self.walk.base().entries());
-        self.base.lower(known.entries());
-        self.is_base_kept = self.base.is_covered_by(limit.entries());
+        let (cut, follows) = (&self.options.scope.cut, self.walk.follows());
+        self.base = follows.positions(Lsn::ZERO, &cut.known);
+        self.is_base_kept = follows.counts((self.options.log, Lsn::ZERO), cut) == Counts::Yes;
     }
 
     fn take_transaction(
         &mut self,
-        start: Lsn,
-        end: Lsn,
+        (start, end): (Lsn, Lsn),
         last: &Last<'_>,
         chunk: &SharedChunk,
         batch: &mut Batch,
     ) -> Result<()> {
-        let log = self.options.log;
-        let said = self.walk.read(last).map_err(|damaged| damaged.in_log(log))?;
-        let names_any = match said.field {
-            Ok(Field { named: Some(named), .. }) => {
-                self.vector.copy_from(named.entries());
-                self.vector.raise(self.base.entries());
-                true
-            }
-            Ok(_) => false,
-            Err(_) if self.options.scope.is_condemned(log, end) => {
-                self.options.scope.count(log, end, Verdict::Condemned);
+        let SourceOptions { log, scope, .. } = &self.options;
+        let log = *log;
+        let said = match self.walk.read(last) {
+            Ok(said) => said,
+            Err(damaged) => return Err(damaged.in_log(log)),
+        };
+        let damaged = |malformed| Damaged::at(start, &malformed).in_log(log);
+        let (verdict, follows) = match said.follows {
+            Ok(follows) => (scope.judge(log, (start, end), follows), follows),
+            Err(_) if scope.is_condemned(log, end) => {
+                scope.count(log, end, Verdict::Condemned);
                 return Ok(());
             }
-            Err(malformed) => return Err(Damaged::at(start, &malformed).in_log(log)),
+            Err(malformed) => return Err(damaged(malformed)),
         };
+        if verdict == Verdict::Zombie && mutant::is_active(Mutant::CommitInLogOrder) {
+            self.is_cut_off = true;
+        }
+        let is_revived = self.options.was_judged && mutant::is_active(Mutant::ZombiesRevived);
+        if self.is_cut_off || verdict != Verdict::Kept && !(is_revived && verdict == Verdict::Zombie) {
+            let verdict = if self.is_cut_off { Verdict::Zombie } else { verdict };
+            scope.count(log, end, verdict);
+            return Ok(());
+        }
+        follows.check(log, start).map_err(damaged)?;
         let operations = match said.body {
             Body::InRecord(operations) => {
                 let first = operations.as_ptr() as usize - chunk.bytes.as_ptr() as usize;
@@ -165,58 +175,25 @@ impl ReplaySource {
             }
             Body::Gathered(whole) => BatchBytes::Assembled(Arc::new(whole.operations)),
         };
-        let verdict = self.judge(end, names_any);
-        if verdict != Verdict::Kept {
-            self.options.scope.count(log, end, verdict);
-            return Ok(());
-        }
-        let vector = if names_any {
-            batch.vectors.extend_from_slice(self.vector.entries());
-            batch.vectors.len() - self.vector.len()
-        } else {
-            self.place_base(batch)
+        let first = batch.vectors.len();
+        let vector = match self.base_place {
+            Some(place) if !follows.is_own() => place,
+            _ => {
+                follows.extend_positions(start, &scope.cut.known, &mut batch.vectors);
+                first
+            }
         };
-        if batch.vectors[vector + log] > start.0 {
-            return Err(self.damaged(Damaged::new(start, NAMES_THE_FUTURE)));
+        if !follows.is_own() {
+            self.base_place = Some(vector);
+        }
+        if is_revived {
+            // The bug of pitfall 15: as if the records appended after the first recovery had made every log
+            // long enough.
+            let ends = scope.end.entries();
+            batch.vectors[first..].iter_mut().zip(ends).for_each(|(entry, end)| *entry = (*entry).min(*end));
         }
         batch.entries.push(BatchEntry { start: start.0, end: end.0, vector, operations });
         Ok(())
-    }
-
-    /// Transactions that name nothing themselves share one copy of the base.
-    fn place_base(&mut self, batch: &mut Batch) -> usize {
-        *self.base_place.get_or_insert_with(|| {
-            batch.vectors.extend_from_slice(self.base.entries());
-            batch.vectors.len() - self.base.len()
-        })
-    }
-
-    fn has_condemned(&self) -> bool {
-        !self.options.scope.condemned.is_empty()
-    }
-
-    /// The verdict on a transaction whose vector is `self.vector`, if it names anything, or else the base.
-    fn judge(&mut self, end: Lsn, names_any: bool) -> Verdict {
-        let mut verdict = Verdict::Kept;
-        if names_any || !self.is_base_kept || self.has_condemned() {
-            if !names_any {
-                self.vector.copy_from(self.base.entries());
-            }
-            self.revive_zombies();
-            verdict = self.options.scope.judge(self.options.log, end, self.vector.entries());
-        }
-        if verdict == Verdict::Zombie && mutant::is_active(Mutant::CommitInLogOrder) {
-            self.is_cut_off = true;
-        }
-        if self.is_cut_off { Verdict::Zombie } else { verdict }
-    }
-
-    /// The bug of pitfall 15: as if the records appended after the first recovery had made every log long
-    /// enough.
-    fn revive_zombies(&mut self) {
-        if self.options.was_judged && mutant::is_active(Mutant::ZombiesRevived) {
-            self.vector.lower(self.options.scope.end.entries());
-        }
     }
 
     fn next_chunk(&mut self) -> Result<SharedChunk> {

@@ -51,7 +51,7 @@ use crate::log::set::Chunk;
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 use crate::procedure::compiled_routine::RoutineCompiler;
-use crate::protocol::list::replay_order;
+use crate::protocol::Follows;
 use crate::storage::catalog::Catalog;
 
 pub use super::scope::Verdict;
@@ -106,13 +106,13 @@ impl SalvagedIncarnation {
 
     /// The ELV, as far as it is known (`Scope`).
     pub fn known(&self) -> Option<&LsnVector> {
-        self.scope.as_ref().map(|scope| &scope.known)
+        self.scope.as_ref().map(|scope| &scope.cut.known)
     }
 
-    /// What became of the transaction of this log whose (last) log record ends here; `None` if its
+    /// What became of the transaction of this log whose (last) log record begins and ends here; `None` if its
     /// incarnation follows a loss.
-    pub fn verdict(&self, log: usize, end: Lsn, vector: &LsnVector) -> Option<Verdict> {
-        self.scope.as_ref().map(|scope| scope.judge(log, end, vector.entries()))
+    pub fn verdict(&self, log: usize, place: (Lsn, Lsn), follows: Follows<'_>) -> Option<Verdict> {
+        self.scope.as_ref().map(|scope| scope.judge(log, place, follows))
     }
 }
 
@@ -287,7 +287,7 @@ impl Examined {
     fn see(&mut self, log: usize, walk: &mut Walk<()>, chunk: &Chunk) -> std::result::Result<(), Damaged> {
         while let Some(seen) = walk.next(chunk.start, &chunk.bytes)? {
             if let What::Transaction(last) = &seen.what {
-                let checked = walk.read(last)?.field.and_then(|field| field.check(log, seen.start));
+                let checked = walk.read(last)?.follows.and_then(|follows| follows.check(log, seen.start));
                 self.senseless.extend(checked.err().map(|malformed| (seen.end, malformed.reason)));
             }
             self.whole = seen.end;
@@ -335,7 +335,7 @@ fn look_through(
     }
     let condemned = found.iter().chain(&damages).filter(|one| one.is_record && one.incarnation == number);
     let condemned: BTreeSet<(usize, u64)> = condemned.map(|one| (one.log, one.position.0)).collect();
-    Ok((Scope::new(end, known, condemned), damages))
+    Ok((Scope::salvaged(end, known, condemned), damages))
 }
 
 /// The lowest position beyond which an earlier attempt could not get in this log, and why.
@@ -371,8 +371,7 @@ fn examine(
     let frozen = incarnation.frozen_end().map_or(Lsn(u64::MAX), |end| end.get(log));
     let last = cut.map_or(frozen, |cut| cut.position.min(frozen));
     let start = manifest.replay_from(incarnation).get(log);
-    let order = replay_order(&incarnation.protocol, incarnation.logs)?;
-    let mut walk = Walk::new(log, order).from(start).up_to(last);
+    let mut walk = Walk::new(incarnation, log)?.from(start).up_to(last);
     let durable = LsnVector::zero(incarnation.logs);
     let mut examined = Examined { whole: start, damage: None, durable, senseless: Vec::new() };
     let mut reader = match log_set(config, manifest, incarnation).source(log, start) {

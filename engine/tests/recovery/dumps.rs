@@ -94,7 +94,7 @@ fn shown(entry: &Entry<'_>, ends: &LsnVector, salvaged: Option<&Salvage>, incarn
             let counts = if transaction.counts(log, end, ends) { "counts" } else { "does not count" };
             let of = |salvage: &Salvage| {
                 let one = salvage.incarnations.iter().find(|one| one.number == incarnation)?;
-                one.verdict(log, end, &transaction.vector_up_to(one.known().unwrap_or(ends)))
+                one.verdict(log, (start, end), transaction.follows)
             };
             let verdict = salvaged.map(|salvage| format!(", salvage: {:?}", of(salvage)));
             format!("{place} transaction {said}, {counts}{}", verdict.unwrap_or_default())
@@ -108,7 +108,8 @@ fn shown(entry: &Entry<'_>, ends: &LsnVector, salvaged: Option<&Salvage>, incarn
 }
 
 fn said(transaction: &TransactionEntry<'_>, ends: &LsnVector) -> String {
-    let (vector, bounded) = (transaction.vector.entries().to_vec(), transaction.vector_up_to(ends));
+    let bounded = transaction.positions_up_to(ends);
+    let vector = transaction.follows.vector().unwrap_or_else(|| bounded.clone()).entries().to_vec();
     let operations = transaction.operations().flatten().count();
     let TransactionEntry { field_bytes, fragments, .. } = transaction;
     format!(
