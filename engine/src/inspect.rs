@@ -24,12 +24,13 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use crate::disk::{Disk, RealDisk};
 use crate::log::manifest::{Incarnation, Manifest};
-use crate::log::record::{Commit, Malformed, Operation, Operations, RecordBody};
+use crate::log::record::{Operation, Operations};
 use crate::log::set::{Chunk, LogEnd, LogSource};
 use crate::log::store::{LogReader, parse_segment_name};
 use crate::lsn::{Lsn, LsnVector};
-use crate::protocol::ReplayOrder;
-use crate::protocol::list::replay_order;
+use crate::protocol::list::recovery;
+use crate::protocol::{Counts, Cut, Follows, Order};
+use crate::recovery::records::{Assembled, Body, Damaged, Said, Seen, Walk, What};
 
 /// A database directory that is only read.
 pub struct Inspection {
@@ -63,13 +64,9 @@ pub enum EntryBody<'a> {
 /// A transaction as its last log record describes it.
 #[derive(Debug)]
 pub struct TransactionEntry<'a> {
-    /// What it comes after, one position for each log: for Taurus the whole pre-append LV; in a serial log
-    /// the start of its log record.
-    pub vector: LsnVector,
-    /// What the protocol says for all transactions at this place.
-    base: LsnVector,
-    /// What the record itself says of it.
-    named: LsnVector,
+    start: Lsn,
+    /// What it comes after, as the protocol's field says.
+    pub follows: Follows<'a>,
     /// Bytes of the protocol's field in the log record.
     pub field_bytes: usize,
     pub is_barrier: bool,
@@ -82,18 +79,14 @@ pub struct TransactionEntry<'a> {
 }
 
 impl TransactionEntry<'_> {
-    /// The pre-append LV in logs that count up to these ends. An anchor can name a part of a record whose end
-    /// never came. A dependency always names the end of a record.
-    pub fn vector_up_to(&self, ends: &LsnVector) -> LsnVector {
-        let mut vector = self.base.clone();
-        vector.lower(ends.entries());
-        vector.raise(self.named.entries());
-        vector
+    /// Where a replay waits for each log, in logs that count up to these ends.
+    pub fn positions_up_to(&self, ends: &LsnVector) -> LsnVector {
+        self.follows.positions(self.start, ends)
     }
 
     /// Whether recovery replays it, in logs that count up to these ends.
     pub fn counts(&self, log: usize, end: Lsn, ends: &LsnVector) -> bool {
-        end <= ends.get(log) && self.vector_up_to(ends).is_covered_by(ends.entries())
+        end <= ends.get(log) && self.follows.counts((log, self.start), &Cut::at(ends)) == Counts::Yes
     }
 
     pub fn operations(&self) -> Operations<'_> {
@@ -218,10 +211,10 @@ impl Inspection {
         mut see: impl FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<Option<LogEnd>> {
         let files = self.manifest.log_files(&self.data_directory, incarnation, log);
-        let mut walk = Walk::new(log, incarnation)?;
+        let mut walk = Walk::new(incarnation, log)?;
         let mut reader = match LogReader::open(&self.disk, &files) {
             Err(_) if self.tolerates_damage => {
-                walk.skip();
+                walk.skip_damage();
                 match LogReader::open_past_damage(&self.disk, &files) {
                     Ok(Some(reader)) => reader,
                     _ => return Ok(None),
@@ -236,7 +229,7 @@ impl Inspection {
                     let end = reader.end().cloned();
                     match reader.skip_damage() {
                         Ok(true) => {
-                            walk.skip();
+                            walk.skip_damage();
                             continue;
                         }
                         _ => return Ok(end),
@@ -250,7 +243,7 @@ impl Inspection {
                 }
                 Err(error) => return Err(error),
             };
-            if self.walk_chunk(&mut walk, &chunk, &mut see)?.is_break() {
+            if self.walk_chunk(&mut walk, log, &chunk, &mut see)?.is_break() {
                 return Ok(None);
             }
         }
@@ -258,27 +251,34 @@ impl Inspection {
 
     fn walk_chunk(
         &self,
-        walk: &mut Walk,
+        walk: &mut Walk<Assembled>,
+        log: usize,
         chunk: &Chunk,
         see: &mut impl FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<ControlFlow<()>> {
-        let mut records = chunk.records();
-        while let Some(record) = records.next() {
-            let seen = match record {
-                Ok(record) => walk.step(record.start, record.end, record.body, see)?,
+        loop {
+            let seen = match walk.next(chunk.start, &chunk.bytes) {
+                Ok(None) => return Ok(ControlFlow::Continue(())),
+                Ok(Some(seen)) => show(walk, log, seen, see)?,
                 Err(_) if self.tolerates_damage => {
-                    let Some(next) = chunk.records_after(records.reached()) else { break };
-                    records = next;
-                    walk.skip();
+                    let next = chunk.record_after(walk.position());
+                    walk.skip_damage();
+                    let Some(next) = next else { return Ok(ControlFlow::Continue(())) };
+                    walk.go_to(next);
                     continue;
                 }
-                Err(malformed) => return Err(damaged(walk.log, chunk.start, &malformed)),
+                Err(damaged) => return Err(damaged.in_log(log)),
             };
             if seen.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
-        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Whether each transaction of an incarnation follows all before it.
+    pub fn is_serial(&self, incarnation: &Incarnation) -> bool {
+        recovery(&incarnation.protocol, incarnation.logs)
+            .is_ok_and(|recovery| recovery.order() == Order::Total)
     }
 
     /// Up to where each log counts: its frozen end, or for the last incarnation what is there now.
@@ -379,115 +379,55 @@ impl Schema {
     }
 }
 
-/// What must be known of the preceding records to understand the next one.
-struct Walk {
+/// Passes a record to `see`.
+fn show(
+    walk: &mut Walk<Assembled>,
     log: usize,
-    order: Box<dyn ReplayOrder>,
-    fragments: HashMap<u64, (Vec<u8>, usize)>,
-    /// Damage was skipped: fragments may have stood there.
-    has_skipped: bool,
-}
-
-impl Walk {
-    fn new(log: usize, incarnation: &Incarnation) -> Result<Walk> {
-        let order = replay_order(&incarnation.protocol, incarnation.logs)?;
-        Ok(Walk { log, order, fragments: HashMap::new(), has_skipped: false })
-    }
-
-    /// The next record does not follow the last one that was seen.
-    fn skip(&mut self) {
-        self.fragments.clear();
-        self.has_skipped = true;
-    }
-
-    fn step(
-        &mut self,
-        start: Lsn,
-        end: Lsn,
-        body: RecordBody<'_>,
-        see: &mut impl FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
-    ) -> Result<ControlFlow<()>> {
-        let log = self.log;
-        let body = match body {
-            RecordBody::Transaction { commit, content } => {
-                let (field, operations) = self.split(start, content)?;
-                EntryBody::Transaction(self.transaction(start, commit, field, operations)?)
+    seen: Seen<'_>,
+    see: &mut impl FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
+) -> Result<ControlFlow<()>> {
+    let Seen { start, end, what } = seen;
+    let last = match what {
+        What::Transaction(last) => last,
+        What::Fragment { transaction, bytes } => {
+            return see(Entry { log, start, end, body: EntryBody::Fragment { transaction, bytes } });
+        }
+        What::Anchor(anchor) => return see(Entry { log, start, end, body: EntryBody::Anchor(anchor) }),
+        What::Filler => return see(Entry { log, start, end, body: EntryBody::Filler }),
+        // No checkpoint was named.
+        What::Checkpointed => return Ok(ControlFlow::Continue(())),
+    };
+    let has_skipped = walk.has_skipped();
+    let Said { follows, field_bytes, body } = walk.read(&last).map_err(|damaged| damaged.in_log(log))?;
+    let mut transaction = TransactionEntry {
+        start,
+        follows: follows.map_err(|malformed| Damaged::at(start, &malformed).in_log(log))?,
+        field_bytes,
+        is_barrier: last.commit.is_barrier,
+        fragments: 1,
+        is_cut: false,
+        operations: &[],
+    };
+    match &body {
+        Body::InRecord(operations) => transaction.operations = operations,
+        Body::Gathered(whole) => {
+            transaction.operations = &whole.operations;
+            transaction.fragments = whole.fragments;
+            if has_skipped && transaction.operations().any(|operation| operation.is_err()) {
+                transaction.is_cut = true;
+                transaction.operations = &[];
             }
-            RecordBody::Fragment { transaction, commit: None, content } => {
-                let (whole, fragments) = self.fragments.entry(transaction).or_default();
-                whole.extend_from_slice(content);
-                *fragments += 1;
-                EntryBody::Fragment { transaction, bytes: content.len() }
-            }
-            RecordBody::Fragment { transaction, commit: Some(commit), content } => {
-                let (field, operations) = self.split(start, content)?;
-                let (mut whole, fragments) = self.fragments.remove(&transaction).unwrap_or_default();
-                whole.extend_from_slice(operations);
-                let mut transaction = self.transaction(start, commit, field, &whole)?;
-                transaction.fragments = fragments + 1;
-                if self.has_skipped && transaction.operations().any(|operation| operation.is_err()) {
-                    transaction.is_cut = true;
-                    transaction.operations = &[];
-                }
-                return see(Entry { log, start, end, body: EntryBody::Transaction(transaction) });
-            }
-            RecordBody::Anchor(anchor) => {
-                self.order.anchor(&anchor);
-                EntryBody::Anchor(anchor)
-            }
-            RecordBody::Filler => EntryBody::Filler,
-        };
-        see(Entry { log, start, end, body })
-    }
-
-    /// The protocol's field, and the operations after it.
-    fn split<'a>(&self, start: Lsn, content: &'a [u8]) -> Result<(&'a [u8], &'a [u8])> {
-        match self.order.field_bytes(content) {
-            Ok(length) => Ok(content.split_at(length)),
-            // Bytes that only look like a log record.
-            Err(_) if self.has_skipped => Ok((&[], content)),
-            Err(malformed) => Err(damaged(self.log, start, &malformed)),
         }
     }
-
-    fn transaction<'a>(
-        &self,
-        start: Lsn,
-        commit: Commit,
-        field: &[u8],
-        operations: &'a [u8],
-    ) -> Result<TransactionEntry<'a>> {
-        let base = self.order.base().clone();
-        let mut named = LsnVector::zero(base.len());
-        match self.order.read_field(start, field, &mut named) {
-            // Bytes that only look like a log record, or a damaged anchor before it.
-            Err(_) if self.has_skipped => named.reset(base.len()),
-            read => drop(read.map_err(|malformed| damaged(self.log, start, &malformed))?),
-        }
-        let mut vector = base.clone();
-        vector.raise(named.entries());
-        Ok(TransactionEntry {
-            vector,
-            base,
-            named,
-            field_bytes: field.len(),
-            is_barrier: commit.is_barrier,
-            fragments: 1,
-            is_cut: false,
-            operations,
-        })
-    }
-}
-
-fn damaged(log: usize, start: Lsn, malformed: &Malformed) -> Error {
-    let position = start.0 + malformed.offset as u64;
-    Error::corrupt(format!("log {log} is damaged: {} (position {position})", malformed.reason))
+    see(Entry { log, start, end, body: EntryBody::Transaction(transaction) })
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::log::record::write_position;
+    use crate::config::{Config, ProtocolKind};
+    use crate::log::manifest::LogShape;
+    use crate::log::record::{CommitHeader, encode_anchor, encode_commit, write_position};
 
     /// Whether a transaction counts that names this position of log 1 itself, if any, after an anchor for
     /// position 800 of log 1, of which a record that ends at 760 is the last whole one.
@@ -495,12 +435,27 @@ mod tests {
         let anchor = LsnVector::from_slice(&[0, 800]);
         let mut field = vec![if named.is_some() { 0b10 } else { 0 }];
         named.into_iter().for_each(|position| write_position(&mut field, position));
-        let mut order = replay_order("taurus", 2).expect("it is one");
-        order.anchor(&anchor);
-        let walk = Walk { log: 0, order, fragments: HashMap::new(), has_skipped: false };
-        let commit = Commit::default();
-        let transaction = walk.transaction(Lsn(80), commit, &field, &[]).expect("it fits");
-        transaction.counts(0, Lsn(120), &LsnVector::from_slice(&[120, 760]))
+        let mut records = Vec::new();
+        encode_anchor(&mut records, anchor.entries());
+        let mut record = Vec::new();
+        let length =
+            encode_commit(&mut record, CommitHeader::default(), |header| header.extend_from_slice(&field), 0);
+        record.resize(length, 0);
+        records.extend_from_slice(&record);
+        let config = Config { protocol: ProtocolKind::Taurus, ..Config::new("data") };
+        let incarnation = Manifest::create().plan_incarnation(&config, LogShape { logs: 2, stripes: 1 });
+        let mut walk = Walk::new(&incarnation, 0).expect("it has logs");
+        let mut counts = None;
+        while let Some(seen) = walk.next(Lsn::ZERO, &records).expect("well-formed") {
+            let shown = show(&mut walk, 0, seen, &mut |entry| {
+                if let EntryBody::Transaction(transaction) = &entry.body {
+                    counts = Some(transaction.counts(0, entry.end, &LsnVector::from_slice(&[120, 760])));
+                }
+                Ok(ControlFlow::Continue(()))
+            });
+            assert!(shown.expect("it fits").is_continue());
+        }
+        counts.expect("it is there")
     }
 
     #[test]

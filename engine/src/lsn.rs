@@ -95,11 +95,13 @@ impl LsnVector {
         self.0.len()
     }
 
+    #[inline]
     pub fn entries(&self) -> &[u64] {
         &self.0
     }
 
     /// The entry of one log. Zero where the vector is empty.
+    #[inline]
     pub fn get(&self, log: usize) -> Lsn {
         Lsn(self.0.get(log).copied().unwrap_or(0))
     }

@@ -1,4 +1,4 @@
-//! The decisions of a logging protocol, as one trait.
+//! The decisions of a logging protocol, as one trait, and a second one for the recovery half (`recovery`).
 //!
 //! A protocol decides what a transaction collects while it runs, what it leaves for later transactions, what
 //! its log record looks like, when it is durable, and how its logs are replayed. Execution knows none of
@@ -17,6 +17,7 @@
 
 pub mod list;
 pub mod none;
+mod recovery;
 pub mod serial;
 pub mod taurus;
 
@@ -30,9 +31,10 @@ use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::{LogShape, Manifest};
-use crate::log::record::{Commit, Malformed};
-use crate::lsn::{Lsn, LsnVector};
+use crate::log::record::Commit;
+use crate::lsn::Lsn;
 
+pub use self::recovery::{Counts, Cut, FieldReader, Follows, KeptFollows, Order, Positions, Recovery};
 use crate::log::Logs;
 use crate::log::append::CommitPlace;
 pub use crate::log::{Append, AppendProgress};
@@ -208,36 +210,6 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         self.logs().map_or(Ok(()), |logs| logs.shutdown())
     }
 
-    /// How the records of one of this many logs are ordered in replay. `None` for a protocol without log
-    /// records.
-    fn replay_order(logs: usize) -> Option<Box<dyn ReplayOrder>>;
-}
-
-/// The recovery half of a protocol: what its records say about the order of their replay. There is one for
-/// each log, and it sees the records in log order.
-///
-/// A transaction is replayed after everything below its *positions*, one for each log: those in the last
-/// anchor, which hold for all records after it, raised by those in its own field. It counts only if they are
-/// covered by the ends of the logs.
-pub trait ReplayOrder: Send {
-    /// Whether each record depends on all before it, so that nothing is gained by several workers.
-    fn is_total(&self) -> bool;
-
-    /// An anchor: every log was durable up to these positions when it was appended.
-    fn anchor(&mut self, durable: &LsnVector);
-
-    /// What all transactions from here on follow.
-    fn base(&self) -> &LsnVector;
-
-    /// The length of the field at the beginning of a transaction's content.
-    fn field_bytes(&self, content: &[u8]) -> std::result::Result<usize, Malformed>;
-
-    /// Sets `named` to the positions that the transaction whose (last) record begins at `start` names itself.
-    /// False if it names none.
-    fn read_field(
-        &self,
-        start: Lsn,
-        field: &[u8],
-        named: &mut LsnVector,
-    ) -> std::result::Result<bool, Malformed>;
+    /// How its records in this many logs are read after a crash. `None` for a protocol without log records.
+    fn recovery(logs: usize) -> Option<Box<dyn Recovery>>;
 }

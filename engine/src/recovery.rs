@@ -17,7 +17,8 @@
 //! manifest: what lies beyond it never counts again (zombies, pitfall 15).
 //!
 //! **Schedule, replay** (`schedule`, `replay_source`, `replay`): all logs at once, by several workers, each
-//! record after what it depends on. Zombies are passed as no-ops.
+//! record after what it depends on. Zombies are passed as no-ops. The records of a log are read in one way
+//! for all of this (`records`).
 //!
 //! **Verify**: all logs have been replayed to their end, and every row fits its table.
 //!
@@ -53,6 +54,7 @@ mod log_summary;
 mod on_demand;
 mod passes;
 mod pieces;
+pub(crate) mod records;
 mod replay;
 mod replay_source;
 pub mod salvage;
@@ -74,6 +76,7 @@ use self::last_positions::{Called, Last};
 use self::log_summary::LogSummary;
 use self::on_demand::OnDemand;
 use self::passes::Selection;
+use self::records::Walk;
 use self::replay::Installer;
 use self::replay_source::{ReplaySource, SourceOptions};
 use self::schedule::{Replay, Replayed, ScheduleOptions};
@@ -87,7 +90,8 @@ use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::places::{log_set, manifest_store};
 use crate::lsn::{Lsn, LsnVector};
 use crate::procedure::compiled_routine::RoutineCompiler;
-use crate::protocol::list::replay_order;
+use crate::protocol::Order;
+use crate::protocol::list::recovery;
 use crate::storage::catalog::Catalog;
 use crate::storage::opening::Opening;
 
@@ -712,7 +716,7 @@ impl ToReplay<'_> {
         if self.is_salvage {
             reader.stop_at(scope.end.get(log));
         }
-        let order = replay_order(&incarnation.protocol, incarnation.logs)?;
+        let walk = Walk::new(incarnation, log)?;
         let options = SourceOptions {
             log,
             scope: Arc::clone(scope),
@@ -723,7 +727,7 @@ impl ToReplay<'_> {
                 .last()
                 .is_some_and(|newest| newest.number != incarnation.number),
         };
-        Ok(Some(ReplaySource::new(reader, order, options)))
+        Ok(Some(ReplaySource::new(reader, walk, options)))
     }
 }
 
@@ -741,7 +745,7 @@ fn replay_incarnation<R: Replay>(
         let (start, end) = (from.get(log), scope.end.get(log));
         sources.push((to_replay.source(config, log)?, start.0..end.0.max(start.0)));
     }
-    let is_total = replay_order(&incarnation.protocol, incarnation.logs)?.is_total();
+    let is_total = recovery(&incarnation.protocol, incarnation.logs)?.order() == Order::Total;
     let options = ScheduleOptions { workers: to_replay.workers, mode: config.recovery_mode, is_total };
     let Replayed { transactions, was_serial } = schedule::run(sources, replay, options)?;
     let log_bytes = log_bytes(&from, &scope.end);

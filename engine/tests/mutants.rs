@@ -5,6 +5,7 @@
 //! of the lock table (pitfall 3) are left to the crash suites.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -12,13 +13,13 @@ use std::time::Duration;
 
 use hyades_engine::config::Config;
 use hyades_engine::disk::{Disk, File, RealDisk};
+use hyades_engine::inspect::{EntryBody, Inspection};
 use hyades_engine::log::manifest::Manifest;
 use hyades_engine::log::record::{Commit, RecordBody};
 use hyades_engine::log::set::LogSource;
 use hyades_engine::log::store::LogReader;
 use hyades_engine::lsn::{Lsn, LsnVector};
 use hyades_engine::mutant::{Mutant, activate};
-use hyades_engine::protocol::list::replay_order;
 use hyades_engine::protocol::taurus::{Dependencies, Taurus};
 use hyades_engine::protocol::{Append, AppendProgress, CommitPayload, Protocol};
 use parking_lot::{Condvar, Mutex};
@@ -198,24 +199,17 @@ impl Fixture {
 
     /// Start and LV of the last transaction in a log.
     fn last_record(&self, log: usize) -> (Lsn, LsnVector) {
-        let mut reader = self.reader(log);
-        let incarnation = self.manifest.incarnations.last().expect("one");
-        let mut order = replay_order(&incarnation.protocol, incarnation.logs).expect("known");
+        self.taurus.shutdown().expect("nothing failed");
+        let inspection = Inspection::open_on(Arc::new(self.disk.clone()), &self.data).expect("it is there");
+        let incarnation = inspection.incarnation(None).expect("one");
         let mut last = (Lsn::ZERO, LsnVector::zero(incarnation.logs));
-        while let Some(chunk) = reader.next_chunk().expect("undamaged") {
-            for record in chunk.records().map(|record| record.expect("well-formed")) {
-                match record.body {
-                    RecordBody::Anchor(vector) => order.anchor(&vector),
-                    RecordBody::Transaction { content, .. } => {
-                        last = (record.start, LsnVector::zero(incarnation.logs));
-                        let field = &content[..order.field_bytes(content).expect("well-formed")];
-                        order.read_field(record.start, field, &mut last.1).expect("it fits");
-                        last.1.raise(order.base().entries());
-                    }
-                    _ => {}
-                }
+        let read = inspection.read(incarnation, log, |entry| {
+            if let EntryBody::Transaction(transaction) = &entry.body {
+                last = (entry.start, transaction.follows.vector().expect("Taurus has one"));
             }
-        }
+            Ok(ControlFlow::Continue(()))
+        });
+        read.expect("undamaged");
         last
     }
 }

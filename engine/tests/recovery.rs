@@ -2,7 +2,8 @@
 //!
 //! Each test says which bytes are durable and what must therefore be found. The parts: `cut` (what counts),
 //! `damage` (what is refused), `incarnations` (restarts, crashes during recovery), `contention` (records that
-//! wait for each other), `calls` (routines that are gone or have another version).
+//! wait for each other), `calls` (routines that are gone or have another version), `dumps` (what each reader
+//! of logs sees).
 
 #[path = "recovery/calls.rs"]
 mod calls;
@@ -12,6 +13,8 @@ mod contention;
 mod cut;
 #[path = "recovery/damage.rs"]
 mod damage;
+#[path = "recovery/dumps.rs"]
+mod dumps;
 #[path = "recovery/incarnations.rs"]
 mod incarnations;
 

@@ -7,14 +7,14 @@
 #![no_main]
 
 use hyades_engine::log::record::{Operations, RecordBody, Records};
-use hyades_engine::lsn::{Lsn, LsnVector};
-use hyades_engine::protocol::list::replay_order;
+use hyades_engine::lsn::Lsn;
+use hyades_engine::protocol::list::recovery;
 use libfuzzer_sys::fuzz_target;
 
 const LOGS: usize = 2;
 
 fuzz_target!(|bytes: &[u8]| {
-    let order = replay_order("taurus", LOGS).expect("it has logs");
+    let mut reader = recovery("taurus", LOGS).expect("it has logs").reader();
     let mut reached = Lsn(0);
     let mut records = Records::new(Lsn(0), bytes);
     while let Some(record) = records.next() {
@@ -25,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
         let (field, operations) = match record.body {
             RecordBody::Transaction { content, .. }
             | RecordBody::Fragment { commit: Some(_), content, .. } => {
-                let Ok(length) = order.field_bytes(content) else { continue };
+                let Ok(length) = reader.field_bytes(content) else { continue };
                 let (field, operations) = content.split_at(length);
                 (Some(field), operations)
             }
@@ -38,9 +38,9 @@ fuzz_target!(|bytes: &[u8]| {
                 break;
             }
         }
-        let mut named = LsnVector::zero(LOGS);
-        if field.is_some_and(|field| order.read_field(record.start, field, &mut named).is_ok()) {
-            assert!(named.entries().len() <= LOGS);
+        if field.is_some_and(|field| reader.read(field).is_ok()) {
+            let vector = reader.follows().vector().expect("Taurus has one");
+            assert!(vector.entries().len() <= LOGS);
         }
     }
     assert_eq!(records.reached(), reached);

@@ -225,7 +225,7 @@ fn reason(
     if !salvaged.follows_a_loss() && entry.end > salvaged.end(entry.log) {
         return Some("its own log is damaged before it".to_owned());
     }
-    match salvaged.verdict(entry.log, entry.end, &transaction.vector_up_to(ends)) {
+    match salvaged.verdict(entry.log, (entry.start, entry.end), transaction.follows) {
         // The incarnation never had this transaction, even without the damage.
         None if !transaction.counts(entry.log, entry.end, ends) => None,
         None => Some("it may depend on an earlier incarnation, which has lost something".to_owned()),

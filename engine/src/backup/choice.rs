@@ -25,12 +25,11 @@ use super::windows::{Window, begin_of_checkpoint, sentence, window_of};
 use crate::checkpoint::contents;
 use crate::checkpoint::verify::verify;
 use crate::log::manifest::{Checkpoint, Incarnation, Manifest};
-use crate::log::record::RecordBody;
 use crate::log::set::{Chunk, LogSource};
 use crate::log::store::LogReader;
 use crate::lsn::{Lsn, LsnVector, TransactionPlace};
-use crate::protocol::ReplayOrder;
-use crate::protocol::list::replay_order;
+use crate::protocol::{Counts, Cut};
+use crate::recovery::records::{Walk, What};
 
 /// What is restored.
 pub(super) struct Choice {
@@ -66,8 +65,8 @@ pub(super) struct Beginning<'c> {
 struct Found {
     /// Where its last record begins.
     start: Lsn,
-    /// What it comes after.
-    vector: LsnVector,
+    /// Up to where each log is needed for it.
+    needed: LsnVector,
     /// When the block in which it ends was written.
     time_us: u64,
 }
@@ -297,7 +296,7 @@ impl<'c> Chooser<'c> {
         let needed = |log: usize| match is_exclusive {
             _ if log == place.log => place.end,
             true => Lsn::ZERO,
-            false => found.vector.get(log),
+            false => found.needed.get(log),
         };
         let until = |log| Until { time_us: found.time_us, position: needed(log) };
         for Beginning { checkpoint, from_us } in self.beginnings()?.into_iter().rev() {
@@ -341,16 +340,16 @@ impl<'c> Chooser<'c> {
         let from = self.backup.checkpoints.iter().rfind(is_before).map_or(0, |one| one.from[place.log]);
         let files = self.backup.log_files(self.source.directory, incarnation, place.log);
         let mut reader = LogReader::open_at(self.source.disk, &files, Lsn(from))?;
-        let mut order = replay_order(&incarnation.protocol, incarnation.logs)?;
+        let mut walk = Walk::new(incarnation, place.log)?;
         let mut has_block = reader.has_read() || reader.next_block()?;
         while has_block {
             let time_us = reader.block_time_us();
             // No further than this block.
             reader.stop_at(reader.end_of_whole_records());
             if let Some(chunk) = reader.next_chunk()?
-                && let Some((start, vector)) = find_in_chunk(&chunk, order.as_mut(), place)?
+                && let Some((start, needed)) = find_in_chunk(&mut walk, &chunk, place, &frozen)?
             {
-                return check_found(Found { start, vector, time_us }, &frozen, place);
+                return check_found(Found { start, needed, time_us }, place);
             }
             if reader.end_of_whole_records() >= place.end {
                 break;
@@ -375,48 +374,36 @@ pub(super) fn is_whole(checkpoint: &Checkpoint, incarnations: &[Chosen]) -> bool
         .is_some_and(|one| settled.is_covered_by(one.incarnation.frozen_end().unwrap_or_default().entries()))
 }
 
-/// Looks for the transaction among these records. Returns where its last record begins, and what it comes
-/// after.
+/// Looks for the transaction among these records, in logs that count up to `frozen`. Returns where its last
+/// record begins, and up to where each log is needed for it.
 fn find_in_chunk(
+    walk: &mut Walk<()>,
     chunk: &Chunk,
-    order: &mut dyn ReplayOrder,
     place: TransactionPlace,
+    frozen: &LsnVector,
 ) -> Result<Option<(Lsn, LsnVector)>> {
-    let damaged = |reason| {
+    let damaged = |reason: &str| {
         let TransactionPlace { log, incarnation, .. } = place;
         Error::corrupt(format!("the backup is damaged: log {log} of incarnation {incarnation}: {reason}"))
     };
-    for record in chunk.records() {
-        let record = record.map_err(|malformed| damaged(malformed.reason))?;
-        let content = match record.body {
-            RecordBody::Anchor(anchor) => {
-                order.anchor(&anchor);
-                continue;
+    while let Some(seen) = walk.next(chunk.start, &chunk.bytes).map_err(|found| damaged(&found.reason))? {
+        if let What::Transaction(last) = &seen.what
+            && seen.end == place.end
+        {
+            let said = walk.read(last).map_err(|found| damaged(&found.reason))?;
+            let follows = said.follows.map_err(|malformed| damaged(malformed.reason))?;
+            if follows.counts((place.log, seen.start), &Cut::at(frozen)) != Counts::Yes {
+                return Err(unusable(format!(
+                    "transaction {place} does not count: what it depends on is not in the backup"
+                )));
             }
-            RecordBody::Transaction { content, .. }
-            | RecordBody::Fragment { commit: Some(_), content, .. } => content,
-            RecordBody::Fragment { .. } | RecordBody::Filler => continue,
-        };
-        if record.end != place.end {
-            continue;
+            return Ok(Some((seen.start, follows.positions(seen.start, frozen))));
         }
-        let length = order.field_bytes(content).map_err(|malformed| damaged(malformed.reason))?;
-        let mut vector = LsnVector::zero(order.base().len());
-        order
-            .read_field(record.start, &content[..length], &mut vector)
-            .map_err(|malformed| damaged(malformed.reason))?;
-        vector.raise(order.base().entries());
-        return Ok(Some((record.start, vector)));
     }
     Ok(None)
 }
 
-fn check_found(found: Found, frozen: &LsnVector, place: TransactionPlace) -> Result<Found> {
-    if !found.vector.is_covered_by(frozen.entries()) {
-        return Err(unusable(format!(
-            "transaction {place} does not count: what it depends on is not in the backup"
-        )));
-    }
+fn check_found(found: Found, place: TransactionPlace) -> Result<Found> {
     if found.time_us == 0 {
         return Err(unusable(format!(
             "the log of transaction {place} was written by a program that did not note times, so what had come \

@@ -101,12 +101,17 @@ pub struct Edge {
 
 impl Node {
     /// Reads a transaction's operations.
-    pub fn new(start: Lsn, end: Lsn, transaction: &TransactionEntry<'_>, weight: Weight) -> Node {
+    pub fn new(
+        (start, end): (Lsn, Lsn),
+        transaction: &TransactionEntry<'_>,
+        ends: &LsnVector,
+        weight: Weight,
+    ) -> Node {
         let hashes = foldhash::fast::FixedState::with_seed(0);
         let mut node = Node {
             start,
             end,
-            vector: transaction.vector.clone(),
+            vector: transaction.positions_up_to(ends),
             cost: 1,
             operations: 0,
             is_barrier: transaction.is_barrier,

@@ -21,7 +21,7 @@
 //! * `padding`: the number of unused bytes at the end, which fill up the alignment.
 //! * `id`: names the large transaction a fragment belongs to, unique in the log and incarnation.
 //! * `field`: the protocol's data on the transaction. Only the protocol knows its length, so it is returned
-//!   in one piece with the body ([`RecordBody::Transaction`], [`crate::protocol::ReplayOrder`]).
+//!   in one piece with the body ([`RecordBody::Transaction`], [`crate::protocol::FieldReader`]).
 //! * `body`: encoded operations (`operation`), or a call (`command`). For an anchor the number of logs and
 //!   one durable position for each. For a filler anything.
 //!

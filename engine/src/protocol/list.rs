@@ -7,7 +7,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use super::none::NoLog;
 use super::serial::Serial;
 use super::taurus::Taurus;
-use super::{Protocol, ReplayOrder};
+use super::{Protocol, Recovery};
 use crate::config::{Config, ProtocolKind};
 use crate::log::manifest::{LogShape, unknown_protocol};
 
@@ -60,22 +60,22 @@ pub fn log_shape(config: &Config) -> LogShape {
     with_protocol(config.protocol, Shape(config))
 }
 
-/// The replay order of the records in one of this many logs that the protocol of this name has written.
+/// How the records are read that the protocol of this name has written to this many logs.
 ///
 /// # Errors
 /// The name is unknown, or its protocol writes no logs.
-pub fn replay_order(name: &str, logs: usize) -> Result<Box<dyn ReplayOrder>> {
-    struct Order(usize);
+pub fn recovery(name: &str, logs: usize) -> Result<Box<dyn Recovery>> {
+    struct OfLogs(usize);
 
-    impl WithProtocol for Order {
-        type Output = Option<Box<dyn ReplayOrder>>;
+    impl WithProtocol for OfLogs {
+        type Output = Option<Box<dyn Recovery>>;
 
         fn with<P: Protocol>(self) -> Self::Output {
-            P::replay_order(self.0)
+            P::recovery(self.0)
         }
     }
 
     ProtocolKind::named(name)
-        .and_then(|kind| with_protocol(kind, Order(logs)))
+        .and_then(|kind| with_protocol(kind, OfLogs(logs)))
         .ok_or_else(|| Error::fatal(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, unknown_protocol(name)))
 }

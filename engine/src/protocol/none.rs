@@ -26,7 +26,7 @@
 
 use hyades_types::error::Result;
 
-use super::{Append, AppendProgress, CommitPayload, Protocol, ReplayOrder, Reserved};
+use super::{Append, AppendProgress, CommitPayload, Protocol, Recovery, Reserved};
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
@@ -73,7 +73,7 @@ impl Protocol for NoLog {
         Durability::immediate()
     }
 
-    fn replay_order(_logs: usize) -> Option<Box<dyn ReplayOrder>> {
+    fn recovery(_logs: usize) -> Option<Box<dyn Recovery>> {
         None
     }
 }

@@ -46,7 +46,9 @@ use std::sync::Arc;
 
 use hyades_types::error::{Error, Result, sqlstate};
 
-use super::{Append, AppendProgress, CommitPayload, Protocol, ReplayOrder, Reserved};
+use super::{
+    Append, AppendProgress, CommitPayload, FieldReader, Follows, Order, Protocol, Recovery, Reserved,
+};
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
@@ -131,27 +133,27 @@ impl Protocol for Serial {
         Durability::in_log(watch, LOG, *token)
     }
 
-    fn replay_order(_logs: usize) -> Option<Box<dyn ReplayOrder>> {
-        Some(Box::new(LogOrder { base: LsnVector::zero(1) }))
+    fn recovery(_logs: usize) -> Option<Box<dyn Recovery>> {
+        Some(Box::new(LogOrder))
     }
 }
 
 /// Each record comes after all records before it.
-struct LogOrder {
-    base: LsnVector,
+struct LogOrder;
+
+impl Recovery for LogOrder {
+    fn order(&self) -> Order {
+        Order::Total
+    }
+
+    fn reader(&self) -> Box<dyn FieldReader> {
+        Box::new(LogOrder)
+    }
 }
 
-impl ReplayOrder for LogOrder {
-    fn is_total(&self) -> bool {
-        true
-    }
-
+impl FieldReader for LogOrder {
     /// Logs from before 2026-11-23 have anchors. They say nothing that a record's own place does not.
     fn anchor(&mut self, _durable: &LsnVector) {}
-
-    fn base(&self) -> &LsnVector {
-        &self.base
-    }
 
     fn field_bytes(&self, content: &[u8]) -> std::result::Result<usize, Malformed> {
         match content.first() {
@@ -160,13 +162,11 @@ impl ReplayOrder for LogOrder {
         }
     }
 
-    fn read_field(
-        &self,
-        start: Lsn,
-        _field: &[u8],
-        named: &mut LsnVector,
-    ) -> std::result::Result<bool, Malformed> {
-        named.copy_from(&[start.0]);
-        Ok(true)
+    fn read(&mut self, _field: &[u8]) -> std::result::Result<(), Malformed> {
+        Ok(())
+    }
+
+    fn follows(&self) -> Follows<'_> {
+        Follows::AllBefore
     }
 }

@@ -55,7 +55,7 @@
 //!
 //! # Recovery
 //! ELV = the end of the last whole record of each log. A record's LV is what its field names, raised by the
-//! last anchor before it (`VectorOrder`, algorithm 5). The record counts if its LV <= ELV, and is replayed
+//! last anchor before it (`VectorReader`, algorithm 5). The record counts if its LV <= ELV, and is replayed
 //! when RLV covers its LV (algorithms 3 and 4: `recovery::schedule`).
 //!
 //! # Where we differ from the paper and why
@@ -93,7 +93,10 @@ use crossbeam_utils::CachePadded;
 use hyades_types::error::{Error, Result, sqlstate};
 use smallvec::SmallVec;
 
-use super::{Append, AppendProgress, CommitPayload, Protocol, ReplayOrder, Reserved};
+use super::{
+    Append, AppendProgress, CommitPayload, FieldReader, Follows, Order, Positions, Protocol, Recovery,
+    Reserved,
+};
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
@@ -294,8 +297,8 @@ impl Protocol for Taurus {
         Durability::new(watch, token)
     }
 
-    fn replay_order(logs: usize) -> Option<Box<dyn ReplayOrder>> {
-        Some(Box::new(VectorOrder { anchor: LsnVector::zero(logs) }))
+    fn recovery(logs: usize) -> Option<Box<dyn Recovery>> {
+        Some(Box::new(VectorOrder { logs }))
     }
 }
 
@@ -495,23 +498,27 @@ pub fn compress(vector: &[u64], anchor: impl Fn(usize) -> u64, into: &mut Vec<u8
 
 /// A record comes after everything that its LV covers.
 struct VectorOrder {
-    /// The last anchor, zeroes before the first.
-    anchor: LsnVector,
+    logs: usize,
 }
 
-impl ReplayOrder for VectorOrder {
-    /// Records in one log need not wait for each other.
-    fn is_total(&self) -> bool {
-        false
+impl Recovery for VectorOrder {
+    fn order(&self) -> Order {
+        Order::Positions
     }
 
+    fn reader(&self) -> Box<dyn FieldReader> {
+        Box::new(VectorReader { positions: Positions::zero(self.logs) })
+    }
+}
+
+/// Decompresses LVs. What `compress` has left out is at most the last anchor, zeroes before the first.
+struct VectorReader {
+    positions: Positions,
+}
+
+impl FieldReader for VectorReader {
     fn anchor(&mut self, durable: &LsnVector) {
-        self.anchor.copy_from(durable.entries());
-    }
-
-    /// What `compress` has left out is at most the last anchor.
-    fn base(&self) -> &LsnVector {
-        &self.anchor
+        self.positions.rebase(durable);
     }
 
     fn field_bytes(&self, content: &[u8]) -> std::result::Result<usize, Malformed> {
@@ -523,27 +530,23 @@ impl ReplayOrder for VectorOrder {
         Ok(offset)
     }
 
-    /// Algorithm 5, Decompress. Raised by the base, the result is the whole LV.
-    fn read_field(
-        &self,
-        _start: Lsn,
-        field: &[u8],
-        named: &mut LsnVector,
-    ) -> std::result::Result<bool, Malformed> {
+    /// Algorithm 5, Decompress.
+    fn read(&mut self, field: &[u8]) -> std::result::Result<(), Malformed> {
+        self.positions.begin();
         let mut offset = 0;
         let mut bitmap = read_varint(field, &mut offset)?;
-        if bitmap == 0 {
-            return Ok(false);
-        }
-        if bitmap.ilog2() as usize >= self.anchor.len() {
+        if bitmap != 0 && bitmap.ilog2() as usize >= self.positions.logs() {
             return Err(Malformed { offset: 0, reason: "an LSN vector names a log that does not exist" });
         }
-        named.reset(self.anchor.len());
         while bitmap != 0 {
             let log = bitmap.trailing_zeros() as usize;
             bitmap &= bitmap - 1;
-            named.raise_entry(log, read_position(field, &mut offset)?);
+            self.positions.name(log, read_position(field, &mut offset)?);
         }
-        Ok(true)
+        Ok(())
+    }
+
+    fn follows(&self) -> Follows<'_> {
+        Follows::Positions(&self.positions)
     }
 }

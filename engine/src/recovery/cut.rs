@@ -22,10 +22,10 @@ use parking_lot::Mutex;
 
 use super::each_log::for_each_log;
 use super::log_summary::LogSummary;
+use super::records::{Damaged, Walk};
 use crate::config::Config;
 use crate::log::manifest::Manifest;
 use crate::log::places::log_set;
-use crate::log::record::{Malformed, RecordBody};
 use crate::log::set::{LogEnd, LogSet, Tail};
 use crate::lsn::LsnVector;
 use crate::mutant::{self, Mutant};
@@ -51,14 +51,19 @@ pub(super) fn find_end(
     let incarnation = &manifest.incarnations[place];
     let set = log_set(config, manifest, incarnation);
     let from = manifest.replay_from(incarnation);
-    let mut summaries = summaries.into_iter().map(Some).collect::<Vec<_>>();
-    summaries.resize_with(incarnation.logs, || None);
-    let summaries = Mutex::new(summaries);
+    let mut eyes = summaries.into_iter().map(|summary| Eye::Summary(Box::new(summary))).collect::<Vec<_>>();
+    if eyes.is_empty() {
+        for log in 0..incarnation.logs {
+            eyes.push(Eye::Walk(Walk::new(incarnation, log)?.from(from.get(log))));
+        }
+    }
+    let eyes = Mutex::new(eyes.into_iter().map(Some).collect::<Vec<_>>());
     let scan = move |log: usize| {
-        let summary = summaries.lock()[log].take();
-        scan(set.as_ref(), log, &from, summary)
+        let eye = eyes.lock()[log].take();
+        eye.map(|eye| scan(set.as_ref(), log, eye)).transpose()
     };
-    let scanned = for_each_log(incarnation.logs, workers, scan)?;
+    let scanned: Vec<Scanned> =
+        for_each_log(incarnation.logs, workers, scan)?.into_iter().flatten().collect();
     // A checkpoint counts only once the logs are durable up to what it holds.
     let mut durable = match manifest.checkpoint_of(incarnation) {
         Some(checkpoint) => LsnVector::from_slice(&checkpoint.settled),
@@ -112,51 +117,43 @@ impl fmt::Display for LogTail {
     }
 }
 
-fn scan(set: &dyn LogSet, log: usize, from: &LsnVector, mut summary: Option<LogSummary>) -> Result<Scanned> {
-    let logs = from.len();
+/// What sees the records of a log while its end is looked for.
+enum Eye {
+    /// The anchors alone are of interest.
+    Walk(Walk<()>),
+    Summary(Box<LogSummary>),
+}
+
+fn scan(set: &dyn LogSet, log: usize, mut eye: Eye) -> Result<Scanned> {
     if !mutant::is_active(Mutant::NoSyncBeforeCut) {
         set.sync(log)?;
     }
-    let (start, mut durable) = match &summary {
-        // What a digest says need not be read again.
-        Some(summary) => (summary.position(), summary.durable().clone()),
-        None => (from.get(log), LsnVector::zero(logs)),
+    // What a digest says need not be read again.
+    let start = match &eye {
+        Eye::Walk(walk) => walk.position(),
+        Eye::Summary(summary) => summary.position(),
     };
     let mut source = set.source(log, start)?;
     while let Some(chunk) = source.next_chunk()? {
-        for record in chunk.records() {
-            let record = record.map_err(|malformed| damaged(set, log, chunk.start.0, &malformed))?;
-            if let RecordBody::Anchor(anchor) = &record.body {
-                check_anchor(set, log, logs, anchor)?;
-                durable.raise(anchor.entries());
+        match &mut eye {
+            Eye::Walk(walk) => {
+                walk.pass(chunk.start, &chunk.bytes).map_err(|found| damaged(set, log, found))?;
             }
-            if let Some(summary) = &mut summary {
-                summary.take(&record)?;
-            }
-        }
-        if let Some(summary) = &mut summary {
-            summary.passed();
+            Eye::Summary(summary) => summary.take(set, &chunk)?,
         }
     }
-    match source.end() {
-        Some(end) => Ok(Scanned { end: end.clone(), durable, summary }),
-        None => Err(Error::fatal(sqlstate::INTERNAL_ERROR, "a log source stopped before the end of its log")),
-    }
+    let Some(end) = source.end().cloned() else {
+        let message = "a log source stopped before the end of its log";
+        return Err(Error::fatal(sqlstate::INTERNAL_ERROR, message));
+    };
+    Ok(match eye {
+        Eye::Walk(walk) => Scanned { end, durable: walk.durable().clone(), summary: None },
+        Eye::Summary(summary) => Scanned { end, durable: summary.durable().clone(), summary: Some(*summary) },
+    })
 }
 
-fn check_anchor(set: &dyn LogSet, log: usize, logs: usize, anchor: &LsnVector) -> Result<()> {
-    if anchor.len() == logs {
-        return Ok(());
-    }
-    Err(Error::corrupt(format!(
-        "log {log} in {} was written with {} logs, but the manifest says {logs}",
-        set.place(log),
-        anchor.len(),
-    )))
-}
-
-pub(super) fn damaged(set: &dyn LogSet, log: usize, start: u64, malformed: &Malformed) -> Error {
-    let position = start + malformed.offset as u64;
+pub(super) fn damaged(set: &dyn LogSet, log: usize, found: Damaged) -> Error {
+    let Damaged { position, reason } = found;
     let place = set.place(log);
-    Error::corrupt(format!("log {log} in {place} is damaged: {} (position {position})", malformed.reason))
+    Error::corrupt(format!("log {log} in {place} is damaged: {reason} (position {position})"))
 }

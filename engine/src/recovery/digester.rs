@@ -37,7 +37,6 @@ use std::time::{Duration, Instant};
 use hyades_types::error::{Error, Result};
 use parking_lot::Mutex;
 
-use super::cut::damaged;
 use super::digest::{Digest, timeline};
 use super::log_summary::LogSummary;
 use crate::config::{Config, RestartMode};
@@ -295,6 +294,7 @@ fn read_log(
 ) -> Result<()> {
     let mut source = set.source(log, summary.position())?;
     source.stop_at(end);
+    summary.set_limit(end);
     while summary.position() < end && !is_stopping() {
         let Some(chunk) = source.next_chunk()? else {
             let (place, found) = (set.place(log), source.whole_records());
@@ -302,14 +302,7 @@ fn read_log(
                 format!("log {log} in {place} can be read up to position {found} only, not to {end}");
             return Err(Error::corrupt(message));
         };
-        for record in chunk.records() {
-            let record = record.map_err(|malformed| damaged(set, log, chunk.start.0, &malformed))?;
-            if record.end > end {
-                break;
-            }
-            summary.take(&record)?;
-        }
-        summary.passed();
+        summary.take(set, &chunk)?;
         if summary.is_given_up() {
             return Err(Error::corrupt(format!("log {log} has too many transactions that are not complete")));
         }

@@ -6,8 +6,8 @@
 //! that count. A change of the catalog is noted only if it counts, too, because all sessions would wait for
 //! it.
 //!
-//! A transaction counts if the positions that it names are covered by the ends of the logs. How far the other
-//! logs have been read settles that for nearly all transactions at once. The rest are judged when the ends
+//! A transaction counts if the ends of the logs cover what it follows. How far the other logs have been read
+//! settles that for nearly all transactions at once. The rest are judged when the ends
 //! are known. If there are too many of them, because one log is read long before another, the summary is
 //! given up, and the log is read once more.
 //!
@@ -15,23 +15,23 @@
 //! (`digester`). There, a transaction counts when the positions that it names are durable, and the states of
 //! sequences are noted instead of being applied.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyades_types::definition::{SequenceId, SequenceState, TableId};
 use hyades_types::error::{Error, Result};
 
+use super::cut::damaged;
 use super::digest::{self, LogDigest};
 use super::last_positions::{Drawn, Draws, Last};
 use super::pieces::{Concerned, Pieces};
-use super::replay_source::NAMES_THE_FUTURE;
+use super::records::{Body, Seen, Walk, What};
 use crate::config::Config;
 use crate::log::manifest::{Checkpoint, Incarnation, Manifest};
-use crate::log::record::{Command, Commit, Malformed, Operation, Operations, Record, RecordBody};
+use crate::log::record::{Command, Malformed, Operation, Operations};
+use crate::log::set::{Chunk, LogSet};
 use crate::lsn::{Lsn, LsnVector};
-use crate::protocol::ReplayOrder;
-use crate::protocol::list::replay_order;
+use crate::protocol::{Counts, Cut, KeptFollows};
 use crate::storage::catalog::Catalog;
 
 /// When this many transactions wait to be judged, it is checked again how far the logs have been read.
@@ -52,14 +52,15 @@ enum Bound {
 }
 
 impl Bound {
-    fn covers(&self, positions: &[u64]) -> bool {
-        positions.iter().enumerate().all(|(log, position)| {
-            let bound = match self {
-                Bound::Read(read) => read[log].load(Ordering::Relaxed),
-                Bound::Durable(end) | Bound::Known(end) => end.get(log).0,
-            };
-            *position <= bound
-        })
+    fn cut(&self) -> Cut {
+        match self {
+            Bound::Read(read) => {
+                let reached: Vec<u64> = read.iter().map(|read| read.load(Ordering::Relaxed)).collect();
+                Cut::not_before(LsnVector::from_slice(&reached))
+            }
+            Bound::Durable(end) => Cut::not_before(end.clone()),
+            Bound::Known(end) => Cut::at(end),
+        }
     }
 }
 
@@ -72,10 +73,10 @@ enum Sequences {
 
 /// The effects of a transaction, which are kept only if it counts.
 struct Unjudged {
-    /// Where its last record ends.
+    /// Where its last record begins and ends.
+    start: Lsn,
     end: u64,
-    /// The positions that it names.
-    named: Box<[u64]>,
+    follows: KeptFollows,
     states: Box<[(SequenceId, SequenceState)]>,
     changes_catalog: bool,
 }
@@ -83,20 +84,14 @@ struct Unjudged {
 /// See the module head.
 pub(super) struct LogSummary {
     log: usize,
-    /// See [`LogSummary::position`].
-    position: Lsn,
-    order: Box<dyn ReplayOrder>,
-    checkpoint: Option<Arc<Checkpoint>>,
-    /// See [`LogSummary::durable`].
-    durable: LsnVector,
+    walk: Walk<Pieces>,
     bound: Bound,
+    /// As the bound has been lately.
+    cut: Cut,
     last: Last,
     sequences: Sequences,
     /// Most records are of the same table as the record before.
     recent: Option<(TableId, u64)>,
-    named: LsnVector,
-    /// The first pieces of large transactions.
-    pieces: HashMap<u64, Pieces>,
     unjudged: Vec<Unjudged>,
     /// When there are this many of them, they are judged.
     judge_at: usize,
@@ -124,7 +119,7 @@ impl LogSummary {
             let mut summary = LogSummary::new(manifest, incarnation, log, bound, sequences)?;
             if let Some(digest) = &digest {
                 summary.begin_with(&digest.logs[log], &digest.durable);
-                read[log].store(summary.position.0, Ordering::Relaxed);
+                read[log].store(summary.position().0, Ordering::Relaxed);
             }
             Ok(summary)
         };
@@ -148,18 +143,17 @@ impl LogSummary {
         bound: Bound,
         sequences: Sequences,
     ) -> Result<LogSummary> {
+        let walk = Walk::new(incarnation, log)?
+            .from(manifest.replay_from(incarnation).get(log))
+            .after(manifest.checkpoint_of(incarnation).cloned().map(Arc::new));
         Ok(LogSummary {
             log,
-            position: manifest.replay_from(incarnation).get(log),
-            order: replay_order(&incarnation.protocol, incarnation.logs)?,
-            checkpoint: manifest.checkpoint_of(incarnation).cloned().map(Arc::new),
-            durable: LsnVector::zero(incarnation.logs),
+            walk,
+            cut: bound.cut(),
             bound,
             last: Last::default(),
             sequences,
             recent: None,
-            named: LsnVector::zero(incarnation.logs),
-            pieces: HashMap::new(),
             unjudged: Vec::new(),
             judge_at: JUDGED_TOGETHER,
             is_given_up: false,
@@ -168,11 +162,11 @@ impl LogSummary {
 
     /// Begins where the digest of the log ends, if that is beyond the position of the summary.
     fn begin_with(&mut self, known: &LogDigest, durable: &LsnVector) {
-        self.durable.clone_from(durable);
-        if known.position <= self.position.0 {
+        self.walk.raise_durable(durable);
+        if known.position <= self.position().0 {
             return;
         }
-        self.position = Lsn(known.position);
+        self.walk.go_to(Lsn(known.position));
         self.last.clone_from(&known.last);
         if let Sequences::Raised(catalog) = &self.sequences {
             for (sequence, drawn) in &known.draws {
@@ -184,12 +178,22 @@ impl LogSummary {
 
     /// Where the next record begins.
     pub(super) fn position(&self) -> Lsn {
-        self.position
+        self.walk.position()
     }
 
-    /// Up to where all logs are known to have been durable before this one is read.
+    /// Up to where all logs are known to have been durable.
     pub(super) fn durable(&self) -> &LsnVector {
-        &self.durable
+        self.walk.durable()
+    }
+
+    /// Takes no record that ends after this position.
+    pub(super) fn set_limit(&mut self, limit: Lsn) {
+        self.walk.set_limit(limit);
+    }
+
+    /// After everything was taken of a chunk: refuses a limit that is not where a record ends.
+    pub(super) fn check_limit(&self, set: &dyn LogSet, chunk: &Chunk) -> Result<()> {
+        self.walk.check_limit(chunk.end()).map_err(|found| damaged(set, self.log, found))
     }
 
     /// Whether it has been given up, because too many transactions were not judged yet, or too many bytes of
@@ -200,17 +204,14 @@ impl LogSummary {
 
     /// Forgets what this checkpoint holds, which is later than the previous one.
     pub(super) fn follow(&mut self, checkpoint: &Arc<Checkpoint>) {
-        let (from, raised) = (checkpoint.from[self.log], checkpoint.raised[self.log]);
-        self.position = self.position.max(Lsn(from));
+        let raised = checkpoint.raised[self.log];
+        self.walk.follow(checkpoint, Pieces::start);
         self.note_recent();
         self.last.forget(raised);
-        // Pieces that began before `from` and are not complete yet never will be.
-        self.pieces.retain(|_, pieces| pieces.start().0 >= from);
         self.unjudged.retain(|transaction| transaction.end > raised);
         if let Sequences::Noted(draws) = &mut self.sequences {
             draws.retain(|_, drawn| drawn.end > raised);
         }
-        self.checkpoint = Some(Arc::clone(checkpoint));
     }
 
     /// Judges the remaining transactions: the logs of the running incarnation are durable up to these ends of
@@ -232,53 +233,41 @@ impl LogSummary {
             last.raise_table(table, end);
         }
         // A reader that continues there needs all pieces of the transactions that are not complete.
-        let position = self.pieces.values().map(Pieces::start).fold(self.position, Lsn::min);
+        let position = self.walk.unfinished().map(Pieces::start).fold(self.position(), Lsn::min);
         Some(LogDigest { from: from.0, position: position.0, last, draws: draws.clone() })
     }
 
-    /// Takes the next record of the log.
-    pub(super) fn take(&mut self, record: &Record<'_>) -> Result<()> {
-        if record.start < self.position {
-            return Ok(());
-        }
-        if record.start > self.position {
-            return Err(self.damaged(record, "it begins after the position from which it is needed"));
-        }
-        self.position = record.end;
-        match record.body {
-            RecordBody::Transaction { commit, .. } if self.is_checkpointed(record.end, commit) => {}
-            RecordBody::Transaction { content, .. } => {
-                let (field, operations) = self.split(record, content)?;
-                self.take_transaction(record, field, operations)?;
-            }
-            RecordBody::Fragment { transaction, commit: None, content } => {
-                self.pieces.entry(transaction).or_insert_with(|| Pieces::begin(record.start)).take(content);
-            }
-            RecordBody::Fragment { transaction, commit: Some(commit), content } => {
-                let pieces = self.pieces.remove(&transaction);
-                if !self.is_checkpointed(record.end, commit) {
-                    let (field, operations) = self.split(record, content)?;
-                    let pieces = pieces.unwrap_or_else(|| Pieces::begin(record.start));
-                    let concerned = pieces.finish(operations);
-                    let concerned = concerned.map_err(|malformed| self.malformed(record, &malformed))?;
-                    self.take_concerned(record, field, concerned)?;
+    /// Takes the records of a chunk that come next.
+    pub(super) fn take(&mut self, set: &dyn LogSet, chunk: &Chunk) -> Result<()> {
+        let log = self.log;
+        let failed = |found| damaged(set, log, found);
+        // The other logs have been read further meanwhile.
+        self.cut = self.bound.cut();
+        while let Some(Seen { start, end, what }) =
+            self.walk.next(chunk.start, &chunk.bytes).map_err(failed)?
+        {
+            let What::Transaction(last) = what else { continue };
+            let said = self.walk.read(&last).map_err(failed)?;
+            let place = Place { log, start, end };
+            let checked = said.follows.and_then(|follows| follows.check(log, start));
+            checked.map_err(|malformed| place.damaged(&malformed))?;
+            match said.body {
+                Body::InRecord(operations) => self.take_transaction(place, operations)?,
+                Body::Gathered(concerned) => {
+                    self.take_concerned(place, concerned.map_err(|malformed| place.damaged(&malformed))?);
                 }
             }
-            RecordBody::Anchor(ref anchor) if anchor.len() != self.named.len() => {
-                return Err(self.damaged(record, "an anchor names another number of logs"));
-            }
-            RecordBody::Anchor(ref anchor) => self.order.anchor(anchor),
-            RecordBody::Filler => {}
         }
+        self.passed();
         Ok(())
     }
 
     /// A chunk has been taken.
     pub(super) fn passed(&mut self) {
         match &self.bound {
-            Bound::Read(read) => read[self.log].store(self.position.0, Ordering::Relaxed),
+            Bound::Read(read) => read[self.log].store(self.position().0, Ordering::Relaxed),
             Bound::Durable(_) => {
-                let kept_bytes = self.pieces.values().map(Pieces::kept_bytes).sum::<usize>();
+                let kept_bytes = self.walk.unfinished().map(Pieces::kept_bytes).sum::<usize>();
                 self.is_given_up |= kept_bytes > MOST_KEPT_BYTES;
             }
             Bound::Known(_) => return,
@@ -302,46 +291,20 @@ impl LogSummary {
         (!self.is_given_up).then_some(self.last)
     }
 
-    /// Whether the checkpoint holds the transaction (see [`Checkpoint::holds`]), so that the replay skips it.
-    fn is_checkpointed(&self, end: Lsn, commit: Commit) -> bool {
-        let holds = |checkpoint: &Arc<Checkpoint>| checkpoint.holds(self.log, end, commit.is_phase_odd);
-        self.checkpoint.as_ref().is_some_and(holds)
-    }
-
-    /// The protocol's field, and the operations after it.
-    fn split<'a>(&self, record: &Record<'_>, content: &'a [u8]) -> Result<(&'a [u8], &'a [u8])> {
-        let length =
-            self.order.field_bytes(content).map_err(|malformed| self.malformed(record, &malformed))?;
-        Ok(content.split_at(length))
-    }
-
-    /// Sets `named` to the positions that the transaction names; false if there are none.
-    fn read_named(&mut self, record: &Record<'_>, field: &[u8]) -> Result<bool> {
-        let named = self.order.read_field(record.start, field, &mut self.named);
-        let names_any = named.map_err(|malformed| self.malformed(record, &malformed))?;
-        let named = if names_any { self.named.get(self.log) } else { Lsn::ZERO };
-        if named.max(self.order.base().get(self.log)) > record.start {
-            return Err(self.damaged(record, NAMES_THE_FUTURE));
-        }
-        Ok(names_any)
-    }
-
-    fn take_transaction(&mut self, record: &Record<'_>, field: &[u8], operations: &[u8]) -> Result<()> {
-        let end = record.end.0;
-        let names_any = self.read_named(record, field)?;
+    fn take_transaction(&mut self, place: Place, operations: &[u8]) -> Result<()> {
+        let end = place.end.0;
         if let Some(command) = Command::of(operations) {
-            let command = command.map_err(|malformed| self.malformed(record, &malformed))?;
+            let command = command.map_err(|malformed| place.damaged(&malformed))?;
             self.last.raise_call((command.routine, command.version_hash), end);
             return Ok(());
         }
         let (mut states, mut changes_catalog) = (Vec::new(), false);
         let mut operations = Operations::new(operations);
         while let Some(operation) = operations.next() {
-            match operation.map_err(|malformed| self.malformed(record, &malformed))? {
+            match operation.map_err(|malformed| place.damaged(&malformed))? {
                 Operation::Put { table, .. } | Operation::Delete { table, .. } => {
                     self.note_table(table, end);
-                    let passed = operations.pass_rows_of(table);
-                    passed.map_err(|malformed| self.malformed(record, &malformed))?;
+                    operations.pass_rows_of(table).map_err(|malformed| place.damaged(&malformed))?;
                 }
                 Operation::Catalog(_) => changes_catalog = true,
                 Operation::Sequence { sequence, state } => states.push((sequence, state)),
@@ -350,19 +313,17 @@ impl LogSummary {
                 }
             }
         }
-        self.take_if_it_counts(end, names_any, states, changes_catalog);
+        self.take_if_it_counts(place, states, changes_catalog);
         Ok(())
     }
 
     /// Takes a large transaction.
-    fn take_concerned(&mut self, record: &Record<'_>, field: &[u8], concerned: Concerned) -> Result<()> {
-        let end = record.end.0;
-        let names_any = self.read_named(record, field)?;
+    fn take_concerned(&mut self, place: Place, concerned: Concerned) {
+        let end = place.end.0;
         let Concerned { tables, calls, states, changes_catalog } = concerned;
         tables.into_iter().for_each(|table| self.note_table(table, end));
         calls.into_iter().for_each(|called| self.last.raise_call(called, end));
-        self.take_if_it_counts(end, names_any, states, changes_catalog);
-        Ok(())
+        self.take_if_it_counts(place, states, changes_catalog);
     }
 
     fn note_table(&mut self, table: TableId, end: u64) {
@@ -383,43 +344,62 @@ impl LogSummary {
 
     fn take_if_it_counts(
         &mut self,
-        end: u64,
-        names_any: bool,
+        Place { start, end, .. }: Place,
         states: Vec<(SequenceId, SequenceState)>,
         changes_catalog: bool,
     ) {
         if changes_catalog || !states.is_empty() {
-            let named = if names_any { self.named.entries().into() } else { Box::default() };
-            self.judge_or_keep(Unjudged { end, named, states: states.into(), changes_catalog });
+            let follows = self.walk.follows().keep();
+            self.judge_or_keep(Unjudged {
+                start,
+                end: end.0,
+                follows,
+                states: states.into(),
+                changes_catalog,
+            });
         }
     }
 
     fn judge_or_keep(&mut self, transaction: Unjudged) {
-        if self.bound.covers(&transaction.named) {
-            keep(&transaction, &mut self.last, &mut self.sequences);
-        } else if !matches!(self.bound, Bound::Known(_)) && !self.is_given_up {
-            self.unjudged.push(transaction);
+        match transaction.counts(self.log, &self.cut) {
+            Counts::Yes => keep(&transaction, &mut self.last, &mut self.sequences),
+            Counts::Unsettled { .. } if !self.is_given_up => self.unjudged.push(transaction),
+            _ => {}
         }
     }
 
     /// Keeps what counts, as far as that is known.
     fn judge(&mut self) {
-        let LogSummary { bound, last, sequences, unjudged, .. } = self;
+        self.cut = self.bound.cut();
+        let LogSummary { log, cut, last, sequences, unjudged, .. } = self;
         unjudged.retain(|transaction| {
-            let counts = bound.covers(&transaction.named);
-            if counts {
+            let counts = transaction.counts(*log, cut);
+            if counts == Counts::Yes {
                 keep(transaction, last, sequences);
             }
-            !counts
+            matches!(counts, Counts::Unsettled { .. })
         });
     }
+}
 
-    fn malformed(&self, record: &Record<'_>, malformed: &Malformed) -> Error {
-        self.damaged(record, malformed.reason)
+impl Unjudged {
+    fn counts(&self, log: usize, cut: &Cut) -> Counts {
+        self.follows.follows().counts((log, self.start), cut)
     }
+}
 
-    fn damaged(&self, record: &Record<'_>, reason: &str) -> Error {
-        let (log, end) = (self.log, record.end.0);
+/// Where the transaction ends that is being taken.
+#[derive(Clone, Copy)]
+struct Place {
+    log: usize,
+    start: Lsn,
+    end: Lsn,
+}
+
+impl Place {
+    fn damaged(self, malformed: &Malformed) -> Error {
+        let Place { log, end, .. } = self;
+        let reason = malformed.reason;
         Error::corrupt(format!("log {log} is damaged: {reason} (in the record that ends at position {end})"))
     }
 }
@@ -454,6 +434,7 @@ mod tests {
     use crate::disk::MemoryDisk;
     use crate::log::manifest::{LogShape, Manifest};
     use crate::lsn::{Lsn, LsnVector};
+    use crate::protocol::{Follows, Positions};
     use crate::recovery::log_summary::{JUDGED_TOGETHER, LogSummary, MOST_UNJUDGED, Unjudged};
     use crate::storage::catalog::Catalog;
 
@@ -493,11 +474,15 @@ mod tests {
     /// A transaction that has set the sequence.
     fn set(value: i64, named: &[u64]) -> Unjudged {
         let state = SequenceState { epoch: value.unsigned_abs(), value, is_called: true };
-        Unjudged { end: 8, named: named.into(), states: [(SEQUENCE, state)].into(), changes_catalog: false }
+        let mut positions = Positions::zero(2);
+        named.iter().enumerate().for_each(|(log, named)| positions.name(log, Lsn(*named)));
+        let follows = Follows::Positions(&positions).keep();
+        let states = [(SEQUENCE, state)].into();
+        Unjudged { start: Lsn::ZERO, end: 8, follows, states, changes_catalog: false }
     }
 
     fn read_to(summary: &mut LogSummary, position: u64) {
-        summary.position = Lsn(position);
+        summary.walk.go_to(Lsn(position));
         summary.passed();
     }
 

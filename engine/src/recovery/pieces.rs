@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use hyades_types::definition::{SequenceId, SequenceState, TableId};
 
 use super::last_positions::Called;
+use super::records::Gather;
 use crate::log::record::{Command, Malformed, Operation, Operations};
 use crate::lsn::Lsn;
 
@@ -41,17 +42,6 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    pub(super) fn begin(start: Lsn) -> Pieces {
-        Pieces {
-            start,
-            concerned: Concerned::default(),
-            rest: Vec::new(),
-            missing: 0,
-            is_begun: false,
-            call: None,
-        }
-    }
-
     /// Where the first one begins.
     pub(super) fn start(&self) -> Lsn {
         self.start
@@ -60,51 +50,6 @@ impl Pieces {
     /// Bytes of operations that are kept.
     pub(super) fn kept_bytes(&self) -> usize {
         self.rest.capacity()
-    }
-
-    /// Takes the next piece.
-    pub(super) fn take(&mut self, piece: &[u8]) {
-        if !self.is_begun && !piece.is_empty() {
-            self.is_begun = true;
-            self.call =
-                Command::called_by(piece).map(|called| called.map(|it| self.concerned.calls.push(it)));
-        }
-        let passed = self.missing.min(piece.len() as u64);
-        self.missing -= passed;
-        let piece = &piece[passed as usize..];
-        if self.call.is_some() || piece.is_empty() {
-            return;
-        }
-        if self.rest.is_empty() {
-            let unread = self.read(piece);
-            self.rest.extend_from_slice(&piece[unread..]);
-            return;
-        }
-        self.rest.extend_from_slice(piece);
-        let joined = std::mem::take(&mut self.rest);
-        self.rest = match self.read(&joined) {
-            0 => joined,
-            unread => joined[unread..].to_vec(),
-        };
-    }
-
-    /// Takes the last piece. Returns what all pieces concern.
-    ///
-    /// # Errors
-    /// The operations make no sense.
-    pub(super) fn finish(mut self, last: &[u8]) -> Result<Concerned, Malformed> {
-        self.take(last);
-        if let Some(call) = self.call {
-            return call.map(|()| self.concerned);
-        }
-        // Decoding what is left shows what is wrong with it.
-        if let Some(Err(malformed)) = Operations::new(&self.rest).next() {
-            return Err(malformed);
-        }
-        if self.missing > 0 || !self.rest.is_empty() {
-            return Err(Malformed { offset: 0, reason: "the last row is longer than its transaction" });
-        }
-        Ok(self.concerned)
     }
 
     /// Reads whole operations. Returns where the bytes begin that must be kept because the rest of their
@@ -146,6 +91,62 @@ impl Pieces {
     }
 }
 
+impl Gather for Pieces {
+    /// Or why the operations make no sense.
+    type Whole = Result<Concerned, Malformed>;
+
+    fn begin(start: Lsn) -> Pieces {
+        Pieces {
+            start,
+            concerned: Concerned::default(),
+            rest: Vec::new(),
+            missing: 0,
+            is_begun: false,
+            call: None,
+        }
+    }
+
+    fn take(&mut self, piece: &[u8]) {
+        if !self.is_begun && !piece.is_empty() {
+            self.is_begun = true;
+            self.call =
+                Command::called_by(piece).map(|called| called.map(|it| self.concerned.calls.push(it)));
+        }
+        let passed = self.missing.min(piece.len() as u64);
+        self.missing -= passed;
+        let piece = &piece[passed as usize..];
+        if self.call.is_some() || piece.is_empty() {
+            return;
+        }
+        if self.rest.is_empty() {
+            let unread = self.read(piece);
+            self.rest.extend_from_slice(&piece[unread..]);
+            return;
+        }
+        self.rest.extend_from_slice(piece);
+        let joined = std::mem::take(&mut self.rest);
+        self.rest = match self.read(&joined) {
+            0 => joined,
+            unread => joined[unread..].to_vec(),
+        };
+    }
+
+    fn finish(mut self, last: &[u8]) -> Result<Concerned, Malformed> {
+        self.take(last);
+        if let Some(call) = self.call {
+            return call.map(|()| self.concerned);
+        }
+        // Decoding what is left shows what is wrong with it.
+        if let Some(Err(malformed)) = Operations::new(&self.rest).next() {
+            return Err(malformed);
+        }
+        if self.missing > 0 || !self.rest.is_empty() {
+            return Err(Malformed { offset: 0, reason: "the last row is longer than its transaction" });
+        }
+        Ok(self.concerned)
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, SequenceState, TableId};
@@ -153,6 +154,7 @@ mod tests {
     use crate::log::record::OperationsWriter;
     use crate::lsn::Lsn;
     use crate::recovery::pieces::{Concerned, Pieces};
+    use crate::recovery::records::Gather;
 
     fn operations() -> (Vec<u8>, Concerned) {
         let mut writer = OperationsWriter::new();

@@ -39,20 +39,19 @@ use std::sync::Arc;
 use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::Mutex;
 
+use super::records::{Damaged, Walk, What};
 use super::replay::{Installer, Scratch};
-use super::replay_source::NAMES_THE_FUTURE;
 use super::schedule::{Batch, Replay, Source};
 use super::scope::Scope;
 use super::{RecoveryReport, ToReplay, bytes_total, installer, load_checkpoint, replay_incarnation, workers};
 use crate::config::Config;
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::places::log_set;
-use crate::log::record::{Malformed, Record, RecordBody};
+use crate::log::set::Chunk;
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 use crate::procedure::compiled_routine::RoutineCompiler;
-use crate::protocol::ReplayOrder;
-use crate::protocol::list::replay_order;
+use crate::protocol::Follows;
 use crate::storage::catalog::Catalog;
 
 pub use super::scope::Verdict;
@@ -107,13 +106,13 @@ impl SalvagedIncarnation {
 
     /// The ELV, as far as it is known (`Scope`).
     pub fn known(&self) -> Option<&LsnVector> {
-        self.scope.as_ref().map(|scope| &scope.known)
+        self.scope.as_ref().map(|scope| &scope.cut.known)
     }
 
-    /// What became of the transaction of this log whose (last) log record ends here; `None` if its
+    /// What became of the transaction of this log whose (last) log record begins and ends here; `None` if its
     /// incarnation follows a loss.
-    pub fn verdict(&self, log: usize, end: Lsn, vector: &LsnVector) -> Option<Verdict> {
-        self.scope.as_ref().map(|scope| scope.judge(log, end, vector.entries()))
+    pub fn verdict(&self, log: usize, place: (Lsn, Lsn), follows: Follows<'_>) -> Option<Verdict> {
+        self.scope.as_ref().map(|scope| scope.judge(log, place, follows))
     }
 }
 
@@ -284,48 +283,17 @@ struct Examined {
 }
 
 impl Examined {
-    fn new(logs: usize, start: Lsn) -> Examined {
-        Examined { whole: start, damage: None, durable: LsnVector::zero(logs), senseless: Vec::new() }
-    }
-
-    /// Takes note of one record.
-    fn see(&mut self, record: &Record<'_>, place: &mut LogPlace) -> std::result::Result<(), Malformed> {
-        match &record.body {
-            RecordBody::Transaction { content, .. }
-            | RecordBody::Fragment { commit: Some(_), content, .. } => {
-                let field = &content[..place.order.field_bytes(content)?];
-                place.named.reset(self.durable.len());
-                let reason = match place.order.read_field(record.start, field, &mut place.named) {
-                    Err(malformed) => Some(malformed.reason),
-                    Ok(_) if place.named.get(place.log) > record.start => Some(NAMES_THE_FUTURE),
-                    Ok(_) => None,
-                };
-                self.senseless.extend(reason.map(|reason| (record.end, reason)));
+    /// Takes note of the next records of a chunk.
+    fn see(&mut self, log: usize, walk: &mut Walk<()>, chunk: &Chunk) -> std::result::Result<(), Damaged> {
+        while let Some(seen) = walk.next(chunk.start, &chunk.bytes)? {
+            if let What::Transaction(last) = &seen.what {
+                let checked = walk.read(last)?.follows.and_then(|follows| follows.check(log, seen.start));
+                self.senseless.extend(checked.err().map(|malformed| (seen.end, malformed.reason)));
             }
-            RecordBody::Anchor(anchor) if anchor.len() != self.durable.len() => {
-                let reason = "an anchor names other logs than the manifest";
-                return Err(Malformed { offset: 0, reason });
-            }
-            RecordBody::Anchor(anchor) if anchor.get(place.log) > record.start => {
-                return Err(Malformed { offset: 0, reason: NAMES_THE_FUTURE });
-            }
-            RecordBody::Anchor(anchor) => {
-                self.durable.raise(anchor.entries());
-                place.order.anchor(anchor);
-            }
-            RecordBody::Fragment { commit: None, .. } | RecordBody::Filler => {}
+            self.whole = seen.end;
         }
-        self.whole = record.end;
         Ok(())
     }
-}
-
-/// What decides whether a transaction in this log makes sense.
-struct LogPlace {
-    log: usize,
-    order: Box<dyn ReplayOrder>,
-    /// Memory for the positions that a transaction names.
-    named: LsnVector,
 }
 
 /// How far each log can be read, and why not further.
@@ -367,7 +335,7 @@ fn look_through(
     }
     let condemned = found.iter().chain(&damages).filter(|one| one.is_record && one.incarnation == number);
     let condemned: BTreeSet<(usize, u64)> = condemned.map(|one| (one.log, one.position.0)).collect();
-    Ok((Scope::new(end, known, condemned), damages))
+    Ok((Scope::salvaged(end, known, condemned), damages))
 }
 
 /// The lowest position beyond which an earlier attempt could not get in this log, and why.
@@ -403,12 +371,9 @@ fn examine(
     let frozen = incarnation.frozen_end().map_or(Lsn(u64::MAX), |end| end.get(log));
     let last = cut.map_or(frozen, |cut| cut.position.min(frozen));
     let start = manifest.replay_from(incarnation).get(log);
-    let mut examined = Examined::new(incarnation.logs, start);
-    let mut place = LogPlace {
-        log,
-        order: replay_order(&incarnation.protocol, incarnation.logs)?,
-        named: LsnVector::default(),
-    };
+    let mut walk = Walk::new(incarnation, log)?.from(start).up_to(last);
+    let durable = LsnVector::zero(incarnation.logs);
+    let mut examined = Examined { whole: start, damage: None, durable, senseless: Vec::new() };
     let mut reader = match log_set(config, manifest, incarnation).source(log, start) {
         Ok(reader) => reader,
         Err(error) => {
@@ -420,16 +385,16 @@ fn examine(
         match reader.next_chunk() {
             Ok(None) => break,
             Ok(Some(chunk)) => {
-                for record in chunk.records() {
-                    if record.as_ref().is_ok_and(|record| record.end > last) {
-                        examined.damage = cut.map(|cut| cut.reason.clone());
-                        return Ok(examined);
-                    }
-                    if let Err(malformed) = record.and_then(|record| examined.see(&record, &mut place)) {
-                        let reason = format!("{} (position {})", malformed.reason, examined.whole);
-                        examined.damage.get_or_insert(reason);
-                        return Ok(examined);
-                    }
+                let seen = examined.see(log, &mut walk, &chunk);
+                examined.durable.copy_from(walk.durable().entries());
+                if let Err(Damaged { reason, .. }) = seen {
+                    let reason = format!("{reason} (position {})", examined.whole);
+                    examined.damage.get_or_insert(reason);
+                    return Ok(examined);
+                }
+                if walk.position() < chunk.end() {
+                    examined.damage = cut.map(|cut| cut.reason.clone());
+                    return Ok(examined);
                 }
             }
             Err(error) => {

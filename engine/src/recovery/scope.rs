@@ -14,16 +14,16 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::lsn::{Lsn, LsnVector};
+use crate::protocol::{Counts, Cut, Follows};
 
 /// See the module head.
 #[derive(Debug)]
 pub(super) struct Scope {
     /// How far each log is read.
     pub(super) end: LsnVector,
-    /// The ELV; beyond every position for a log whose end is not known because of damage.
-    pub(super) known: LsnVector,
-    /// The highest position of each log that the LV of a kept transaction may name.
-    pub(super) limit: LsnVector,
+    /// `known`: the ELV; beyond every position for a log whose end is not known because of damage. `limit`:
+    /// the highest position of each log that a kept transaction may follow.
+    pub(super) cut: Cut,
     /// The ends of log records that must not be replayed, with their logs.
     pub(super) condemned: BTreeSet<(usize, u64)>,
     /// Transactions that had not become durable with all they depend on.
@@ -40,7 +40,7 @@ pub enum Verdict {
     Zombie,
     /// Its own log record cannot be replayed.
     Condemned,
-    /// Its LV names a position of this log beyond the beginning of a loss.
+    /// It may follow something of this log that lies beyond the beginning of a loss.
     MayDepend {
         on_log: usize,
     },
@@ -49,29 +49,35 @@ pub enum Verdict {
 impl Scope {
     /// The scope of an ordinary recovery.
     pub(super) fn whole(end: &LsnVector) -> Scope {
-        Scope::new(end.clone(), end.clone(), BTreeSet::new())
+        Scope::new(end.clone(), Cut::at(end), BTreeSet::new())
     }
 
-    pub(super) fn new(end: LsnVector, known: LsnVector, condemned: BTreeSet<(usize, u64)>) -> Scope {
+    /// The scope of a salvage that has lost nothing so far but what lies beyond these ends.
+    pub(super) fn salvaged(end: LsnVector, known: LsnVector, condemned: BTreeSet<(usize, u64)>) -> Scope {
+        let cut = Cut { limit: end.clone(), known, has_lost: true };
+        Scope::new(end, cut, condemned)
+    }
+
+    fn new(end: LsnVector, cut: Cut, condemned: BTreeSet<(usize, u64)>) -> Scope {
         let first_dropped = (0..end.len()).map(|_| AtomicU64::new(u64::MAX)).collect();
-        let limit = end.clone();
-        Scope { end, known, limit, condemned, zombies: AtomicU64::new(0), first_dropped }
+        Scope { end, cut, condemned, zombies: AtomicU64::new(0), first_dropped }
     }
 
-    /// The verdict on the transaction of this log whose (last) log record ends here.
-    pub(super) fn judge(&self, log: usize, end: Lsn, vector: &[u64]) -> Verdict {
-        let first_above =
-            |bound: &LsnVector| vector.iter().enumerate().position(|(log, entry)| *entry > bound.get(log).0);
+    /// The verdict on the transaction of this log whose (last) log record begins and ends here.
+    #[inline]
+    pub(super) fn judge(&self, log: usize, (start, end): (Lsn, Lsn), follows: Follows<'_>) -> Verdict {
         if self.is_condemned(log, end) {
             return Verdict::Condemned;
         }
-        // The limit is never above what is known.
-        let Some(on_log) = first_above(&self.limit) else { return Verdict::Kept };
-        if first_above(&self.known).is_some() { Verdict::Zombie } else { Verdict::MayDepend { on_log } }
+        match follows.counts((log, start), &self.cut) {
+            Counts::Yes => Verdict::Kept,
+            Counts::No => Verdict::Zombie,
+            Counts::Unsettled { on_log } => Verdict::MayDepend { on_log },
+        }
     }
 
     pub(super) fn is_condemned(&self, log: usize, end: Lsn) -> bool {
-        self.condemned.contains(&(log, end.0))
+        !self.condemned.is_empty() && self.condemned.contains(&(log, end.0))
     }
 
     /// Counts a transaction that is not kept.
@@ -97,17 +103,18 @@ impl Scope {
     pub(super) fn tightened(&self) -> Option<Scope> {
         // The highest position that does not cover the record's end.
         let below = self.first_dropped.iter().map(|first| first.load(Ordering::Relaxed) - Lsn::ALIGNMENT);
-        let mut limit = self.limit.clone();
+        let mut limit = self.cut.limit.clone();
         limit.lower(&below.collect::<Vec<u64>>());
-        (limit != self.limit).then(|| self.with_limit(limit))
+        (limit != self.cut.limit).then(|| self.with_limit(limit))
     }
 
     /// The same with nothing counted.
     pub(super) fn anew(&self) -> Scope {
-        self.with_limit(self.limit.clone())
+        self.with_limit(self.cut.limit.clone())
     }
 
     fn with_limit(&self, limit: LsnVector) -> Scope {
-        Scope { limit, ..Scope::new(self.end.clone(), self.known.clone(), self.condemned.clone()) }
+        let cut = Cut { limit, ..self.cut.clone() };
+        Scope::new(self.end.clone(), cut, self.condemned.clone())
     }
 }

@@ -25,10 +25,10 @@ use super::cut::damaged;
 use super::each_log::for_each_log;
 use super::last_positions::{Called, Last};
 use super::log_summary::LogSummary;
+use super::records::Damaged;
 use crate::config::Config;
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::places::log_set;
-use crate::log::record::Malformed;
 use crate::log::set::LogSet;
 use crate::lsn::{Lsn, LsnVector};
 use crate::procedure::compiled_routine::RoutineCompiler;
@@ -183,6 +183,7 @@ pub(super) fn read_ended(
 
 /// Reads one log up to its end.
 fn read(set: &dyn LogSet, log: usize, end: Lsn, mut summary: LogSummary) -> Result<LogSummary> {
+    summary.set_limit(end);
     let mut source = set.source(log, summary.position())?;
     while summary.position() < end {
         let Some(chunk) = source.next_chunk()? else {
@@ -191,19 +192,10 @@ fn read(set: &dyn LogSet, log: usize, end: Lsn, mut summary: LogSummary) -> Resu
                 found.check(end)?;
             }
             let reason = "it is shorter than the manifest says";
-            return Err(damaged(set, log, summary.position().0, &Malformed { offset: 0, reason }));
+            return Err(damaged(set, log, Damaged::new(summary.position(), reason)));
         };
-        for record in chunk.records() {
-            let record = record.map_err(|malformed| damaged(set, log, chunk.start.0, &malformed))?;
-            if record.end > end {
-                let reason = "the position up to which the manifest lets it count is inside a log record";
-                return Err(damaged(set, log, record.start.0, &Malformed { offset: 0, reason }));
-            }
-            summary.take(&record)?;
-            if record.end == end {
-                break;
-            }
-        }
+        summary.take(set, &chunk)?;
+        summary.check_limit(set, &chunk)?;
     }
     Ok(summary)
 }

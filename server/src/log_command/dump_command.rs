@@ -93,7 +93,6 @@ pub(crate) struct Printer {
     tables: HashMap<TableId, KnownTable>,
     schema: Schema,
     ends: LsnVector,
-    is_serial: bool,
     is_json: bool,
 }
 
@@ -146,13 +145,7 @@ impl Printer {
     ) -> Result<Printer, Failure> {
         let schema = inspection.schema(incarnation)?;
         let tables = schema.tables.iter().map(|(id, definition)| (*id, KnownTable::new(definition)));
-        Ok(Printer {
-            tables: tables.collect(),
-            schema,
-            ends: inspection.ends(incarnation)?,
-            is_serial: incarnation.protocol == "serial",
-            is_json,
-        })
+        Ok(Printer { tables: tables.collect(), schema, ends: inspection.ends(incarnation)?, is_json })
     }
 
     /// The operations of a transaction, one on each line.
@@ -179,8 +172,8 @@ impl Printer {
         match &entry.body {
             EntryBody::Transaction(transaction) => {
                 object["kind"] = json!("transaction");
-                if !self.is_serial {
-                    object["lv"] = json!(transaction.vector.entries());
+                if let Some(vector) = transaction.follows.vector() {
+                    object["lv"] = json!(vector.entries());
                 }
                 object["lv_bytes"] = json!(transaction.field_bytes);
                 object["barrier"] = json!(transaction.is_barrier);
@@ -209,10 +202,8 @@ impl Printer {
         // Writing into a String cannot fail.
         let _ = match &entry.body {
             EntryBody::Transaction(transaction) => {
-                let vector = match self.is_serial {
-                    true => String::new(),
-                    false => format!(" lv {:?}", transaction.vector.entries()),
-                };
+                let vector = transaction.follows.vector();
+                let vector = vector.map(|vector| format!(" lv {:?}", vector.entries())).unwrap_or_default();
                 let barrier = if transaction.is_barrier { " barrier" } else { "" };
                 let lost = if self.is_recovered(entry, transaction) { "" } else { " (does not count)" };
                 let fragments = match transaction.fragments {

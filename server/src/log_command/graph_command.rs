@@ -113,11 +113,10 @@ fn read(
     inspection: &Inspection,
     incarnation: &Incarnation,
 ) -> Result<(Graph, u64), Failure> {
-    let is_serial = incarnation.protocol == "serial";
     let ends = inspection.ends(incarnation)?;
     let limit = arguments.limit.unwrap_or(if arguments.dot { 200 } else { 1_000_000 });
     let each = limit.div_ceil(incarnation.logs.max(1) as u64);
-    let mut graph = Graph::new(incarnation.logs, is_serial);
+    let mut graph = Graph::new(incarnation.logs, inspection.is_serial(incarnation));
     let mut without_keys = 0_u64;
     for log in 0..incarnation.logs {
         let mut left = each;
@@ -133,7 +132,7 @@ fn read(
                 return Ok(ControlFlow::Break(()));
             }
             left -= 1;
-            let node = Node::new(entry.start, entry.end, transaction, arguments.cost.weight());
+            let node = Node::new((entry.start, entry.end), transaction, &ends, arguments.cost.weight());
             without_keys += u64::from(!node.knows_keys);
             graph.push(log, node);
             Ok(ControlFlow::Continue(()))

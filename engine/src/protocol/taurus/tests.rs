@@ -83,15 +83,15 @@ impl Fixture {
     fn records(&self, log: usize) -> Vec<(Lsn, LsnVector, bool)> {
         self.taurus.shutdown().expect("nothing failed");
         let mut reader = self.reader(log);
-        let mut order = VectorOrder { anchor: LsnVector::zero(self.taurus.logs.count()) };
+        let mut fields = reader_after(&vec![0; self.taurus.logs.count()]);
         let mut found = Vec::new();
         while let Some(chunk) = reader.next_chunk().expect("undamaged") {
             for record in chunk.records() {
                 let record = record.expect("well-formed");
                 match record.body {
-                    RecordBody::Anchor(vector) => order.anchor(&vector),
+                    RecordBody::Anchor(vector) => fields.anchor(&vector),
                     RecordBody::Transaction { commit, content } => {
-                        let vector = whole_vector(&order, content);
+                        let vector = whole_vector(&mut fields, content);
                         assert!(vector.get(log) <= record.start, "pre-append (pitfall 1)");
                         found.push((record.end, vector, commit.is_barrier));
                     }
@@ -107,12 +107,16 @@ impl Fixture {
 }
 
 /// The LV that is encoded in the field at the beginning of the content.
-fn whole_vector(order: &VectorOrder, content: &[u8]) -> LsnVector {
-    let field = &content[..order.field_bytes(content).expect("well-formed")];
-    let mut vector = LsnVector::zero(order.base().len());
-    order.read_field(Lsn::ZERO, field, &mut vector).expect("it fits");
-    vector.raise(order.base().entries());
-    vector
+fn whole_vector(reader: &mut VectorReader, content: &[u8]) -> LsnVector {
+    let field = &content[..reader.field_bytes(content).expect("well-formed")];
+    reader.read(field).expect("it fits");
+    reader.follows().vector().expect("it is one")
+}
+
+fn reader_after(anchor: &[u64]) -> VectorReader {
+    let mut reader = VectorReader { positions: Positions::zero(anchor.len()) };
+    reader.anchor(&LsnVector::from_slice(anchor));
+    reader
 }
 
 fn compressed(vector: &[u64], anchor: &[u64]) -> Vec<u8> {
@@ -136,18 +140,18 @@ proptest! {
         let mut content = compressed(&vector, &anchor);
         let field_bytes = content.len();
         content.extend_from_slice(&operations);
-        let order = VectorOrder { anchor: LsnVector::from_slice(&anchor) };
-        prop_assert_eq!(order.field_bytes(&content), Ok(field_bytes));
+        let mut reader = reader_after(&anchor);
+        prop_assert_eq!(reader.field_bytes(&content), Ok(field_bytes));
         let mut expected = LsnVector::from_slice(&vector);
         expected.raise(&anchor);
-        prop_assert_eq!(whole_vector(&order, &content), expected);
+        prop_assert_eq!(whole_vector(&mut reader, &content), expected);
     }
 
     #[test]
     fn hostile_fields_never_panic(content in vec(any::<u8>(), 0..100), logs in 1_usize..=MAX_LOGS) {
-        let order = VectorOrder { anchor: LsnVector::zero(logs) };
-        if let Ok(length) = order.field_bytes(&content) {
-            let _ = order.read_field(Lsn::ZERO, &content[..length], &mut LsnVector::default());
+        let mut reader = reader_after(&vec![0; logs]);
+        if let Ok(length) = reader.field_bytes(&content) {
+            let _ = reader.read(&content[..length]);
         }
     }
 }
@@ -163,10 +167,9 @@ fn entries_up_to_the_anchor_take_no_bytes() {
 fn a_record_after_a_newer_anchor_decompresses_upwards() {
     // Compressed against (80, 80), replayed after (160, 80): nothing may be lost (pitfall 18).
     let field = compressed(&[80, 88], &[80, 80]);
-    let order = VectorOrder { anchor: LsnVector::from_slice(&[160, 80]) };
-    assert_eq!(whole_vector(&order, &field).entries(), &[160, 88]);
-    let order = VectorOrder { anchor: LsnVector::zero(1) };
-    let read = order.read_field(Lsn::ZERO, &field, &mut LsnVector::default());
+    let mut reader = reader_after(&[160, 80]);
+    assert_eq!(whole_vector(&mut reader, &field).entries(), &[160, 88]);
+    let read = reader_after(&[0]).read(&field);
     assert!(read.is_err(), "log 1 does not exist");
 }
 

@@ -151,10 +151,10 @@ pub(super) fn record(start: u64, bytes: &[u8]) -> String {
 fn agree(start: u64, bytes: &[u8], (vector, routine, hash): (&[u64], u64, u64)) {
     let decoded = Records::new(Lsn(start), bytes).next().unwrap().unwrap();
     let RecordBody::Transaction { content, .. } = decoded.body else { panic!("{decoded:?}") };
-    let order = hyades_engine::protocol::list::replay_order("taurus", 2).unwrap();
-    let (field, operations) = content.split_at(order.field_bytes(content).unwrap());
-    let mut whole = hyades_engine::lsn::LsnVector::zero(2);
-    order.read_field(Lsn(start), field, &mut whole).unwrap();
+    let mut reader = hyades_engine::protocol::list::recovery("taurus", 2).unwrap().reader();
+    let (field, operations) = content.split_at(reader.field_bytes(content).unwrap());
+    reader.read(field).unwrap();
+    let whole = reader.follows().vector().unwrap();
     let command = Command::of(operations).unwrap().unwrap();
     assert_eq!(
         (whole.entries(), u64::from(command.routine.0), command.write_set_hash),

@@ -69,12 +69,11 @@ impl LogReader {
 }
 
 impl Chunk {
-    /// The records that are found after the malformed one at this position.
-    pub fn records_after(&self, position: Lsn) -> Option<Records<'_>> {
+    /// Where the next record begins after the malformed one at this position, if one is found.
+    pub fn record_after(&self, position: Lsn) -> Option<Lsn> {
         let from = (position.0 - self.start.0 + Lsn::ALIGNMENT) as usize;
-        let rest = self.bytes.get(from..)?;
-        let found = first_record(rest)?;
-        Some(Records::new(Lsn(self.start.0 + (from + found) as u64), &rest[found..]))
+        let found = first_record(self.bytes.get(from..)?)?;
+        Some(Lsn(self.start.0 + (from + found) as u64))
     }
 }
 

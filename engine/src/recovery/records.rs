@@ -1,0 +1,398 @@
+//! The one walk through the records of a log. Replay, cut, summaries, salvage, backups and inspections all
+//! see a log through it.
+//!
+//! ```text
+//!   chunk --next--> record --+-- anchor -----------------------> what holds for all records after it
+//!                            +-- fragment, not the last -------> gathered until the last one comes
+//!                            +-- of what a checkpoint holds ---> passed
+//!                            +-- (last) record of another transaction
+//!                                   |
+//!                                   +--read--> what it follows, as its field says; its operations
+//! ```
+//!
+//! A record without fragments is lent as it lies in the chunk. What becomes of fragments (pitfall 11) is up
+//! to the reader ([`Gather`]): replay needs all their bytes, a summary only what they concern. Whether a
+//! transaction counts is judged by the reader as well, because each knows something else of the ends of the
+//! logs, and a summary learns them later.
+//!
+//! Invariants:
+//! 1. Records are seen in log order, each once, and none is left out, except where damage is skipped.
+//! 2. What a record follows is read with the anchors before it, whether or not anything else of those records
+//!    was wanted.
+//! 3. Nothing is copied except fragments, and nothing is allocated for a record that is not one.
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use hyades_types::error::{Error, Result};
+
+use crate::log::manifest::{Checkpoint, Incarnation};
+use crate::log::record::{Commit, Malformed, RecordBody, Records};
+use crate::lsn::{Lsn, LsnVector};
+use crate::mutant::{self, Mutant};
+use crate::protocol::list::recovery;
+use crate::protocol::{FieldReader, Follows};
+
+/// What is kept of the fragments of a transaction until the last one comes.
+pub(crate) trait Gather {
+    type Whole;
+
+    /// The first fragment begins here.
+    fn begin(start: Lsn) -> Self;
+
+    /// Takes the operations in the next fragment.
+    fn take(&mut self, piece: &[u8]);
+
+    /// Takes those in the last one.
+    fn finish(self, last: &[u8]) -> Self::Whole;
+}
+
+/// For readers that look at no operations.
+impl Gather for () {
+    type Whole = ();
+
+    fn begin(_start: Lsn) {}
+
+    fn take(&mut self, _piece: &[u8]) {}
+
+    fn finish(self, _last: &[u8]) {}
+}
+
+/// The operations of a transaction, put together.
+#[derive(Debug, Default)]
+pub(crate) struct Assembled {
+    pub(crate) operations: Vec<u8>,
+    pub(crate) fragments: usize,
+}
+
+impl Gather for Assembled {
+    type Whole = Assembled;
+
+    fn begin(_start: Lsn) -> Assembled {
+        Assembled::default()
+    }
+
+    fn take(&mut self, piece: &[u8]) {
+        self.operations.extend_from_slice(piece);
+        self.fragments += 1;
+    }
+
+    fn finish(mut self, last: &[u8]) -> Assembled {
+        self.take(last);
+        self
+    }
+}
+
+/// Bytes that are no log records, or say what cannot be.
+#[derive(Clone, Debug)]
+pub(crate) struct Damaged {
+    pub(crate) position: Lsn,
+    pub(crate) reason: Cow<'static, str>,
+}
+
+impl Damaged {
+    pub(crate) fn new(position: Lsn, reason: impl Into<Cow<'static, str>>) -> Damaged {
+        Damaged { position, reason: reason.into() }
+    }
+
+    pub(crate) fn at(start: Lsn, malformed: &Malformed) -> Damaged {
+        Damaged::new(Lsn(start.0 + malformed.offset as u64), malformed.reason)
+    }
+
+    pub(crate) fn in_log(self, log: usize) -> Error {
+        let Damaged { position, reason } = self;
+        Error::corrupt(format!("log {log} is damaged: {reason} (position {position})"))
+    }
+}
+
+/// A record.
+pub(crate) struct Seen<'c> {
+    pub(crate) start: Lsn,
+    pub(crate) end: Lsn,
+    pub(crate) what: What<'c>,
+}
+
+pub(crate) enum What<'c> {
+    /// The (last) record of a transaction.
+    Transaction(Last<'c>),
+    /// The same, but the checkpoint holds the transaction: replay skips it.
+    Checkpointed,
+    /// Any other record of a large transaction, with this many bytes of its operations.
+    Fragment {
+        transaction: u64,
+        bytes: usize,
+    },
+    Anchor(LsnVector),
+    Filler,
+}
+
+/// The (last) record of a transaction.
+pub(crate) struct Last<'c> {
+    pub(crate) commit: Commit,
+    start: Lsn,
+    fragment_of: Option<u64>,
+    content: &'c [u8],
+}
+
+/// What the (last) record of a transaction says.
+pub(crate) struct Said<'w, 'c, W> {
+    /// An error if the field makes no sense. Where it ends is known all the same.
+    pub(crate) follows: std::result::Result<Follows<'w>, Malformed>,
+    pub(crate) field_bytes: usize,
+    pub(crate) body: Body<'c, W>,
+}
+
+/// The operations of a transaction.
+pub(crate) enum Body<'c, W> {
+    /// In the only record of the transaction, as it lies in the chunk.
+    InRecord(&'c [u8]),
+    Gathered(W),
+}
+
+/// See the module head.
+pub(crate) struct Walk<G> {
+    log: usize,
+    reader: Box<dyn FieldReader>,
+    /// Where the next record begins. `None`: wherever the next chunk does.
+    position: Option<Lsn>,
+    /// No record is seen that ends after it.
+    limit: Lsn,
+    checkpoint: Option<Arc<Checkpoint>>,
+    unfinished: HashMap<u64, G>,
+    durable: LsnVector,
+    has_skipped: bool,
+}
+
+impl<G> Walk<G> {
+    /// Begins wherever the first chunk does.
+    ///
+    /// # Errors
+    /// The incarnation's protocol is unknown, or writes no logs.
+    pub(crate) fn new(incarnation: &Incarnation, log: usize) -> Result<Walk<G>> {
+        Ok(Walk {
+            log,
+            reader: recovery(&incarnation.protocol, incarnation.logs)?.reader(),
+            position: None,
+            limit: Lsn(u64::MAX),
+            checkpoint: None,
+            unfinished: HashMap::new(),
+            durable: LsnVector::zero(incarnation.logs),
+            has_skipped: false,
+        })
+    }
+
+    /// Sees nothing before this position, where a record begins.
+    #[must_use]
+    pub(crate) fn from(self, position: Lsn) -> Walk<G> {
+        Walk { position: Some(position), ..self }
+    }
+
+    /// Sees no record that ends after this position.
+    #[must_use]
+    pub(super) fn up_to(self, limit: Lsn) -> Walk<G> {
+        Walk { limit, ..self }
+    }
+
+    /// Passes the transactions that this checkpoint holds.
+    #[must_use]
+    pub(super) fn after(self, checkpoint: Option<Arc<Checkpoint>>) -> Walk<G> {
+        Walk { checkpoint, ..self }
+    }
+
+    /// Where the next record begins, once that is known.
+    pub(crate) fn position(&self) -> Lsn {
+        self.position.unwrap_or(Lsn::ZERO)
+    }
+
+    /// The largest positions up to which the anchors say that the logs were durable.
+    pub(super) fn durable(&self) -> &LsnVector {
+        &self.durable
+    }
+
+    /// It is known from elsewhere that the logs were durable up to these positions.
+    pub(super) fn raise_durable(&mut self, durable: &LsnVector) {
+        self.durable.raise(durable.entries());
+    }
+
+    pub(super) fn set_limit(&mut self, limit: Lsn) {
+        self.limit = limit;
+    }
+
+    /// Goes on at a later position.
+    pub(crate) fn go_to(&mut self, position: Lsn) {
+        self.position = Some(position);
+    }
+
+    /// Passes what a later checkpoint holds. Of the transactions that are unfinished, only those remain that
+    /// began where the replay after it begins, or later: the others will never be complete.
+    pub(super) fn follow(&mut self, checkpoint: &Arc<Checkpoint>, begins: impl Fn(&G) -> Lsn) {
+        let from = Lsn(checkpoint.from[self.log]);
+        self.position = self.position.max(Some(from));
+        self.unfinished.retain(|_, begun| begins(begun) >= from);
+        self.checkpoint = Some(Arc::clone(checkpoint));
+    }
+
+    /// What is kept of large transactions whose last record has not been seen.
+    pub(super) fn unfinished(&self) -> impl Iterator<Item = &G> {
+        self.unfinished.values()
+    }
+
+    /// Gives up the large transactions whose last record has not been seen. Returns their number.
+    pub(super) fn give_up_unfinished(&mut self) -> usize {
+        std::mem::take(&mut self.unfinished).len()
+    }
+
+    /// The next record does not follow the last one that was seen. From here on, fields and anchors that make
+    /// no sense belong to bytes that only look like a record, or follow an anchor that was not seen.
+    pub(crate) fn skip_damage(&mut self) {
+        self.position = None;
+        self.unfinished.clear();
+        self.has_skipped = true;
+    }
+
+    pub(crate) fn has_skipped(&self) -> bool {
+        self.has_skipped
+    }
+
+    /// What the transaction follows that was read last; after an anchor, what all from there on follow.
+    #[inline]
+    pub(super) fn follows(&self) -> Follows<'_> {
+        self.reader.follows()
+    }
+
+    /// The walk has passed what it may see of this chunk.
+    ///
+    /// # Errors
+    /// There is more of it, and the limit is not where a record ends.
+    pub(super) fn check_limit(&self, chunk_end: Lsn) -> std::result::Result<(), Damaged> {
+        if self.position() >= self.limit.min(chunk_end) {
+            return Ok(());
+        }
+        let reason = "the position up to which the manifest lets it count is inside a log record";
+        Err(Damaged::new(self.position(), reason))
+    }
+
+    /// Anchors hold for all transactions after them.
+    fn take_anchor(&mut self, start: Lsn, anchor: &LsnVector) -> std::result::Result<(), Damaged> {
+        let logs = self.durable.len();
+        let reason = if anchor.len() != logs {
+            format!("an anchor names {} logs, but the manifest says {logs}", anchor.len())
+        } else if anchor.get(self.log) > start {
+            "an anchor calls durable what was appended after it".to_owned()
+        } else {
+            self.durable.raise(anchor.entries());
+            self.reader.anchor(anchor);
+            return Ok(());
+        };
+        if self.has_skipped { Ok(()) } else { Err(Damaged::new(start, reason)) }
+    }
+
+    /// Whether the checkpoint holds the transaction whose (last) record ends here ([`Checkpoint::holds`]).
+    #[inline]
+    fn is_checkpointed(&self, end: Lsn, commit: Commit) -> bool {
+        let holds = |checkpoint: &Arc<Checkpoint>| checkpoint.holds(self.log, end, commit.is_phase_odd);
+        self.checkpoint.as_ref().is_some_and(holds) && !mutant::is_active(Mutant::CheckpointedReplayed)
+    }
+}
+
+impl<G: Gather> Walk<G> {
+    /// Sees the rest of a chunk, for its anchors.
+    pub(super) fn pass(&mut self, start: Lsn, bytes: &[u8]) -> std::result::Result<(), Damaged> {
+        loop {
+            match self.next(start, bytes) {
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(()),
+                Err(damaged) => return Err(damaged),
+            }
+        }
+    }
+
+    /// The next record of a chunk. `None` if the walk has passed the chunk, or may not go further.
+    ///
+    /// # Errors
+    /// Bytes that are not a record, an anchor that makes no sense, or a chunk that begins after the position.
+    /// The position stays where it was.
+    #[inline]
+    pub(crate) fn next<'c>(
+        &mut self,
+        start: Lsn,
+        bytes: &'c [u8],
+    ) -> std::result::Result<Option<Seen<'c>>, Damaged> {
+        let position = *self.position.get_or_insert(start);
+        let Some(offset) = position.0.checked_sub(start.0) else {
+            return Err(Damaged::new(position, "it begins after the position from which it is needed"));
+        };
+        if position >= self.limit {
+            return Ok(None);
+        }
+        let rest = bytes.get(offset as usize..).unwrap_or_default();
+        let record = match Records::new(position, rest).next() {
+            Some(Ok(record)) => record,
+            Some(Err(malformed)) => return Err(Damaged::at(position, &malformed)),
+            None => return Ok(None),
+        };
+        let (start, end) = (record.start, record.end);
+        if end > self.limit {
+            return Ok(None);
+        }
+        let last = |commit, fragment_of, content| Last { commit, start, fragment_of, content };
+        let what = match record.body {
+            RecordBody::Transaction { commit, .. } if self.is_checkpointed(end, commit) => What::Checkpointed,
+            RecordBody::Transaction { commit, content } => What::Transaction(last(commit, None, content)),
+            RecordBody::Fragment { transaction, commit: None, content } => {
+                self.unfinished.entry(transaction).or_insert_with(|| G::begin(start)).take(content);
+                What::Fragment { transaction, bytes: content.len() }
+            }
+            RecordBody::Fragment { transaction, commit: Some(commit), .. }
+                if self.is_checkpointed(end, commit) =>
+            {
+                self.unfinished.remove(&transaction);
+                What::Checkpointed
+            }
+            RecordBody::Fragment { transaction, commit: Some(commit), content } => {
+                What::Transaction(last(commit, Some(transaction), content))
+            }
+            RecordBody::Anchor(anchor) => {
+                self.take_anchor(start, &anchor)?;
+                What::Anchor(anchor)
+            }
+            RecordBody::Filler => What::Filler,
+        };
+        self.position = Some(end);
+        Ok(Some(Seen { start, end, what }))
+    }
+
+    /// Cuts the protocol's field off a transaction's (last) record and reads it. Called at most once for a
+    /// record, before the next one is seen.
+    ///
+    /// # Errors
+    /// It is not known where the field ends.
+    #[inline]
+    pub(crate) fn read<'w, 'c>(
+        &'w mut self,
+        last: &Last<'c>,
+    ) -> std::result::Result<Said<'w, 'c, G::Whole>, Damaged> {
+        let field_bytes = match self.reader.field_bytes(last.content) {
+            Ok(length) => length,
+            Err(_) if self.has_skipped => 0,
+            Err(malformed) => return Err(Damaged::at(last.start, &malformed)),
+        };
+        let (field, operations) = last.content.split_at(field_bytes);
+        let body = match last.fragment_of {
+            None => Body::InRecord(operations),
+            Some(transaction) => {
+                let begun = self.unfinished.remove(&transaction);
+                Body::Gathered(begun.unwrap_or_else(|| G::begin(last.start)).finish(operations))
+            }
+        };
+        let follows = match self.reader.read(field) {
+            Err(malformed) if !self.has_skipped => Err(malformed),
+            _ => Ok(self.reader.follows()),
+        };
+        Ok(Said { follows, field_bytes, body })
+    }
+}
