@@ -13,7 +13,8 @@
 //!
 //! Files:
 //! * `none`: no logs, as the baseline; `serial`: one log; `taurus`: parallel logs;
-//! * `list`: which name means which of them.
+//! * `list`: which name means which of them;
+//! * `recovery`: the recovery half, and how protocols to come fit into it.
 
 pub mod list;
 pub mod none;

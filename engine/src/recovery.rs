@@ -23,6 +23,7 @@
 //! **Verify**: all logs have been replayed to their end, and every row fits its table.
 //!
 //! Files:
+//! * `records`: one walk through the records of a log, for all that follows;
 //! * before replay: `cut`, `tail` (what the logs say of each table), from `each_log` a `log_summary` and its
 //!   `last_positions`; `digest` and `digester` (the same, kept by a running server); `early_load`;
 //! * replay: `scope` (which records count), `replay_source` (one log), `schedule`, `replay` (a transaction),

@@ -17,7 +17,7 @@
 //!   smallest last mark of all logs: a record counts if its epoch is at most that, and is unsettled as long
 //!   as marks are still read. A salvage lowers the word to the epoch before the first loss.
 //! * Plover: a GSN, the field plus the log's last GSN, which heartbeats raise. The cut gains the smallest
-//!   last GSN of all logs, so whoever looks for it reads every field.
+//!   last GSN of all logs, so a search for the cut reads every field.
 //! * Dependency graph: ids (a log and a position each), without those at or below the log's anchor. The cut
 //!   gains the ids that were read and do not count. A node counts if its ids do, and is unsettled until they
 //!   are settled: what is kept of it is judged again, as `recovery::log_summary` does.
@@ -94,9 +94,10 @@ pub struct Positions {
 /// How far logs count. Both bounds are the same, the ELV, once all is known and nothing is lost.
 #[derive(Clone, Debug)]
 pub struct Cut {
-    /// Whoever follows nothing beyond these positions counts.
+    /// A record that follows nothing beyond these positions counts.
     pub limit: LsnVector,
-    /// Whoever follows anything beyond these, which are never lower, does not: that has never become durable.
+    /// A record that follows anything beyond these, which are never lower, does not: that has never become
+    /// durable.
     pub known: LsnVector,
     /// Something that was durable is lost, so that an anchor may name it.
     pub has_lost: bool,
