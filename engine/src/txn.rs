@@ -682,9 +682,12 @@ pub trait ObjectAccess: Access {
     /// table is locked against all others.
     fn add_older_entries(&mut self, table: &Arc<Table>, index: &SecondaryIndex, guard: &Guard);
 
+    /// The table has got an unfinished index, beside transactions that use the table.
+    fn begin_index_build(&mut self, table: &Arc<Table>);
+
     /// One step of filling the unfinished index of a table beside others, through at most this many records
     /// or entries; true if it is complete.
-    fn build_index(&mut self, table: &Arc<Table>, index: &IndexDefinition, most: usize) -> Flow<bool>;
+    fn build_index(&mut self, index: &IndexDefinition, most: usize) -> Flow<bool>;
 
     /// The transaction has changed a table from which no other was locked out: those that commit later must
     /// follow it.

@@ -88,6 +88,7 @@ impl<T: ObjectAccess> Applying<'_, T> {
         self.begin();
         effect::exchange_beside_others(&self.overlay.catalog, self.transaction, table, state);
         self.push(Effect::UnfinishedIndex(Arc::clone(table)));
+        self.transaction.begin_index_build(table);
         self.transaction.note_change(None)?;
         Ok(())
     }
@@ -111,7 +112,7 @@ pub(crate) fn build_index<T: ObjectAccess>(
         applying.attach_index(table, planned, index)?;
         return Ok(false);
     }
-    if !applying.transaction.build_index(table, index, most)? {
+    if !applying.transaction.build_index(index, most)? {
         return Ok(false);
     }
     applying.note()?;

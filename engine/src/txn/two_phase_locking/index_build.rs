@@ -46,7 +46,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::definition::IndexDefinition;
-use hyades_types::error::Result;
+use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::{guest, memory};
 
 use super::LockingTransaction;
@@ -69,23 +69,20 @@ use crate::txn::lock_table::TransactionId;
 const UNITS_PER_ENTRY: usize = 50;
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// One step of the build of the index that the state of the table has, through at most this many records
-    /// or entries; true if the index can be committed.
-    pub(super) fn build_step(
-        &mut self,
-        table: &Arc<Table>,
-        index: &IndexDefinition,
-        most: usize,
-    ) -> Flow<bool> {
-        let mut build = self.build.take().unwrap_or_else(|| self.begin_build(table));
-        let is_done = self.continue_build(&mut build, index, most);
+    /// One step of the build that was begun, through at most this many records or entries; true if the index
+    /// can be committed.
+    pub(super) fn continue_build(&mut self, index: &IndexDefinition, most: usize) -> Flow<bool> {
+        let Some(mut build) = self.build.take() else {
+            return Err(Error::fatal(sqlstate::INTERNAL_ERROR, "no index is being built").into());
+        };
+        let is_done = self.take_step(&mut build, index, most);
         if !matches!(is_done, Ok(true)) {
             self.build = Some(build);
         }
         is_done
     }
 
-    fn begin_build(&self, table: &Arc<Table>) -> Box<IndexBuild> {
+    pub(super) fn begin_build(&self, table: &Arc<Table>) -> Box<IndexBuild> {
         Box::new(IndexBuild {
             awaited: self.users_of(table, |_| true),
             table: Arc::clone(table),
@@ -124,7 +121,7 @@ impl<P: Protocol> LockingTransaction<P> {
         holders.into_iter().map(|(holder, _)| holder).collect()
     }
 
-    fn continue_build(&mut self, build: &mut IndexBuild, index: &IndexDefinition, most: usize) -> Flow<bool> {
+    fn take_step(&mut self, build: &mut IndexBuild, index: &IndexDefinition, most: usize) -> Flow<bool> {
         while let Some((resource, others)) = build.awaited.last() {
             if !mutant::is_active(Mutant::BuilderWaitsForNobody) {
                 self.outlast(*resource, others)?;

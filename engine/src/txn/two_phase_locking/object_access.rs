@@ -108,8 +108,12 @@ impl<P: Protocol> ObjectAccess for LockingTransaction<P> {
         self.add_entries_of_older_versions(table, index, guard);
     }
 
-    fn build_index(&mut self, table: &Arc<Table>, index: &IndexDefinition, most: usize) -> Flow<bool> {
-        self.build_step(table, index, most)
+    fn begin_index_build(&mut self, table: &Arc<Table>) {
+        self.build = Some(self.begin_build(table));
+    }
+
+    fn build_index(&mut self, index: &IndexDefinition, most: usize) -> Flow<bool> {
+        self.continue_build(index, most)
     }
 
     fn commit_alone(&mut self) {

@@ -417,7 +417,7 @@ fn what_a_table_leaves_behind_is_freed_by_the_janitor_a_little_at_a_time() {
         transaction.begin();
         change(&mut transaction, CatalogChange::DropTable { id: table.id() });
         transaction.precommit(&());
-        assert_eq!((table.row_count(), discarded()), (0, 1));
+        assert_eq!((table.row_count(), discarded()), (0, 2));
         assert!(freed(&mut purger, &shared, 0) > 5);
         assert_eq!(discarded(), 0);
     }
