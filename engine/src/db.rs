@@ -667,7 +667,9 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         self.show_sequences(environment);
         self.transaction.resume_statement();
         let worked = guest::worked();
-        let outcome = interpret::run(&mut self.transaction, frame, environment, sink);
+        let Self { overlay, transaction, .. } = self;
+        let mut undo = |transaction: &mut T, savepoint| overlay.undo_to(savepoint, transaction);
+        let outcome = interpret::run(transaction, frame, environment, sink, &mut undo);
         let goes_on = |stop: &Interrupt| {
             matches!(stop, Interrupt::Failed(Error::Abort(Abort::Suspended)) | Interrupt::Wait(_))
         };
@@ -675,7 +677,6 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
             self.transaction.end_statement();
         }
         self.note_draws(environment);
-        self.overlay.assert_before(&mut self.transaction);
         if let Some(call) = &mut self.call {
             call.worked += guest::worked().wrapping_sub(worked);
             match outcome {
@@ -713,7 +714,6 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         self.give_up_commit();
         self.log_as_data();
         self.overlay.undo_to(savepoint, &mut self.transaction);
-        self.transaction.rollback_to(savepoint);
         self.protocol
             .durability(&self.watch, &self.protocol.read_only_commit(self.transaction.dependencies()))
     }

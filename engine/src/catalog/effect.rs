@@ -86,12 +86,7 @@ impl Effect {
                 transaction.note_changed(&table);
             }
             Effect::UnfinishedIndex(table) => {
-                let state = {
-                    let guard = epoch::pin();
-                    let state = table.state(&guard);
-                    state.with_definition(TableDefinition::clone(state.definition()))
-                };
-                exchange_beside_others(catalog, transaction, &table, Arc::new(state));
+                exchange_beside_others(catalog, transaction, &table, renewed(&table));
             }
             // Cached plans may still refer to what was never published.
             Effect::CreatedTable(_, table) => {
@@ -137,7 +132,13 @@ impl Effect {
             Effect::UnfinishedIndex(_) => {}
             Effect::FinishedIndex(table) => publish_finished(catalog, transaction, &table),
             Effect::CreatedTable(_, table) => catalog.add(table)?,
-            Effect::RenamedTable { from, to, table } => catalog.rename(&from, to, &table)?,
+            Effect::RenamedTable { from, to, table } => {
+                catalog.rename(&from, to, &table)?;
+                // Another session may have found the table under its former name, with the new definition,
+                // and wait for it. Its plan must be stale.
+                let old = catalog.exchange(&table, renewed(&table), &epoch::pin());
+                transaction.discard(&table, old);
+            }
             Effect::DroppedTable(_, table) => {
                 if catalog.remove(table.id()).is_some() {
                     transaction.discard_rows(&table);
@@ -162,6 +163,13 @@ impl Effect {
         }
         Ok(())
     }
+}
+
+/// The state of a table as its definition says, of a version that no plan was made for.
+fn renewed(table: &Table) -> Arc<TableState> {
+    let guard = epoch::pin();
+    let state = table.state(&guard);
+    Arc::new(state.with_definition(TableDefinition::clone(state.definition())))
 }
 
 /// Exchanges the state of a table beside transactions that use it. Plans compiled from here on are for the

@@ -94,18 +94,13 @@ impl Overlay {
         }
     }
 
-    /// A procedure has run: it rolls back only what it has done itself.
-    pub(crate) fn assert_before<T: ObjectAccess>(&self, transaction: &mut T) {
-        let is_before = |change: &Change| change.before.changes < transaction.savepoint().changes;
-        debug_assert!(self.changes.last().is_none_or(is_before), "a change of the catalog is left behind");
-    }
-
-    /// Takes back what was changed after the savepoint, and rows together with it.
+    /// Takes back everything since the savepoint: changes of the catalog and rows, each in its order.
     pub(crate) fn undo_to<T: ObjectAccess>(&mut self, savepoint: Savepoint, transaction: &mut T) {
         let length = self.changes.partition_point(|change| change.before.changes < savepoint.changes);
         if length < self.changes.len() {
             self.undo_changes(length, transaction);
         }
+        transaction.rollback_to(savepoint);
     }
 
     /// Takes back all changes; the transaction is about to be rolled back.

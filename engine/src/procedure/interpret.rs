@@ -23,7 +23,7 @@ use super::frame::{Frame, RowSink};
 use super::ir::{Instruction, Label, Procedure, Register, Replayability, RowSlot};
 use crate::storage::row::RowLayout;
 use crate::ticket::{Ticket, ticket};
-use crate::txn::{Access, Flow, Interrupt, RowInPlace};
+use crate::txn::{Access, Flow, Interrupt, RowInPlace, Savepoint};
 
 /// Instructions between two pins, and between two checks for requests from outside. What is more expensive
 /// than an instruction counts as several.
@@ -39,15 +39,20 @@ const ENTRY: u32 = 16;
 /// The least work that an instruction counts as for a guest.
 const UNITS_PER_INSTRUCTION: u32 = 4;
 
+/// Takes back everything since a savepoint: what the procedure has done, and what was done for it between two
+/// parts of its run (changes of the catalog).
+pub(crate) type Undo<'a, T> = &'a mut dyn FnMut(&mut T, Savepoint);
+
 /// Runs a procedure from the position of its frame until the outermost one returns, fails, or must wait.
 pub(crate) fn run<T: Access>(
     transaction: &mut T,
     frame: &mut Frame,
     environment: &mut Environment,
     sink: &mut dyn RowSink,
+    undo: Undo<'_, T>,
 ) -> Flow<()> {
     loop {
-        if let Some(outcome) = run_pinned(transaction, frame, environment, sink) {
+        if let Some(outcome) = run_pinned(transaction, frame, environment, sink, undo) {
             return outcome;
         }
         guest::pass(UNITS_PER_INSTRUCTION * PIN_INTERVAL);
@@ -60,6 +65,7 @@ fn run_pinned<T: Access>(
     frame: &mut Frame,
     environment: &mut Environment,
     sink: &mut dyn RowSink,
+    undo: Undo<'_, T>,
 ) -> Option<Flow<()>> {
     let guard = epoch::pin();
     let mut run = Run {
@@ -67,6 +73,7 @@ fn run_pinned<T: Access>(
         frame,
         environment,
         sink,
+        undo,
         guard: &guard,
         rows_in_place: SmallVec::new(),
         ahead: None,
@@ -95,6 +102,7 @@ pub(super) struct Run<'r, T: Access> {
     pub(super) frame: &'r mut Frame,
     pub(super) environment: &'r mut Environment,
     pub(super) sink: &'r mut dyn RowSink,
+    pub(super) undo: Undo<'r, T>,
     pub(super) guard: &'r Guard,
     pub(super) ahead: Option<Ahead<'r>>,
     /// The state of `random()` before the instruction, in a call that may be logged as a command: an

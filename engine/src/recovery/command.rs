@@ -32,8 +32,8 @@ use crate::procedure::interpret;
 use crate::procedure::ir::Procedure;
 use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::stored_routine::Routine;
-use crate::txn::Interrupt;
 use crate::txn::replay_access::ReplayAccess;
+use crate::txn::{Access, Interrupt};
 
 /// What one worker keeps between calls.
 #[derive(Default)]
@@ -138,7 +138,8 @@ impl CommandReplay {
                     .ok_or_else(|| place.diverged(routine, "an argument is no label of its enum"))?;
             }
         }
-        let outcome = interpret::run(&mut self.access, frame, &mut self.environment, &mut Nobody);
+        let undo: interpret::Undo<'_, ReplayAccess> = &mut |access, savepoint| access.rollback_to(savepoint);
+        let outcome = interpret::run(&mut self.access, frame, &mut self.environment, &mut Nobody, undo);
         match outcome {
             Ok(()) => {}
             Err(Interrupt::Wait(_)) => return Err(place.diverged(routine, "it waits")),

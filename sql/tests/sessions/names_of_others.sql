@@ -35,14 +35,6 @@ b: select v from t;
 a: commit;
 b: select v from u;
 
--- Taken back to a savepoint while another one waits.
-a: begin;
-a: savepoint one;
-a: alter table t add column extra int default 1;
-b: select * from t;
-a: rollback to one;
-a: commit;
-
 -- A sequence that another transaction makes and alters.
 a: begin;
 a: create sequence s;

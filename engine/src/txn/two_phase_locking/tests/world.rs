@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::protocol::none::NoLog;
 use crate::storage::catalog::Catalog;
 use crate::storage::table::Table;
-use crate::txn::{Access, Control, Flow, Savepoint, Transaction};
+use crate::txn::{Control, Flow, Savepoint, Transaction};
 
 /// A database without logs.
 #[derive(Clone)]
@@ -68,7 +68,6 @@ impl Worker {
 
     pub(in crate::txn::two_phase_locking) fn rollback_to(&mut self, savepoint: Savepoint) {
         self.overlay.undo_to(savepoint, &mut self.transaction);
-        self.transaction.rollback_to(savepoint);
     }
 
     pub(in crate::txn::two_phase_locking) fn precommit(&mut self, (): &()) {
