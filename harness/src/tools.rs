@@ -33,13 +33,13 @@ pub(crate) fn build_program(name: &str) -> Result<PathBuf> {
 
 /// Builds programs as they are shipped, and returns the folder in which they are.
 pub(crate) fn build_shipped(what: &[&str]) -> Result<PathBuf> {
-    run(cargo().args(["build", "--quiet", "--release"]).args(what))?;
+    run(cargo().args(["build", "--quiet", "--profile", "dist"]).args(what))?;
     Ok(shipped())
 }
 
 /// Where [`build_shipped`] has put the programs.
 pub(crate) fn shipped() -> PathBuf {
-    target_directory().join("release")
+    target_directory().join("dist")
 }
 
 /// A cargo command of another toolchain, through rustup.
