@@ -6,11 +6,8 @@
 //! moment of a capture ([`Control::capture`]): then the committed catalog is that of the phase that has
 //! ended. For a table whose state an open transaction has replaced, the first of the replaced states counts.
 
-use std::sync::Arc;
-
 use crate::protocol::Protocol;
-use crate::storage::catalog::Catalog;
-use crate::storage::table::{Table, TableState};
+use crate::storage::catalog::{Catalog, CommittedTables};
 use crate::txn::{Captured, Control};
 
 /// What is committed in a phase and before it.
@@ -18,7 +15,7 @@ pub(crate) struct Committed {
     pub(crate) rows: Captured,
     pub(crate) catalog: Catalog,
     /// With the states that were committed; those of temporary tables are left out.
-    pub(crate) tables: Vec<(Arc<Table>, Arc<TableState>)>,
+    pub(crate) tables: CommittedTables,
 }
 
 /// Ends a phase; `before` and `after` as for [`Control::capture`].

@@ -157,7 +157,7 @@ impl Effect {
             Effect::Type(stored) => catalog.put_type(stored)?,
             Effect::DroppedType(id) => drop(catalog.remove_type(id)),
             Effect::Schema(id, name) => catalog.put_schema(id, &name)?,
-            Effect::DroppedSchema(id) => drop(catalog.remove_schema(id)),
+            Effect::DroppedSchema(id) => catalog.remove_schema(id),
             Effect::Comment(on, comment) => catalog.put_comment(&on, comment.as_ref()),
             Effect::Access(change) => catalog.change_access(&change),
         }

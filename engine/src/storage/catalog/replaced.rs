@@ -12,6 +12,9 @@ use crossbeam_epoch as epoch;
 use super::Catalog;
 use crate::storage::table::{Table, TableState};
 
+/// Tables with the states that are committed.
+pub(crate) type CommittedTables = Vec<(Arc<Table>, Arc<TableState>)>;
+
 impl Catalog {
     /// Exchanges the state of a table, which no other transaction uses; returns the former one.
     pub(crate) fn replace_state(&self, table: &Table, new: Arc<TableState>) -> Arc<TableState> {
@@ -37,7 +40,7 @@ impl Catalog {
 
     /// The committed catalog, with the committed states of the tables that outlive a session. No transaction
     /// that has changed the catalog commits meanwhile.
-    pub(crate) fn committed(&self) -> (Catalog, Vec<(Arc<Table>, Arc<TableState>)>) {
+    pub(crate) fn committed(&self) -> (Catalog, CommittedTables) {
         let catalog = self.frozen();
         let states = self.replaced.lock();
         let committed = |table: Arc<Table>| {
