@@ -9,12 +9,13 @@
 //! Files:
 //! * a worker's work: `call` (calls, as commands or as data), `schema_work` (DDL), `names` (what an answer
 //!   that rests on names must wait for);
-//! * in the background and at a stop: `janitor` (cleaning up), `unlogged_draws` (numbers of sequences);
+//! * in the background and at a stop: `janitor` (cleaning up), `followers` (of a restart that goes on),
+//!   `unlogged_draws` (numbers of sequences);
 //! * `statistics`: figures for operators; `copy`: the state of a database in a new one, for salvage.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
 
 use hyades_types::access::{Access, RoleId};
 use hyades_types::definition::{
@@ -34,9 +35,9 @@ use crate::checkpoint::load::Loaded;
 use crate::config::{Config, ProtocolKind};
 use crate::disk::{LEAST_SECTOR_BYTES, SECTOR_BYTES, restrict};
 use crate::local_arc::LocalArc;
+use crate::log::BACKLOG_BYTES;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::{Manifest, check_configuration, lock_data_directory};
-use crate::log::{BACKLOG_BYTES, Logs};
 use crate::lsn::{Lsn, TransactionPlace};
 use crate::mutant::{self, Mutant};
 use crate::procedure::compiled_routine::RoutineCompiler;
@@ -46,8 +47,7 @@ use crate::procedure::ir::Procedure;
 use crate::protocol::list::{self, WithProtocol, with_protocol};
 use crate::protocol::{Append, AppendProgress, Protocol};
 use crate::recovery::{
-    Digester, Followers, RecoveryReport, RestartStatus, Restarted, Restarting, remove_foreign_digests,
-    restart,
+    Digester, RecoveryReport, RestartStatus, Restarted, Restarting, remove_foreign_digests, restart,
 };
 use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::stored_routine::Routine;
@@ -59,6 +59,7 @@ use crate::txn::{Control, Ending, Transaction};
 
 mod call;
 mod copy;
+mod followers;
 mod janitor;
 mod names;
 mod schema_work;
@@ -68,6 +69,7 @@ mod unlogged_draws;
 pub use self::call::{ARGUMENTS_DRAW, Logging, LoggingChoice};
 use self::call::{Call, check_routine, choose, encode_head};
 pub use self::copy::{UnfinishedCopy, begin_copy, create_copy};
+use self::followers::followers;
 use self::janitor::Janitor;
 use self::names::NamesDurability;
 use self::schema_work::mark_of;
@@ -357,25 +359,6 @@ struct Database<P: Protocol, C: Control<P>> {
     names: Arc<NamesDurability>,
     /// Released when the last user of the database is gone.
     _directory_lock: Box<dyn Send + Sync>,
-}
-
-/// What follows if a restart that has let transactions in cannot be completed.
-fn followers(logs: Option<&Arc<Logs>>) -> Followers {
-    let logs = logs.map(Arc::downgrade);
-    let failing = logs.clone();
-    let running = move |logs: &Option<Weak<Logs>>| logs.as_ref().and_then(Weak::upgrade);
-    Followers {
-        on_failure: Arc::new(move |error| {
-            if let Some(logs) = running(&failing) {
-                logs.fail(error);
-            }
-        }),
-        on_damage: Arc::new(move || {
-            if let Some(Err(error)) = running(&logs).map(|logs| logs.suspect_last_checkpoint()) {
-                tracing::warn!(%error, "the next start does not know that the checkpoint is damaged");
-            }
-        }),
-    }
 }
 
 impl<P: Protocol, C: Control<P>> Database<P, C> {
@@ -668,7 +651,10 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         self.transaction.resume_statement();
         let worked = guest::worked();
         let Self { overlay, transaction, .. } = self;
-        let mut undo = |transaction: &mut T, savepoint| overlay.undo_to(savepoint, transaction);
+        let mut undo = |transaction: &mut T, savepoint, environment: &mut Environment| {
+            overlay.undo_to(savepoint, transaction);
+            environment.sequences.get_mut().own = overlay.own_sequences();
+        };
         let outcome = interpret::run(transaction, frame, environment, sink, &mut undo);
         let goes_on = |stop: &Interrupt| {
             matches!(stop, Interrupt::Failed(Error::Abort(Abort::Suspended)) | Interrupt::Wait(_))

@@ -131,7 +131,8 @@ impl Effect {
             }
             Effect::UnfinishedIndex(_) => {}
             Effect::FinishedIndex(table) => publish_finished(catalog, transaction, &table),
-            Effect::CreatedTable(_, table) => catalog.add(table)?,
+            // It may have been renamed since, to a name that is free only after other effects.
+            Effect::CreatedTable(name, table) => catalog.add_as(name, table)?,
             Effect::RenamedTable { from, to, table } => {
                 catalog.rename(&from, to, &table)?;
                 // Another session may have found the table under its former name, with the new definition,

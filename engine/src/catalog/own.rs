@@ -52,7 +52,7 @@ impl<T: Named> Own<T> {
         let place = *self.places.entry(id).or_insert(self.objects.len());
         if let Some(object) = &now {
             let places = self.named.entry(object.name()).or_default();
-            if places.last() != Some(&place) {
+            if !places.contains(&place) {
                 places.push(place);
             }
         }

@@ -40,8 +40,8 @@ const ENTRY: u32 = 16;
 const UNITS_PER_INSTRUCTION: u32 = 4;
 
 /// Takes back everything since a savepoint: what the procedure has done, and what was done for it between two
-/// parts of its run (changes of the catalog).
-pub(crate) type Undo<'a, T> = &'a mut dyn FnMut(&mut T, Savepoint);
+/// parts of its run (changes of the catalog). The environment then shows what is left.
+pub(crate) type Undo<'a, T> = &'a mut dyn FnMut(&mut T, Savepoint, &mut Environment);
 
 /// Runs a procedure from the position of its frame until the outermost one returns, fails, or must wait.
 pub(crate) fn run<T: Access>(

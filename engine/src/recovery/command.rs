@@ -138,7 +138,8 @@ impl CommandReplay {
                     .ok_or_else(|| place.diverged(routine, "an argument is no label of its enum"))?;
             }
         }
-        let undo: interpret::Undo<'_, ReplayAccess> = &mut |access, savepoint| access.rollback_to(savepoint);
+        let undo: interpret::Undo<'_, ReplayAccess> =
+            &mut |access, savepoint, _| access.rollback_to(savepoint);
         let outcome = interpret::run(&mut self.access, frame, &mut self.environment, &mut Nobody, undo);
         match outcome {
             Ok(()) => {}

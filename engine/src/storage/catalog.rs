@@ -345,6 +345,11 @@ impl Catalog {
     /// Publishes a new table. 42P07 if the name is taken.
     pub fn add(&self, table: Arc<Table>) -> Result<()> {
         let name = table.definition().name.clone();
+        self.add_as(name, table)
+    }
+
+    /// The same under the name that the table had when it was made.
+    pub(crate) fn add_as(&self, name: TableName, table: Arc<Table>) -> Result<()> {
         let mut tables = self.change_names();
         if tables.by_name.contains_key(&name) || tables.sequences_by_name.contains_key(&name) {
             return Err(duplicate_table(&name));

@@ -179,7 +179,7 @@ impl<T: Access> Run<'_, T> {
                 if error.state == sqlstate::QUERY_CANCELED {
                     self.environment.stop.withdraw();
                 }
-                (self.undo)(self.transaction, handler.savepoint);
+                (self.undo)(self.transaction, handler.savepoint, self.environment);
                 self.environment.go_back(&handler.gathered);
                 self.frame.errors.truncate(handler.errors);
                 self.frame.errors.push(Error::Input(error));
