@@ -90,7 +90,7 @@ begin
   exception when others then null;
   end;
   begin
-    perform nextval('taken_back');
+    perform nextval('taken_' || 'back');
   exception when undefined_table then raise notice 'it is gone';
   end;
 end $$;
