@@ -22,7 +22,7 @@ use parking_lot::Mutex;
 
 use super::each_log::for_each_log;
 use super::log_summary::LogSummary;
-use super::records::{Damaged, Walk};
+use super::records::Walk;
 use crate::config::Config;
 use crate::log::manifest::Manifest;
 use crate::log::places::log_set;
@@ -137,7 +137,7 @@ fn scan(set: &dyn LogSet, log: usize, mut eye: Eye) -> Result<Scanned> {
     while let Some(chunk) = source.next_chunk()? {
         match &mut eye {
             Eye::Walk(walk) => {
-                walk.pass(chunk.start, &chunk.bytes).map_err(|found| damaged(set, log, found))?;
+                walk.pass(chunk.start, &chunk.bytes).map_err(|found| found.in_log_of(set, log))?;
             }
             Eye::Summary(summary) => summary.take(set, &chunk)?,
         }
@@ -150,10 +150,4 @@ fn scan(set: &dyn LogSet, log: usize, mut eye: Eye) -> Result<Scanned> {
         Eye::Walk(walk) => Scanned { end, durable: walk.durable().clone(), summary: None },
         Eye::Summary(summary) => Scanned { end, durable: summary.durable().clone(), summary: Some(*summary) },
     })
-}
-
-pub(super) fn damaged(set: &dyn LogSet, log: usize, found: Damaged) -> Error {
-    let Damaged { position, reason } = found;
-    let place = set.place(log);
-    Error::corrupt(format!("log {log} in {place} is damaged: {reason} (position {position})"))
 }

@@ -21,11 +21,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hyades_types::definition::{SequenceId, SequenceState, TableId};
 use hyades_types::error::{Error, Result};
 
-use super::cut::damaged;
 use super::digest::{self, LogDigest};
 use super::last_positions::{Drawn, Draws, Last};
 use super::pieces::{Concerned, Pieces};
-use super::records::{Body, Seen, Walk, What};
+use super::records::{Body, Damaged, Seen, Walk, What};
 use crate::config::Config;
 use crate::log::manifest::{Checkpoint, Incarnation, Manifest};
 use crate::log::record::{Command, Malformed, Operation, Operations};
@@ -193,7 +192,7 @@ impl LogSummary {
 
     /// After everything was taken of a chunk: refuses a limit that is not where a record ends.
     pub(super) fn check_limit(&self, set: &dyn LogSet, chunk: &Chunk) -> Result<()> {
-        self.walk.check_limit(chunk.end()).map_err(|found| damaged(set, self.log, found))
+        self.walk.check_limit(chunk.end()).map_err(|found| found.in_log_of(set, self.log))
     }
 
     /// Whether it has been given up, because too many transactions were not judged yet, or too many bytes of
@@ -240,7 +239,7 @@ impl LogSummary {
     /// Takes the records of a chunk that come next.
     pub(super) fn take(&mut self, set: &dyn LogSet, chunk: &Chunk) -> Result<()> {
         let log = self.log;
-        let failed = |found| damaged(set, log, found);
+        let failed = |found: Damaged| found.in_log_of(set, log);
         // The other logs have been read further meanwhile.
         self.cut = self.bound.cut();
         while let Some(Seen { start, end, what }) =

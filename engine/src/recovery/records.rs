@@ -32,6 +32,7 @@ use hyades_types::error::{Error, Result};
 
 use crate::log::manifest::{Checkpoint, Incarnation};
 use crate::log::record::{Commit, Malformed, RecordBody, Records};
+use crate::log::set::LogSet;
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 use crate::protocol::list::recovery;
@@ -101,6 +102,13 @@ impl Damaged {
 
     pub(crate) fn at(start: Lsn, malformed: &Malformed) -> Damaged {
         Damaged::new(Lsn(start.0 + malformed.offset as u64), malformed.reason)
+    }
+
+    /// The error, with the place of the log.
+    pub(super) fn in_log_of(self, set: &dyn LogSet, log: usize) -> Error {
+        let Damaged { position, reason } = self;
+        let place = set.place(log);
+        Error::corrupt(format!("log {log} in {place} is damaged: {reason} (position {position})"))
     }
 
     pub(crate) fn in_log(self, log: usize) -> Error {

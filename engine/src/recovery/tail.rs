@@ -21,7 +21,6 @@ use hyades_types::definition::TableId;
 use hyades_types::error::Result;
 use parking_lot::Mutex;
 
-use super::cut::damaged;
 use super::each_log::for_each_log;
 use super::last_positions::{Called, Last};
 use super::log_summary::LogSummary;
@@ -192,7 +191,7 @@ fn read(set: &dyn LogSet, log: usize, end: Lsn, mut summary: LogSummary) -> Resu
                 found.check(end)?;
             }
             let reason = "it is shorter than the manifest says";
-            return Err(damaged(set, log, Damaged::new(summary.position(), reason)));
+            return Err(Damaged::new(summary.position(), reason).in_log_of(set, log));
         };
         summary.take(set, &chunk)?;
         summary.check_limit(set, &chunk)?;
