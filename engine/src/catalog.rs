@@ -3,7 +3,7 @@
 //!
 //! The committed catalog is `storage::catalog`. A transaction that changes it has an [`Overlay`]: a list of
 //! changes, in order, that its own look-ups see at once, that a rollback takes back from the end, and that a
-//! commit publishes. No other transaction sees any of it before. The worker owns the overlay; of the
+//! commit publishes. No other transaction acts on any of it before. The worker owns the overlay; of the
 //! transaction it needs only [`ObjectAccess`]: locks on objects and tables, a place in the log record,
 //! savepoints. So a control knows nothing of the catalog, and the catalog does not know which control runs.
 //!
@@ -19,7 +19,8 @@
 //!
 //! New and dropped names stay private until the commit. What changes the definition or the rows of an
 //! existing table replaces the state of the table at once, which the lock on the whole table hides; the
-//! former state waits in the list.
+//! former state waits in the list. Another session that looks the table up meanwhile finds the new
+//! definition, and waits for the table.
 //!
 //! Files:
 //! * `overlay`: the list of changes, and how it ends; `change`: applies a change, with a file for each kind
