@@ -4,7 +4,7 @@
 //! The committed catalog is `storage::catalog`. A transaction that changes it has an [`Overlay`]: a list of
 //! changes, in order, that its own look-ups see at once, that a rollback takes back from the end, and that a
 //! commit publishes. No other transaction acts on any of it before. The worker owns the overlay; of the
-//! transaction it needs only [`ObjectAccess`]: locks on objects and tables, a place in the log record,
+//! transaction it needs only `txn::ObjectAccess`: locks on objects and tables, a place in the log record,
 //! savepoints. So a control knows nothing of the catalog, and the catalog does not know which control runs.
 //!
 //! ```text
