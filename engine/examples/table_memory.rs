@@ -107,12 +107,8 @@ fn cpu_time() -> Duration {
 
 fn accounts(index: IndexKind) -> Table {
     let column = |name: &str, sql_type| ColumnDefinition {
-        name: name.into(),
-        sql_type,
         is_nullable: name != "aid",
-        default: None,
-        identity: None,
-        generation: None,
+        ..ColumnDefinition::new(name, sql_type)
     };
     let definition = TableDefinition {
         name: TableName { schema: "public".into(), name: "pgbench_accounts".into() },

@@ -19,7 +19,6 @@ use std::sync::Arc;
 use hyades_types::definition::{
     CatalogChange, RoutineDefinition, RoutineId, SequenceDefinition, SequenceId, TableDefinition, TableId,
 };
-use hyades_types::enumeration::EnumType;
 use hyades_types::error::{Error, Result, sqlstate};
 
 use crate::disk::{Disk, RealDisk};
@@ -351,9 +350,8 @@ impl Schema {
                     self.sequences.insert(id, definition);
                 }
                 CatalogChange::AlterType { definition } => {
-                    let enum_type = EnumType::new(definition);
-                    for definition in self.tables.values_mut() {
-                        *definition = definition.with_type(enum_type);
+                    for table in self.tables.values_mut() {
+                        *table = table.with_type(&definition);
                     }
                 }
                 // The other operations do not change how rows are read.

@@ -28,12 +28,8 @@ use hyades_types::{Error, Result};
 /// A table `(key bigint primary key, value <type>)`.
 fn definition(name: &str, value: SqlType, index: IndexKind) -> TableDefinition {
     let column = |name: &str, sql_type| ColumnDefinition {
-        name: name.to_owned(),
-        sql_type,
         is_nullable: false,
-        default: None,
-        identity: None,
-        generation: None,
+        ..ColumnDefinition::new(name, sql_type)
     };
     TableDefinition {
         name: table_name(name),

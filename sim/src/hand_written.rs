@@ -49,14 +49,8 @@ pub enum Change {
 
 /// The definition of the table.
 pub fn table_definition() -> TableDefinition {
-    let column = |name: &str| ColumnDefinition {
-        name: name.to_owned(),
-        sql_type: SqlType::BigInt,
-        is_nullable: false,
-        default: None,
-        identity: None,
-        generation: None,
-    };
+    let column =
+        |name: &str| ColumnDefinition { is_nullable: false, ..ColumnDefinition::new(name, SqlType::BigInt) };
     TableDefinition {
         name: TableName { schema: "public".to_owned(), name: "t".to_owned() },
         columns: vec![column("key"), column("value")],

@@ -94,12 +94,8 @@ pub fn create_routines(engine: &dyn Engine) -> Result<()> {
     let journal = TableDefinition {
         name: public("journal"),
         columns: vec![ColumnDefinition {
-            name: "value".to_owned(),
-            sql_type: SqlType::BigInt,
             is_nullable: false,
-            default: None,
-            identity: None,
-            generation: None,
+            ..ColumnDefinition::new("value", SqlType::BigInt)
         }],
         primary_key: None::<PrimaryKey>,
         indexes: Vec::new(),

@@ -86,7 +86,6 @@ use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::access::{Caller, NeededRight, ObjectKind, Privileges};
 use hyades_types::definition::{RoutineDefinition, SchemaId, TableId, TableName};
-use hyades_types::enumeration::EnumType;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::{SearchPath, is_system};
 use hyades_types::sequence::Sequence;
@@ -206,14 +205,16 @@ impl<'a> BindContext<'a> {
 }
 
 impl NamedTypes for Binder<'_> {
-    fn named_type(&self, schema: Option<(&str, Place)>, name: &str) -> Option<EnumType> {
+    fn named_type(&self, schema: Option<(&str, Place)>, name: &str) -> Option<Arc<StoredType>> {
         let BindContext { tables, path, .. } = self.context;
         let schema = schema.map(|(schema, place)| {
             self.need_schema(schema, place);
             schema
         });
         let name = path.find(schema, name, |name| tables.type_named(name).is_some());
-        tables.type_named(&name).map(|stored| self.used_type(stored))
+        let stored = tables.type_named(&name)?;
+        self.note_type(&stored);
+        Some(stored)
     }
 }
 
@@ -222,7 +223,7 @@ impl Binder<'_> {
     pub(crate) fn shown_type(&self, sql_type: SqlType) -> Cow<'static, str> {
         let Some(enum_type) = sql_type.enum_type() else { return Cow::Borrowed(sql_type.base_name()) };
         let definition = enum_type.definition();
-        if self.named_type(None, &definition.name) != Some(enum_type) {
+        if self.named_type(None, &definition.name).is_none_or(|named| named.id() != definition.id) {
             return types::written_type(sql_type);
         }
         let name = hyades_types::identifier::quoted_identifier(&definition.name);
@@ -230,13 +231,11 @@ impl Binder<'_> {
     }
 
     /// Records that the statement depends on the current definition of the type.
-    pub(crate) fn used_type(&self, stored: Arc<StoredType>) -> EnumType {
-        let enum_type = stored.enum_type;
+    fn note_type(&self, stored: &Arc<StoredType>) {
         let mut types = self.types.borrow_mut();
-        if !types.iter().any(|known| Arc::ptr_eq(known, &stored)) {
-            types.push(stored);
+        if !types.iter().any(|known| Arc::ptr_eq(known, stored)) {
+            types.push(Arc::clone(stored));
         }
-        enum_type
     }
 }
 

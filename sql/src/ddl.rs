@@ -16,8 +16,8 @@
 //! * Indexes: `indexes` (the statements), `index_changes`, `index_expressions` (what they compute from a
 //!   row).
 //! * Other kinds of objects: `views`, `sequences`, `drawing_defaults` (defaults that draw from them),
-//!   `routine_definition` (procedures and functions), `enum_types`, `type_spelling` (types in stored texts),
-//!   `schemas`, `roles`.
+//!   `routine_definition` (procedures and functions), `types`, `enum_types`, `type_spelling` (types in stored
+//!   texts), `schemas`, `roles`.
 //! * For all kinds: `comment_on`, `moves` (SET SCHEMA), `grants` (rights, OWNER TO), `ownership` (who may
 //!   change what), `dependents` and `object_drops` (what is dropped together), `pending_checks` (deferred
 //!   checks that refuse a change).
@@ -58,6 +58,7 @@ mod tables;
 mod temporary;
 mod truncation;
 mod type_spelling;
+mod types;
 mod views;
 mod wanted;
 

@@ -610,7 +610,7 @@ impl Session {
 
     /// The user-defined type with this `pg_type.oid`.
     pub fn user_type(&self, oid: u32) -> Option<SqlType> {
-        let enums = self.view.worker.types().into_iter().map(|stored| stored.enum_type);
+        let enums = self.view.worker.types().into_iter().filter_map(|stored| stored.enum_type);
         let mut types = enums.flat_map(|one| [SqlType::Enum(one), SqlType::Array(ArrayElement::Enum(one))]);
         types.find(|sql_type| sql_type.oid() == oid)
     }

@@ -159,9 +159,7 @@ fn create(sql: &str, first: lexer::Token<'_>) -> Result<Statement> {
     {
         return Ok(create);
     }
-    if first.is_word("type")
-        && let Some(create) = type_syntax::create(sql)?
-    {
+    if let Some(create) = type_syntax::create(sql)? {
         return Ok(create);
     }
     if let Some(schema) = schema_syntax::create(sql)? {

@@ -7,13 +7,13 @@
 //! * `relation`: the names and numbers that all the others use, and kinds of indexes;
 //! * of tables: `check_constraint`, `reference` (actions, timing and comparisons of a foreign key),
 //!   `generation` (computed columns, also those that indexes on expressions need), `index_definition`;
-//! * other objects: `sequence_definition`, `view_definition`, `routine_definition`;
+//! * other objects: `sequence_definition`, `view_definition`, `routine_definition`, `type_definition`;
 //! * `comment`: which object, or part of one, a comment is on.
 
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Rights, Role, RoleId};
-use crate::enumeration::{EnumDefinition, EnumType};
+use crate::enumeration::EnumType;
 use crate::value::SqlType;
 
 mod check_constraint;
@@ -24,6 +24,7 @@ mod reference;
 pub(crate) mod relation;
 mod routine_definition;
 mod sequence_definition;
+mod type_definition;
 mod view_definition;
 
 pub use check_constraint::CheckConstraint;
@@ -37,6 +38,7 @@ pub use routine_definition::{
     RoutineParameter, RoutineTraits,
 };
 pub use sequence_definition::{SequenceDefinition, SequenceId, SequenceOwner, SequenceState};
+pub use type_definition::{TypeDefinition, TypeKind};
 pub use view_definition::{ViewBase, ViewDefinition};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,6 +56,24 @@ pub struct ColumnDefinition {
 }
 
 impl ColumnDefinition {
+    /// A column that takes NULL, and has nothing but a type.
+    pub fn new(name: impl Into<String>, sql_type: SqlType) -> ColumnDefinition {
+        let name = name.into();
+        ColumnDefinition {
+            name,
+            sql_type,
+            is_nullable: true,
+            default: None,
+            identity: None,
+            generation: None,
+        }
+    }
+
+    /// Whether its values, or their elements, are of the type with this number.
+    pub fn is_of_type(&self, id: u32) -> bool {
+        self.sql_type.enum_type().is_some_and(|own| own.definition().id == id)
+    }
+
     /// What the index computes in this column, if the column exists for an index.
     pub fn indexed(&self) -> Option<&Indexed> {
         self.generation.as_ref().and_then(|generation| generation.indexed.as_ref())
@@ -275,11 +295,11 @@ pub enum CatalogChange {
         text: Option<String>,
     },
     CreateType {
-        definition: EnumDefinition,
+        definition: TypeDefinition,
     },
     /// The whole new definition, which goes into every table with columns of the type.
     AlterType {
-        definition: EnumDefinition,
+        definition: TypeDefinition,
     },
     DropType {
         id: u32,
@@ -383,20 +403,22 @@ impl TableDefinition {
         self.columns.iter().filter_map(|column| column.sql_type.enum_type())
     }
 
-    /// Whether a column, or the query of a view, is of this type.
-    pub fn uses_type(&self, enum_type: EnumType) -> bool {
-        let is_in_query = |view: &ViewDefinition| view.types.contains(&enum_type.definition().id);
-        self.types().any(|own| own == enum_type) || self.view().is_some_and(is_in_query)
+    /// Whether a column, or the query of a view, is of the type with this number.
+    pub fn uses_type(&self, id: u32) -> bool {
+        self.columns.iter().any(|column| column.is_of_type(id))
+            || self.view().is_some_and(|view| view.types.contains(&id))
     }
 
     /// The same definition with the current version of the type.
     #[must_use]
-    pub fn with_type(&self, enum_type: EnumType) -> TableDefinition {
-        let mut definition = self.clone();
-        for column in &mut definition.columns {
-            column.sql_type = column.sql_type.with_enum_type(enum_type);
+    pub fn with_type(&self, definition: &TypeDefinition) -> TableDefinition {
+        let mut changed = self.clone();
+        if let Some(enum_type) = EnumType::of(definition) {
+            for column in &mut changed.columns {
+                column.sql_type = column.sql_type.with_enum_type(enum_type);
+            }
         }
-        definition
+        changed
     }
 
     /// The number of a column in the catalog: from 1, skipping dropped columns.

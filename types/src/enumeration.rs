@@ -17,10 +17,11 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::definition::TypeDefinition;
 use crate::error::{Error, Result, sqlstate};
-use crate::identifier::quoted_identifier;
 
 /// The maximum length of a label, as of any name.
 const LONGEST_LABEL: usize = 63;
@@ -29,25 +30,10 @@ const STRIDE: u64 = 1 << 32;
 /// The first label's position: there is as much room before it as after it.
 const FIRST: u64 = 1 << 63;
 
-/// The definition that CREATE TYPE ... AS ENUM gives.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct EnumDefinition {
-    /// `pg_type.oid`; never reused.
-    pub id: u32,
-    /// `pg_type.oid` of the type of its arrays.
-    pub array_id: u32,
-    pub schema: String,
-    pub name: String,
-    /// In order; their positions ascend.
-    pub labels: Vec<EnumLabel>,
-    /// Drawn again with every change, so that no two definitions are the same, not even one that was rolled
-    /// back and one that replaced it.
-    pub version: u64,
-    /// The version that it was made from: a transaction that alters a type is refused if another has altered
-    /// it meanwhile.
-    #[serde(default)]
-    pub previous: u64,
-}
+/// The labels of an enum, in order; their positions ascend.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EnumLabels(Vec<EnumLabel>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct EnumLabel {
@@ -69,7 +55,7 @@ pub struct EnumType(&'static Interned);
 
 /// A definition with the names that are derived from it.
 struct Interned {
-    definition: EnumDefinition,
+    definition: TypeDefinition,
     shown: String,
     shown_array: String,
     array_name: String,
@@ -83,11 +69,11 @@ pub struct EnumValue {
     pub position: u64,
 }
 
-static INTERNED: LazyLock<Mutex<HashMap<EnumDefinition, EnumType>>> = LazyLock::new(Mutex::default);
+static INTERNED: LazyLock<Mutex<HashMap<TypeDefinition, EnumType>>> = LazyLock::new(Mutex::default);
 
-impl EnumDefinition {
+impl EnumLabels {
     /// Checks and numbers the labels of a new type. 22023 for one that is too long, 42710 for a duplicate.
-    pub fn numbered(labels: &[String]) -> Result<Vec<EnumLabel>> {
+    pub fn numbered(labels: &[String]) -> Result<EnumLabels> {
         let mut numbered: Vec<EnumLabel> = Vec::with_capacity(labels.len());
         let mut position = FIRST;
         for label in labels {
@@ -99,23 +85,23 @@ impl EnumDefinition {
             numbered.push(EnumLabel { position, label: label.clone() });
             position += STRIDE;
         }
-        Ok(numbered)
+        Ok(EnumLabels(numbered))
     }
 
     /// Adds a label. 42710 if it exists already, 22023 if its neighbour does not.
-    pub fn add_label(&mut self, label: &str, place: &LabelPlace) -> Result<()> {
+    pub fn add(&mut self, label: &str, place: &LabelPlace) -> Result<()> {
         check_label(label)?;
-        if self.has_label(label) {
+        if self.has(label) {
             let message = format!("enum label \"{label}\" already exists");
             return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
         }
         let at = match place {
-            LabelPlace::Last => self.labels.len(),
-            LabelPlace::Before(neighbour) => self.label_index(neighbour)?,
-            LabelPlace::After(neighbour) => self.label_index(neighbour)? + 1,
+            LabelPlace::Last => self.0.len(),
+            LabelPlace::Before(neighbour) => self.index_of(neighbour)?,
+            LabelPlace::After(neighbour) => self.index_of(neighbour)? + 1,
         };
-        let before = at.checked_sub(1).map(|before| self.labels[before].position);
-        let after = self.labels.get(at).map(|after| after.position);
+        let before = at.checked_sub(1).map(|before| self.0[before].position);
+        let after = self.0.get(at).map(|after| after.position);
         let position = match (before, after) {
             (None, None) => Some(FIRST),
             (Some(before), None) => before.checked_add(STRIDE),
@@ -125,41 +111,40 @@ impl EnumDefinition {
             }
         };
         let Some(position) = position else {
-            let message = format!("there is no room for another label of enum {} at this place", self.name);
+            let message = "there is no room for another label at this place";
             return Err(Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
         };
-        self.labels.insert(at, EnumLabel { position, label: label.to_owned() });
+        self.0.insert(at, EnumLabel { position, label: label.to_owned() });
         Ok(())
     }
 
     /// Renames a label. 22023 if it does not exist, 42710 if the new one does.
-    pub fn rename_label(&mut self, from: &str, to: &str) -> Result<()> {
+    pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
         check_label(to)?;
-        let at = self.label_index(from)?;
-        if self.has_label(to) {
+        let at = self.index_of(from)?;
+        if self.has(to) {
             let message = format!("enum label \"{to}\" already exists");
             return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
         }
-        to.clone_into(&mut self.labels[at].label);
+        to.clone_into(&mut self.0[at].label);
         Ok(())
     }
 
-    /// A version that no other definition has.
-    pub fn new_version() -> u64 {
-        rand::random()
+    /// Whether they ascend. Labels are searched by their positions.
+    pub fn are_in_order(&self) -> bool {
+        self.0.is_sorted_by(|one, other| one.position < other.position)
     }
 
-    /// Begins a new definition that is derived from this one.
-    pub fn begin_change(&mut self) {
-        self.previous = std::mem::replace(&mut self.version, EnumDefinition::new_version());
+    pub fn iter(&self) -> std::slice::Iter<'_, EnumLabel> {
+        self.0.iter()
     }
 
-    pub fn has_label(&self, label: &str) -> bool {
-        self.labels.iter().any(|other| other.label == label)
+    pub fn has(&self, label: &str) -> bool {
+        self.0.iter().any(|other| other.label == label)
     }
 
-    fn label_index(&self, label: &str) -> Result<usize> {
-        self.labels.iter().position(|other| other.label == label).ok_or_else(|| {
+    fn index_of(&self, label: &str) -> Result<usize> {
+        self.0.iter().position(|other| other.label == label).ok_or_else(|| {
             let message = format!("\"{label}\" is not an existing enum label");
             Error::input(sqlstate::INVALID_PARAMETER_VALUE, message)
         })
@@ -176,17 +161,14 @@ fn check_label(label: &str) -> Result<()> {
 }
 
 impl EnumType {
-    /// The type of this definition.
-    pub fn new(definition: EnumDefinition) -> EnumType {
+    /// The type of this definition, if that is of an enum.
+    pub fn of(definition: &TypeDefinition) -> Option<EnumType> {
+        definition.labels()?;
         let mut interned = INTERNED.lock();
-        if let Some(known) = interned.get(&definition) {
-            return *known;
+        if let Some(known) = interned.get(definition) {
+            return Some(*known);
         }
-        let name = quoted_identifier(&definition.name);
-        let shown = match definition.schema.as_str() {
-            "public" => name.to_string(),
-            schema => format!("{}.{name}", quoted_identifier(schema)),
-        };
+        let shown = definition.shown();
         let kept = Interned {
             shown_array: format!("{shown}[]"),
             shown,
@@ -195,8 +177,8 @@ impl EnumType {
             definition: definition.clone(),
         };
         let enum_type = EnumType(Box::leak(Box::new(kept)));
-        interned.insert(definition, enum_type);
-        enum_type
+        interned.insert(definition.clone(), enum_type);
+        Some(enum_type)
     }
 
     /// The definition was rolled back: its values must no longer be stored.
@@ -208,8 +190,12 @@ impl EnumType {
         self.0.is_void.load(Ordering::Acquire)
     }
 
-    pub fn definition(self) -> &'static EnumDefinition {
+    pub fn definition(self) -> &'static TypeDefinition {
         &self.0.definition
+    }
+
+    fn labels(self) -> &'static [EnumLabel] {
+        self.definition().labels().map_or(&[], |labels| &labels.0)
     }
 
     /// The name as `format_type` shows it.
@@ -224,8 +210,7 @@ impl EnumType {
 
     /// The value with this label. 22P02 if there is no such label.
     pub fn parse(self, text: &str) -> Result<EnumValue> {
-        let labels = &self.definition().labels;
-        let found = labels.iter().find(|label| label.label == text);
+        let found = self.labels().iter().find(|label| label.label == text);
         let position = found.map(|label| label.position).ok_or_else(|| {
             let message = format!("invalid input value for enum {}: \"{text}\"", self.shown());
             Error::input(sqlstate::INVALID_TEXT_REPRESENTATION, message)
@@ -235,15 +220,14 @@ impl EnumType {
 
     /// All values, in order.
     pub fn values(self) -> impl DoubleEndedIterator<Item = EnumValue> {
-        let labels = self.definition().labels.iter();
-        labels.map(move |label| EnumValue { enum_type: self, position: label.position })
+        self.labels().iter().map(move |label| EnumValue { enum_type: self, position: label.position })
     }
 }
 
 impl EnumValue {
     /// Empty if the type has no label at this position, which never happens for values.
     pub fn label(self) -> &'static str {
-        self.place().map_or("", |at| self.enum_type.definition().labels[at].label.as_str())
+        self.place().map_or("", |at| self.enum_type.labels()[at].label.as_str())
     }
 
     /// Whether the type has a label at this position.
@@ -252,8 +236,7 @@ impl EnumValue {
     }
 
     fn place(self) -> Option<usize> {
-        let labels = &self.enum_type.definition().labels;
-        labels.binary_search_by_key(&self.position, |label| label.position).ok()
+        self.enum_type.labels().binary_search_by_key(&self.position, |label| label.position).ok()
     }
 }
 
@@ -285,7 +268,8 @@ impl Serialize for EnumType {
 
 impl<'de> Deserialize<'de> for EnumType {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<EnumType, D::Error> {
-        EnumDefinition::deserialize(deserializer).map(EnumType::new)
+        let definition = TypeDefinition::deserialize(deserializer)?;
+        EnumType::of(&definition).ok_or_else(|| D::Error::custom("the type is not an enum"))
     }
 }
 
@@ -294,53 +278,53 @@ mod tests {
     //! Labels keep their positions whatever comes between them.
 
     use super::*;
+    use crate::definition::{TableName, TypeKind};
 
-    fn definition(labels: &[&str]) -> EnumDefinition {
+    fn labels(labels: &[&str]) -> EnumLabels {
         let labels: Vec<String> = labels.iter().map(|&label| label.to_owned()).collect();
-        EnumDefinition {
-            id: 16_400,
-            array_id: 16_401,
-            schema: "public".to_owned(),
-            name: "mood".to_owned(),
-            labels: EnumDefinition::numbered(&labels).expect("distinct labels"),
-            version: 0,
-            previous: 0,
-        }
+        EnumLabels::numbered(&labels).expect("distinct labels")
     }
 
-    fn labels(definition: &EnumDefinition) -> Vec<&str> {
-        definition.labels.iter().map(|label| label.label.as_str()).collect()
+    fn type_of(labels: &EnumLabels) -> EnumType {
+        let name = TableName { schema: "public".to_owned(), name: "mood".to_owned() };
+        let kind = TypeKind::Enum { labels: labels.clone() };
+        let definition = TypeDefinition { version: 0, ..TypeDefinition::new((16_400, 16_401), &name, kind) };
+        EnumType::of(&definition).expect("an enum")
+    }
+
+    fn shown(labels: &EnumLabels) -> Vec<&str> {
+        labels.iter().map(|label| label.label.as_str()).collect()
     }
 
     #[test]
     fn labels_come_where_they_are_wanted_and_the_others_stay() {
-        let mut mood = definition(&["sad", "happy"]);
-        let before = EnumType::new(mood.clone()).parse("happy").expect("a label");
-        mood.add_label("ok", &LabelPlace::Before("happy".to_owned())).expect("room");
-        mood.add_label("awful", &LabelPlace::Before("sad".to_owned())).expect("room");
-        mood.add_label("fine", &LabelPlace::After("ok".to_owned())).expect("room");
-        mood.add_label("ecstatic", &LabelPlace::Last).expect("room");
-        assert_eq!(labels(&mood), ["awful", "sad", "ok", "fine", "happy", "ecstatic"]);
-        assert!(mood.labels.is_sorted_by(|one, other| one.position < other.position));
-        mood.rename_label("happy", "glad").expect("a label");
-        let after = EnumType::new(mood).parse("glad").expect("a label");
+        let mut mood = labels(&["sad", "happy"]);
+        let before = type_of(&mood).parse("happy").expect("a label");
+        mood.add("ok", &LabelPlace::Before("happy".to_owned())).expect("room");
+        mood.add("awful", &LabelPlace::Before("sad".to_owned())).expect("room");
+        mood.add("fine", &LabelPlace::After("ok".to_owned())).expect("room");
+        mood.add("ecstatic", &LabelPlace::Last).expect("room");
+        assert_eq!(shown(&mood), ["awful", "sad", "ok", "fine", "happy", "ecstatic"]);
+        assert!(mood.are_in_order());
+        mood.rename("happy", "glad").expect("a label");
+        let after = type_of(&mood).parse("glad").expect("a label");
         assert_eq!((before, before.label(), after.label()), (after, "happy", "glad"));
     }
 
     #[test]
     fn a_place_without_room_is_refused_and_nothing_is_changed() {
-        let mut mood = definition(&["a", "b"]);
+        let mut mood = labels(&["a", "b"]);
         let mut added = 0;
-        while mood.add_label(&format!("n{added}"), &LabelPlace::After("a".to_owned())).is_ok() {
+        while mood.add(&format!("n{added}"), &LabelPlace::After("a".to_owned())).is_ok() {
             added += 1;
         }
-        assert_eq!((added, mood.labels.len()), (32, 34));
-        mood.add_label("last", &LabelPlace::Last).expect("there is room at the end");
+        assert_eq!((added, mood.iter().count()), (32, 34));
+        mood.add("last", &LabelPlace::Last).expect("there is room at the end");
     }
 
     #[test]
     fn equal_definitions_are_kept_once() {
-        let (one, other) = (EnumType::new(definition(&["a"])), EnumType::new(definition(&["a"])));
+        let (one, other) = (type_of(&labels(&["a"])), type_of(&labels(&["a"])));
         assert!(std::ptr::eq(one.0, other.0));
     }
 }

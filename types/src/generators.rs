@@ -5,7 +5,8 @@ use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
 use proptest::prelude::*;
 
-use crate::enumeration::{EnumDefinition, EnumType};
+use crate::definition::{TableName, TypeDefinition, TypeKind};
+use crate::enumeration::{EnumLabels, EnumType};
 use crate::interval::Interval;
 use crate::value::array_value::FittedElement;
 use crate::value::{ArrayElement, BigDecimal, Dimension, Numeric, SqlType, Value};
@@ -53,15 +54,10 @@ pub fn any_type() -> impl Strategy<Value = SqlType> {
 /// An enum whose labels are not in alphabetical order.
 fn weekday() -> EnumType {
     let labels = ["mon", "tue", "wed", "thu"].map(str::to_owned);
-    EnumType::new(EnumDefinition {
-        id: 16_384,
-        array_id: 16_385,
-        schema: "public".to_owned(),
-        name: "weekday".to_owned(),
-        labels: EnumDefinition::numbered(&labels).unwrap_or_default(),
-        version: 0,
-        previous: 0,
-    })
+    let kind = TypeKind::Enum { labels: EnumLabels::numbered(&labels).unwrap_or_default() };
+    let name = TableName { schema: "public".to_owned(), name: "weekday".to_owned() };
+    let definition = TypeDefinition { version: 0, ..TypeDefinition::new((16_384, 16_385), &name, kind) };
+    EnumType::of(&definition).expect("it has labels")
 }
 
 /// Numbers near each other and near powers of ten, with many scales.

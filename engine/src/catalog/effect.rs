@@ -96,10 +96,7 @@ impl Effect {
             Effect::CreatedRoutine { routine, .. } | Effect::RetypedRoutine(routine) => {
                 routine.mark_dropped();
             }
-            Effect::Type(stored) => {
-                stored.mark_superseded();
-                stored.enum_type.mark_void();
-            }
+            Effect::Type(stored) => stored.mark_void(),
             Effect::FinishedIndex(_)
             | Effect::DroppedTable(..)
             | Effect::RenamedTable { .. }

@@ -16,7 +16,7 @@ pub(crate) fn write(
     into: &mut OperationsWriter,
 ) -> Result<()> {
     for stored in catalog.types() {
-        let definition = stored.enum_type.definition().clone();
+        let definition = stored.definition.clone();
         into.change_catalog(&CatalogChange::CreateType { definition })?;
     }
     for change in catalog.schemas().changes() {

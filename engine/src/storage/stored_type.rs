@@ -2,28 +2,36 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hyades_types::definition::TableName;
+use hyades_types::definition::{TableName, TypeDefinition};
 use hyades_types::enumeration::EnumType;
 
-/// An enum type as the catalog has it.
+/// A type as the catalog has it.
 #[derive(Debug)]
 pub struct StoredType {
-    pub enum_type: EnumType,
+    pub definition: TypeDefinition,
+    /// Set if it is an enum.
+    pub enum_type: Option<EnumType>,
     is_superseded: AtomicBool,
 }
 
 impl StoredType {
-    pub fn new(enum_type: EnumType) -> StoredType {
-        StoredType { enum_type, is_superseded: AtomicBool::new(false) }
+    pub fn new(definition: TypeDefinition) -> StoredType {
+        let enum_type = EnumType::of(&definition);
+        StoredType { definition, enum_type, is_superseded: AtomicBool::new(false) }
     }
 
     pub fn id(&self) -> u32 {
-        self.enum_type.definition().id
+        self.definition.id
     }
 
     pub fn name(&self) -> TableName {
-        let definition = self.enum_type.definition();
-        TableName { schema: definition.schema.clone(), name: definition.name.clone() }
+        self.definition.full_name()
+    }
+
+    /// The definition was rolled back.
+    pub fn mark_void(&self) {
+        self.mark_superseded();
+        self.enum_type.inspect(|enum_type| enum_type.mark_void());
     }
 
     /// Set when ALTER TYPE or DROP TYPE commits, or a change is rolled back, and never reset: code compiled

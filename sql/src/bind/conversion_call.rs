@@ -40,7 +40,8 @@ impl Binder<'_> {
             None | Some("pg_catalog") => types::built_in(name).filter(|to| to.catalog_name() == name),
             Some(_) => None,
         };
-        let Some(to) = built_in.or_else(|| self.named_type(placed, name).map(SqlType::Enum)) else {
+        let named = || self.named_type(placed, name)?.enum_type.map(SqlType::Enum);
+        let Some(to) = built_in.or_else(named) else {
             return Ok(None);
         };
         let is_before_routines = built_in.is_some() || argument.known_type().is_none();

@@ -1,8 +1,9 @@
 //! Type names of SQL text to [`SqlType`].
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use hyades_types::enumeration::EnumType;
+use hyades_engine::storage::stored_type::StoredType;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::identifier::quoted_identifier;
 use hyades_types::interval::{self, IntervalFields, IntervalModifier};
@@ -25,14 +26,14 @@ fn unsupported<T>(name: &str) -> Result<T> {
 
 /// The types of the catalog, as seen by the user who names one.
 pub(crate) trait NamedTypes {
-    fn named_type(&self, schema: Option<(&str, Place)>, name: &str) -> Option<EnumType>;
+    fn named_type(&self, schema: Option<(&str, Place)>, name: &str) -> Option<Arc<StoredType>>;
 }
 
 /// Only the built-in types.
 struct BuiltIn;
 
 impl NamedTypes for BuiltIn {
-    fn named_type(&self, _schema: Option<(&str, Place)>, _name: &str) -> Option<EnumType> {
+    fn named_type(&self, _schema: Option<(&str, Place)>, _name: &str) -> Option<Arc<StoredType>> {
         None
     }
 }
@@ -159,11 +160,11 @@ pub(crate) fn of_name(placed: Option<(&str, Place)>, name: &str, types: &dyn Nam
     if schema.is_none() && is_built_in(name) {
         return None;
     }
-    if let Some(enum_type) = types.named_type(placed, name) {
-        return Some(SqlType::Enum(enum_type));
+    if let Some(stored) = types.named_type(placed, name) {
+        return stored.enum_type.map(SqlType::Enum);
     }
-    let element = name.strip_prefix('_').and_then(|element| types.named_type(placed, element));
-    element.map(|element| SqlType::Array(ArrayElement::Enum(element)))
+    let element = name.strip_prefix('_').and_then(|element| types.named_type(placed, element))?;
+    element.enum_type.map(|element| SqlType::Array(ArrayElement::Enum(element)))
 }
 
 /// `_int4`: an array type by its own name.

@@ -370,14 +370,7 @@ impl Viewpoint {
         }
         let mut wider = TableDefinition::clone(&old);
         let new = u16::try_from(wider.columns.len()).unwrap_or(u16::MAX);
-        wider.columns.push(ColumnDefinition {
-            name: NEW_VALUES.to_owned(),
-            sql_type,
-            is_nullable: true,
-            default: None,
-            identity: None,
-            generation: None,
-        });
+        wider.columns.push(ColumnDefinition::new(NEW_VALUES, sql_type));
         let mut kept = columns.clone();
         columns.push(ColumnSource::Null);
         kept[usize::from(at)] = ColumnSource::Old(new);

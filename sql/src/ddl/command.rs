@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyades_types::definition::{
-    Deferral, Identity, RoutineDefinition, RoutineKind, TableDefinition, TableName,
+    Deferral, Identity, RoutineDefinition, RoutineKind, TableDefinition, TableName, TypeKind,
 };
 use hyades_types::value::SqlType;
 
@@ -150,7 +150,7 @@ pub(crate) enum SchemaCommand {
 /// CREATE, ALTER and DROP TYPE.
 #[derive(Debug)]
 pub(crate) enum TypeCommand {
-    Create { name: TableName, labels: Vec<String> },
+    Create { name: TableName, kind: TypeKind },
     Alter(AlterType),
     Drop(DropType),
 }

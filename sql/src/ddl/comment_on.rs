@@ -9,8 +9,8 @@ use hyades_types::value::SqlType;
 
 use super::alteration::no_column;
 use super::command::{CatalogStatement, SchemaCommand};
-use super::enum_types::no_type;
 use super::schemas::no_schema;
+use super::types::no_type;
 use crate::emit::Compiler;
 use crate::statement::{Comment, Commented, QualifiedName};
 use crate::viewpoint::Viewpoint;

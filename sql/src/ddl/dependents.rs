@@ -191,15 +191,14 @@ impl<'a> Dependents<'a> {
         for table in &self.tables {
             let definition = table.definition();
             if definition.view().is_some() {
-                if definition.uses_type(stored.enum_type) {
+                if definition.uses_type(stored.id()) {
                     found.push((Object::Relation(Arc::clone(table)), false));
                 }
                 continue;
             }
             let name = stored.name();
             let says = |text: &str| names_type(text, &name);
-            let is_of_type =
-                |column: &ColumnDefinition| column.sql_type.enum_type() == Some(stored.enum_type);
+            let is_of_type = |column: &ColumnDefinition| column.is_of_type(stored.id());
             for (at, column) in (0u16..).zip(definition.visible_columns()) {
                 let computes = column.generation.as_ref().is_some_and(|own| says(&own.expression));
                 if computes || is_of_type(column) {
@@ -216,7 +215,7 @@ impl<'a> Dependents<'a> {
             let mut computed = computed.filter_map(|column| column.generation.as_ref());
             if computed.any(|own| says(&own.expression) && stays(own)) {
                 let table = self.session.shown(&definition.name);
-                let type_name = stored.enum_type.shown();
+                let type_name = stored.definition.shown();
                 let message = format!(
                     "dropping type {type_name}, which an index on {table} converts to, is not supported yet"
                 );
@@ -227,7 +226,7 @@ impl<'a> Dependents<'a> {
             found.extend(checks.map(|check| (constraint(&check.name), false)));
         }
         let routines = self.routines.iter();
-        let routines = routines.filter(|routine| routine.definition.uses_type(stored.enum_type));
+        let routines = routines.filter(|routine| routine.definition.uses_type(stored.id()));
         found.extend(routines.map(|routine| (Object::Routine(Arc::clone(routine)), false)));
         Ok(())
     }

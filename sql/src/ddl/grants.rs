@@ -13,8 +13,8 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 
 use super::command::{CatalogStatement, SchemaCommand};
-use super::enum_types::no_type;
 use super::schemas::no_schema;
+use super::types::no_type;
 use crate::answer::Output;
 use crate::bind::Place;
 use crate::emit::Compiler;

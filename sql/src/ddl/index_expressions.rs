@@ -210,11 +210,7 @@ fn computed_column(
     };
     let indexed = Some(column.map_or(Indexed::Expression(expression), Indexed::Column));
     ColumnDefinition {
-        name: name.to_owned(),
-        sql_type,
-        is_nullable: true,
-        default: None,
-        identity: None,
         generation: Some(Generation { expression: computed, shown, columns, indexed }),
+        ..ColumnDefinition::new(name, sql_type)
     }
 }

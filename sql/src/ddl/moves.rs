@@ -341,7 +341,7 @@ impl Viewpoint {
         let mut changes = self.moves(&moving)?;
         // These come last, so that every table ends up with the new definitions of the types.
         for stored in &moving.types {
-            let mut definition = stored.enum_type.definition().clone();
+            let mut definition = stored.definition.clone();
             to.clone_into(&mut definition.schema);
             definition.begin_change();
             changes.push(CatalogChange::AlterType { definition });

@@ -114,14 +114,7 @@ pub(super) fn named_results(names: &[String], columns: Vec<ResultColumn>) -> Res
             let message = format!("column \"{name}\" specified more than once");
             return Err(Error::input(sqlstate::DUPLICATE_COLUMN, message));
         }
-        defined.push(ColumnDefinition {
-            name,
-            sql_type: column.sql_type,
-            is_nullable: true,
-            default: None,
-            identity: None,
-            generation: None,
-        });
+        defined.push(ColumnDefinition::new(name, column.sql_type));
     }
     Ok(defined)
 }

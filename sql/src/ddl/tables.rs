@@ -255,14 +255,7 @@ impl Compiler<'_> {
             None => types::resolve_column(&column.data_type, &self.binder)
                 .map_err(|error| self.binder.place(error, place))?,
         };
-        let mut definition = ColumnDefinition {
-            name: name.clone(),
-            sql_type,
-            is_nullable: true,
-            default: None,
-            identity: None,
-            generation: None,
-        };
+        let mut definition = ColumnDefinition::new(name.clone(), sql_type);
         for option in &column.options {
             let constraint = option.name.as_ref().map(fold);
             match &option.option {

@@ -1,4 +1,4 @@
-//! Renames an enum type or one of its labels in stored texts.
+//! Renames a type, or a label of an enum, in stored texts.
 //!
 //! A label is a literal that gets the type when its expression is bound: the text alone does not tell it from
 //! another text that reads the same. The queries of views have every literal with its type.
@@ -45,19 +45,23 @@ fn compute_anew(definition: &mut TableDefinition) {
 pub(crate) struct Respelling<'a> {
     /// Before the change.
     pub(super) session: &'a Viewpoint,
-    /// The type before the change.
-    pub(super) old: EnumType,
     pub(super) from: &'a TableName,
     pub(super) to: &'a TableName,
-    /// The old and the new label.
-    pub(super) label: Option<(&'a str, &'a str)>,
-    /// The type after the change.
+    pub(super) label: Option<Relabelling<'a>>,
+}
+
+/// The new name of a label.
+#[derive(Clone, Copy)]
+pub(super) struct Relabelling<'a> {
+    /// The type before the change.
     pub(super) enum_type: EnumType,
+    pub(super) from: &'a str,
+    pub(super) to: &'a str,
 }
 
 impl Respelling<'_> {
     fn retyping(&self) -> Retyping<'_> {
-        Retyping { from: self.from, to: self.to, label: self.label }
+        Retyping { from: self.from, to: self.to, label: self.label.map(|label| (label.from, label.to)) }
     }
 
     /// Renames in the texts of a table or view. `definition` is that of the table with the changed type.
@@ -135,20 +139,20 @@ impl Respelling<'_> {
         text: &str,
         table: Option<&Arc<Table>>,
         to: SqlType,
-        (from, new): (&str, &str),
+        Relabelling { enum_type, from, to: new }: Relabelling<'_>,
     ) -> Result<Option<String>> {
         let is_plain = !from.contains(['\'', '"', '\\']);
         if is_plain && !text.contains(from) {
             return Ok(None);
         }
         let parsed = parse_expression(text)?;
-        let meanings = self.session.meanings(&parsed, table, to.with_enum_type(self.old))?;
+        let meanings = self.session.meanings(&parsed, table, to.with_enum_type(enum_type))?;
         with_literals(text, &parsed, &mut |at, label| {
             let exchanged = |sql_type: SqlType| match sql_type.element() {
-                Some(element) if element.sql_type() == SqlType::Enum(self.enum_type) => {
+                Some(element) if element.sql_type() == SqlType::Enum(enum_type) => {
                     relabelled_array(label, from, new)
                 }
-                None if sql_type == SqlType::Enum(self.enum_type) && label == from => Some(new.to_owned()),
+                None if sql_type == SqlType::Enum(enum_type) && label == from => Some(new.to_owned()),
                 _ => None,
             };
             let mut found = meanings.types_at(at).map(exchanged);
@@ -162,8 +166,8 @@ impl Respelling<'_> {
 
     /// Whether a text contains the label as a literal without a type.
     fn is_left(&self, text: &str) -> bool {
-        let Some((from, _)) = self.label else { return false };
-        let literal = quoted_literal(from);
+        let Some(label) = self.label else { return false };
+        let literal = quoted_literal(label.from);
         text.match_indices(&literal).any(|(at, _)| !text[at + literal.len()..].starts_with("::"))
     }
 
@@ -171,7 +175,7 @@ impl Respelling<'_> {
         if !self.is_left(text) {
             return Ok(());
         }
-        Err(refused(self.label.unwrap_or_default().0))
+        Err(refused(self.label.map_or("", |label| label.from)))
     }
 }
 

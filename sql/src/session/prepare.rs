@@ -284,7 +284,8 @@ impl Session {
         let view = self.view.worker.catalog_view();
         let current = |sql_type: &SqlType| {
             let stored = sql_type.enum_type().and_then(|own| view.type_by_id(own.definition().id));
-            stored.map_or(*sql_type, |stored| sql_type.with_enum_type(stored.enum_type))
+            let current = stored.and_then(|stored| stored.enum_type);
+            current.map_or(*sql_type, |current| sql_type.with_enum_type(current))
         };
         Cow::Owned(types.iter().map(current).collect())
     }

@@ -11,7 +11,6 @@ use hyades_engine::db::{Flow, Interrupt};
 use hyades_engine::procedure::frame::{Frame, Request};
 use hyades_engine::procedure::ir::{Instruction, Procedure};
 use hyades_types::definition::CatalogChange;
-use hyades_types::enumeration::EnumType;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 
 use super::running::SchemaRun;
@@ -159,11 +158,9 @@ impl Session {
         let change = run.changes.get(run.done)?;
         let mut changed = change.changed_tables();
         if let CatalogChange::AlterType { definition } = change {
-            let enum_type = EnumType::new(definition.clone());
             let tables = self.view.visible_tables();
-            changed.extend(
-                tables.iter().filter(|one| one.definition().uses_type(enum_type)).map(|one| one.id()),
-            );
+            let users = tables.iter().filter(|one| one.definition().uses_type(definition.id));
+            changed.extend(users.map(|one| one.id()));
         }
         let used = changed.into_iter().find(|table| frame.uses_table(*table))?;
         let name = self.view.table_by_id(used).map(|table| table.definition().name.name.clone());

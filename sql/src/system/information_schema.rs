@@ -231,12 +231,8 @@ fn columns(system: &System) -> Vec<Entry> {
 fn system_columns(system: &System, class: &Class, relation: &SystemRelation) -> Vec<Entry> {
     let column = |(at, (name, sql_type)): (usize, &(String, SqlType))| {
         let column = ColumnDefinition {
-            name: name.clone(),
-            sql_type: *sql_type,
             is_nullable: relation.kind == "v" || sql_type.length_bytes() < 0,
-            default: None,
-            identity: None,
-            generation: None,
+            ..ColumnDefinition::new(name.clone(), *sql_type)
         };
         column_row(system, class, at, &column)
     };

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use hyades_types::definition::TableName;
-use hyades_types::enumeration::EnumType;
+use hyades_types::definition::{TableName, TypeDefinition};
+use hyades_types::enumeration::EnumLabels;
 use hyades_types::error::Result;
 use hyades_types::sequence::written_name;
 use hyades_types::system_type::SystemType;
@@ -18,7 +18,7 @@ use super::snapshot::System;
 impl System {
     /// The type with this number.
     pub(super) fn sql_type(&self, oid: u32, modifier: i32) -> Option<SqlType> {
-        let enums = self.facts.types.iter().map(|stored| stored.enum_type);
+        let enums = self.facts.types.iter().filter_map(|stored| stored.enum_type);
         let mut own = enums.flat_map(|one| [SqlType::Enum(one), SqlType::Array(ArrayElement::Enum(one))]);
         SqlType::from_oid(oid, modifier).or_else(|| own.find(|one| one.oid() == oid))
     }
@@ -34,28 +34,30 @@ impl System {
     /// The name in `format_type`, with the schema if the name alone means something else.
     pub(super) fn shown_type(&self, sql_type: SqlType) -> String {
         let Some(enum_type) = sql_type.enum_type() else { return sql_type.base_name().to_owned() };
-        let definition = enum_type.definition();
-        let full = TableName { schema: definition.schema.clone(), name: definition.name.clone() };
-        let meant = self.facts.path.find(None, &definition.name, |name| self.type_named(name).is_some());
-        let name = match meant == full {
-            true => quoted(&definition.name),
-            false => format!("{}.{}", quoted(&definition.schema), quoted(&definition.name)),
-        };
+        let name = self.shown_own(enum_type.definition());
         match sql_type {
             SqlType::Array(_) => format!("{name}[]"),
             _ => name,
         }
     }
 
+    fn shown_own(&self, definition: &TypeDefinition) -> String {
+        let meant = self.facts.path.find(None, &definition.name, |name| self.type_named(name).is_some());
+        match meant == definition.full_name() {
+            true => quoted(&definition.name),
+            false => format!("{}.{}", quoted(&definition.schema), quoted(&definition.name)),
+        }
+    }
+
     /// Whether this is the name of a type that is found without the schema.
     pub(super) fn is_visible_type(&self, name: &TableName) -> bool {
         let named = self.type_named(name);
-        named.is_some_and(|enum_type| self.is_type_visible(SqlType::Enum(enum_type)))
+        named.is_some_and(|definition| self.is_found(definition))
     }
 
-    pub(super) fn type_named(&self, name: &TableName) -> Option<EnumType> {
+    pub(super) fn type_named(&self, name: &TableName) -> Option<&TypeDefinition> {
         let found = self.facts.types.iter().find(|stored| stored.name() == *name);
-        found.map(|stored| stored.enum_type)
+        found.map(|stored| &stored.definition)
     }
 
     /// The number of the type that a text names in SQL: `int4`, `integer`, `character varying(20)`,
@@ -79,11 +81,11 @@ impl System {
             self.type_named(&full)
         };
         Ok(match find(&name) {
-            Some(enum_type) if is_array => Some(enum_type.definition().array_id),
-            Some(enum_type) => Some(enum_type.definition().id),
+            Some(definition) if is_array => Some(definition.array_id),
+            Some(definition) => Some(definition.id),
             None => {
                 let element = name.strip_prefix('_').and_then(find);
-                element.map(|enum_type| enum_type.definition().array_id)
+                element.map(|definition| definition.array_id)
             }
         })
     }
@@ -92,8 +94,9 @@ impl System {
     pub(super) fn enum_rows(&self) -> Vec<NamedRow> {
         let mut rows = Vec::new();
         for stored in &self.facts.types {
-            let definition = stored.enum_type.definition();
-            for (at, label) in (1u16..).zip(&definition.labels) {
+            let definition = &stored.definition;
+            let labels = definition.labels().into_iter().flat_map(EnumLabels::iter);
+            for (at, label) in (1u16..).zip(labels) {
                 let number = object_id::of_part(definition.id, Part::Label, &label.position.to_string());
                 rows.push(vec![
                     ("oid", oid(number)),
@@ -108,7 +111,7 @@ impl System {
 
     /// `pg_type`
     pub(super) fn type_rows(&self) -> Vec<NamedRow> {
-        let own = self.facts.types.iter().map(|stored| stored.enum_type);
+        let own = self.facts.types.iter().filter_map(|stored| stored.enum_type);
         let own = own.flat_map(|one| [Some(DataType::of_enum(one)), DataType::of_enum_array(one)]).flatten();
         let row = |data_type: DataType| {
             let array = self.data_type(data_type.array).map_or(0, |array| array.oid);
@@ -141,7 +144,10 @@ impl System {
     /// Whether the type is found without its schema.
     pub(super) fn is_type_visible(&self, sql_type: SqlType) -> bool {
         let Some(enum_type) = sql_type.enum_type() else { return true };
-        let definition = enum_type.definition();
-        self.shown_type(SqlType::Enum(enum_type)) == quoted(&definition.name)
+        self.is_found(enum_type.definition())
+    }
+
+    fn is_found(&self, definition: &TypeDefinition) -> bool {
+        self.shown_own(definition) == quoted(&definition.name)
     }
 }

@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::definition::{TableId, TableName};
+use crate::definition::{TableId, TableName, TypeDefinition};
 use crate::enumeration::EnumType;
 use crate::search_path::{PUBLIC, SearchPath};
 use crate::value::SqlType;
@@ -162,15 +162,16 @@ impl RoutineDefinition {
         self.parameters.iter().filter(|parameter| parameter.mode.is_input())
     }
 
-    /// Whether one of its parameters or its result is of this type.
-    pub fn uses_type(&self, enum_type: EnumType) -> bool {
-        self.types().any(|own| own.enum_type() == Some(enum_type))
+    /// Whether one of its parameters or its result is of the type with this number.
+    pub fn uses_type(&self, id: u32) -> bool {
+        self.types().filter_map(SqlType::enum_type).any(|own| own.definition().id == id)
     }
 
     /// The same definition with the current version of the type.
     #[must_use]
-    pub fn with_type(&self, enum_type: EnumType) -> RoutineDefinition {
+    pub fn with_type(&self, changed: &TypeDefinition) -> RoutineDefinition {
         let mut definition = self.clone();
+        let Some(enum_type) = EnumType::of(changed) else { return definition };
         let parameters = definition.parameters.iter_mut().map(|parameter| &mut parameter.sql_type);
         let returned: Vec<&mut SqlType> = match &mut definition.returns {
             Returns::Value(sql_type) | Returns::SetOf(sql_type) => vec![sql_type],

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
-use hyades_types::definition::{TableDefinition, TableName};
-use hyades_types::enumeration::{EnumDefinition, EnumType};
+use hyades_types::definition::{TableDefinition, TableName, TypeDefinition};
+use hyades_types::enumeration::EnumType;
 
 use super::{Applying, stale};
 use crate::catalog::effect::Effect;
@@ -19,32 +19,31 @@ use crate::storage::stored_type::StoredType;
 use crate::txn::{Flow, Object, ObjectAccess, ObjectMode};
 
 impl<T: ObjectAccess> Applying<'_, T> {
-    pub(super) fn create_type(&mut self, definition: &EnumDefinition) -> Flow<()> {
-        let stored = Arc::new(StoredType::new(EnumType::new(definition.clone())));
+    pub(super) fn create_type(&mut self, definition: &TypeDefinition) -> Flow<()> {
+        let stored = Arc::new(StoredType::new(definition.clone()));
         self.lock_new_type_name(&stored.name())?;
         self.note()?;
         self.push(Effect::Type(stored));
         Ok(())
     }
 
-    pub(super) fn alter_type(&mut self, definition: &EnumDefinition) -> Flow<()> {
-        let enum_type = EnumType::new(definition.clone());
+    pub(super) fn alter_type(&mut self, definition: &TypeDefinition) -> Flow<()> {
         let old = self.lock_changed_type(definition.id)?;
-        if old.enum_type.definition().version != definition.previous {
+        if old.definition.version != definition.previous {
             return Err(stale());
         }
-        let stored = Arc::new(StoredType::new(enum_type));
+        let stored = Arc::new(StoredType::new(definition.clone()));
         if stored.name() != old.name() {
             self.lock_new_type_name(&stored.name())?;
         }
         let mut users = self.overlay.tables();
-        users.retain(|table| table.definition().uses_type(enum_type));
+        users.retain(|table| table.definition().uses_type(definition.id));
         for table in &users {
             self.lock_alone(table)?;
         }
         let mut routines = Vec::new();
         for routine in self.overlay.routines() {
-            if routine.definition.uses_type(enum_type) {
+            if routine.definition.uses_type(definition.id) {
                 self.lock(Object::RoutineName(&routine.definition.name), ObjectMode::Change)?;
                 // It may have been dropped while the lock was waited for.
                 routines.extend(self.overlay.routine(routine.id));
@@ -52,12 +51,12 @@ impl<T: ObjectAccess> Applying<'_, T> {
         }
         self.note()?;
         for table in users {
-            let definition = table.definition().with_type(enum_type);
+            let definition = table.definition().with_type(definition);
             let state = table.state(&epoch::pin()).with_types(definition);
             self.follow_state(&table, state);
         }
         for routine in routines {
-            let definition = routine.definition.with_type(enum_type);
+            let definition = routine.definition.with_type(definition);
             self.push(Effect::RetypedRoutine(Arc::new(Routine::new(routine.id, definition))));
         }
         self.push(Effect::Type(stored));
@@ -65,8 +64,8 @@ impl<T: ObjectAccess> Applying<'_, T> {
     }
 
     pub(super) fn drop_type(&mut self, id: u32) -> Flow<()> {
-        let stored = self.lock_changed_type(id)?;
-        if self.is_type_used(stored.enum_type) {
+        self.lock_changed_type(id)?;
+        if self.is_type_used(id) {
             // The caller drops what uses it first; this was created after it looked.
             return Err(stale());
         }
@@ -106,11 +105,11 @@ impl<T: ObjectAccess> Applying<'_, T> {
         let used = enum_type.definition();
         self.lock(Object::Type(used.id), ObjectMode::Use)?;
         let current = self.overlay.type_by_id(used.id).ok_or_else(stale)?;
-        if current.enum_type.definition().version == used.version { Ok(()) } else { Err(stale()) }
+        if current.definition.version == used.version { Ok(()) } else { Err(stale()) }
     }
 
-    fn is_type_used(&self, enum_type: EnumType) -> bool {
-        self.overlay.any_table(|table| table.definition().uses_type(enum_type))
-            || self.overlay.routines().iter().any(|routine| routine.definition.uses_type(enum_type))
+    fn is_type_used(&self, id: u32) -> bool {
+        self.overlay.any_table(|table| table.definition().uses_type(id))
+            || self.overlay.routines().iter().any(|routine| routine.definition.uses_type(id))
     }
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::Guard;
-use hyades_types::definition::TableName;
-use hyades_types::enumeration::{EnumDefinition, EnumType};
+use hyades_types::definition::{TableName, TypeDefinition};
+use hyades_types::enumeration::EnumLabels;
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::{Catalog, CatalogView, corrupt};
@@ -38,7 +38,7 @@ impl Catalog {
         if snapshot.types_by_name.get(&name).is_some_and(|other| other.id() != id) {
             return Err(duplicate_type(&name));
         }
-        let array_id = stored.enum_type.definition().array_id;
+        let array_id = stored.definition.array_id;
         self.reserve_id(array_id.max(id));
         let snapshot = Arc::make_mut(&mut snapshot);
         if let Some(old) = snapshot.types.insert(id, Arc::clone(&stored)) {
@@ -64,32 +64,31 @@ impl Catalog {
         Some(stored)
     }
 
-    pub(super) fn apply_create_type(&self, definition: &EnumDefinition) -> Result<()> {
-        check_enum(definition)?;
+    pub(super) fn apply_create_type(&self, definition: &TypeDefinition) -> Result<()> {
+        check_type(definition)?;
         if self.type_by_id(definition.id).is_some() {
             return Err(Error::corrupt(format!("type id {} is used twice", definition.id)));
         }
-        self.put_type(Arc::new(StoredType::new(EnumType::new(definition.clone())))).map_err(corrupt)
+        self.put_type(Arc::new(StoredType::new(definition.clone()))).map_err(corrupt)
     }
 
-    pub(super) fn apply_alter_type(&self, definition: &EnumDefinition, guard: &Guard) -> Result<()> {
-        check_enum(definition)?;
+    pub(super) fn apply_alter_type(&self, definition: &TypeDefinition, guard: &Guard) -> Result<()> {
+        check_type(definition)?;
         self.existing_type(definition.id)?;
-        let enum_type = EnumType::new(definition.clone());
         for table in self.tables() {
             let old = table.definition();
-            if old.uses_type(enum_type) {
-                let state = table.state(guard).with_types(old.with_type(enum_type));
+            if old.uses_type(definition.id) {
+                let state = table.state(guard).with_types(old.with_type(definition));
                 self.exchange(&table, Arc::new(state), guard);
             }
         }
         for routine in self.routines() {
-            if routine.definition.uses_type(enum_type) {
-                let definition = routine.definition.with_type(enum_type);
+            if routine.definition.uses_type(definition.id) {
+                let definition = routine.definition.with_type(definition);
                 self.retype_routine(Arc::new(Routine::new(routine.id, definition)));
             }
         }
-        self.put_type(Arc::new(StoredType::new(enum_type))).map_err(corrupt)
+        self.put_type(Arc::new(StoredType::new(definition.clone()))).map_err(corrupt)
     }
 
     pub(super) fn apply_drop_type(&self, id: u32) -> Result<()> {
@@ -105,8 +104,8 @@ impl Catalog {
 }
 
 /// Labels are searched by their positions, so these must ascend.
-fn check_enum(definition: &EnumDefinition) -> Result<()> {
-    if definition.labels.is_sorted_by(|one, other| one.position < other.position) {
+fn check_type(definition: &TypeDefinition) -> Result<()> {
+    if definition.labels().is_none_or(EnumLabels::are_in_order) {
         return Ok(());
     }
     Err(Error::corrupt(format!("the labels of type {} are not in order", definition.id)))

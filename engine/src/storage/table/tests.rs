@@ -14,14 +14,7 @@ use super::{Table, TableState};
 
 /// `create table t (a integer, b text)`, with a primary key on these columns unless there are none.
 pub(crate) fn definition(key: &[u16], index: IndexKind) -> TableDefinition {
-    let column = |name: &str, sql_type| ColumnDefinition {
-        name: name.into(),
-        sql_type,
-        is_nullable: true,
-        default: None,
-        identity: None,
-        generation: None,
-    };
+    let column = |name: &str, sql_type| ColumnDefinition::new(name, sql_type);
     TableDefinition {
         name: TableName { schema: "public".into(), name: "t".into() },
         columns: vec![column("a", SqlType::Integer), column("b", SqlType::Text)],

@@ -48,12 +48,8 @@ pub(super) fn shared() -> World {
 
 pub(super) fn create(shared: &World, indexes: Vec<IndexDefinition>) -> Arc<Table> {
     let column = |name: &str, is_nullable| ColumnDefinition {
-        name: name.to_owned(),
-        sql_type: SqlType::BigInt,
         is_nullable,
-        default: None,
-        identity: None,
-        generation: None,
+        ..ColumnDefinition::new(name, SqlType::BigInt)
     };
     let name = TableName { schema: "public".to_owned(), name: "t".to_owned() };
     let primary_key = PrimaryKey { name: "t_pkey".to_owned(), columns: vec![0], index: IndexKind::Ordered };

@@ -73,14 +73,7 @@ fn who_is_rolled_back_in_the_middle_of_a_commit_commits_no_more() {
 
 /// A table `(key bigint primary key)`.
 fn create_table(shared: &World, name: &str, index: IndexKind) -> Arc<Table> {
-    let column = ColumnDefinition {
-        name: "key".to_owned(),
-        sql_type: SqlType::BigInt,
-        is_nullable: false,
-        default: None,
-        identity: None,
-        generation: None,
-    };
+    let column = ColumnDefinition { is_nullable: false, ..ColumnDefinition::new("key", SqlType::BigInt) };
     let definition = TableDefinition {
         name: TableName { schema: "public".to_owned(), name: name.to_owned() },
         columns: vec![column],

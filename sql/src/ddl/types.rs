@@ -1,0 +1,266 @@
+//! CREATE, ALTER and DROP TYPE: what is the same for all kinds of types, and what depends on types. Each kind
+//! has a file of its own (`enum_types`).
+//!
+//! As with foreign keys, everything here looks at definitions that are not locked yet. The engine checks
+//! again.
+//!
+//! Reference: PostgreSQL's typecmds.c.
+
+use std::sync::Arc;
+
+use hyades_engine::storage::catalog::duplicate_type;
+use hyades_engine::storage::stored_type::StoredType;
+use hyades_types::definition::{CatalogChange, TableName, TypeDefinition, TypeKind};
+use hyades_types::enumeration::EnumLabels;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::identifier::quoted_identifier;
+use hyades_types::search_path::is_temporary;
+
+use super::alteration::altered;
+use super::command::{CatalogStatement, SchemaCommand, TypeCommand};
+use super::dependents::Object;
+use super::schemas::no_schema;
+use super::type_spelling::{Relabelling, Respelling};
+use crate::answer::Output;
+use crate::bind::types;
+use crate::emit::Compiler;
+use crate::statement::{AlterType, CreateType, DropType, Owned, QualifiedName, TypeAction};
+use crate::viewpoint::Viewpoint;
+
+impl Compiler<'_> {
+    pub(crate) fn create_type(&self, create: &CreateType) -> Result<CatalogStatement> {
+        let name = self.created_name(&create.name, None)?;
+        let kind = TypeKind::Enum { labels: EnumLabels::numbered(&create.labels)? };
+        Ok(CatalogStatement::new("CREATE TYPE", SchemaCommand::Type(TypeCommand::Create { name, kind })))
+    }
+
+    pub(crate) fn alter_type(&self, alter: &AlterType) -> CatalogStatement {
+        match &alter.action {
+            TypeAction::SetOwner(to) => self.owned("ALTER TYPE", Owned::Type(alter.name.clone()), to.clone()),
+            _ => CatalogStatement::new("ALTER TYPE", SchemaCommand::Type(TypeCommand::Alter(alter.clone()))),
+        }
+    }
+
+    pub(super) fn drop_type(&self, drop: &DropType) -> CatalogStatement {
+        CatalogStatement::new("DROP TYPE", SchemaCommand::Type(TypeCommand::Drop(drop.clone())))
+    }
+}
+
+/// Error 42704 for a type that does not exist.
+pub(super) fn no_type(name: &QualifiedName) -> Error {
+    let shown = match &name.schema {
+        Some(schema) => format!("{schema}.{}", name.name),
+        None => name.name.clone(),
+    };
+    Error::input(sqlstate::UNDEFINED_OBJECT, format!("type \"{shown}\" does not exist"))
+}
+
+impl Viewpoint {
+    /// Error 42501 unless the session may run this command.
+    pub(super) fn check_type_command(&self, command: &TypeCommand) -> Result<()> {
+        match command {
+            TypeCommand::Create { name, .. } => self.check_creates_in(name),
+            TypeCommand::Alter(AlterType { name, action }) => match action {
+                TypeAction::SetOwner(_) => Ok(()),
+                TypeAction::SetSchema(to) => {
+                    self.check_creates(self.role(), self.search_path().schema(to))?;
+                    self.check_type(name, false)
+                }
+                _ => self.check_type(name, false),
+            },
+            TypeCommand::Drop(drop) => drop.names.iter().try_for_each(|name| self.check_type(name, true)),
+        }
+    }
+
+    pub(super) fn type_changes(
+        &mut self,
+        command: &TypeCommand,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        match command {
+            TypeCommand::Create { name, kind } => self.created_type(name, kind.clone()),
+            TypeCommand::Alter(alter) => self.altered_type(alter, output),
+            TypeCommand::Drop(drop) => self.dropped_types(drop, output),
+        }
+    }
+
+    /// The name of a type for messages, with its schema if it is not found without.
+    pub(super) fn shown_type(&self, stored: &StoredType) -> String {
+        let name = stored.name();
+        let meant = QualifiedName { schema: None, name: name.name.clone() };
+        match self.stored_type(&meant).is_some_and(|found| found.name() == name) {
+            true => quoted_identifier(&name.name).to_string(),
+            false => stored.definition.shown(),
+        }
+    }
+
+    pub(super) fn stored_type(&self, name: &QualifiedName) -> Option<Arc<StoredType>> {
+        let view = self.worker.catalog_view();
+        let full = self
+            .search_path()
+            .find(name.schema.as_deref(), &name.name, |name| view.type_named(name).is_some());
+        view.type_named(&full)
+    }
+
+    /// The type that ALTER TYPE names.
+    fn altered(&self, name: &QualifiedName) -> Result<Arc<StoredType>> {
+        self.stored_type(name).ok_or_else(|| {
+            let built_in = types::built_in(&name.name).filter(|_| name.schema.is_none());
+            if built_in.is_some() || self.table(&self.meant(name)).is_some() {
+                let shown = built_in.map_or_else(|| name.name.clone(), |known| known.base_name().to_owned());
+                let message = format!("{shown} is not an enum");
+                return Error::input(sqlstate::WRONG_OBJECT_TYPE, message);
+            }
+            no_type(name)
+        })
+    }
+
+    fn created_type(&self, name: &TableName, kind: TypeKind) -> Result<Vec<CatalogChange>> {
+        self.check_type_name(name)?;
+        let definition = TypeDefinition::new(self.worker.new_type_ids(), name, kind);
+        Ok(vec![CatalogChange::CreateType { definition }])
+    }
+
+    /// Also refuses the name of a table, which has a row type of the same name.
+    fn check_type_name(&self, name: &TableName) -> Result<()> {
+        let is_taken = self.worker.catalog_view().type_named(name).is_some() || self.table(name).is_some();
+        if is_taken { Err(duplicate_type(name)) } else { Ok(()) }
+    }
+
+    /// Error 42710 if a type has the name of a new table.
+    pub(super) fn check_row_type_name(&self, name: &TableName) -> Result<()> {
+        if self.worker.catalog_view().type_named(name).is_none() {
+            return Ok(());
+        }
+        Err(duplicate_type(name).with_hint(
+            "A relation has an associated type of the same name, so you must use a name that doesn't conflict \
+             with any existing type.",
+        ))
+    }
+
+    fn altered_type(&self, alter: &AlterType, output: &mut dyn Output) -> Result<Vec<CatalogChange>> {
+        let stored = self.altered(&alter.name)?;
+        let mut definition = stored.definition.clone();
+        match &alter.action {
+            TypeAction::AddValue { .. } | TypeAction::RenameValue { .. } => {
+                return self.altered_labels(&stored, &alter.action, output);
+            }
+            TypeAction::Rename(name) => {
+                let full = TableName { schema: definition.schema.clone(), name: name.clone() };
+                self.check_type_name(&full)?;
+                name.clone_into(&mut definition.name);
+            }
+            TypeAction::SetSchema(schema) => {
+                let to = self.type_schema(&stored.name(), schema)?;
+                if to == definition.schema {
+                    return Ok(Vec::new());
+                }
+                definition.schema = to;
+            }
+            // This is compiled as a statement about rights.
+            TypeAction::SetOwner(_) => return Ok(Vec::new()),
+        }
+        definition.begin_change();
+        self.respelled_type(&stored, definition, None)
+    }
+
+    /// The schema that a type is moved to.
+    fn type_schema(&self, name: &TableName, schema: &str) -> Result<String> {
+        if !self.has_schema(schema) {
+            return Err(no_schema(schema));
+        }
+        let to = self.search_path().schema(schema).to_owned();
+        if to == name.schema {
+            return Ok(to);
+        }
+        if is_temporary(&to) {
+            let message = "cannot move objects into or out of temporary schemas";
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        }
+        if self.schemas().get(&to).is_none() {
+            let message = format!("permission denied for schema {to}");
+            return Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message));
+        }
+        let full = TableName { schema: to.clone(), name: name.name.clone() };
+        if self.worker.catalog_view().type_named(&full).is_some() || self.table(&full).is_some() {
+            let message = format!("type \"{}\" already exists in schema \"{to}\"", full.name);
+            return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
+        }
+        Ok(to)
+    }
+
+    /// The changes of a type, and of everything stored as text that contains its name or the renamed label.
+    pub(super) fn respelled_type(
+        &self,
+        stored: &StoredType,
+        definition: TypeDefinition,
+        label: Option<(&str, &str)>,
+    ) -> Result<Vec<CatalogChange>> {
+        let from = stored.name();
+        let to = definition.full_name();
+        let label =
+            label.zip(stored.enum_type).map(|((from, to), enum_type)| Relabelling { enum_type, from, to });
+        let respelling = Respelling { session: self, from: &from, to: &to, label };
+        let changed = definition.clone();
+        let mut changes = vec![CatalogChange::AlterType { definition }];
+        for table in self.visible_tables() {
+            let mut definition = table.definition().with_type(&changed);
+            if !respelling.table(&table, &mut definition)? {
+                continue;
+            }
+            changes.push(match definition.view() {
+                Some(_) => CatalogChange::ReplaceView { id: table.id(), definition: Box::new(definition) },
+                None => altered(&table, definition),
+            });
+        }
+        let mut routines = self.worker.routines();
+        routines.sort_unstable_by_key(|routine| routine.id);
+        for routine in routines {
+            let mut definition = routine.definition.with_type(&changed);
+            if respelling.routine(&mut definition)? {
+                let (id, replaces) = (self.worker.new_routine_id(), Some(routine.id));
+                changes.push(CatalogChange::CreateRoutine { id, definition, replaces });
+            }
+        }
+        Ok(changes)
+    }
+
+    fn dropped_types(&mut self, drop: &DropType, output: &mut dyn Output) -> Result<Vec<CatalogChange>> {
+        let mut dropped: Vec<Object> = Vec::new();
+        for name in &drop.names {
+            match self.stored_type(name) {
+                Some(stored) => dropped.push(Object::Type(stored)),
+                None => self.check_missing_type(name, drop.if_exists, output)?,
+            }
+        }
+        self.dropped_objects(&dropped, drop.cascades, output)
+    }
+
+    /// DROP TYPE for a name that is not one of a type that was created.
+    fn check_missing_type(
+        &self,
+        name: &QualifiedName,
+        if_exists: bool,
+        output: &mut dyn Output,
+    ) -> Result<()> {
+        if let Some(built_in) = types::built_in(&name.name).filter(|_| name.schema.is_none()) {
+            let message = format!(
+                "cannot drop type {} because it is required by the database system",
+                built_in.base_name()
+            );
+            return Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
+        }
+        if self.table(&self.meant(name)).is_some() {
+            let table = &name.name;
+            let message = format!("cannot drop type {table} because table {table} requires it");
+            return Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                .with_hint(format!("You can drop table {table} instead.")));
+        }
+        let missing = no_type(name);
+        if !if_exists {
+            return Err(missing);
+        }
+        self.note(output, "00000", format!("{missing}, skipping"));
+        Ok(())
+    }
+}
