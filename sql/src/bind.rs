@@ -7,7 +7,7 @@
 //! Files:
 //! * results: `tree` (of a query), `bound` (an expression: type and place), `rights` (what the user needs),
 //!   `callee` (routines that are called), `meanings` (what names and literals meant);
-//! * types: `types` (their names), `coerce` (conversions), `collation`;
+//! * types: `types` (their names), `domain`, `coerce` (conversions), `collation`;
 //! * expressions: `expression` (the walk), `row_expression` (over one row), `operator`, `special` (constructs
 //!   with a grammar of their own), `overlaps`, `array_expression`, `json_expression`, `subquery`;
 //! * calls: `function_call`, `conversion_call` (`date(...)`), `enum_call`, `sequence_call`, `session_call`
@@ -37,6 +37,7 @@ mod conversion_call;
 mod defaults;
 pub(crate) mod deparse;
 pub(crate) mod derived;
+pub(crate) mod domain;
 pub(crate) mod enum_call;
 mod expression;
 pub(crate) mod from_clause;
@@ -112,6 +113,7 @@ pub(crate) trait Tables {
     fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
     fn sequence(&self, name: &TableName) -> Option<Arc<Sequence>>;
     fn type_named(&self, name: &TableName) -> Option<Arc<StoredType>>;
+    fn type_by_id(&self, id: u32) -> Option<Arc<StoredType>>;
     fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>>;
     /// Whether a schema of this name has been created.
     fn has_schema(&self, name: &str) -> bool {

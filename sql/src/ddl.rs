@@ -16,8 +16,8 @@
 //! * Indexes: `indexes` (the statements), `index_changes`, `index_expressions` (what they compute from a
 //!   row).
 //! * Other kinds of objects: `views`, `sequences`, `drawing_defaults` (defaults that draw from them),
-//!   `routine_definition` (procedures and functions), `types`, `enum_types`, `type_spelling` (types in stored
-//!   texts), `schemas`, `roles`.
+//!   `routine_definition` (procedures and functions), `types`, `enum_types`, `domains`, `type_spelling`
+//!   (types in stored texts), `schemas`, `roles`.
 //! * For all kinds: `comment_on`, `moves` (SET SCHEMA), `grants` (rights, OWNER TO), `ownership` (who may
 //!   change what), `dependents` and `object_drops` (what is dropped together), `pending_checks` (deferred
 //!   checks that refuse a change).
@@ -31,6 +31,7 @@ mod column_changes;
 pub(crate) mod command;
 mod comment_on;
 mod dependents;
+pub(crate) mod domains;
 mod drawing_defaults;
 mod enum_types;
 mod filling;

@@ -10,9 +10,9 @@
 //!   the procedure), `locking` (FOR UPDATE and the like), `explained`, `explained_rows` (for EXPLAIN);
 //! * changes: `insert`, `arbiter` (the index of ON CONFLICT), `change` and `collected_change` (UPDATE and
 //!   DELETE), `current_of` (WHERE CURRENT OF), `changing_with` (changes in WITH);
-//! * what a change of a row carries: `generated` (generated columns), `check` (CHECK), `foreign_key`,
-//!   `deferred_unique` (keys that can be deferred), `event_kinds` and `referential_events` (what is done when
-//!   the statement is over).
+//! * what a change of a row carries: `generated` (generated columns), `check` (CHECK), `domain`,
+//!   `foreign_key`, `deferred_unique` (keys that can be deferred), `event_kinds` and `referential_events`
+//!   (what is done when the statement is over).
 
 mod arbiter;
 pub(crate) mod change;
@@ -22,6 +22,7 @@ pub(crate) mod code;
 mod collected_change;
 mod current_of;
 mod deferred_unique;
+mod domain;
 mod event_kinds;
 pub(crate) mod explained;
 mod explained_rows;

@@ -9,8 +9,9 @@
 //! * text to tree: `parse`, with `parse_cursor`, `parse_dynamic` and `parse_raise` for statements with much
 //!   grammar of their own; `tree`: the result;
 //! * tree to procedure: `routine_body` (the whole routine, blocks, variables), `control` (IF, CASE, loops),
-//!   `elements` (arrays of a type with a length), `query` (SQL in a body), `dynamic` (EXECUTE, COMMIT and
-//!   ROLLBACK), `raise` (also ASSERT), `exception` (blocks with handlers, GET DIAGNOSTICS);
+//!   `elements` (arrays of a type with a length), `restrictions` (NOT NULL, domains), `query` (SQL in a
+//!   body), `dynamic` (EXECUTE, COMMIT and ROLLBACK), `raise` (also ASSERT), `exception` (blocks with
+//!   handlers, GET DIAGNOSTICS);
 //! * cursors: `cursor` (within the routine), `shared_cursor` (kept by the session);
 //! * `sql_body`: functions in the language SQL;
 //! * `replayable`: whether a call may be logged as a command.
@@ -27,6 +28,7 @@ mod parse_raise;
 mod query;
 mod raise;
 mod replayable;
+mod restrictions;
 pub(crate) mod routine_body;
 mod shared_cursor;
 mod sql_body;

@@ -10,7 +10,7 @@
 //!   parameters), `deep_text` (room on the stack);
 //! * parsers of our own, on `tokens`: `control` (small statements), `copy_syntax`, `cursor_syntax`,
 //!   `comment_syntax`, `index_syntax`, `routine_syntax`, `schema_syntax`, `sequence_syntax`,
-//!   `table_as_syntax`, `view_syntax`, `type_syntax`, `role_syntax`;
+//!   `table_as_syntax`, `view_syntax`, `type_syntax`, `domain_syntax`, `role_syntax`;
 //! * sqlparser: `query` (calls it, and respells its errors), with `dialect` and `keywords` (what it accepts);
 //! * tokens respelled for it: `plain_words` (removed), `operator_signs`, `nested_parentheses`, `array_suffix`
 //!   (`text ARRAY`), `element_target` (`SET a[1] =`), `conflict_syntax` (the index of ON CONFLICT), `locking`
@@ -30,6 +30,7 @@ pub(crate) mod copy_syntax;
 pub(crate) mod cursor_syntax;
 pub(crate) mod deep_text;
 pub(crate) mod dialect;
+mod domain_syntax;
 pub(crate) mod element_target;
 mod foreign;
 mod index_syntax;
@@ -66,12 +67,12 @@ use hyades_types::error::Result;
 pub(crate) use parsed::{
     AccessCommand, AlterSchema, AlterSequence, AlterType, Comment, Commented, CopyFormat, CopyHeader,
     CopyOptions, CopySource, CopyStatement, CreateIndex, CreateRoutine, CreateSchema, CreateSequence,
-    CreateTableAs, CreateTableLike, CreateType, CreateView, DeclareCursor, DropIndex, DropRoutine,
-    DropSchema, DropSequence, DropType, DropView, ExplainOptions, FetchCursor, ForceQuote, Granted,
-    GrantedOn, IndexKey, IndexedWritten, IsolationModes, LikeClause, LikeParts, ListenStatement, Maintained,
-    Move, Moved, MovedTo, OnCommit, Overriding, Owned, QualifiedName, RenameIndex, RoleName, RoleOption,
-    SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TypeAction, WrittenParameter,
-    WrittenReturns,
+    CreateTableAs, CreateTableLike, CreateType, CreateView, DeclareCursor, DomainAction, DropIndex,
+    DropRoutine, DropSchema, DropSequence, DropType, DropView, ExplainOptions, FetchCursor, ForceQuote,
+    Granted, GrantedOn, IndexKey, IndexedWritten, IsolationModes, LikeClause, LikeParts, ListenStatement,
+    Maintained, Move, Moved, MovedTo, OnCommit, Overriding, Owned, QualifiedName, RenameIndex, RoleName,
+    RoleOption, SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TypeAction,
+    WrittenCheck, WrittenDomain, WrittenParameter, WrittenReturns, WrittenType,
 };
 
 use lexer::TokenKind;

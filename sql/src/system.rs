@@ -10,8 +10,8 @@
 //! * the frame: `relation` (the relations, with their columns in `relations.txt`), `answers` (which function
 //!   makes the rows of which), `row` (values of rows), `snapshot` (what is known when a statement begins),
 //!   `object_id` (numbers of objects), `names` (objects by name and number);
-//! * rows: `class` and `classes` (relations and columns), `constraints`, `routines`, `roles`,
-//!   `comments`, `data_types` (from `types.txt`) and `user_types` (with those that users created), `cluster`
+//! * rows: `class` and `classes` (relations and columns), `constraints`, `routines`, `roles`, `comments`,
+//!   `data_types` (from `types.txt`), `user_types` (those that users have created) and `domains`, `cluster`
 //!   (everything that exists once), `sizes` (memory and logs);
 //! * `views`: the views on those; `information_schema`, with `visibility` (who sees which rows);
 //! * functions that SQL can call: `functions`; `definitions` (objects as SQL), `shown_text` (that SQL without
@@ -25,6 +25,7 @@ mod comments;
 mod constraints;
 mod data_types;
 mod definitions;
+mod domains;
 mod functions;
 mod information_schema;
 mod names;

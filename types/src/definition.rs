@@ -38,13 +38,17 @@ pub use routine_definition::{
     RoutineParameter, RoutineTraits,
 };
 pub use sequence_definition::{SequenceDefinition, SequenceId, SequenceOwner, SequenceState};
-pub use type_definition::{TypeDefinition, TypeKind};
+pub use type_definition::{DomainDefinition, TypeDefinition, TypeKind};
 pub use view_definition::{ViewBase, ViewDefinition};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ColumnDefinition {
     pub name: String,
+    /// That of its values. A domain's is the type that it is made of.
     pub sql_type: SqlType,
+    /// The number of the domain that it was declared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub domain: Option<u32>,
     pub is_nullable: bool,
     /// The DEFAULT expression as SQL text, which the SQL front end compiles. The default of an identity
     /// column draws from its sequence.
@@ -62,6 +66,7 @@ impl ColumnDefinition {
         ColumnDefinition {
             name,
             sql_type,
+            domain: None,
             is_nullable: true,
             default: None,
             identity: None,
@@ -71,7 +76,7 @@ impl ColumnDefinition {
 
     /// Whether its values, or their elements, are of the type with this number.
     pub fn is_of_type(&self, id: u32) -> bool {
-        self.sql_type.enum_type().is_some_and(|own| own.definition().id == id)
+        self.domain == Some(id) || self.sql_type.is_of_type(id)
     }
 
     /// What the index computes in this column, if the column exists for an index.
@@ -381,6 +386,21 @@ impl CatalogChange {
 }
 
 impl TableDefinition {
+    /// A table of these columns, and nothing else.
+    pub fn of_columns(name: TableName, columns: Vec<ColumnDefinition>) -> TableDefinition {
+        TableDefinition {
+            name,
+            columns,
+            primary_key: None,
+            indexes: Vec::new(),
+            foreign_keys: Vec::new(),
+            referenced_by: Vec::new(),
+            view: None,
+            checks: Vec::new(),
+            dropped: Vec::new(),
+        }
+    }
+
     /// The same definition without the DEFAULT of this column.
     #[must_use]
     pub fn without_default(&self, column: u16) -> TableDefinition {
@@ -403,6 +423,11 @@ impl TableDefinition {
         self.columns.iter().filter_map(|column| column.sql_type.enum_type())
     }
 
+    /// The domains of its columns.
+    pub fn domains(&self) -> impl Iterator<Item = u32> {
+        self.columns.iter().filter_map(|column| column.domain)
+    }
+
     /// Whether a column, or the query of a view, is of the type with this number.
     pub fn uses_type(&self, id: u32) -> bool {
         self.columns.iter().any(|column| column.is_of_type(id))
@@ -413,7 +438,7 @@ impl TableDefinition {
     #[must_use]
     pub fn with_type(&self, definition: &TypeDefinition) -> TableDefinition {
         let mut changed = self.clone();
-        if let Some(enum_type) = EnumType::of(definition) {
+        if let Some(enum_type) = definition.enum_type() {
             for column in &mut changed.columns {
                 column.sql_type = column.sql_type.with_enum_type(enum_type);
             }

@@ -17,11 +17,11 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::definition::TypeDefinition;
 use crate::error::{Error, Result, sqlstate};
+use crate::identifier::quoted_identifier;
+use crate::search_path::PUBLIC;
 
 /// The maximum length of a label, as of any name.
 const LONGEST_LABEL: usize = 63;
@@ -29,6 +29,22 @@ const LONGEST_LABEL: usize = 63;
 const STRIDE: u64 = 1 << 32;
 /// The first label's position: there is as much room before it as after it.
 const FIRST: u64 = 1 << 63;
+
+/// An enum type, as its values know it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct EnumDefinition {
+    /// `pg_type.oid`
+    pub id: u32,
+    /// `pg_type.oid` of the type of its arrays.
+    pub array_id: u32,
+    pub schema: String,
+    pub name: String,
+    pub labels: EnumLabels,
+    /// As of the type's definition.
+    pub version: u64,
+    #[serde(default)]
+    pub previous: u64,
+}
 
 /// The labels of an enum, in order; their positions ascend.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -55,7 +71,7 @@ pub struct EnumType(&'static Interned);
 
 /// A definition with the names that are derived from it.
 struct Interned {
-    definition: TypeDefinition,
+    definition: EnumDefinition,
     shown: String,
     shown_array: String,
     array_name: String,
@@ -69,7 +85,7 @@ pub struct EnumValue {
     pub position: u64,
 }
 
-static INTERNED: LazyLock<Mutex<HashMap<TypeDefinition, EnumType>>> = LazyLock::new(Mutex::default);
+static INTERNED: LazyLock<Mutex<HashMap<EnumDefinition, EnumType>>> = LazyLock::new(Mutex::default);
 
 impl EnumLabels {
     /// Checks and numbers the labels of a new type. 22023 for one that is too long, 42710 for a duplicate.
@@ -151,6 +167,12 @@ impl EnumLabels {
     }
 }
 
+/// The name of a type as `format_type` shows it.
+pub fn shown_type(schema: &str, name: &str) -> String {
+    let name = quoted_identifier(name);
+    if schema == PUBLIC { name.to_string() } else { format!("{}.{name}", quoted_identifier(schema)) }
+}
+
 fn check_label(label: &str) -> Result<()> {
     if label.len() <= LONGEST_LABEL {
         return Ok(());
@@ -161,14 +183,13 @@ fn check_label(label: &str) -> Result<()> {
 }
 
 impl EnumType {
-    /// The type of this definition, if that is of an enum.
-    pub fn of(definition: &TypeDefinition) -> Option<EnumType> {
-        definition.labels()?;
+    /// The type of this definition.
+    pub fn new(definition: EnumDefinition) -> EnumType {
         let mut interned = INTERNED.lock();
-        if let Some(known) = interned.get(definition) {
-            return Some(*known);
+        if let Some(known) = interned.get(&definition) {
+            return *known;
         }
-        let shown = definition.shown();
+        let shown = shown_type(&definition.schema, &definition.name);
         let kept = Interned {
             shown_array: format!("{shown}[]"),
             shown,
@@ -177,8 +198,8 @@ impl EnumType {
             definition: definition.clone(),
         };
         let enum_type = EnumType(Box::leak(Box::new(kept)));
-        interned.insert(definition.clone(), enum_type);
-        Some(enum_type)
+        interned.insert(definition, enum_type);
+        enum_type
     }
 
     /// The definition was rolled back: its values must no longer be stored.
@@ -190,12 +211,12 @@ impl EnumType {
         self.0.is_void.load(Ordering::Acquire)
     }
 
-    pub fn definition(self) -> &'static TypeDefinition {
+    pub fn definition(self) -> &'static EnumDefinition {
         &self.0.definition
     }
 
     fn labels(self) -> &'static [EnumLabel] {
-        self.definition().labels().map_or(&[], |labels| &labels.0)
+        &self.definition().labels.0
     }
 
     /// The name as `format_type` shows it.
@@ -268,8 +289,7 @@ impl Serialize for EnumType {
 
 impl<'de> Deserialize<'de> for EnumType {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<EnumType, D::Error> {
-        let definition = TypeDefinition::deserialize(deserializer)?;
-        EnumType::of(&definition).ok_or_else(|| D::Error::custom("the type is not an enum"))
+        EnumDefinition::deserialize(deserializer).map(EnumType::new)
     }
 }
 
@@ -278,7 +298,6 @@ mod tests {
     //! Labels keep their positions whatever comes between them.
 
     use super::*;
-    use crate::definition::{TableName, TypeKind};
 
     fn labels(labels: &[&str]) -> EnumLabels {
         let labels: Vec<String> = labels.iter().map(|&label| label.to_owned()).collect();
@@ -286,10 +305,15 @@ mod tests {
     }
 
     fn type_of(labels: &EnumLabels) -> EnumType {
-        let name = TableName { schema: "public".to_owned(), name: "mood".to_owned() };
-        let kind = TypeKind::Enum { labels: labels.clone() };
-        let definition = TypeDefinition { version: 0, ..TypeDefinition::new((16_400, 16_401), &name, kind) };
-        EnumType::of(&definition).expect("an enum")
+        EnumType::new(EnumDefinition {
+            id: 16_400,
+            array_id: 16_401,
+            schema: "public".to_owned(),
+            name: "mood".to_owned(),
+            labels: labels.clone(),
+            version: 0,
+            previous: 0,
+        })
     }
 
     fn shown(labels: &EnumLabels) -> Vec<&str> {

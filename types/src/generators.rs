@@ -57,7 +57,7 @@ fn weekday() -> EnumType {
     let kind = TypeKind::Enum { labels: EnumLabels::numbered(&labels).unwrap_or_default() };
     let name = TableName { schema: "public".to_owned(), name: "weekday".to_owned() };
     let definition = TypeDefinition { version: 0, ..TypeDefinition::new((16_384, 16_385), &name, kind) };
-    EnumType::of(&definition).expect("it has labels")
+    definition.enum_type().expect("it has labels")
 }
 
 /// Numbers near each other and near powers of ten, with many scales.

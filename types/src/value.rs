@@ -537,6 +537,11 @@ impl SqlType {
         }
     }
 
+    /// Whether its values, or their elements, are of the enum type with this number.
+    pub fn is_of_type(self, id: u32) -> bool {
+        self.enum_type().is_some_and(|own| own.definition().id == id)
+    }
+
     /// The same with another definition of its enum type, if it has this one.
     #[must_use]
     pub fn with_enum_type(self, enum_type: EnumType) -> SqlType {

@@ -1,7 +1,7 @@
 //! Tapes, values that only spill files hold, and full disks.
 
 use hyades_types::definition::{TableName, TypeDefinition, TypeKind};
-use hyades_types::enumeration::{EnumLabels, EnumType};
+use hyades_types::enumeration::EnumLabels;
 use hyades_types::value::{ArrayElement, Dimension};
 
 use super::*;
@@ -37,7 +37,7 @@ fn values_that_no_argument_can_be_come_back() {
     let labels = EnumLabels::numbered(&["low".to_owned(), "high".to_owned()]).unwrap();
     let name = TableName { schema: "public".to_owned(), name: "spilled_level".to_owned() };
     let definition = TypeDefinition::new((70_001, 70_002), &name, TypeKind::Enum { labels });
-    let level = EnumType::of(&definition).unwrap();
+    let level = definition.enum_type().unwrap();
     let low = Value::Enum(level.parse("low").unwrap());
     let high = Value::Enum(level.parse("high").unwrap());
     let shape = [Dimension { lower: -1, length: 2 }, Dimension { lower: 5, length: 1 }];

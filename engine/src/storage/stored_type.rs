@@ -1,9 +1,18 @@
 //! A type in the catalog: one version of its definition, and whether there is a later one.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hyades_types::definition::{TableName, TypeDefinition};
+use hyades_types::definition::{
+    ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind, RoutineParameter, RoutineTraits,
+    TableName, TypeDefinition,
+};
 use hyades_types::enumeration::EnumType;
+
+use super::stored_routine::Routine;
+
+/// The language of the function that checks the values of the domain of its name, for the compiler.
+pub const DOMAIN_CHECK: &str = "domain check";
 
 /// A type as the catalog has it.
 #[derive(Debug)]
@@ -11,13 +20,17 @@ pub struct StoredType {
     pub definition: TypeDefinition,
     /// Set if it is an enum.
     pub enum_type: Option<EnumType>,
+    /// Set if it is a domain with constraints: a function that returns its argument, or fails if that is not
+    /// a value of the domain.
+    pub check: Option<Arc<Routine>>,
     is_superseded: AtomicBool,
 }
 
 impl StoredType {
     pub fn new(definition: TypeDefinition) -> StoredType {
-        let enum_type = EnumType::of(&definition);
-        StoredType { definition, enum_type, is_superseded: AtomicBool::new(false) }
+        let enum_type = definition.enum_type();
+        let check = check_of(&definition).map(Arc::new);
+        StoredType { definition, enum_type, check, is_superseded: AtomicBool::new(false) }
     }
 
     pub fn id(&self) -> u32 {
@@ -38,9 +51,32 @@ impl StoredType {
     /// with this version is stale.
     pub fn mark_superseded(&self) {
         self.is_superseded.store(true, Ordering::Release);
+        self.check.iter().for_each(|check| check.mark_dropped());
     }
 
     pub fn is_superseded(&self) -> bool {
         self.is_superseded.load(Ordering::Acquire)
     }
+}
+
+fn check_of(definition: &TypeDefinition) -> Option<Routine> {
+    let domain = definition.domain().filter(|domain| domain.has_constraints())?;
+    let value = RoutineParameter {
+        name: Some("value".to_owned()),
+        sql_type: domain.base,
+        mode: ParameterMode::In,
+        default: None,
+    };
+    let check = RoutineDefinition {
+        name: definition.full_name(),
+        kind: RoutineKind::Function,
+        parameters: vec![value],
+        returns: Returns::Value(domain.base),
+        language: DOMAIN_CHECK.to_owned(),
+        body: String::new(),
+        is_strict: false,
+        path: None,
+        traits: RoutineTraits::default(),
+    };
+    Some(Routine::new(RoutineId(definition.id), check))
 }

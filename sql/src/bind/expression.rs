@@ -94,9 +94,9 @@ impl Binder<'_> {
             } => self.converted(inner, data_type, *kind == ast::CastKind::DoubleColon),
             Ast::TypedString(typed) => {
                 let place = Place::of(&typed.value);
-                let to = types::resolve(&typed.data_type, self).map_err(|error| self.place(error, place))?;
+                let to = types::declared(&typed.data_type, self).map_err(|error| self.place(error, place))?;
                 let bound = self.literal(&typed.value)?;
-                self.coerce_explicitly(bound, to, place)
+                self.coerce_to(bound, to, place)
             }
             Ast::IsNull(inner) => self.is_null(inner, false),
             Ast::IsNotNull(inner) => self.is_null(inner, true),
@@ -268,13 +268,15 @@ impl Binder<'_> {
     /// `CAST (inner AS type)`, `inner::type`.
     fn converted(&mut self, inner: &ast::Expr, data_type: &ast::DataType, is_infix: bool) -> Result<Bound> {
         let end = end_of(inner);
-        let to = types::resolve(data_type, self).map_err(|error| self.place(error, Place::TypeAfter(end)))?;
-        if let (ast::Expr::Array(array), SqlType::Array(element)) = (inner, to) {
-            return self.array_of_type(&array.elem, element, Place::of_expr(inner));
+        let to =
+            types::declared(data_type, self).map_err(|error| self.place(error, Place::TypeAfter(end)))?;
+        if let (ast::Expr::Array(array), SqlType::Array(element)) = (inner, to.sql_type) {
+            let bound = self.array_of_type(&array.elem, element, Place::of_expr(inner))?;
+            return self.checked_bound(bound, to.domain);
         }
         let bound = self.expression(inner)?;
         let place = if is_infix { Place::CastAfter(end) } else { Place::CastBefore(start_of(inner)) };
-        self.coerce_explicitly(bound, to, place)
+        self.coerce_to(bound, to, place)
     }
 
     /// `~`, `!~`, `~*` and `!~*`.

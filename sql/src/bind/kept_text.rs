@@ -11,7 +11,7 @@ use sqlparser::ast;
 
 use super::coerce::Context;
 use super::meanings::Meanings;
-use super::types::{self, written_type};
+use super::types::{self, Named, written_type};
 use super::{Binder, Place};
 use crate::statement::kept_names::{NameOf, full_name, respelled_expression};
 
@@ -73,8 +73,10 @@ impl Binder<'_> {
         let respell = |of: NameOf, schema: Option<&str>, name: &str| match (of, schema) {
             (NameOf::Type, schema) => {
                 let placed = schema.map(|schema| (schema, Place::Unknown));
-                let meant = types::of_name(placed, name, self)?;
-                meant.enum_type().map(|_| written_type(meant).into_owned())
+                match types::of_name(placed, name, self)? {
+                    Named::Type(meant) => meant.enum_type().map(|_| written_type(meant).into_owned()),
+                    Named::Domain(stored) => Some(full_name(&stored.name())),
+                }
             }
             (NameOf::Routine, _) => None,
             (NameOf::Relation, schema) => {

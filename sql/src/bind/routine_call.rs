@@ -278,7 +278,10 @@ impl Binder<'_> {
                 Callee::Procedure { procedure, routine: Arc::clone(routine) }
             }
         };
-        let entry = CalleeEntry { callee, is_strict: chosen.definition().is_strict };
+        self.callee_number(CalleeEntry { callee, is_strict: chosen.definition().is_strict })
+    }
+
+    pub(super) fn callee_number(&self, entry: CalleeEntry) -> Result<CalleeIndex> {
         let mut callees = self.callees.borrow_mut();
         let known = callees.iter().position(|known| known.is_same(&entry));
         let index = known.unwrap_or_else(|| {

@@ -54,7 +54,45 @@ pub(crate) fn written_type(sql_type: SqlType) -> Cow<'static, str> {
     })
 }
 
-/// The type a column or a cast names.
+/// What is declared with the name of a type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Declared {
+    /// That of its values.
+    pub(crate) sql_type: SqlType,
+    /// The number of the domain, if the name is of one.
+    pub(crate) domain: Option<u32>,
+}
+
+impl From<SqlType> for Declared {
+    fn from(sql_type: SqlType) -> Declared {
+        Declared { sql_type, domain: None }
+    }
+}
+
+/// What a column or a cast names: a type, or a domain.
+pub(crate) fn declared(data_type: &DataType, types: &dyn NamedTypes) -> Result<Declared> {
+    match domain_named(data_type, types)? {
+        Some(domain) => Ok(domain),
+        None => resolve(data_type, types).map(Declared::from),
+    }
+}
+
+fn domain_named(data_type: &DataType, types: &dyn NamedTypes) -> Result<Option<Declared>> {
+    let DataType::Custom(name, modifiers) = data_type else { return Ok(None) };
+    match named(name, types)? {
+        Some(Named::Domain(stored)) if !modifiers.is_empty() => {
+            let message = format!("type modifier is not allowed for type \"{}\"", stored.definition.name);
+            Err(Error::input(sqlstate::SYNTAX_ERROR, message))
+        }
+        Some(Named::Domain(stored)) => {
+            let base = stored.definition.domain().map(|domain| domain.base);
+            Ok(base.map(|sql_type| Declared { sql_type, domain: Some(stored.id()) }))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The type that is named where a domain cannot stand.
 pub(crate) fn resolve(data_type: &DataType, types: &dyn NamedTypes) -> Result<SqlType> {
     Ok(match data_type {
         DataType::Boolean | DataType::Bool => SqlType::Boolean,
@@ -88,7 +126,11 @@ pub(crate) fn resolve(data_type: &DataType, types: &dyn NamedTypes) -> Result<Sq
         }
         DataType::Regclass => SqlType::System(SystemType::RegClass),
         DataType::Custom(name, modifiers) => match named(name, types)? {
-            Some(sql_type) => sql_type,
+            Some(Named::Type(sql_type)) => sql_type,
+            Some(Named::Domain(_)) => {
+                let message = format!("domain \"{}\" is not supported here yet", written(name));
+                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+            }
             None => custom(&name.to_string(), modifiers).map_err(|error| match error.sqlstate() {
                 sqlstate::UNDEFINED_OBJECT => undefined(&written(name)),
                 _ => error,
@@ -110,21 +152,31 @@ pub(crate) fn resolve(data_type: &DataType, types: &dyn NamedTypes) -> Result<Sq
 }
 
 /// The type of a column: some types of the catalog are only for expressions.
-pub(crate) fn resolve_column(data_type: &DataType, types: &dyn NamedTypes) -> Result<SqlType> {
-    match resolve(data_type, types)? {
-        SqlType::System(system_type) if system_type.is_stored() => Ok(SqlType::System(system_type)),
-        _ => resolve_stored(data_type, types),
+pub(crate) fn declared_column(data_type: &DataType, types: &dyn NamedTypes) -> Result<Declared> {
+    let declared = declared(data_type, types)?;
+    match declared.sql_type {
+        SqlType::System(system_type) if system_type.is_stored() => Ok(declared),
+        _ => stored(declared),
     }
+}
+
+/// The type of a variable, as [`resolve_stored`].
+pub(crate) fn declared_variable(data_type: &DataType, types: &dyn NamedTypes) -> Result<Declared> {
+    stored(declared(data_type, types)?)
 }
 
 /// The type of a parameter or a variable: types of the catalog are not allowed for them.
 pub(crate) fn resolve_stored(data_type: &DataType, types: &dyn NamedTypes) -> Result<SqlType> {
-    match resolve(data_type, types)? {
+    stored(resolve(data_type, types)?.into()).map(|declared| declared.sql_type)
+}
+
+fn stored(declared: Declared) -> Result<Declared> {
+    match declared.sql_type {
         SqlType::System(system_type) if system_type != SystemType::RefCursor => {
             unsupported(system_type.catalog_name())
         }
         SqlType::Array(ArrayElement::System(system_type)) => unsupported(system_type.array_names().0),
-        other => Ok(other),
+        _ => Ok(declared),
     }
 }
 
@@ -136,9 +188,15 @@ pub(crate) fn fitted_element(data_type: &DataType, types: &dyn NamedTypes) -> Re
     Ok((element != element.without_modifier()).then_some(element))
 }
 
-/// An enum type of the catalog, or its array type by its own name. Built-in types are found first, as
-/// `pg_catalog` is searched first.
-fn named(name: &ObjectName, types: &dyn NamedTypes) -> Result<Option<SqlType>> {
+/// What the name of a type stands for.
+pub(crate) enum Named {
+    Type(SqlType),
+    Domain(Arc<StoredType>),
+}
+
+/// A type of the catalog, or its array type by its own name. Built-in types are found first, as `pg_catalog`
+/// is searched first.
+fn named(name: &ObjectName, types: &dyn NamedTypes) -> Result<Option<Named>> {
     let idents = parts(name)?;
     let place = idents.first().map_or(Place::Unknown, |ident| Place::at(ident.span.start));
     let parts: Vec<String> = idents.into_iter().map(fold).collect();
@@ -150,21 +208,24 @@ fn named(name: &ObjectName, types: &dyn NamedTypes) -> Result<Option<SqlType>> {
 }
 
 /// The same for a name in its parts.
-pub(crate) fn of_name(placed: Option<(&str, Place)>, name: &str, types: &dyn NamedTypes) -> Option<SqlType> {
+pub(crate) fn of_name(placed: Option<(&str, Place)>, name: &str, types: &dyn NamedTypes) -> Option<Named> {
     let schema = placed.map(|(schema, _)| schema);
     if matches!(schema, None | Some("pg_catalog"))
         && let Some(array) = array_of_built_in(name, types)
     {
-        return Some(array);
+        return Some(Named::Type(array));
     }
     if schema.is_none() && is_built_in(name) {
         return None;
     }
     if let Some(stored) = types.named_type(placed, name) {
-        return stored.enum_type.map(SqlType::Enum);
+        return Some(match stored.enum_type {
+            Some(enum_type) => Named::Type(SqlType::Enum(enum_type)),
+            None => Named::Domain(stored),
+        });
     }
     let element = name.strip_prefix('_').and_then(|element| types.named_type(placed, element))?;
-    element.enum_type.map(|element| SqlType::Array(ArrayElement::Enum(element)))
+    element.enum_type.map(|element| Named::Type(SqlType::Array(ArrayElement::Enum(element))))
 }
 
 /// `_int4`: an array type by its own name.

@@ -18,6 +18,8 @@ pub(crate) struct Scalar {
     pub(crate) sql_type: SqlType,
     pub(crate) is_constant: bool,
     pub(crate) is_not_null: bool,
+    /// The number of the domain that it was declared with.
+    pub(crate) domain: Option<u32>,
     /// For an array: the element type, if that has a length or a precision.
     pub(crate) element: Option<SqlType>,
 }
@@ -25,7 +27,12 @@ pub(crate) struct Scalar {
 impl Scalar {
     /// A variable that takes any value of its type.
     pub(crate) fn new(register: Register, sql_type: SqlType) -> Scalar {
-        Scalar { register, sql_type, is_constant: false, is_not_null: false, element: None }
+        Scalar { register, sql_type, is_constant: false, is_not_null: false, domain: None, element: None }
+    }
+
+    /// Whether it takes every value of its type.
+    pub(crate) fn is_unrestricted(&self) -> bool {
+        !self.is_not_null && self.domain.is_none()
     }
 }
 

@@ -5,9 +5,9 @@
 //!
 //! Reference: ATPrepCmd of PostgreSQL's tablecmds.c, for the passes.
 
+use hyades_types::definition::ColumnDefinition;
 use hyades_types::definition::Identity;
 use hyades_types::error::{Error, Result};
-use hyades_types::value::SqlType;
 use sqlparser::ast::{
     self, AlterColumnOperation, AlterTableOperation, ColumnOption, ColumnOptionDef, GeneratedAs, SqlOption,
     TableConstraint,
@@ -103,8 +103,7 @@ impl Compiler<'_> {
         let mut definition = self.column_definition(&plain, &mut keys, &mut uniques)?;
         for option in &written.options {
             if let ColumnOption::Default(expr) = &option.option {
-                let (sql_type, name) = (definition.sql_type, definition.name.clone());
-                definition.default = self.later_default(expr, sql_type, &name)?;
+                definition.default = self.later_default(expr, &definition)?;
             }
         }
         let sequence = self.column_sequence(table, written, &mut definition, 0)?;
@@ -128,11 +127,11 @@ impl Compiler<'_> {
     }
 
     /// A DEFAULT whose errors have no position, as in PostgreSQL for existing tables.
-    fn later_default(&mut self, expr: &ast::Expr, sql_type: SqlType, name: &str) -> Result<Option<String>> {
+    fn later_default(&mut self, expr: &ast::Expr, column: &ColumnDefinition) -> Result<Option<String>> {
         if let Some(error) = loose_default(self.binder.sql, expr) {
             return Err(error);
         }
-        self.default_text(expr, sql_type, name).map_err(Error::without_position)
+        self.kept_default(expr, column).map_err(Error::without_position)
     }
 
     fn altered_column(&self, column: String, operation: &AlterColumnOperation) -> Result<AlterAction> {
@@ -159,8 +158,8 @@ impl Compiler<'_> {
             }
             Do::DropDefault => AlterAction::SetDefault { column, default: None },
             Do::SetDataType { data_type, using, .. } => {
-                let sql_type = types::resolve_column(data_type, &self.binder)?;
-                AlterAction::SetType { column, sql_type, using: using.clone().map(Written::new) }
+                let declared = types::declared_column(data_type, &self.binder)?;
+                AlterAction::SetType { column, declared, using: using.clone().map(Written::new) }
             }
             Do::AddGenerated { generated_as, sequence_options } => {
                 let identity = match generated_as {

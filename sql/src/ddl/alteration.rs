@@ -180,8 +180,8 @@ impl Viewpoint {
             AlterAction::DropColumn { name, may_lack, cascades } => {
                 return self.dropped_column(alteration, name, (*may_lack, *cascades), output);
             }
-            AlterAction::SetType { column, sql_type, using } => {
-                self.retyped_column(alteration, column, *sql_type, using.as_deref())
+            AlterAction::SetType { column, declared, using } => {
+                self.retyped_column(alteration, column, *declared, using.as_deref())
             }
             AlterAction::SetDefault { column, default } => {
                 self.set_default(&table, column, default.as_deref())

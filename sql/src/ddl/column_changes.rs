@@ -30,6 +30,7 @@ use super::filling::Filling;
 use super::wanted::NewColumn;
 use crate::answer::Output;
 use crate::bind::row_expression::row_type;
+use crate::bind::types::Declared;
 use crate::emit::unsupported;
 use crate::statement::deep_text::Written;
 use crate::viewpoint::Viewpoint;
@@ -161,6 +162,8 @@ impl Viewpoint {
             .collect();
         let mut changes = self.created_for_columns(table.id(), &mut definition, &wanted)?;
         let constant = match (&column.default, wanted.is_empty()) {
+            // Its constraints are looked at row by row.
+            _ if column.domain.is_some() => None,
             (Some(_), true) => {
                 let defaults = self.bound_defaults(&definition)?;
                 constant_of(&defaults[usize::from(at)], column.sql_type)
@@ -324,7 +327,7 @@ impl Viewpoint {
         &self,
         alteration: &mut Alteration,
         name: &str,
-        sql_type: SqlType,
+        Declared { sql_type, domain }: Declared,
         using: Option<&ast::Expr>,
     ) -> Result<Vec<CatalogChange>> {
         let table = Arc::clone(&alteration.table);
@@ -351,11 +354,13 @@ impl Viewpoint {
         if self.is_in_foreign_key(&old, table.id(), at) && !is_same_kind(column.sql_type, sql_type) {
             return unsupported("changing the type of a column of a foreign key is not supported yet");
         }
-        let computed = self.bound_conversion(&table, at, sql_type, using)?;
+        let is_narrower = domain.is_some() && domain != column.domain;
+        let computed = self.bound_conversion(&table, at, sql_type, using)? || is_narrower;
         check_default(column, sql_type)?;
         let sequence = self.retyped_identity(table.id(), at, sql_type)?;
         let mut definition = TableDefinition::clone(&old);
-        definition.columns[usize::from(at)].sql_type = sql_type;
+        let retyped = &mut definition.columns[usize::from(at)];
+        (retyped.sql_type, retyped.domain) = (sql_type, domain);
         self.rebind_checks(&mut definition, &|check| check.columns.contains(&at))?;
         for check in definition.checks.iter().filter(|check| check.columns.contains(&at)) {
             if !check.is_not_valid {
@@ -370,7 +375,7 @@ impl Viewpoint {
         }
         let mut wider = TableDefinition::clone(&old);
         let new = u16::try_from(wider.columns.len()).unwrap_or(u16::MAX);
-        wider.columns.push(ColumnDefinition::new(NEW_VALUES, sql_type));
+        wider.columns.push(ColumnDefinition { domain, ..ColumnDefinition::new(NEW_VALUES, sql_type) });
         let mut kept = columns.clone();
         columns.push(ColumnSource::Null);
         kept[usize::from(at)] = ColumnSource::Old(new);

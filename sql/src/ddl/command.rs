@@ -11,6 +11,7 @@ use super::wanted::{
     CopiedComments, CopiedIndex, NewColumn, WantedCheck, WantedForeignKey, WantedIndex, WantedPrimaryKey,
     WantedSequence, WantedUnique,
 };
+use crate::bind::types::Declared;
 use crate::emit::run_plan::Analysis;
 use crate::statement::deep_text::Written;
 use crate::statement::{
@@ -185,7 +186,7 @@ pub(crate) enum AlterAction {
     },
     SetType {
         column: String,
-        sql_type: SqlType,
+        declared: Declared,
         using: Option<Written>,
     },
     SetDefault {

@@ -160,6 +160,9 @@ impl<'a> Dependents<'a> {
                 for table in &self.tables {
                     self.session.callers_in(table, routine, &mut found);
                 }
+                for stored in &self.types {
+                    self.session.refuse_call_of_domain(stored, routine)?;
+                }
             }
             Object::Type(stored) => self.dependents_of_type(stored, &mut found)?,
             Object::Column(table, column) => self.dependents_of_column(table, *column, &mut found),
@@ -228,6 +231,8 @@ impl<'a> Dependents<'a> {
         let routines = self.routines.iter();
         let routines = routines.filter(|routine| routine.definition.uses_type(stored.id()));
         found.extend(routines.map(|routine| (Object::Routine(Arc::clone(routine)), false)));
+        let domains = self.types.iter().filter(|other| other.definition.uses_type(stored.id()));
+        found.extend(domains.map(|domain| (Object::Type(Arc::clone(domain)), false)));
         Ok(())
     }
 

@@ -18,7 +18,7 @@ impl Viewpoint {
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
         let mut definition = stored.definition.clone();
-        let TypeKind::Enum { labels } = &mut definition.kind;
+        let TypeKind::Enum { labels } = &mut definition.kind else { return Ok(Vec::new()) };
         match action {
             TypeAction::AddValue { label, if_not_exists: true, .. } if labels.has(label) => {
                 let message = format!("enum label \"{label}\" already exists, skipping");

@@ -55,7 +55,9 @@ impl Compiler<'_> {
     fn filling(&mut self, table: &Arc<Table>, filling: &Filling) -> Result<RunPlan> {
         let row = self.code.new_row()?;
         let index = self.code.table(table)?;
-        let set = vec![self.filled(table, row, filling)?];
+        let (column, value) = self.filled(table, row, filling)?;
+        let domain = table.definition().columns[usize::from(column)].domain;
+        let set = vec![(column, self.binder.checked_value(value, domain)?)];
         self.over_all_rows(table, row, Strength::Write, |compiler| {
             // No constraint needs to hold for half-finished rows.
             compiler.code.push(Instruction::Update { table: index, row, set: set.clone() });

@@ -341,6 +341,14 @@ impl Viewpoint {
         let mut changes = self.moves(&moving)?;
         // These come last, so that every table ends up with the new definitions of the types.
         for stored in &moving.types {
+            let rewritten = changes.iter_mut().find_map(|change| match change {
+                CatalogChange::AlterType { definition } if definition.id == stored.id() => Some(definition),
+                _ => None,
+            });
+            if let Some(definition) = rewritten {
+                to.clone_into(&mut definition.schema);
+                continue;
+            }
             let mut definition = stored.definition.clone();
             to.clone_into(&mut definition.schema);
             definition.begin_change();
@@ -378,6 +386,12 @@ impl Viewpoint {
             changes.push(CatalogChange::AlterSequence { id: sequence.id, definition, restart: None });
         }
         self.respell_tables(moving, &mut changes)?;
+        changes.extend(self.rewritten_domains(None, |text, row, _| {
+            let other = self.respelled(text, row, moving)?;
+            let is_changed = other.is_some();
+            *text = other.unwrap_or_else(|| std::mem::take(text));
+            Ok(is_changed)
+        })?);
         let mut routines = self.worker.routines();
         // The order of the new numbers still shows which routine is older.
         routines.sort_unstable_by_key(|routine| routine.id);

@@ -7,7 +7,7 @@
 use hyades_engine::storage::table::Table;
 use hyades_types::access::{DATABASE_OBJECT, ObjectKind, Privileges, Rights, RoleId, denied, not_owner};
 use hyades_types::definition::{
-    CatalogChange, Returns, RoutineDefinition, RoutineKind, SequenceId, TableDefinition, TableName,
+    CatalogChange, RoutineDefinition, RoutineKind, SequenceId, TableDefinition, TableName,
 };
 use hyades_types::error::Result;
 use hyades_types::search_path::{TEMPORARY, is_temporary};
@@ -289,14 +289,11 @@ impl Viewpoint {
     }
 
     /// Checks that the session may use these types in definitions.
-    fn check_types(&self, types: impl IntoIterator<Item = SqlType>) -> Result<()> {
-        for enum_type in types.into_iter().filter_map(SqlType::enum_type) {
-            let definition = enum_type.definition();
-            if !self.privileges(definition.id, ObjectKind::Type).contains(Privileges::USAGE) {
-                let name = TableName { schema: definition.schema.clone(), name: definition.name.clone() };
-                let stored = self.worker.catalog_view().type_named(&name);
-                let shown = stored.map_or(name.name, |stored| self.shown_type(&stored));
-                return Err(denied("type", &shown));
+    fn check_types(&self, types: impl IntoIterator<Item = u32>) -> Result<()> {
+        for id in types {
+            if !self.privileges(id, ObjectKind::Type).contains(Privileges::USAGE) {
+                let stored = self.worker.catalog_view().type_by_id(id);
+                return Err(denied("type", &stored.map_or(String::new(), |stored| self.shown_type(&stored))));
             }
         }
         Ok(())
@@ -359,29 +356,28 @@ impl Viewpoint {
 }
 
 /// The types of the columns of a table or view.
-fn types_of(definition: &TableDefinition) -> impl Iterator<Item = SqlType> {
-    definition.columns.iter().map(|column| column.sql_type)
+fn types_of(definition: &TableDefinition) -> impl Iterator<Item = u32> {
+    definition.types().map(|enum_type| enum_type.definition().id).chain(definition.domains())
 }
 
 /// The types of a routine's parameters and results.
-fn types_in(definition: &RoutineDefinition) -> Vec<SqlType> {
-    let returned: Vec<SqlType> = match &definition.returns {
-        Returns::Table(columns) | Returns::SetOfRow(columns) => {
-            columns.iter().map(|(_, sql_type)| *sql_type).collect()
-        }
-        Returns::Value(sql_type) | Returns::SetOf(sql_type) => vec![*sql_type],
-        _ => Vec::new(),
-    };
-    definition.parameters.iter().map(|parameter| parameter.sql_type).chain(returned).collect()
+fn types_in(definition: &RoutineDefinition) -> impl Iterator<Item = u32> {
+    definition.types().filter_map(own_type)
+}
+
+/// The number of the type, if a user has created it.
+fn own_type(sql_type: SqlType) -> Option<u32> {
+    sql_type.enum_type().map(|enum_type| enum_type.definition().id)
 }
 
 /// The type that an action of ALTER TABLE gives to a column.
-fn type_of(action: &AlterAction) -> Option<SqlType> {
-    match action {
-        AlterAction::AddColumn { column, .. } => Some(column.definition.sql_type),
-        AlterAction::SetType { sql_type, .. } => Some(*sql_type),
-        _ => None,
-    }
+fn type_of(action: &AlterAction) -> Option<u32> {
+    let (sql_type, domain) = match action {
+        AlterAction::AddColumn { column, .. } => (column.definition.sql_type, column.definition.domain),
+        AlterAction::SetType { declared, .. } => (declared.sql_type, declared.domain),
+        _ => return None,
+    };
+    domain.or_else(|| own_type(sql_type))
 }
 
 /// Whether an action of ALTER TABLE creates an index.

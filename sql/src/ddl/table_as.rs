@@ -70,17 +70,7 @@ impl Compiler<'_> {
         });
         let compiled = compiled.map_err(|error| shifted(error, create.query_offset))?;
         let columns = self.columns_as(&create.columns, compiled.columns.unwrap_or_default())?;
-        let definition = TableDefinition {
-            name,
-            columns,
-            primary_key: None,
-            indexes: Vec::new(),
-            foreign_keys: Vec::new(),
-            referenced_by: Vec::new(),
-            view: None,
-            checks: Vec::new(),
-            dropped: Vec::new(),
-        };
+        let definition = TableDefinition::of_columns(name, columns);
         Ok((definition, compiled.run))
     }
 

@@ -23,6 +23,7 @@ use super::wanted::{CopiedComments, CopiedIndex, CopiedKey};
 use crate::bind::types::written_type;
 use crate::emit::Compiler;
 use crate::statement::deep_text::with_stack_for;
+use crate::statement::kept_names::full_name;
 use crate::statement::{self, CreateTableLike, LikeClause, LikeParts, Statement, split};
 use crate::viewpoint::Viewpoint;
 
@@ -124,7 +125,12 @@ impl Compiler<'_> {
     }
 
     fn column_written(&self, column: &ColumnDefinition, parts: LikeParts) -> String {
-        let mut text = format!("{} {}", quoted_identifier(&column.name), written_type(column.sql_type));
+        let domain = column.domain.and_then(|domain| self.binder.domain(domain).ok());
+        let of_type = match domain {
+            Some(domain) => full_name(&domain.name()).into(),
+            None => written_type(column.sql_type),
+        };
+        let mut text = format!("{} {of_type}", quoted_identifier(&column.name));
         match (column.identity, &column.generation) {
             (Some(identity), _) if parts.identity => {
                 let when = match identity {

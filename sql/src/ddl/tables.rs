@@ -21,7 +21,8 @@ use super::wanted::{WantedPrimaryKey, WantedUnique};
 use crate::answer::Output;
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::row_expression::default_mismatch;
-use crate::bind::{BindContext, Place, types};
+use crate::bind::types::{self, Declared};
+use crate::bind::{BindContext, Place};
 use crate::emit::{Compiler, unsupported};
 use crate::statement::missing::{refusal, statement_of_object};
 use crate::statement::names::{fold, parts};
@@ -82,17 +83,10 @@ impl Compiler<'_> {
     fn create_table(&mut self, create: &ast::CreateTable) -> Result<SchemaCommand> {
         refuse_table_kinds(create)?;
         let name = self.name(&create.name)?;
-        let mut definition = TableDefinition {
-            name: self.created_relation(&name, Some(&create.name), create.temporary)?,
-            columns: Vec::new(),
-            primary_key: None,
-            indexes: Vec::new(),
-            foreign_keys: Vec::new(),
-            referenced_by: Vec::new(),
-            view: None,
-            checks: Vec::new(),
-            dropped: Vec::new(),
-        };
+        let mut definition = TableDefinition::of_columns(
+            self.created_relation(&name, Some(&create.name), create.temporary)?,
+            Vec::new(),
+        );
         if create.columns.len() > MOST_COLUMNS {
             return self.binder.fail(
                 sqlstate::TOO_MANY_COLUMNS,
@@ -250,12 +244,12 @@ impl Compiler<'_> {
             return self.binder.fail(sqlstate::DUPLICATE_COLUMN, message, Place::Unknown);
         }
         let place = Place::OperatorAfter(column.name.span.end);
-        let sql_type = match serial_type(&column.data_type) {
-            Some(sql_type) => sql_type,
-            None => types::resolve_column(&column.data_type, &self.binder)
+        let Declared { sql_type, domain } = match serial_type(&column.data_type) {
+            Some(sql_type) => sql_type.into(),
+            None => types::declared_column(&column.data_type, &self.binder)
                 .map_err(|error| self.binder.place(error, place))?,
         };
-        let mut definition = ColumnDefinition::new(name.clone(), sql_type);
+        let mut definition = ColumnDefinition { domain, ..ColumnDefinition::new(name, sql_type) };
         for option in &column.options {
             let constraint = option.name.as_ref().map(fold);
             match &option.option {
@@ -265,14 +259,17 @@ impl Compiler<'_> {
                     if let Some(error) = loose_default(self.binder.sql, expr) {
                         return Err(error);
                     }
-                    definition.default = self.default_text(expr, sql_type, &name)?;
+                    definition.default = self.kept_default(expr, &definition)?;
                 }
                 ColumnOption::PrimaryKey(key) => {
                     let constraint = constraint.or_else(|| key.name.as_ref().map(fold));
                     let deferral = self.deferral(key.characteristics.as_ref())?;
-                    keys.push(WantedPrimaryKey { name: constraint, columns: vec![name.clone()], deferral });
+                    let columns = vec![definition.name.clone()];
+                    keys.push(WantedPrimaryKey { name: constraint, columns, deferral });
                 }
-                ColumnOption::Unique(unique) => uniques.push(self.column_unique(unique, constraint, &name)?),
+                ColumnOption::Unique(unique) => {
+                    uniques.push(self.column_unique(unique, constraint, &definition.name)?);
+                }
                 ColumnOption::ForeignKey(_) => {}
                 // See `created_checks`.
                 ColumnOption::Check(_) => {}
@@ -300,13 +297,13 @@ impl Compiler<'_> {
         Ok(definition)
     }
 
-    /// Checks a DEFAULT and returns its text. `None` for NULL.
-    pub(super) fn default_text(
+    /// Checks a DEFAULT and returns its text. `None` for NULL, unless that hides the default of a domain.
+    pub(super) fn kept_default(
         &mut self,
         expr: &ast::Expr,
-        sql_type: SqlType,
-        column: &str,
+        column: &ColumnDefinition,
     ) -> Result<Option<String>> {
+        let sql_type = column.sql_type;
         self.binder.aggregate_mode = AggregateMode::Forbidden("in DEFAULT expressions");
         self.binder.refuse_queries(expr, "DEFAULT expression")?;
         let (coerced, meanings) = self.binder.noting(|binder| binder.default_value(expr, sql_type));
@@ -322,10 +319,10 @@ impl Compiler<'_> {
             self.binder.refuse_clock_literals(coerced, Place::of_expr(expr))?;
         }
         if coerced.is_none() {
-            return Err(default_mismatch(column, sql_type, from));
+            return Err(default_mismatch(&column.name, sql_type, from));
         }
         let is_null = matches!(expr, ast::Expr::Value(value) if matches!(value.value, ast::Value::Null));
-        Ok((!is_null).then(|| self.binder.kept(expr, &meanings)))
+        Ok((!is_null || column.domain.is_some()).then(|| self.binder.kept(expr, &meanings)))
     }
 
     pub(super) fn table_constraint(&self, constraint: &TableConstraint) -> Result<WantedPrimaryKey> {
@@ -486,7 +483,7 @@ pub(crate) fn compile_default(
     expr: &ast::Expr,
 ) -> Result<Option<String>> {
     let mut compiler = Compiler::new("", context, &[], 0)?;
-    compiler.default_text(expr, column.sql_type, &column.name).map_err(Error::without_position)
+    compiler.kept_default(expr, column).map_err(Error::without_position)
 }
 
 impl Viewpoint {

@@ -124,7 +124,7 @@ impl Respelling<'_> {
     }
 
     /// Renames in an expression that is used as a value of this type. With a table, it may use its columns.
-    fn text(&self, text: &mut String, table: Option<&Arc<Table>>, to: SqlType) -> Result<bool> {
+    pub(super) fn text(&self, text: &mut String, table: Option<&Arc<Table>>, to: SqlType) -> Result<bool> {
         let other = match self.label {
             Some(label) => self.relabelled(text, table, to, label)?,
             None => retyped_expression(text, &self.retyping())?,

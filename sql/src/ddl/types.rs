@@ -24,25 +24,32 @@ use super::type_spelling::{Relabelling, Respelling};
 use crate::answer::Output;
 use crate::bind::types;
 use crate::emit::Compiler;
-use crate::statement::{AlterType, CreateType, DropType, Owned, QualifiedName, TypeAction};
+use crate::statement::{AlterType, CreateType, DropType, Owned, QualifiedName, TypeAction, WrittenType};
 use crate::viewpoint::Viewpoint;
 
 impl Compiler<'_> {
-    pub(crate) fn create_type(&self, create: &CreateType) -> Result<CatalogStatement> {
+    pub(crate) fn create_type(&mut self, create: &CreateType) -> Result<CatalogStatement> {
         let name = self.created_name(&create.name, None)?;
-        let kind = TypeKind::Enum { labels: EnumLabels::numbered(&create.labels)? };
-        Ok(CatalogStatement::new("CREATE TYPE", SchemaCommand::Type(TypeCommand::Create { name, kind })))
+        let (tag, kind) = match &create.kind {
+            WrittenType::Enum(labels) => {
+                ("CREATE TYPE", TypeKind::Enum { labels: EnumLabels::numbered(labels)? })
+            }
+            WrittenType::Domain(domain) => ("CREATE DOMAIN", self.created_domain(&name, domain)?),
+        };
+        Ok(CatalogStatement::new(tag, SchemaCommand::Type(TypeCommand::Create { name, kind })))
     }
 
     pub(crate) fn alter_type(&self, alter: &AlterType) -> CatalogStatement {
+        let tag = if alter.is_domain { "ALTER DOMAIN" } else { "ALTER TYPE" };
         match &alter.action {
-            TypeAction::SetOwner(to) => self.owned("ALTER TYPE", Owned::Type(alter.name.clone()), to.clone()),
-            _ => CatalogStatement::new("ALTER TYPE", SchemaCommand::Type(TypeCommand::Alter(alter.clone()))),
+            TypeAction::SetOwner(to) => self.owned(tag, Owned::Type(alter.name.clone()), to.clone()),
+            _ => CatalogStatement::new(tag, SchemaCommand::Type(TypeCommand::Alter(alter.clone()))),
         }
     }
 
     pub(super) fn drop_type(&self, drop: &DropType) -> CatalogStatement {
-        CatalogStatement::new("DROP TYPE", SchemaCommand::Type(TypeCommand::Drop(drop.clone())))
+        let tag = if drop.is_domain { "DROP DOMAIN" } else { "DROP TYPE" };
+        CatalogStatement::new(tag, SchemaCommand::Type(TypeCommand::Drop(drop.clone())))
     }
 }
 
@@ -55,12 +62,21 @@ pub(super) fn no_type(name: &QualifiedName) -> Error {
     Error::input(sqlstate::UNDEFINED_OBJECT, format!("type \"{shown}\" does not exist"))
 }
 
+/// Error 42809 for another kind of type.
+fn check_domain(stored: &StoredType) -> Result<()> {
+    if stored.definition.domain().is_some() {
+        return Ok(());
+    }
+    let message = format!("\"{}\" is not a domain", stored.definition.name);
+    Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message))
+}
+
 impl Viewpoint {
     /// Error 42501 unless the session may run this command.
     pub(super) fn check_type_command(&self, command: &TypeCommand) -> Result<()> {
         match command {
             TypeCommand::Create { name, .. } => self.check_creates_in(name),
-            TypeCommand::Alter(AlterType { name, action }) => match action {
+            TypeCommand::Alter(AlterType { name, action, .. }) => match action {
                 TypeAction::SetOwner(_) => Ok(()),
                 TypeAction::SetSchema(to) => {
                     self.check_creates(self.role(), self.search_path().schema(to))?;
@@ -102,13 +118,31 @@ impl Viewpoint {
         view.type_named(&full)
     }
 
-    /// The type that ALTER TYPE names.
-    fn altered(&self, name: &QualifiedName) -> Result<Arc<StoredType>> {
-        self.stored_type(name).ok_or_else(|| {
+    /// The type that a statement alters.
+    fn altered(&self, alter: &AlterType) -> Result<Arc<StoredType>> {
+        let name = &alter.name;
+        let found = self.stored_type(name);
+        let is_of_labels =
+            matches!(alter.action, TypeAction::AddValue { .. } | TypeAction::RenameValue { .. });
+        match &found {
+            Some(stored) if alter.is_domain && stored.definition.domain().is_none() => {
+                let message = format!("{} is not a domain", self.shown_type(stored));
+                return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
+            }
+            Some(stored) if is_of_labels && stored.enum_type.is_none() => {
+                let message = format!("{} is not an enum", self.shown_type(stored));
+                return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
+            }
+            _ => {}
+        }
+        found.ok_or_else(|| {
             let built_in = types::built_in(&name.name).filter(|_| name.schema.is_none());
             if built_in.is_some() || self.table(&self.meant(name)).is_some() {
                 let shown = built_in.map_or_else(|| name.name.clone(), |known| known.base_name().to_owned());
-                let message = format!("{shown} is not an enum");
+                let message = match alter.is_domain {
+                    true => format!("{shown} is not a domain"),
+                    false => format!("{shown} is not an enum"),
+                };
                 return Error::input(sqlstate::WRONG_OBJECT_TYPE, message);
             }
             no_type(name)
@@ -139,7 +173,7 @@ impl Viewpoint {
     }
 
     fn altered_type(&self, alter: &AlterType, output: &mut dyn Output) -> Result<Vec<CatalogChange>> {
-        let stored = self.altered(&alter.name)?;
+        let stored = self.altered(alter)?;
         let mut definition = stored.definition.clone();
         match &alter.action {
             TypeAction::AddValue { .. } | TypeAction::RenameValue { .. } => {
@@ -157,6 +191,7 @@ impl Viewpoint {
                 }
                 definition.schema = to;
             }
+            TypeAction::Domain(action) => return self.altered_domain(&stored, action, output),
             // This is compiled as a statement about rights.
             TypeAction::SetOwner(_) => return Ok(Vec::new()),
         }
@@ -213,6 +248,8 @@ impl Viewpoint {
                 None => altered(&table, definition),
             });
         }
+        changes
+            .extend(self.rewritten_domains(Some(&changed), |text, row, to| respelling.text(text, row, to))?);
         let mut routines = self.worker.routines();
         routines.sort_unstable_by_key(|routine| routine.id);
         for routine in routines {
@@ -229,7 +266,12 @@ impl Viewpoint {
         let mut dropped: Vec<Object> = Vec::new();
         for name in &drop.names {
             match self.stored_type(name) {
-                Some(stored) => dropped.push(Object::Type(stored)),
+                Some(stored) => {
+                    if drop.is_domain {
+                        check_domain(&stored)?;
+                    }
+                    dropped.push(Object::Type(stored));
+                }
                 None => self.check_missing_type(name, drop.if_exists, output)?,
             }
         }

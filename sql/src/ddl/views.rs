@@ -118,17 +118,8 @@ impl Compiler<'_> {
             false => shifted(error, create.query_offset),
             true => error,
         })?;
-        let definition = TableDefinition {
-            name,
-            columns,
-            primary_key: None,
-            indexes: Vec::new(),
-            foreign_keys: Vec::new(),
-            referenced_by: Vec::new(),
-            checks: Vec::new(),
-            dropped: Vec::new(),
-            view: Some(Box::new(view)),
-        };
+        let definition =
+            TableDefinition { view: Some(Box::new(view)), ..TableDefinition::of_columns(name, columns) };
         let command = SchemaCommand::CreateView {
             definition: Box::new(definition),
             or_replace: create.or_replace,

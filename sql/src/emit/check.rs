@@ -42,17 +42,25 @@ impl Compiler<'_> {
             }
             _ => definition.generated_from(&all.clone().collect::<Vec<u16>>()),
         };
-        if definition.checks.is_empty() && generated.is_empty() {
+        let written: Vec<u16> = match &instruction {
+            Instruction::Update { set, .. } => {
+                set.iter().map(|(column, _)| *column).chain(generated.iter().copied()).collect()
+            }
+            _ => all.clone().collect(),
+        };
+        let is_of_domain = |column: &u16| definition.columns[usize::from(*column)].domain.is_some();
+        let tested: Vec<u16> = written.into_iter().filter(is_of_domain).collect();
+        if definition.checks.is_empty() && generated.is_empty() && tested.is_empty() {
             return Ok(instruction);
         }
         let as_it_stands = |row: RowSlot| all.clone().map(move |column| Expr::Column { row, column });
         match instruction {
             Instruction::Insert { values, given, .. } => {
-                self.make_row(table, (values, &given), row, &generated)?;
+                self.make_row(table, (values, &given), row, (&generated, &tested))?;
                 Ok(Instruction::Insert { table, values: as_it_stands(row).collect(), row, given })
             }
             Instruction::InsertOr { values, arbiter, duplicate, given, .. } => {
-                self.make_row(table, (values, &given), row, &generated)?;
+                self.make_row(table, (values, &given), row, (&generated, &tested))?;
                 let values = as_it_stands(row).collect();
                 Ok(Instruction::InsertOr { table, values, row, arbiter, duplicate, given })
             }
@@ -67,7 +75,7 @@ impl Compiler<'_> {
                 changed.extend(&generated);
                 changed.sort_unstable();
                 changed.dedup();
-                self.make_row(table, (values, &given), made, &generated)?;
+                self.make_row(table, (values, &given), made, (&generated, &tested))?;
                 let set = changed.into_iter().map(|column| (column, Expr::Column { row: made, column }));
                 Ok(Instruction::Update { table, row, set: set.collect() })
             }
@@ -75,13 +83,14 @@ impl Compiler<'_> {
         }
     }
 
-    /// Builds a row, computes these columns of it, and fails unless it satisfies the constraints.
+    /// Builds a row, computes some columns of it, and fails unless it satisfies the constraints, and other
+    /// columns those of their domains.
     fn make_row(
         &mut self,
         table: TableIndex,
         (mut values, given): (Vec<Expr>, &Given),
         row: RowSlot,
-        generated: &[u16],
+        (generated, tested): (&[u16], &[u16]),
     ) -> Result<()> {
         if !generated.is_empty() {
             let draft = self.draft_of(table, row)?;
@@ -98,6 +107,7 @@ impl Compiler<'_> {
         }
         let given = Given::clone(given);
         self.code.push(Instruction::MakeRow { table, values, row, is_partial: false, given: given.clone() });
+        self.test_columns(table, row, tested)?;
         self.test_row(table, row, Some(given), None)
     }
 

@@ -703,17 +703,28 @@ pub(crate) fn is_default(expr: &ast::Expr) -> bool {
 }
 
 impl Binder<'_> {
+    /// The text of a column's default: its own, or that of its domain.
+    fn default_of(&self, column: &ColumnDefinition) -> Result<Option<String>> {
+        match column.domain {
+            Some(id) if column.default.is_none() && column.generation.is_none() => {
+                let stored = self.domain(id)?;
+                Ok(stored.definition.domain().and_then(|domain| domain.default.clone()))
+            }
+            _ => Ok(column.default.clone()),
+        }
+    }
+
     /// The value of each column of a table if none is given.
     pub(crate) fn defaults(&mut self, table: &Arc<Table>) -> Result<Vec<Expr>> {
         let definition = table.definition();
         let scope = std::mem::take(&mut self.scope);
         let mut defaults = Vec::with_capacity(definition.columns.len());
         for column in &definition.columns {
-            let Some(text) = &column.default else {
+            let Some(text) = self.default_of(column)? else {
                 defaults.push(Expr::Const(Value::Null));
                 continue;
             };
-            let parsed = parse_expression(text)?;
+            let parsed = parse_expression(&text)?;
             let bound = self.of_kept(|binder| binder.expression(&parsed))?;
             let is_fitting = matches!(bound.class, Class::Typed(_) | Class::Literal(_) | Class::Null);
             let coerced = self.try_coerce(bound, column.sql_type, Context::Assignment)?;

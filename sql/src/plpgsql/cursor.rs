@@ -156,11 +156,11 @@ impl<'a> Routine<'a> {
             _ => return self.fetch_shared(named, steps, targets),
         };
         self.expect_cursor(&cursor, true);
-        let (wanted, not_null) = match targets {
+        let (wanted, restricted) = match targets {
             Some(targets) => self.destinations(targets)?,
             None => (Wanted::Variables(Vec::new()), Vec::new()),
         };
-        self.take_row(wanted, (cursor.spool, &cursor.columns), not_null)
+        self.take_row(wanted, (cursor.spool, &cursor.columns), restricted)
     }
 
     /// Assigns the next row of a spool to these variables, or NULL if there is none.
@@ -168,7 +168,7 @@ impl<'a> Routine<'a> {
         &mut self,
         wanted: Wanted,
         (spool, columns): (u16, &[(String, SqlType)]),
-        not_null: Vec<(Register, String)>,
+        restricted: Vec<(Scalar, String)>,
     ) -> Result<()> {
         let (found, done) = (self.compiler.code.label(), self.compiler.code.label());
         let taken = wanted.clone();
@@ -185,8 +185,8 @@ impl<'a> Routine<'a> {
         self.compiler.code.place(found);
         self.set_found(true);
         self.compiler.code.place(done);
-        for (register, name) in not_null {
-            self.refuse_null(register, &name);
+        for (scalar, name) in restricted {
+            self.test_variable(&scalar, &name)?;
         }
         Ok(())
     }

@@ -162,7 +162,7 @@ impl<'a> Routine<'a> {
         using: &'a [Fragment],
     ) -> Result<()> {
         let Some(into) = into else { return self.dynamic(query, using, None).map(drop) };
-        let (wanted, not_null) = self.destinations(&into.targets)?;
+        let (wanted, restricted) = self.destinations(&into.targets)?;
         let columns = self.columns_of(&wanted, &into.targets)?;
         let spool = self.compiler.code.new_spool()?;
         self.compiler.code.push(Instruction::OpenSpool { spool });
@@ -197,8 +197,8 @@ impl<'a> Routine<'a> {
             self.compiler.code.evaluate(register, Expr::Const(Value::Null));
         }
         self.compiler.code.place(done);
-        for (register, name) in not_null {
-            self.refuse_null(register, &name);
+        for (scalar, name) in restricted {
+            self.test_variable(&scalar, &name)?;
         }
         Ok(())
     }

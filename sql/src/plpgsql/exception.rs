@@ -63,8 +63,7 @@ impl<'a> Routine<'a> {
         for (name, field) in [("sqlstate", ErrorField::State), ("sqlerrm", ErrorField::Message)] {
             let register = self.compiler.binder.new_register()?;
             self.compiler.code.push(Instruction::ErrorField { field, into: register });
-            let sql_type = SqlType::Text;
-            let scalar = Scalar { register, sql_type, is_constant: true, is_not_null: false, element: None };
+            let scalar = Scalar { is_constant: true, ..Scalar::new(register, SqlType::Text) };
             scope.variables.push((name.to_owned(), Variable::Scalar(scalar)));
         }
         self.names().scopes.push(scope);

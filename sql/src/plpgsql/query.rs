@@ -16,7 +16,7 @@ use sqlparser::ast;
 use super::routine_body::{Destination, Routine};
 use super::tree::{Fragment, Into, Path, Statement};
 use crate::bind::Place;
-use crate::bind::visible_variables::{Found, RecordState};
+use crate::bind::visible_variables::{Found, RecordState, Scalar};
 use crate::emit::row_sink::{Nested, Sink, Then, Wanted, invalid_termination, report};
 use crate::plan::level::Step;
 use crate::statement::names::fold;
@@ -141,9 +141,9 @@ impl<'a> Routine<'a> {
     }
 
     /// The variables of INTO or of a FOR loop.
-    pub(super) fn destinations(&mut self, targets: &[Path]) -> Result<(Wanted, Vec<(Register, String)>)> {
+    pub(super) fn destinations(&mut self, targets: &[Path]) -> Result<(Wanted, Vec<(Scalar, String)>)> {
         let mut slots = Vec::with_capacity(targets.len());
-        let mut not_null = Vec::new();
+        let mut restricted = Vec::new();
         for target in targets {
             match self.target(target)? {
                 Destination::Record(record) if targets.len() == 1 => {
@@ -159,13 +159,13 @@ impl<'a> Routine<'a> {
                 }
                 Destination::Scalar(scalar) => {
                     slots.push((scalar.register, scalar.sql_type));
-                    if scalar.is_not_null {
-                        not_null.push((scalar.register, target.parts.join(".")));
+                    if !scalar.is_unrestricted() {
+                        restricted.push((scalar, target.parts.join(".")));
                     }
                 }
             }
         }
-        Ok((Wanted::Variables(slots), not_null))
+        Ok((Wanted::Variables(slots), restricted))
     }
 
     pub(super) fn slots_of(&mut self, wanted: &Wanted) -> Vec<Register> {
@@ -184,7 +184,7 @@ impl<'a> Routine<'a> {
             let message = "INTO used with a command that cannot return data";
             return self.fail(sqlstate::SYNTAX_ERROR, message, text.start);
         }
-        let (wanted, not_null) = self.destinations(&into.targets)?;
+        let (wanted, restricted) = self.destinations(&into.targets)?;
         let (found, none, end) =
             (self.compiler.code.label(), self.compiler.code.label(), self.compiler.code.label());
         let then = if is_select(statement) && !into.is_strict {
@@ -218,8 +218,8 @@ impl<'a> Routine<'a> {
         self.compiler.code.place(end);
         before.extend(self.compiler.end_events()?);
         self.compiler.code.fill(place, before);
-        for (register, name) in not_null {
-            self.refuse_null(register, &name);
+        for (scalar, name) in restricted {
+            self.test_variable(&scalar, &name)?;
         }
         Ok(())
     }
@@ -524,7 +524,7 @@ impl<'a> Routine<'a> {
             };
             let Destination::Scalar(scalar) = self.target(&path)? else { continue };
             let from = parameter.sql_type.without_modifier();
-            if from.is_same_base(scalar.sql_type) && !scalar.is_not_null {
+            if from.is_same_base(scalar.sql_type) && scalar.is_unrestricted() {
                 into.push(scalar.register);
             } else {
                 let register = self.compiler.binder.new_register()?;
@@ -545,9 +545,7 @@ impl<'a> Routine<'a> {
         self.compiler.code.push(Instruction::Call { callee, arguments: values, into, rows: None });
         for (scalar, value, name) in after {
             self.compiler.code.evaluate(scalar.register, value);
-            if scalar.is_not_null {
-                self.refuse_null(scalar.register, &name);
-            }
+            self.test_variable(&scalar, &name)?;
         }
         Ok(())
     }

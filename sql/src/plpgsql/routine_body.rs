@@ -7,7 +7,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Expr, Instruction, Label, Procedure, Register};
-use hyades_types::definition::{ParameterMode, Returns, RoutineDefinition, RoutineKind};
+use hyades_engine::storage::stored_type::DOMAIN_CHECK;
+use hyades_types::definition::{ParameterMode, Returns, RoutineDefinition, RoutineKind, TableDefinition};
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
@@ -100,6 +101,9 @@ fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When)
     let zone = jiff::tz::TimeZone::UTC;
     let path = definition.search_path(tables.temporary_schema());
     let context = BindContext::of_routine(tables, &zone, &path);
+    if definition.language == DOMAIN_CHECK {
+        return Routine::of_domain(definition, context);
+    }
     let body = parse::parse(definition).map_err(|error| shifted(error, offset))?;
     let mut routine = Routine::new(definition, context, offset)?;
     routine.is_atomic &= !matches!(when, When::Anonymous(_));
@@ -170,6 +174,18 @@ impl<'a> Routine<'a> {
         fill(&mut routine, definition)?;
         routine.compiler.code.push(Instruction::TakeCount { found: None, count: Some(count) });
         routine.finish(vec![count], When::Called)
+    }
+
+    /// The function that checks the values of a domain.
+    fn of_domain(definition: &RoutineDefinition, context: BindContext<'_>) -> Result<Procedure> {
+        let mut routine = Routine::new(definition, context, 0)?;
+        routine.parameters()?;
+        let value = routine.names().parameters.first().map_or(0, |(register, _)| *register);
+        let stored = context.tables.type_named(&definition.name);
+        if let Some(stored) = stored {
+            routine.compiler.test_domain(stored.id(), &Expr::Register(value))?;
+        }
+        routine.finish(vec![value], When::Called)
     }
 
     /// Adds to an error of the body where in the routine it occurred.
@@ -481,7 +497,7 @@ impl<'a> Routine<'a> {
                 let record = self.names().new_record(state, is_fixed);
                 self.names().add(&declaration.name, Variable::Record(record));
             }
-            Declared::Scalar(sql_type, element) => {
+            Declared::Scalar(types::Declared { sql_type, domain }, element) => {
                 let value = match default {
                     Some(default) => self.value(default, sql_type)?,
                     None => Expr::Const(Value::Null),
@@ -491,11 +507,9 @@ impl<'a> Routine<'a> {
                 if let (Some(element), Some(_)) = (element, default) {
                     self.fit_elements(register, element)?;
                 }
-                if *is_not_null {
-                    self.refuse_null(register, &declaration.name);
-                }
                 let (is_constant, is_not_null) = (*is_constant, *is_not_null);
-                let scalar = Scalar { register, sql_type, is_constant, is_not_null, element };
+                let scalar = Scalar { register, sql_type, is_constant, is_not_null, domain, element };
+                self.test_variable(&scalar, &declaration.name)?;
                 self.names().add(&declaration.name, Variable::Scalar(scalar));
             }
         }
@@ -564,7 +578,7 @@ impl<'a> Routine<'a> {
         let binder = &self.compiler.binder;
         let resolve = |parsed| {
             let element = types::fitted_element(&parsed, binder)?;
-            Ok(Declared::Scalar(types::resolve_stored(&parsed, binder)?, element))
+            Ok(Declared::Scalar(types::declared_variable(&parsed, binder)?, element))
         };
         match query::parse_type(text).and_then(resolve) {
             Ok(declared) => Ok(declared),
@@ -580,14 +594,18 @@ impl<'a> Routine<'a> {
     fn copied_type(&mut self, name: &str, start: usize) -> Result<Declared> {
         let parts: Vec<String> = name.split('.').map(|part| part.trim().to_ascii_lowercase()).collect();
         match self.names().find(&parts) {
-            Some(Found::Scalar(scalar)) => return Ok(Declared::Scalar(scalar.sql_type, scalar.element)),
-            Some(Found::Column(sql_type, _)) => return Ok(Declared::Scalar(sql_type, None)),
+            Some(Found::Scalar(Scalar { sql_type, domain, element, .. })) => {
+                return Ok(Declared::Scalar(types::Declared { sql_type, domain }, element));
+            }
+            Some(Found::Column(sql_type, _)) => return Ok(Declared::Scalar(sql_type.into(), None)),
             _ => {}
         }
         let [table @ .., column] = parts.as_slice() else { return self.no_type(name, start) };
-        let Some(columns) = self.table_columns(&table.join(".")) else { return self.no_type(name, start) };
-        match columns.into_iter().find(|(known, _)| known == column) {
-            Some((_, sql_type)) => Ok(Declared::Scalar(sql_type, None)),
+        let Some(definition) = self.named_table(&table.join(".")) else { return self.no_type(name, start) };
+        match definition.visible_columns().iter().find(|known| known.name == *column) {
+            Some(known) => {
+                Ok(Declared::Scalar(types::Declared { sql_type: known.sql_type, domain: known.domain }, None))
+            }
             None => self.fail(
                 sqlstate::UNDEFINED_COLUMN,
                 format!("column \"{column}\" of relation \"{}\" does not exist", table.join(".")),
@@ -606,6 +624,10 @@ impl<'a> Routine<'a> {
     }
 
     fn table_columns(&self, name: &str) -> Option<Vec<(String, SqlType)>> {
+        self.named_table(name).map(|definition| named_columns(definition.visible_columns()))
+    }
+
+    fn named_table(&self, name: &str) -> Option<Arc<TableDefinition>> {
         let folded = name.to_ascii_lowercase();
         let (schema, name) = match folded.split_once('.') {
             Some((schema, name)) => (Some(schema.trim()), name),
@@ -613,8 +635,7 @@ impl<'a> Routine<'a> {
         };
         let binder = &self.compiler.binder;
         let name = binder.meant(schema, name.trim(), Place::Unknown);
-        let definition = binder.context.tables.table(&name)?.definition();
-        Some(named_columns(definition.visible_columns()))
+        Some(binder.context.tables.table(&name)?.definition())
     }
 
     /// The target of an assignment: the place of a variable, or the record it belongs to.
@@ -626,14 +647,7 @@ impl<'a> Routine<'a> {
             }
             Some(Found::Scalar(scalar)) => Ok(Destination::Scalar(scalar)),
             Some(Found::Column(sql_type, register)) => {
-                let (is_constant, is_not_null) = (false, false);
-                Ok(Destination::Scalar(Scalar {
-                    register,
-                    sql_type,
-                    is_constant,
-                    is_not_null,
-                    element: None,
-                }))
+                Ok(Destination::Scalar(Scalar::new(register, sql_type)))
             }
             Some(Found::Record(record)) => Ok(Destination::Record(record)),
             Some(Found::NoColumn(record, column)) => self.fail(
@@ -656,15 +670,6 @@ impl<'a> Routine<'a> {
         }
     }
 
-    /// The check after an assignment to a variable that must not be NULL.
-    pub(super) fn refuse_null(&mut self, register: Register, name: &str) {
-        let fine = self.compiler.code.label();
-        self.compiler.code.jump_unless(Expr::IsNull(Box::new(Expr::Register(register))), fine);
-        let message = format!("null value cannot be assigned to variable \"{name}\" declared NOT NULL");
-        self.compiler.code.push(report(sqlstate::NULL_VALUE_NOT_ALLOWED, &message, None));
-        self.compiler.code.place(fine);
-    }
-
     pub(super) fn assign(&mut self, target: &'a Target, value: &'a Fragment) -> Result<()> {
         let scalar = match self.target(&target.path)? {
             Destination::Scalar(scalar) => scalar,
@@ -673,6 +678,7 @@ impl<'a> Routine<'a> {
         let Some(index) = &target.index else {
             let value = self.value(value, scalar.sql_type)?;
             let value = self.with_fitting_elements(&scalar, value)?;
+            let value = self.compiler.binder.checked_value(value, scalar.domain)?;
             self.compiler.code.evaluate(scalar.register, value);
             if scalar.is_not_null {
                 self.refuse_null(scalar.register, &target.path.parts.join("."));
@@ -690,7 +696,7 @@ impl<'a> Routine<'a> {
         let value = self.value(value, scalar.element.unwrap_or(element.sql_type()))?;
         let array = scalar.register;
         self.compiler.code.push(Instruction::SetElement { array, element, index, value });
-        Ok(())
+        self.test_variable(&scalar, &target.path.parts.join("."))
     }
 
     /// `record := other_record`.
@@ -767,7 +773,7 @@ impl<'a> Routine<'a> {
 /// The type of a declaration.
 enum Declared {
     /// The type, and the type of its elements if that has a length or a precision.
-    Scalar(SqlType, Option<SqlType>),
+    Scalar(types::Declared, Option<SqlType>),
     /// `None`: RECORD.
     Record(Option<Vec<(String, SqlType)>>),
 }

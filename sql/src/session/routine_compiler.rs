@@ -52,6 +52,10 @@ impl Tables for CatalogTables<'_> {
         self.view.type_named(name)
     }
 
+    fn type_by_id(&self, id: u32) -> Option<Arc<StoredType>> {
+        self.view.type_by_id(id)
+    }
+
     fn schema(&self, name: &str) -> Option<SchemaId> {
         self.view.schemas().get(name)
     }

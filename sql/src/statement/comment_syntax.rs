@@ -8,14 +8,13 @@ use super::routine_syntax::signature;
 use super::tokens::Tokens;
 
 /// Objects of PostgreSQL that cannot be created here, or that have no comments here.
-const MISSING: [&str; 22] = [
+const MISSING: [&str; 21] = [
     "access",
     "aggregate",
     "cast",
     "collation",
     "conversion",
     "database",
-    "domain",
     "event",
     "extension",
     "foreign",
@@ -47,7 +46,7 @@ pub(super) fn parse(sql: &str) -> Result<Statement> {
         "view" => Commented::View,
         "index" => Commented::Index,
         "sequence" => Commented::Sequence,
-        "type" => Commented::Type,
+        "type" | "domain" => Commented::Type,
         "schema" => Commented::Schema,
         "column" => Commented::Column(String::new()),
         "constraint" => Commented::Constraint(String::new()),

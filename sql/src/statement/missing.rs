@@ -58,7 +58,6 @@ const OBJECTS: &[&str] = &[
     "cast",
     "collation",
     "conversion",
-    "domain",
     "event trigger",
     "extension",
     "foreign data wrapper",

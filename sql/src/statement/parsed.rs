@@ -8,8 +8,10 @@ use hyades_engine::db::TableLock;
 use hyades_types::cursors::FetchDirection;
 use hyades_types::definition::{ParameterMode, RoutineKind, RoutineTraits};
 use hyades_types::enumeration::LabelPlace;
+use sqlparser::ast::DataType;
 
 pub(crate) use self::access_commands::{AccessCommand, Granted, GrantedOn, Owned, RoleName, RoleOption};
+use super::deep_text::Written;
 
 /// A possibly qualified name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -496,17 +498,41 @@ pub(crate) enum Maintained {
     Database(String),
 }
 
-/// CREATE TYPE ... AS ENUM.
+/// CREATE TYPE and CREATE DOMAIN.
 #[derive(Clone, Debug)]
 pub(crate) struct CreateType {
     pub(crate) name: QualifiedName,
-    pub(crate) labels: Vec<String>,
+    pub(crate) kind: WrittenType,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum WrittenType {
+    /// Its labels.
+    Enum(Vec<String>),
+    Domain(Box<WrittenDomain>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct WrittenDomain {
+    pub(crate) base: DataType,
+    pub(crate) default: Option<Written>,
+    pub(crate) is_not_null: bool,
+    pub(crate) checks: Vec<WrittenCheck>,
+}
+
+/// A constraint of a domain.
+#[derive(Clone, Debug)]
+pub(crate) struct WrittenCheck {
+    pub(crate) name: Option<String>,
+    pub(crate) condition: Written,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct AlterType {
     pub(crate) name: QualifiedName,
     pub(crate) action: TypeAction,
+    /// Whether it says ALTER DOMAIN.
+    pub(crate) is_domain: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -516,10 +542,33 @@ pub(crate) enum TypeAction {
     Rename(String),
     SetOwner(RoleName),
     SetSchema(String),
+    Domain(DomainAction),
+}
+
+/// What ALTER DOMAIN does in addition to ALTER TYPE.
+#[derive(Clone, Debug)]
+pub(crate) enum DomainAction {
+    /// `None`: DROP DEFAULT.
+    SetDefault(Option<Written>),
+    SetNotNull(bool),
+    AddCheck {
+        check: Box<WrittenCheck>,
+        is_not_valid: bool,
+    },
+    DropConstraint {
+        name: String,
+        if_exists: bool,
+    },
+    RenameConstraint {
+        from: String,
+        to: String,
+    },
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct DropType {
+    /// Whether it says DROP DOMAIN.
+    pub(crate) is_domain: bool,
     pub(crate) names: Vec<QualifiedName>,
     pub(crate) if_exists: bool,
     pub(crate) cascades: bool,

@@ -340,8 +340,7 @@ fn plain_names(tokens: &mut Tokens<'_>) -> Result<Vec<String>> {
 }
 
 fn granted_on(tokens: &mut Tokens<'_>) -> Result<GrantedOn<Vec<WrittenParameter>>> {
-    const MISSING: [&str; 7] =
-        ["domain", "foreign", "language", "large", "parameter", "tablespace", "column"];
+    const MISSING: [&str; 6] = ["foreign", "language", "large", "parameter", "tablespace", "column"];
     // A table may have this name.
     let is_word = matches!(tokens.peek_at(1).kind, TokenKind::Word | TokenKind::QuotedIdentifier)
         && !tokens.peek_at(1).is_word("to")
@@ -385,7 +384,7 @@ fn granted_on(tokens: &mut Tokens<'_>) -> Result<GrantedOn<Vec<WrittenParameter>
             tokens.next();
             plain_names(tokens).map(GrantedOn::Databases)
         }
-        "type" => {
+        "type" | "domain" => {
             tokens.next();
             names(tokens).map(GrantedOn::Types)
         }

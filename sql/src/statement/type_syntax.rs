@@ -1,27 +1,31 @@
-//! CREATE, ALTER and DROP TYPE for enum types. Other kinds of types are refused by name.
+//! CREATE, ALTER and DROP of types: enums, and domains (`domain_syntax`). Other kinds are refused by name.
 
 use hyades_types::enumeration::LabelPlace;
 use hyades_types::error::{Error, Result, sqlstate};
 
-use super::parsed::{AlterType, CreateType, DropType, Statement, TypeAction};
+use super::domain_syntax;
+use super::parsed::{AlterType, CreateType, DropType, Statement, TypeAction, WrittenType};
 use super::tokens::Tokens;
 
 fn unsupported<T>(what: &str) -> Result<T> {
     Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
 }
 
-/// The statement after its first two words, or `None` if the second is not TYPE.
-fn begin<'a>(sql: &'a str, word: &str) -> Result<Option<Tokens<'a>>> {
-    let mut tokens = Tokens::new(sql)?;
-    while tokens.accept_symbol(";") {}
-    tokens.expect(word)?;
-    Ok(tokens.accept("type").then_some(tokens))
+/// The statement after its first two words, and whether the second is DOMAIN; `None` if it is neither that
+/// nor TYPE.
+fn begin<'a>(sql: &'a str, word: &str) -> Result<Option<(Tokens<'a>, bool)>> {
+    let mut tokens = Tokens::after(sql, word)?;
+    let is_domain = tokens.accept("domain");
+    Ok((is_domain || tokens.accept("type")).then_some((tokens, is_domain)))
 }
 
 /// `CREATE TYPE name AS ENUM (...)`.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
-    let Some(mut tokens) = begin(sql, "create")? else { return Ok(None) };
+    let Some((mut tokens, is_domain)) = begin(sql, "create")? else { return Ok(None) };
     let name = tokens.qualified_name()?;
+    if is_domain {
+        return domain_syntax::create(&mut tokens, name).map(Some);
+    }
     if !tokens.accept("as") {
         return unsupported("base types and shell types are");
     }
@@ -42,13 +46,16 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
         tokens.expect_symbol(")")?;
     }
     tokens.end()?;
-    Ok(Some(Statement::CreateType(CreateType { name, labels })))
+    Ok(Some(Statement::CreateType(CreateType { name, kind: WrittenType::Enum(labels) })))
 }
 
 /// `ALTER TYPE`.
 pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
-    let Some(mut tokens) = begin(sql, "alter")? else { return Ok(None) };
+    let Some((mut tokens, is_domain)) = begin(sql, "alter")? else { return Ok(None) };
     let name = tokens.qualified_name()?;
+    if is_domain {
+        return domain_syntax::alter(&mut tokens, name).map(Some);
+    }
     let action = if tokens.accept("add") {
         if tokens.peek().is_word("attribute") {
             return unsupported("composite types are");
@@ -79,7 +86,7 @@ pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
         return tokens.error();
     };
     tokens.end()?;
-    Ok(Some(Statement::AlterType(AlterType { name, action })))
+    Ok(Some(Statement::AlterType(AlterType { name, action, is_domain })))
 }
 
 fn added_value(tokens: &mut Tokens<'_>) -> Result<TypeAction> {
@@ -101,19 +108,13 @@ fn added_value(tokens: &mut Tokens<'_>) -> Result<TypeAction> {
 
 /// `DROP TYPE`.
 pub(crate) fn drop_type(sql: &str) -> Result<Option<Statement>> {
-    let Some(mut tokens) = begin(sql, "drop")? else { return Ok(None) };
-    let if_exists = tokens.accept("if");
-    if if_exists {
-        tokens.expect("exists")?;
-    }
+    let Some((mut tokens, is_domain)) = begin(sql, "drop")? else { return Ok(None) };
+    let if_exists = tokens.if_exists()?;
     let mut names = vec![tokens.qualified_name()?];
     while tokens.accept_symbol(",") {
         names.push(tokens.qualified_name()?);
     }
-    let cascades = tokens.accept("cascade");
-    if !cascades {
-        tokens.accept("restrict");
-    }
+    let cascades = tokens.drop_behavior();
     tokens.end()?;
-    Ok(Some(Statement::DropType(DropType { names, if_exists, cascades })))
+    Ok(Some(Statement::DropType(DropType { is_domain, names, if_exists, cascades })))
 }

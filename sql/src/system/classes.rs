@@ -193,16 +193,17 @@ fn attribute_row(relation: u32, number: u16, column: &Column<'_>) -> NamedRow {
     let data_type = data_types::of(column.sql_type);
     let data_type = data_type.as_deref();
     let identity = column.definition.and_then(|definition| definition.identity);
+    let domain = column.definition.and_then(|definition| definition.domain);
     vec![
         ("attrelid", oid(relation)),
         ("attname", text(column.name)),
-        ("atttypid", oid(column.sql_type.oid())),
+        ("atttypid", oid(domain.unwrap_or(column.sql_type.oid()))),
         ("attstattarget", int4(-1)),
         ("attlen", int2(column.sql_type.length_bytes())),
         ("attnum", int2(number)),
         ("attndims", int4(i32::from(matches!(column.sql_type, SqlType::Array(_))))),
         ("attcacheoff", int4(-1)),
-        ("atttypmod", int4(column.sql_type.type_modifier())),
+        ("atttypmod", int4(if domain.is_some() { -1 } else { column.sql_type.type_modifier() })),
         ("attbyval", truth(data_type.is_some_and(|data_type| data_type.is_by_value))),
         ("attalign", text(data_type.map_or("i", |data_type| data_type.alignment))),
         ("attstorage", text(data_type.map_or("p", |data_type| data_type.storage))),

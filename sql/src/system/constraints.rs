@@ -135,7 +135,8 @@ pub(super) fn action_words(action: KeyAction) -> &'static str {
 /// `pg_constraint`
 pub(super) fn constraints(system: &System) -> Vec<NamedRow> {
     let found = system.constraints();
-    found.iter().map(|(table, own, constraint)| constraint_row(system, *table, *own, constraint)).collect()
+    let rows = found.iter().map(|(table, own, constraint)| constraint_row(system, *table, *own, constraint));
+    rows.chain(system.domain_constraints()).collect()
 }
 
 fn constraint_row(system: &System, table: u32, own: u32, constraint: &Constraint<'_>) -> NamedRow {

@@ -7,30 +7,30 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use hyades_types::enumeration::EnumType;
+use hyades_types::enumeration::{EnumDefinition, EnumType};
 use hyades_types::value::{ArrayElement, SqlType};
 
 use super::object_id;
-use super::row::{self, NamedRow, int2, int4, oid, text, truth};
+use super::row::{self, NamedRow, int2, int4, oid, or_null, text, truth};
 
 /// A type as in PostgreSQL.
 #[derive(Clone)]
 pub(super) struct DataType {
     pub(super) oid: u32,
-    pub(super) name: &'static str,
+    pub(super) name: Cow<'static, str>,
     length: i16,
     pub(super) is_by_value: bool,
     /// The name of its schema.
-    pub(super) schema: &'static str,
-    /// `b` for a base type, `e` for an enum, `p` for a pseudo-type.
-    kind: &'static str,
+    pub(super) schema: Cow<'static, str>,
+    /// `b` for a base type, `d` for a domain, `e` for an enum, `p` for a pseudo-type.
+    pub(super) kind: &'static str,
     category: &'static str,
-    is_preferred: bool,
+    pub(super) is_preferred: bool,
     delimiter: &'static str,
-    element: u32,
+    pub(super) element: u32,
     pub(super) array: u32,
     /// The functions that read, print and take modifiers, in the order of `pg_type`, with their numbers.
-    functions: Vec<(&'static str, u32)>,
+    pub(super) functions: Vec<(&'static str, u32)>,
     pub(super) alignment: &'static str,
     pub(super) storage: &'static str,
     pub(super) collation: u32,
@@ -76,8 +76,8 @@ fn parsed(line: &'static str) -> Option<DataType> {
     let collation = words.next()?.parse().ok()?;
     Some(DataType {
         oid,
-        name,
-        schema: "pg_catalog",
+        name: name.into(),
+        schema: "pg_catalog".into(),
         length,
         is_by_value,
         kind,
@@ -93,6 +93,22 @@ fn parsed(line: &'static str) -> Option<DataType> {
     })
 }
 
+/// What `pg_type` says of a domain.
+pub(super) struct OfDomain {
+    pub(super) is_not_null: bool,
+    /// The number of the type or domain that it is made of.
+    pub(super) base: u32,
+    pub(super) modifier: i32,
+    pub(super) default: Option<String>,
+}
+
+impl Default for OfDomain {
+    /// Another type.
+    fn default() -> OfDomain {
+        OfDomain { is_not_null: false, base: 0, modifier: -1, default: None }
+    }
+}
+
 impl DataType {
     /// Whether Hyades has the type.
     fn is_there(&self) -> bool {
@@ -104,8 +120,8 @@ impl DataType {
         let definition = enum_type.definition();
         DataType {
             oid: definition.id,
-            name: &definition.name,
-            schema: &definition.schema,
+            name: definition.name.as_str().into(),
+            schema: definition.schema.as_str().into(),
             length: 4,
             is_by_value: true,
             kind: "e",
@@ -121,26 +137,26 @@ impl DataType {
         }
     }
 
-    /// The array type of an enum. Like PostgreSQL's array of `text`, except for the names.
-    pub(super) fn of_enum_array(enum_type: EnumType) -> Option<DataType> {
-        let definition = enum_type.definition();
-        let (_, name, oid) = enum_type.array_names();
+    /// The array type of a type that a user has created. Like PostgreSQL's array of `text`, except for the
+    /// names.
+    pub(super) fn of_array((element, oid): (u32, u32), schema: &str, name: &str) -> Option<DataType> {
         let array = by_oid(SqlType::Array(ArrayElement::Text).oid())?;
         Some(DataType {
             oid,
-            name,
-            schema: &definition.schema,
-            element: definition.id,
+            name: format!("_{name}").into(),
+            schema: schema.to_owned().into(),
+            element,
             collation: 0,
             ..array.clone()
         })
     }
 
-    /// The row of `pg_type` for a type in this schema, with the number of its array type.
-    pub(super) fn row(&self, schema: u32, array: u32) -> NamedRow {
+    /// The row of `pg_type` for a type in this schema, with the number of its array type, and what is said of
+    /// a domain only.
+    pub(super) fn row(&self, schema: u32, array: u32, of_domain: Option<OfDomain>) -> NamedRow {
         let mut row = vec![
             ("oid", oid(self.oid)),
-            ("typname", text(self.name)),
+            ("typname", text(&self.name)),
             ("typnamespace", oid(schema)),
             ("typowner", oid(object_id::OWNER)),
             ("typlen", int2(self.length)),
@@ -168,11 +184,16 @@ impl DataType {
                 row.push(("typarray", oid(array)));
             }
         }
+        let OfDomain { is_not_null, base, modifier, default } = of_domain.unwrap_or_default();
         row.extend([
             ("typalign", text(self.alignment)),
             ("typstorage", text(self.storage)),
-            ("typtypmod", int4(-1)),
+            ("typnotnull", truth(is_not_null)),
+            ("typbasetype", oid(base)),
+            ("typtypmod", int4(modifier)),
             ("typcollation", oid(self.collation)),
+            ("typdefaultbin", or_null(default.as_ref(), text)),
+            ("typdefault", or_null(default, text)),
         ]);
         row
     }
@@ -184,7 +205,7 @@ impl DataType {
             None if self.name == "any" => "\"any\"".to_owned(),
             None => match self.name.strip_prefix('_').and_then(|_| by_oid(self.element)) {
                 Some(element) => format!("{}[]", element.shown()),
-                None => self.name.to_owned(),
+                None => self.name.to_string(),
             },
         }
     }
@@ -194,7 +215,10 @@ impl DataType {
 pub(super) fn of(sql_type: SqlType) -> Option<Cow<'static, DataType>> {
     match sql_type {
         SqlType::Enum(enum_type) => Some(Cow::Owned(DataType::of_enum(enum_type))),
-        SqlType::Array(ArrayElement::Enum(enum_type)) => DataType::of_enum_array(enum_type).map(Cow::Owned),
+        SqlType::Array(ArrayElement::Enum(enum_type)) => {
+            let EnumDefinition { id, array_id, schema, name, .. } = enum_type.definition();
+            DataType::of_array((*id, *array_id), schema, name).map(Cow::Owned)
+        }
         _ => BY_OID.get(&sql_type.oid()).map(|data_type| Cow::Borrowed(*data_type)),
     }
 }

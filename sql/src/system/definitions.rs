@@ -1,8 +1,8 @@
 //! Objects as the SQL that would create them, in PostgreSQL's words.
 
 use hyades_types::definition::{
-    ColumnDefinition, DeclaredParallel, DeclaredVolatility, IndexColumn, IndexKind, KeyAction, ParameterMode,
-    Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableDefinition,
+    CheckConstraint, ColumnDefinition, DeclaredParallel, DeclaredVolatility, IndexColumn, IndexKind,
+    KeyAction, ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableDefinition,
 };
 use hyades_types::search_path::PUBLIC;
 use hyades_types::system_type::SystemType;
@@ -198,6 +198,13 @@ impl System {
         shown
     }
 
+    pub(super) fn check_definition(&self, check: &CheckConstraint, is_pretty: bool) -> String {
+        let not_valid = if check.is_not_valid { " NOT VALID" } else { "" };
+        let whole = self.unqualified(&check.shown);
+        let inner = single_condition(&whole).filter(|_| is_pretty);
+        format!("CHECK ({}){not_valid}", inner.unwrap_or(&whole))
+    }
+
     /// The definition that follows `CONSTRAINT name`.
     pub(super) fn constraint_definition(
         &self,
@@ -217,12 +224,7 @@ impl System {
                 let kind = if index.is_primary { "PRIMARY KEY" } else { "UNIQUE" };
                 format!("{kind}{nulls} ({columns}){included}{}", index.deferral.words())
             }
-            Constraint::Check(check) => {
-                let not_valid = if check.is_not_valid { " NOT VALID" } else { "" };
-                let whole = self.unqualified(&check.shown);
-                let inner = single_condition(&whole).filter(|_| is_pretty);
-                format!("CHECK ({}){not_valid}", inner.unwrap_or(&whole))
-            }
+            Constraint::Check(check) => self.check_definition(check, is_pretty),
             Constraint::Foreign(key) => {
                 let Some(parent) = self.definition(key.parent.0) else { return String::new() };
                 let (name, parents) =

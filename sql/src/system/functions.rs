@@ -101,7 +101,9 @@ impl System {
 
     fn constraint_text(&self, oid: u32, is_pretty: bool) -> Value {
         let found = self.constraints().into_iter().find(|(_, own, _)| *own == oid);
-        let Some((table, _, constraint)) = found else { return Value::Null };
+        let Some((table, _, constraint)) = found else {
+            return or_null(self.domain_constraint_definition(oid, is_pretty), text);
+        };
         or_null(self.definition(table), |table| {
             text(self.constraint_definition(table, &constraint, is_pretty))
         })

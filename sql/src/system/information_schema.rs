@@ -7,7 +7,8 @@ use std::sync::Arc;
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::access::{ObjectKind, Privileges};
 use hyades_types::definition::{
-    ColumnDefinition, Deferral, Identity, ParameterMode, Returns, RoutineKind, TableDefinition, TableId,
+    CheckConstraint, ColumnDefinition, Deferral, DomainDefinition, Identity, ParameterMode, Returns,
+    RoutineKind, TableDefinition, TableId, TypeDefinition,
 };
 use hyades_types::search_path;
 use hyades_types::sequence::Sequence;
@@ -33,6 +34,9 @@ pub(super) fn entries_of(name: &str) -> fn(&System) -> Vec<Entry> {
     match name {
         "tables" => tables,
         "columns" => columns,
+        "column_domain_usage" => column_domain_usage,
+        "domain_constraints" => domain_constraints,
+        "domains" => domains,
         "views" => views,
         "view_table_usage" => view_table_usage,
         "view_column_usage" => view_column_usage,
@@ -102,12 +106,42 @@ fn measures(sql_type: SqlType) -> Measures {
     }
 }
 
+/// The name of a type, and how much a value of it holds. Nothing is said of what is made of a domain.
+fn measured(sql_type: SqlType, parent: Option<&TypeDefinition>) -> NamedRow {
+    let (name, measures) = match parent {
+        Some(_) => (text("USER-DEFINED"), Measures::default()),
+        None => (type_name(sql_type), measures(sql_type)),
+    };
+    vec![
+        ("data_type", name),
+        ("character_maximum_length", or_null(measures.characters, int4)),
+        ("character_octet_length", or_null(measures.bytes, int4)),
+        ("numeric_precision", or_null(measures.precision, int4)),
+        ("numeric_precision_radix", or_null(measures.radix, int4)),
+        ("numeric_scale", or_null(measures.scale, int4)),
+        ("datetime_precision", or_null(measures.time_precision, int4)),
+    ]
+}
+
 fn type_name(sql_type: SqlType) -> Value {
     text(match sql_type {
         SqlType::Array(_) => "ARRAY",
         SqlType::Enum(_) => "USER-DEFINED",
         _ => sql_type.base_name(),
     })
+}
+
+/// The type that a column, or a domain, is made of.
+fn udt(system: &System, sql_type: SqlType, parent: Option<&TypeDefinition>) -> NamedRow {
+    let (schema, name) = match parent {
+        Some(parent) => (parent.schema.as_str(), parent.name.as_str()),
+        None => (type_schema(sql_type), sql_type.catalog_name()),
+    };
+    vec![
+        ("udt_catalog", text(&system.facts.database)),
+        ("udt_schema", text(schema)),
+        ("udt_name", text(name)),
+    ]
 }
 
 fn type_schema(sql_type: SqlType) -> &'static str {
@@ -240,7 +274,6 @@ fn system_columns(system: &System, class: &Class, relation: &SystemRelation) -> 
 }
 
 fn column_row(system: &System, class: &Class, at: usize, column: &ColumnDefinition) -> Entry {
-    let measures = measures(column.sql_type);
     let is_own = column.identity.is_none() && column.generation.is_none();
     let default = if is_own { system.default_of(column) } else { None };
     let number = system.definition(class.oid).map_or(at + 1, |table| usize::from(table.column_number(at)));
@@ -252,20 +285,17 @@ fn column_row(system: &System, class: &Class, at: usize, column: &ColumnDefiniti
         ("ordinal_position", int4(number)),
         ("column_default", or_null(default, text)),
         ("is_nullable", yes_or_no(column.is_nullable)),
-        ("data_type", type_name(column.sql_type)),
-        ("character_maximum_length", or_null(measures.characters, int4)),
-        ("character_octet_length", or_null(measures.bytes, int4)),
-        ("numeric_precision", or_null(measures.precision, int4)),
-        ("numeric_precision_radix", or_null(measures.radix, int4)),
-        ("numeric_scale", or_null(measures.scale, int4)),
-        ("datetime_precision", or_null(measures.time_precision, int4)),
-        ("udt_catalog", text(&system.facts.database)),
-        ("udt_schema", text(type_schema(column.sql_type))),
-        ("udt_name", text(column.sql_type.catalog_name())),
+    ];
+    let domain = column.domain.and_then(|domain| system.domain(domain));
+    let parent = domain.and_then(|(_, domain)| system.domain(domain.parent?)).map(|(parent, _)| parent);
+    row.extend(measured(column.sql_type, parent));
+    row.extend(domain.map_or_else(NamedRow::new, |(definition, _)| system.domain_names(definition)));
+    row.extend(udt(system, column.sql_type, parent));
+    row.extend([
         ("dtd_identifier", text(number.to_string())),
         ("is_self_referencing", yes_or_no(false)),
         ("is_identity", yes_or_no(column.identity.is_some())),
-    ];
+    ]);
     row.extend(identity_columns(system, class.oid, at, column.identity));
     row.push(("is_generated", text(if column.generation.is_some() { "ALWAYS" } else { "NEVER" })));
     let expression = column.generation.as_ref().map(|generation| system.unqualified(&generation.shown));
@@ -540,8 +570,8 @@ fn routine_row(system: &System, routine: &Routine) -> NamedRow {
         ("routine_type", text(definition.kind.word().to_uppercase())),
         ("data_type", or_null(given, |given| text(given.shown()))),
         ("type_udt_catalog", or_null(given, |_| database())),
-        ("type_udt_schema", or_null(given, |given| text(given.schema))),
-        ("type_udt_name", or_null(given, |given| text(given.name))),
+        ("type_udt_schema", or_null(given, |given| text(&given.schema))),
+        ("type_udt_name", or_null(given, |given| text(&given.name))),
         ("dtd_identifier", or_null(given, |_| text("0"))),
         ("routine_body", text("EXTERNAL")),
         ("routine_definition", or_null(body, text)),
@@ -617,6 +647,60 @@ fn parameters(system: &System) -> Vec<Entry> {
                 ("parameter_default", or_null(default, text)),
             ];
             rows.push((audience_of(routine), row));
+        }
+    }
+    rows
+}
+
+fn domain_entry(definition: &TypeDefinition, row: NamedRow) -> Entry {
+    (Audience::Holders(definition.id, ObjectKind::Type, ObjectKind::Type.all()), row)
+}
+
+/// `information_schema.domains`
+fn domains(system: &System) -> Vec<Entry> {
+    let row = |(definition, domain): (&TypeDefinition, &DomainDefinition)| {
+        let mut row = system.domain_names(definition);
+        let parent = domain.parent.and_then(|parent| system.domain(parent)).map(|(parent, _)| parent);
+        row.extend(measured(domain.base, parent));
+        row.push(("domain_default", or_null(system.default_of_domain(domain), text)));
+        row.extend(udt(system, domain.base, parent));
+        row.push(("dtd_identifier", text("1")));
+        domain_entry(definition, row)
+    };
+    system.domains().map(row).collect()
+}
+
+/// `information_schema.domain_constraints`
+fn domain_constraints(system: &System) -> Vec<Entry> {
+    let row = |(definition, check): (&TypeDefinition, &CheckConstraint)| {
+        let mut row = vec![
+            ("constraint_catalog", text(&system.facts.database)),
+            ("constraint_schema", text(&definition.schema)),
+            ("constraint_name", text(&check.name)),
+        ];
+        row.extend(system.domain_names(definition));
+        row.extend([("is_deferrable", yes_or_no(false)), ("initially_deferred", yes_or_no(false))]);
+        domain_entry(definition, row)
+    };
+    system.checks_of_domains().map(row).collect()
+}
+
+/// `information_schema.column_domain_usage`
+fn column_domain_usage(system: &System) -> Vec<Entry> {
+    let mut rows = Vec::new();
+    for (definition, _) in system.domains() {
+        for (_, table) in system.tables() {
+            let columns = table.visible_columns().iter();
+            for column in columns.filter(|column| column.domain == Some(definition.id)) {
+                let mut row = system.domain_names(definition);
+                row.extend([
+                    ("table_catalog", text(&system.facts.database)),
+                    ("table_schema", text(&table.name.schema)),
+                    ("table_name", text(&table.name.name)),
+                    ("column_name", text(&column.name)),
+                ]);
+                rows.push((Audience::Owner(definition.id), row));
+            }
         }
     }
     rows

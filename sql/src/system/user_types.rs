@@ -1,7 +1,9 @@
 //! Types in the catalog, both user-defined and built-in: `pg_type`, `pg_enum`, `format_type` and `regtype`.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
+use hyades_engine::storage::stored_type::StoredType;
 use hyades_types::definition::{TableName, TypeDefinition};
 use hyades_types::enumeration::EnumLabels;
 use hyades_types::error::Result;
@@ -27,32 +29,38 @@ impl System {
     pub(super) fn data_type(&self, oid: u32) -> Option<Cow<'static, DataType>> {
         match by_oid(oid) {
             Some(data_type) => Some(Cow::Borrowed(data_type)),
-            None => of(self.sql_type(oid, -1)?),
+            None => {
+                let own = self.own_types().find(|own| own.oid == oid);
+                own.map(Cow::Owned).or_else(|| of(self.sql_type(oid, -1)?))
+            }
         }
     }
 
     /// The name in `format_type`, with the schema if the name alone means something else.
     pub(super) fn shown_type(&self, sql_type: SqlType) -> String {
         let Some(enum_type) = sql_type.enum_type() else { return sql_type.base_name().to_owned() };
-        let name = self.shown_own(enum_type.definition());
+        let name = {
+            let definition = enum_type.definition();
+            self.shown_own(&definition.schema, &definition.name)
+        };
         match sql_type {
             SqlType::Array(_) => format!("{name}[]"),
             _ => name,
         }
     }
 
-    fn shown_own(&self, definition: &TypeDefinition) -> String {
-        let meant = self.facts.path.find(None, &definition.name, |name| self.type_named(name).is_some());
-        match meant == definition.full_name() {
-            true => quoted(&definition.name),
-            false => format!("{}.{}", quoted(&definition.schema), quoted(&definition.name)),
+    fn shown_own(&self, schema: &str, name: &str) -> String {
+        let meant = self.facts.path.find(None, name, |name| self.type_named(name).is_some());
+        match meant.schema == schema {
+            true => quoted(name),
+            false => format!("{}.{}", quoted(schema), quoted(name)),
         }
     }
 
     /// Whether this is the name of a type that is found without the schema.
     pub(super) fn is_visible_type(&self, name: &TableName) -> bool {
         let named = self.type_named(name);
-        named.is_some_and(|definition| self.is_found(definition))
+        named.is_some_and(|definition| self.is_found(&definition.schema, &definition.name))
     }
 
     pub(super) fn type_named(&self, name: &TableName) -> Option<&TypeDefinition> {
@@ -111,13 +119,21 @@ impl System {
 
     /// `pg_type`
     pub(super) fn type_rows(&self) -> Vec<NamedRow> {
-        let own = self.facts.types.iter().filter_map(|stored| stored.enum_type);
-        let own = own.flat_map(|one| [Some(DataType::of_enum(one)), DataType::of_enum_array(one)]).flatten();
         let row = |data_type: DataType| {
             let array = self.data_type(data_type.array).map_or(0, |array| array.oid);
-            data_type.row(self.schema_oid(data_type.schema), array)
+            data_type.row(self.schema_oid(&data_type.schema), array, self.of_domain(data_type.oid))
         };
-        data_types::built_in().cloned().chain(own).map(row).collect()
+        data_types::built_in().cloned().chain(self.own_types()).map(row).collect()
+    }
+
+    /// The types that users have created, and those of their arrays.
+    fn own_types(&self) -> impl Iterator<Item = DataType> {
+        let described = |stored: &Arc<StoredType>| match stored.enum_type {
+            Some(enum_type) => Some(DataType::of_enum(enum_type)),
+            None => self.described_domain(&stored.definition),
+        };
+        let both = move |stored| [described(stored), of_array(&stored.definition)];
+        self.facts.types.iter().flat_map(both).flatten()
     }
 
     /// If no modifier is given at all, a type is shown by its name alone.
@@ -137,17 +153,31 @@ impl System {
     pub(super) fn type_text(&self, oid: u32) -> Option<String> {
         match self.sql_type(oid, -1) {
             Some(sql_type) if sql_type.enum_type().is_some() => Some(self.shown_type(sql_type)),
-            _ => by_oid(oid).map(DataType::shown),
+            _ => by_oid(oid).map(DataType::shown).or_else(|| self.domain_text(oid)),
         }
+    }
+
+    fn domain_text(&self, oid: u32) -> Option<String> {
+        let definitions = || self.facts.types.iter().map(|stored| &stored.definition);
+        let of_array = definitions()
+            .find(|own| own.array_id == oid)
+            .map(|own| self.shown_own(&own.schema, &own.name) + "[]");
+        definitions().find(|own| own.id == oid).map(|own| self.shown_own(&own.schema, &own.name)).or(of_array)
     }
 
     /// Whether the type is found without its schema.
     pub(super) fn is_type_visible(&self, sql_type: SqlType) -> bool {
         let Some(enum_type) = sql_type.enum_type() else { return true };
-        self.is_found(enum_type.definition())
+        let definition = enum_type.definition();
+        self.is_found(&definition.schema, &definition.name)
     }
 
-    fn is_found(&self, definition: &TypeDefinition) -> bool {
-        self.shown_own(definition) == quoted(&definition.name)
+    fn is_found(&self, schema: &str, name: &str) -> bool {
+        self.shown_own(schema, name) == quoted(name)
     }
+}
+
+fn of_array(definition: &TypeDefinition) -> Option<DataType> {
+    let TypeDefinition { id, array_id, schema, name, .. } = definition;
+    DataType::of_array((*id, *array_id), schema, name)
 }

@@ -46,6 +46,10 @@ impl Tables for VisibleTables<'_> {
         self.worker.catalog_view().type_named(name)
     }
 
+    fn type_by_id(&self, id: u32) -> Option<Arc<StoredType>> {
+        self.worker.catalog_view().type_by_id(id)
+    }
+
     fn schema(&self, name: &str) -> Option<SchemaId> {
         self.worker.catalog_view().schemas().get(name)
     }

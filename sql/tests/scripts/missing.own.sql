@@ -18,7 +18,6 @@ alter materialized view v rename to w;
 drop materialized view v;
 alter trigger g on t rename to h;
 create constraint trigger g after insert on t for each row execute function f();
-alter domain d drop not null;
 alter extension e update;
 alter publication p add table t;
 alter system set work_mem = 1;

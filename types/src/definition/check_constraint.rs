@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A condition of every row, as its creator wrote it and as PostgreSQL would show it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A condition on every row of a table, or on every value of a domain, as its creator wrote it and as
+/// PostgreSQL would show it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CheckConstraint {
-    /// Constraint name, unique among those of its table.
+    /// Constraint name, unique among those of its table or domain.
     pub name: String,
     /// The condition as SQL text; the SQL front end compiles it.
     pub expression: String,

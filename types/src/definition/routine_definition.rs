@@ -10,7 +10,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::definition::{TableId, TableName, TypeDefinition};
-use crate::enumeration::EnumType;
 use crate::search_path::{PUBLIC, SearchPath};
 use crate::value::SqlType;
 
@@ -164,14 +163,14 @@ impl RoutineDefinition {
 
     /// Whether one of its parameters or its result is of the type with this number.
     pub fn uses_type(&self, id: u32) -> bool {
-        self.types().filter_map(SqlType::enum_type).any(|own| own.definition().id == id)
+        self.types().any(|own| own.is_of_type(id))
     }
 
     /// The same definition with the current version of the type.
     #[must_use]
     pub fn with_type(&self, changed: &TypeDefinition) -> RoutineDefinition {
         let mut definition = self.clone();
-        let Some(enum_type) = EnumType::of(changed) else { return definition };
+        let Some(enum_type) = changed.enum_type() else { return definition };
         let parameters = definition.parameters.iter_mut().map(|parameter| &mut parameter.sql_type);
         let returned: Vec<&mut SqlType> = match &mut definition.returns {
             Returns::Value(sql_type) | Returns::SetOf(sql_type) => vec![sql_type],

@@ -4,10 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::definition::TableName;
-use crate::enumeration::EnumLabels;
-use crate::identifier::quoted_identifier;
-use crate::search_path::PUBLIC;
+use crate::definition::{CheckConstraint, TableName};
+use crate::enumeration::{EnumDefinition, EnumLabels, EnumType, shown_type};
+use crate::value::SqlType;
 
 /// What CREATE TYPE defines.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -34,6 +33,36 @@ pub struct TypeDefinition {
 #[serde(untagged)]
 pub enum TypeKind {
     Enum { labels: EnumLabels },
+    Domain { domain: Box<DomainDefinition> },
+}
+
+/// What CREATE DOMAIN defines: the values of a type that satisfy some constraints.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct DomainDefinition {
+    /// The type of the values, which is not a domain.
+    pub base: SqlType,
+    /// The domain that it narrows down, if it is made of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<u32>,
+    #[serde(default)]
+    pub is_not_null: bool,
+    /// The default of columns that have none of their own, as SQL text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+    /// Conditions on a row of one column ([`DomainDefinition::VALUE`]). In the order in which they were
+    /// created.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckConstraint>,
+}
+
+impl DomainDefinition {
+    /// The name of the value in conditions.
+    pub const VALUE: &str = "value";
+
+    /// Whether some values of the base type are not values of the domain. Those of its parent may change.
+    pub fn has_constraints(&self) -> bool {
+        self.is_not_null || !self.checks.is_empty() || self.parent.is_some()
+    }
 }
 
 impl TypeDefinition {
@@ -50,11 +79,7 @@ impl TypeDefinition {
 
     /// The name as `format_type` shows it.
     pub fn shown(&self) -> String {
-        let name = quoted_identifier(&self.name);
-        match self.schema.as_str() {
-            PUBLIC => name.to_string(),
-            schema => format!("{}.{name}", quoted_identifier(schema)),
-        }
+        shown_type(&self.schema, &self.name)
     }
 
     pub fn full_name(&self) -> TableName {
@@ -65,6 +90,36 @@ impl TypeDefinition {
     pub fn labels(&self) -> Option<&EnumLabels> {
         match &self.kind {
             TypeKind::Enum { labels } => Some(labels),
+            TypeKind::Domain { .. } => None,
         }
+    }
+
+    /// The type of the values of an enum.
+    pub fn enum_type(&self) -> Option<EnumType> {
+        let TypeDefinition { id, array_id, version, previous, .. } = *self;
+        let (schema, name, labels) = (self.schema.clone(), self.name.clone(), self.labels()?.clone());
+        Some(EnumType::new(EnumDefinition { id, array_id, schema, name, labels, version, previous }))
+    }
+
+    pub fn domain(&self) -> Option<&DomainDefinition> {
+        match &self.kind {
+            TypeKind::Domain { domain } => Some(domain),
+            TypeKind::Enum { .. } => None,
+        }
+    }
+
+    /// Whether it is made of the type with this number.
+    pub fn uses_type(&self, id: u32) -> bool {
+        self.domain().is_some_and(|domain| domain.parent == Some(id) || domain.base.is_of_type(id))
+    }
+
+    /// The same definition with the current version of a type that it is made of.
+    #[must_use]
+    pub fn with_type(&self, changed: &TypeDefinition) -> TypeDefinition {
+        let mut definition = self.clone();
+        if let (TypeKind::Domain { domain }, Some(enum_type)) = (&mut definition.kind, changed.enum_type()) {
+            domain.base = domain.base.with_enum_type(enum_type);
+        }
+        definition
     }
 }

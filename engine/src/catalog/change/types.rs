@@ -22,6 +22,9 @@ impl<T: ObjectAccess> Applying<'_, T> {
     pub(super) fn create_type(&mut self, definition: &TypeDefinition) -> Flow<()> {
         let stored = Arc::new(StoredType::new(definition.clone()));
         self.lock_new_type_name(&stored.name())?;
+        if let Some(domain) = definition.domain() {
+            self.lock_used_types(domain.base.enum_type(), domain.parent)?;
+        }
         self.note()?;
         self.push(Effect::Type(stored));
         Ok(())
@@ -35,6 +38,11 @@ impl<T: ObjectAccess> Applying<'_, T> {
         let stored = Arc::new(StoredType::new(definition.clone()));
         if stored.name() != old.name() {
             self.lock_new_type_name(&stored.name())?;
+        }
+        let mut made_of_it = self.overlay.types();
+        made_of_it.retain(|stored| stored.definition.uses_type(definition.id));
+        for stored in &made_of_it {
+            self.lock(Object::Type(stored.id()), ObjectMode::Change)?;
         }
         let mut users = self.overlay.tables();
         users.retain(|table| table.definition().uses_type(definition.id));
@@ -60,6 +68,9 @@ impl<T: ObjectAccess> Applying<'_, T> {
             self.push(Effect::RetypedRoutine(Arc::new(Routine::new(routine.id, definition))));
         }
         self.push(Effect::Type(stored));
+        for stored in made_of_it {
+            self.push(Effect::Type(Arc::new(StoredType::new(stored.definition.with_type(definition)))));
+        }
         Ok(())
     }
 
@@ -95,8 +106,21 @@ impl<T: ObjectAccess> Applying<'_, T> {
     /// Locks the types of a new definition's columns, which are as they were when it was made, and stay until
     /// it is there.
     pub(super) fn lock_types(&mut self, definition: &TableDefinition) -> Flow<()> {
-        for enum_type in definition.types() {
+        self.lock_used_types(definition.types(), definition.domains())
+    }
+
+    /// Only the number of a domain is kept, so it need not be as it was.
+    fn lock_used_types(
+        &mut self,
+        enums: impl IntoIterator<Item = EnumType>,
+        domains: impl IntoIterator<Item = u32>,
+    ) -> Flow<()> {
+        for enum_type in enums {
             self.lock_type(enum_type)?;
+        }
+        for domain in domains {
+            self.lock(Object::Type(domain), ObjectMode::Use)?;
+            self.overlay.type_by_id(domain).ok_or_else(stale)?;
         }
         Ok(())
     }
@@ -111,5 +135,6 @@ impl<T: ObjectAccess> Applying<'_, T> {
     fn is_type_used(&self, id: u32) -> bool {
         self.overlay.any_table(|table| table.definition().uses_type(id))
             || self.overlay.routines().iter().any(|routine| routine.definition.uses_type(id))
+            || self.overlay.types().iter().any(|stored| stored.definition.uses_type(id))
     }
 }

@@ -75,6 +75,12 @@ impl Catalog {
     pub(super) fn apply_alter_type(&self, definition: &TypeDefinition, guard: &Guard) -> Result<()> {
         check_type(definition)?;
         self.existing_type(definition.id)?;
+        for stored in self.types() {
+            if stored.definition.uses_type(definition.id) {
+                let made_of_it = stored.definition.with_type(definition);
+                self.put_type(Arc::new(StoredType::new(made_of_it))).map_err(corrupt)?;
+            }
+        }
         for table in self.tables() {
             let old = table.definition();
             if old.uses_type(definition.id) {

@@ -16,6 +16,7 @@ use super::super::{Bound, Class, Place};
 use super::Deparser;
 use crate::evaluation;
 use crate::statement::dialect::symmetric_bound;
+use crate::statement::kept_names::full_name;
 use crate::statement::kept_names::quoted_literal;
 use crate::statement::names::fold;
 
@@ -128,11 +129,21 @@ impl Deparser<'_, '_> {
 
     pub(super) fn cast(&mut self, node: &Ast, to: SqlType) -> Result<Shown> {
         let inner = self.expression(node)?;
+        Ok(self.converted(inner, &written_type(to)))
+    }
+
+    fn cast_to_domain(&mut self, node: &Ast, base: SqlType, domain: u32) -> Result<Shown> {
+        let inner = self.expression_as(node, base.without_modifier())?;
+        let name = full_name(&self.binder.domain(domain)?.name());
+        Ok(self.converted(inner, &name))
+    }
+
+    fn converted(&self, inner: Shown, to: &str) -> Shown {
         let inner = match self.is_pretty {
             true => self.inside(inner, Around::Cast),
             false => format!("({})", inner.text),
         };
-        Ok(Shown::simple(format!("{inner}::{}", written_type(to))))
+        Shown::simple(format!("{inner}::{to}"))
     }
 
     /// A constant of this type.
@@ -191,7 +202,11 @@ impl Deparser<'_, '_> {
                 Ok(self.whole(format!("{symbol} {inner}"), Shape::Operator("")))
             }
             Ast::Cast { expr, data_type, .. } => {
-                let to = types::resolve(data_type, self.binder)?;
+                let to = types::declared(data_type, self.binder)?;
+                if let Some(domain) = to.domain {
+                    return self.cast_to_domain(expr, to.sql_type, domain);
+                }
+                let to = to.sql_type;
                 match self.bound_or_empty_array(expr)? {
                     None => Ok(Shown::simple(format!("ARRAY[]::{}", written_type(to)))),
                     Some(Class::Literal(literal)) => self.constant(&literal, to),

@@ -1,0 +1,222 @@
+//! CREATE DOMAIN, and what ALTER DOMAIN does in addition to ALTER TYPE.
+//!
+//! A constraint that is added to a domain in use would have to be checked in all its columns, which is not
+//! done yet: only NOT VALID is accepted there.
+//!
+//! Reference: DefineDomain and AlterDomain* of PostgreSQL's typecmds.c.
+
+use std::sync::Arc;
+
+use hyades_engine::storage::stored_routine::Routine;
+use hyades_engine::storage::stored_type::StoredType;
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{
+    CatalogChange, CheckConstraint, ColumnDefinition, DomainDefinition, TableName, TypeDefinition, TypeKind,
+};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::SqlType;
+
+use super::wanted::WantedCheck;
+use crate::answer::Output;
+use crate::bind::BindContext;
+use crate::bind::domain::value_row;
+use crate::bind::row_expression::row_type;
+use crate::bind::types::{self, Declared};
+use crate::emit::{Compiler, unsupported};
+use crate::statement::names::cut_name;
+use crate::statement::{DomainAction, WrittenCheck, WrittenDomain};
+use crate::viewpoint::Viewpoint;
+
+impl Compiler<'_> {
+    /// The kind of a new type. Errors have no position, as in PostgreSQL.
+    pub(super) fn created_domain(&mut self, name: &TableName, written: &WrittenDomain) -> Result<TypeKind> {
+        self.made_domain(name, written).map_err(Error::without_position)
+    }
+
+    fn made_domain(&mut self, name: &TableName, written: &WrittenDomain) -> Result<TypeKind> {
+        let Declared { sql_type, domain } = types::declared_variable(&written.base, &self.binder)?;
+        let parent = domain.map(|parent| self.binder.domain(parent)).transpose()?;
+        let inherited = parent.and_then(|parent| parent.definition.domain()?.default.clone());
+        let mut made = DomainDefinition {
+            base: sql_type,
+            parent: domain,
+            is_not_null: written.is_not_null,
+            default: inherited,
+            checks: Vec::new(),
+        };
+        if let Some(default) = &written.default {
+            made.default = self.kept_default(default, &column_of(name, &made))?;
+        }
+        for check in &written.checks {
+            let check = self.domain_check(name, &made, check)?;
+            made.checks.push(check);
+        }
+        Ok(TypeKind::Domain { domain: Box::new(made) })
+    }
+
+    /// A constraint of a domain that already has others. Its name is generated if none was given.
+    fn domain_check(
+        &mut self,
+        name: &TableName,
+        domain: &DomainDefinition,
+        written: &WrittenCheck,
+    ) -> Result<CheckConstraint> {
+        let is_taken = |wanted: &str| domain.checks.iter().any(|check| check.name == *wanted);
+        if let Some(wanted) = written.name.as_ref().filter(|wanted| is_taken(wanted)) {
+            let message = format!("constraint \"{wanted}\" for domain \"{}\" already exists", name.name);
+            return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
+        }
+        let labels =
+            std::iter::once("check".to_owned()).chain((1u32..).map(|number| format!("check{number}")));
+        let mut made_up = labels.map(|label| cut_name(&name.name, "", &label));
+        let row = value_row(name, domain);
+        let wanted = WantedCheck {
+            name: written.name.clone().or_else(|| made_up.find(|wanted| !is_taken(wanted))),
+            expr: written.condition.clone(),
+            is_not_valid: false,
+        };
+        self.binder.check_constraint(&row_type(&row), &row, &wanted)
+    }
+}
+
+/// The column that a default of the domain is a value of.
+fn column_of(name: &TableName, domain: &DomainDefinition) -> ColumnDefinition {
+    ColumnDefinition { domain: domain.parent, ..ColumnDefinition::new(name.name.clone(), domain.base) }
+}
+
+fn compiled<T>(context: BindContext<'_>, compile: impl FnOnce(&mut Compiler<'_>) -> Result<T>) -> Result<T> {
+    compile(&mut Compiler::new("", context, &[], 0)?).map_err(Error::without_position)
+}
+
+impl Viewpoint {
+    /// The changes of ALTER DOMAIN.
+    pub(super) fn altered_domain(
+        &self,
+        stored: &StoredType,
+        action: &DomainAction,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let mut definition = stored.definition.clone();
+        let name = definition.full_name();
+        let TypeKind::Domain { domain } = &mut definition.kind else { return Ok(Vec::new()) };
+        match action {
+            DomainAction::SetDefault(None) => domain.default = None,
+            DomainAction::SetDefault(Some(default)) => {
+                let column = column_of(&name, domain);
+                domain.default =
+                    self.with_context(|context| compiled(context, |it| it.kept_default(default, &column)))?;
+            }
+            DomainAction::SetNotNull(false) => domain.is_not_null = false,
+            DomainAction::SetNotNull(true) if domain.is_not_null => return Ok(Vec::new()),
+            DomainAction::SetNotNull(true) => {
+                self.refuse_columns_of(stored)?;
+                domain.is_not_null = true;
+            }
+            DomainAction::AddCheck { check, is_not_valid } => {
+                if !is_not_valid {
+                    self.refuse_columns_of(stored)?;
+                }
+                let made = self
+                    .with_context(|context| compiled(context, |it| it.domain_check(&name, domain, check)))?;
+                domain.checks.push(CheckConstraint { is_not_valid: *is_not_valid, ..made });
+            }
+            DomainAction::DropConstraint { name: wanted, if_exists } => {
+                let before = domain.checks.len();
+                domain.checks.retain(|check| check.name != *wanted);
+                if domain.checks.len() == before {
+                    let missing = no_constraint(&name, wanted);
+                    if !if_exists {
+                        return Err(missing);
+                    }
+                    self.note(output, "00000", format!("{missing}, skipping"));
+                    return Ok(Vec::new());
+                }
+            }
+            DomainAction::RenameConstraint { from, to } => {
+                if domain.checks.iter().any(|check| check.name == *to) {
+                    let message = format!("constraint \"{to}\" for domain \"{}\" already exists", name.name);
+                    return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
+                }
+                let renamed = domain.checks.iter_mut().find(|check| check.name == *from);
+                to.clone_into(&mut renamed.ok_or_else(|| no_constraint(&name, from))?.name);
+            }
+        }
+        definition.begin_change();
+        Ok(vec![CatalogChange::AlterType { definition }])
+    }
+
+    /// The changes of the domains whose texts have to be written in another way. `rewrite` is given a text,
+    /// the row whose columns it may use, and the type that its value has, and returns whether it has changed
+    /// it. `changed`: the type that is altered at the same time.
+    pub(super) fn rewritten_domains(
+        &self,
+        changed: Option<&TypeDefinition>,
+        rewrite: impl Fn(&mut String, Option<&Arc<Table>>, SqlType) -> Result<bool>,
+    ) -> Result<Vec<CatalogChange>> {
+        let mut changes = Vec::new();
+        for stored in self.worker.types() {
+            let Some(before) = stored.definition.domain() else { continue };
+            let row = row_type(&value_row(&stored.name(), before));
+            let mut definition = match changed {
+                Some(changed) => stored.definition.with_type(changed),
+                None => stored.definition.clone(),
+            };
+            let TypeKind::Domain { domain } = &mut definition.kind else { continue };
+            let mut is_changed = false;
+            if let Some(default) = &mut domain.default {
+                is_changed |= rewrite(default, None, domain.base)?;
+            }
+            for check in &mut domain.checks {
+                is_changed |= rewrite(&mut check.expression, Some(&row), SqlType::Boolean)?;
+                is_changed |= rewrite(&mut check.shown, Some(&row), SqlType::Boolean)?;
+            }
+            if is_changed {
+                definition.begin_change();
+                changes.push(CatalogChange::AlterType { definition });
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Refuses to drop a routine that a domain calls.
+    pub(super) fn refuse_call_of_domain(&self, stored: &StoredType, routine: &Routine) -> Result<()> {
+        let Some(domain) = stored.definition.domain() else { return Ok(()) };
+        let row = row_type(&value_row(&stored.name(), domain));
+        let called = &routine.definition.name.name;
+        let calls = |text: &String, row: Option<&Arc<Table>>| {
+            let found = if text.contains(called) { self.called_in(text, row) } else { return false };
+            found.is_ok_and(|found| found.iter().any(|one| one.id == routine.id))
+        };
+        let is_called = domain.default.as_ref().is_some_and(|default| calls(default, None))
+            || domain.checks.iter().any(|check| calls(&check.expression, Some(&row)));
+        if !is_called {
+            return Ok(());
+        }
+        let (signature, shown) = (routine.definition.signature(), self.shown_type(stored));
+        unsupported(format!(
+            "dropping function {signature}, which domain {shown} calls, is not supported yet"
+        ))
+    }
+
+    /// Refuses a new constraint of a domain that rows may violate.
+    fn refuse_columns_of(&self, stored: &StoredType) -> Result<()> {
+        let is_made_of_it = |other: &StoredType| other.definition.uses_type(stored.id());
+        let has_columns = self.visible_tables().iter().any(|table| {
+            let definition = table.definition();
+            definition.view().is_none() && definition.uses_type(stored.id())
+        });
+        if !has_columns && !self.worker.types().iter().any(|other| is_made_of_it(other)) {
+            return Ok(());
+        }
+        let shown = self.shown_type(stored);
+        unsupported(format!("adding a constraint to domain {shown}, which is in use, is not supported yet"))
+            .map_err(|error: Error| {
+                error.with_hint("A CHECK constraint can be added as NOT VALID: it holds for new values.")
+            })
+    }
+}
+
+fn no_constraint(domain: &TableName, name: &str) -> Error {
+    let message = format!("constraint \"{name}\" of domain \"{}\" does not exist", domain.name);
+    Error::input(sqlstate::UNDEFINED_OBJECT, message)
+}
