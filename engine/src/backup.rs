@@ -27,12 +27,13 @@
 //!
 //! **A point in time.** Blocks record when they were written. Of each log, the blocks written up to that time
 //! count. Whatever was acknowledged by then was durable, so it is in those blocks with everything that it
-//! depends on. A point may also be a phase or a transaction (`choice`).
+//! depends on. A point may also be a phase or a transaction (`span`).
 //!
 //! Files:
 //! * making one: `copying` (the steps), `files` (copying a file durably), `prune` (removing what is too old);
 //! * `place`: where a backup is, and names of points in time; `windows`: which points it has;
-//! * using one: `choice` (how far each log counts), `restore`, `verify` (every point that it claims to have).
+//! * using one: `choice` (of a span), `span` (how far each log counts), `restore`, `verify` (every point that
+//!   it claims to have).
 //!
 //! Invariants:
 //! 1. A backup counts once its manifest is there, which is written last, durably. A backup that is cut short
@@ -45,6 +46,7 @@ mod files;
 mod place;
 mod prune;
 mod restore;
+mod span;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod verify;

@@ -2,9 +2,10 @@
 
 use hyades_types::error::Result;
 
-use super::choice::{Choice, Chosen, choose};
+use super::choice::choose;
 use super::files::Files;
 use super::place::{Place, PointInTime, refused};
+use super::span::{Choice, Chosen};
 use super::windows::read_backup;
 use crate::disk::restrict;
 use crate::log::manifest::{Manifest, lock_data_directory};

@@ -3,8 +3,8 @@
 
 use hyades_types::error::Result;
 
-use super::choice::{Beginning, Chooser, is_whole};
 use super::place::Place;
+use super::span::{Beginning, Chooser, is_whole};
 use super::windows::{Window, read_backup, window_of};
 use crate::log::manifest::Manifest;
 

@@ -12,11 +12,10 @@
 
 use hyades_types::error::{Error, Result, sqlstate};
 
-use super::choice::Chooser;
 use super::files::Broken;
 use super::place::{Place, refused, shown_time};
-use crate::checkpoint::contents::{self, Contents};
-use crate::log::manifest::{Checkpoint, Manifest};
+use super::span::{Chooser, begin_of_checkpoint};
+use crate::log::manifest::Manifest;
 
 /// A stretch of time, any point of which can be restored. In microseconds since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,23 +70,6 @@ pub(super) fn window_of(source: Place<'_>, span: &Manifest) -> Result<Window> {
         to_us => to_us,
     };
     Ok(Window { from_us, to_us, checkpoints })
-}
-
-/// From when on a checkpoint of a backup serves.
-pub(super) fn begin_of_checkpoint(
-    source: Place<'_>,
-    span: &Manifest,
-    checkpoint: &Checkpoint,
-) -> Result<u64> {
-    let known = span.backup.as_ref().and_then(|note| note.whole_from_us.get(&checkpoint.number));
-    match known {
-        Some(from_us) => Ok(*from_us),
-        // An older program has made the backup.
-        None => {
-            let directory = contents::directory(source.directory);
-            Ok(Contents::load(source.disk.as_ref(), &directory, checkpoint)?.taken_at_us)
-        }
-    }
 }
 
 /// What can be restored, for messages.

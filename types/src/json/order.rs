@@ -9,7 +9,7 @@
 use std::cmp::Ordering;
 
 use super::node::{Event, Events, Node, RawNode};
-use crate::key;
+use crate::key::parts::{encode_bytes, encode_numeric};
 use crate::numeric::{self, Numeric};
 
 const NULL: u8 = 0;
@@ -90,13 +90,13 @@ pub(crate) fn encode_key(root: RawNode<'_>, out: &mut Vec<u8>) {
                 }
             }
             Event::BeginObject(count) => head(OBJECT, count, &mut inner),
-            Event::Key(key) => key::encode_bytes(key, &mut inner),
+            Event::Key(key) => encode_bytes(key, &mut inner),
             Event::Scalar(node) => scalar(rank(&event), node, &mut inner),
             Event::EndArray | Event::EndObject => {}
         }
     }
     // Encoded once more, so that the end can be found without decoding the content.
-    key::encode_bytes(&inner, out);
+    encode_bytes(&inner, out);
 }
 
 fn head(rank: u8, count: usize, out: &mut Vec<u8>) {
@@ -107,8 +107,8 @@ fn head(rank: u8, count: usize, out: &mut Vec<u8>) {
 fn scalar(rank: u8, node: Node<'_>, out: &mut Vec<u8>) {
     out.push(rank);
     match node {
-        Node::String(text) => key::encode_bytes(text, out),
-        Node::Number(text) => key::encode_numeric(&number(text), out),
+        Node::String(text) => encode_bytes(text, out),
+        Node::Number(text) => encode_numeric(&number(text), out),
         Node::Boolean(truth) => out.push(u8::from(truth)),
         Node::Null | Node::Array(_) | Node::Object(_) => {}
     }

@@ -23,9 +23,8 @@ use super::source::{Source, is_word, line_of};
 
 /// The most files of one component.
 const LARGEST: usize = 3;
-/// The most files of a component of which none is above another. One would be no circle at all: the last one
-/// is that of `choice` and `windows` in engine/src/backup.
-const LARGEST_BESIDE: usize = 2;
+/// The most files of a component of which none is above another: there are no circles of such files.
+const LARGEST_BESIDE: usize = 1;
 
 /// A file as other files see it.
 struct File {
