@@ -200,8 +200,9 @@ pub type Flow<T> = Result<T, Interrupt>;
 pub struct Savepoint {
     /// The number of changes before it.
     pub(crate) changes: usize,
-    /// The number of locks before it.
-    pub(crate) locks: usize,
+    /// A word that only the concurrency control reads: the number of locks before it, if locks are given up
+    /// with what was done under them.
+    pub(in crate::txn) own: usize,
 }
 
 /// The keys of a scan in index order: at least `lower`, below `upper`.
@@ -238,21 +239,16 @@ pub struct Cursor {
     pub(crate) entry: Vec<u8>,
     pub(crate) has_position: bool,
     pub(crate) is_finished: bool,
-    /// Whether rows are covered by a lock on the whole table.
-    pub(crate) is_table_locked: bool,
-    /// Whether the far end of a backward scan is protected.
-    pub(crate) is_end_protected: bool,
-    /// Whether it looks for the only row with some values in a unique index. These are then locked instead of
-    /// gaps.
-    pub(crate) is_value_locked: bool,
     pub(crate) is_fetched: bool,
     /// Keys that the last batch might have.
     pub(crate) ahead: usize,
     pub(crate) batch: ScanBatch,
     /// The next entry of the batch.
     pub(crate) next: usize,
-    /// The lock of the row returned last, if the scan skips locked rows and took the lock for that.
-    pub(crate) unkept: Option<lock_table::Resource>,
+    /// Words that only the code that scans reads, zeros at first. A scan that locks keeps flags and a lock in
+    /// them (`two_phase_locking::scan`); one that looks again when its transaction commits would keep the
+    /// hash, of 128 bits, of what it has passed.
+    pub(in crate::txn) own: [u64; 2],
 }
 
 impl Cursor {
@@ -270,14 +266,11 @@ impl Cursor {
         self.row_key_start = 0;
         self.has_position = false;
         self.is_finished = false;
-        self.is_table_locked = false;
-        self.is_end_protected = false;
-        self.is_value_locked = false;
         self.is_fetched = false;
         self.ahead = 0;
         self.batch.clear();
         self.next = 0;
-        self.unkept = None;
+        self.own = [0; 2];
     }
 
     /// The index's key of the row returned last. It stays in its batch as long as the batch is there, because
@@ -454,9 +447,7 @@ pub trait Access: Send {
 
     /// The row that the scan returned last has been chosen. A scan that skips locked rows gives up the locks
     /// of the others.
-    fn keep_row(&mut self, cursor: &mut Cursor) {
-        cursor.unkept = None;
-    }
+    fn keep_row(&mut self, _cursor: &mut Cursor) {}
 
     /// Whether rows are read without a lock, so that [`Access::lock_row`] is called for those that are
     /// chosen.

@@ -233,7 +233,7 @@ impl Access for ReplayAccess {
 
     fn savepoint(&mut self) -> Savepoint {
         self.keeps_undo = true;
-        Savepoint { changes: self.undo.len(), locks: 0 }
+        Savepoint { changes: self.undo.len(), own: 0 }
     }
 
     fn rollback_to(&mut self, savepoint: Savepoint) {

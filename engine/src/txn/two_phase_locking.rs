@@ -392,6 +392,10 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         self.continue_scan(table, cursor, guard).map(Found::from)
     }
 
+    fn keep_row(&mut self, cursor: &mut Cursor) {
+        cursor.keep_last();
+    }
+
     #[inline(always)]
     fn reads_at_snapshot(&self) -> bool {
         self.isolation.reads_at_snapshot()
@@ -508,14 +512,14 @@ impl<P: Protocol> Access for LockingTransaction<P> {
     }
 
     fn savepoint(&mut self) -> Savepoint {
-        Savepoint { changes: self.undo.len(), locks: self.held.len() }
+        Savepoint { changes: self.undo.len(), own: self.held.len() }
     }
 
     fn rollback_to(&mut self, savepoint: Savepoint) {
         self.withdraw_wait();
         self.undo_to(savepoint.changes);
         if self.isolation.reads_at_snapshot() && !self.changes_objects {
-            self.release_since(savepoint.locks);
+            self.release_since(savepoint.own);
         }
     }
 }

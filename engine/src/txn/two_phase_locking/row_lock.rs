@@ -21,7 +21,7 @@ use crate::storage::table::Table;
 use crate::txn::cursor::find_record;
 use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::Leaver;
-use crate::txn::{Cursor, Flow, Impatience, Intent};
+use crate::txn::{Flow, Impatience, Intent};
 
 /// Worded as in PostgreSQL.
 pub(super) fn not_available(table: &Table) -> Error {
@@ -119,18 +119,6 @@ impl<P: Protocol> LockingTransaction<P> {
         let Some(place) = self.held.iter().rposition(|held| *held == resource) else { return };
         self.held.swap_remove(place);
         self.shared.locks.release(&*self.shared, self.id, resource, &Leaver::NOTHING);
-    }
-
-    /// The row that a scan returned last was not kept. A function in the condition may have changed it
-    /// meanwhile, or another scan of the same statement may have kept it. Then its lock stays.
-    pub(super) fn let_go_of_last(&mut self, cursor: &mut Cursor) {
-        let Some(resource) = cursor.unkept.take() else { return };
-        let shared = &*self.shared;
-        if let Some(place) = self.held.iter().rposition(|held| *held == resource)
-            && shared.locks.release_unused(shared, self.id, resource)
-        {
-            self.held.swap_remove(place);
-        }
     }
 }
 

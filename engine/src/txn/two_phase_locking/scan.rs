@@ -33,6 +33,53 @@ use crate::txn::cursor::{find_record, first_key_from, next_undisturbed, note_pas
 use crate::txn::lock_mode::LockMode;
 use crate::txn::{Cursor, Direction, Flow, Impatience, Intent, KeyRange, RowInPlace, Strength};
 
+/// What a scan notes in the first of its cursor's own words.
+#[derive(Clone, Copy)]
+#[repr(u64)]
+enum Note {
+    /// Rows are covered by a lock on the whole table.
+    TableLocked = 1,
+    /// The far end of a backward scan is protected.
+    EndProtected = 2,
+    /// It looks for the only row with some values in a unique index. These are then locked instead of gaps.
+    ValueLocked = 4,
+    /// It skips locked rows, and took a lock for the row returned last: the second word.
+    Unkept = 8,
+}
+
+impl Cursor {
+    #[inline]
+    fn has(&self, note: Note) -> bool {
+        self.own[0] & note as u64 != 0
+    }
+
+    #[inline]
+    fn set(&mut self, note: Note, holds: bool) {
+        self.own[0] = if holds { self.own[0] | note as u64 } else { self.own[0] & !(note as u64) };
+    }
+
+    #[inline]
+    fn set_unkept(&mut self, lock: Option<Resource>) {
+        self.set(Note::Unkept, lock.is_some());
+        self.own[1] = lock.map_or(0, |lock| lock.0);
+    }
+
+    #[inline]
+    fn take_unkept(&mut self) -> Option<Resource> {
+        if !self.has(Note::Unkept) {
+            return None;
+        }
+        self.set(Note::Unkept, false);
+        Some(Resource(self.own[1]))
+    }
+
+    /// See [`crate::txn::Access::keep_row`].
+    #[inline]
+    pub(super) fn keep_last(&mut self) {
+        self.set(Note::Unkept, false);
+    }
+}
+
 impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn start_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
         let (has_bounds, has_order) = {
@@ -56,8 +103,9 @@ impl<P: Protocol> LockingTransaction<P> {
         {
             cursor.finish();
         }
-        cursor.is_table_locked = self.covers_rows(table, cursor.intent);
-        if !cursor.is_table_locked && !is_by_row {
+        let is_table_locked = self.covers_rows(table, cursor.intent);
+        cursor.set(Note::TableLocked, is_table_locked);
+        if !is_table_locked && !is_by_row {
             self.lock_sought_value(table, cursor)?;
         }
         Ok(())
@@ -68,7 +116,7 @@ impl<P: Protocol> LockingTransaction<P> {
         let sought = cursor.sought_value(table, &epoch::pin());
         let Some(value) = sought.map(|(index, value)| Resource::value(index, value)) else { return Ok(()) };
         self.lock_scanned(table, value, cursor.intent)?;
-        cursor.is_value_locked = true;
+        cursor.set(Note::ValueLocked, true);
         Ok(())
     }
 
@@ -82,13 +130,13 @@ impl<P: Protocol> LockingTransaction<P> {
         if cursor.is_finished {
             return Ok(None);
         }
-        if cursor.is_table_locked {
+        if cursor.has(Note::TableLocked) {
             return Ok(next_undisturbed(table, cursor, guard)?);
         }
         if cursor.intent.impatience == Some(Impatience::SkipLocked) {
             return self.next_unlocked(table, cursor, guard);
         }
-        if cursor.direction == Direction::Backward && !cursor.is_end_protected {
+        if cursor.direction == Direction::Backward && !cursor.has(Note::EndProtected) {
             self.protect_upper_end(table, cursor)?;
         }
         self.next_by_key(table, cursor, guard)
@@ -101,7 +149,7 @@ impl<P: Protocol> LockingTransaction<P> {
         guard: &'g Guard,
     ) -> Flow<Option<RowInPlace<'g>>> {
         if !self.locks_rows(table, cursor.intent) {
-            cursor.is_table_locked = true;
+            cursor.set(Note::TableLocked, true);
             return Ok(next_undisturbed(table, cursor, guard)?);
         }
         loop {
@@ -171,7 +219,7 @@ impl<P: Protocol> LockingTransaction<P> {
             let row = Resource::row(table.id(), cursor.next_row_key(table, guard));
             let (is_locked, new) =
                 self.lock_row_at_once(table, row, cursor.intent, Impatience::SkipLocked)?;
-            cursor.unkept = new;
+            cursor.set_unkept(new);
             // The record may have left its index before it was locked; then the key has no row, or another
             // record.
             let key = cursor.next_row_key(table, guard);
@@ -189,7 +237,7 @@ impl<P: Protocol> LockingTransaction<P> {
 
     fn lock_scanned_gap(&mut self, table: &Table, gap: Resource, cursor: &Cursor) -> Flow<()> {
         self.divided_gap = None;
-        if cursor.is_value_locked || mutant::is_active(Mutant::SkipGapLock) {
+        if cursor.has(Note::ValueLocked) || mutant::is_active(Mutant::SkipGapLock) {
             return Ok(());
         }
         self.lock_scanned(table, gap, cursor.intent)
@@ -212,12 +260,24 @@ impl<P: Protocol> LockingTransaction<P> {
             let upper = cursor.range.upper.as_deref();
             let beyond = upper.and_then(|upper| first_key_from(table, cursor, upper));
             if locked.as_ref() == Some(&beyond) {
-                cursor.is_end_protected = true;
+                cursor.set(Note::EndProtected, true);
                 return Ok(());
             }
             let gap = Resource::gap(cursor.relation(table, &epoch::pin()), beyond.as_deref());
             self.lock_scanned_gap(table, gap, cursor)?;
             locked = Some(beyond);
+        }
+    }
+
+    /// The row that a scan returned last was not kept. A function in the condition may have changed it
+    /// meanwhile, or another scan of the same statement may have kept it. Then its lock stays.
+    fn let_go_of_last(&mut self, cursor: &mut Cursor) {
+        let Some(resource) = cursor.take_unkept() else { return };
+        let shared = &*self.shared;
+        if let Some(place) = self.held.iter().rposition(|held| *held == resource)
+            && shared.locks.release_unused(shared, self.id, resource)
+        {
+            self.held.swap_remove(place);
         }
     }
 }
