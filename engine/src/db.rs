@@ -7,8 +7,8 @@
 //! no virtual call happens per row.
 //!
 //! Files:
-//! * a worker's work: `call` (calls, as commands or as data), `schema_work` (DDL), `names` (what an answer
-//!   that rests on names must wait for);
+//! * a worker's work: `call` (calls, as commands or as data), `schema_work` (DDL), `publication` (what else
+//!   a commit shows), `names` (what an answer that rests on names must wait for);
 //! * in the background and at a stop: `janitor` (cleaning up), `followers` (of a restart that goes on),
 //!   `unlogged_draws` (numbers of sequences);
 //! * `statistics`: figures for operators; `copy`: the state of a database in a new one, for salvage.
@@ -45,7 +45,7 @@ use crate::procedure::frame::{Frame, RowSink};
 use crate::procedure::interpret;
 use crate::procedure::ir::Procedure;
 use crate::protocol::list::{self, WithProtocol, with_protocol};
-use crate::protocol::{Append, AppendProgress, Protocol};
+use crate::protocol::{AppendProgress, Protocol};
 use crate::recovery::{
     Digester, RecoveryReport, RestartStatus, Restarted, Restarting, remove_foreign_digests, restart,
 };
@@ -55,13 +55,14 @@ use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
 use crate::ticket::Ticket;
 use crate::txn::two_phase_locking::TwoPhaseLocking;
-use crate::txn::{Control, Ending, Transaction};
+use crate::txn::{CommitStep, Control, Ending, Transaction};
 
 mod call;
 mod copy;
 mod followers;
 mod janitor;
 mod names;
+mod publication;
 mod schema_work;
 mod statistics;
 mod unlogged_draws;
@@ -72,7 +73,7 @@ pub use self::copy::{UnfinishedCopy, begin_copy, create_copy};
 use self::followers::followers;
 use self::janitor::Janitor;
 use self::names::NamesDurability;
-use self::schema_work::mark_of;
+use self::publication::Publication;
 pub use self::statistics::{EngineStatistics, LogStatistics};
 use self::unlogged_draws::log_unlogged;
 pub use crate::checkpoint::{CheckpointRequest, CheckpointStatus};
@@ -717,37 +718,17 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         if self.call.as_ref().is_some_and(|call| !call.has_returned) {
             self.log_as_data();
         }
-        let (mut changes_names, mut work) = (false, 0);
         let sequences = self.overlay.sequence_states();
         let ending = Ending { sequences: &sequences, is_barrier: self.overlay.is_shared() };
-        let token = match self.transaction.commit_payload(ending) {
-            None => self.protocol.read_only_commit(self.transaction.dependencies()),
-            Some((payload, dependencies)) => {
-                let protocol = &self.protocol;
-                changes_names = payload.commit.is_barrier;
-                work = self.call.as_ref().map_or(0, |call| call.worked);
-                match protocol.log_commit(self.number, dependencies, &payload, &mut self.append) {
-                    Ok(Append::Done(token)) => token,
-                    Ok(Append::Wait(ticket)) => {
-                        self.transaction.give_up_commit();
-                        return Err(Interrupt::Wait(ticket));
-                    }
-                    Err(error) => {
-                        self.transaction.give_up_commit();
-                        return Err(error.into());
-                    }
-                }
-            }
-        };
-        if changes_names {
-            self.names.note(&self.protocol.durability(&self.watch, &token));
-        }
-        self.overlay.note_draws_logged();
-        let Self { overlay, protocol, .. } = self;
-        let mark = || mark_of(&**protocol, &token);
-        self.transaction.precommit(&token, |transaction| overlay.publish(transaction, mark));
+        let Self { transaction, protocol, watch, names, overlay, append, .. } = self;
+        let mut publication =
+            Publication { protocol: &**protocol, watch, names, overlay, has_written: false };
+        let step = CommitStep { worker: self.number, ending, progress: append };
+        let token = transaction.commit(step, &mut publication)?;
+        let has_written = publication.has_written;
         self.overlay.end();
-        if work > 0
+        if has_written
+            && let Some(work) = self.call.as_ref().map(|call| call.worked).filter(|work| *work > 0)
             && let Some(logs) = self.protocol.logs()
         {
             logs.note_work(work);

@@ -29,7 +29,7 @@ use hyades_types::definition::{IndexDefinition, SequenceId, SequenceState, Table
 
 use crate::config::Config;
 use crate::log::record::OperationsWriter;
-use crate::protocol::Protocol;
+use crate::protocol::{AppendProgress, Protocol};
 use crate::storage::history::{Histories, HistoryWriter};
 use crate::storage::phase_snapshot::PhaseSnapshot;
 use crate::storage::record::Record;
@@ -706,8 +706,27 @@ pub struct Ending<'a> {
     pub is_barrier: bool,
 }
 
+/// One attempt to commit, as the worker makes it.
+pub struct CommitStep<'a> {
+    /// The number of the worker, which selects the log.
+    pub worker: usize,
+    pub ending: Ending<'a>,
+    /// How far the append has come; kept until the next attempt of the same transaction.
+    pub progress: &'a mut AppendProgress,
+}
+
+/// What a transaction makes known beside its rows when it commits.
+pub trait Publisher<P: Protocol, T> {
+    /// The transaction has its token, and its log record a place if it has written anything. No other
+    /// transaction can see any of that yet.
+    fn note_place(&mut self, token: &P::CommitToken, has_written: bool);
+
+    /// The rows of the transaction are committed, and all its locks are still held.
+    fn publish(&mut self, transaction: &mut T, token: &P::CommitToken);
+}
+
 /// One transaction under some concurrency control; reused for the next one after its end.
-pub trait Transaction<P: Protocol>: ObjectAccess {
+pub trait Transaction<P: Protocol>: ObjectAccess + Sized {
     fn begin(&mut self);
 
     /// Sets how much it sees of others, before it has read or written anything.
@@ -742,21 +761,16 @@ pub trait Transaction<P: Protocol>: ObjectAccess {
     /// Whether it is serializable and another transaction waits for one of its locks.
     fn is_waited_for(&self) -> bool;
 
-    /// The log payload of a transaction that wrote, with its dependencies; `None` if it wrote nothing. From
-    /// here on the transaction is in a phase, and must go on, without waiting for anything, until
-    /// [`Transaction::precommit`] or [`Transaction::give_up_commit`].
-    fn commit_payload(
-        &mut self,
-        ending: Ending<'_>,
-    ) -> Option<(crate::protocol::CommitPayload<'_>, &mut P::Dependencies)>;
-
     fn dependencies(&self) -> &P::Dependencies;
 
-    /// The payload was not appended, or not yet.
-    fn give_up_commit(&mut self);
-
-    /// Leaves the traces of `token`, calls `publish` once the rows are committed, and releases everything.
-    fn precommit(&mut self, token: &P::CommitToken, publish: impl FnOnce(&mut Self));
+    /// Commits: appends the log record of a transaction that has written, makes its rows and what the
+    /// publisher has visible, and releases everything. After `Wait` nothing can be seen of it, and the same
+    /// commit is to be tried again; after `Failed` the transaction is still open and must be rolled back.
+    fn commit(
+        &mut self,
+        step: CommitStep<'_>,
+        publisher: &mut impl Publisher<P, Self>,
+    ) -> Flow<P::CommitToken>;
 
     /// Withdraws a pending wait, undoes everything, releases everything.
     fn rollback(&mut self, token: &P::CommitToken);

@@ -1,7 +1,6 @@
 //! A worker's operations on tables, routines and the other objects of the catalog: through its overlay.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use hyades_types::access::{Access, RoleId};
 use hyades_types::definition::{
@@ -198,13 +197,4 @@ impl<P: Protocol, T: Transaction<P>> CatalogView for DatabaseWorker<P, T> {
     fn compilations(&self) -> &Compilations {
         self.overlay.compilations()
     }
-}
-
-/// The mark of a transaction that was appended.
-pub(super) fn mark_of<P: Protocol>(protocol: &P, token: &P::CommitToken) -> Box<[AtomicU64]> {
-    let mark = protocol.new_mark();
-    if P::LEAVES_MARKS {
-        protocol.write_mark(token, &mark);
-    }
-    mark
 }

@@ -45,8 +45,8 @@
 //!   waiting), `row_lock`, `table_lock`, `escalation`, `table_use` (what is known of a table in use);
 //! * rows: `scan`, `locked_insert`, `index_entries` (secondary indexes, unique values), `snapshot`,
 //!   `rewritten` (snapshots older than a table's rows), `undo`;
-//! * life: `locking_control` (makes transactions), `logged_call` (a transaction that is one call), `capture`
-//!   (the end of a phase, for a checkpoint);
+//! * life: `locking_control` (makes transactions), `logged_call` (a transaction that is one call), `commit`,
+//!   `capture` (the end of a phase, for a checkpoint);
 //! * tombstones: `purge`, `purge_queue`;
 //! * for changes of the catalog: `object_access` (locks of objects, places among the changes);
 //! * without locking others out: `change_beside_others` (the state), `index_build`, `patient_lock`,
@@ -72,7 +72,7 @@ use hyades_types::guest;
 use crate::log::record::OperationsWriter;
 use crate::log::record::command::WriteSetHash;
 use crate::mutant::{self, Mutant};
-use crate::protocol::{CommitPayload, Protocol};
+use crate::protocol::Protocol;
 use crate::storage::history::{Handle, Histories, HistoryWriter, Snapshot};
 use crate::storage::primary_index::Finger;
 use crate::storage::record::Record;
@@ -82,13 +82,14 @@ use crate::txn::lock_table::{Leaver, LockTable, Trace, TransactionId};
 use crate::txn::restart_gate::wait_for;
 use crate::txn::row_changes::write_row;
 use crate::txn::{
-    Access, Chosen, Cursor, Duplicate, Ending, Flow, Found, FoundAhead, Insertion, Intent, Isolation, NewRow,
-    Savepoint, Sight, Transaction, Writable,
+    Access, Chosen, CommitStep, Cursor, Duplicate, Flow, Found, FoundAhead, Insertion, Intent, Isolation,
+    NewRow, Publisher, Savepoint, Sight, Transaction, Writable,
 };
 
 mod acquisition;
 mod capture;
 mod change_beside_others;
+mod commit;
 mod escalation;
 mod index_build;
 #[cfg(all(test, not(loom)))]
@@ -581,64 +582,21 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         self.held.len() + self.undo.len() <= FEW_STEPS && self.payload.len() <= FEW_BYTES && !makes_images
     }
 
-    fn commit_payload(&mut self, ending: Ending<'_>) -> Option<(CommitPayload<'_>, &mut P::Dependencies)> {
-        if self.undo.is_empty() && ending.sequences.is_empty() {
-            return None;
-        }
-        if P::WRITES_LOG && !(ending.sequences.is_empty() && self.states_in_payload.is_empty()) {
-            self.append_states(ending.sequences);
-        }
-        if P::WRITES_LOG && self.payload.is_empty() {
-            // It has written to temporary tables only.
-            return None;
-        }
-        if let Some(command) = &self.command {
-            self.payload.finish_command(command.bytes, &self.row_numbers, self.write_set);
-            if self.shared.logs_images {
-                self.append_images();
-            }
-        }
-        let commit = self.begin_commit(ending.is_barrier);
-        Some((CommitPayload { operations: self.payload.as_bytes(), commit }, &mut self.dependencies))
-    }
-
-    fn give_up_commit(&mut self) {
-        self.history.leave_commit();
-        self.open_commits();
-    }
-
     fn dependencies(&self) -> &P::Dependencies {
         &self.dependencies
     }
 
-    fn precommit(&mut self, token: &P::CommitToken, publish: impl FnOnce(&mut Self)) {
-        self.withdraw_wait();
-        let trace = match (self.undo.is_empty(), &self.command) {
-            (true, _) => Trace::None,
-            (false, None) => Trace::Data,
-            (false, Some(_)) => Trace::Command,
-        };
-        let mut handle = Handle::NONE;
-        if P::LEAVES_MARKS && trace != Trace::None {
-            handle = self.history.handle();
-            self.shared.protocol.write_mark(token, &self.mark);
-        }
-        if mutant::is_active(Mutant::ReleaseBeforeRaise) {
-            self.end(handle, trace);
-            // Long enough for the next owner to be woken.
-            crate::sync::sleep(std::time::Duration::from_micros(200));
-        }
-        if mutant::is_active(Mutant::StragglersForgotten) {
-            // Long enough for a checkpoint to forget it.
-            crate::sync::sleep(std::time::Duration::from_micros(200));
-        }
-        let protocol = &self.shared.protocol;
-        self.history.commit(|mark| protocol.write_mark(token, mark));
-        self.undo.clear();
-        publish(self);
-        self.leave_unlocked_change(token);
-        self.history.leave_commit();
-        self.end(handle, trace);
+    fn commit(
+        &mut self,
+        step: CommitStep<'_>,
+        publisher: &mut impl Publisher<P, Self>,
+    ) -> Flow<P::CommitToken> {
+        let appended = self.append(step)?;
+        let has_written = appended.is_some();
+        let token = appended.unwrap_or_else(|| self.shared.protocol.read_only_commit(&self.dependencies));
+        publisher.note_place(&token, has_written);
+        self.precommit(&token, |transaction| publisher.publish(transaction, &token));
+        Ok(token)
     }
 
     fn rollback(&mut self, token: &P::CommitToken) {

@@ -33,7 +33,7 @@ fn filled(shared: &World, indexes: Vec<IndexDefinition>) -> Arc<Table> {
     for number in 0..ROWS {
         assert_eq!(done(insert(&mut worker, &table, number, Some(number * 10))), Insertion::Done);
     }
-    worker.precommit(&());
+    worker.commit();
     table
 }
 
@@ -74,7 +74,7 @@ impl Builder {
 
     fn finish(mut self) {
         while !done(self.step()) {}
-        self.worker.precommit(&());
+        self.worker.commit();
     }
 }
 
@@ -165,8 +165,8 @@ fn beside_step(is_unique: bool, what: usize, (at, stays): (usize, usize), commit
     let mut builder = Builder::new(&shared, &table, index(900, is_unique));
     for _ in 0..at {
         if done(builder.step()) {
-            builder.worker.precommit(&());
-            reader.precommit(&());
+            builder.worker.commit();
+            reader.commit();
             check(&shared, &table);
             return false;
         }
@@ -180,20 +180,20 @@ fn beside_step(is_unique: bool, what: usize, (at, stays): (usize, usize), commit
         }
     }
     if commits {
-        writer.precommit(&())
+        writer.commit()
     } else {
         writer.rollback(&())
     }
     purge(&shared);
     // It may have been completed beside the writer.
     if builder.worker.is_unlocked_change {
-        builder.worker.precommit(&());
+        builder.worker.commit();
     } else {
         builder.finish();
     }
     let all: Vec<i64> = (0..ROWS).collect();
     assert_eq!(done(find(&mut reader, &table, PLAIN, (-1, 999))), all, "{what} at {at}");
-    reader.precommit(&());
+    reader.commit();
     check(&shared, &table);
     true
 }
@@ -219,14 +219,14 @@ fn the_builder_waits_for_those_who_do_not_know_the_index() {
         let stale = update_unaware(&mut new, &table, version, 3, 35);
         assert!(matches!(stale, Err(Interrupt::Failed(Error::Abort(Abort::StalePlan)))));
         assert!(done(update(&mut new, &table, 3, Some(35))));
-        new.precommit(&());
+        new.commit();
         done(update_unaware(&mut old, &table, version, 2, 25));
         assert!(waits(builder.step()));
-        old.precommit(&());
+        old.commit();
         builder.finish();
         new.begin();
         assert_eq!(done(find(&mut new, &table, PLAIN, (15, 35))), [1, 2, 3]);
-        new.precommit(&());
+        new.commit();
         check(&shared, &table);
     }
 }
@@ -245,7 +245,7 @@ fn a_transaction_that_has_only_read_may_write_by_its_old_plan() {
     assert!(!done(builder.step()));
     assert!(waits(builder.step()));
     done(update_unaware(&mut old, &table, version, 1, 15));
-    old.precommit(&());
+    old.commit();
     builder.finish();
     check(&shared, &table);
 }
@@ -301,7 +301,7 @@ fn three_builders_come_one_after_the_other() {
                     match builder.step() {
                         Ok(false) => {}
                         Ok(true) => {
-                            builder.worker.precommit(&());
+                            builder.worker.commit();
                             *place = None;
                         }
                         Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => {
@@ -333,7 +333,7 @@ fn readers_who_know_the_index_are_not_waited_for() {
     reader.isolate(Isolation::ReadCommitted);
     done(reader.enter(&table, table.version(), Intent::READ).map(drop));
     builder.finish();
-    reader.precommit(&());
+    reader.commit();
     check(&shared, &table);
 }
 
@@ -368,7 +368,7 @@ fn who_waits_for_the_whole_table_does_not_write_by_his_old_plan() {
         let stale = update_unaware(&mut old, &table, version, 1, 15);
         assert!(matches!(stale, Err(Interrupt::Failed(Error::Abort(Abort::StalePlan)))), "{gives_up}");
         assert!(done(update(&mut old, &table, 1, Some(15))));
-        old.precommit(&());
+        old.commit();
         check(&shared, &table);
     }
 }
@@ -385,13 +385,13 @@ fn in_doubt(shared: &World) -> (Arc<Table>, Builder, Worker) {
     let table = filled(shared, Vec::new());
     let mut writer = begun(shared);
     assert_eq!(done(insert(&mut writer, &table, 100, Some(30))), Insertion::Done);
-    writer.precommit(&());
+    writer.commit();
     let mut reader = begun(shared);
     reader.isolate(Isolation::RepeatableRead);
     reader.resume_statement();
     writer.begin();
     assert!(done(delete(&mut writer, &table, 100)));
-    writer.precommit(&());
+    writer.commit();
     let mut builder = Builder::new(shared, &table, index(900, true));
     while builder.doubtful().is_none() {
         assert!(!done(builder.step()));
@@ -441,7 +441,7 @@ fn a_row_under_constant_change_is_queued_for() {
         let outcome = builder.until_it_waits();
         assert!(waits(outcome));
         assert!(waits(update(&mut second, &table, 3, Some(30))));
-        first.precommit(&());
+        first.commit();
         first.begin();
         match update(&mut second, &table, 3, Some(30)) {
             Ok(is_there) => assert!(is_there),
@@ -458,7 +458,7 @@ fn a_row_under_constant_change_is_queued_for() {
     }
     assert!(done(update(&mut second, &table, 3, Some(30))), "nothing is held any more");
     for mut worker in [first, second, reader] {
-        worker.precommit(&());
+        worker.commit();
     }
     builder.finish();
     check(&shared, &table);
@@ -510,7 +510,7 @@ fn a_build_that_ends_otherwise_leaves_nothing() {
         assert!(done(update(&mut writer, &table, 1, Some(i64::from(steps)))));
         builder.worker.rollback(&());
         assert!(done(update(&mut writer, &table, 2, Some(i64::from(steps) + 50))));
-        writer.precommit(&());
+        writer.commit();
         assert!(table.shared_state().indexes().is_empty());
     }
     check(&shared, &table);
@@ -533,7 +533,7 @@ fn values_that_are_there_twice_are_found() {
     for (number, a) in [(100, None), (101, None), (102, Some(30))] {
         assert_eq!(done(insert(&mut writer, &table, number, a)), Insertion::Done);
     }
-    writer.precommit(&());
+    writer.commit();
     let mut builder = Builder::new(&shared, &table, index(900, true));
     let failed = loop {
         match builder.step() {
@@ -545,7 +545,7 @@ fn values_that_are_there_twice_are_found() {
     builder.worker.rollback(&());
     writer.begin();
     assert!(done(delete(&mut writer, &table, 102)));
-    writer.precommit(&());
+    writer.commit();
     Builder::new(&shared, &table, index(900, true)).finish();
     check(&shared, &table);
 }
@@ -562,7 +562,7 @@ fn duplicates_of_those_who_have_not_ended_are_waited_for() {
             let mut writer = shared.transaction();
             let mut builder = Builder::new(&shared, &table, index(900, true));
             if (0..at).any(|_| done(builder.step())) {
-                builder.worker.precommit(&());
+                builder.worker.commit();
                 break;
             }
             steps += 1;
@@ -576,7 +576,7 @@ fn duplicates_of_those_who_have_not_ended_are_waited_for() {
             };
             assert!(waits(outcome), "at {at}");
             if commits {
-                writer.precommit(&());
+                writer.commit();
                 let failed = loop {
                     match builder.step() {
                         Ok(false) => {}
@@ -613,9 +613,9 @@ fn values_may_move_while_they_are_looked_at() {
         assert!(done(update(&mut writer, &table, 4, Some(30))));
         assert!(done(update(&mut writer, &table, 3, Some(40))));
         while matches!(builder.step(), Ok(false)) {}
-        writer.precommit(&());
+        writer.commit();
         if builder.worker.is_unlocked_change {
-            builder.worker.precommit(&());
+            builder.worker.commit();
         } else {
             builder.finish();
         }
@@ -647,13 +647,13 @@ fn a_duplicate_at_the_very_end_waits_for_the_builder() {
         writer.begin();
         assert!(waits(insert(&mut writer, &table, 100, Some(30))));
         if commits {
-            builder.worker.precommit(&());
+            builder.worker.commit();
         } else {
             builder.worker.rollback(&());
         }
         let inserted = done(insert(&mut writer, &table, 100, Some(30)));
         assert_eq!(inserted == Insertion::Done, !commits);
-        writer.precommit(&());
+        writer.commit();
         check(&shared, &table);
     }
 }
@@ -740,7 +740,7 @@ fn write_randomly(
                 break;
             }
         }
-        if is_refused || next(4) == 0 { worker.rollback(&()) } else { worker.precommit(&()) }
+        if is_refused || next(4) == 0 { worker.rollback(&()) } else { worker.commit() }
     }
 }
 
@@ -764,20 +764,20 @@ fn build_and_look(shared: &World, table: &Arc<Table>, index: IndexDefinition) ->
         assert!(table.shared_state().indexes().is_empty());
         return false;
     }
-    worker.precommit(&());
+    worker.commit();
     worker.begin();
     worker.isolate(Isolation::RepeatableRead);
     worker.resume_statement();
     let mut by_index = done(find(&mut worker, table, PLAIN, (i64::MIN + 1, i64::MAX - 1)));
     by_index.sort_unstable();
     assert_eq!(by_index, all_rows(&mut worker, table));
-    worker.precommit(&());
+    worker.commit();
     let change = CatalogChange::DropIndex { table: table.id(), index: builder.index.id };
     loop {
         worker.begin();
         let is_dropped = alone(&mut worker, |worker| worker.change_catalog(change.clone()).map(|()| true));
         if is_dropped {
-            worker.precommit(&());
+            worker.commit();
             return true;
         }
         worker.rollback(&());

@@ -68,7 +68,7 @@ pub(super) fn create(shared: &World, indexes: Vec<IndexDefinition>) -> Arc<Table
     transaction.begin();
     let id = transaction.new_table_id();
     done(transaction.change_catalog(CatalogChange::CreateTable { id, definition }));
-    transaction.precommit(&());
+    transaction.commit();
     shared.catalog.by_name(&name).expect("just created")
 }
 
@@ -216,14 +216,14 @@ fn rows_are_found_by_their_values_of_the_moment() {
     assert!(done(update(&mut worker, &table, 4, None)));
     assert!(done(delete(&mut worker, &table, 5)));
     assert_eq!(done(find(&mut worker, &table, PLAIN, (0, 75))), [0, 1, 2, 6, 7, 3]);
-    worker.precommit(&());
+    worker.commit();
     for isolation in [Isolation::ReadCommitted, Isolation::Serializable] {
         worker.begin();
         worker.isolate(isolation);
         assert_eq!(done(find(&mut worker, &table, UNIQUE, (20, 80))), [2, 6, 7, 3, 8]);
         assert_eq!(done(find(&mut worker, &table, UNIQUE, (71, 71))), [3]);
         assert_eq!(done(find(&mut worker, &table, PLAIN, (30, 30))), [0; 0]);
-        worker.precommit(&());
+        worker.commit();
     }
     check(&shared, &table);
 }
@@ -236,7 +236,7 @@ fn an_older_snapshot_finds_the_row_where_it_was() {
     writer.begin();
     done(insert(&mut writer, &table, 1, Some(10)));
     done(insert(&mut writer, &table, 2, Some(20)));
-    writer.precommit(&());
+    writer.commit();
     reader.begin();
     reader.isolate(Isolation::RepeatableRead);
     assert_eq!(done(find(&mut reader, &table, PLAIN, (0, 99))), [1, 2]);
@@ -244,15 +244,15 @@ fn an_older_snapshot_finds_the_row_where_it_was() {
     assert!(done(update(&mut writer, &table, 1, Some(30))));
     assert!(done(delete(&mut writer, &table, 2)));
     done(insert(&mut writer, &table, 3, Some(20)));
-    writer.precommit(&());
+    writer.commit();
     purge(&shared);
     assert_eq!(done(find(&mut reader, &table, PLAIN, (0, 99))), [1, 2]);
     assert_eq!(done(find(&mut reader, &table, UNIQUE, (20, 20))), [2]);
-    reader.precommit(&());
+    reader.commit();
     reader.begin();
     reader.isolate(Isolation::RepeatableRead);
     assert_eq!(done(find(&mut reader, &table, PLAIN, (0, 99))), [3, 1]);
-    reader.precommit(&());
+    reader.commit();
     check(&shared, &table);
 }
 
@@ -265,13 +265,13 @@ fn the_first_updater_wins_however_the_second_finds_the_row() {
     let [mut first, mut second] = [shared.transaction(), shared.transaction()];
     first.begin();
     done(insert(&mut first, &table, 1, Some(10)));
-    first.precommit(&());
+    first.commit();
     second.begin();
     second.isolate(Isolation::RepeatableRead);
     second.resume_statement();
     first.begin();
     assert!(done(update(&mut first, &table, 1, Some(10))));
-    first.precommit(&());
+    first.commit();
     fn state<T>(flow: Flow<T>) -> Option<&'static str> {
         match flow {
             Err(Interrupt::Failed(error)) => Some(error.sqlstate().0),
@@ -291,7 +291,7 @@ fn the_first_updater_wins_however_the_second_finds_the_row() {
     second.begin();
     second.isolate(Isolation::RepeatableRead);
     assert!(done(delete(&mut second, &table, 1)));
-    second.precommit(&());
+    second.commit();
     check(&shared, &table);
 }
 
@@ -304,24 +304,24 @@ fn a_new_index_leads_older_snapshots_to_what_they_see() {
     writer.begin();
     done(insert(&mut writer, &table, 1, Some(10)));
     done(insert(&mut writer, &table, 2, Some(20)));
-    writer.precommit(&());
+    writer.commit();
     reader.begin();
     reader.isolate(Isolation::RepeatableRead);
     reader.resume_statement();
     for a in [11, 12] {
         writer.begin();
         assert!(done(update(&mut writer, &table, 1, Some(a))));
-        writer.precommit(&());
+        writer.commit();
     }
     writer.begin();
     assert!(done(delete(&mut writer, &table, 2)));
     let change = CatalogChange::CreateIndex { table: table.id(), index: index(900, true) };
     done(writer.change_catalog(change));
-    writer.precommit(&());
+    writer.commit();
     purge(&shared);
     assert_eq!(done(find(&mut reader, &table, PLAIN, (0, 99))), [1, 2]);
     assert_eq!(done(find(&mut reader, &table, PLAIN, (12, 12))), [0; 0]);
-    reader.precommit(&());
+    reader.commit();
     check(&shared, &table);
 }
 
@@ -340,7 +340,7 @@ fn of_two_writers_of_one_value_the_second_waits() {
             done(insert(&mut first, &table, 1, Some(5)));
             assert!(waits(insert(&mut second, &table, 2, Some(5))));
             if commits {
-                first.precommit(&())
+                first.commit()
             } else {
                 first.rollback(&())
             }
@@ -348,7 +348,7 @@ fn of_two_writers_of_one_value_the_second_waits() {
             let duplicate = Insertion::Duplicate(Duplicate { index: UNIQUE, is_seen });
             let expected = if commits { duplicate } else { Insertion::Done };
             assert_eq!(done(insert(&mut second, &table, 2, Some(5))), expected, "{isolation:?}");
-            second.precommit(&());
+            second.commit();
             check(&shared, &table);
         }
     }
@@ -363,7 +363,7 @@ fn a_value_being_taken_away_is_waited_for() {
             let [mut first, mut second] = [shared.transaction(), shared.transaction()];
             first.begin();
             done(insert(&mut first, &table, 1, Some(5)));
-            first.precommit(&());
+            first.commit();
             first.begin();
             assert!(if is_deleted {
                 done(delete(&mut first, &table, 1))
@@ -378,13 +378,13 @@ fn a_value_being_taken_away_is_waited_for() {
             second.isolate(Isolation::ReadCommitted);
             assert!(waits(insert(&mut second, &table, 2, Some(5))));
             if commits {
-                first.precommit(&())
+                first.commit()
             } else {
                 first.rollback(&())
             }
             let expected = if commits { Insertion::Done } else { DUPLICATE };
             assert_eq!(done(insert(&mut second, &table, 2, Some(5))), expected);
-            second.precommit(&());
+            second.commit();
             check(&shared, &table);
         }
     }
@@ -406,7 +406,7 @@ fn nulls_are_distinct_and_values_may_be_exchanged() {
     assert!(done(delete(&mut worker, &table, 1)));
     assert_eq!(done(insert(&mut worker, &table, 4, Some(1))), Insertion::Done);
     assert_eq!(done(insert(&mut worker, &table, 5, Some(2))), DUPLICATE);
-    worker.precommit(&());
+    worker.commit();
     check(&shared, &table);
 }
 
@@ -419,7 +419,7 @@ fn nothing_appears_among_values_that_a_serializable_transaction_has_read() {
     for (number, a) in [(1, 10), (2, 20), (3, 30), (4, 90)] {
         done(insert(&mut writer, &table, number, Some(a)));
     }
-    writer.precommit(&());
+    writer.commit();
     for number in [PLAIN, UNIQUE] {
         reader.begin();
         assert_eq!(done(find(&mut reader, &table, number, (15, 40))), [2, 3]);
@@ -436,7 +436,7 @@ fn nothing_appears_among_values_that_a_serializable_transaction_has_read() {
         assert_eq!(done(insert(&mut writer, &table, 6, Some(91))), Insertion::Done);
         writer.rollback(&());
         assert_eq!(done(find(&mut reader, &table, number, (15, 40))), [2, 3]);
-        reader.precommit(&());
+        reader.commit();
     }
     check(&shared, &table);
 }
@@ -449,14 +449,14 @@ fn a_search_for_a_unique_value_locks_just_that() {
     let [mut reader, mut writer] = [shared.transaction(), shared.transaction()];
     writer.begin();
     done(insert(&mut writer, &table, 1, Some(10)));
-    writer.precommit(&());
+    writer.commit();
     reader.begin();
     assert_eq!(done(find(&mut reader, &table, UNIQUE, (5, 5))), [0; 0]);
     writer.begin();
     assert_eq!(done(insert(&mut writer, &table, 2, Some(6))), Insertion::Done);
     assert!(waits(insert(&mut writer, &table, 3, Some(5))));
     writer.rollback(&());
-    reader.precommit(&());
+    reader.commit();
     check(&shared, &table);
 }
 
@@ -467,7 +467,7 @@ fn a_schema_change_that_is_rolled_back_leaves_the_indexes_as_they_were() {
     let mut worker = shared.transaction();
     worker.begin();
     done(insert(&mut worker, &table, 1, Some(10)));
-    worker.precommit(&());
+    worker.commit();
     worker.begin();
     done(worker.change_catalog(CatalogChange::DropIndex { table: table.id(), index: TableId(901) }));
     assert_eq!(done(insert(&mut worker, &table, 2, Some(10))), Insertion::Done);
@@ -480,7 +480,7 @@ fn a_schema_change_that_is_rolled_back_leaves_the_indexes_as_they_were() {
     worker.begin();
     assert_eq!(done(find(&mut worker, &table, UNIQUE, (0, 99))), [1]);
     assert_eq!(done(insert(&mut worker, &table, 2, Some(10))), DUPLICATE);
-    worker.precommit(&());
+    worker.commit();
     check(&shared, &table);
 }
 
@@ -559,7 +559,7 @@ fn many_threads_share_few_values() {
                             _ => delete(worker, table, number).map(|_| true),
                         });
                     }
-                    if is_over || next(4) == 0 { worker.rollback(&()) } else { worker.precommit(&()) }
+                    if is_over || next(4) == 0 { worker.rollback(&()) } else { worker.commit() }
                 }
             });
         }
@@ -578,7 +578,7 @@ fn many_threads_share_few_values() {
                 assert_eq!(by_unique, by_plain);
                 by_plain.dedup();
                 assert_eq!(by_unique, by_plain, "a row is found twice");
-                reader.precommit(&());
+                reader.commit();
                 purger.forget();
                 purger.run(100);
             }

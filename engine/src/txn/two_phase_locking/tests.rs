@@ -65,7 +65,7 @@ fn who_is_rolled_back_in_the_middle_of_a_commit_commits_no_more() {
     let mut transaction = shared.transaction();
     transaction.begin();
     insert(&mut transaction, &table, 0..1);
-    assert!(transaction.commit_payload(Ending::default()).is_some());
+    assert!(transaction.complete_payload(Ending::default()).is_some());
     transaction.rollback(&());
     transaction.begin();
     transaction.rollback(&());
@@ -89,7 +89,7 @@ fn create_table(shared: &World, name: &str, index: IndexKind) -> Arc<Table> {
     transaction.begin();
     let id = transaction.new_table_id();
     done(transaction.change_catalog(CatalogChange::CreateTable { id, definition: definition.clone() }));
-    transaction.precommit(&());
+    transaction.commit();
     shared.catalog.by_name(&definition.name).expect("just created")
 }
 
@@ -162,10 +162,10 @@ fn many_row_locks_become_one_table_lock_without_other_users() {
     assert!(entries(&shared) < 100, "{} entries for one table", entries(&shared));
     other.begin();
     assert!(waits(reads(&mut other, &table, 5000)), "the table is not locked");
-    bulk.precommit(&());
+    bulk.commit();
     assert!(done(reads(&mut other, &table, 999)));
     assert!(!done(reads(&mut other, &table, 5000)));
-    other.precommit(&());
+    other.commit();
     assert_eq!(entries(&shared), 0);
 }
 
@@ -184,7 +184,7 @@ fn a_table_in_use_is_not_locked_as_a_whole() {
     assert!(!done(reads(&mut third, &table, 5002)));
     assert!(waits(reads(&mut third, &table, 500)), "a row was not locked");
     third.rollback(&());
-    other.precommit(&());
+    other.commit();
     // Now `other` has ended, and the next attempts succeed.
     let before = entries(&shared);
     insert(&mut bulk, &table, 1000..2000);
@@ -203,7 +203,7 @@ fn a_scan_gets_the_table_on_its_way() {
     let [mut scanning, mut other] = [shared.transaction(), shared.transaction()];
     scanning.begin();
     insert(&mut scanning, &table, 0..1000);
-    scanning.precommit(&());
+    scanning.commit();
     for (intent, most_entries) in [(Intent::newest(Strength::Write), 100), (Intent::READ, 400)] {
         for direction in [Direction::Forward, Direction::Backward] {
             scanning.begin();
@@ -226,7 +226,7 @@ fn a_scan_gets_the_table_on_its_way() {
             other.begin();
             assert!(waits(other.enter(&table, table.version(), Intent::newest(Strength::Write))));
             other.rollback(&());
-            scanning.precommit(&());
+            scanning.commit();
         }
     }
 }
@@ -243,7 +243,7 @@ fn one_row_that_is_read_many_times_is_one_row() {
     }
     other.begin();
     assert!(!done(reads(&mut other, &table, 5000)));
-    busy.precommit(&());
+    busy.commit();
 }
 
 const AT_ONCE: Intent = Intent::chosen(Strength::Write, Some(Impatience::NoWait));
@@ -256,7 +256,7 @@ fn a_row_that_is_skipped_but_was_changed_stays_locked() {
     let [mut worker, mut other] = [shared.transaction(), shared.transaction()];
     worker.begin();
     insert(&mut worker, &table, 0..3);
-    worker.precommit(&());
+    worker.commit();
     worker.begin();
     let guard = crossbeam_epoch::pin();
     let mut cursor = Cursor::default();
@@ -289,7 +289,7 @@ fn a_row_that_is_skipped_but_was_changed_stays_locked() {
     assert!(waits(reads(&mut other, &table, 1)), "a deleted row is not locked");
     worker.rollback(&());
     assert!(done(reads(&mut other, &table, 1)));
-    other.precommit(&());
+    other.commit();
 }
 
 /// As the janitor is while it purges a key.
@@ -307,7 +307,7 @@ fn nowait_waits_for_the_janitor_alone() {
     let [mut worker, mut other] = [shared.transaction(), shared.transaction()];
     worker.begin();
     insert(&mut worker, &table, 0..3);
-    worker.precommit(&());
+    worker.commit();
     let guard = crossbeam_epoch::pin();
     let row = Resource::row(table.id(), &key(1));
     for (intent, others_get) in [(AT_ONCE, None), (SKIPPING, Some(false))] {
@@ -381,14 +381,14 @@ fn what_a_table_leaves_behind_is_freed_by_the_janitor_a_little_at_a_time() {
         };
         let table = create_table(&shared, "t", index);
         fill(&mut transaction, &table);
-        transaction.precommit(&());
+        transaction.commit();
         assert_eq!(freed(&mut purger, &shared, 0), 0);
 
         // TRUNCATE; a plan that still uses the old state keeps it.
         let used = table.shared_state();
         transaction.begin();
         change(&mut transaction, CatalogChange::Truncate { id: table.id() });
-        transaction.precommit(&());
+        transaction.commit();
         assert_eq!((table.row_count(), discarded()), (0, 1));
         assert_eq!(freed(&mut purger, &shared, 1), 0);
         assert_eq!(used.row_count(), 50_000);
@@ -398,7 +398,7 @@ fn what_a_table_leaves_behind_is_freed_by_the_janitor_a_little_at_a_time() {
 
         // A TRUNCATE that is rolled back leaves what came after it.
         fill(&mut transaction, &table);
-        transaction.precommit(&());
+        transaction.commit();
         transaction.begin();
         change(&mut transaction, CatalogChange::Truncate { id: table.id() });
         insert(&mut transaction, &table, 0..50_000);
@@ -409,7 +409,7 @@ fn what_a_table_leaves_behind_is_freed_by_the_janitor_a_little_at_a_time() {
         // DROP, although the table is still referred to.
         transaction.begin();
         change(&mut transaction, CatalogChange::DropTable { id: table.id() });
-        transaction.precommit(&());
+        transaction.commit();
         assert_eq!((table.row_count(), discarded()), (0, 2));
         assert!(freed(&mut purger, &shared, 0) > 5);
         assert_eq!(discarded(), 0);
@@ -425,7 +425,7 @@ fn a_snapshot_that_was_given_up_misses_no_rows_silently() {
     let mut writer = shared.transaction();
     writer.begin();
     insert(&mut writer, &table, 0..10);
-    writer.precommit(&());
+    writer.commit();
     let mut reader = shared.transaction();
     reader.begin();
     reader.isolate(Isolation::RepeatableRead);
@@ -440,7 +440,7 @@ fn a_snapshot_that_was_given_up_misses_no_rows_silently() {
         assert!(is_there(done(row)));
         delete(&mut writer, &table, number);
     }
-    writer.precommit(&());
+    writer.commit();
     let mut purger = Purger::new(&shared);
     assert_eq!(purger.run(100), 0, "the snapshot sees their rows");
     purger.forget();
@@ -474,10 +474,10 @@ fn an_insert_that_waits_and_then_finds_a_duplicate_leaves_no_lock() {
     done(second.enter(&table, table.version(), Intent::newest(Strength::Write)));
     let (key, row) = (key(1), row(&table, 1));
     assert!(waits(second.insert(&table, NewRow::new(&key, &row))));
-    first.precommit(&());
+    first.commit();
     assert!(matches!(done(second.insert(&table, NewRow::new(&key, &row))), Insertion::Duplicate(_)));
-    second.precommit(&());
+    second.commit();
     first.begin();
     assert!(done(reads(&mut first, &table, 1)));
-    first.precommit(&());
+    first.commit();
 }

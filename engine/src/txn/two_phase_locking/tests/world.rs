@@ -9,10 +9,11 @@ use hyades_types::definition::{CatalogChange, IndexDefinition, TableDefinition, 
 use super::super::{LockingTransaction, TwoPhaseLocking};
 use crate::catalog::{self, Overlay};
 use crate::config::Config;
+use crate::protocol::AppendProgress;
 use crate::protocol::none::NoLog;
 use crate::storage::catalog::Catalog;
 use crate::storage::table::Table;
-use crate::txn::{Control, Flow, Savepoint, Transaction};
+use crate::txn::{CommitStep, Control, Ending, Flow, Publisher, Savepoint, Transaction};
 
 /// A database without logs.
 #[derive(Clone)]
@@ -70,9 +71,11 @@ impl Worker {
         self.overlay.undo_to(savepoint, &mut self.transaction);
     }
 
-    pub(in crate::txn::two_phase_locking) fn precommit(&mut self, (): &()) {
+    pub(in crate::txn::two_phase_locking) fn commit(&mut self) {
         let Self { transaction, overlay } = self;
-        transaction.precommit(&(), |transaction| overlay.publish(transaction, Box::default));
+        let ending = Ending { sequences: &[], is_barrier: overlay.is_shared() };
+        let step = CommitStep { worker: 0, ending, progress: &mut AppendProgress::default() };
+        assert!(transaction.commit(step, &mut Names(overlay)).is_ok(), "nothing is appended");
         overlay.end();
     }
 
@@ -80,6 +83,17 @@ impl Worker {
         self.overlay.undo(&mut self.transaction);
         self.transaction.rollback(&());
         self.overlay.end();
+    }
+}
+
+/// Publishes what the transaction has changed in the catalog.
+struct Names<'a>(&'a mut Overlay);
+
+impl Publisher<NoLog, LockingTransaction<NoLog>> for Names<'_> {
+    fn note_place(&mut self, (): &(), _has_written: bool) {}
+
+    fn publish(&mut self, transaction: &mut LockingTransaction<NoLog>, (): &()) {
+        self.0.publish(transaction, Box::default);
     }
 }
 

@@ -1,0 +1,91 @@
+//! The end of a transaction that commits: its log record gets its place, its rows become visible, its locks
+//! free, in this order.
+//!
+//! 1. What is to be logged is put together. That may take some time.
+//! 2. The transaction enters a phase (`capture`), its dependencies are frozen, and its record gets a place.
+//!    If the log has no room, it leaves the phase again, and waits without one.
+//! 3. Its mark is written, its rows are committed, what else it has changed is published, and only then its
+//!    locks are released (pitfall 3).
+//!
+//! From the phase to the end of 3, a transaction waits for no lock, no room and no client: others wait for
+//! it, for microseconds.
+
+use super::LockingTransaction;
+use crate::log::record::Commit;
+use crate::mutant::{self, Mutant};
+use crate::protocol::{Append, CommitPayload, Protocol};
+use crate::storage::history::Handle;
+use crate::txn::lock_table::Trace;
+use crate::txn::{CommitStep, Ending, Flow, Interrupt};
+
+impl<P: Protocol> LockingTransaction<P> {
+    /// Appends the log record; `None` if the transaction has written nothing. With a token the transaction is
+    /// in a phase, and must go on to [`LockingTransaction::precommit`] at once.
+    #[inline]
+    pub(super) fn append(&mut self, step: CommitStep<'_>) -> Flow<Option<P::CommitToken>> {
+        let Some(commit) = self.complete_payload(step.ending) else { return Ok(None) };
+        let Self { shared, dependencies, payload, .. } = self;
+        let payload = CommitPayload { operations: payload.as_bytes(), commit };
+        let stopped = match shared.protocol.log_commit(step.worker, dependencies, &payload, step.progress) {
+            Ok(Append::Done(token)) => return Ok(Some(token)),
+            Ok(Append::Wait(ticket)) => Interrupt::Wait(ticket),
+            Err(error) => error.into(),
+        };
+        self.history.leave_commit();
+        self.open_commits();
+        Err(stopped)
+    }
+
+    /// Puts the payload together and enters a phase. `None` if there is nothing to commit.
+    #[inline]
+    pub(super) fn complete_payload(&mut self, ending: Ending<'_>) -> Option<Commit> {
+        if self.undo.is_empty() && ending.sequences.is_empty() {
+            return None;
+        }
+        if P::WRITES_LOG && !(ending.sequences.is_empty() && self.states_in_payload.is_empty()) {
+            self.append_states(ending.sequences);
+        }
+        if P::WRITES_LOG && self.payload.is_empty() {
+            // It has written to temporary tables only.
+            return None;
+        }
+        if let Some(command) = &self.command {
+            self.payload.finish_command(command.bytes, &self.row_numbers, self.write_set);
+            if self.shared.logs_images {
+                self.append_images();
+            }
+        }
+        Some(self.begin_commit(ending.is_barrier))
+    }
+
+    /// Leaves the traces of `token`, calls `publish` once the rows are committed, and releases everything.
+    pub(super) fn precommit(&mut self, token: &P::CommitToken, publish: impl FnOnce(&mut Self)) {
+        self.withdraw_wait();
+        let trace = match (self.undo.is_empty(), &self.command) {
+            (true, _) => Trace::None,
+            (false, None) => Trace::Data,
+            (false, Some(_)) => Trace::Command,
+        };
+        let mut handle = Handle::NONE;
+        if P::LEAVES_MARKS && trace != Trace::None {
+            handle = self.history.handle();
+            self.shared.protocol.write_mark(token, &self.mark);
+        }
+        if mutant::is_active(Mutant::ReleaseBeforeRaise) {
+            self.end(handle, trace);
+            // Long enough for the next owner to be woken.
+            crate::sync::sleep(std::time::Duration::from_micros(200));
+        }
+        if mutant::is_active(Mutant::StragglersForgotten) {
+            // Long enough for a checkpoint to forget it.
+            crate::sync::sleep(std::time::Duration::from_micros(200));
+        }
+        let protocol = &self.shared.protocol;
+        self.history.commit(|mark| protocol.write_mark(token, mark));
+        self.undo.clear();
+        publish(self);
+        self.leave_unlocked_change(token);
+        self.history.leave_commit();
+        self.end(handle, trace);
+    }
+}
