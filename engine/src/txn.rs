@@ -4,12 +4,12 @@
 //! through the first, changes of the catalog (`crate::catalog`) go through the second, the worker (`db`)
 //! drives the third from `begin` to the end, and the fourth makes them. A call that must wait for another
 //! transaction returns [`Interrupt::Wait`]. The caller repeats the same call once the ticket fires, and the
-//! call then runs as a whole. Two-phase locking (`two_phase_locking`, over `lock_table`), with snapshots for
+//! call then runs as a whole. Two-phase locking (`writes`, over `lock_table`), with snapshots for
 //! transactions that need less isolation ([`Isolation`]), is the first control. Nothing outside this folder
 //! knows which one runs.
 //!
 //! Files:
-//! * [`Control`]s: `two_phase_locking`, with `lock_table` and `lock_mode`;
+//! * [`Control`]s: `writes`, with `lock_table` and `lock_mode`;
 //! * `cursor`: stepping through an index; `row_changes`: changing rows, and taking that back;
 //! * `replay_access`: access without locks, for calls that recovery repeats;
 //! * `restart_gate`: where transactions wait for a restart on demand.
@@ -44,7 +44,7 @@ pub(crate) mod lock_table;
 pub(crate) mod replay_access;
 pub(crate) mod restart_gate;
 mod row_changes;
-pub mod two_phase_locking;
+pub mod writes;
 
 /// Why a row is read. Decides which version of it is read, and how it is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -246,7 +246,7 @@ pub struct Cursor {
     /// The next entry of the batch.
     pub(crate) next: usize,
     /// Words that only the code that scans reads, zeros at first. A scan that locks keeps flags and a lock in
-    /// them (`two_phase_locking::scan`); one that looks again when its transaction commits would keep the
+    /// them (`writes::locked_scan`); one that looks again when its transaction commits would keep the
     /// hash, of 128 bits, of what it has passed.
     pub(in crate::txn) own: [u64; 2],
 }

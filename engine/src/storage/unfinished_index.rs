@@ -1,5 +1,5 @@
 //! The communication between writers and the builder of an index while it is built beside them
-//! (`txn::two_phase_locking::index_build`).
+//! (`txn::writes::index_build`).
 //!
 //! Until the builder requests it, writers do not check whether values of an unfinished unique index are
 //! duplicates. From then on a writer that gives a row such a value locks it and checks, as usual, but does

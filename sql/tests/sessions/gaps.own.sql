@@ -1,4 +1,4 @@
--- The rows of the table at the head of engine/src/txn/two_phase_locking.rs under SERIALIZABLE: rows that are there and rows that are
+-- The rows of the table at the head of engine/src/txn/writes.rs under SERIALIZABLE: rows that are there and rows that are
 -- not, gaps between them, the end, and the table in their place. For modes of whole tables see lock_modes.own.sql, strengths of
 -- rows, which are the same under every level, in strengths.sql and strengths_of_statements.sql.
 z: create table t (id int primary key, v int);

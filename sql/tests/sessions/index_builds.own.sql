@@ -1,4 +1,4 @@
--- CREATE INDEX beside writers where Hyades does not do as PostgreSQL: engine/src/txn/two_phase_locking/index_build.rs.
+-- CREATE INDEX beside writers where Hyades does not do as PostgreSQL: engine/src/txn/writes/index_build.rs.
 z: create table t (id int primary key, a int, b int);
 z: insert into t select i, i * 10, i from generate_series(1, 10) i;
 

@@ -1,4 +1,4 @@
--- CREATE, DROP and REINDEX INDEX CONCURRENTLY beside writers: engine/src/txn/two_phase_locking/index_build.rs.
+-- CREATE, DROP and REINDEX INDEX CONCURRENTLY beside writers: engine/src/txn/writes/index_build.rs.
 z: create table built (id int primary key, a int, b int);
 z: insert into built select i, i * 10, i from generate_series(1, 10) i;
 

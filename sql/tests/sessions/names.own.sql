@@ -1,4 +1,4 @@
--- Names and definitions: the rows "name" and "definition stripe" of the table at the head of engine/src/txn/two_phase_locking.rs, where
+-- Names and definitions: the rows "name" and "definition stripe" of the table at the head of engine/src/txn/writes.rs, where
 -- Hyades differs from PostgreSQL. What both do alike is in schema_changes.sql. (The row "catalog stripe" needs a log: calls
 -- that are logged as commands keep schema changes away, see sim/tests/commands.rs.)
 

@@ -1,4 +1,4 @@
--- Schemas: the row "schema" of the table at the head of engine/src/txn/two_phase_locking.rs. CREATE in a schema makes a DROP of the
+-- Schemas: the row "schema" of the table at the head of engine/src/txn/writes.rs. CREATE in a schema makes a DROP of the
 -- schema wait, and the other way round, so that no object is left in a schema that is gone.
 
 -- DROP waits for a session that creates a table, and then finds the table.

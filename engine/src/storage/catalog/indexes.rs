@@ -2,7 +2,7 @@
 //!
 //! A new index is a function of the old state: an entry for each row, and with UNIQUE no two with the same
 //! columns. Entries of versions that only older snapshots see are added by the transaction that creates the
-//! index (`txn::two_phase_locking`). Replay has no versions.
+//! index (`txn::writes`). Replay has no versions.
 
 use std::sync::Arc;
 

@@ -43,9 +43,9 @@
 //! Files:
 //! * locks: `resource` (what is locked), `modes` (which mode a reader takes), `acquisition` (getting one,
 //!   waiting), `row_lock`, `table_lock`, `escalation`, `table_use` (what is known of a table in use);
-//! * rows: `scan`, `locked_insert`, `index_entries` (secondary indexes, unique values), `snapshot`,
+//! * rows: `locked_scan`, `locked_insert`, `index_entries` (secondary indexes, unique values), `snapshot`,
 //!   `rewritten` (snapshots older than a table's rows), `undo`;
-//! * life: `locking_control` (makes transactions), `logged_call` (a transaction that is one call), `commit`,
+//! * life: `common_control` (makes transactions), `logged_call` (a transaction that is one call), `commit`,
 //!   `capture` (the end of a phase, for a checkpoint);
 //! * tombstones: `purge`, `purge_queue`;
 //! * for changes of the catalog: `object_access` (locks of objects, places among the changes);
@@ -90,6 +90,7 @@ mod acquisition;
 mod capture;
 mod change_beside_others;
 mod commit;
+mod common_control;
 mod escalation;
 mod index_build;
 #[cfg(all(test, not(loom)))]
@@ -98,7 +99,7 @@ mod index_entries;
 #[cfg(all(test, not(loom)))]
 mod index_tests;
 mod locked_insert;
-mod locking_control;
+mod locked_scan;
 mod logged_call;
 mod modes;
 mod object_access;
@@ -108,7 +109,6 @@ mod purge_queue;
 mod resource;
 mod rewritten;
 mod row_lock;
-mod scan;
 mod snapshot;
 mod table_lock;
 mod table_use;

@@ -17,18 +17,18 @@ use crate::txn::{CommitStep, Control, Ending, Flow, Publisher, Savepoint, Transa
 
 /// A database without logs.
 #[derive(Clone)]
-pub(in crate::txn::two_phase_locking) struct World {
-    pub(in crate::txn::two_phase_locking) shared: Arc<TwoPhaseLocking<NoLog>>,
-    pub(in crate::txn::two_phase_locking) catalog: Arc<Catalog>,
+pub(in crate::txn::writes) struct World {
+    pub(in crate::txn::writes) shared: Arc<TwoPhaseLocking<NoLog>>,
+    pub(in crate::txn::writes) catalog: Arc<Catalog>,
 }
 
 impl World {
-    pub(in crate::txn::two_phase_locking) fn new(config: &Config) -> World {
+    pub(in crate::txn::writes) fn new(config: &Config) -> World {
         let shared = Arc::new(TwoPhaseLocking::new(Arc::new(NoLog), config));
         World { shared, catalog: Arc::new(Catalog::new()) }
     }
 
-    pub(in crate::txn::two_phase_locking) fn transaction(&self) -> Worker {
+    pub(in crate::txn::writes) fn transaction(&self) -> Worker {
         let overlay = Overlay::new(Arc::clone(&self.catalog));
         Worker { transaction: self.shared.transaction(), overlay }
     }
@@ -43,21 +43,21 @@ impl Deref for World {
 }
 
 /// One transaction after another.
-pub(in crate::txn::two_phase_locking) struct Worker {
+pub(in crate::txn::writes) struct Worker {
     transaction: LockingTransaction<NoLog>,
     overlay: Overlay,
 }
 
 impl Worker {
-    pub(in crate::txn::two_phase_locking) fn new_table_id(&self) -> TableId {
+    pub(in crate::txn::writes) fn new_table_id(&self) -> TableId {
         self.overlay.catalog().new_table_id()
     }
 
-    pub(in crate::txn::two_phase_locking) fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
+    pub(in crate::txn::writes) fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
         catalog::apply(&mut self.overlay, &change, &mut self.transaction)
     }
 
-    pub(in crate::txn::two_phase_locking) fn build_step(
+    pub(in crate::txn::writes) fn build_step(
         &mut self,
         table: &Arc<Table>,
         planned: &Arc<TableDefinition>,
@@ -67,11 +67,11 @@ impl Worker {
         catalog::build_index(&mut self.overlay, (table, planned), index, &mut self.transaction, most)
     }
 
-    pub(in crate::txn::two_phase_locking) fn rollback_to(&mut self, savepoint: Savepoint) {
+    pub(in crate::txn::writes) fn rollback_to(&mut self, savepoint: Savepoint) {
         self.overlay.undo_to(savepoint, &mut self.transaction);
     }
 
-    pub(in crate::txn::two_phase_locking) fn commit(&mut self) {
+    pub(in crate::txn::writes) fn commit(&mut self) {
         let Self { transaction, overlay } = self;
         let ending = Ending { sequences: &[], is_barrier: overlay.is_shared() };
         let step = CommitStep { worker: 0, ending, progress: &mut AppendProgress::default() };
@@ -79,7 +79,7 @@ impl Worker {
         overlay.end();
     }
 
-    pub(in crate::txn::two_phase_locking) fn rollback(&mut self, (): &()) {
+    pub(in crate::txn::writes) fn rollback(&mut self, (): &()) {
         self.overlay.undo(&mut self.transaction);
         self.transaction.rollback(&());
         self.overlay.end();
