@@ -30,7 +30,7 @@
 //!    durable up to what it holds. A crash at any moment leaves the previous one.
 //! 2. The last two are kept, with everything that replay needs after the older of them (pitfall 28).
 //! 3. Its tables are those that were committed in the phase, with the states that were committed
-//!    (`txn::writes`, `capture`).
+//!    (`txn::writes::capture`).
 //!
 //! Reference: CALC (SIGMOD 2016) for the phases; SiloR (OSDI 2014) for parallel writing and loading;
 //! pitfalls 15, 27, 28.

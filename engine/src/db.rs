@@ -54,7 +54,7 @@ use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
 use crate::ticket::Ticket;
-use crate::txn::writes::TwoPhaseLocking;
+use crate::txn::two_phase_locking::TwoPhaseLocking;
 use crate::txn::{CommitStep, Control, Ending, Transaction};
 
 mod call;

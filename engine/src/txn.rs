@@ -4,12 +4,13 @@
 //! through the first, changes of the catalog (`crate::catalog`) go through the second, the worker (`db`)
 //! drives the third from `begin` to the end, and the fourth makes them. A call that must wait for another
 //! transaction returns [`Interrupt::Wait`]. The caller repeats the same call once the ticket fires, and the
-//! call then runs as a whole. Two-phase locking (`writes`, over `lock_table`), with snapshots for
-//! transactions that need less isolation ([`Isolation`]), is the first control. Nothing outside this folder
-//! knows which one runs.
+//! call then runs as a whole. Controls differ only in how serializable transactions read; two-phase locking
+//! (`two_phase_locking`) is the first one. What they share is `writes`, over `lock_table`. Nothing outside
+//! this folder knows which control runs.
 //!
 //! Files:
-//! * [`Control`]s: `writes`, with `lock_table` and `lock_mode`;
+//! * a control: `two_phase_locking`; what is the same under all of them: `writes`, with `lock_table` and
+//!   `lock_mode`;
 //! * `cursor`: stepping through an index; `row_changes`: changing rows, and taking that back;
 //! * `replay_access`: access without locks, for calls that recovery repeats;
 //! * `restart_gate`: where transactions wait for a restart on demand.
@@ -44,7 +45,8 @@ pub(crate) mod lock_table;
 pub(crate) mod replay_access;
 pub(crate) mod restart_gate;
 mod row_changes;
-pub mod writes;
+pub mod two_phase_locking;
+mod writes;
 
 /// Why a row is read. Decides which version of it is read, and how it is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,13 +160,13 @@ pub enum Isolation {
     /// All statements read at one snapshot. Writing a row that another transaction has changed since then
     /// fails (40001).
     RepeatableRead,
-    /// As if transactions ran one after another: everything that is read is locked, including absent rows.
+    /// As if transactions ran one after another. Each concurrency control has its own way to see to that.
     #[default]
     Serializable,
 }
 
 impl Isolation {
-    /// Whether reads take no locks.
+    /// Whether it reads at snapshots, without locks, under every concurrency control.
     #[inline]
     pub fn reads_at_snapshot(self) -> bool {
         self != Isolation::Serializable
@@ -445,8 +447,8 @@ pub trait Access: Send {
         guard: &'g Guard,
     ) -> Flow<Found<'g>>;
 
-    /// The row that the scan returned last has been chosen. A scan that skips locked rows gives up the locks
-    /// of the others.
+    /// The row that a scan which skips locked rows has returned last has been chosen. The scan gives up the
+    /// locks of the others.
     fn keep_row(&mut self, _cursor: &mut Cursor) {}
 
     /// Whether rows are read without a lock, so that [`Access::lock_row`] is called for those that are

@@ -1,8 +1,7 @@
 //! How a [`Cursor`] steps through an index: batches of keys, fetched again when a key has appeared or
 //! disappeared.
 //!
-//! The code that scans decides whether a key may be passed; see `writes::locked_scan` and
-//! `replay_access`.
+//! The code that scans decides whether a key may be passed; see `writes::locked_scan` and `replay_access`.
 
 use std::ops::Bound;
 

@@ -11,13 +11,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{LockingTransaction, TwoPhaseLocking};
+use super::{Body, Reading, Shared};
 use crate::log::record::Commit;
 use crate::protocol::Protocol;
 use crate::storage::history::HistoryWriter;
 use crate::txn::Captured;
 
-impl<P: Protocol> LockingTransaction<P> {
+impl<P: Protocol, R: Reading<P>> Body<P, R> {
     /// Enters the phase in which the transaction commits (`storage::history::phase`).
     pub(super) fn begin_commit(&mut self, is_barrier: bool) -> Commit {
         loop {
@@ -37,7 +37,7 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 }
 
-impl<P: Protocol> TwoPhaseLocking<P> {
+impl<P: Protocol, R: Reading<P>> Shared<P, R> {
     /// Ends a phase (module head). Calls `before` when no transaction is in the next one; `see`, and then
     /// `after`, when none is in this one.
     pub(super) fn capture_phase(

@@ -10,17 +10,21 @@
 //! From the phase to the end of 3, a transaction waits for no lock, no room and no client: others wait for
 //! it, for microseconds.
 
-use super::LockingTransaction;
-use crate::log::record::Commit;
+use hyades_types::guest;
+
+use super::change_beside_others::Patience;
+use super::{Body, KEPT_BYTES, Reading, UNITS_PER_LOCK};
+use crate::log::record::command::WriteSetHash;
+use crate::log::record::{Commit, OperationsWriter};
 use crate::mutant::{self, Mutant};
 use crate::protocol::{Append, CommitPayload, Protocol};
 use crate::storage::history::Handle;
-use crate::txn::lock_table::Trace;
+use crate::txn::lock_table::{Leaver, Trace};
 use crate::txn::{CommitStep, Ending, Flow, Interrupt};
 
-impl<P: Protocol> LockingTransaction<P> {
+impl<P: Protocol, R: Reading<P>> Body<P, R> {
     /// Appends the log record; `None` if the transaction has written nothing. With a token the transaction is
-    /// in a phase, and must go on to [`LockingTransaction::precommit`] at once.
+    /// in a phase, and must go on to [`Body::precommit`] at once.
     #[inline]
     pub(super) fn append(&mut self, step: CommitStep<'_>) -> Flow<Option<P::CommitToken>> {
         let Some(commit) = self.complete_payload(step.ending) else { return Ok(None) };
@@ -87,5 +91,42 @@ impl<P: Protocol> LockingTransaction<P> {
         self.leave_unlocked_change(token);
         self.history.leave_commit();
         self.end(handle, trace);
+    }
+
+    /// Releases everything and forgets the transaction. `handle` leads to its mark.
+    pub(super) fn end(&mut self, handle: Handle, trace: Trace) {
+        // Also when it has panicked before its log record had a place.
+        self.open_commits();
+        let shared = &*self.shared;
+        let leaver = Leaver { trace, handle, mark: &self.mark };
+        for resource in self.held.drain(..) {
+            guest::pass(UNITS_PER_LOCK);
+            shared.locks.release(shared, self.id, resource, &leaver);
+        }
+        if std::mem::take(&mut self.has_waited) {
+            shared.locks.forget_waits(self.id);
+        }
+        shared.purge.push_all(&mut self.purgeable);
+        self.new_entries.clear();
+        self.snapshot = None;
+        for used in &mut self.tables {
+            used.leave(shared.row_locks_before_table);
+        }
+        self.changes_objects = false;
+        self.build = None;
+        self.is_unlocked_change = false;
+        self.patience = Patience::default();
+        if self.payload.len() + self.keys.len() > KEPT_BYTES {
+            self.payload = OperationsWriter::default();
+            self.keys = Vec::new();
+            self.undo = Vec::new();
+            self.held = Vec::new();
+        }
+        self.payload.clear();
+        self.states_in_payload = 0..0;
+        self.keys.clear();
+        self.command = None;
+        self.write_set = WriteSetHash::default();
+        self.row_numbers.clear();
     }
 }

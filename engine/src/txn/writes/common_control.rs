@@ -1,5 +1,6 @@
 //! Makes the transactions of a database and their caretaker, and tells histories and locks about marks.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -7,8 +8,9 @@ use crossbeam_epoch as epoch;
 
 use super::change_beside_others::{Patience, UnlockedChanges};
 use super::index_entries::{EntryBuffers, NewEntries};
+use super::purge::Purger;
 use super::purge_queue::Queue;
-use super::{LOCK_BUCKETS, LockingTransaction, PLACE_NOTES, Purger, TwoPhaseLocking};
+use super::{Body, LOCK_BUCKETS, PLACE_NOTES, Reading, Shared};
 use crate::config::Config;
 use crate::log::record::OperationsWriter;
 use crate::log::record::command::WriteSetHash;
@@ -18,12 +20,12 @@ use crate::storage::primary_index::Finger;
 use crate::txn::lock_table::{LockTable, Trail, TransactionId};
 use crate::txn::{Captured, Control, Isolation, Transaction};
 
-impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
-    type Transaction = LockingTransaction<P>;
-    type Caretaker = Purger<P>;
+impl<P: Protocol, R: Reading<P>> Control<P> for Shared<P, R> {
+    type Transaction = Body<P, R>;
+    type Caretaker = Purger<P, R>;
 
-    fn new(protocol: Arc<P>, config: &Config) -> TwoPhaseLocking<P> {
-        TwoPhaseLocking {
+    fn new(protocol: Arc<P>, config: &Config) -> Shared<P, R> {
+        Shared {
             histories: Arc::new(Histories::new(protocol.mark_words())),
             protocol,
             is_capturing: AtomicBool::new(false),
@@ -35,12 +37,13 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
             logs_images: config.command_images,
             row_locks_before_table: config.row_locks_before_table.max(1),
             version_bytes: config.version_bytes,
+            reading: PhantomData,
         }
     }
 
-    fn transaction(self: &Arc<Self>) -> LockingTransaction<P> {
+    fn transaction(self: &Arc<Self>) -> Body<P, R> {
         let worker = self.new_worker();
-        LockingTransaction {
+        Body {
             dependencies: self.protocol.new_dependencies(),
             shared: Arc::clone(self),
             worker,
@@ -75,7 +78,7 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
         }
     }
 
-    fn caretaker(self: &Arc<Self>) -> Purger<P> {
+    fn caretaker(self: &Arc<Self>) -> Purger<P, R> {
         Purger::new(self)
     }
 
@@ -92,17 +95,17 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
     }
 }
 
-impl<P: Protocol> Forgettable for TwoPhaseLocking<P> {
+impl<P: Protocol, R: Reading<P>> Forgettable for Shared<P, R> {
     fn is_forgettable(&self, mark: &[AtomicU64]) -> bool {
         self.protocol.is_forgettable(mark)
     }
 }
 
-impl<P: Protocol> Trail for TwoPhaseLocking<P> {
+impl<P: Protocol, R: Reading<P>> Trail for Shared<P, R> {
     type Dependencies = P::Dependencies;
     const IS_EMPTY: bool = !P::LEAVES_MARKS;
 
-    fn mark<R>(&self, handle: Handle, show: impl FnOnce(&[AtomicU64]) -> R) -> Option<R> {
+    fn mark<T>(&self, handle: Handle, show: impl FnOnce(&[AtomicU64]) -> T) -> Option<T> {
         self.histories.mark(handle, &epoch::pin()).map(show)
     }
 
@@ -115,7 +118,7 @@ impl<P: Protocol> Trail for TwoPhaseLocking<P> {
     }
 }
 
-impl<P: Protocol> Drop for LockingTransaction<P> {
+impl<P: Protocol, R: Reading<P>> Drop for Body<P, R> {
     fn drop(&mut self) {
         // Before its history goes, which another worker may get.
         self.snapshot = None;

@@ -25,7 +25,7 @@
 //! none.
 //!
 //! **Plans.** A transaction that was in the table when the index was attached continues with its plans, and
-//! is waited for (`LockingTransaction::is_as_planned`). All others compile again.
+//! is waited for (`Body::is_as_planned`). All others compile again.
 //!
 //! **Duplicates** that writers meet before the index is finished are not their errors, because the index may
 //! never be finished: `storage::unfinished_index`. The builder locks a value that several entries have before
@@ -49,11 +49,11 @@ use hyades_types::definition::IndexDefinition;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::{guest, memory};
 
-use super::LockingTransaction;
 use super::change_beside_others::{IndexBuild, Stage};
 use super::patient_lock::TRIES;
 use super::purge_queue::Purgeable;
 use super::resource::{Resource, TABLE_STRIPES};
+use super::{Body, Reading};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::record::Record;
@@ -68,7 +68,7 @@ use crate::txn::lock_table::TransactionId;
 /// The cost of making the entries of a record, or of checking an entry, as work of a guest.
 const UNITS_PER_ENTRY: usize = 50;
 
-impl<P: Protocol> LockingTransaction<P> {
+impl<P: Protocol, R: Reading<P>> Body<P, R> {
     /// One step of the build that was begun, through at most this many records or entries; true if the index
     /// can be committed.
     pub(super) fn continue_build(&mut self, index: &IndexDefinition, most: usize) -> Flow<bool> {

@@ -9,10 +9,10 @@ use crossbeam_epoch as epoch;
 use hyades_types::definition::{CatalogChange, IndexDefinition, TableDefinition, TableId, TableName};
 use hyades_types::error::{Abort, Error, sqlstate};
 
-use super::Purger;
 use super::index_tests::{
     PLAIN, alone, check, create, delete, done, find, index, insert, key, purge, row, shared, update, waits,
 };
+use super::purge::Purger;
 use super::resource::Resource;
 use super::tests::world::{Worker, World};
 

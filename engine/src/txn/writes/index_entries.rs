@@ -41,7 +41,7 @@ use hyades_types::definition::TableId;
 use super::modes::row_mode;
 use super::purge_queue::Purgeable;
 use super::resource::Resource;
-use super::{KEPT_BYTES, LockingTransaction};
+use super::{Body, KEPT_BYTES, Reading};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::catalog::for_each_record;
@@ -98,7 +98,7 @@ impl EntryBuffers {
     }
 }
 
-impl<P: Protocol> LockingTransaction<P> {
+impl<P: Protocol, R: Reading<P>> Body<P, R> {
     /// See [`crate::txn::Access::index_row`].
     pub(super) fn index_changed_row(
         &mut self,
@@ -427,8 +427,8 @@ fn has_columns(index: &SecondaryIndex, state: &TableState, row: &[u8], columns: 
 
 /// Whether the row under the key that an entry leads to, which is locked, needs the entry: it has these
 /// values. `None` if that cannot be said yet, because snapshots may see another version.
-pub(super) fn is_entry_needed<P: Protocol>(
-    transaction: &LockingTransaction<P>,
+pub(super) fn is_entry_needed<P: Protocol, R: Reading<P>>(
+    transaction: &Body<P, R>,
     state: &TableState,
     index: &SecondaryIndex,
     entry: &[u8],

@@ -14,7 +14,7 @@ use hyades_types::error::{Abort, Error, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use proptest::prelude::*;
 
-use super::Purger;
+use super::purge::Purger;
 use super::tests::world::{Worker, World};
 use crate::config::Config;
 use crate::storage::table::Table;

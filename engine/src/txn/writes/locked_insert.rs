@@ -1,4 +1,4 @@
-//! Inserts under two-phase locking.
+//! Inserts, and what they lock.
 //!
 //! An insert locates its key, locks its row and the gap before the next key, and then puts its record there,
 //! row included. The index refuses that if the next key may no longer be the next. Then the key is located
@@ -15,8 +15,8 @@ use std::sync::atomic::Ordering;
 use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::definition::TableId;
 
-use super::LockingTransaction;
 use super::resource::Resource;
+use super::{Body, Reading};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::primary_index::{Located, PrimaryIndex, Vacancy};
@@ -32,7 +32,7 @@ enum Target<'g> {
     Vacancy(Vacancy<'g>, Resource),
 }
 
-impl<P: Protocol> LockingTransaction<P> {
+impl<P: Protocol, R: Reading<P>> Body<P, R> {
     pub(super) fn insert_row(&mut self, table: &Arc<Table>, inserted: NewRow<'_>) -> Flow<Insertion> {
         let NewRow { key, row, arbiter, .. } = inserted;
         let guard = epoch::pin();

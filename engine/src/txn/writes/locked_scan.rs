@@ -1,4 +1,4 @@
-//! Scans under two-phase locking: whole tables under one lock, ranges key by key.
+//! Scans that lock what they pass: whole tables under one lock, ranges key by key.
 //!
 //! A range scan steps from its position to the next key, locks the key's row and the gap before it, and then
 //! looks again: if the same key still comes next, nothing slipped in before the gap was locked, and nothing
@@ -24,7 +24,7 @@ use crossbeam_epoch::{self as epoch, Guard};
 use super::modes::row_mode;
 use super::resource::Resource;
 use super::row_lock::not_available;
-use super::{AtOnce, LockingTransaction};
+use super::{AtOnce, Body, Reading};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::record::Record;
@@ -76,12 +76,16 @@ impl Cursor {
     /// See [`crate::txn::Access::keep_row`].
     #[inline]
     pub(super) fn keep_last(&mut self) {
+        debug_assert!(
+            self.intent.impatience == Some(Impatience::SkipLocked),
+            "the words are those of a locked scan"
+        );
         self.set(Note::Unkept, false);
     }
 }
 
-impl<P: Protocol> LockingTransaction<P> {
-    pub(super) fn start_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
+impl<P: Protocol, R: Reading<P>> Body<P, R> {
+    pub(in crate::txn) fn open_locked_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
         let (has_bounds, has_order) = {
             let guard = epoch::pin();
             let state = table.state(&guard);
@@ -120,7 +124,7 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    pub(super) fn continue_scan<'g>(
+    pub(in crate::txn) fn next_locked<'g>(
         &mut self,
         table: &Arc<Table>,
         cursor: &mut Cursor,

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use crossbeam_epoch as epoch;
 
 use super::resource::Resource;
-use super::{CommandHead, LockingTransaction, UndoAction};
+use super::{Body, CommandHead, Reading, UndoAction};
 use crate::log::record::OperationsWriter;
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
@@ -24,7 +24,7 @@ use crate::storage::table::Table;
 use crate::txn::cursor::find_row;
 use crate::txn::lock_mode::LockMode;
 
-impl<P: Protocol> LockingTransaction<P> {
+impl<P: Protocol, R: Reading<P>> Body<P, R> {
     pub(super) fn try_command(
         &mut self,
         check: impl FnOnce() -> Result<(), &'static str>,

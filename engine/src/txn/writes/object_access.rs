@@ -9,7 +9,7 @@ use hyades_types::definition::{IndexDefinition, SequenceId, SequenceState};
 use hyades_types::error::Result;
 
 use super::resource::{Resource, TABLE_STRIPES};
-use super::{LockingTransaction, Undo, UndoAction};
+use super::{Body, Reading, Undo, UndoAction};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::secondary_index::SecondaryIndex;
@@ -17,7 +17,7 @@ use crate::storage::table::{Table, TableState};
 use crate::txn::lock_mode::LockMode;
 use crate::txn::{Flow, Object, ObjectAccess, ObjectMode, TableLock, Waiting, WriteOperation};
 
-impl<P: Protocol> LockingTransaction<P> {
+impl<P: Protocol, R: Reading<P>> Body<P, R> {
     /// Keeps away the transactions that are logged as commands. Changes of the catalog do not keep each other
     /// away.
     pub(super) fn lock_meaning(&mut self, mode: LockMode) -> Flow<()> {
@@ -43,7 +43,7 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 }
 
-impl<P: Protocol> ObjectAccess for LockingTransaction<P> {
+impl<P: Protocol, R: Reading<P>> ObjectAccess for Body<P, R> {
     fn lock_object(&mut self, object: Object<'_>, mode: ObjectMode) -> Flow<()> {
         let mode = match mode {
             ObjectMode::Use => LockMode::Read,

@@ -23,8 +23,8 @@ use crossbeam_epoch as epoch;
 use hyades_types::error::{Abort, Error, sqlstate};
 use hyades_types::guest;
 
-use super::LockingTransaction;
 use super::table_use::TableUse;
+use super::{Body, Reading};
 use crate::protocol::Protocol;
 use crate::storage::catalog::for_each_record;
 use crate::storage::history::Snapshot;
@@ -34,7 +34,7 @@ use crate::txn::{Flow, Isolation};
 /// The cost of reading the version of a row, as work of a guest.
 const UNITS_PER_RECORD: usize = 1;
 
-impl<P: Protocol> LockingTransaction<P> {
+impl<P: Protocol, R: Reading<P>> Body<P, R> {
     /// Whether the snapshot may be used for a table that was rewritten since the start.
     #[cold]
     pub(super) fn check_rewritten(&mut self, place: usize) -> Flow<()> {

@@ -28,7 +28,7 @@ use hyades_types::guest;
 use super::index_entries::has_same_columns;
 use super::modes::row_mode;
 use super::resource::{Resource, TABLE_STRIPES};
-use super::{LockingTransaction, UNITS_PER_LOCK};
+use super::{Body, Reading, UNITS_PER_LOCK};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::history::Snapshot;
@@ -39,7 +39,7 @@ use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::Leaver;
 use crate::txn::{Chosen, Cursor, Flow, Found, Intent, Isolation, RowInPlace, Sight, Strength};
 
-impl<P: Protocol> LockingTransaction<P> {
+impl<P: Protocol, R: Reading<P>> Body<P, R> {
     /// Whether a read with this intent reads at the snapshot.
     #[inline(always)]
     pub(super) fn reads_snapshot(&self, intent: Intent) -> bool {
@@ -179,10 +179,9 @@ impl<P: Protocol> LockingTransaction<P> {
         if self.reads_snapshot(cursor.intent) {
             return self.scan_at_snapshot(table, cursor, buffer, guard);
         }
-        let found = self.continue_scan(table, cursor, guard)?;
-        match cursor.intent.sight {
-            Sight::InTheWay => self.admit_in_the_way(found, cursor.intent, guard),
-            _ => Ok(found.into()),
+        match (R::next_row(self, table, cursor, buffer, guard)?, cursor.intent.sight) {
+            (Found::InPlace(row), Sight::InTheWay) => self.admit_in_the_way(Some(row), cursor.intent, guard),
+            (found, _) => Ok(found),
         }
     }
 

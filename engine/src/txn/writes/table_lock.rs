@@ -21,13 +21,13 @@ use hyades_types::error::{Abort, Error, sqlstate};
 use super::modes::{is_of_one_stripe, row_mode, table_mode};
 use super::resource::{Resource, TABLE_STRIPES};
 use super::table_use::TableUse;
-use super::{AtOnce, LockingTransaction, PLACE_NOTES};
+use super::{AtOnce, Body, PLACE_NOTES, Reading};
 use crate::protocol::Protocol;
 use crate::storage::table::Table;
 use crate::txn::lock_mode::LockMode;
 use crate::txn::{Flow, Intent, Interrupt, TableLock};
 
-impl<P: Protocol> LockingTransaction<P> {
+impl<P: Protocol, R: Reading<P>> Body<P, R> {
     /// The place of a table among `tables`, and where to note that.
     #[inline]
     pub(super) fn noted_place(&self, table: &Arc<Table>) -> (usize, Option<usize>) {
@@ -137,8 +137,24 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
+    /// Enters a table whose rows are to be locked. Fails with `StalePlan` unless the table has this version;
+    /// false if its rows are to be skipped.
+    #[inline(always)]
+    pub(in crate::txn) fn enter_to_lock(
+        &mut self,
+        table: &Arc<Table>,
+        version: u64,
+        intent: Intent,
+    ) -> Flow<bool> {
+        // Most accesses are to tables that have been entered before.
+        if self.has_entered(table, intent) && self.is_as_planned(table, version) {
+            return Ok(true);
+        }
+        self.enter_first(table, version, intent)
+    }
+
     #[inline(never)]
-    pub(super) fn enter_first(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool> {
+    fn enter_first(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool> {
         if !self.lock_table_for(table, table_mode(intent), intent)? {
             return Ok(false);
         }

@@ -9,13 +9,14 @@ use hyades_types::definition::{
 use hyades_types::value::{SqlType, Value};
 
 use self::world::{Worker, World};
+use super::purge::Purger;
 use super::resource::Resource;
-use super::{Purger, TwoPhaseLocking};
 use crate::config::Config;
 use crate::protocol::none::NoLog;
 use crate::storage::table::Table;
 use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::TransactionId;
+use crate::txn::two_phase_locking::{Locking, TwoPhaseLocking};
 use crate::txn::{
     Access, Cursor, Direction, Ending, Found, Impatience, Insertion, Intent, Interrupt, Isolation, KeyRange,
     NewRow, Strength, Transaction,
@@ -351,7 +352,7 @@ fn nowait_waits_for_the_janitor_alone() {
 }
 
 /// Works off what is left to the janitor, except for this many states. Returns the number of calls.
-fn freed(purger: &mut Purger<NoLog>, shared: &TwoPhaseLocking<NoLog>, left: usize) -> usize {
+fn freed(purger: &mut Purger<NoLog, Locking>, shared: &TwoPhaseLocking<NoLog>, left: usize) -> usize {
     let end = Instant::now() + Duration::from_secs(60);
     let mut goes = 0;
     loop {

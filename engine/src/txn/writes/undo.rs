@@ -6,7 +6,7 @@ use crossbeam_epoch as epoch;
 use hyades_types::guest;
 
 use super::purge_queue::Purgeable;
-use super::{LockingTransaction, Undo, UndoAction};
+use super::{Body, Reading, Undo, UndoAction};
 use crate::log::record::command::WriteSetHash;
 use crate::protocol::Protocol;
 use crate::storage::history::Handle;
@@ -16,7 +16,16 @@ use crate::txn::row_changes::take_back;
 /// The cost of restoring a row, as work of a guest.
 const UNITS_PER_UNDONE_ROW: u32 = 30;
 
-impl<P: Protocol> LockingTransaction<P> {
+impl<P: Protocol, R: Reading<P>> Body<P, R> {
+    /// Adds a write to the write-set hash of a call; returns the previous hash.
+    pub(super) fn hash_write(&mut self, table: &Table, key: &[u8], change: Option<&[u8]>) -> WriteSetHash {
+        let before = self.write_set;
+        if self.command.is_some() {
+            self.write_set.add(table.id(), key, change);
+        }
+        before
+    }
+
     /// Notes what to undo under `key` and, unless it is a call or the table temporary, what to write to the
     /// log, after the row was written. `write_set` is the previous hash.
     pub(super) fn note_write(

@@ -16,10 +16,10 @@
 
 use std::sync::atomic::Ordering;
 
-use super::LockingTransaction;
+use super::{Body, Reading};
 use crate::protocol::Protocol;
 
-impl<P: Protocol> LockingTransaction<P> {
+impl<P: Protocol, R: Reading<P>> Body<P, R> {
     /// Keeps others from committing if this transaction must commit alone; false if others do the same.
     pub(super) fn close_commits(&mut self) -> bool {
         if self.is_unlocked_change && P::LEAVES_MARKS && !self.has_closed_commits {

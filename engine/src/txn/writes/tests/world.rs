@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use hyades_types::definition::{CatalogChange, IndexDefinition, TableDefinition, TableId};
 
-use super::super::{LockingTransaction, TwoPhaseLocking};
+use super::super::Body;
 use crate::catalog::{self, Overlay};
 use crate::config::Config;
 use crate::protocol::AppendProgress;
 use crate::protocol::none::NoLog;
 use crate::storage::catalog::Catalog;
 use crate::storage::table::Table;
+use crate::txn::two_phase_locking::{Locking, TwoPhaseLocking};
 use crate::txn::{CommitStep, Control, Ending, Flow, Publisher, Savepoint, Transaction};
 
 /// A database without logs.
@@ -44,7 +45,7 @@ impl Deref for World {
 
 /// One transaction after another.
 pub(in crate::txn::writes) struct Worker {
-    transaction: LockingTransaction<NoLog>,
+    transaction: Body<NoLog, Locking>,
     overlay: Overlay,
 }
 
@@ -89,24 +90,24 @@ impl Worker {
 /// Publishes what the transaction has changed in the catalog.
 struct Names<'a>(&'a mut Overlay);
 
-impl Publisher<NoLog, LockingTransaction<NoLog>> for Names<'_> {
+impl Publisher<NoLog, Body<NoLog, Locking>> for Names<'_> {
     fn note_place(&mut self, (): &(), _has_written: bool) {}
 
-    fn publish(&mut self, transaction: &mut LockingTransaction<NoLog>, (): &()) {
+    fn publish(&mut self, transaction: &mut Body<NoLog, Locking>, (): &()) {
         self.0.publish(transaction, Box::default);
     }
 }
 
 impl Deref for Worker {
-    type Target = LockingTransaction<NoLog>;
+    type Target = Body<NoLog, Locking>;
 
-    fn deref(&self) -> &LockingTransaction<NoLog> {
+    fn deref(&self) -> &Body<NoLog, Locking> {
         &self.transaction
     }
 }
 
 impl DerefMut for Worker {
-    fn deref_mut(&mut self) -> &mut LockingTransaction<NoLog> {
+    fn deref_mut(&mut self) -> &mut Body<NoLog, Locking> {
         &mut self.transaction
     }
 }

@@ -1,0 +1,108 @@
+//! What a worker drives: a transaction from its beginning, through its statements, to its end.
+
+use super::{Body, Reading};
+use crate::protocol::Protocol;
+use crate::storage::history::Handle;
+use crate::txn::lock_table::{Trace, TransactionId};
+use crate::txn::{CommitStep, Flow, Isolation, Publisher, Transaction};
+
+/// A worker remembers this many tables before it forgets those it does not use.
+const REMEMBERED_TABLES: usize = 64;
+/// Locks and changes of a transaction that commits within some ten microseconds, and bytes of its log record.
+const FEW_STEPS: usize = 256;
+const FEW_BYTES: usize = 64 << 10;
+
+impl<P: Protocol, R: Reading<P>> Body<P, R> {
+    /// The number of the next transaction. Numbers are never shared: a worker that has used up its own
+    /// continues as a new worker.
+    fn next_id(&mut self) {
+        if self.id.0 as u32 == u32::MAX {
+            self.worker = self.shared.new_worker();
+            self.id = TransactionId(self.worker << 32 | self.id.0 & TransactionId::BRIEF);
+        }
+        self.id.0 += 1;
+    }
+}
+
+impl<P: Protocol, R: Reading<P>> Transaction<P> for Body<P, R> {
+    fn begin(&mut self) {
+        self.next_id();
+        self.isolation = Isolation::default();
+        self.history.renew();
+        self.history.forget_some(&*self.shared);
+        self.divided_gap = None;
+        self.shared.protocol.begin(&mut self.dependencies);
+        if self.tables.len() > REMEMBERED_TABLES || self.tables.iter().any(|used| used.table.is_dropped()) {
+            self.tables.clear();
+        }
+    }
+
+    fn isolate(&mut self, isolation: Isolation) {
+        debug_assert!(
+            self.held.is_empty() || isolation == self.isolation,
+            "it has begun under another level"
+        );
+        self.isolation = isolation;
+    }
+
+    fn resume_statement(&mut self) {
+        if self.isolation == Isolation::RepeatableRead {
+            self.snapshot();
+        }
+    }
+
+    fn end_statement(&mut self) {
+        self.renew_snapshot();
+    }
+
+    fn begin_command(
+        &mut self,
+        check: impl FnOnce() -> Result<(), &'static str>,
+        head: &[u8],
+    ) -> Result<(), &'static str> {
+        self.try_command(check, head)
+    }
+
+    fn log_as_data(&mut self) {
+        self.give_up_command();
+    }
+
+    fn old_snapshot(&self) -> Option<u64> {
+        let time = self.snapshot.as_ref()?.time();
+        self.shared.histories.has_newer_key(time).then_some(time)
+    }
+
+    fn is_waited_for(&self) -> bool {
+        self.isolation == Isolation::Serializable && self.shared.locks.is_waited_for(self.id)
+    }
+
+    fn commits_soon(&self) -> bool {
+        let makes_images = self.shared.logs_images && self.command.is_some();
+        self.held.len() + self.undo.len() <= FEW_STEPS && self.payload.len() <= FEW_BYTES && !makes_images
+    }
+
+    fn dependencies(&self) -> &P::Dependencies {
+        &self.dependencies
+    }
+
+    fn commit(
+        &mut self,
+        step: CommitStep<'_>,
+        publisher: &mut impl Publisher<P, Self>,
+    ) -> Flow<P::CommitToken> {
+        let appended = self.append(step)?;
+        let has_written = appended.is_some();
+        let token = appended.unwrap_or_else(|| self.shared.protocol.read_only_commit(&self.dependencies));
+        publisher.note_place(&token, has_written);
+        self.precommit(&token, |transaction| publisher.publish(transaction, &token));
+        Ok(token)
+    }
+
+    fn rollback(&mut self, token: &P::CommitToken) {
+        self.withdraw_wait();
+        self.undo_to(0);
+        self.history.roll_back(|mark| self.shared.protocol.write_mark(token, mark));
+        self.history.leave_commit();
+        self.end(Handle::NONE, Trace::None);
+    }
+}

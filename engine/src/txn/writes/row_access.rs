@@ -1,0 +1,208 @@
+//! What procedures do to rows. Here it is decided whether a read is one at a snapshot; all others are up to
+//! the [`Reading`].
+
+use std::sync::Arc;
+
+use crossbeam_epoch::{self as epoch, Guard};
+
+use super::purge_queue::Purgeable;
+use super::{Body, Reading};
+use crate::protocol::Protocol;
+use crate::storage::history::Snapshot;
+use crate::storage::record::Record;
+use crate::storage::table::Table;
+use crate::txn::restart_gate::wait_for;
+use crate::txn::row_changes::write_row;
+use crate::txn::{
+    Access, Chosen, Cursor, Duplicate, Flow, Found, FoundAhead, Insertion, Intent, Isolation, NewRow,
+    Savepoint, Sight, Writable,
+};
+
+impl<P: Protocol, R: Reading<P>> Access for Body<P, R> {
+    #[inline(always)]
+    fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool> {
+        wait_for(table.opening())?;
+        if self.reads_snapshot(intent) {
+            return self.enter_at_snapshot(table, version);
+        }
+        if self.isolation.reads_at_snapshot() {
+            self.define(table, intent)?;
+        }
+        R::enter(self, table, version, intent)
+    }
+
+    fn read_point<'g>(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        intent: Intent,
+        ahead: Option<FoundAhead<'g>>,
+        buffer: &mut Vec<u8>,
+        guard: &'g Guard,
+    ) -> Flow<Found<'g>> {
+        if self.reads_snapshot(intent) {
+            let early = ahead.and_then(|found| found.in_state(table.state(guard)));
+            return self.read_at_snapshot(table, key, early, buffer, guard);
+        }
+        if matches!(intent.sight, Sight::Decided | Sight::InTheWay) && self.isolation.reads_at_snapshot() {
+            return self.read_wanted(table, key, intent, buffer, guard);
+        }
+        R::read_point(self, table, key, intent, ahead, buffer, guard)
+    }
+
+    #[inline]
+    fn prefetch_lock(&self, table: &Table, key: &[u8]) {
+        R::prefetch(self, table, key);
+    }
+
+    fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
+        if self.reads_snapshot(cursor.intent) {
+            return Ok(());
+        }
+        R::open_scan(self, table, cursor)
+    }
+
+    fn next_row<'g>(
+        &mut self,
+        table: &Arc<Table>,
+        cursor: &mut Cursor,
+        buffer: &mut Vec<u8>,
+        guard: &'g Guard,
+    ) -> Flow<Found<'g>> {
+        if self.isolation.reads_at_snapshot() {
+            return self.next_row_beside_writers(table, cursor, buffer, guard);
+        }
+        R::next_row(self, table, cursor, buffer, guard)
+    }
+
+    fn keep_row(&mut self, cursor: &mut Cursor) {
+        cursor.keep_last();
+    }
+
+    #[inline(always)]
+    fn reads_at_snapshot(&self) -> bool {
+        self.isolation.reads_at_snapshot()
+    }
+
+    fn lock_row<'g>(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        intent: Intent,
+        seen: &[u8],
+        guard: &'g Guard,
+    ) -> Flow<Chosen<'g>> {
+        self.lock_chosen(table, key, intent, seen, guard)
+    }
+
+    #[inline]
+    fn begin_statement(&mut self, is_inner: bool) {
+        if is_inner {
+            self.read_at(None);
+        } else {
+            self.renew_snapshot();
+        }
+    }
+
+    fn snapshot_time(&self) -> Option<u64> {
+        self.snapshot.as_ref().map(Snapshot::time)
+    }
+
+    fn read_at(&mut self, time: Option<u64>) {
+        if let (Isolation::ReadCommitted, Some(snapshot)) = (self.isolation, &mut self.snapshot) {
+            snapshot.read_at(time, &self.shared.histories);
+        }
+    }
+
+    fn insert(&mut self, table: &Arc<Table>, new: NewRow<'_>) -> Flow<Insertion> {
+        let inserted = self.insert_row(table, new)?;
+        self.number_in_hand = None;
+        Ok(inserted)
+    }
+
+    fn index_row(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Option<Duplicate>> {
+        self.index_changed_row(table, key, row)
+    }
+
+    fn may_have_twin(&mut self, table: &Arc<Table>, index: u16, row: NewRow<'_>) -> bool {
+        self.is_perhaps_a_twin(table, index, row, &epoch::pin())
+    }
+
+    fn find_twin(&mut self, table: &Arc<Table>, index: u16, row: NewRow<'_>) -> Flow<Option<Duplicate>> {
+        self.find_duplicate(table, Some(index), row, &epoch::pin())
+    }
+
+    #[inline(always)]
+    fn admit_write<'a>(
+        &mut self,
+        table: &'a Arc<Table>,
+        key: &'a [u8],
+        record: Option<&Record>,
+    ) -> Flow<Writable<'a>> {
+        if self.isolation == Isolation::RepeatableRead {
+            self.check_overwriting(table, key, record)?;
+        }
+        Ok(Writable { table, key })
+    }
+
+    fn update(&mut self, Writable { table, key }: Writable<'_>, row: &[u8], change: &[u8]) {
+        let Some(version) = write_row(table, key, Some(row), &mut self.history, &epoch::pin()) else {
+            return;
+        };
+        let write_set = self.hash_write(table, key, Some(change));
+        self.note_write(table, key, Some(row), (write_set, version));
+    }
+
+    #[allow(unsafe_code)] // As declared.
+    unsafe fn patch(&mut self, written: Writable<'_>, record: &Record, patch: &[u8], guard: &Guard) {
+        let Writable { table, key } = written;
+        // SAFETY: the row was read for writing, so its write lock is held; the rest is this function's
+        // contract.
+        let version = unsafe { record.patch(patch, &mut self.history, guard) };
+        let Some(version) = version else { return };
+        if table.id().is_temporary() {
+            table.state(guard).index().charge_patch(patch.len());
+        }
+        let write_set = self.hash_write(table, key, Some(patch));
+        let row = if self.command.is_some() { None } else { record.row(guard) };
+        self.note_write(table, key, row, (write_set, version));
+    }
+
+    fn delete(&mut self, Writable { table, key }: Writable<'_>) {
+        let guard = epoch::pin();
+        self.give_up_entries(table, key, None, &guard);
+        let Some(version) = write_row(table, key, None, &mut self.history, &guard) else { return };
+        self.purgeable.push(Purgeable::row(table, key));
+        let write_set = self.hash_write(table, key, None);
+        self.note_write(table, key, None, (write_set, version));
+    }
+
+    fn new_row_number(&mut self, table: &Arc<Table>) -> Flow<u64> {
+        // An insert that waits and is started again has its number.
+        if let Some((_, number)) = self.number_in_hand.filter(|(id, _)| *id == table.id()) {
+            return Ok(number);
+        }
+        let number = table.new_row_number();
+        self.number_in_hand = Some((table.id(), number));
+        if self.command.is_some() {
+            self.row_numbers.push(number);
+        }
+        Ok(number)
+    }
+
+    fn cannot_be_repeated(&mut self) {
+        self.give_up_command();
+    }
+
+    fn savepoint(&mut self) -> Savepoint {
+        Savepoint { changes: self.undo.len(), own: self.held.len() }
+    }
+
+    fn rollback_to(&mut self, savepoint: Savepoint) {
+        self.withdraw_wait();
+        self.undo_to(savepoint.changes);
+        if self.isolation.reads_at_snapshot() && !self.changes_objects {
+            self.release_since(savepoint.own);
+        }
+    }
+}
