@@ -17,10 +17,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use hyades_types::access::{Access, RoleId};
-use hyades_types::definition::{
-    CatalogChange, IndexDefinition, RoutineId, SequenceId, TableDefinition, TableId, TableName,
-};
+use hyades_types::access::Access;
+use hyades_types::definition::{CatalogChange, IndexDefinition, RoutineId, TableDefinition, TableName};
 use hyades_types::environment::Environment;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::guest;
@@ -49,7 +47,7 @@ use crate::protocol::{AppendProgress, Protocol};
 use crate::recovery::{
     Digester, RecoveryReport, RestartStatus, Restarted, Restarting, remove_foreign_digests, restart,
 };
-use crate::storage::catalog::{Catalog, CatalogView};
+use crate::storage::catalog::{Catalog, CatalogView, NewId};
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
@@ -212,7 +210,8 @@ pub trait Schema {
     fn lock_schema(&mut self, name: &str) -> Flow<()>;
     /// Keeps others from changing roles and rights until the end of the transaction.
     fn lock_access(&mut self) -> Flow<()>;
-    fn new_role_id(&self) -> RoleId;
+    /// A number never used before, for a new object.
+    fn new_id(&self, of: NewId) -> u32;
     /// The table of this name as this transaction sees it (its own uncommitted schema changes included).
     fn table(&self, name: &TableName) -> Option<Arc<Table>>;
     fn tables(&self) -> Vec<Arc<Table>>;
@@ -230,27 +229,15 @@ pub trait Schema {
     fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice;
     /// Tables and routines as this transaction sees them, for a compiler.
     fn catalog_view(&self) -> &dyn CatalogView;
-    /// A table id never used before, for [`CatalogChange::CreateTable`], or the number of a schema.
-    fn new_table_id(&self) -> TableId;
-    /// The id of a temporary table, or of an index of one.
-    fn new_temporary_table_id(&self) -> TableId;
-    /// The id of a temporary sequence.
-    fn new_temporary_sequence_id(&self) -> SequenceId;
     /// Declares that the session has temporary relations from now on, in this schema, which no other session
     /// uses. Their rows are charged to the keeper.
     fn set_temporary_schema(&mut self, schema: &str, keeper: Keeper);
     /// Drops the session's temporary relations at its end. No transaction may be open.
     fn forget_temporaries(&mut self);
-    /// A routine id never used before, for [`CatalogChange::CreateRoutine`].
-    fn new_routine_id(&self) -> RoutineId;
     /// All sequences as this transaction sees them.
     fn sequences(&self) -> Vec<Arc<Sequence>>;
-    /// A sequence id never used before, for [`CatalogChange::CreateSequence`].
-    fn new_sequence_id(&self) -> SequenceId;
     /// All types as this transaction sees them.
     fn types(&self) -> Vec<Arc<StoredType>>;
-    /// The number of a type, never used before, and that of the type of its arrays.
-    fn new_type_ids(&self) -> (u32, u32);
 }
 
 /// Opens or creates the database in `config.data_directory`: recovers what its logs hold, begins a new

@@ -1,6 +1,7 @@
 //! Routines in the catalog, through the engine's public interface: created, replaced, dropped, rolled back,
 //! recovered.
 
+use hyades_engine::storage::catalog::NewId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -101,7 +102,7 @@ fn done<T>(flow: Flow<T>) -> T {
 }
 
 fn create(worker: &mut dyn Worker, definition: &RoutineDefinition, replaces: Option<RoutineId>) -> RoutineId {
-    let id = worker.new_routine_id();
+    let id = RoutineId(worker.new_id(NewId::Object));
     done(worker.change_catalog(CatalogChange::CreateRoutine {
         id,
         definition: definition.clone(),
@@ -143,7 +144,7 @@ fn a_routine_is_its_transactions_own_until_it_commits_and_survives_then() {
     worker.begin();
     assert_eq!(ids(&*worker, "f"), [id]);
     assert_eq!(worker.routine(id).expect("it is there").definition, integer);
-    assert!(worker.new_routine_id() > id, "ids are never used again");
+    assert!(RoutineId(worker.new_id(NewId::Object)) > id, "ids are never used again");
 }
 
 #[test]
@@ -155,7 +156,7 @@ fn the_types_of_the_inputs_tell_routines_apart() {
     let text = create(&mut *worker, &definition("f", &[SqlType::Varchar(Some(3))], "a"), None);
     assert_eq!(ids(&*worker, "f"), [number, text]);
     let same = definition("f", &[SqlType::Varchar(Some(7))], "a");
-    let id = worker.new_routine_id();
+    let id = RoutineId(worker.new_id(NewId::Object));
     let again = CatalogChange::CreateRoutine { id, definition: same, replaces: None };
     let error = failure(worker.change_catalog(again));
     assert_eq!(error.sqlstate(), sqlstate::DUPLICATE_FUNCTION);
@@ -179,7 +180,7 @@ fn a_replacement_is_a_new_routine_and_the_old_one_is_gone() {
     assert!(routine.is_dropped());
     worker.begin();
     let stale = CatalogChange::CreateRoutine {
-        id: worker.new_routine_id(),
+        id: RoutineId(worker.new_id(NewId::Object)),
         definition: definition("f", &[], "c"),
         replaces: Some(old),
     };

@@ -5,6 +5,7 @@
 //! user of the engine. Waits block the thread. Durability is left to the caller, which decides what counts as
 //! acknowledged.
 
+use hyades_engine::storage::catalog::NewId;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use hyades_engine::procedure::ir::{
 };
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    CatalogChange, ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName,
+    CatalogChange, ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableId, TableName,
 };
 use hyades_types::environment::Environment;
 use hyades_types::error::{Abort, sqlstate};
@@ -54,7 +55,7 @@ pub fn create_tables(engine: &dyn Engine, index: IndexKind) -> Result<()> {
     worker.begin();
     for (name, value) in [("numbers", SqlType::BigInt), ("ledger", SqlType::BigInt), ("lists", SqlType::Text)]
     {
-        let id = worker.new_table_id();
+        let id = TableId(worker.new_id(NewId::Object));
         let change = CatalogChange::CreateTable { id, definition: definition(name, value, index) };
         blocking(|| worker.change_catalog(change.clone()))?;
     }

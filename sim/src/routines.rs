@@ -15,6 +15,7 @@
 //! | `whole` | into | as `sum` over the whole table |
 //! | `fail` | key | writes, then fails |
 
+use hyades_engine::storage::catalog::NewId;
 use std::sync::Arc;
 
 use hyades_engine::db::Engine;
@@ -25,7 +26,7 @@ use hyades_engine::procedure::ir::{
 };
 use hyades_types::definition::{
     CatalogChange, ColumnDefinition, ParameterMode, PrimaryKey, Returns, RoutineDefinition, RoutineId,
-    RoutineKind, RoutineParameter, TableDefinition, TableName,
+    RoutineKind, RoutineParameter, TableDefinition, TableId, TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
@@ -105,11 +106,11 @@ pub fn create_routines(engine: &dyn Engine) -> Result<()> {
         checks: Vec::new(),
         dropped: Vec::new(),
     };
-    let id = worker.new_table_id();
+    let id = TableId(worker.new_id(NewId::Object));
     let change = CatalogChange::CreateTable { id, definition: journal };
     blocking(|| worker.change_catalog(change.clone()))?;
     for (name, parameters) in ROUTINES {
-        let id = worker.new_routine_id();
+        let id = RoutineId(worker.new_id(NewId::Object));
         let definition = definition(name, *parameters, name);
         let change = CatalogChange::CreateRoutine { id, definition, replaces: None };
         blocking(|| worker.change_catalog(change.clone()))?;
@@ -122,7 +123,7 @@ pub fn replace_routine(engine: &dyn Engine, name: &str, parameters: usize, body:
     let mut worker = engine.worker();
     worker.begin();
     let replaces = worker.routines_named(&public(name)).first().map(|routine| routine.id);
-    let id = worker.new_routine_id();
+    let id = RoutineId(worker.new_id(NewId::Object));
     let change =
         CatalogChange::CreateRoutine { id, definition: definition(name, parameters, body), replaces };
     blocking(|| worker.change_catalog(change.clone()))?;

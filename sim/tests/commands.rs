@@ -14,13 +14,13 @@ use hyades_engine::db::{Engine, Logging, LoggingChoice, open};
 use hyades_engine::procedure::compiled_routine::{CatalogView, RoutineCompiler};
 use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::recovery::{recover, state_hash};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::catalog::{Catalog, NewId};
 use hyades_sim::client::{Client, big, blocking, create_tables};
 use hyades_sim::crash::{Calls, FIRST, Observed, Scenario, live, recovered_hash, script, within};
 use hyades_sim::disk::SimulatedDisk;
 use hyades_sim::routines::test_compiler;
 use hyades_sim::routines::{TestCompiler, create_routines, replace_routine};
-use hyades_types::definition::{CatalogChange, IndexKind, RoutineDefinition};
+use hyades_types::definition::{CatalogChange, IndexKind, RoutineDefinition, RoutineId};
 use hyades_types::error::Result;
 use hyades_types::value::Value;
 use rand::rngs::StdRng;
@@ -277,7 +277,7 @@ fn anything_else_in_the_transaction_makes_it_data() {
     let choice =
         client.call_inside("sum", &[0, 10, 3].map(big), Logging::Auto).expect("nobody else is there");
     assert_eq!(choice, LoggingChoice::Command);
-    let id = client.worker().new_routine_id();
+    let id = RoutineId(client.worker().new_id(NewId::Object));
     let definition = hyades_sim::routines::definition("again", 3, "copy");
     let change = CatalogChange::CreateRoutine { id, definition, replaces: None };
     blocking(|| client.worker().change_catalog(change.clone())).expect("nobody else is there");
@@ -308,7 +308,7 @@ fn the_choice_has_its_reason() {
     // A schema change under way prevents calls from being logged as commands, and nothing else.
     let mut other = engine.worker();
     other.begin();
-    let id = other.new_routine_id();
+    let id = RoutineId(other.new_id(NewId::Object));
     let definition = hyades_sim::routines::definition("again", 3, "copy");
     let change = CatalogChange::CreateRoutine { id, definition, replaces: None };
     blocking(|| other.change_catalog(change.clone())).expect("nobody else is there");

@@ -10,13 +10,13 @@ use std::time::Duration;
 use hyades_engine::config::{Config, RecoveryMode};
 use hyades_engine::db::{Engine, Logging};
 use hyades_engine::recovery::{recover, state_hash};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::catalog::{Catalog, NewId};
 use hyades_sim::client::{Client, big, blocking, create_tables};
 use hyades_sim::crash::{Observed, Scenario, within};
 use hyades_sim::disk::SimulatedDisk;
 use hyades_sim::routines::test_compiler;
 use hyades_sim::routines::{create_routines, public};
-use hyades_types::definition::{CatalogChange, IndexKind, TableDefinition};
+use hyades_types::definition::{CatalogChange, IndexKind, TableDefinition, TableId};
 use hyades_types::error::Result;
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -33,7 +33,7 @@ fn change_schema(engine: &dyn Engine, round: usize) -> Result<()> {
         blocking(|| worker.commit()).map(drop)
     };
     commit(CatalogChange::Truncate { id: ledger.id() })?;
-    let id = engine.worker().new_table_id();
+    let id = TableId(engine.worker().new_id(NewId::Object));
     let name = public(&format!("passing_{round}"));
     let mut definition = TableDefinition { name, ..TableDefinition::clone(&ledger.definition()) };
     definition.primary_key.iter_mut().for_each(|key| key.name = format!("passing_{round}_pkey"));

@@ -1,6 +1,7 @@
 //! Cases found in review: backups beside checkpoints that give logs up, restarts between backups, restored
 //! databases that go their own way.
 
+use crate::storage::catalog::NewId;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +52,7 @@ fn change(engine: &dyn Engine, change: CatalogChange) {
 }
 
 fn make(engine: &dyn Engine, name: &str) {
-    let id = SchemaId(engine.worker().new_table_id().0);
+    let id = SchemaId(engine.worker().new_id(NewId::Object));
     change(engine, CatalogChange::CreateSchema { id, name: name.to_owned() });
 }
 
@@ -221,7 +222,7 @@ fn a_log_that_begins_within_its_last_block_has_the_rest_of_it() {
     let mut last = None;
     for number in 0..40 {
         worker.begin();
-        let id = SchemaId(worker.new_table_id().0);
+        let id = SchemaId(worker.new_id(NewId::Object));
         let change = CatalogChange::CreateSchema { id, name: format!("s{number}") };
         worker.change_catalog(change).ok().expect("made");
         last = worker.commit().ok();

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use hyades_types::access::{Access, RoleId};
+use hyades_types::access::Access;
 use hyades_types::definition::{
-    CatalogChange, IndexDefinition, RoutineId, SequenceId, TableDefinition, TableId, TableName,
+    CatalogChange, IndexDefinition, RoutineId, TableDefinition, TableId, TableName,
 };
 use hyades_types::error::Result;
 use hyades_types::memory::Keeper;
@@ -15,7 +15,7 @@ use super::{DatabaseWorker, Flow, Logging, LoggingChoice, Schema, TableLock};
 use crate::catalog;
 use crate::procedure::ir::Procedure;
 use crate::protocol::Protocol;
-use crate::storage::catalog::{CatalogView, Comments, Schemas};
+use crate::storage::catalog::{CatalogView, Comments, NewId, Schemas};
 use crate::storage::compilations::Compilations;
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
@@ -93,32 +93,8 @@ impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
         self
     }
 
-    fn new_role_id(&self) -> RoleId {
-        self.overlay.catalog().new_role_id()
-    }
-
-    fn new_table_id(&self) -> TableId {
-        self.overlay.catalog().new_table_id()
-    }
-
-    fn new_temporary_table_id(&self) -> TableId {
-        self.overlay.catalog().new_temporary_table_id()
-    }
-
-    fn new_temporary_sequence_id(&self) -> SequenceId {
-        self.overlay.catalog().new_temporary_sequence_id()
-    }
-
-    fn new_routine_id(&self) -> RoutineId {
-        self.overlay.catalog().new_routine_id()
-    }
-
-    fn new_sequence_id(&self) -> SequenceId {
-        self.overlay.catalog().new_sequence_id()
-    }
-
-    fn new_type_ids(&self) -> (u32, u32) {
-        self.overlay.catalog().new_type_ids()
+    fn new_id(&self, of: NewId) -> u32 {
+        self.overlay.catalog().new_id(of)
     }
 
     fn set_temporary_schema(&mut self, schema: &str, keeper: Keeper) {

@@ -73,6 +73,16 @@ pub use types::duplicate_type;
 /// Ids below this one are reserved for system tables and functions.
 const FIRST_ID: u32 = 16_384;
 
+/// What a new number is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewId {
+    /// Anything that outlives its session: all share one sequence of numbers.
+    Object,
+    /// A temporary table, or an index of one.
+    TemporaryTable,
+    TemporarySequence,
+}
+
 /// The committed tables, sequences and routines of one database, by name and by id.
 pub struct Catalog {
     tables: RwLock<Arc<Snapshot>>,
@@ -273,23 +283,23 @@ impl Catalog {
         }
     }
 
-    /// A table id never used before.
-    pub fn new_table_id(&self) -> TableId {
-        TableId(self.new_id())
+    /// A number never used before.
+    pub fn new_id(&self, of: NewId) -> u32 {
+        match of {
+            NewId::Object => self.next_id.fetch_add(1, Ordering::Relaxed),
+            NewId::TemporaryTable => TableId::FIRST_TEMPORARY + self.next_temporary() % TableId::TEMPORARIES,
+            NewId::TemporarySequence => {
+                SequenceId::FIRST_TEMPORARY + self.next_temporary() % SequenceId::TEMPORARIES
+            }
+        }
     }
 
-    fn new_id(&self) -> u32 {
-        self.next_id.fetch_add(1, Ordering::Relaxed)
+    fn next_temporary(&self) -> u32 {
+        self.next_temporary.fetch_add(1, Ordering::Relaxed)
     }
 
     fn reserve_id(&self, id: u32) {
         self.next_id.fetch_max(id.saturating_add(1), Ordering::Relaxed);
-    }
-
-    /// The id of a temporary table, or of an index of one.
-    pub fn new_temporary_table_id(&self) -> TableId {
-        let number = self.next_temporary.fetch_add(1, Ordering::Relaxed);
-        TableId(TableId::FIRST_TEMPORARY + number % TableId::TEMPORARIES)
     }
 
     /// Keeps ids up to this one from being given out; for ids read from logs and checkpoints.

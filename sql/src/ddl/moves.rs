@@ -7,13 +7,15 @@
 //!
 //! Reference: AlterTableNamespace of PostgreSQL's tablecmds.c, AlterObjectNamespace_internal of alter.c.
 
+use hyades_engine::storage::catalog::NewId;
 use std::sync::Arc;
 
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    CatalogChange, Indexed, RoutineDefinition, RoutineKind, TableDefinition, TableName, ViewDefinition,
+    CatalogChange, Indexed, RoutineDefinition, RoutineId, RoutineKind, TableDefinition, TableName,
+    ViewDefinition,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::is_temporary;
@@ -397,7 +399,7 @@ impl Viewpoint {
         routines.sort_unstable_by_key(|routine| routine.id);
         for routine in routines {
             if let Some(definition) = self.moved_routine(&routine.definition, moving)? {
-                let (id, replaces) = (self.worker.new_routine_id(), Some(routine.id));
+                let (id, replaces) = (RoutineId(self.worker.new_id(NewId::Object)), Some(routine.id));
                 changes.push(CatalogChange::CreateRoutine { id, definition, replaces });
             }
         }

@@ -5,6 +5,7 @@
 //!
 //! Reference: PostgreSQL's user.c.
 
+use hyades_engine::storage::catalog::NewId;
 use std::sync::Arc;
 
 use hyades_types::access::{Access, Membership, Rights, Role, RoleId};
@@ -79,7 +80,7 @@ impl Viewpoint {
             return forbidden("permission denied to create role");
         }
         self.check_new_name(name)?;
-        let id = self.worker.new_role_id();
+        let id = RoleId(self.worker.new_id(NewId::Object));
         let mut role = Role::new(name);
         self.apply(options, &mut role)?;
         let mut access = Access::clone(self.access());

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use hyades_engine::storage::catalog::duplicate_routine;
+use hyades_engine::storage::catalog::{NewId, duplicate_routine};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    CatalogChange, ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter, RoutineTraits,
-    TableName,
+    CatalogChange, ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind, RoutineParameter,
+    RoutineTraits, TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::PUBLIC;
@@ -368,7 +368,7 @@ impl Viewpoint {
             }
         }
         let replaces = existing.map(|existing| existing.id);
-        let id = self.worker.new_routine_id();
+        let id = RoutineId(self.worker.new_id(NewId::Object));
         Ok(vec![CatalogChange::CreateRoutine { id, definition: definition.clone(), replaces }])
     }
 

@@ -6,6 +6,7 @@
 //!
 //! Reference: PostgreSQL's schemacmds.c.
 
+use hyades_engine::storage::catalog::NewId;
 use std::sync::Arc;
 
 use hyades_types::access::{Rights, RoleId};
@@ -135,7 +136,7 @@ impl Viewpoint {
             self.note(output, "42P06", format!("{message}, skipping"));
             return Ok(Vec::new());
         }
-        let id = SchemaId(self.worker.new_table_id().0);
+        let id = SchemaId(self.worker.new_id(NewId::Object));
         let mut changes = vec![CatalogChange::CreateSchema { id, name: name.to_owned() }];
         if let Some(owner) = owner.filter(|owner| *owner != RoleId::OWNER) {
             changes.push(CatalogChange::PutRights { object: id.0, rights: Rights::of(owner) });

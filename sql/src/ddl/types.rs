@@ -8,9 +8,9 @@
 
 use std::sync::Arc;
 
-use hyades_engine::storage::catalog::duplicate_type;
+use hyades_engine::storage::catalog::{NewId, duplicate_type};
 use hyades_engine::storage::stored_type::StoredType;
-use hyades_types::definition::{CatalogChange, TableName, TypeDefinition, TypeKind};
+use hyades_types::definition::{CatalogChange, RoutineId, TableName, TypeDefinition, TypeKind};
 use hyades_types::enumeration::EnumLabels;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::identifier::quoted_identifier;
@@ -151,7 +151,8 @@ impl Viewpoint {
 
     fn created_type(&self, name: &TableName, kind: TypeKind) -> Result<Vec<CatalogChange>> {
         self.check_type_name(name)?;
-        let definition = TypeDefinition::new(self.worker.new_type_ids(), name, kind);
+        let new_id = || self.worker.new_id(NewId::Object);
+        let definition = TypeDefinition::new((new_id(), new_id()), name, kind);
         Ok(vec![CatalogChange::CreateType { definition }])
     }
 
@@ -255,7 +256,7 @@ impl Viewpoint {
         for routine in routines {
             let mut definition = routine.definition.with_type(&changed);
             if respelling.routine(&mut definition)? {
-                let (id, replaces) = (self.worker.new_routine_id(), Some(routine.id));
+                let (id, replaces) = (RoutineId(self.worker.new_id(NewId::Object)), Some(routine.id));
                 changes.push(CatalogChange::CreateRoutine { id, definition, replaces });
             }
         }

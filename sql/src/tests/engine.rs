@@ -4,6 +4,7 @@
 //! A single session never waits by itself. [`Trouble`] makes a worker wait every second time, which must
 //! not show in the answers to a client.
 
+use hyades_engine::storage::catalog::NewId;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,10 +25,8 @@ use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_engine::ticket::{Ticket, ticket};
 use hyades_sim::disk::SimulatedDisk;
-use hyades_types::access::{Access, RoleId};
-use hyades_types::definition::{
-    CatalogChange, IndexDefinition, RoutineId, SequenceId, TableDefinition, TableId, TableName,
-};
+use hyades_types::access::Access;
+use hyades_types::definition::{CatalogChange, IndexDefinition, RoutineId, TableDefinition, TableName};
 use hyades_types::environment::Environment;
 use hyades_types::error::{Abort, Error, Result};
 use hyades_types::memory::{Keeper, Limits};
@@ -298,16 +297,8 @@ impl Schema for TestWorker {
         self.inner.catalog_view()
     }
 
-    fn new_table_id(&self) -> TableId {
-        self.inner.new_table_id()
-    }
-
-    fn new_temporary_table_id(&self) -> TableId {
-        self.inner.new_temporary_table_id()
-    }
-
-    fn new_temporary_sequence_id(&self) -> SequenceId {
-        self.inner.new_temporary_sequence_id()
+    fn new_id(&self, of: NewId) -> u32 {
+        self.inner.new_id(of)
     }
 
     fn set_temporary_schema(&mut self, schema: &str, keeper: Keeper) {
@@ -318,32 +309,16 @@ impl Schema for TestWorker {
         self.inner.forget_temporaries();
     }
 
-    fn new_routine_id(&self) -> RoutineId {
-        self.inner.new_routine_id()
-    }
-
     fn sequences(&self) -> Vec<Arc<Sequence>> {
         self.inner.sequences()
-    }
-
-    fn new_sequence_id(&self) -> SequenceId {
-        self.inner.new_sequence_id()
     }
 
     fn types(&self) -> Vec<Arc<StoredType>> {
         self.inner.types()
     }
 
-    fn new_type_ids(&self) -> (u32, u32) {
-        self.inner.new_type_ids()
-    }
-
     fn lock_access(&mut self) -> Flow<()> {
         self.inner.lock_access()
-    }
-
-    fn new_role_id(&self) -> RoleId {
-        self.inner.new_role_id()
     }
 
     fn lock_schema(&mut self, name: &str) -> Flow<()> {

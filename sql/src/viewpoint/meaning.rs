@@ -8,6 +8,7 @@
 //! While the session reads at a snapshot older than a unique index, statements are compiled without relying
 //! on that index, and under a stamp of their own.
 
+use hyades_engine::storage::catalog::NewId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -229,16 +230,16 @@ impl Viewpoint {
     /// The number of a new table or index in this schema.
     pub(crate) fn new_table_id(&self, schema: &str) -> TableId {
         match search_path::is_temporary(schema) {
-            true => self.worker.new_temporary_table_id(),
-            false => self.worker.new_table_id(),
+            true => TableId(self.worker.new_id(NewId::TemporaryTable)),
+            false => TableId(self.worker.new_id(NewId::Object)),
         }
     }
 
     /// The number of a new sequence in this schema.
     pub(crate) fn new_sequence_id(&self, schema: &str) -> SequenceId {
         match search_path::is_temporary(schema) {
-            true => self.worker.new_temporary_sequence_id(),
-            false => self.worker.new_sequence_id(),
+            true => SequenceId(self.worker.new_id(NewId::TemporarySequence)),
+            false => SequenceId(self.worker.new_id(NewId::Object)),
         }
     }
 

@@ -77,11 +77,6 @@ impl Catalog {
         }
         Ok(())
     }
-
-    /// The number of a new role.
-    pub fn new_role_id(&self) -> RoleId {
-        RoleId(self.new_id())
-    }
 }
 
 impl super::Snapshot {

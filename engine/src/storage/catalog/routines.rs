@@ -9,11 +9,6 @@ use super::{Catalog, CatalogView, corrupt};
 use crate::storage::stored_routine::Routine;
 
 impl Catalog {
-    /// A routine id never used before.
-    pub fn new_routine_id(&self) -> RoutineId {
-        RoutineId(self.new_id())
-    }
-
     /// Keeps ids up to this one from being given out; for ids read from logs and checkpoints.
     pub fn reserve_routine_id(&self, id: RoutineId) {
         self.reserve_id(id.0);

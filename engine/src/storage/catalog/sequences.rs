@@ -7,7 +7,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::Guard;
 use hyades_types::definition::{
@@ -19,17 +18,6 @@ use hyades_types::sequence::{Relation, Sequence, SequenceCatalog};
 use super::{Catalog, corrupt, duplicate_table};
 
 impl Catalog {
-    /// A sequence id never used before.
-    pub fn new_sequence_id(&self) -> SequenceId {
-        SequenceId(self.new_id())
-    }
-
-    /// The id of a temporary sequence.
-    pub fn new_temporary_sequence_id(&self) -> SequenceId {
-        let number = self.next_temporary.fetch_add(1, Ordering::Relaxed);
-        SequenceId(SequenceId::FIRST_TEMPORARY + number % SequenceId::TEMPORARIES)
-    }
-
     fn reserve_sequence_id(&self, id: SequenceId) {
         if id.is_temporary() {
             return;

@@ -7,7 +7,7 @@ use hyades_types::definition::{CatalogChange, ColumnDefinition, IndexKind, Prima
 use hyades_types::error::{Error, InputError};
 use hyades_types::value::{SqlType, Value};
 
-use super::Catalog;
+use super::{Catalog, NewId};
 use crate::storage::table::Table;
 use crate::storage::table::tests::{definition, install, numbers};
 
@@ -76,13 +76,14 @@ fn a_primary_key_is_refused_as_postgresql_refuses_it() {
 #[test]
 fn tables_are_published_under_one_name_and_id() {
     let catalog = Catalog::new();
-    let id = catalog.new_table_id();
+    let id = TableId(catalog.new_id(NewId::Object));
     let table = Arc::new(Table::new(id, definition(&[0], IndexKind::Ordered)));
     catalog.add(Arc::clone(&table)).expect("the name is free");
     let name = TableName { schema: "public".into(), name: "t".into() };
     assert!(catalog.by_id(id).is_some_and(|found| Arc::ptr_eq(&found, &table)));
     assert!(catalog.by_name(&name).is_some_and(|found| Arc::ptr_eq(&found, &table)));
-    let other = Arc::new(Table::new(catalog.new_table_id(), definition(&[0], IndexKind::Ordered)));
+    let other =
+        Arc::new(Table::new(TableId(catalog.new_id(NewId::Object)), definition(&[0], IndexKind::Ordered)));
     let error = input(catalog.add(other).expect_err("the name is taken"));
     assert_eq!((error.state.0, &*error.message), ("42P07", "relation \"t\" already exists"));
 
@@ -106,9 +107,9 @@ fn replay_applies_changes_and_raises_ids() {
     assert_eq!((table.row_count(), table.version()), (0, 1));
     catalog.apply(&CatalogChange::DropTable { id }, &guard).expect("an existing table");
     assert!(catalog.tables().is_empty() && table.is_dropped());
-    assert_eq!(catalog.new_table_id(), TableId(100_000));
+    assert_eq!(TableId(catalog.new_id(NewId::Object)), TableId(100_000));
     catalog.reserve_table_id(TableId(200_000));
-    assert_eq!(catalog.new_table_id(), TableId(200_001));
+    assert_eq!(TableId(catalog.new_id(NewId::Object)), TableId(200_001));
 }
 
 #[test]

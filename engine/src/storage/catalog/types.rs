@@ -5,7 +5,6 @@
 //! as they are (`hyades_types::enumeration`).
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::Guard;
 use hyades_types::definition::{TableName, TypeDefinition};
@@ -17,12 +16,6 @@ use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 
 impl Catalog {
-    /// New numbers for a type and for the type of its arrays, never used before.
-    pub fn new_type_ids(&self) -> (u32, u32) {
-        let id = self.next_id.fetch_add(2, Ordering::Relaxed);
-        (id, id + 1)
-    }
-
     /// All committed types, ordered by schema and name.
     pub fn types(&self) -> Vec<Arc<StoredType>> {
         let snapshot = self.snapshot();

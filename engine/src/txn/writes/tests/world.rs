@@ -11,7 +11,7 @@ use crate::catalog::{self, Overlay};
 use crate::config::Config;
 use crate::protocol::AppendProgress;
 use crate::protocol::none::NoLog;
-use crate::storage::catalog::Catalog;
+use crate::storage::catalog::{Catalog, NewId};
 use crate::storage::table::Table;
 use crate::txn::two_phase_locking::{Locking, TwoPhaseLocking};
 use crate::txn::{CommitStep, Control, Ending, Flow, Publisher, Savepoint, Transaction};
@@ -51,7 +51,7 @@ pub(in crate::txn::writes) struct Worker {
 
 impl Worker {
     pub(in crate::txn::writes) fn new_table_id(&self) -> TableId {
-        self.overlay.catalog().new_table_id()
+        TableId(self.overlay.catalog().new_id(NewId::Object))
     }
 
     pub(in crate::txn::writes) fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
