@@ -11,7 +11,8 @@ use hyades_types::enumeration::EnumType;
 
 use super::stored_routine::Routine;
 
-/// The language of the function that checks the values of the domain of its name, for the compiler.
+/// The language of the function that checks the values of a domain, for the compiler. Its body is the number
+/// of the domain.
 pub const DOMAIN_CHECK: &str = "domain check";
 
 /// A type as the catalog has it.
@@ -73,7 +74,7 @@ fn check_of(definition: &TypeDefinition) -> Option<Routine> {
         parameters: vec![value],
         returns: Returns::Value(domain.base),
         language: DOMAIN_CHECK.to_owned(),
-        body: String::new(),
+        body: definition.id.to_string(),
         is_strict: false,
         path: None,
         traits: RoutineTraits::default(),

@@ -21,10 +21,11 @@ use super::{Binder, Bound, Place};
 use crate::expr;
 use crate::statement::query::parse_expression;
 
-/// A row of one column, the value, for binding conditions on it.
-pub(crate) fn value_row(name: &TableName, domain: &DomainDefinition) -> TableDefinition {
+/// A row of one column, the value, for binding conditions on it. It has no name.
+pub(crate) fn value_row(domain: &DomainDefinition) -> TableDefinition {
     let columns = vec![ColumnDefinition::new(DomainDefinition::VALUE, domain.base)];
-    TableDefinition { checks: domain.checks.clone(), ..TableDefinition::of_columns(name.clone(), columns) }
+    let name = TableName { schema: String::new(), name: String::new() };
+    TableDefinition { checks: domain.checks.clone(), ..TableDefinition::of_columns(name, columns) }
 }
 
 /// The constraints of a domain and of those that it is made of.
@@ -84,7 +85,7 @@ impl Binder<'_> {
         if domain.checks.is_empty() {
             return Ok(tests);
         }
-        let (table, row) = (row_type(&value_row(&stored.name(), domain)), self.new_row()?);
+        let (table, row) = (row_type(&value_row(domain)), self.new_row()?);
         let mut checks: Vec<_> = domain.checks.iter().collect();
         checks.sort_by(|one, other| one.name.cmp(&other.name));
         for check in checks {

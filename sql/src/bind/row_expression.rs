@@ -62,6 +62,14 @@ impl Binder<'_> {
                         None => ControlFlow::Continue(()),
                     };
                 }
+                ast::Expr::Value(value) => {
+                    let ast::Value::Placeholder(name) = &value.value else {
+                        return ControlFlow::Continue(());
+                    };
+                    let message = format!("there is no parameter {name}");
+                    let error = Error::input(sqlstate::UNDEFINED_PARAMETER, message);
+                    return ControlFlow::Break(self.place(error, Place::of(value)));
+                }
                 _ => return ControlFlow::Continue(()),
             };
             let message = format!("cannot use subquery in {what}");

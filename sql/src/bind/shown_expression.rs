@@ -19,7 +19,7 @@ use sqlparser::ast;
 use super::coerce::{Category, category};
 use super::json_expression::{is_shared, shared_symbol, symbol_of};
 use super::operator::{from_ast, signature, type_beside};
-use super::types::written_type;
+use super::types::{self, written_type};
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
 use crate::statement::dialect::symmetric_bound;
@@ -355,6 +355,21 @@ impl Binder<'_> {
     }
 
     fn converted_part(&mut self, whole: &ast::Expr, inner: &ast::Expr) -> Option<Part> {
+        let domain = match whole {
+            ast::Expr::Cast { data_type, .. } => types::declared(data_type, self).ok()?.domain,
+            _ => None,
+        };
+        let part = self.converted_to_base(whole, inner)?;
+        match domain {
+            Some(domain) => {
+                let name = full_name(&self.domain(domain).ok()?.name());
+                Some(Part::typed(format!("({})::{name}", part.shown), part.sql_type()?))
+            }
+            None => Some(part),
+        }
+    }
+
+    fn converted_to_base(&mut self, whole: &ast::Expr, inner: &ast::Expr) -> Option<Part> {
         let bound = self.bound_part(whole)?;
         let to = bound.known_type()?;
         let (part, base) = (self.part(inner)?, to.without_modifier());

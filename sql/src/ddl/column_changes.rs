@@ -354,8 +354,8 @@ impl Viewpoint {
         if self.is_in_foreign_key(&old, table.id(), at) && !is_same_kind(column.sql_type, sql_type) {
             return unsupported("changing the type of a column of a foreign key is not supported yet");
         }
-        let is_narrower = domain.is_some() && domain != column.domain;
-        let computed = self.bound_conversion(&table, at, sql_type, using)? || is_narrower;
+        let is_of_another_domain = domain.is_some() && domain != column.domain;
+        let computed = self.bound_conversion(&table, at, sql_type, using)? || is_of_another_domain;
         check_default(column, sql_type)?;
         let sequence = self.retyped_identity(table.id(), at, sql_type)?;
         let mut definition = TableDefinition::clone(&old);

@@ -44,6 +44,8 @@ pub(crate) enum Object {
     Constraint(Arc<Table>, String),
     /// The default of the column with this number.
     Default(Arc<Table>, u16),
+    /// The constraint of this name of a domain.
+    DomainCheck(Arc<StoredType>, String),
 }
 
 impl Object {
@@ -55,6 +57,10 @@ impl Object {
             Object::Sequence(sequence) => (sequence.id.0, 0),
             Object::Routine(routine) => (routine.id.0, 0),
             Object::Type(stored) => (stored.id(), 0),
+            Object::DomainCheck(stored, name) => {
+                let mut checks = stored.definition.domain().into_iter().flat_map(|domain| &domain.checks);
+                (stored.id(), 1 + checks.position(|check| check.name == *name).unwrap_or(0))
+            }
             Object::Default(table, column) | Object::Column(table, column) => {
                 (table.id().0, 1 + usize::from(*column))
             }
@@ -78,6 +84,9 @@ impl Object {
                 one.id() == other.id() && name == other_name
             }
             (Object::Type(one), Object::Type(other)) => one.id() == other.id(),
+            (Object::DomainCheck(one, name), Object::DomainCheck(other, other_name)) => {
+                one.id() == other.id() && name == other_name
+            }
             (Object::Default(one, column), Object::Default(other, other_column))
             | (Object::Column(one, column), Object::Column(other, other_column)) => {
                 one.id() == other.id() && column == other_column
@@ -155,18 +164,22 @@ impl<'a> Dependents<'a> {
                     });
                     (Object::Default(Arc::clone(&one.table), one.column), is_identity)
                 }));
+                for stored in &self.types {
+                    if self.session.sequences_of_domain(stored)?.contains(&sequence.id) {
+                        found.push((Object::Type(Arc::clone(stored)), false));
+                    }
+                }
             }
             Object::Routine(routine) => {
                 for table in &self.tables {
                     self.session.callers_in(table, routine, &mut found);
                 }
-                for stored in &self.types {
-                    self.session.refuse_call_of_domain(stored, routine)?;
-                }
+                let calls = |text: &str, row: Option<&Arc<Table>>| self.session.calls(text, row, routine);
+                self.types.iter().for_each(|own| self.session.users_in_domain(own, calls, &mut found));
             }
             Object::Type(stored) => self.dependents_of_type(stored, &mut found)?,
             Object::Column(table, column) => self.dependents_of_column(table, *column, &mut found),
-            Object::Constraint(..) | Object::Default(..) => {}
+            Object::Constraint(..) | Object::Default(..) | Object::DomainCheck(..) => {}
         }
         Ok(found)
     }
@@ -190,7 +203,7 @@ impl<'a> Dependents<'a> {
         found.extend(types.map(|stored| (Object::Type(Arc::clone(stored)), false)));
     }
 
-    fn dependents_of_type(&self, stored: &StoredType, found: &mut Vec<(Object, bool)>) -> Result<()> {
+    fn dependents_of_type(&self, stored: &Arc<StoredType>, found: &mut Vec<(Object, bool)>) -> Result<()> {
         for table in &self.tables {
             let definition = table.definition();
             if definition.view().is_some() {
@@ -231,8 +244,16 @@ impl<'a> Dependents<'a> {
         let routines = self.routines.iter();
         let routines = routines.filter(|routine| routine.definition.uses_type(stored.id()));
         found.extend(routines.map(|routine| (Object::Routine(Arc::clone(routine)), false)));
+        if let Some(domain) = stored.definition.domain() {
+            let own = domain.checks.iter().map(|check| check.name.clone());
+            found.extend(own.map(|name| (Object::DomainCheck(Arc::clone(stored), name), true)));
+        }
         let domains = self.types.iter().filter(|other| other.definition.uses_type(stored.id()));
         found.extend(domains.map(|domain| (Object::Type(Arc::clone(domain)), false)));
+        let name = stored.name();
+        let says = |text: &str, _: Option<&Arc<Table>>| names_type(text, &name);
+        let others = self.types.iter().filter(|other| other.id() != stored.id());
+        others.for_each(|other| self.session.users_in_domain(other, says, found));
         Ok(())
     }
 
@@ -356,21 +377,22 @@ impl Viewpoint {
             }
             return;
         }
-        let is_named = |text: &str| text.contains(&called.name.name);
-        let calls = |text: &str| {
-            let called = self.called_in(text, Some(table));
-            called.is_ok_and(|called| called.iter().any(|one| one.id == routine.id))
-        };
+        let calls = |text: &str| self.calls(text, Some(table), routine);
         for (at, column) in (0u16..).zip(&definition.columns) {
-            if column.default.as_ref().is_some_and(|text| is_named(text) && calls(text)) {
+            if column.default.as_deref().is_some_and(calls) {
                 found.push((Object::Default(Arc::clone(table), at), false));
             }
         }
-        for check in definition.checks.iter().filter(|check| is_named(&check.expression)) {
-            if calls(&check.expression) {
-                found.push((Object::Constraint(Arc::clone(table), check.name.clone()), false));
-            }
+        for check in definition.checks.iter().filter(|check| calls(&check.expression)) {
+            found.push((Object::Constraint(Arc::clone(table), check.name.clone()), false));
         }
+    }
+
+    /// Whether a stored expression calls a routine. With a table, it may use its columns.
+    fn calls(&self, text: &str, table: Option<&Arc<Table>>, routine: &Routine) -> bool {
+        let called = || self.called_in(text, table);
+        text.contains(&routine.definition.name.name)
+            && called().is_ok_and(|called| called.iter().any(|one| one.id == routine.id))
     }
 
     /// The routines that an expression calls. With a table, the expression may use its columns.
@@ -428,6 +450,7 @@ impl Viewpoint {
                 format!("function {}", self.shown_signature(&routine.definition))
             }
             Object::Type(stored) => format!("type {}", self.shown_type(stored)),
+            Object::DomainCheck(_, name) => format!("constraint {name}"),
             Object::Column(table, column) => {
                 let definition = table.definition();
                 let column = &definition.columns[usize::from(*column)].name;

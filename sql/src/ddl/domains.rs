@@ -5,17 +5,19 @@
 //!
 //! Reference: DefineDomain and AlterDomain* of PostgreSQL's typecmds.c.
 
+use crate::bind::sequence_call::sequences_of;
 use std::sync::Arc;
 
-use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    CatalogChange, CheckConstraint, ColumnDefinition, DomainDefinition, TableName, TypeDefinition, TypeKind,
+    CatalogChange, CheckConstraint, ColumnDefinition, DomainDefinition, SequenceId, TableName,
+    TypeDefinition, TypeKind,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 
+use super::dependents::Object;
 use super::wanted::WantedCheck;
 use crate::answer::Output;
 use crate::bind::BindContext;
@@ -69,7 +71,7 @@ impl Compiler<'_> {
         let labels =
             std::iter::once("check".to_owned()).chain((1u32..).map(|number| format!("check{number}")));
         let mut made_up = labels.map(|label| cut_name(&name.name, "", &label));
-        let row = value_row(name, domain);
+        let row = value_row(domain);
         let wanted = WantedCheck {
             name: written.name.clone().or_else(|| made_up.find(|wanted| !is_taken(wanted))),
             expr: written.condition.clone(),
@@ -134,7 +136,7 @@ impl Viewpoint {
             }
             DomainAction::RenameConstraint { from, to } => {
                 if domain.checks.iter().any(|check| check.name == *to) {
-                    let message = format!("constraint \"{to}\" for domain \"{}\" already exists", name.name);
+                    let message = format!("constraint \"{to}\" for domain {} already exists", name.name);
                     return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
                 }
                 let renamed = domain.checks.iter_mut().find(|check| check.name == *from);
@@ -156,7 +158,7 @@ impl Viewpoint {
         let mut changes = Vec::new();
         for stored in self.worker.types() {
             let Some(before) = stored.definition.domain() else { continue };
-            let row = row_type(&value_row(&stored.name(), before));
+            let row = row_type(&value_row(before));
             let mut definition = match changed {
                 Some(changed) => stored.definition.with_type(changed),
                 None => stored.definition.clone(),
@@ -178,24 +180,57 @@ impl Viewpoint {
         Ok(changes)
     }
 
-    /// Refuses to drop a routine that a domain calls.
-    pub(super) fn refuse_call_of_domain(&self, stored: &StoredType, routine: &Routine) -> Result<()> {
-        let Some(domain) = stored.definition.domain() else { return Ok(()) };
-        let row = row_type(&value_row(&stored.name(), domain));
-        let called = &routine.definition.name.name;
-        let calls = |text: &String, row: Option<&Arc<Table>>| {
-            let found = if text.contains(called) { self.called_in(text, row) } else { return false };
-            found.is_ok_and(|found| found.iter().any(|one| one.id == routine.id))
-        };
-        let is_called = domain.default.as_ref().is_some_and(|default| calls(default, None))
-            || domain.checks.iter().any(|check| calls(&check.expression, Some(&row)));
-        if !is_called {
-            return Ok(());
+    /// Finds what of a domain depends on something: a constraint, or the domain, if it is the default. `uses`
+    /// is given a text, and the row whose columns it may use.
+    pub(super) fn users_in_domain(
+        &self,
+        stored: &Arc<StoredType>,
+        uses: impl Fn(&str, Option<&Arc<Table>>) -> bool,
+        found: &mut Vec<(Object, bool)>,
+    ) {
+        let Some(domain) = stored.definition.domain() else { return };
+        if domain.default.as_ref().is_some_and(|default| uses(default, None)) {
+            found.push((Object::Type(Arc::clone(stored)), false));
         }
-        let (signature, shown) = (routine.definition.signature(), self.shown_type(stored));
-        unsupported(format!(
-            "dropping function {signature}, which domain {shown} calls, is not supported yet"
-        ))
+        let row = row_type(&value_row(domain));
+        let checks = domain.checks.iter().filter(|check| uses(&check.expression, Some(&row)));
+        found
+            .extend(checks.map(|check| (Object::DomainCheck(Arc::clone(stored), check.name.clone()), false)));
+    }
+
+    /// The sequences that the default of a domain draws from.
+    pub(super) fn sequences_of_domain(&self, stored: &StoredType) -> Result<Vec<SequenceId>> {
+        let Some(domain) = stored.definition.domain().filter(|domain| domain.default.is_some()) else {
+            return Ok(Vec::new());
+        };
+        let mut row = value_row(domain);
+        row.columns[0].default.clone_from(&domain.default);
+        Ok(self.bound_defaults(&row)?.iter().flat_map(sequences_of).collect())
+    }
+
+    /// The changes of domains that lose these constraints, unless they are dropped themselves.
+    pub(super) fn without_domain_checks(objects: &[Object]) -> Vec<CatalogChange> {
+        let goes = |id: u32| objects.iter().any(|one| matches!(one, Object::Type(own) if own.id() == id));
+        let mut definitions: Vec<TypeDefinition> = Vec::new();
+        for object in objects {
+            let Object::DomainCheck(stored, name) = object else { continue };
+            if goes(stored.id()) {
+                continue;
+            }
+            let known = definitions.iter().position(|definition| definition.id == stored.id());
+            let at = known.unwrap_or_else(|| {
+                definitions.push(stored.definition.clone());
+                definitions.len() - 1
+            });
+            if let TypeKind::Domain { domain } = &mut definitions[at].kind {
+                domain.checks.retain(|check| check.name != *name);
+            }
+        }
+        let changed = definitions.into_iter().map(|mut definition| {
+            definition.begin_change();
+            CatalogChange::AlterType { definition }
+        });
+        changed.collect()
     }
 
     /// Refuses a new constraint of a domain that rows may violate.

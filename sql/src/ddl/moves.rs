@@ -15,7 +15,7 @@ use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
     CatalogChange, Indexed, RoutineDefinition, RoutineId, RoutineKind, TableDefinition, TableName,
-    ViewDefinition,
+    TypeDefinition, ViewDefinition,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::is_temporary;
@@ -158,6 +158,33 @@ fn respelled_view(view: &ViewDefinition, moving: &Moving) -> Result<Option<ViewD
         routines: routines.collect(),
         ..view.clone()
     }))
+}
+
+/// The changes of types that move to a schema, and of those whose texts have been rewritten. Whatever is made
+/// of an enum gets its new definition.
+fn moved_types(
+    moved: &[Arc<StoredType>],
+    mut definitions: Vec<TypeDefinition>,
+    to: &str,
+) -> Vec<CatalogChange> {
+    for stored in moved {
+        let known = definitions.iter_mut().find(|definition| definition.id == stored.id());
+        if let Some(definition) = known {
+            to.clone_into(&mut definition.schema);
+            continue;
+        }
+        let mut definition = stored.definition.clone();
+        to.clone_into(&mut definition.schema);
+        definition.begin_change();
+        definitions.push(definition);
+    }
+    let enums: Vec<TypeDefinition> =
+        definitions.iter().filter(|definition| definition.labels().is_some()).cloned().collect();
+    let with_enums = |definition: TypeDefinition| {
+        enums.iter().fold(definition, |definition, changed| definition.with_type(changed))
+    };
+    let changed = definitions.into_iter().map(with_enums);
+    changed.map(|definition| CatalogChange::AlterType { definition }).collect()
 }
 
 /// The texts of a table's definition.
@@ -340,22 +367,15 @@ impl Viewpoint {
         moving.routines.retain(|routine| routine.definition.name.schema == from);
         moving.types = self.worker.types();
         moving.types.retain(|stored| stored.name().schema == from);
-        let mut changes = self.moves(&moving)?;
+        let changes = self.moves(&moving)?;
         // These come last, so that every table ends up with the new definitions of the types.
-        for stored in &moving.types {
-            let rewritten = changes.iter_mut().find_map(|change| match change {
-                CatalogChange::AlterType { definition } if definition.id == stored.id() => Some(definition),
-                _ => None,
-            });
-            if let Some(definition) = rewritten {
-                to.clone_into(&mut definition.schema);
-                continue;
-            }
-            let mut definition = stored.definition.clone();
-            to.clone_into(&mut definition.schema);
-            definition.begin_change();
-            changes.push(CatalogChange::AlterType { definition });
-        }
+        let (rewritten, mut changes): (Vec<CatalogChange>, Vec<CatalogChange>) =
+            changes.into_iter().partition(|change| matches!(change, CatalogChange::AlterType { .. }));
+        let rewritten = rewritten.into_iter().filter_map(|change| match change {
+            CatalogChange::AlterType { definition } => Some(definition),
+            _ => None,
+        });
+        changes.extend(moved_types(&moving.types, rewritten.collect(), to));
         Ok(changes)
     }
 

@@ -118,6 +118,8 @@ impl Viewpoint {
                 }
                 Object::Sequence(sequence) => rest.push(CatalogChange::DropSequence { id: sequence.id }),
                 Object::Routine(routine) => rest.push(CatalogChange::DropRoutine { id: routine.id }),
+                // See `without_domain_checks`.
+                Object::DomainCheck(..) => {}
                 Object::Type(stored) => last.push(CatalogChange::DropType { id: stored.id() }),
                 Object::Schema(id, _) => last.push(CatalogChange::DropSchema { id: *id }),
             }
@@ -126,6 +128,7 @@ impl Viewpoint {
         changes.extend(Viewpoint::drops_of(tables));
         changes.extend(rest);
         changes.extend(self.changes_of_remainders(remainders)?);
+        changes.extend(Viewpoint::without_domain_checks(objects));
         // A type is dropped before its schema.
         last.sort_by_key(|change| matches!(change, CatalogChange::DropSchema { .. }));
         changes.extend(last);

@@ -289,7 +289,7 @@ impl Viewpoint {
     }
 
     /// Checks that the session may use these types in definitions.
-    fn check_types(&self, types: impl IntoIterator<Item = u32>) -> Result<()> {
+    pub(super) fn check_types(&self, types: impl IntoIterator<Item = u32>) -> Result<()> {
         for id in types {
             if !self.privileges(id, ObjectKind::Type).contains(Privileges::USAGE) {
                 let stored = self.worker.catalog_view().type_by_id(id);

@@ -186,6 +186,9 @@ impl Compiler<'_> {
         };
         let definition = found.definition();
         match definition.visible_columns().iter().find(|known| known.name == *column) {
+            Some(column) if column.domain.is_some() => {
+                unsupported(format!("the type {name}, which is a domain, is not supported yet"))
+            }
             Some(column) => Ok(column.sql_type.without_modifier()),
             None => {
                 let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);

@@ -62,20 +62,21 @@ pub(super) fn no_type(name: &QualifiedName) -> Error {
     Error::input(sqlstate::UNDEFINED_OBJECT, format!("type \"{shown}\" does not exist"))
 }
 
-/// Error 42809 for another kind of type.
-fn check_domain(stored: &StoredType) -> Result<()> {
-    if stored.definition.domain().is_some() {
-        return Ok(());
-    }
-    let message = format!("\"{}\" is not a domain", stored.definition.name);
-    Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message))
+/// Error 42809 for another kind of type, as it is shown.
+fn not_a_domain(shown: &str) -> Error {
+    Error::input(sqlstate::WRONG_OBJECT_TYPE, format!("{shown} is not a domain"))
 }
 
 impl Viewpoint {
     /// Error 42501 unless the session may run this command.
     pub(super) fn check_type_command(&self, command: &TypeCommand) -> Result<()> {
         match command {
-            TypeCommand::Create { name, .. } => self.check_creates_in(name),
+            TypeCommand::Create { name, kind } => {
+                self.check_creates_in(name)?;
+                let TypeKind::Domain { domain } = kind else { return Ok(()) };
+                let base = domain.base.enum_type().map(|base| base.definition().id);
+                self.check_types(base.into_iter().chain(domain.parent))
+            }
             TypeCommand::Alter(AlterType { name, action, .. }) => match action {
                 TypeAction::SetOwner(_) => Ok(()),
                 TypeAction::SetSchema(to) => {
@@ -126,8 +127,7 @@ impl Viewpoint {
             matches!(alter.action, TypeAction::AddValue { .. } | TypeAction::RenameValue { .. });
         match &found {
             Some(stored) if alter.is_domain && stored.definition.domain().is_none() => {
-                let message = format!("{} is not a domain", self.shown_type(stored));
-                return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
+                return Err(not_a_domain(&self.shown_type(stored)));
             }
             Some(stored) if is_of_labels && stored.enum_type.is_none() => {
                 let message = format!("{} is not an enum", self.shown_type(stored));
@@ -139,10 +139,10 @@ impl Viewpoint {
             let built_in = types::built_in(&name.name).filter(|_| name.schema.is_none());
             if built_in.is_some() || self.table(&self.meant(name)).is_some() {
                 let shown = built_in.map_or_else(|| name.name.clone(), |known| known.base_name().to_owned());
-                let message = match alter.is_domain {
-                    true => format!("{shown} is not a domain"),
-                    false => format!("{shown} is not an enum"),
-                };
+                if alter.is_domain {
+                    return not_a_domain(&shown);
+                }
+                let message = format!("{shown} is not an enum");
                 return Error::input(sqlstate::WRONG_OBJECT_TYPE, message);
             }
             no_type(name)
@@ -268,12 +268,12 @@ impl Viewpoint {
         for name in &drop.names {
             match self.stored_type(name) {
                 Some(stored) => {
-                    if drop.is_domain {
-                        check_domain(&stored)?;
+                    if drop.is_domain && stored.definition.domain().is_none() {
+                        return Err(not_a_domain(&format!("\"{}\"", stored.definition.name)));
                     }
                     dropped.push(Object::Type(stored));
                 }
-                None => self.check_missing_type(name, drop.if_exists, output)?,
+                None => self.check_missing_type(name, drop, output)?,
             }
         }
         self.dropped_objects(&dropped, drop.cascades, output)
@@ -283,9 +283,14 @@ impl Viewpoint {
     fn check_missing_type(
         &self,
         name: &QualifiedName,
-        if_exists: bool,
+        drop: &DropType,
         output: &mut dyn Output,
     ) -> Result<()> {
+        let is_table = self.table(&self.meant(name)).is_some();
+        let is_built_in = name.schema.is_none() && types::built_in(&name.name).is_some();
+        if drop.is_domain && (is_built_in || is_table) {
+            return Err(not_a_domain(&format!("\"{}\"", name.name)));
+        }
         if let Some(built_in) = types::built_in(&name.name).filter(|_| name.schema.is_none()) {
             let message = format!(
                 "cannot drop type {} because it is required by the database system",
@@ -300,7 +305,7 @@ impl Viewpoint {
                 .with_hint(format!("You can drop table {table} instead.")));
         }
         let missing = no_type(name);
-        if !if_exists {
+        if !drop.if_exists {
             return Err(missing);
         }
         self.note(output, "00000", format!("{missing}, skipping"));

@@ -83,8 +83,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Builds a row, computes some columns of it, and fails unless it satisfies the constraints, and other
-    /// columns those of their domains.
+    /// Builds a row, and fails unless it satisfies the constraints. `generated`: columns that are computed.
+    /// `tested`: columns of domains that get a value.
     fn make_row(
         &mut self,
         table: TableIndex,

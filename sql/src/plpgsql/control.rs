@@ -358,7 +358,7 @@ impl<'a> Routine<'a> {
         let value =
             Expr::Element { array: Box::new(Expr::Register(values)), index: Box::new(Expr::Register(place)) };
         let value = self.compiler.assigned(value, element.sql_type(), scalar.sql_type)?;
-        self.compiler.code.evaluate(scalar.register, value);
+        self.store(&scalar, value, &target.parts.join("."))?;
         self.set_loop_flag(flag);
         self.loop_body(label, (exit, next), body)?;
         self.compiler.code.place(next);

@@ -8,6 +8,7 @@
 //! otherwise than to the next row. Such a cursor belongs to the session while it is open, and the body
 //! keeps its name in a variable (`shared_cursor`).
 
+use super::restrictions::Targets;
 use hyades_engine::procedure::cursor_statement::CursorAction;
 use hyades_engine::procedure::ir::{Expr, Instruction, Register};
 use hyades_types::error::{Error, Result, sqlstate};
@@ -156,19 +157,18 @@ impl<'a> Routine<'a> {
             _ => return self.fetch_shared(named, steps, targets),
         };
         self.expect_cursor(&cursor, true);
-        let (wanted, restricted) = match targets {
+        let targets = match targets {
             Some(targets) => self.destinations(targets)?,
-            None => (Wanted::Variables(Vec::new()), Vec::new()),
+            None => Targets { wanted: Wanted::Variables(Vec::new()), restricted: Vec::new() },
         };
-        self.take_row(wanted, (cursor.spool, &cursor.columns), restricted)
+        self.take_row(targets, (cursor.spool, &cursor.columns))
     }
 
     /// Assigns the next row of a spool to these variables, or NULL if there is none.
     pub(super) fn take_row(
         &mut self,
-        wanted: Wanted,
+        Targets { wanted, restricted }: Targets,
         (spool, columns): (u16, &[(String, SqlType)]),
-        restricted: Vec<(Scalar, String)>,
     ) -> Result<()> {
         let (found, done) = (self.compiler.code.label(), self.compiler.code.label());
         let taken = wanted.clone();
@@ -185,10 +185,7 @@ impl<'a> Routine<'a> {
         self.compiler.code.place(found);
         self.set_found(true);
         self.compiler.code.place(done);
-        for (scalar, name) in restricted {
-            self.test_variable(&scalar, &name)?;
-        }
-        Ok(())
+        self.store_restricted(&restricted)
     }
 
     pub(super) fn close_cursor(&mut self, named: &CursorName) -> Result<()> {
@@ -228,13 +225,13 @@ impl<'a> Routine<'a> {
         self.names().scopes.push(Scope::default());
         let record = self.names().new_record(RecordState::Unassigned, false);
         self.names().add(record_name, Variable::Record(record));
-        let wanted = Wanted::Record(record);
+        let targets = Targets { wanted: Wanted::Record(record), restricted: Vec::new() };
         self.compiler.record_slots(record, &cursor.columns)?;
         let flag = self.compiler.binder.new_register()?;
         self.compiler.code.evaluate(flag, Expr::Const(Value::Boolean(false)));
         let columns = cursor.columns.clone();
         let nested = Nested { then: Then::Continue, is_single: false, columns, value: None };
-        self.for_spool(label, wanted, (cursor.spool, nested), body, Some(flag))?;
+        self.for_spool(label, targets, (cursor.spool, nested), body, Some(flag))?;
         self.take_loop_flag(Some(flag));
         self.names().scopes.pop();
         self.compiler.code.push(Instruction::OpenSpool { spool: cursor.spool });

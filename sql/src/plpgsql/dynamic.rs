@@ -5,6 +5,7 @@
 //! the routine's variables. What the text does is unknown when the call is logged. Schema changes are also
 //! run by the session from their text (`session::requests`).
 
+use super::restrictions::Targets;
 use hyades_engine::procedure::ir::{DynamicRows, DynamicStatement, Expr, Instruction, Procedure, Register};
 use hyades_types::definition::{
     ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableName,
@@ -162,7 +163,7 @@ impl<'a> Routine<'a> {
         using: &'a [Fragment],
     ) -> Result<()> {
         let Some(into) = into else { return self.dynamic(query, using, None).map(drop) };
-        let (wanted, restricted) = self.destinations(&into.targets)?;
+        let Targets { wanted, restricted } = self.destinations(&into.targets)?;
         let columns = self.columns_of(&wanted, &into.targets)?;
         let spool = self.compiler.code.new_spool()?;
         self.compiler.code.push(Instruction::OpenSpool { spool });
@@ -197,10 +198,7 @@ impl<'a> Routine<'a> {
             self.compiler.code.evaluate(register, Expr::Const(Value::Null));
         }
         self.compiler.code.place(done);
-        for (scalar, name) in restricted {
-            self.test_variable(&scalar, &name)?;
-        }
-        Ok(())
+        self.store_restricted(&restricted)
     }
 
     pub(super) fn for_execute(
@@ -210,8 +208,8 @@ impl<'a> Routine<'a> {
         (query, using): (&'a Fragment, &'a [Fragment]),
         body: &'a [Statement],
     ) -> Result<()> {
-        let (wanted, _) = self.destinations(targets)?;
-        let columns = self.columns_of(&wanted, targets)?;
+        let taken = self.destinations(targets)?;
+        let columns = self.columns_of(&taken.wanted, targets)?;
         let flag = self.compiler.binder.new_register()?;
         self.compiler.code.evaluate(flag, Expr::Const(Value::Boolean(false)));
         let spool = self.compiler.code.new_spool()?;
@@ -219,9 +217,8 @@ impl<'a> Routine<'a> {
         let types = columns.iter().map(|(_, sql_type)| *sql_type).collect();
         self.dynamic(query, using, Some((spool, DynamicRows::Converted(types))))?;
         let nested = Nested { then: Then::Continue, is_single: false, columns, value: None };
-        self.for_spool(label, wanted.clone(), (spool, nested), body, Some(flag))?;
-        self.after_loop(&wanted, Some(flag));
-        Ok(())
+        self.for_spool(label, taken.clone(), (spool, nested), body, Some(flag))?;
+        self.after_loop(&taken, Some(flag))
     }
 
     pub(super) fn return_execute(

@@ -83,7 +83,7 @@ impl<'a> Routine<'a> {
                 };
                 let value =
                     self.compiler.assigned(Expr::Register(count), SqlType::BigInt, scalar.sql_type)?;
-                self.compiler.code.evaluate(scalar.register, value);
+                self.store(&scalar, value, &target.parts.join("."))?;
                 continue;
             }
             let field = match item.as_str() {
@@ -110,7 +110,7 @@ impl<'a> Routine<'a> {
             let register = self.compiler.binder.new_register()?;
             self.compiler.code.push(Instruction::ErrorField { field, into: register });
             let value = self.compiler.assigned(Expr::Register(register), SqlType::Text, scalar.sql_type)?;
-            self.compiler.code.evaluate(scalar.register, value);
+            self.store(&scalar, value, &target.parts.join("."))?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 //! while its query is still running reads at the query's snapshot (READ COMMITTED; PostgreSQL takes a new
 //! one for each statement).
 
+use super::restrictions::{Restricted, Targets};
 use hyades_engine::procedure::effects::TableUse;
 use hyades_engine::procedure::ir::{Expr, Instruction, Register};
 use hyades_types::definition::{ParameterMode, Returns, RoutineKind};
@@ -16,7 +17,7 @@ use sqlparser::ast;
 use super::routine_body::{Destination, Routine};
 use super::tree::{Fragment, Into, Path, Statement};
 use crate::bind::Place;
-use crate::bind::visible_variables::{Found, RecordState, Scalar};
+use crate::bind::visible_variables::{Found, RecordState};
 use crate::emit::row_sink::{Nested, Sink, Then, Wanted, invalid_termination, report};
 use crate::plan::level::Step;
 use crate::statement::names::fold;
@@ -141,13 +142,13 @@ impl<'a> Routine<'a> {
     }
 
     /// The variables of INTO or of a FOR loop.
-    pub(super) fn destinations(&mut self, targets: &[Path]) -> Result<(Wanted, Vec<(Scalar, String)>)> {
+    pub(super) fn destinations(&mut self, targets: &[Path]) -> Result<Targets> {
         let mut slots = Vec::with_capacity(targets.len());
         let mut restricted = Vec::new();
         for target in targets {
             match self.target(target)? {
                 Destination::Record(record) if targets.len() == 1 => {
-                    return Ok((Wanted::Record(record), Vec::new()));
+                    return Ok(Targets { wanted: Wanted::Record(record), restricted });
                 }
                 Destination::Record(_) => {
                     let message = "record variable cannot be part of multiple-item INTO list";
@@ -158,14 +159,16 @@ impl<'a> Routine<'a> {
                     return self.unsupported(what, target.start);
                 }
                 Destination::Scalar(scalar) => {
-                    slots.push((scalar.register, scalar.sql_type));
+                    let mut register = scalar.register;
                     if !scalar.is_unrestricted() {
-                        restricted.push((scalar, target.parts.join(".")));
+                        register = self.compiler.binder.new_register()?;
+                        restricted.push(Restricted { scalar, from: register, name: target.parts.join(".") });
                     }
+                    slots.push((register, scalar.sql_type));
                 }
             }
         }
-        Ok((Wanted::Variables(slots), restricted))
+        Ok(Targets { wanted: Wanted::Variables(slots), restricted })
     }
 
     pub(super) fn slots_of(&mut self, wanted: &Wanted) -> Vec<Register> {
@@ -184,7 +187,7 @@ impl<'a> Routine<'a> {
             let message = "INTO used with a command that cannot return data";
             return self.fail(sqlstate::SYNTAX_ERROR, message, text.start);
         }
-        let (wanted, restricted) = self.destinations(&into.targets)?;
+        let Targets { wanted, restricted } = self.destinations(&into.targets)?;
         let (found, none, end) =
             (self.compiler.code.label(), self.compiler.code.label(), self.compiler.code.label());
         let then = if is_select(statement) && !into.is_strict {
@@ -218,10 +221,7 @@ impl<'a> Routine<'a> {
         self.compiler.code.place(end);
         before.extend(self.compiler.end_events()?);
         self.compiler.code.fill(place, before);
-        for (scalar, name) in restricted {
-            self.test_variable(&scalar, &name)?;
-        }
-        Ok(())
+        self.store_restricted(&restricted)
     }
 
     /// Fills the reserved place with copies of the variables that the query reads.
@@ -336,37 +336,38 @@ impl<'a> Routine<'a> {
         body: &'a [Statement],
     ) -> Result<()> {
         let statement = self.parsed(query)?;
-        let (wanted, _) = self.destinations(targets)?;
+        let targets = self.destinations(targets)?;
         let flag = self.compiler.binder.new_register()?;
         self.compiler.code.evaluate(flag, Expr::Const(Value::Boolean(false)));
-        let (taken, flag) = (wanted.clone(), Some(flag));
+        let (taken, flag) = (targets.clone(), Some(flag));
         match &statement {
             ast::Statement::Query(select) if matches!(select.body.as_ref(), ast::SetExpr::Select(_)) => {
-                self.for_select(label, wanted, (query, select), body, flag)?;
+                self.for_select(label, targets, (query, select), body, flag)?;
             }
             _ => {
                 let spool = self.compiler.code.new_spool()?;
                 self.compiler.code.push(Instruction::OpenSpool { spool });
                 let nested = self.nested(query, &statement, Wanted::Spool(spool), Then::Continue)?;
-                self.for_spool(label, wanted, (spool, nested), body, flag)?;
+                self.for_spool(label, targets, (spool, nested), body, flag)?;
             }
         }
-        self.after_loop(&taken, flag);
-        Ok(())
+        self.after_loop(&taken, flag)
     }
 
     /// The code after a loop over rows.
-    pub(super) fn after_loop(&mut self, taken: &Wanted, flag: Option<Register>) {
+    pub(super) fn after_loop(&mut self, taken: &Targets, flag: Option<Register>) -> Result<()> {
         self.take_loop_flag(flag);
         // If there was no row, the variables become NULL.
         let end = self.compiler.code.label();
         if let Some(flag) = flag {
             self.compiler.code.jump_unless(Expr::Not(Box::new(Expr::Register(flag))), end);
         }
-        for register in self.slots_of(taken) {
+        for register in self.slots_of(&taken.wanted) {
             self.compiler.code.evaluate(register, Expr::Const(Value::Null));
         }
+        self.store_restricted(&taken.restricted)?;
         self.compiler.code.place(end);
+        Ok(())
     }
 
     /// The statement of an EXECUTE, which is the whole of this routine. Returns its columns.
@@ -390,7 +391,7 @@ impl<'a> Routine<'a> {
     pub(super) fn for_spool(
         &mut self,
         label: Option<&String>,
-        wanted: Wanted,
+        Targets { wanted, restricted }: Targets,
         (spool, nested): (u16, Nested),
         body: &'a [Statement],
         flag: Option<Register>,
@@ -407,6 +408,7 @@ impl<'a> Routine<'a> {
         self.compiler.code.jump(end);
         self.compiler.code.place(inside);
         self.set_loop_flag(flag);
+        self.store_restricted(&restricted)?;
         let next = self.compiler.code.label();
         self.loop_body(label, (end, next), body)?;
         self.compiler.code.place(next);
@@ -420,7 +422,7 @@ impl<'a> Routine<'a> {
     fn for_select(
         &mut self,
         label: Option<&String>,
-        wanted: Wanted,
+        Targets { wanted, restricted }: Targets,
         (fragment, select): (&'a Fragment, &ast::Query),
         body: &'a [Statement],
         flag: Option<Register>,
@@ -443,6 +445,7 @@ impl<'a> Routine<'a> {
         self.compiler.code.place(inside);
         let from = self.compiler.code.instructions().len();
         self.set_loop_flag(flag);
+        self.store_restricted(&restricted)?;
         self.loop_body(label, (end, next), body)?;
         self.compiler.code.place(next);
         self.compiler.code.jump(resume);
@@ -544,8 +547,7 @@ impl<'a> Routine<'a> {
         }
         self.compiler.code.push(Instruction::Call { callee, arguments: values, into, rows: None });
         for (scalar, value, name) in after {
-            self.compiler.code.evaluate(scalar.register, value);
-            self.test_variable(&scalar, &name)?;
+            self.store(&scalar, value, &name)?;
         }
         Ok(())
     }

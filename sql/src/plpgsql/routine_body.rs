@@ -80,7 +80,11 @@ pub(crate) enum When {
 
 /// Compiles a routine's definition. Errors carry positions counted from `offset` characters before the body.
 pub(crate) fn compile(definition: &RoutineDefinition, tables: &dyn Tables, when: When) -> Result<Procedure> {
-    let signature = format!("{}.{}", definition.name.schema, definition.signature());
+    let signature = match definition.language.as_str() {
+        // A function may have the name of the domain.
+        DOMAIN_CHECK => format!("domain {}", definition.body),
+        _ => format!("{}.{}", definition.name.schema, definition.signature()),
+    };
     let is_circle = COMPILING.with_borrow(|compiling| compiling.contains(&signature));
     if is_circle {
         let message =
@@ -179,12 +183,9 @@ impl<'a> Routine<'a> {
     /// The function that checks the values of a domain.
     fn of_domain(definition: &RoutineDefinition, context: BindContext<'_>) -> Result<Procedure> {
         let mut routine = Routine::new(definition, context, 0)?;
-        routine.parameters()?;
-        let value = routine.names().parameters.first().map_or(0, |(register, _)| *register);
-        let stored = context.tables.type_named(&definition.name);
-        if let Some(stored) = stored {
-            routine.compiler.test_domain(stored.id(), &Expr::Register(value))?;
-        }
+        let value = routine.compiler.binder.new_register()?;
+        let domain = definition.body.parse().unwrap_or_default();
+        routine.compiler.test_domain(domain, &Expr::Register(value))?;
         routine.finish(vec![value], When::Called)
     }
 
@@ -509,7 +510,9 @@ impl<'a> Routine<'a> {
                 }
                 let (is_constant, is_not_null) = (*is_constant, *is_not_null);
                 let scalar = Scalar { register, sql_type, is_constant, is_not_null, domain, element };
-                self.test_variable(&scalar, &declaration.name)?;
+                if !scalar.is_unrestricted() {
+                    self.store(&scalar, Expr::Register(register), &declaration.name)?;
+                }
                 self.names().add(&declaration.name, Variable::Scalar(scalar));
             }
         }
@@ -678,12 +681,7 @@ impl<'a> Routine<'a> {
         let Some(index) = &target.index else {
             let value = self.value(value, scalar.sql_type)?;
             let value = self.with_fitting_elements(&scalar, value)?;
-            let value = self.compiler.binder.checked_value(value, scalar.domain)?;
-            self.compiler.code.evaluate(scalar.register, value);
-            if scalar.is_not_null {
-                self.refuse_null(scalar.register, &target.path.parts.join("."));
-            }
-            return Ok(());
+            return self.store(&scalar, value, &target.path.parts.join("."));
         };
         let SqlType::Array(element) = scalar.sql_type else {
             let message = format!(
@@ -694,9 +692,16 @@ impl<'a> Routine<'a> {
         };
         let index = self.value(index, SqlType::Integer)?;
         let value = self.value(value, scalar.element.unwrap_or(element.sql_type()))?;
-        let array = scalar.register;
+        let mut array = scalar.register;
+        if !scalar.is_unrestricted() {
+            array = self.compiler.binder.new_register()?;
+            self.compiler.code.evaluate(array, Expr::Register(scalar.register));
+        }
         self.compiler.code.push(Instruction::SetElement { array, element, index, value });
-        self.test_variable(&scalar, &target.path.parts.join("."))
+        match scalar.is_unrestricted() {
+            true => Ok(()),
+            false => self.store(&scalar, Expr::Register(array), &target.path.parts.join(".")),
+        }
     }
 
     /// `record := other_record`.

@@ -143,13 +143,13 @@ impl<'a> Routine<'a> {
             self.note_moved(count);
             return Ok(());
         };
-        let (wanted, restricted) = self.destinations(targets)?;
-        let (columns, is_exact) = self.fetched_columns(&wanted, known, start)?;
+        let targets = self.destinations(targets)?;
+        let (columns, is_exact) = self.fetched_columns(&targets.wanted, known, start)?;
         let spool = self.compiler.code.new_spool()?;
         self.compiler.code.push(Instruction::OpenSpool { spool });
         let rows = Some(CursorRows { spool, columns: columns.clone(), is_exact });
         self.cursor(CursorAction::Fetch { way, steps, rows, count }, name_in, name);
-        self.take_row(wanted, (spool, &columns), restricted)
+        self.take_row(targets, (spool, &columns))
     }
 
     /// The columns that the targets of FETCH accept, and whether the cursor must have exactly these.

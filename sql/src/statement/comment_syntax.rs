@@ -61,6 +61,10 @@ pub(super) fn parse(sql: &str) -> Result<Statement> {
         Commented::Constraint(_) => {
             let constraint = tokens.identifier()?;
             tokens.expect("on")?;
+            if tokens.peek().is_word("domain") && !tokens.peek_at(1).is_word("is") {
+                let message = "COMMENT ON CONSTRAINT ... ON DOMAIN is not supported yet";
+                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+            }
             (Commented::Constraint(constraint), tokens.qualified_name()?)
         }
         Commented::Routine { kind, .. } => {

@@ -9,7 +9,7 @@ use super::parsed::{
     WrittenType,
 };
 use super::query::{parse_expression, parse_type};
-use super::tokens::Tokens;
+use super::tokens::{Tokens, unsupported};
 
 /// Words with which a type or a DEFAULT ends.
 const ENDS: [&str; 11] = [
@@ -25,10 +25,6 @@ const ENDS: [&str; 11] = [
     "generated",
     "deferrable",
 ];
-
-fn unsupported<T>(what: &str) -> Result<T> {
-    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
-}
 
 /// `CREATE DOMAIN name [AS] type [COLLATE collation] [DEFAULT expression] [constraint ...]`.
 pub(super) fn create(tokens: &mut Tokens<'_>, name: QualifiedName) -> Result<Statement> {
@@ -151,7 +147,11 @@ pub(super) fn alter(tokens: &mut Tokens<'_>, name: QualifiedName) -> Result<Stat
         if tokens.accept("schema") {
             TypeAction::SetSchema(tokens.identifier()?)
         } else if tokens.accept("default") {
-            TypeAction::Domain(DomainAction::SetDefault(Some(default(tokens)?)))
+            let start = tokens.peek().start;
+            tokens.take_rest();
+            let end = tokens.sql.trim_end().trim_end_matches(';').len();
+            let default = parse_expression(&placed(tokens.sql, start, end.max(start)))?;
+            TypeAction::Domain(DomainAction::SetDefault(Some(Written::new(default))))
         } else {
             tokens.expect("not")?;
             tokens.expect("null")?;

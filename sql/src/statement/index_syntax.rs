@@ -6,11 +6,7 @@ use super::lexer::TokenKind;
 use super::parsed::{
     CreateIndex, DropIndex, IndexKey, IndexedWritten, Maintained, QualifiedName, RenameIndex, Statement,
 };
-use super::tokens::Tokens;
-
-fn unsupported<T>(what: &str) -> Result<T> {
-    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
-}
+use super::tokens::{Tokens, unsupported};
 
 /// `CREATE [UNIQUE] INDEX`, or `None` for another CREATE.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {

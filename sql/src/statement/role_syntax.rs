@@ -11,11 +11,7 @@ use super::parsed::{
     AccessCommand, Granted, GrantedOn, QualifiedName, RoleName, RoleOption, Statement, WrittenParameter,
 };
 use super::routine_syntax::signature;
-use super::tokens::Tokens;
-
-fn unsupported<T>(what: &str) -> Result<T> {
-    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
-}
+use super::tokens::{Tokens, unsupported};
 
 /// An error at the token that begins at this byte.
 fn failed_at<T>(tokens: &Tokens<'_>, start: usize, state: SqlState, message: &str) -> Result<T> {

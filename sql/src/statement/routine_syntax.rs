@@ -10,11 +10,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use super::lexer::{TokenKind, character_position, string_value};
 use super::parsed::{CreateRoutine, DropRoutine, QualifiedName, Statement, WrittenParameter, WrittenReturns};
-use super::tokens::Tokens;
-
-fn unsupported<T>(what: &str) -> Result<T> {
-    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
-}
+use super::tokens::{Tokens, unsupported};
 
 /// `CREATE ...`, if it creates a routine.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {

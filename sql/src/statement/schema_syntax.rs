@@ -10,11 +10,7 @@ use super::lexer::{TokenKind, character_position};
 use super::parsed::{AlterSchema, CreateSchema, DropSchema, Move, Moved, MovedTo, SchemaElement, Statement};
 use super::role_syntax::role;
 use super::routine_syntax::signature;
-use super::tokens::Tokens;
-
-fn unsupported<T>(what: &str) -> Result<T> {
-    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
-}
+use super::tokens::{Tokens, unsupported};
 
 /// The statement after its first word, or `None` if the next word is not SCHEMA.
 fn begin<'a>(sql: &'a str, word: &str) -> Result<Option<Tokens<'a>>> {

@@ -8,11 +8,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use super::lexer::{TokenKind, character_position};
 use super::parsed::{AlterSequence, CreateSequence, DropSequence, Overriding, SequenceOptions, Statement};
 use super::places::byte_offset;
-use super::tokens::Tokens;
-
-fn unsupported<T>(what: &str) -> Result<T> {
-    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
-}
+use super::tokens::{Tokens, unsupported};
 
 /// The statement after its first word, or `None` if the next word is not SEQUENCE.
 fn begin<'a>(sql: &'a str, word: &str) -> Result<Option<Tokens<'a>>> {

@@ -3,17 +3,13 @@
 //! The query is kept as text. It is compiled once to find the columns of the table, and again to fill the
 //! table once that exists.
 
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::Result;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::lexer::TokenKind;
 use super::parsed::{CreateTableAs, OnCommit, Statement};
-use super::tokens::Tokens;
-
-fn unsupported<T>(what: &str) -> Result<T> {
-    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
-}
+use super::tokens::{Tokens, unsupported};
 
 /// `CREATE TABLE ... AS`, or `None` for another CREATE TABLE.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {

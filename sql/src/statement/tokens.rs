@@ -1,6 +1,6 @@
 //! The tokens of a statement, and a position among them: the input of the hand-written parsers.
 
-use hyades_types::error::Result;
+use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
 
 use super::lexer::{
@@ -11,6 +11,11 @@ use super::parsed::QualifiedName;
 
 /// The cost of a token, as work of a guest.
 const UNITS_PER_TOKEN: u32 = 10;
+
+/// Error 0A000. `what` ends in a verb.
+pub(crate) fn unsupported<T>(what: &str) -> Result<T> {
+    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
+}
 
 /// A position in the tokens of a statement.
 pub(crate) struct Tokens<'a> {

@@ -1,15 +1,11 @@
 //! CREATE, ALTER and DROP of types: enums, and domains (`domain_syntax`). Other kinds are refused by name.
 
 use hyades_types::enumeration::LabelPlace;
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::Result;
 
 use super::domain_syntax;
 use super::parsed::{AlterType, CreateType, DropType, Statement, TypeAction, WrittenType};
-use super::tokens::Tokens;
-
-fn unsupported<T>(what: &str) -> Result<T> {
-    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
-}
+use super::tokens::{Tokens, unsupported};
 
 /// The statement after its first two words, and whether the second is DOMAIN; `None` if it is neither that
 /// nor TYPE.

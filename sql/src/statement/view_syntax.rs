@@ -2,14 +2,10 @@
 //!
 //! The query is kept as text, like that of CREATE TABLE AS.
 
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::Result;
 
 use super::parsed::{CreateView, DropView, Statement};
-use super::tokens::Tokens;
-
-fn unsupported<T>(what: &str) -> Result<T> {
-    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
-}
+use super::tokens::{Tokens, unsupported};
 
 /// `CREATE VIEW`, or `None` for another CREATE.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {

@@ -110,6 +110,11 @@ impl System {
         Some(self.check_definition(&shown, is_pretty))
     }
 
+    /// The condition of a constraint as the catalog shows it.
+    pub(super) fn shown_condition(&self, check: &CheckConstraint) -> String {
+        self.unqualified(&shown_condition(&check.shown))
+    }
+
     pub(super) fn domain_names(&self, definition: &TypeDefinition) -> NamedRow {
         vec![
             ("domain_catalog", text(&self.facts.database)),

@@ -27,9 +27,7 @@ impl System {
             Question::TableIsVisible => {
                 or_null(self.class(oid), |class| truth(self.is_visible(class.schema, &class.name)))
             }
-            Question::TypeIsVisible => {
-                or_null(self.sql_type(oid, -1), |sql_type| truth(self.is_type_visible(sql_type)))
-            }
+            Question::TypeIsVisible => or_null(self.type_is_found(oid), truth),
             Question::RoutineIsVisible => {
                 or_null(routine(), |definition| truth(self.is_routine_visible(definition)))
             }

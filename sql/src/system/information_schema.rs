@@ -420,6 +420,15 @@ fn check_constraints(system: &System) -> Vec<Entry> {
         }
     }
     rows.extend(not_nulls(system).into_iter().map(row));
+    rows.extend(system.checks_of_domains().map(|(definition, check)| {
+        let row = vec![
+            ("constraint_catalog", text(&system.facts.database)),
+            ("constraint_schema", text(&definition.schema)),
+            ("constraint_name", text(&check.name)),
+            ("check_clause", text(format!("({})", system.shown_condition(check)))),
+        ];
+        (Audience::Owner(definition.id), row)
+    }));
     rows
 }
 

@@ -39,10 +39,8 @@ impl System {
     /// The name in `format_type`, with the schema if the name alone means something else.
     pub(super) fn shown_type(&self, sql_type: SqlType) -> String {
         let Some(enum_type) = sql_type.enum_type() else { return sql_type.base_name().to_owned() };
-        let name = {
-            let definition = enum_type.definition();
-            self.shown_own(&definition.schema, &definition.name)
-        };
+        let definition = enum_type.definition();
+        let name = self.shown_own(&definition.schema, &definition.name);
         match sql_type {
             SqlType::Array(_) => format!("{name}[]"),
             _ => name,
@@ -158,18 +156,19 @@ impl System {
     }
 
     fn domain_text(&self, oid: u32) -> Option<String> {
-        let definitions = || self.facts.types.iter().map(|stored| &stored.definition);
-        let of_array = definitions()
-            .find(|own| own.array_id == oid)
-            .map(|own| self.shown_own(&own.schema, &own.name) + "[]");
-        definitions().find(|own| own.id == oid).map(|own| self.shown_own(&own.schema, &own.name)).or(of_array)
+        let mut own = self.facts.types.iter().map(|stored| &stored.definition);
+        let found = own.find(|own| own.id == oid || own.array_id == oid)?;
+        let shown = self.shown_own(&found.schema, &found.name);
+        Some(if found.id == oid { shown } else { shown + "[]" })
     }
 
-    /// Whether the type is found without its schema.
-    pub(super) fn is_type_visible(&self, sql_type: SqlType) -> bool {
-        let Some(enum_type) = sql_type.enum_type() else { return true };
-        let definition = enum_type.definition();
-        self.is_found(&definition.schema, &definition.name)
+    /// Whether the type with this number is found without its schema. `None` if there is none.
+    pub(super) fn type_is_found(&self, oid: u32) -> Option<bool> {
+        let mut own = self.facts.types.iter().map(|stored| &stored.definition);
+        match own.find(|own| own.id == oid || own.array_id == oid) {
+            Some(own) => Some(self.is_found(&own.schema, &own.name)),
+            None => self.sql_type(oid, -1).map(|_| true),
+        }
     }
 
     fn is_found(&self, schema: &str, name: &str) -> bool {

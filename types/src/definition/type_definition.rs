@@ -108,6 +108,19 @@ impl TypeDefinition {
         }
     }
 
+    /// Whether values of the earlier definition may not be values of this one: of a domain that has got
+    /// another constraint, which existing values are to satisfy.
+    pub fn is_narrower_than(&self, earlier: &TypeDefinition) -> bool {
+        let (Some(now), Some(before)) = (self.domain(), earlier.domain()) else { return false };
+        let is_new = |check: &&CheckConstraint| {
+            // Renamed constraints keep their text, and those with other names in their text keep their own.
+            let is_known =
+                |known: &CheckConstraint| known.name == check.name || known.expression == check.expression;
+            !check.is_not_valid && !before.checks.iter().any(is_known)
+        };
+        now.is_not_null && !before.is_not_null || now.checks.iter().any(|check| is_new(&check))
+    }
+
     /// Whether it is made of the type with this number.
     pub fn uses_type(&self, id: u32) -> bool {
         self.domain().is_some_and(|domain| domain.parent == Some(id) || domain.base.is_of_type(id))

@@ -49,6 +49,11 @@ impl<T: ObjectAccess> Applying<'_, T> {
         for table in &users {
             self.lock_alone(table)?;
         }
+        let has_values = users.iter().any(|table| table.definition().view().is_none());
+        if definition.is_narrower_than(&old.definition) && (has_values || !made_of_it.is_empty()) {
+            // They were made while this waited. The caller refuses what they may not satisfy.
+            return Err(stale());
+        }
         let mut routines = Vec::new();
         for routine in self.overlay.routines() {
             if routine.definition.uses_type(definition.id) {
