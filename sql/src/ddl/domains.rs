@@ -5,7 +5,6 @@
 //!
 //! Reference: DefineDomain and AlterDomain* of PostgreSQL's typecmds.c.
 
-use crate::bind::sequence_call::sequences_of;
 use std::sync::Arc;
 
 use hyades_engine::storage::stored_type::StoredType;
@@ -23,6 +22,7 @@ use crate::answer::Output;
 use crate::bind::BindContext;
 use crate::bind::domain::value_row;
 use crate::bind::row_expression::row_type;
+use crate::bind::sequence_call::sequences_of;
 use crate::bind::types::{self, Declared};
 use crate::emit::{Compiler, unsupported};
 use crate::statement::names::cut_name;

@@ -10,9 +10,10 @@ use hyades_types::value::Value;
 
 use super::class::{Index, indexes_of};
 use super::classes::has_default;
-use super::object_id::{self, PG_ATTRDEF, PG_CLASS, PG_CONSTRAINT, PG_REWRITE, Part};
+use super::object_id::{self, PG_ATTRDEF, PG_CLASS, PG_CONSTRAINT, PG_REWRITE, PG_TYPE, Part};
 use super::row::{NamedRow, column_numbers, int4, oid, text, truth};
 use super::snapshot::System;
+use crate::statement::kept_names::{full_name, names_type};
 
 /// A constraint of a table.
 pub(super) enum Constraint<'a> {
@@ -240,6 +241,30 @@ pub(super) fn dependencies(system: &System) -> Vec<NamedRow> {
         }
     }
     rows.extend(code_dependencies(system));
+    rows.extend(domain_dependencies(system));
+    rows
+}
+
+/// Dependencies of domains on what they are made of, and of their constraints on them and on what these name.
+fn domain_dependencies(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for (definition, domain) in system.domains() {
+        let own = (PG_TYPE, definition.id, 0);
+        let base = domain.base.enum_type().map(|base| base.definition().id);
+        rows.extend(domain.parent.or(base).map(|base| dependency(own, (PG_TYPE, base, 0), "n")));
+    }
+    for (definition, check) in system.checks_of_domains() {
+        let own = (PG_CONSTRAINT, object_id::of_part(definition.id, Part::Constraint, &check.name), 0);
+        rows.push(dependency(own, (PG_TYPE, definition.id, 0), "a"));
+        let types = system.facts.types.iter().filter(|other| names_type(&check.expression, &other.name()));
+        rows.extend(types.map(|other| dependency(own, (PG_TYPE, other.id(), 0), "n")));
+        let is_called = |routine: &&Arc<Routine>| {
+            check.expression.contains(&format!("{}(", full_name(&routine.definition.name)))
+        };
+        let routines = system.facts.routines.iter().filter(is_called);
+        let number = |routine: &Arc<Routine>| (object_id::PG_PROC, object_id::of_routine(routine.id), 0);
+        rows.extend(routines.map(|routine| dependency(own, number(routine), "n")));
+    }
     rows
 }
 
@@ -269,7 +294,7 @@ fn code_dependencies(system: &System) -> Vec<NamedRow> {
                 rows.push(dependency(rule, routine, "n"));
             }
         }
-        let types = query.types.iter().map(|own| (object_id::PG_TYPE, *own, 0));
+        let types = query.types.iter().map(|own| (PG_TYPE, *own, 0));
         rows.extend(types.map(|own| dependency(rule, own, "n")));
     }
     for routine in &system.facts.routines {

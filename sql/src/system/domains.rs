@@ -22,8 +22,9 @@ fn shown_condition(condition: &str) -> String {
     {
         if token.kind == TokenKind::Word && token.text == DomainDefinition::VALUE {
             shown.push_str(&condition[copied..token.start]);
-            shown.push_str("VALUE");
             copied = token.start + token.text.len();
+            let is_subscripted = condition[copied..].starts_with('[');
+            shown.push_str(if is_subscripted { "(VALUE)" } else { "VALUE" });
         }
     }
     shown.push_str(&condition[copied..]);

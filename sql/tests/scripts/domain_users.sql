@@ -120,4 +120,4 @@ $$;
 
 -- The catalog.
 select typname, pg_type_is_visible(oid), pg_type_is_visible(typarray) from pg_type where typname in ('a1', 'arr') order by 1;
-select constraint_name, check_clause from information_schema.check_constraints where constraint_name = 'a1_check';
+select constraint_name, check_clause from information_schema.check_constraints where constraint_name in ('a1_check', 'arr_check') order by 1;
