@@ -164,3 +164,20 @@ COMMENT ON PROCEDURE sales.ship(bigint, boolean) IS 'off it goes';
 CREATE FUNCTION "Odd Schema"."Mixed Function"("First Argument" text, numbers integer[]) RETURNS text[]
     LANGUAGE sql SET search_path TO 'sales', 'public'
     AS $$SELECT ARRAY["First Argument"]$$;
+
+-- Domains, some of which are made of what comes later in the alphabet.
+CREATE FUNCTION zz_is_even(i integer) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT i % 2 = 0';
+CREATE DOMAIN zz_positive AS integer CHECK (VALUE > 0);
+CREATE DOMAIN aa_small AS zz_positive DEFAULT 1 NOT NULL;
+CREATE DOMAIN aa_even AS integer CHECK (zz_is_even(VALUE));
+CREATE DOMAIN aa_good AS mood CHECK (VALUE IS NOT NULL);
+CREATE DOMAIN sales.code AS character varying(8) DEFAULT 'none' CHECK (VALUE <> '') CHECK (VALUE !~ ' ');
+ALTER DOMAIN sales.code ADD CONSTRAINT long_enough CHECK (length(VALUE) > 1) NOT VALID;
+COMMENT ON DOMAIN zz_positive IS 'more than nothing';
+CREATE TABLE of_domains (
+    id zz_positive PRIMARY KEY,
+    small aa_small,
+    even aa_even,
+    code sales.code
+);
+INSERT INTO of_domains VALUES (1, 2, 4, 'ab'), (2, DEFAULT, NULL, DEFAULT);

@@ -20,7 +20,7 @@ fn shown_condition(condition: &str) -> String {
     while let Ok(token) = lexer.next()
         && token.kind != TokenKind::End
     {
-        if token.kind == TokenKind::Word && token.text == DomainDefinition::VALUE {
+        if token.kind == TokenKind::Word && token.text.eq_ignore_ascii_case(DomainDefinition::VALUE) {
             shown.push_str(&condition[copied..token.start]);
             copied = token.start + token.text.len();
             let is_subscripted = condition[copied..].starts_with('[');
