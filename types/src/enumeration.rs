@@ -20,8 +20,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, Result, sqlstate};
-use crate::identifier::quoted_identifier;
-use crate::search_path::PUBLIC;
+use crate::identifier::{PUBLIC, quoted_identifier};
 
 /// The maximum length of a label, as of any name.
 const LONGEST_LABEL: usize = 63;

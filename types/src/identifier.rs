@@ -2,6 +2,9 @@
 
 use compact_str::CompactString;
 
+/// The schema in which tables are created by default.
+pub const PUBLIC: &str = "public";
+
 /// An identifier in SQL's form, quoted if necessary.
 pub fn quoted_identifier(string: &str) -> CompactString {
     let is_plain = string.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')

@@ -8,11 +8,10 @@
 
 use crate::definition::TableName;
 
+pub use crate::identifier::PUBLIC;
+
 /// A session's name for the schema of its own temporary relations.
 pub const TEMPORARY: &str = "pg_temp";
-
-/// The schema in which tables are created by default.
-pub const PUBLIC: &str = "public";
 
 /// Whether a schema is one of those that hold the catalog, which always exist.
 pub fn is_system(schema: &str) -> bool {

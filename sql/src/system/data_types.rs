@@ -27,7 +27,7 @@ pub(super) struct DataType {
     category: &'static str,
     pub(super) is_preferred: bool,
     delimiter: &'static str,
-    pub(super) element: u32,
+    element: u32,
     pub(super) array: u32,
     /// The functions that read, print and take modifiers, in the order of `pg_type`, with their numbers.
     pub(super) functions: Vec<(&'static str, u32)>,

@@ -155,17 +155,21 @@ impl System {
         }
     }
 
-    fn domain_text(&self, oid: u32) -> Option<String> {
+    /// The type that a user has created with this number for itself, or for the type of its arrays.
+    fn created_type(&self, oid: u32) -> Option<&TypeDefinition> {
         let mut own = self.facts.types.iter().map(|stored| &stored.definition);
-        let found = own.find(|own| own.id == oid || own.array_id == oid)?;
+        own.find(|own| own.id == oid || own.array_id == oid)
+    }
+
+    fn domain_text(&self, oid: u32) -> Option<String> {
+        let found = self.created_type(oid)?;
         let shown = self.shown_own(&found.schema, &found.name);
         Some(if found.id == oid { shown } else { shown + "[]" })
     }
 
     /// Whether the type with this number is found without its schema. `None` if there is none.
     pub(super) fn type_is_found(&self, oid: u32) -> Option<bool> {
-        let mut own = self.facts.types.iter().map(|stored| &stored.definition);
-        match own.find(|own| own.id == oid || own.array_id == oid) {
+        match self.created_type(oid) {
             Some(own) => Some(self.is_found(&own.schema, &own.name)),
             None => self.sql_type(oid, -1).map(|_| true),
         }
