@@ -206,6 +206,12 @@ pub trait Schema {
     /// Locks a table as LOCK TABLE does. Under [`TableLock::AccessExclusive`] row locks are skipped, for bulk
     /// loads. [`Waiting::BesideOthers`] is for the first action of a transaction.
     fn lock_table(&mut self, table: &Arc<Table>, lock: TableLock, waiting: Waiting) -> Flow<()>;
+    /// Whether another transaction, which is open, has changed the definition of a table or all its rows.
+    /// What is found in such a definition may never be true.
+    fn is_changed_by_others(&self, table: &Table) -> bool;
+    /// Waits until no other transaction has locked the definition of a table in order to change it. Takes no
+    /// lock.
+    fn outlast_change(&mut self, table: &Table) -> Flow<()>;
     /// Keeps other transactions from creating, moving or dropping anything in a schema.
     fn lock_schema(&mut self, name: &str) -> Flow<()>;
     /// Keeps others from changing roles and rights until the end of the transaction.

@@ -651,6 +651,10 @@ pub trait ObjectAccess: Access {
     /// Locks a table as LOCK TABLE does.
     fn lock_table(&mut self, table: &Arc<Table>, lock: TableLock, waiting: Waiting) -> Flow<()>;
 
+    /// Waits until no other transaction has locked the definition of a table in order to change it. Takes no
+    /// lock.
+    fn outlast_change(&mut self, table: &Table) -> Flow<()>;
+
     /// A change of the catalog happens: it gets a place among the changes of the transaction
     /// ([`Savepoint`]), and `write` adds its operation to the log record.
     ///

@@ -192,6 +192,8 @@ pub struct Session {
     /// The prepared statement and the values of the EXECUTE that waits.
     executing: Option<(Arc<Prepared>, Vec<Value>)>,
     schema_requests: SchemaRequests,
+    /// How many plans of the running statement have become stale.
+    stale_plans: u32,
     copy: Option<Box<CopyIn>>,
     /// Frames of procedures that ran lately, the latest last. Running one of them again needs no new
     /// memory.
@@ -257,6 +259,26 @@ impl Database {
         Account::new(self.shared.memory)
     }
 
+    /// Adds a session to those that others see.
+    fn register(
+        &self,
+        options: &SessionOptions,
+        process: i32,
+        identity: &Identity,
+        account: &Arc<Account>,
+        stop: Arc<StopRequest>,
+    ) -> Result<Arc<Activity>> {
+        let activity = Arc::new(Activity::new(&options.user, &options.database, process, stop));
+        activity.is_role(identity.role());
+        activity.pays(account);
+        let limit = identity.connection_limit(options.sessions_per_role);
+        if !self.shared.activities.add(process, &activity, limit) {
+            let message = format!("too many connections for role \"{}\"", options.user);
+            return Err(Error::input(sqlstate::TOO_MANY_CONNECTIONS, message));
+        }
+        Ok(activity)
+    }
+
     /// Like [`Database::session`], with this account charged for what the session does.
     ///
     /// # Errors
@@ -273,15 +295,8 @@ impl Database {
         let version = self.shared.engine.access_version();
         let identity = Identity::of(role, &options.user, access, version);
         options.check_parameters(identity.is_superuser)?;
-        let activity = Arc::new(Activity::new(&options.user, &options.database, process, stop));
-        activity.is_role(identity.role());
-        activity.pays(&account);
-        let limit = identity.connection_limit(options.sessions_per_role);
-        if !self.shared.activities.add(process, &activity, limit) {
-            let message = format!("too many connections for role \"{}\"", options.user);
-            return Err(Error::input(sqlstate::TOO_MANY_CONNECTIONS, message));
-        }
-        let guest = Box::new(Guest::new(Arc::clone(&environment.stop)));
+        let guest = Box::new(Guest::new(Arc::clone(&stop)));
+        let activity = self.register(&options, process, &identity, &account, stop)?;
         let view = Viewpoint {
             engine: Arc::clone(&self.shared.engine),
             worker: self.shared.engine.worker(),
@@ -321,6 +336,7 @@ impl Database {
             gathered_before: Gathered::default(),
             executing: None,
             schema_requests: SchemaRequests::default(),
+            stale_plans: 0,
             copy: None,
             spare_frames: Vec::new(),
         };
@@ -397,19 +413,19 @@ impl Session {
     }
 
     /// Compiles one statement. `parameter_types` may give the types of the first parameters. A failure
-    /// fails the transaction, as a failure of [`Session::execute`] does.
+    /// fails the transaction, as a failure of [`Session::execute`] does. Waits for transactions that have
+    /// changed the definitions of its tables.
     ///
     /// # Errors
     /// Those of syntax, names and types; 25P02 in a failed transaction.
     pub fn prepare(&mut self, sql: &str, parameter_types: &[Option<SqlType>]) -> Flow<Arc<Prepared>> {
-        match self.as_guest(|session| session.prepare_cached(sql, parameter_types)) {
-            Ok(prepared) => Ok(prepared),
-            Err(error) => {
-                self.as_guest(Session::fail_transaction);
-                self.show_state(false);
-                Err(Interrupt::Failed(error))
-            }
+        let prepare = |session: &mut Session| session.prepare_cached(sql, parameter_types);
+        let outcome = self.as_guest(|session| session.compile_settled(prepare));
+        if let Err(Interrupt::Failed(_)) = outcome {
+            self.as_guest(Session::fail_transaction);
+            self.show_state(false);
         }
+        outcome
     }
 
     /// Runs a statement. Outside BEGIN it runs in an implicit transaction, which lasts until

@@ -11,6 +11,7 @@ use super::effect::Effect;
 use super::own::OwnObjects;
 use crate::mutant::{self, Mutant};
 use crate::storage::catalog::Catalog;
+use crate::storage::table::Table;
 use crate::txn::{ObjectAccess, Savepoint};
 
 /// The changes of the open transaction of a worker; what the worker's session has beside them.
@@ -63,6 +64,15 @@ impl Overlay {
     #[inline]
     pub(crate) fn is_shared(&self) -> bool {
         self.is_shared
+    }
+
+    /// Whether another transaction has changed the definition of a table, or all its rows, and is open.
+    pub(crate) fn is_changed_by_others(&self, table: &Table) -> bool {
+        let is_own = |change: &Change| match &change.effect {
+            Effect::State { table: own, .. } => own.id() == table.id(),
+            _ => false,
+        };
+        table.is_replaced() && !self.changes.iter().any(is_own)
     }
 
     /// The transaction has drawn these numbers, and its log record must say so. A draw follows the

@@ -45,6 +45,14 @@ impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
         self.transaction.lock_table(table, lock, waiting)
     }
 
+    fn is_changed_by_others(&self, table: &Table) -> bool {
+        self.overlay.is_changed_by_others(table)
+    }
+
+    fn outlast_change(&mut self, table: &Table) -> Flow<()> {
+        self.transaction.outlast_change(table)
+    }
+
     fn lock_access(&mut self) -> Flow<()> {
         self.log_as_data();
         self.transaction.lock_object(Object::Access, ObjectMode::Change)

@@ -396,6 +396,8 @@ pub struct Table {
     state: AtomicPtr<TableState>,
     version: AtomicU64,
     is_dropped: AtomicBool,
+    /// See [`Table::is_replaced`].
+    is_replaced: AtomicBool,
     rewritten_at: AtomicU64,
     opening: Opening,
 }
@@ -418,6 +420,7 @@ impl Table {
             state: AtomicPtr::new(Arc::into_raw(state).cast_mut()),
             version: AtomicU64::new(0),
             is_dropped: AtomicBool::new(false),
+            is_replaced: AtomicBool::new(false),
             rewritten_at: AtomicU64::new(0),
             opening: Opening::default(),
         }
@@ -425,6 +428,16 @@ impl Table {
 
     pub fn id(&self) -> TableId {
         self.id
+    }
+
+    /// Whether an open transaction has replaced the state of the table (`storage::catalog::replaced`). True
+    /// already while it does that.
+    pub(crate) fn is_replaced(&self) -> bool {
+        self.is_replaced.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_replaced(&self, is_replaced: bool) {
+        self.is_replaced.store(is_replaced, Ordering::Release);
     }
 
     /// Changes with every change of the definition (not with TRUNCATE).

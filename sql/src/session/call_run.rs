@@ -96,7 +96,10 @@ impl Session {
         loop {
             match self.start_call(Arc::clone(&plan), parameters) {
                 Ok(run) => return self.continue_call(statement, parameters, run, output),
-                Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => plan = self.recompile(statement)?,
+                Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => {
+                    self.note_stale_plan()?;
+                    plan = self.recompile(statement)?;
+                }
                 Err(other) => return Err(other),
             }
         }

@@ -132,6 +132,7 @@ impl Session {
                     Ok(()) => {}
                     // Once the first row is inserted, the table is locked against changes.
                     Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) if copy.rows == 0 => {
+                        self.note_stale_plan()?;
                         drop(self.view.worker.rollback_to(copy.savepoint));
                         self.view.environment.sequences.get_mut().repeat_statement();
                         plan = self.recompile(&copy.statement)?;

@@ -77,7 +77,10 @@ impl Session {
                     self.checking = Some(frame);
                     return Err(Interrupt::Wait(ticket));
                 }
-                Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => last = None,
+                Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => {
+                    self.note_stale_plan()?;
+                    last = None;
+                }
                 Err(failed) => return Err(failed),
             }
         }

@@ -54,9 +54,11 @@ impl Session {
     /// # Errors
     /// As [`Session::prepare`].
     pub fn prepare_text(&mut self, sql: &str) -> Flow<(Arc<Prepared>, Vec<Value>)> {
-        match self.as_guest(|session| session.prepare_lifted(sql)) {
-            Some(lifted) => Ok(lifted),
-            None => self.prepare(sql, &[]).map(|prepared| (prepared, Vec::new())),
+        let prepare = |session: &mut Session| Ok(session.prepare_lifted(sql));
+        match self.as_guest(|session| session.compile_settled(prepare)) {
+            Ok(Some(lifted)) => Ok(lifted),
+            Ok(None) => self.prepare(sql, &[]).map(|prepared| (prepared, Vec::new())),
+            Err(interrupt) => Err(interrupt),
         }
     }
 

@@ -11,7 +11,8 @@ use hyades_types::memory;
 use hyades_types::value::{SqlType, Value};
 use parking_lot::Mutex;
 
-use super::{Notice, Prepared, Response, Session};
+use super::state::State;
+use super::{Flow, Notice, Prepared, Response, Session};
 use crate::bind::BindContext;
 use crate::compile::action::{Action, Plan};
 use crate::ddl::command::SchemaCommand;
@@ -20,6 +21,9 @@ use crate::emit::run_plan::{Analysis, RunPlan, Tag};
 use crate::plpgsql::routine_body::When;
 use crate::statement::ExplainOptions;
 use crate::{compile, plpgsql};
+
+/// How many plans of a statement may become stale before it gives up.
+const MOST_STALE_PLANS: u32 = 1000;
 
 /// The state before a plan was made.
 pub(super) struct BeforeCompiling {
@@ -182,6 +186,30 @@ impl Session {
         (is_newest && is_meant && is_fresh(&plan)).then(|| Arc::clone(prepared))
     }
 
+    /// Compiles by what is committed: while another transaction has changed the definition of a table that
+    /// was looked up, waits, and compiles again. As in PostgreSQL the transaction, which may begin with that,
+    /// lasts until the end of its statements. To be called again after a wait.
+    pub(super) fn compile_settled<T>(
+        &mut self,
+        mut compile: impl FnMut(&mut Session) -> Result<T>,
+    ) -> Flow<T> {
+        loop {
+            *self.view.meaning.unsettled.get_mut() = None;
+            let noticed = self.notices.len();
+            let compiled = compile(self);
+            let unsettled = self.view.meaning.unsettled.get_mut().take();
+            let Some(table) = unsettled.filter(|_| self.state != State::Failed) else { return Ok(compiled?) };
+            self.open_transaction()?;
+            let outlasted = self.view.worker.outlast_change(&table);
+            // An index is built without keeping others away from the definition.
+            if outlasted.is_ok() && self.view.worker.is_changed_by_others(&table) {
+                return Ok(compiled?);
+            }
+            self.notices.truncate(noticed);
+            outlasted?;
+        }
+    }
+
     /// Compiles a text, or takes it from the cache.
     pub(super) fn prepare_cached(
         &mut self,
@@ -240,6 +268,21 @@ impl Session {
             let message = format!("identifier \"{name}\" will be truncated to \"{short}\"");
             self.notices.push(Notice::new("NOTICE", "42622", message));
         }
+    }
+
+    /// To be called before a plan that has become stale is made again.
+    ///
+    /// # Errors
+    /// That of a request to stop the statement; XX000 if its plans are stale each time: the catalog would
+    /// have to change between each plan and its start.
+    pub(super) fn note_stale_plan(&mut self) -> Result<()> {
+        self.view.environment.stop.check()?;
+        self.stale_plans += 1;
+        if self.stale_plans <= MOST_STALE_PLANS {
+            return Ok(());
+        }
+        let message = format!("the catalog has changed under {MOST_STALE_PLANS} plans of this statement");
+        Err(Error::input(sqlstate::INTERNAL_ERROR, message))
     }
 
     /// Compiles a statement again after a table changed.

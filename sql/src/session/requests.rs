@@ -133,7 +133,7 @@ impl Session {
                     return Err(Interrupt::Wait(ticket));
                 }
                 Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => {
-                    self.view.environment.stop.check()?;
+                    self.note_stale_plan()?;
                     drop(self.view.worker.rollback_to(run.savepoint));
                     run = match self.begin_change_within(text, output) {
                         Ok(run) => run,

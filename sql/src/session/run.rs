@@ -191,6 +191,7 @@ impl Session {
     fn begin_statement(&mut self) -> Result<()> {
         self.activity.counters.statements.count();
         self.gathered_before = self.view.environment.mark();
+        self.stale_plans = 0;
         self.cursors.lock().begin_statement();
         let sequences = self.view.environment.sequences.get_mut();
         sequences.begin_statement(self.view.settings.is_read_only());
@@ -470,7 +471,10 @@ impl Session {
         output: &mut dyn Output,
     ) -> Result<Option<Arc<Plan>>> {
         output.restart();
-        self.view.environment.stop.check()?;
+        match abort {
+            Abort::StalePlan => self.note_stale_plan()?,
+            _ => self.view.environment.stop.check()?,
+        }
         self.schema_requests.withdraw();
         self.view.environment.sequences.get_mut().repeat_statement();
         self.view.environment.go_back(&self.gathered_before);

@@ -67,8 +67,10 @@ impl Session {
                     let message = format!("prepared statement \"{name}\" already exists");
                     return failed(sqlstate::DUPLICATE_PREPARED_STATEMENT, message);
                 }
-                let prepared = self.prepare_cached(body, types);
-                let prepared = prepared.map_err(|error| shifted(error, *body_offset))?;
+                let prepare = |session: &mut Session| {
+                    session.prepare_cached(body, types).map_err(|error| shifted(error, *body_offset))
+                };
+                let prepared = self.compile_settled(prepare)?;
                 // The client got these notices when PREPARE itself was compiled.
                 self.notices.clear();
                 // It stays in memory.

@@ -42,6 +42,8 @@ pub(crate) enum Trouble {
     Waits,
     /// The first run of each transaction ends with a stale plan, after it has done its work.
     StalePlans,
+    /// All runs end with a stale plan.
+    NothingFits,
     /// `work_mem` is one byte, so that everything that can be is written to files.
     LittleMemory,
 }
@@ -195,6 +197,9 @@ impl Work for TestWorker {
         // A run that has ended a transaction cannot start again.
         self.is_past_end |= matches!(frame.request, Some(Request::EndTransaction { .. }));
         outcome?;
+        if self.trouble == Trouble::NothingFits {
+            return Err(Error::Abort(Abort::StalePlan).into());
+        }
         if self.trouble == Trouble::StalePlans && !self.was_stale && !std::mem::take(&mut self.is_past_end) {
             self.was_stale = true;
             return Err(Error::Abort(Abort::StalePlan).into());
@@ -249,6 +254,14 @@ impl Schema for TestWorker {
     fn lock_table(&mut self, table: &Arc<Table>, lock: TableLock, waiting: Waiting) -> Flow<()> {
         self.wait()?;
         self.inner.lock_table(table, lock, waiting)
+    }
+
+    fn is_changed_by_others(&self, table: &Table) -> bool {
+        self.inner.is_changed_by_others(table)
+    }
+
+    fn outlast_change(&mut self, table: &Table) -> Flow<()> {
+        self.inner.outlast_change(table)
     }
 
     fn build_index(

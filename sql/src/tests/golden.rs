@@ -122,7 +122,7 @@ pub(super) type Lifted = (Arc<Prepared>, Vec<Value>);
 
 /// Prepares a text as one that recurs: its literals become parameter values where possible. Passes on each
 /// notice about it only once.
-pub(super) fn lifted(session: &mut Session, sql: &str, output: &mut dyn Output) -> Result<Lifted, Error> {
+fn lifted(session: &mut Session, sql: &str, output: &mut dyn Output) -> Result<Lifted, Error> {
     let first = done(|| session.prepare_text(sql));
     session.take_notices().into_iter().for_each(|notice| output.notice(notice));
     first?;

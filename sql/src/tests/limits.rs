@@ -27,6 +27,21 @@ fn outcome(sql: &str) -> Option<&'static str> {
     }
 }
 
+/// Nothing but its timeout would end a statement that is planned anew for ever.
+#[test]
+fn statements_that_nothing_fits_give_up() {
+    let database = Database::with_engine(Arc::new(TestEngine::with(Trouble::NothingFits)));
+    let mut connection = database.connect().expect("a connection");
+    connection.execute("create table t (id int primary key)", &[]).expect("DDL has no plan that runs");
+    connection
+        .execute("create procedure p() language plpgsql as 'begin insert into t values (1); end'", &[])
+        .expect("DDL");
+    for sql in ["select * from t", "insert into t values (1)", "call p()", "do $$ begin perform 1; end $$"] {
+        let error = connection.execute(sql, &[]).expect_err(sql);
+        assert_eq!(error.sqlstate().0, "XX000", "{sql}: {error}");
+    }
+}
+
 #[test]
 fn long_chains_of_conditions_work() {
     assert_eq!(outcome(&format!("select 1 where {}", vec!["1 = 1"; 1000].join(" or "))), None);

@@ -23,7 +23,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use hyades_engine::config::{Config, ProtocolKind};
-use hyades_engine::db::Interrupt;
+use hyades_engine::db::{Flow, Interrupt};
 use hyades_engine::ticket::Ticket;
 use hyades_sim::disk::SimulatedDisk;
 use hyades_types::error::Error;
@@ -32,7 +32,7 @@ use hyades_types::text;
 use hyades_types::value::{SqlType, Value};
 
 use super::engine::{TestEngine, Trouble};
-use super::golden::{Answer, Lifted, lifted};
+use super::golden::Lifted;
 use crate::session::{Completion, Database, Notice, Output, Response, Session, SessionOptions};
 
 /// The system that runs the statements: Hyades or PostgreSQL.
@@ -94,8 +94,29 @@ impl Output for Rows {
 const BRIEFLY: Duration = Duration::from_millis(30);
 
 struct Waiting {
-    prepared: Lifted,
+    statement: Statement,
     ticket: Ticket,
+}
+
+/// How far a statement has come.
+enum Statement {
+    Text(String),
+    Prepared(Lifted),
+}
+
+impl Statement {
+    /// Compiles the text as one that recurs; see `golden::lifted`.
+    fn prepared(&mut self, session: &mut Session) -> Flow<&Lifted> {
+        if let Statement::Text(sql) = self {
+            session.prepare_text(sql)?;
+            *self = Statement::Prepared(session.prepare_text(sql)?);
+            session.take_notices();
+        }
+        match self {
+            Statement::Prepared(prepared) => Ok(prepared),
+            Statement::Text(_) => unreachable!("it has been compiled"),
+        }
+    }
 }
 
 pub(super) struct Hyades {
@@ -110,9 +131,9 @@ impl Hyades {
     }
 
     /// Like [`Hyades::go_on`], but waits for as long as the janitor may hold a lock.
-    fn go_on_past_brief_waits(session: &mut Session, prepared: &Lifted) -> Result<String, Ticket> {
+    fn go_on_past_brief_waits(session: &mut Session, statement: &mut Statement) -> Result<String, Ticket> {
         loop {
-            let ticket = match Hyades::go_on(session, prepared) {
+            let ticket = match Hyades::go_on(session, statement) {
                 Ok(answer) => return Ok(answer),
                 Err(ticket) => ticket,
             };
@@ -127,7 +148,12 @@ impl Hyades {
     }
 
     /// The answer if there is one, or the ticket for it.
-    fn go_on(session: &mut Session, prepared: &Lifted) -> Result<String, Ticket> {
+    fn go_on(session: &mut Session, statement: &mut Statement) -> Result<String, Ticket> {
+        let prepared = match statement.prepared(session) {
+            Ok(prepared) => prepared,
+            Err(Interrupt::Wait(ticket)) => return Err(ticket),
+            Err(Interrupt::Failed(error)) => return Ok(shown(&error)),
+        };
         let mut rows = Rows::default();
         if let Response::Rows(columns) = prepared.0.response() {
             rows.types = columns.iter().map(|column| column.sql_type).collect();
@@ -167,14 +193,11 @@ impl Sessions for Hyades {
         if waiting.is_some() {
             return Some("... waits still\n".to_owned());
         }
-        let prepared = match lifted(session, sql, &mut Answer::default()) {
-            Ok(prepared) => prepared,
-            Err(error) => return Some(shown(&error)),
-        };
-        match Hyades::go_on_past_brief_waits(session, &prepared) {
+        let mut statement = Statement::Text(sql.to_owned());
+        match Hyades::go_on_past_brief_waits(session, &mut statement) {
             Ok(answer) => Some(answer),
             Err(ticket) => {
-                *waiting = Some(Waiting { prepared, ticket });
+                *waiting = Some(Waiting { statement, ticket });
                 None
             }
         }
@@ -182,8 +205,8 @@ impl Sessions for Hyades {
 
     fn resumed(&mut self) -> Option<(String, String)> {
         for (name, (session, waiting)) in &mut self.sessions {
-            if let Some(wait) = waiting.take_if(|wait| wait.ticket.is_ready()) {
-                match Hyades::go_on_past_brief_waits(session, &wait.prepared) {
+            if let Some(mut wait) = waiting.take_if(|wait| wait.ticket.is_ready()) {
+                match Hyades::go_on_past_brief_waits(session, &mut wait.statement) {
                     Ok(answer) => return Some((name.clone(), answer)),
                     Err(ticket) => *waiting = Some(Waiting { ticket, ..wait }),
                 }

@@ -8,12 +8,14 @@
 //! While the session reads at a snapshot older than a unique index, statements are compiled without relying
 //! on that index, and under a stamp of their own.
 
-use hyades_engine::storage::catalog::NewId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use hyades_engine::storage::catalog::NewId;
+use hyades_engine::storage::table::Table;
 use hyades_types::definition::{RoutineDefinition, SequenceId, TableDefinition, TableId, TableName};
 use hyades_types::search_path::{self, SearchPath, TEMPORARY, is_system};
+use parking_lot::Mutex;
 
 use super::Viewpoint;
 use crate::statement::kept_names::full_name;
@@ -46,6 +48,8 @@ pub(crate) struct Meaning {
     schemas: (u64, u64),
     /// Whether the transaction has changed the schema.
     has_changed: bool,
+    /// A table that a compilation has found while another transaction had changed it.
+    pub(crate) unsettled: Mutex<Option<Arc<Table>>>,
     /// The schema of the session's temporary relations, if it has had any.
     pub(crate) temporary: Option<String>,
     /// Whether the path has changed since the session last asked.
@@ -64,6 +68,7 @@ impl Default for Meaning {
             own_changes: 0,
             schemas: (0, 0),
             has_changed: false,
+            unsettled: Mutex::default(),
             temporary: None,
             has_new_path: false,
             at_commit: Vec::new(),

@@ -12,6 +12,7 @@ use hyades_types::definition::{SchemaId, TableId, TableName};
 use hyades_types::error::{Error, Result};
 use hyades_types::search_path::is_system;
 use hyades_types::sequence::Sequence;
+use parking_lot::Mutex;
 
 use super::Viewpoint;
 use crate::bind::{BindContext, Binder, SchemaGate, Tables};
@@ -21,13 +22,22 @@ use crate::statement::deep_text::with_deep_stack;
 pub(crate) struct VisibleTables<'a> {
     engine: &'a dyn Engine,
     worker: &'a dyn Worker,
+    /// Where to note a table that another transaction has changed.
+    unsettled: Option<&'a Mutex<Option<Arc<Table>>>>,
     /// Keeps tables unchanged while something is compiled.
     _compilation: Option<Compilation<'a>>,
 }
 
 impl Tables for VisibleTables<'_> {
     fn table(&self, name: &TableName) -> Option<Arc<Table>> {
-        if self.worker.in_transaction() { self.worker.table(name) } else { self.engine.table(name) }
+        let in_transaction = self.worker.in_transaction();
+        let found = if in_transaction { self.worker.table(name) } else { self.engine.table(name) };
+        if let (Some(table), Some(unsettled)) = (&found, self.unsettled)
+            && self.worker.is_changed_by_others(table)
+        {
+            *unsettled.lock() = Some(Arc::clone(table));
+        }
+        found
     }
 
     fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
@@ -76,12 +86,14 @@ pub(crate) struct FoundIndex {
 
 impl Viewpoint {
     fn visible(&self) -> VisibleTables<'_> {
-        VisibleTables { engine: self.engine.as_ref(), worker: self.worker.as_ref(), _compilation: None }
+        let (engine, worker) = (self.engine.as_ref(), self.worker.as_ref());
+        VisibleTables { engine, worker, unsettled: None, _compilation: None }
     }
 
     pub(crate) fn compiling(&self) -> VisibleTables<'_> {
         let compilation = self.worker.catalog_view().compilations().begin();
-        VisibleTables { _compilation: Some(compilation), ..self.visible() }
+        let unsettled = Some(&self.meaning.unsettled);
+        VisibleTables { unsettled, _compilation: Some(compilation), ..self.visible() }
     }
 
     pub(crate) fn table(&self, name: &TableName) -> Option<Arc<Table>> {

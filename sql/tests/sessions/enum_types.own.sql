@@ -40,7 +40,7 @@ c: select * from t order by id;
 c: rollback;
 c: select * from t order by id;
 
--- A label that gets another name: who inserts the old one is told of what is not committed yet.
+-- A label that gets another name: who inserts the old one waits.
 z: create type mood as enum ('sad', 'ok');
 z: alter table t add column m mood default 'ok';
 a: begin;

@@ -19,6 +19,7 @@ impl Catalog {
     /// Exchanges the state of a table, which no other transaction uses; returns the former one.
     pub(crate) fn replace_state(&self, table: &Table, new: Arc<TableState>) -> Arc<TableState> {
         let mut states = self.replaced.lock();
+        table.set_replaced(true);
         let old = self.exchange(table, new, &epoch::pin());
         states.entry(table.id()).or_insert_with(|| Arc::clone(&old));
         old
@@ -27,15 +28,19 @@ impl Catalog {
     /// Restores a former state; returns the one that it replaces.
     pub(crate) fn put_back_state(&self, table: &Table, old: Arc<TableState>) -> Arc<TableState> {
         let mut states = self.replaced.lock();
-        if states.get(&table.id()).is_some_and(|committed| Arc::ptr_eq(committed, &old)) {
+        let is_committed = states.get(&table.id()).is_some_and(|committed| Arc::ptr_eq(committed, &old));
+        if is_committed {
             states.remove(&table.id());
         }
-        self.exchange(table, old, &epoch::pin())
+        let replaced = self.exchange(table, old, &epoch::pin());
+        table.set_replaced(!is_committed);
+        replaced
     }
 
     /// The current state of this table is committed.
     pub(crate) fn settle_state(&self, table: &Table) {
         self.replaced.lock().remove(&table.id());
+        table.set_replaced(false);
     }
 
     /// The committed catalog, with the committed states of the tables that outlive a session. No transaction

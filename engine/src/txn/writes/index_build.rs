@@ -115,7 +115,11 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
         users
     }
 
-    fn others_at(&self, resource: Resource, counts: impl Fn(LockMode) -> bool) -> Vec<TransactionId> {
+    pub(super) fn others_at(
+        &self,
+        resource: Resource,
+        counts: impl Fn(LockMode) -> bool,
+    ) -> Vec<TransactionId> {
         let mut holders = self.shared.locks.holders(resource);
         holders.retain(|(holder, mode)| *holder != self.id && counts(*mode));
         holders.into_iter().map(|(holder, _)| holder).collect()

@@ -73,6 +73,13 @@ impl<P: Protocol, R: Reading<P>> ObjectAccess for Body<P, R> {
         }
     }
 
+    fn outlast_change(&mut self, table: &Table) -> Flow<()> {
+        // Who changes a definition has locked all stripes.
+        let stripe = Resource::definition_stripe(table.id(), self.worker);
+        let changing = self.others_at(stripe, |mode| mode == LockMode::Write);
+        self.outlast(stripe, &changing)
+    }
+
     fn note_change(&mut self, write: Option<WriteOperation<'_>>) -> Result<()> {
         self.changes_objects = true;
         self.undo.push(Undo {
