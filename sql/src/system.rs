@@ -12,12 +12,15 @@
 //!   `object_id` (numbers of objects), `names` (objects by name and number);
 //! * rows: `class` and `classes` (relations and columns), `constraints`, `routines`, `roles`, `comments`,
 //!   `data_types` (from `types.txt`), `user_types` (those that users have created) and `domains`, `cluster`
-//!   (everything that exists once), `sizes` (memory and logs);
-//! * `views`: the views on those; `information_schema`, with `visibility` (who sees which rows);
+//!   (everything that exists once), `builtins` (functions, operators and casts, from `functions.txt` and
+//!   other files), `sizes` (memory and logs);
+//! * `views` and `statistics`: the views on those; `information_schema` and `granted` (its views about
+//!   privileges), with `visibility` (who sees which rows);
 //! * functions that SQL can call: `functions`; `definitions` (objects as SQL), `shown_text` (that SQL without
 //!   schemas that the reader's path finds anyway).
 
 mod answers;
+mod builtins;
 mod class;
 mod classes;
 mod cluster;
@@ -27,6 +30,7 @@ mod data_types;
 mod definitions;
 mod domains;
 mod functions;
+mod granted;
 mod information_schema;
 mod names;
 pub(crate) mod object_id;
@@ -37,6 +41,7 @@ pub(crate) mod row;
 mod shown_text;
 mod sizes;
 pub(crate) mod snapshot;
+mod statistics;
 mod user_types;
 mod views;
 mod visibility;

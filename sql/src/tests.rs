@@ -1,5 +1,6 @@
 //! Tests of the crate as a whole.
 
+mod builtins;
 mod compilations;
 mod connection;
 mod copy;

@@ -176,8 +176,17 @@ impl Binder<'_> {
     fn system_item(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Option<Item>> {
         let Some(relation) = self.system_relation(name)? else { return Ok(None) };
         self.need_catalog(relation.oid, relation.name);
+        self.relation_of_catalog(relation, alias, Place::of(name)).map(Some)
+    }
+
+    fn relation_of_catalog(
+        &mut self,
+        relation: &SystemRelation,
+        alias: Option<&TableAlias>,
+        place: Place,
+    ) -> Result<Item> {
         let (own_name, columns) = (relation.name.to_owned(), relation.columns.clone());
-        self.catalog_rows(relation.oid, own_name, columns, alias, Place::of(name)).map(Some)
+        self.catalog_rows(relation.oid, own_name, columns, alias, place)
     }
 
     /// A sequence in the place of a table: its one row holds the state of the sequence.
@@ -236,10 +245,10 @@ impl Binder<'_> {
         alias: Option<&TableAlias>,
     ) -> Result<Item> {
         let place = Place::of(name);
-        let shown = name.to_string().to_ascii_lowercase();
-        if shown.strip_prefix("pg_catalog.").unwrap_or(&shown) != "generate_series" {
-            return self.routine_item(name, arguments, alias);
-        }
+        let shown = match name_in_catalog(name) {
+            Some(shown) if shown == "generate_series" => shown,
+            _ => return self.routine_item(name, arguments, alias),
+        };
         let mut bound = Vec::new();
         for argument in arguments {
             let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument else {
@@ -310,9 +319,11 @@ impl Binder<'_> {
         alias: Option<&TableAlias>,
         with_ordinality: bool,
     ) -> Result<Option<Item>> {
-        let place = Place::of(name);
-        let shown = name.to_string().to_ascii_lowercase();
-        let shown = shown.strip_prefix("pg_catalog.").unwrap_or(&shown);
+        let (place, own) = (Place::of(name), name_in_catalog(name));
+        let Some(shown) = own.as_deref() else { return Ok(None) };
+        if let (Some(relation), [], false) = (relation::find_function(shown), arguments, with_ordinality) {
+            return self.relation_of_catalog(relation, alias, place).map(Some);
+        }
         let is_known = matches!(
             shown,
             "unnest"
@@ -330,14 +341,13 @@ impl Binder<'_> {
         if !is_known && !is_of_json {
             return Ok(None);
         }
-        let written: Option<Vec<Ast>> = arguments
-            .iter()
-            .map(|argument| match argument {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Some(argument.clone()),
-                _ => None,
-            })
-            .collect();
-        let Some(written) = written else { return Err(self.no_function(shown, "*", place)) };
+        let unnamed = |argument: &FunctionArg| match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Some(argument.clone()),
+            _ => None,
+        };
+        let Some(written) = arguments.iter().map(unnamed).collect::<Option<Vec<Ast>>>() else {
+            return Err(self.no_function(shown, "*", place));
+        };
         let bound = written.iter().map(|item| self.expression(item)).collect::<Result<Vec<Bound>>>()?;
         match (shown, bound.as_slice()) {
             ("unnest", [_, ..]) => {
@@ -601,5 +611,14 @@ fn row_of(definition: &RoutineDefinition, name: &str) -> Vec<(String, SqlType)> 
                 (name, parameter.sql_type)
             })
             .collect(),
+    }
+}
+
+/// The name of a function that may be one of the catalog.
+fn name_in_catalog(name: &ObjectName) -> Option<String> {
+    match parts(name).ok()?.as_slice() {
+        [name] => Some(fold(name)),
+        [schema, name] if fold(schema) == "pg_catalog" => Some(fold(name)),
+        _ => None,
     }
 }

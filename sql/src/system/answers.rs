@@ -15,7 +15,8 @@ use super::relation::{self, SystemRelation};
 use super::row::{NamedRow, int8, truth};
 use super::snapshot::System;
 use super::{
-    classes, cluster, constraints, data_types, information_schema, object_id, roles, routines, sizes, views,
+    builtins, classes, cluster, constraints, data_types, granted, information_schema, object_id, roles,
+    routines, sizes, statistics, views,
 };
 
 impl SystemCatalog for System {
@@ -23,7 +24,10 @@ impl SystemCatalog for System {
         let Some(relation) = relation::by_oid(relation) else { return self.sequence_row(relation) };
         let named = match relation.schema {
             "pg_catalog" => rows_of(relation.name)(self),
-            _ => self.seen(information_schema::entries_of(relation.name)(self)),
+            _ => {
+                let about_rights = granted::entries_of(relation.name);
+                self.seen(about_rights.unwrap_or_else(|| information_schema::entries_of(relation.name))(self))
+            }
         };
         guest::spend_for(named.len() * relation.columns.len())?;
         memory::check(0)?;
@@ -79,10 +83,14 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_description" => System::description_rows,
         "pg_type" => System::type_rows,
         "pg_enum" => System::enum_rows,
+        "pg_aggregate" => builtins::aggregates,
+        "pg_cast" => builtins::casts,
+        "pg_operator" => builtins::operators,
         "pg_opclass" => |_| data_types::operator_classes(),
         "pg_am" => cluster::access_methods,
         "pg_authid" => roles::authorizations,
         "pg_auth_members" => roles::memberships,
+        "pg_get_keywords" => builtins::keywords,
         "pg_group" => roles::groups,
         "pg_roles" => roles::roles,
         "pg_shadow" => roles::shadows,
@@ -100,17 +108,18 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_sequences" => views::sequences,
         "pg_settings" => views::settings,
         "pg_stat_activity" => views::activity,
-        "pg_stat_all_tables" | "pg_stat_user_tables" => views::table_statistics,
         "pg_stat_database" => sizes::database,
         "hyades_checkpoint" => sizes::checkpoint,
         "hyades_logs" => sizes::logs,
         "hyades_memory" => sizes::memory,
         "hyades_restart" => sizes::restart,
         "pg_stat_ssl" => views::encryptions,
-        "pg_statio_all_tables" | "pg_statio_user_tables" => views::table_reads,
         "pg_tables" => views::tables,
         "pg_views" => views::views,
-        _ => |_| Vec::new(),
+        "pg_available_extensions" => cluster::available_extensions,
+        "pg_available_extension_versions" => cluster::available_versions,
+        "pg_timezone_names" => cluster::time_zones,
+        _ => statistics::rows_of(name).unwrap_or(|_| Vec::new()),
     }
 }
 

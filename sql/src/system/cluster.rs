@@ -1,6 +1,7 @@
 //! Objects that exist once or from the start: the database, schemas, languages.
 
 use hyades_types::access::ObjectKind;
+use hyades_types::interval::Interval;
 use hyades_types::value::Value;
 
 use super::object_id::{self, OWNER, PG_CATALOG};
@@ -18,10 +19,16 @@ pub(super) const PUBLIC_COMMENT: &str = "standard public schema";
 const PLPGSQL_HANDLER: u32 = 13_560;
 const PLPGSQL_EXTENSION: u32 = 13_559;
 
+/// All collations: number, name, provider and locale.
+pub(super) const COLLATIONS: [(u32, &str, &str, Option<&str>); 3] =
+    [(100, "default", "d", None), (950, "C", "c", Some("C")), (951, "POSIX", "c", Some("POSIX"))];
+
+const PLPGSQL_COMMENT: &str = "PL/pgSQL procedural language";
+
 /// PostgreSQL's comments on objects that exist from the start: number, catalog and text.
 pub(super) const COMMENTS: [(u32, u32, &str); 2] = [
-    (PLPGSQL_EXTENSION, object_id::PG_EXTENSION, "PL/pgSQL procedural language"),
-    (object_id::PLPGSQL, object_id::PG_LANGUAGE, "PL/pgSQL procedural language"),
+    (PLPGSQL_EXTENSION, object_id::PG_EXTENSION, PLPGSQL_COMMENT),
+    (object_id::PLPGSQL, object_id::PG_LANGUAGE, PLPGSQL_COMMENT),
 ];
 
 /// `pg_namespace`
@@ -68,7 +75,7 @@ pub(super) fn collations(_system: &System) -> Vec<NamedRow> {
             ("collctype", locale.map_or(Value::Null, text)),
         ]
     };
-    vec![row(100, "default", "d", None), row(950, "C", "c", Some("C")), row(951, "POSIX", "c", Some("POSIX"))]
+    COLLATIONS.into_iter().map(|(own, name, provider, locale)| row(own, name, provider, locale)).collect()
 }
 
 /// `pg_database`
@@ -98,6 +105,47 @@ pub(super) fn extensions(_system: &System) -> Vec<NamedRow> {
         ("extnamespace", oid(PG_CATALOG)),
         ("extversion", text("1.0")),
     ]]
+}
+
+/// `pg_available_extensions`
+pub(super) fn available_extensions(_system: &System) -> Vec<NamedRow> {
+    vec![vec![
+        ("name", text("plpgsql")),
+        ("default_version", text("1.0")),
+        ("installed_version", text("1.0")),
+        ("comment", text(PLPGSQL_COMMENT)),
+    ]]
+}
+
+/// `pg_available_extension_versions`
+pub(super) fn available_versions(_system: &System) -> Vec<NamedRow> {
+    vec![vec![
+        ("name", text("plpgsql")),
+        ("version", text("1.0")),
+        ("installed", truth(true)),
+        ("superuser", truth(true)),
+        ("trusted", truth(true)),
+        ("relocatable", truth(false)),
+        ("schema", text("pg_catalog")),
+        ("comment", text(PLPGSQL_COMMENT)),
+    ]]
+}
+
+/// `pg_timezone_names`: the names that SET TIME ZONE knows, as they are now.
+pub(super) fn time_zones(_system: &System) -> Vec<NamedRow> {
+    let (zones, now) = (jiff::tz::db(), jiff::Timestamp::now());
+    let row = |name: jiff::tz::TimeZoneName<'_>| {
+        let zone = zones.get(name.as_str()).ok()?;
+        let offset = zone.to_offset_info(now);
+        let microseconds = i64::from(offset.offset().seconds()) * 1_000_000;
+        Some(vec![
+            ("name", text(name.as_str())),
+            ("abbrev", text(offset.abbreviation())),
+            ("utc_offset", Value::Interval(Interval { months: 0, days: 0, microseconds })),
+            ("is_dst", truth(offset.dst().is_dst())),
+        ])
+    };
+    zones.available().filter_map(row).collect()
 }
 
 /// `pg_language`

@@ -4,6 +4,7 @@ use hyades_types::definition::{CommentPart, RoutineId, SequenceId};
 use hyades_types::search_path::PUBLIC;
 use hyades_types::value::Value;
 
+use super::builtins;
 use super::cluster;
 use super::object_id::{self, Part};
 use super::row::{NamedRow, int4, oid, text};
@@ -13,11 +14,13 @@ use super::snapshot::System;
 type Shown<'s> = (u32, u32, u16, &'s str);
 
 /// The numbers of catalogs by name.
-const CATALOGS: [(&str, u32); 7] = [
+const CATALOGS: [(&str, u32); 9] = [
     ("pg_extension", object_id::PG_EXTENSION),
     ("pg_language", object_id::PG_LANGUAGE),
     ("pg_class", object_id::PG_CLASS),
     ("pg_proc", object_id::PG_PROC),
+    ("pg_operator", object_id::PG_OPERATOR),
+    ("pg_cast", object_id::PG_CAST),
     ("pg_type", object_id::PG_TYPE),
     ("pg_namespace", object_id::PG_NAMESPACE),
     ("pg_constraint", object_id::PG_CONSTRAINT),
@@ -34,7 +37,8 @@ impl System {
             Some((number, catalog, column, &**comment))
         });
         let of_system = cluster::COMMENTS.map(|(own, catalog, text)| (own, catalog, 0, text));
-        said.chain(is_own.then_some(standard)).chain(of_system)
+        let built_in = builtins::COMMENTS.iter().map(|(own, catalog, text)| (*own, *catalog, 0, *text));
+        said.chain(is_own.then_some(standard)).chain(of_system).chain(built_in)
     }
 
     fn place_of(&self, object: u32, part: &CommentPart) -> Option<(u32, u32, u16)> {

@@ -3,6 +3,7 @@
 use hyades_types::system_catalog::Question;
 use hyades_types::value::Value;
 
+use super::builtins;
 use super::class::ClassKind;
 use super::definitions;
 use super::row::{or_null, text, truth};
@@ -18,6 +19,16 @@ impl System {
         let number = arguments.first().and_then(number_of);
         let Some(oid) = number else { return Value::Null };
         let routine = || self.routine(oid).map(|routine| &routine.definition);
+        if let Some(function) = builtins::by_oid(oid) {
+            match question {
+                Question::RoutineIsVisible => return truth(true),
+                Question::RoutineResult => return text(function.shown_result(self)),
+                Question::RoutineArguments | Question::RoutineIdentity => {
+                    return text(function.shown_arguments(self));
+                }
+                _ => {}
+            }
+        }
         match question {
             Question::FormatType => text(self.format_type(oid, arguments.get(1))),
             Question::UserById => match self.role_name(oid) {

@@ -56,11 +56,12 @@ pub(super) fn entries_of(name: &str) -> fn(&System) -> Vec<Entry> {
         "enabled_roles" => {
             |system| roles::enabled(system).into_iter().map(|row| (Audience::Everybody, row)).collect()
         }
+        "element_types" => element_types,
         _ => |_| Vec::new(),
     }
 }
 
-fn yes_or_no(truth: bool) -> Value {
+pub(super) fn yes_or_no(truth: bool) -> Value {
     text(if truth { "YES" } else { "NO" })
 }
 
@@ -306,6 +307,31 @@ fn column_row(system: &System, class: &Class, at: usize, column: &ColumnDefiniti
     (class.audience(visibility::of_columns()), row)
 }
 
+/// `information_schema.element_types`: of columns that are arrays.
+fn element_types(system: &System) -> Vec<Entry> {
+    let mut rows = Vec::new();
+    for class in &system.classes {
+        let (ClassKind::Table(at) | ClassKind::View(at)) = class.kind else { continue };
+        let table = &system.definitions[at];
+        for (at, column) in table.visible_columns().iter().enumerate() {
+            let SqlType::Array(element) = column.sql_type else { continue };
+            let number = table.column_number(at).to_string();
+            let mut row = vec![
+                ("object_catalog", text(&system.facts.database)),
+                ("object_schema", text(&table.name.schema)),
+                ("object_name", text(&table.name.name)),
+                ("object_type", text("TABLE")),
+                ("collection_type_identifier", text(&number)),
+                ("data_type", type_name(element.sql_type())),
+            ];
+            row.extend(udt(system, element.sql_type(), None));
+            row.push(("dtd_identifier", text(format!("a{number}"))));
+            rows.push((class.audience(visibility::of_columns()), row));
+        }
+    }
+    rows
+}
+
 /// The columns about the sequence of an identity column.
 fn identity_columns(system: &System, table: u32, at: usize, identity: Option<Identity>) -> NamedRow {
     let owns = |sequence: &&Arc<Sequence>| {
@@ -547,7 +573,7 @@ fn sequences(system: &System) -> Vec<Entry> {
 }
 
 /// A unique name of a routine.
-fn specific_name(routine: &Routine) -> String {
+pub(super) fn specific_name(routine: &Routine) -> String {
     format!("{}_{}", routine.definition.name.name, object_id::of_routine(routine.id))
 }
 

@@ -3,10 +3,10 @@
 use compact_str::{CompactString, ToCompactString};
 use hyades_types::definition::{RoutineDefinition, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
-use hyades_types::function::lookup;
 use hyades_types::sequence::{no_relation, written_name, written_name_in};
 use hyades_types::system_type::SystemType;
 
+use super::builtins::{self, BuiltIn};
 use super::snapshot::System;
 use super::{object_id, relation};
 use crate::statement::kept_names::full_name;
@@ -60,6 +60,31 @@ impl System {
         }
     }
 
+    /// The same where the name alone has to say which one it is.
+    fn shown_by_name(&self, definition: &RoutineDefinition) -> String {
+        let name = &definition.name;
+        let is_alone = builtins::named(&name.name).is_empty() && self.created_under(&name.name) == 1;
+        match is_alone && self.is_routine_visible(definition) {
+            true => quoted(&name.name),
+            false => full_name(name),
+        }
+    }
+
+    pub(super) fn shown_built_in(&self, function: &BuiltIn) -> String {
+        let others = self.created_under(function.name);
+        match builtins::named(function.name).len() + others {
+            1 => quoted(function.name),
+            _ => format!("pg_catalog.{}", quoted(function.name)),
+        }
+    }
+
+    /// How many routines of this name the path finds.
+    fn created_under(&self, name: &str) -> usize {
+        let schemas: Vec<&str> = self.facts.path.searched_for_routines().collect();
+        let is_found = |own: &TableName| own.name == name && schemas.contains(&own.schema.as_str());
+        self.facts.routines.iter().filter(|routine| is_found(&routine.definition.name)).count()
+    }
+
     /// A name, with its schema only if necessary.
     fn shown_in(&self, schema: u32, name: &str) -> String {
         if self.is_visible(schema, name) {
@@ -84,8 +109,14 @@ impl System {
                 self.schemas.iter().find(|(own, _)| *own == oid).map(|(_, name)| quoted(name))
             }
             SystemType::RegRole => self.role_name(oid).map(quoted),
-            SystemType::RegProc => self.routine(oid).map(|routine| self.shown_routine(&routine.definition)),
-            SystemType::RegProcedure => self.routine(oid).map(|routine| self.signature(&routine.definition)),
+            SystemType::RegProc => match self.routine(oid) {
+                Some(routine) => Some(self.shown_by_name(&routine.definition)),
+                None => builtins::by_oid(oid).map(|function| self.shown_built_in(function)),
+            },
+            SystemType::RegProcedure => match self.routine(oid) {
+                Some(routine) => Some(self.signature(&routine.definition)),
+                None => builtins::by_oid(oid).map(|function| function.signature(self)),
+            },
             _ => None,
         };
         shown.map_or_else(|| oid.to_compact_string(), CompactString::from)
@@ -163,27 +194,26 @@ impl System {
             items.map(|item| self.written_type(item)).collect::<Result<Vec<_>>>()
         });
         let wanted = wanted.transpose()?;
-        let fits = |definition: &RoutineDefinition| match &wanted {
-            None => true,
-            Some(wanted) => {
-                definition.inputs().map(|parameter| Some(parameter.sql_type.oid())).eq(wanted.iter().copied())
-            }
+        let fits = |inputs: &mut dyn Iterator<Item = u32>| {
+            wanted.as_ref().is_none_or(|wanted| inputs.map(Some).eq(wanted.iter().copied()))
         };
-        let is_meant = |name: &TableName| name.name == own && schemas.contains(&name.schema.as_str());
-        let mut found = self
-            .facts
-            .routines
-            .iter()
-            .filter(|routine| is_meant(&routine.definition.name) && fits(&routine.definition));
+        let is_in_catalog = schema.as_deref().is_none_or(|schema| schema == "pg_catalog");
+        let built_in = if is_in_catalog { builtins::named(&own) } else { &[] };
+        let built_in = built_in.iter().filter(|function| fits(&mut function.arguments.iter().copied()));
+        let is_meant = |definition: &RoutineDefinition| {
+            let types = &mut definition.inputs().map(|parameter| parameter.sql_type.oid());
+            definition.name.name == own && schemas.contains(&definition.name.schema.as_str()) && fits(types)
+        };
+        let created = self.facts.routines.iter().filter(|routine| is_meant(&routine.definition));
+        let mut found = built_in
+            .map(|function| function.oid)
+            .chain(created.map(|routine| object_id::of_routine(routine.id)));
         match (found.next(), found.next()) {
-            (Some(only), None) => Ok(object_id::of_routine(only.id)),
-            (Some(_), Some(_)) => {
+            // One of the catalog comes before others with the same types.
+            (Some(first), next) if next.is_none() || (wanted.is_some() && is_in_catalog) => Ok(first),
+            (Some(_), _) => {
                 let message = format!("more than one function named \"{text}\"");
                 Err(Error::input(sqlstate::AMBIGUOUS_FUNCTION, message))
-            }
-            (None, _) if !lookup(&own).is_empty() => {
-                let message = "numbers of built-in functions are not supported yet";
-                Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
             }
             (None, _) => {
                 let whole = arguments.map_or(text, |(_, whole)| whole);

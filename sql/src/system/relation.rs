@@ -12,7 +12,7 @@ pub(crate) struct SystemRelation {
     pub(crate) schema: &'static str,
     pub(crate) name: &'static str,
     pub(crate) oid: u32,
-    /// `pg_class.relkind`.
+    /// `pg_class.relkind`; `f` for the result of a function.
     pub(crate) kind: &'static str,
     pub(crate) columns: Vec<(String, SqlType)>,
 }
@@ -22,6 +22,11 @@ pub(crate) const SEQUENCE_COLUMNS: [(&str, SqlType); 3] =
     [("last_value", SqlType::BigInt), ("log_cnt", SqlType::BigInt), ("is_called", SqlType::Boolean)];
 
 impl SystemRelation {
+    /// Whether it is the result of a function.
+    pub(super) fn is_function(&self) -> bool {
+        self.kind == "f"
+    }
+
     pub(super) fn schema_oid(&self) -> u32 {
         if self.schema == "pg_catalog" { object_id::PG_CATALOG } else { object_id::INFORMATION_SCHEMA }
     }
@@ -60,7 +65,15 @@ pub(crate) fn find(schema: &str, name: &str) -> Option<&'static SystemRelation> 
     if schema == "pg_catalog" && !has_prefix(name) {
         return None;
     }
-    BY_NAME.get(&(schema, name)).copied()
+    BY_NAME.get(&(schema, name)).copied().filter(|relation| !relation.is_function())
+}
+
+/// The function of `pg_catalog` with this name that returns rows like those of a relation.
+pub(crate) fn find_function(name: &str) -> Option<&'static SystemRelation> {
+    if !has_prefix(name) {
+        return None;
+    }
+    BY_NAME.get(&("pg_catalog", name)).copied().filter(|relation| relation.is_function())
 }
 
 fn parsed(line: &'static str) -> Option<SystemRelation> {
@@ -82,7 +95,10 @@ mod tests {
     #[test]
     fn every_relation_is_found_by_its_name() {
         for relation in RELATIONS.iter() {
-            let found = find(relation.schema, relation.name);
+            let found = match relation.is_function() {
+                true => find_function(relation.name),
+                false => find(relation.schema, relation.name),
+            };
             assert!(found.is_some_and(|found| found.oid == relation.oid), "{}", relation.name);
         }
     }

@@ -1,4 +1,4 @@
-//! Procedures and functions created by users: `pg_proc`.
+//! Procedures and functions: `pg_proc`.
 
 use hyades_types::access::ObjectKind;
 use hyades_types::definition::{
@@ -9,7 +9,7 @@ use hyades_types::value::{SqlType, Value};
 
 use super::row::{NamedRow, int2, letters, oid, oids, or_null, text, texts, truth};
 use super::snapshot::System;
-use super::{definitions, object_id};
+use super::{builtins, definitions, object_id};
 
 /// The pseudo-types of results.
 const VOID: u32 = 2278;
@@ -71,8 +71,10 @@ fn all_arguments(definition: &RoutineDefinition) -> Arguments {
 
 /// `pg_proc`
 pub(super) fn routines(system: &System) -> Vec<NamedRow> {
+    let mut rows = builtins::functions();
     let routines = &system.facts.routines;
-    routines.iter().map(|routine| routine_row(system, routine.id, &routine.definition)).collect()
+    rows.extend(routines.iter().map(|routine| routine_row(system, routine.id, &routine.definition)));
+    rows
 }
 
 fn routine_row(system: &System, id: RoutineId, definition: &RoutineDefinition) -> NamedRow {

@@ -1,6 +1,5 @@
 //! The views of `pg_catalog`.
 
-use hyades_engine::storage::table::Table;
 use hyades_types::access::{ObjectKind, Privileges, RoleId};
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, SqlType, Value};
@@ -202,29 +201,4 @@ pub(super) fn activity(system: &System) -> Vec<NamedRow> {
 /// `pg_stat_ssl`
 pub(super) fn encryptions(system: &System) -> Vec<NamedRow> {
     system.facts.sessions.encryption_rows()
-}
-
-/// `pg_stat_user_tables`: only rows are counted.
-pub(super) fn table_statistics(system: &System) -> Vec<NamedRow> {
-    let row = |table: &Table| {
-        let mut row = table_names(table);
-        row.push(("n_live_tup", int8(table.row_count())));
-        row
-    };
-    counted_tables(system).map(row).collect()
-}
-
-/// `pg_statio_user_tables`: there are no blocks, so none are counted.
-pub(super) fn table_reads(system: &System) -> Vec<NamedRow> {
-    counted_tables(system).map(table_names).collect()
-}
-
-fn counted_tables(system: &System) -> impl Iterator<Item = &Table> {
-    let tables = system.facts.tables.iter().zip(&system.definitions);
-    tables.filter(|(_, definition)| definition.view.is_none()).map(|(table, _)| table.as_ref())
-}
-
-fn table_names(table: &Table) -> NamedRow {
-    let name = &table.definition().name;
-    vec![("relid", oid(table.id().0)), ("schemaname", text(&name.schema)), ("relname", text(&name.name))]
 }

@@ -17,7 +17,6 @@ delete from pg_catalog.pg_class;
 drop table pg_class;
 select relname from pg_class for update;
 select datname, usename, usesysid, state, wait_event, query, backend_type, leader_pid from pg_stat_activity;
-select 'nextval'::regproc;
 select oid, relname from pg_class where relname in ('t', 't_pkey') order by 1;
 select conname, oid from pg_constraint;
 select 't'::regclass from generate_series(1, 2);
