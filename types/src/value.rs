@@ -529,6 +529,15 @@ impl SqlType {
         matches!(self, SqlType::System(own) if own.is_number() || own.is_reference())
     }
 
+    /// Whether values of the type, or of its elements, are read as names of objects.
+    pub fn names_objects(self) -> bool {
+        match self {
+            SqlType::Array(element) => element.sql_type().names_objects(),
+            SqlType::System(system_type) => system_type.is_reference(),
+            _ => false,
+        }
+    }
+
     /// The enum type that this is, or the one of its elements.
     pub fn enum_type(self) -> Option<EnumType> {
         match self {

@@ -88,14 +88,14 @@ impl Connection<'_> {
     fn try_bind(&mut self, bind: &Bind<'_>) -> Result<()> {
         let statement = Arc::clone(self.statements.get(bind.statement)?);
         if bind.portal.is_empty() {
-            return self.portals.unnamed.bind(statement, bind, &self.session);
+            return self.portals.unnamed.bind(statement, bind, &mut self.session);
         }
         if self.portals.named.contains_key(bind.portal) {
             let message = format!("cursor \"{}\" already exists", bind.portal);
             return Err(Error::input(DUPLICATE_CURSOR, message));
         }
         let mut portal = Portal::default();
-        portal.bind(statement, bind, &self.session)?;
+        portal.bind(statement, bind, &mut self.session)?;
         self.portals.named.insert(bind.portal.to_owned(), portal);
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use hyades::session::{Prepared, Response, Session};
+use hyades::types::cast::cast;
 use hyades::types::memory;
 use hyades::types::text::Reading;
 use hyades::types::{binary, text};
@@ -198,11 +199,12 @@ impl Portal {
         &mut self,
         statement: Arc<Statement>,
         bind: &Bind<'_>,
-        session: &Session,
+        session: &mut Session,
     ) -> Result<()> {
         self.close();
+        session.show_names(&statement.prepared)?;
         let types = session.parameter_types(&statement.prepared);
-        let reading = session.reading();
+        let reading = session.reading_of_parameters();
         let columns = match statement.prepared.response() {
             Response::Rows(columns) => columns.len(),
             _ => 0,
@@ -226,7 +228,11 @@ impl Portal {
 
 fn parameter(bytes: &[u8], sql_type: SqlType, format: Format, reading: Reading<'_>) -> Result<Value> {
     match format {
-        Format::Binary => binary::read(bytes, sql_type),
+        Format::Binary => match binary::read(bytes, sql_type)? {
+            // The name belongs to it.
+            Value::Reference(reference) => cast(Value::Oid(reference.oid), sql_type, false, reading),
+            value => Ok(value),
+        },
         Format::Text => {
             let text = std::str::from_utf8(bytes).map_err(|error| binary::invalid_utf8(bytes, error))?;
             text::parse(text, sql_type, reading)

@@ -126,6 +126,29 @@ fn names_that_do_not_exist_and_names_that_do() {
     assert_eq!(kinds(&answers), "33Z");
 }
 
+/// The names are looked up when the values are bound.
+#[test]
+fn a_parameter_is_a_name_of_an_object() {
+    let (_server, mut client) = server_with_numbers();
+    let columns =
+        "select attname from pg_attribute where attrelid = $1::regclass and attnum > 0 order by attnum";
+    let answers =
+        client.ask(&[parse("columns", columns), bind("", "columns", &["numbers"]), execute("", 0), sync()]);
+    assert_eq!(
+        (kinds(&answers).as_str(), first_columns(&answers)),
+        ("12DDCZ", vec!["id".into(), "name".into()])
+    );
+    let answers = client.ask(&[bind("", "columns", &["missing"]), execute("", 0), sync()]);
+    assert_eq!((kinds(&answers).as_str(), state(&answers).as_str()), ("EZ", "42P01"));
+    client.query("create table missing (a integer)");
+    let answers = client.ask(&[bind("", "columns", &["missing"]), execute("", 0), sync()]);
+    assert_eq!(first_columns(&answers), ["a"]);
+
+    let types = parse("types", "select $1::regtype, $1::oid = 'integer'::regtype::oid");
+    let answers = client.ask(&[types, bind("", "types", &["int4"]), execute("", 0), sync()]);
+    assert_eq!(first_columns(&answers), ["integer"]);
+}
+
 #[test]
 fn an_error_in_a_batch_undoes_it_and_the_next_batch_runs() {
     let (_server, mut client) = server_with_numbers();

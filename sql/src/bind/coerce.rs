@@ -77,15 +77,6 @@ pub(crate) fn is_implicit(from: SqlType, to: SqlType) -> bool {
     allowed(from, to) == Some(Context::Implicit)
 }
 
-/// Whether values of the type, or of its elements, are read as names of objects.
-fn is_named_object(sql_type: SqlType) -> bool {
-    match sql_type {
-        SqlType::Array(element) => is_named_object(element.sql_type()),
-        SqlType::System(system_type) => system_type.is_reference(),
-        _ => false,
-    }
-}
-
 /// Whether a text of the type may be `now`.
 fn reads_the_clock(sql_type: SqlType) -> bool {
     sql_type.is_datetime() || matches!(sql_type, SqlType::Time(_))
@@ -126,7 +117,7 @@ impl Binder<'_> {
         match bound.class {
             Class::Null => Ok(Some(Expr::Const(Value::Null))),
             // The object that it names is looked up when the statement runs.
-            Class::Literal(ref text) if is_named_object(to) => {
+            Class::Literal(ref text) if to.names_objects() => {
                 let text = Expr::Const(Value::text(text.as_str()));
                 Ok(Some(Expr::Cast { operand: Box::new(text), to, explicit: is_explicit }))
             }

@@ -12,7 +12,7 @@ use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::memory;
-use hyades_types::text;
+use hyades_types::text::{self, Reading};
 use hyades_types::value::{ArrayElement, Value};
 
 use super::analysis::tell_counts;
@@ -229,11 +229,16 @@ impl Session {
 
     /// Provides the system catalog, as the transaction sees it now, for a procedure that reads it.
     pub(super) fn show_catalog(&mut self, procedure: &Procedure) -> Result<()> {
-        if !procedure.asks_catalog {
-            self.view.environment.catalog = None;
-            return Ok(());
-        }
-        let system = System::new(Facts {
+        self.view.environment.catalog = match procedure.asks_catalog {
+            true => Some(Arc::new(self.system()?)),
+            false => None,
+        };
+        Ok(())
+    }
+
+    /// The system catalog, as the transaction sees it now.
+    fn system(&self) -> Result<System> {
+        Ok(System::new(Facts {
             tables: self
                 .view
                 .worker
@@ -263,9 +268,28 @@ impl Session {
             access: Arc::clone(self.view.access()),
             role: self.view.role(),
             database: self.view.environment.database.clone(),
-        });
-        self.view.environment.catalog = Some(Arc::new(system));
+        }))
+    }
+
+    /// Provides the names of objects, if values of the statement's parameters are read as such:
+    /// [`Session::reading_of_parameters`] knows them then.
+    ///
+    /// # Errors
+    /// 25P02 in a failed transaction.
+    pub fn show_names(&mut self, prepared: &Prepared) -> Result<()> {
+        self.view.environment.catalog = None;
+        if prepared.parameter_types().iter().any(|sql_type| sql_type.names_objects()) {
+            self.settle_identity();
+            self.settle_names();
+            self.open_transaction()?;
+            self.view.environment.catalog = Some(Arc::new(self.system()?));
+        }
         Ok(())
+    }
+
+    /// How values of parameters are read.
+    pub fn reading_of_parameters(&self) -> Reading<'_> {
+        Reading { catalog: self.view.environment.catalog.as_deref(), ..self.view.reading() }
     }
 
     /// The statements of PREPARE.

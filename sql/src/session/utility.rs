@@ -8,7 +8,7 @@ use hyades_types::cast;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::now_us;
 use hyades_types::memory;
-use hyades_types::value::Value;
+use hyades_types::value::{SqlType, Value};
 
 use super::prepared::NamedStatement;
 use super::state::State;
@@ -240,7 +240,7 @@ impl Session {
     /// A prepared statement and the values of its parameters.
     fn with_arguments(&mut self, name: &str, arguments: &[Expr]) -> Result<(Arc<Prepared>, Vec<Value>)> {
         let prepared = Arc::clone(self.named(name)?);
-        let types = self.parameter_types(&prepared);
+        let types = self.parameter_types(&prepared).into_owned();
         // For a statement without parameters, all arguments are ignored.
         let arguments = if types.is_empty() { &[] } else { arguments };
         if types.len() != arguments.len() {
@@ -257,6 +257,7 @@ impl Session {
         }
         // now() in an argument is the time of the statement's transaction.
         self.open_transaction()?;
+        self.show_names(&prepared)?;
         let mut values = Vec::with_capacity(arguments.len());
         for (argument, sql_type) in arguments.iter().zip(types.iter()) {
             let value = evaluation::evaluate(argument, &[], &self.view.environment)?;
@@ -284,28 +285,27 @@ impl Session {
     }
 
     /// Converts values to the types of a statement's parameters.
-    pub(crate) fn fitted_parameters(&self, prepared: &Prepared, values: &[Value]) -> Result<Vec<Value>> {
-        let types = self.parameter_types(prepared);
+    pub(crate) fn fitted_parameters(&mut self, prepared: &Prepared, values: &[Value]) -> Result<Vec<Value>> {
+        let types = self.parameter_types(prepared).into_owned();
         if types.len() != values.len() {
             return Err(Error::input(
                 sqlstate::PROTOCOL_VIOLATION,
                 format!("{} values were given for {} parameters", values.len(), types.len()),
             ));
         }
-        values
-            .iter()
-            .zip(types.iter())
-            .map(|(value, sql_type)| self.as_parameter(value.clone(), *sql_type))
-            .collect()
+        self.show_names(prepared)?;
+        let fitted = values.iter().zip(types);
+        fitted.map(|(value, sql_type)| self.as_parameter(value.clone(), sql_type)).collect()
     }
 
-    fn as_parameter(&self, value: Value, sql_type: hyades_types::value::SqlType) -> Result<Value> {
+    fn as_parameter(&self, value: Value, sql_type: SqlType) -> Result<Value> {
         if value.fits(sql_type) {
             return Ok(value);
         }
-        if let Value::Text(text) = &value {
-            return evaluation::parse_text(text, sql_type, self.view.reading());
+        let reading = self.reading_of_parameters();
+        match &value {
+            Value::Text(text) => evaluation::parse_text(text, sql_type, reading),
+            _ => cast::cast(value, sql_type, false, reading),
         }
-        cast::cast(value, sql_type, false, self.view.reading())
     }
 }

@@ -1,0 +1,30 @@
+-- Values of parameters that name no object, and names that the catalog does not have. PostgreSQL's errors have
+-- positions.
+prepare class_of as select $1::regclass, $1::regclass::oid = 'seen'::regclass;
+execute class_of('missing');
+execute class_of('aside.missing');
+execute class_of('nowhere.seen');
+execute class_of('a.b.c.d');
+execute class_of('"');
+prepare typed(regtype) as select $1, $1::oid;
+execute typed('missing');
+prepare of_role(regrole) as select $1 is not null;
+execute of_role('nobody_here');
+prepare of_routine(regproc) as select $1;
+execute of_routine('missing_here');
+prepare of_signature(regprocedure) as select $1;
+execute of_signature('twice(text)');
+execute of_signature('twice');
+prepare several(regclass[]) as select relname from pg_class where oid = any ($1) order by 1;
+execute several('{missing}');
+create table new_one (id int);
+create table seen (id int);
+execute class_of('new_one');
+drop table new_one, seen;
+execute class_of('new_one');
+select 'abs'::regproc;
+select 'abs(text)'::regprocedure;
+select 'nowhere_to_be_found'::regproc;
+create function upper(x int) returns int language plpgsql as 'begin return x; end';
+select 'upper'::regproc;
+drop function upper(int);
