@@ -419,13 +419,7 @@ impl Session {
     /// # Errors
     /// Those of syntax, names and types; 25P02 in a failed transaction.
     pub fn prepare(&mut self, sql: &str, parameter_types: &[Option<SqlType>]) -> Flow<Arc<Prepared>> {
-        let prepare = |session: &mut Session| session.prepare_cached(sql, parameter_types);
-        let outcome = self.as_guest(|session| session.compile_settled(prepare));
-        if let Err(Interrupt::Failed(_)) = outcome {
-            self.as_guest(Session::fail_transaction);
-            self.show_state(false);
-        }
-        outcome
+        self.compile_or_fail(|session| session.prepare_cached(sql, parameter_types))
     }
 
     /// Runs a statement. Outside BEGIN it runs in an implicit transaction, which lasts until

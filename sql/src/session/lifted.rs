@@ -54,11 +54,9 @@ impl Session {
     /// # Errors
     /// As [`Session::prepare`].
     pub fn prepare_text(&mut self, sql: &str) -> Flow<(Arc<Prepared>, Vec<Value>)> {
-        let prepare = |session: &mut Session| Ok(session.prepare_lifted(sql));
-        match self.as_guest(|session| session.compile_settled(prepare)) {
-            Ok(Some(lifted)) => Ok(lifted),
-            Ok(None) => self.prepare(sql, &[]).map(|prepared| (prepared, Vec::new())),
-            Err(interrupt) => Err(interrupt),
+        match self.compile_or_fail(|session| Ok(session.prepare_lifted(sql)))? {
+            Some(lifted) => Ok(lifted),
+            None => self.prepare(sql, &[]).map(|prepared| (prepared, Vec::new())),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use hyades_engine::db::Interrupt;
 use hyades_engine::procedure::ir::{DynamicRows, Procedure};
 use hyades_engine::storage::table::Table;
 use hyades_types::environment::Severity;
@@ -184,6 +185,20 @@ impl Session {
         let (plan, is_meant) = prepared.plan_under(self.view.stamp());
         let is_newest = prepared.catalog_version == self.view.engine.catalog_version();
         (is_newest && is_meant && is_fresh(&plan)).then(|| Arc::clone(prepared))
+    }
+
+    /// Compiles for a client: a failure fails the transaction.
+    pub(super) fn compile_or_fail<T>(&mut self, compile: impl FnMut(&mut Session) -> Result<T>) -> Flow<T> {
+        let outcome = self.as_guest(|session| session.compile_settled(compile));
+        match &outcome {
+            Ok(_) => {}
+            Err(Interrupt::Wait(_)) => self.show_state(true),
+            Err(Interrupt::Failed(_)) => {
+                self.as_guest(Session::fail_transaction);
+                self.show_state(false);
+            }
+        }
+        outcome
     }
 
     /// Compiles by what is committed: while another transaction has changed the definition of a table that
