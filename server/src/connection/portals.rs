@@ -226,13 +226,26 @@ impl Portal {
     }
 }
 
+/// The value with the names of the objects whose numbers it has.
+fn with_names(value: Value, reading: Reading<'_>) -> Result<Value> {
+    match value {
+        Value::Reference(reference) => {
+            cast(Value::Oid(reference.oid), SqlType::System(reference.system_type), false, reading)
+        }
+        Value::Array(array) if array.element.sql_type().names_objects() => {
+            let mut array = Arc::unwrap_or_clone(array);
+            for value in &mut array.values {
+                *value = with_names(std::mem::take(value), reading)?;
+            }
+            Ok(Value::Array(Arc::new(array)))
+        }
+        value => Ok(value),
+    }
+}
+
 fn parameter(bytes: &[u8], sql_type: SqlType, format: Format, reading: Reading<'_>) -> Result<Value> {
     match format {
-        Format::Binary => match binary::read(bytes, sql_type)? {
-            // The name belongs to it.
-            Value::Reference(reference) => cast(Value::Oid(reference.oid), sql_type, false, reading),
-            value => Ok(value),
-        },
+        Format::Binary => with_names(binary::read(bytes, sql_type)?, reading),
         Format::Text => {
             let text = std::str::from_utf8(bytes).map_err(|error| binary::invalid_utf8(bytes, error))?;
             text::parse(text, sql_type, reading)

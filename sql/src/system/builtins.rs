@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use hyades_types::identifier::quoted_identifier;
 use hyades_types::value::Value;
 
 use super::object_id::{OWNER, PG_CATALOG};
@@ -200,7 +201,7 @@ impl BuiltIn {
     pub(super) fn signature(&self, system: &System) -> String {
         let type_text = |sql_type: &u32| system.type_text(*sql_type).unwrap_or_default();
         let types: Vec<String> = self.arguments.iter().map(type_text).collect();
-        format!("{}({})", self.name, types.join(","))
+        format!("{}({})", quoted_identifier(self.name), types.join(","))
     }
 }
 

@@ -94,6 +94,7 @@ pub(super) fn all(
     let schema_oid = |name: &str| schemas.iter().find(|(_, own)| own == name).map_or(0, |(oid, _)| *oid);
     let mut classes: Vec<Class> = RELATIONS
         .iter()
+        .filter(|relation| !relation.is_function())
         .map(|relation| Class {
             oid: relation.oid,
             schema: relation.schema_oid(),

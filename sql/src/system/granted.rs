@@ -26,7 +26,7 @@ use super::visibility::{self, Audience, Entry, is_of_catalog};
 enum Shown {
     /// Those that concern the current role, those of all roles included.
     Any,
-    /// Those of roles that the current role is a member of: `role_table_grants` and similar views.
+    /// Those of roles whose rights the current role has: `role_table_grants` and similar views.
     OfEnabledRoles,
 }
 
@@ -95,8 +95,8 @@ impl System {
                     || access.has_privileges_of(role, item.grantee)
             }
             Shown::OfEnabledRoles => {
-                access.is_member(role, item.grantor)
-                    || (item.grantee != RoleId::PUBLIC && access.is_member(role, item.grantee))
+                access.has_privileges_of(role, item.grantor)
+                    || (item.grantee != RoleId::PUBLIC && access.has_privileges_of(role, item.grantee))
             }
         }
     }
@@ -235,7 +235,7 @@ fn usage(system: &System, shown: Shown) -> Vec<Entry> {
     rows
 }
 
-/// `applicable_roles`: whom the roles that the current role is a member of are members of.
+/// `applicable_roles`: the memberships of the roles whose rights the current role has.
 fn memberships(system: &System, of_administrators: bool) -> Vec<Entry> {
     let access = &system.facts.access;
     let mut rows = Vec::new();

@@ -20,6 +20,13 @@ fn undefined(state: hyades_types::error::SqlState, what: &str, name: &str) -> Er
     Error::input(state, format!("{what} \"{name}\" does not exist"))
 }
 
+/// Whether a function of the catalog, which comes first in every path, has the same name and inputs.
+fn is_hidden_by_built_in(definition: &RoutineDefinition) -> bool {
+    let types = || definition.inputs().map(|parameter| parameter.sql_type.oid());
+    let mut same = builtins::named(&definition.name.name).iter();
+    same.any(|function| types().eq(function.arguments.iter().copied()))
+}
+
 impl System {
     /// Whether the relation of this name and schema is found without the schema.
     pub(super) fn is_visible(&self, schema: u32, name: &str) -> bool {
@@ -40,6 +47,9 @@ impl System {
 
     /// The same for a routine.
     pub(super) fn is_routine_visible(&self, definition: &RoutineDefinition) -> bool {
+        if is_hidden_by_built_in(definition) {
+            return false;
+        }
         let is_here = |schema: &&str| {
             self.facts.routines.iter().any(|routine| {
                 let other = &routine.definition;
@@ -190,8 +200,13 @@ impl System {
             None => path.searched_for_routines().collect(),
         };
         let wanted = arguments.map(|(list, _)| {
-            let items = list.split(',').map(str::trim).filter(|item| !item.is_empty());
-            items.map(|item| self.written_type(item)).collect::<Result<Vec<_>>>()
+            let list = Some(list.trim()).filter(|list| !list.is_empty());
+            let items = list.into_iter().flat_map(|list| list.split(',').map(str::trim));
+            let read = |item: &str| match item {
+                "" => Err(Error::input(sqlstate::INVALID_TEXT_REPRESENTATION, "expected a type name")),
+                item => self.written_type(item),
+            };
+            items.map(read).collect::<Result<Vec<_>>>()
         });
         let wanted = wanted.transpose()?;
         let fits = |inputs: &mut dyn Iterator<Item = u32>| {
@@ -202,7 +217,9 @@ impl System {
         let built_in = built_in.iter().filter(|function| fits(&mut function.arguments.iter().copied()));
         let is_meant = |definition: &RoutineDefinition| {
             let types = &mut definition.inputs().map(|parameter| parameter.sql_type.oid());
-            definition.name.name == own && schemas.contains(&definition.name.schema.as_str()) && fits(types)
+            let is_hidden = || schema.is_none() && is_hidden_by_built_in(definition);
+            let is_named = definition.name.name == own && schemas.contains(&definition.name.schema.as_str());
+            is_named && fits(types) && !is_hidden()
         };
         let created = self.facts.routines.iter().filter(|routine| is_meant(&routine.definition));
         let mut found = built_in

@@ -7,6 +7,7 @@ use hyades_types::system_catalog::Privileged;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, Value};
 
+use super::builtins;
 use super::class::ClassKind;
 use super::object_id::{self, OWNER};
 use super::row::{NamedRow, int4, oid, oids, or_null, text, truth};
@@ -123,11 +124,11 @@ pub(super) fn memberships(system: &System) -> Vec<NamedRow> {
     rows
 }
 
-/// `information_schema.enabled_roles`: the roles that the current role is a member of.
+/// `information_schema.enabled_roles`: the roles whose rights the current role has.
 pub(super) fn enabled(system: &System) -> Vec<NamedRow> {
     let (access, role) = (&system.facts.access, system.facts.role);
     let shown = shown_roles(system).into_iter();
-    let enabled = shown.filter(|(id, _)| access.is_member(role, RoleId(*id)));
+    let enabled = shown.filter(|(id, _)| access.has_privileges_of(role, RoleId(*id)));
     enabled.map(|(_, role)| vec![("role_name", text(&role.name))]).collect()
 }
 
@@ -175,6 +176,7 @@ impl System {
                     _ => (number, ObjectKind::Relation),
                 })
             }
+            Privileged::Routine if builtins::by_oid(number).is_some() => Some((number, ObjectKind::Routine)),
             Privileged::Routine => Some((self.routine(number)?.id.0, ObjectKind::Routine)),
             Privileged::Schema => {
                 self.schemas.iter().find(|(own, _)| *own == number).map(|(own, _)| (*own, ObjectKind::Schema))

@@ -23,6 +23,17 @@ where aggfnoid in (2116, 2147, 2803, 3974) order by aggfnoid;
 create function upper(x int) returns int language plpgsql as 'begin return x; end';
 select 'upper(text)'::regprocedure, 'public.upper'::regproc, 'upper(int)'::regprocedure;
 drop function upper(int);
+-- One with the same inputs is hidden.
+create function upper(x text) returns text language plpgsql as 'begin return x; end';
+select oid::regprocedure, pg_function_is_visible(oid), oid::regprocedure::text::regprocedure = oid from pg_proc where proname = 'upper' and prolang <> 12;
+drop function public.upper(text);
+select 'substring(text, int, int)'::regprocedure;
+select has_function_privilege('now()', 'execute'), has_function_privilege('abs(integer)'::regprocedure, 'execute');
+-- What refers to an object finds it, and no number stands for two.
+select count(*) from pg_proc p where not exists (select from pg_type t where t.oid = p.prorettype);
+select count(*) from (select unnest(proargtypes) as one from pg_proc) a where not exists (select from pg_type t where t.oid = one);
+select oid from pg_class intersect select oid from pg_proc;
+select 'pg_get_keywords'::regproc, to_regclass('pg_get_keywords');
 select * from pg_get_keywords() where word in ('abort', 'select', 'between', 'left', 'year');
 select catcode, catdesc, barelabel, baredesc, count(*) from pg_catalog.pg_get_keywords() k group by 1, 2, 3, 4 order by 1, 3;
 select string_agg(word, ',') from pg_get_keywords() where catcode = 'T';
