@@ -14,7 +14,7 @@
 //! Files:
 //! * the table: `function_table` and `catalog_functions` (rows), `type_patterns` (their notation);
 //! * numbers: `math`, `degrees`, `whole_number`;
-//! * texts and bytes: `string`, `bytes`, `concat`, `format`, `overlay`;
+//! * texts and bytes: `string`, `bytes`, `concat`, `format`, `overlay`, `hash`;
 //! * patterns: `regular_expression` (translation to the library's), `pattern_matching` (functions with them),
 //!   `quantified_match` (with ANY and ALL);
 //! * times: `time`, `interval`, `make_time`, `units`;
@@ -36,6 +36,7 @@ mod degrees;
 mod format;
 mod function_table;
 mod general;
+mod hash;
 mod interval;
 mod json_access;
 mod json_build;

@@ -49,6 +49,18 @@ pub enum Size {
     Whole,
 }
 
+/// What `information_schema` says of the values of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    Characters,
+    Bytes,
+    Precision,
+    Radix,
+    Scale,
+    TimePrecision,
+    IntervalFields,
+}
+
 /// The kinds of objects that rights are asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privileged {
@@ -86,6 +98,8 @@ pub enum Question {
     /// The default of the input with this number, from 1.
     RoutineDefault,
     IsPublishable,
+    /// Of the type with this number and modifier.
+    Measure(Measure),
     /// The value of the session's setting of this name.
     Setting,
     /// The comment on an object in the catalog of this name, or on the column with this number.

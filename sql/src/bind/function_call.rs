@@ -100,6 +100,11 @@ impl Binder<'_> {
             [schema, name] if fold(schema) == "pg_catalog" => fold(name),
             [schema, name] => {
                 let parts = [fold(schema), fold(name)];
+                let arguments = &call.args;
+                if !lookup(&parts.join(".")).is_empty() {
+                    let arguments = self.arguments(arguments, &parts.join("."), place)?;
+                    return self.call_of(&parts.join("."), arguments.bound, place);
+                }
                 self.check_schema(&parts[0], place)?;
                 let arguments = self.arguments(&call.args, &parts.join("."), place)?;
                 return match self.routine_or_conversion(&parts, &arguments, place)? {

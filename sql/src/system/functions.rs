@@ -6,6 +6,7 @@ use hyades_types::value::Value;
 use super::builtins;
 use super::class::ClassKind;
 use super::definitions;
+use super::information_schema::measured;
 use super::row::{or_null, text, truth};
 use super::snapshot::System;
 use crate::settings::Shown;
@@ -68,6 +69,11 @@ impl System {
             }
             Question::Description => self.description(oid, arguments.get(1)),
             Question::Setting => Value::Null,
+            Question::Measure(measure) => {
+                let modifier = arguments.get(1).and_then(Value::as_i64);
+                let modifier = modifier.and_then(|modifier| i32::try_from(modifier).ok()).unwrap_or(-1);
+                or_null(self.sql_type(oid, modifier), |sql_type| measured(measure, sql_type))
+            }
             Question::IsPublishable => {
                 truth(self.class(oid).is_some_and(|class| matches!(class.kind, ClassKind::Table(_))))
             }

@@ -12,6 +12,7 @@ use hyades_types::definition::{
 };
 use hyades_types::search_path;
 use hyades_types::sequence::Sequence;
+use hyades_types::system_catalog::Measure;
 use hyades_types::value::{SqlType, Value};
 
 use super::class::{Class, ClassKind};
@@ -26,6 +27,8 @@ use super::{object_id, roles};
 
 /// The maximum number of bytes in a text, as in PostgreSQL.
 const LONGEST_TEXT: i32 = 1 << 30;
+/// The digits after the point of a second that is not restricted.
+const MOST_PRECISE: u8 = 6;
 /// The maximum number of bytes in a character.
 const CHARACTER_BYTES: u32 = 4;
 
@@ -65,62 +68,68 @@ pub(super) fn yes_or_no(truth: bool) -> Value {
     text(if truth { "YES" } else { "NO" })
 }
 
-/// The length and precision attributes of a type, in the order of the views' columns.
-#[derive(Default)]
-struct Measures {
-    characters: Option<u32>,
-    bytes: Option<i32>,
-    precision: Option<i32>,
-    radix: Option<i32>,
-    scale: Option<i32>,
-    time_precision: Option<i32>,
-}
-
-fn measures(sql_type: SqlType) -> Measures {
-    let binary = |bits| Measures { precision: Some(bits), radix: Some(2), ..Measures::default() };
-    match sql_type {
-        SqlType::SmallInt => Measures { scale: Some(0), ..binary(16) },
-        SqlType::Integer => Measures { scale: Some(0), ..binary(32) },
-        SqlType::BigInt => Measures { scale: Some(0), ..binary(64) },
-        SqlType::Real => binary(24),
-        SqlType::DoublePrecision => binary(53),
-        SqlType::Numeric(modifier) => Measures {
-            precision: modifier.map(|(precision, _)| i32::from(precision)),
-            radix: Some(10),
-            scale: modifier.map(|(_, scale)| i32::from(scale)),
-            ..Measures::default()
+/// What a value of a type can hold.
+pub(super) fn measured(measure: Measure, sql_type: SqlType) -> Value {
+    let number = |number: Option<i32>| or_null(number, int4);
+    match measure {
+        Measure::Characters => match sql_type {
+            SqlType::Varchar(Some(length)) | SqlType::Char(length @ 1..) => int4(length),
+            _ => Value::Null,
         },
-        SqlType::Varchar(Some(length)) | SqlType::Char(length @ 1..) => Measures {
-            characters: Some(length),
-            bytes: i32::try_from(length * CHARACTER_BYTES).ok(),
-            ..Measures::default()
+        Measure::Bytes => match sql_type {
+            SqlType::Varchar(Some(length)) | SqlType::Char(length @ 1..) => int4(length * CHARACTER_BYTES),
+            SqlType::Text | SqlType::Varchar(None) | SqlType::Char(_) => int4(LONGEST_TEXT),
+            _ => Value::Null,
         },
-        SqlType::Text | SqlType::Varchar(None) | SqlType::Char(_) => {
-            Measures { bytes: Some(LONGEST_TEXT), ..Measures::default() }
-        }
-        SqlType::Date => Measures { time_precision: Some(0), ..Measures::default() },
-        SqlType::Time(precision) | SqlType::Timestamp(precision) | SqlType::TimestampTz(precision) => {
-            Measures { time_precision: Some(i32::from(precision.unwrap_or(6))), ..Measures::default() }
-        }
-        SqlType::Interval(_) => Measures { time_precision: Some(6), ..Measures::default() },
-        _ => Measures::default(),
+        Measure::Precision => number(match sql_type {
+            SqlType::SmallInt => Some(16),
+            SqlType::Integer => Some(32),
+            SqlType::BigInt => Some(64),
+            SqlType::Real => Some(24),
+            SqlType::DoublePrecision => Some(53),
+            SqlType::Numeric(modifier) => modifier.map(|(precision, _)| i32::from(precision)),
+            _ => None,
+        }),
+        Measure::Radix => number(match sql_type {
+            SqlType::Numeric(_) => Some(10),
+            _ if sql_type.is_numeric() => Some(2),
+            _ => None,
+        }),
+        Measure::Scale => number(match sql_type {
+            SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => Some(0),
+            SqlType::Numeric(modifier) => modifier.map(|(_, scale)| i32::from(scale)),
+            _ => None,
+        }),
+        Measure::TimePrecision => number(match sql_type {
+            SqlType::Date => Some(0),
+            SqlType::Time(precision) | SqlType::Timestamp(precision) | SqlType::TimestampTz(precision) => {
+                Some(i32::from(precision.unwrap_or(MOST_PRECISE)))
+            }
+            SqlType::Interval(modifier) => Some(i32::from(modifier.precision.unwrap_or(MOST_PRECISE))),
+            _ => None,
+        }),
+        Measure::IntervalFields => match sql_type {
+            SqlType::Interval(modifier) if modifier.fields.is_some() => {
+                let name = modifier.type_name().to_uppercase();
+                text(name.strip_prefix("INTERVAL ").unwrap_or(&name))
+            }
+            _ => Value::Null,
+        },
     }
 }
 
 /// The name of a type, and how much a value of it holds. Nothing is said of what is made of a domain.
-fn measured(sql_type: SqlType, parent: Option<&TypeDefinition>) -> NamedRow {
-    let (name, measures) = match parent {
-        Some(_) => (text("USER-DEFINED"), Measures::default()),
-        None => (type_name(sql_type), measures(sql_type)),
-    };
+fn measures(sql_type: SqlType, parent: Option<&TypeDefinition>) -> NamedRow {
+    let own = |measure| if parent.is_some() { Value::Null } else { measured(measure, sql_type) };
     vec![
-        ("data_type", name),
-        ("character_maximum_length", or_null(measures.characters, int4)),
-        ("character_octet_length", or_null(measures.bytes, int4)),
-        ("numeric_precision", or_null(measures.precision, int4)),
-        ("numeric_precision_radix", or_null(measures.radix, int4)),
-        ("numeric_scale", or_null(measures.scale, int4)),
-        ("datetime_precision", or_null(measures.time_precision, int4)),
+        ("data_type", if parent.is_some() { text("USER-DEFINED") } else { type_name(sql_type) }),
+        ("character_maximum_length", own(Measure::Characters)),
+        ("character_octet_length", own(Measure::Bytes)),
+        ("numeric_precision", own(Measure::Precision)),
+        ("numeric_precision_radix", own(Measure::Radix)),
+        ("numeric_scale", own(Measure::Scale)),
+        ("datetime_precision", own(Measure::TimePrecision)),
+        ("interval_type", own(Measure::IntervalFields)),
     ]
 }
 
@@ -289,7 +298,7 @@ fn column_row(system: &System, class: &Class, at: usize, column: &ColumnDefiniti
     ];
     let domain = column.domain.and_then(|domain| system.domain(domain));
     let parent = domain.and_then(|(_, domain)| system.domain(domain.parent?)).map(|(parent, _)| parent);
-    row.extend(measured(column.sql_type, parent));
+    row.extend(measures(column.sql_type, parent));
     row.extend(domain.map_or_else(NamedRow::new, |(definition, _)| system.domain_names(definition)));
     row.extend(udt(system, column.sql_type, parent));
     row.extend([
@@ -552,15 +561,15 @@ fn sequences(system: &System) -> Vec<Entry> {
         |sequence: &&Arc<Sequence>| !sequence.definition.owner.is_some_and(|owner| owner.is_identity);
     let row = |sequence: &Arc<Sequence>| {
         let definition = &sequence.definition;
-        let measures = measures(definition.sql_type);
+        let own = |measure| measured(measure, definition.sql_type);
         let row = vec![
             ("sequence_catalog", text(&system.facts.database)),
             ("sequence_schema", text(&definition.name.schema)),
             ("sequence_name", text(&definition.name.name)),
             ("data_type", type_name(definition.sql_type)),
-            ("numeric_precision", or_null(measures.precision, int4)),
-            ("numeric_precision_radix", or_null(measures.radix, int4)),
-            ("numeric_scale", or_null(measures.scale, int4)),
+            ("numeric_precision", own(Measure::Precision)),
+            ("numeric_precision_radix", own(Measure::Radix)),
+            ("numeric_scale", own(Measure::Scale)),
             ("start_value", text(definition.start.to_string())),
             ("minimum_value", text(definition.least.to_string())),
             ("maximum_value", text(definition.greatest.to_string())),
@@ -696,7 +705,7 @@ fn domains(system: &System) -> Vec<Entry> {
     let row = |(definition, domain): (&TypeDefinition, &DomainDefinition)| {
         let mut row = system.domain_names(definition);
         let parent = domain.parent.and_then(|parent| system.domain(parent)).map(|(parent, _)| parent);
-        row.extend(measured(domain.base, parent));
+        row.extend(measures(domain.base, parent));
         row.push(("domain_default", or_null(system.default_of_domain(domain), text)));
         row.extend(udt(system, domain.base, parent));
         row.push(("dtd_identifier", text("1")));

@@ -128,6 +128,8 @@ const WRITTEN_OTHERWISE: [&str; 21] = [
 #[test]
 fn functions_of_the_table_are_listed() {
     let listed: BTreeSet<&str> = functions().iter().map(|words| words[1]).collect();
-    let missing: Vec<&str> = hyades_types::function::names().filter(|name| !listed.contains(name)).collect();
+    // Those of the information schema are not of this catalog.
+    let own = hyades_types::function::names().filter(|name| !name.starts_with("information_schema."));
+    let missing: Vec<&str> = own.filter(|name| !listed.contains(name)).collect();
     assert_eq!(missing, WRITTEN_OTHERWISE);
 }

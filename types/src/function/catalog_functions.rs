@@ -162,6 +162,28 @@ macro_rules! catalog_functions {
     ToRegRole: strict, CATALOG, system {
         "to_regrole" => (TEXT) -> REGROLE;
     }
+    // What values of a type, given with its modifier, can hold: helpers of the information schema
+    MostCharacters: strict, CATALOG, system {
+        "information_schema._pg_char_max_length" => (OID, INT4) -> INT4;
+    }
+    MostBytes: strict, CATALOG, system {
+        "information_schema._pg_char_octet_length" => (OID, INT4) -> INT4;
+    }
+    NumericPrecision: strict, CATALOG, system {
+        "information_schema._pg_numeric_precision" => (OID, INT4) -> INT4;
+    }
+    NumericRadix: strict, CATALOG, system {
+        "information_schema._pg_numeric_precision_radix" => (OID, INT4) -> INT4;
+    }
+    NumericScale: strict, CATALOG, system {
+        "information_schema._pg_numeric_scale" => (OID, INT4) -> INT4;
+    }
+    TimePrecision: strict, CATALOG, system {
+        "information_schema._pg_datetime_precision" => (OID, INT4) -> INT4;
+    }
+    IntervalFields: strict, CATALOG, system {
+        "information_schema._pg_interval_type" => (OID, INT4) -> TEXT;
+    }
     SizePretty: strict, NOTHING, system {
         "pg_size_pretty" => (INT8) -> TEXT;
     }

@@ -17,8 +17,9 @@ use super::catalog_functions::catalog_functions;
 use super::type_patterns::*;
 use super::{
     LooksAt, Signature, array, array_search, array_subscript, bytes, concat, date_reading, degrees, format,
-    general, interval, json_access, json_build, json_change, make_time, math, overlay, pattern_matching,
-    quantified_match, regular_expression, sequence, session, string, system, template, time, whole_number,
+    general, hash, interval, json_access, json_build, json_change, make_time, math, overlay,
+    pattern_matching, quantified_match, regular_expression, sequence, session, string, system, template,
+    time, whole_number,
 };
 
 catalog_functions! {
@@ -265,6 +266,10 @@ catalog_functions! {
     }
     Md5: strict, NOTHING, string {
         "md5" => (TEXT) -> TEXT, (BYTEA) -> TEXT;
+    }
+    Hash: strict, NOTHING, hash {
+        "hashtext" => (TEXT) -> INT4;
+        "hashtextextended" => (TEXT, INT8) -> INT8;
     }
     Concat: sees_null, IDENTITY, concat {
         "concat" => (ANY; true) -> TEXT;

@@ -8,7 +8,7 @@ use crate::collect::List;
 use crate::environment::Environment;
 use crate::error::quoted;
 use crate::error::{Error, Result, sqlstate};
-use crate::system_catalog::{Privileged, Question, Size, SystemCatalog};
+use crate::system_catalog::{Measure, Privileged, Question, Size, SystemCatalog};
 use crate::system_type::SystemType;
 use crate::value::array_value::ArrayValue;
 use crate::value::{ArrayElement, Value};
@@ -196,6 +196,13 @@ fn question_of(function: Function) -> Option<Question> {
         Function::IsPublishable => Question::IsPublishable,
         Function::Description => Question::Description,
         Function::SettingShown => Question::Setting,
+        Function::MostCharacters => Question::Measure(Measure::Characters),
+        Function::MostBytes => Question::Measure(Measure::Bytes),
+        Function::NumericPrecision => Question::Measure(Measure::Precision),
+        Function::NumericRadix => Question::Measure(Measure::Radix),
+        Function::NumericScale => Question::Measure(Measure::Scale),
+        Function::TimePrecision => Question::Measure(Measure::TimePrecision),
+        Function::IntervalFields => Question::Measure(Measure::IntervalFields),
         _ => return None,
     })
 }
