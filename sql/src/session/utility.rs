@@ -240,7 +240,7 @@ impl Session {
     /// A prepared statement and the values of its parameters.
     fn with_arguments(&mut self, name: &str, arguments: &[Expr]) -> Result<(Arc<Prepared>, Vec<Value>)> {
         let prepared = Arc::clone(self.named(name)?);
-        let types = self.parameter_types(&prepared).into_owned();
+        let types = self.parameter_types(&prepared);
         // For a statement without parameters, all arguments are ignored.
         let arguments = if types.is_empty() { &[] } else { arguments };
         if types.len() != arguments.len() {
@@ -286,7 +286,7 @@ impl Session {
 
     /// Converts values to the types of a statement's parameters.
     pub(crate) fn fitted_parameters(&mut self, prepared: &Prepared, values: &[Value]) -> Result<Vec<Value>> {
-        let types = self.parameter_types(prepared).into_owned();
+        let types = self.parameter_types(prepared);
         if types.len() != values.len() {
             return Err(Error::input(
                 sqlstate::PROTOCOL_VIOLATION,
@@ -294,8 +294,8 @@ impl Session {
             ));
         }
         self.show_names(prepared)?;
-        let fitted = values.iter().zip(types);
-        fitted.map(|(value, sql_type)| self.as_parameter(value.clone(), sql_type)).collect()
+        let fitted = values.iter().zip(types.iter());
+        fitted.map(|(value, sql_type)| self.as_parameter(value.clone(), *sql_type)).collect()
     }
 
     fn as_parameter(&self, value: Value, sql_type: SqlType) -> Result<Value> {
