@@ -100,16 +100,17 @@ impl Binder<'_> {
             [schema, name] if fold(schema) == "pg_catalog" => fold(name),
             [schema, name] => {
                 let parts = [fold(schema), fold(name)];
-                let arguments = &call.args;
-                if !lookup(&parts.join(".")).is_empty() {
-                    let arguments = self.arguments(arguments, &parts.join("."), place)?;
-                    return self.call_of(&parts.join("."), arguments.bound, place);
+                let full = parts.join(".");
+                // The information schema's own, whose schema all roles may use.
+                if !lookup(&full).is_empty() {
+                    let arguments = self.arguments(&call.args, &full, place)?;
+                    return self.call_of(&full, arguments.bound, place);
                 }
                 self.check_schema(&parts[0], place)?;
-                let arguments = self.arguments(&call.args, &parts.join("."), place)?;
+                let arguments = self.arguments(&call.args, &full, place)?;
                 return match self.routine_or_conversion(&parts, &arguments, place)? {
                     Some(bound) => Ok(bound),
-                    None => Err(self.no_function(&parts.join("."), &arguments.shown(), place)),
+                    None => Err(self.no_function(&full, &arguments.shown(), place)),
                 };
             }
             _ => {

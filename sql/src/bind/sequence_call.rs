@@ -1,7 +1,7 @@
 //! `nextval`, `currval` and `setval` of a sequence whose name is a constant: the name is looked up now, and
 //! the procedure holds the sequence's number. Other names are looked up when the procedure runs.
 //!
-//! There is no type `regclass`. A cast to it is left out where one of these functions takes the value.
+//! They take names as texts, so a cast to `regclass` is left out where one of them takes the value.
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::definition::SequenceId;

@@ -61,8 +61,10 @@ pub(super) fn entries_of(name: &str) -> Option<fn(&System) -> Vec<Entry>> {
         "role_usage_grants" => |system| usage(system, Shown::OfEnabledRoles),
         "applicable_roles" => |system| memberships(system, false),
         "administrable_role_authorizations" => |system| memberships(system, true),
-        "collations" => collations,
-        "collation_character_set_applicability" => collation_applicability,
+        "collations" => |system| each_collation(system, ("pad_attribute", "NO PAD")),
+        "collation_character_set_applicability" => {
+            |system| each_collation(system, ("character_set_name", "UTF8"))
+        }
         "character_sets" => character_sets,
         _ => return None,
     })
@@ -255,21 +257,11 @@ fn memberships(system: &System, of_administrators: bool) -> Vec<Entry> {
 
 const COLLATION: [&str; 3] = ["collation_catalog", "collation_schema", "collation_name"];
 
-/// `collations`
-fn collations(system: &System) -> Vec<Entry> {
+/// `collations` and `collation_character_set_applicability`: each collation, with one more column.
+fn each_collation(system: &System, (column, value): (&'static str, &str)) -> Vec<Entry> {
     let row = |name| {
         let mut row = system.in_database(COLLATION, ("pg_catalog", name));
-        row.push(("pad_attribute", text("NO PAD")));
-        (Audience::Everybody, row)
-    };
-    cluster::COLLATIONS.iter().map(|(_, name, ..)| row(*name)).collect()
-}
-
-/// `collation_character_set_applicability`
-fn collation_applicability(system: &System) -> Vec<Entry> {
-    let row = |name| {
-        let mut row = system.in_database(COLLATION, ("pg_catalog", name));
-        row.push(("character_set_name", text("UTF8")));
+        row.push((column, text(value)));
         (Audience::Everybody, row)
     };
     cluster::COLLATIONS.iter().map(|(_, name, ..)| row(*name)).collect()
