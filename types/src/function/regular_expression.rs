@@ -3,7 +3,8 @@
 //! The dialects differ in: `\y`, `\Y`, `\m`, `\M` and `\Z`, a `[` inside brackets, a `{` that does not begin
 //! a count, options before the expression (`(?i)`, `***=`), and a dot, which matches any character.
 //! Backtracking, which back references and lookaround need, is limited. Everything else takes time
-//! proportional to the text.
+//! proportional to the text, and at worst also to the expression, written without counts. A match cannot be
+//! cancelled, so one of a long text with a long expression is refused.
 //!
 //! Whether a text matches is the same in both dialects. The part that matches may differ if alternatives have
 //! a common prefix (`a|ab`): the first that fits is taken here, the longest by PostgreSQL.
@@ -32,6 +33,10 @@ const LONGEST: usize = 1 << 20;
 /// What compiling takes for a byte of the pattern.
 const TREE_BYTES: usize = 200;
 const UNITS_PER_BYTE: usize = 50;
+/// An expression of this many states matches texts of any length.
+const FEW_STATES: usize = 1000;
+/// States times bytes of the text, at most, for one of more. At worst each byte looks at each state.
+const MOST_WORK: usize = 1 << 31;
 /// The maximum number of compiled expressions that a thread keeps.
 const MOST_KEPT: usize = 16;
 
@@ -128,11 +133,16 @@ struct Kept {
     regex: Regex,
     /// Back references or lookaround: matching remembers where to go back to.
     backtracks: bool,
+    /// See [`states_of`].
+    states: usize,
 }
 
 impl Kept {
-    /// Asks for what a match remembers.
+    /// Asks for what a match remembers, and refuses one that may take very long.
     fn ask_for_steps(&self, text: &str) -> Result<()> {
+        if self.states > FEW_STATES && self.states.saturating_mul(text.len()) > MOST_WORK {
+            return Err(too_complex_for(text));
+        }
         if !self.backtracks {
             return Ok(());
         }
@@ -189,7 +199,7 @@ pub(super) fn with_regex<T>(
         None => {
             ask_for_pattern(pattern)?;
             let (regex, backtracks) = compile(pattern, options)?;
-            Kept { pattern: pattern.to_owned(), options, regex, backtracks }
+            Kept { pattern: pattern.to_owned(), options, regex, backtracks, states: states_of(pattern) }
         }
     };
     let found = one.ask_for_steps(text).and_then(|()| run(&one.regex));
@@ -200,6 +210,43 @@ pub(super) fn with_regex<T>(
         kept.push(one);
     });
     found
+}
+
+fn too_complex_for(text: &str) -> Error {
+    let message = "regular expression is too complex";
+    Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, message)
+        .with_detail(format!("The text to be searched has {} bytes.", text.len()))
+}
+
+/// The approximate number of states of an expression: its characters, each as often as counts repeat it.
+fn states_of(pattern: &str) -> usize {
+    // Of each open group: the states before its last atom, and those of the last atom.
+    let mut groups = vec![(0_usize, 0_usize)];
+    let mut characters = pattern.chars().peekable();
+    while let Some(character) = characters.next() {
+        let atom = match character {
+            '(' => {
+                groups.push((0, 0));
+                continue;
+            }
+            ')' if groups.len() > 1 => groups.pop().map_or(0, |(before, last)| before.saturating_add(last)),
+            '{' if characters.peek().is_some_and(char::is_ascii_digit) => {
+                // Bounded: by the pattern, for which `ask_for_pattern` asks.
+                let count = characters.by_ref().take_while(|next| *next != '}').collect::<String>();
+                let most = count.split(',').filter_map(|number| number.parse::<usize>().ok()).max();
+                if let Some((_, last)) = groups.last_mut() {
+                    *last = last.saturating_mul(most.unwrap_or(1).max(1));
+                }
+                continue;
+            }
+            '\\' => characters.next().map_or(0, |_| 1),
+            _ => 1,
+        };
+        if let Some((before, last)) = groups.last_mut() {
+            (*before, *last) = (before.saturating_add(*last), atom);
+        }
+    }
+    groups.into_iter().fold(0, |all, (before, last)| all.saturating_add(before).saturating_add(last))
 }
 
 pub(super) fn too_complex(_: fancy_regex::Error) -> Error {
@@ -415,6 +462,25 @@ mod tests {
         ] {
             let Err(Error::Input(error)) = matches("a", pattern, false) else { panic!("{pattern}") };
             assert_eq!(error.message, expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_match_that_may_take_very_long_is_refused() {
+        let digits = |count: usize| "9".repeat(count);
+        let (text, pattern) = (format!("{0}.{0}", digits(100_000)), format!("9.{}EEEE", digits(100_000)));
+        assert!(matches(&text, &pattern, false).is_err());
+        assert!(matches(&digits(1_000_000), "(a|b)*a((a|b){99}){99}", false).is_err());
+        assert!(!matches(&digits(1_000_000), "[0-9]a", false).unwrap());
+        assert!(matches(&digits(10_000), &digits(10_000), false).unwrap());
+    }
+
+    #[test]
+    fn states_are_counted_as_often_as_they_are_repeated() {
+        for (pattern, states) in
+            [("abc", 3), ("a{3}b", 4), ("(ab){2,5}", 10), ("((a{9}){9}){9}x", 730), ("\\(a", 2)]
+        {
+            assert_eq!(super::states_of(pattern), states, "{pattern}");
         }
     }
 
