@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 use hyades::{Config, Database, ProtocolKind};
 use hyades_engine::inspect::{EntryBody, Inspection};
 use hyades_engine::recovery::{RecoveryReport, ReplayedIncarnation, recover, tables_hash};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 use serde::Serialize;
 
 use crate::device::{DeviceKind, Machine, Written};
@@ -315,7 +315,7 @@ impl Instance {
     fn recover_in_memory(&self) -> Result<f64> {
         let mut config = self.config.clone();
         config.disk = self.machine.disk();
-        let report = recover(&config, Some(hyades::routine_compiler()), &Arc::new(Catalog::new()))?.report;
+        let report = recover(&config, Some(hyades::routine_compiler()), &Arc::new(Databases::new()))?.report;
         let (measured, seconds) = last_of(&report)?;
         Ok(measured.transactions as f64 / seconds)
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use hyades_engine::config::{Config, ProtocolKind, RecoveryMode};
 use hyades_engine::recovery::{recover, state_hash};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 use hyades_engine::storage::free_dropped;
 use hyades_sim::disk::SimulatedDisk;
 use hyades_sim::hand_written::{Change, HandWritten};
@@ -100,10 +100,10 @@ fn main() {
         {
             // The catalog of the run before.
             free_dropped();
-            let catalog = Arc::new(Catalog::new());
+            let databases = Arc::new(Databases::new());
             let config = Config { recovery_workers: workers, recovery_mode: mode, ..written.config.clone() };
             let processor_before = processor_seconds();
-            let report = recover(&config, None, &catalog).expect("a sound log").report;
+            let report = recover(&config, None, &databases).expect("a sound log").report;
             let processor = processor_seconds() - processor_before;
             println!(
                 "{hot_accounts} accounts, {workers} workers, {mode:?}{}: {:.2} s, {:.2} M transactions/s, {:.0} ns of processor and {} bytes each",
@@ -113,7 +113,7 @@ fn main() {
                 processor * 1e9 / TRANSFERS as f64,
                 bytes / TRANSFERS
             );
-            hashes.push(state_hash(&catalog).expect("sound rows"));
+            hashes.push(state_hash(&databases).expect("sound rows"));
         }
         assert!(hashes.iter().all(|hash| *hash == hashes[0]));
     }

@@ -48,5 +48,7 @@ mod view;
 
 pub(crate) use capture::{Committed, capture};
 pub(crate) use change::apply;
+pub(crate) use change::databases::copy_database;
 pub(crate) use change::indexes::build_index;
 pub(crate) use overlay::Overlay;
+pub use view::SeenDatabase;

@@ -17,13 +17,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use hyades_types::access::Access;
-use hyades_types::definition::{CatalogChange, IndexDefinition, RoutineId, TableDefinition, TableName};
+use hyades_types::definition::{
+    CatalogChange, DatabaseId, IndexDefinition, RoutineId, TableDefinition, TableName,
+};
 use hyades_types::environment::Environment;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::guest;
 use hyades_types::memory::{Keeper, Limits};
-use hyades_types::sequence::{Sequence, SequenceCatalog};
+use hyades_types::sequence::Sequence;
 use hyades_types::value::Value;
 use parking_lot::Mutex;
 
@@ -48,6 +49,7 @@ use crate::recovery::{
     Digester, RecoveryReport, RestartStatus, Restarted, Restarting, remove_foreign_digests, restart,
 };
 use crate::storage::catalog::{Catalog, CatalogView, NewId};
+use crate::storage::databases::Databases;
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
@@ -74,31 +76,31 @@ use self::names::NamesDurability;
 use self::publication::Publication;
 pub use self::statistics::{EngineStatistics, LogStatistics};
 use self::unlogged_draws::log_unlogged;
+pub use crate::catalog::SeenDatabase;
 pub use crate::checkpoint::{CheckpointRequest, CheckpointStatus};
 pub use crate::txn::{Flow, Interrupt, Isolation, Savepoint, TableLock, Waiting};
 
 /// One open database.
 pub trait Engine: Send + Sync {
-    /// A worker for one session. Cheap: any number may exist, and a worker may move between threads.
+    /// A worker for one session in [`DatabaseId::FIRST`]. Cheap: any number may exist, and a worker may move
+    /// between threads.
     fn worker(&self) -> Box<dyn Worker>;
-    /// The committed table of this name.
-    fn table(&self, name: &TableName) -> Option<Arc<Table>>;
-    /// All committed tables, by name.
-    fn tables(&self) -> Vec<Arc<Table>>;
-    /// All committed routines, by name.
-    fn routines(&self) -> Vec<Arc<Routine>>;
-    /// The committed sequences, for functions to look up.
-    fn sequence_catalog(&self) -> Arc<dyn SequenceCatalog>;
-    /// All committed sequences, by name.
-    fn sequences(&self) -> Vec<Arc<Sequence>>;
-    /// Grows with every committed change of the catalog that others can see.
-    fn catalog_version(&self) -> u64;
-    /// Grows with every committed change of the schemas.
-    fn schema_version(&self) -> u64;
-    /// Roles and rights, as committed.
-    fn access(&self) -> Arc<Access>;
-    /// Grows with every change of roles and rights.
-    fn access_version(&self) -> u64;
+    /// A worker in this database; `None` if it does not exist.
+    fn worker_in(&self, database: DatabaseId) -> Option<Box<dyn Worker>>;
+    /// The committed databases, each with its catalog.
+    fn databases(&self) -> &Arc<Databases>;
+    /// The committed table of this name in [`DatabaseId::FIRST`].
+    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
+        self.databases().first().by_name(name)
+    }
+    /// The committed tables of all databases, by name.
+    fn tables(&self) -> Vec<Arc<Table>> {
+        self.databases().tables()
+    }
+    /// The committed routines of all databases, by name.
+    fn routines(&self) -> Vec<Arc<Routine>> {
+        self.databases().routines()
+    }
     /// Writes out and syncs what is buffered, then stops the loggers. Transactions that try to commit
     /// afterwards fail.
     fn shutdown(&self) -> Result<()>;
@@ -214,6 +216,14 @@ pub trait Schema {
     fn outlast_change(&mut self, table: &Table) -> Flow<()>;
     /// Keeps other transactions from creating, moving or dropping anything in a schema.
     fn lock_schema(&mut self, name: &str) -> Flow<()>;
+    /// Keeps other transactions from changing, dropping or copying a database of this name, and from making
+    /// one.
+    fn lock_database(&mut self, name: &str) -> Flow<()>;
+    /// Fills a database that the transaction has made with what another one holds: the same names, other
+    /// numbers, the committed rows. If it has to wait, nothing was copied.
+    fn copy_database(&mut self, from: DatabaseId, to: DatabaseId) -> Flow<()>;
+    /// The databases as this transaction sees them, ordered by their numbers.
+    fn databases(&self) -> Vec<SeenDatabase>;
     /// Keeps others from changing roles and rights until the end of the transaction.
     fn lock_access(&mut self) -> Flow<()>;
     /// A number never used before, for a new object.
@@ -253,13 +263,13 @@ pub fn open(config: Config, compiler: Option<Arc<dyn RoutineCompiler>>) -> Resul
     check(&config)?;
     check_configuration(&config)?;
     let directory_lock = lock_data_directory(&config.disk, &config.data_directory)?;
-    let Restarting { catalog, mut manifest, loaded, restarted } = restart(&config, compiler.as_ref())?;
+    let Restarting { databases, mut manifest, loaded, restarted } = restart(&config, compiler.as_ref())?;
     restrict(config.disk.as_ref(), &config.data_directory)?;
     remove_foreign_digests(&config, &manifest);
     let start = Start {
         config: &config,
         manifest: &mut manifest,
-        schema: (catalog, compiler),
+        schema: (databases, compiler),
         restarted,
         checkpoint: loaded,
         directory_lock,
@@ -268,20 +278,20 @@ pub fn open(config: Config, compiler: Option<Arc<dyn RoutineCompiler>>) -> Resul
 }
 
 /// An in-memory database of what a recovery has found, for inspection. Writes to it are not logged, and the
-/// catalog must have no other user.
+/// databases must have no other user.
 ///
 /// # Errors
 /// A thread that cannot be started.
 pub fn open_recovered(
     config: &Config,
-    catalog: Arc<Catalog>,
+    databases: Arc<Databases>,
     compiler: Option<Arc<dyn RoutineCompiler>>,
 ) -> Result<Arc<dyn Engine>> {
     let start = Start {
         config,
         manifest: &mut Manifest::create(),
-        restarted: Restarted::already(&catalog),
-        schema: (catalog, compiler),
+        restarted: Restarted::already(&databases),
+        schema: (databases, compiler),
         checkpoint: None,
         directory_lock: Box::new(()),
     };
@@ -292,7 +302,7 @@ pub fn open_recovered(
 struct Start<'a> {
     config: &'a Config,
     manifest: &'a mut Manifest,
-    schema: (Arc<Catalog>, Option<Arc<dyn RoutineCompiler>>),
+    schema: (Arc<Databases>, Option<Arc<dyn RoutineCompiler>>),
     restarted: Restarted,
     checkpoint: Option<Loaded>,
     directory_lock: Box<dyn Send + Sync>,
@@ -337,7 +347,7 @@ fn check(config: &Config) -> Result<()> {
 /// The implementation of [`Engine`].
 struct Database<P: Protocol, C: Control<P>> {
     protocol: Arc<P>,
-    catalog: Arc<Catalog>,
+    databases: Arc<Databases>,
     control: Arc<C>,
     compiler: Option<Arc<dyn RoutineCompiler>>,
     restarted: Arc<Restarted>,
@@ -358,7 +368,7 @@ struct Database<P: Protocol, C: Control<P>> {
 impl<P: Protocol, C: Control<P>> Database<P, C> {
     fn new(
         protocol: Arc<P>,
-        (catalog, compiler): (Arc<Catalog>, Option<Arc<dyn RoutineCompiler>>),
+        (databases, compiler): (Arc<Databases>, Option<Arc<dyn RoutineCompiler>>),
         config: &Config,
         (restarted, checkpoint): (Restarted, Option<Loaded>),
         directory_lock: Box<dyn Send + Sync>,
@@ -370,7 +380,7 @@ impl<P: Protocol, C: Control<P>> Database<P, C> {
         let checkpointer = match protocol.logs() {
             None => None,
             Some(logs) => {
-                let (captured, committed) = (Arc::clone(&control), Arc::clone(&catalog));
+                let (captured, committed) = (Arc::clone(&control), Arc::clone(&databases));
                 let capture = Box::new(move |before: &mut dyn FnMut(), after: &mut dyn FnMut()| {
                     capture(&*captured, &committed, before, after)
                 });
@@ -385,14 +395,14 @@ impl<P: Protocol, C: Control<P>> Database<P, C> {
                     }
                     report.replay_speed()
                 };
-                let opening = Arc::clone(&catalog);
+                let opening = Arc::clone(&databases);
                 Some(Checkpointer::start(config, logs, capture, checkpoint, (opening, Box::new(rate)))?)
             }
         };
         let digester = protocol.logs().map(|logs| Digester::start(config, logs)).transpose()?.flatten();
         Ok(Database {
             protocol,
-            catalog,
+            databases,
             control,
             compiler,
             restarted,
@@ -407,15 +417,13 @@ impl<P: Protocol, C: Control<P>> Database<P, C> {
             _directory_lock: directory_lock,
         })
     }
-}
 
-impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
-    fn worker(&self) -> Box<dyn Worker> {
+    fn worker_of(&self, database: DatabaseId, catalog: Arc<Catalog>) -> Box<dyn Worker> {
         Box::new(DatabaseWorker {
             watch: self.protocol.watch(),
             protocol: Arc::clone(&self.protocol),
             transaction: self.control.transaction(),
-            overlay: Overlay::new(Arc::clone(&self.catalog)),
+            overlay: Overlay::new(Arc::clone(&self.databases), database, catalog),
             compiler: self.compiler.clone(),
             names: Arc::clone(&self.names),
             restarted: Arc::clone(&self.restarted),
@@ -427,41 +435,19 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
             append: AppendProgress::default(),
         })
     }
+}
 
-    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
-        self.catalog.by_name(name)
+impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
+    fn worker(&self) -> Box<dyn Worker> {
+        self.worker_of(DatabaseId::FIRST, Arc::clone(self.databases.first()))
     }
 
-    fn tables(&self) -> Vec<Arc<Table>> {
-        self.catalog.tables()
+    fn worker_in(&self, database: DatabaseId) -> Option<Box<dyn Worker>> {
+        Some(self.worker_of(database, self.databases.catalog(database)?))
     }
 
-    fn routines(&self) -> Vec<Arc<Routine>> {
-        self.catalog.routines()
-    }
-
-    fn sequence_catalog(&self) -> Arc<dyn SequenceCatalog> {
-        Arc::clone(&self.catalog) as Arc<dyn SequenceCatalog>
-    }
-
-    fn sequences(&self) -> Vec<Arc<Sequence>> {
-        self.catalog.sequences()
-    }
-
-    fn catalog_version(&self) -> u64 {
-        self.catalog.version()
-    }
-
-    fn schema_version(&self) -> u64 {
-        self.catalog.schema_version()
-    }
-
-    fn access(&self) -> Arc<Access> {
-        self.catalog.access()
-    }
-
-    fn access_version(&self) -> u64 {
-        self.catalog.access_version()
+    fn databases(&self) -> &Arc<Databases> {
+        &self.databases
     }
 
     fn shutdown(&self) -> Result<()> {
@@ -478,7 +464,7 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
         if let Some(digester) = &self.digester {
             digester.stop();
         }
-        if let Err(error) = log_unlogged(&*self.protocol, &self.catalog) {
+        if let Err(error) = log_unlogged(&*self.protocol, &self.databases) {
             // The database is poisoned, or its logs are full: the same as after a crash.
             tracing::warn!(%error, "numbers drawn by transactions that did not commit may be drawn again");
         }
@@ -507,7 +493,7 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
 
     fn statistics(&self) -> EngineStatistics {
         let versions = self.control.version_bytes();
-        EngineStatistics::of(self.protocol.logs(), &self.catalog, versions)
+        EngineStatistics::of(self.protocol.logs(), &self.databases, versions)
     }
 
     fn memory_limits(&self) -> Limits {

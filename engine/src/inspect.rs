@@ -325,7 +325,11 @@ impl Schema {
     fn learn(&mut self, transaction: &TransactionEntry<'_>) {
         for operation in transaction.operations().flatten() {
             let Operation::Catalog(change) = operation else { continue };
-            match *change {
+            let change = match *change {
+                CatalogChange::InDatabase { change, .. } => *change,
+                change => change,
+            };
+            match change {
                 CatalogChange::CreateTable { id, definition } => {
                     self.tables.insert(id, definition);
                 }

@@ -93,7 +93,7 @@ use crate::lsn::{Lsn, LsnVector};
 use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::protocol::Order;
 use crate::protocol::list::recovery;
-use crate::storage::catalog::Catalog;
+use crate::storage::databases::Databases;
 use crate::storage::opening::Opening;
 
 pub use self::cut::LogTail;
@@ -188,9 +188,9 @@ pub struct Recovered {
 pub fn recover(
     config: &Config,
     compiler: Option<Arc<dyn RoutineCompiler>>,
-    catalog: &Arc<Catalog>,
+    databases: &Arc<Databases>,
 ) -> Result<Recovered> {
-    let begun = Restart::begin(config, compiler, catalog, Attempt::WithEverything);
+    let begun = Restart::begin(config, compiler, databases, Attempt::WithEverything);
     let mut restart = begun.map_err(Failure::into_error)?;
     restart.finish_load().map_err(Failure::into_error)?;
     restart.replay(None)?;
@@ -200,7 +200,7 @@ pub fn recover(
 
 /// A database whose restart has come far enough to let transactions in.
 pub(crate) struct Restarting {
-    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) databases: Arc<Databases>,
     pub(crate) manifest: Manifest,
     pub(crate) loaded: Option<Loaded>,
     pub(crate) restarted: Restarted,
@@ -289,8 +289,8 @@ fn attempt(
     compiler: Option<&Arc<dyn RoutineCompiler>>,
     opens: Attempt,
 ) -> std::result::Result<Restarting, Failure> {
-    let catalog = Arc::new(Catalog::new());
-    let mut restart = Restart::begin(config, compiler.cloned(), &catalog, opens)?;
+    let databases = Arc::new(Databases::new());
+    let mut restart = Restart::begin(config, compiler.cloned(), &databases, opens)?;
     if restart.is_on_demand && restart.has_work() {
         return restart.leave_the_rest();
     }
@@ -300,7 +300,7 @@ fn attempt(
     let report = restart.concluded_report();
     let (manifest, loaded) = (restart.manifest.clone(), restart.loaded());
     let restarted = Restarted::complete(restart.on_demand(), report);
-    Ok(Restarting { catalog, manifest, loaded, restarted })
+    Ok(Restarting { databases, manifest, loaded, restarted })
 }
 
 /// What each log of an incarnation says of each table, by the incarnation's number.
@@ -310,7 +310,7 @@ type Said = HashMap<u64, Vec<Last>>;
 struct Restart {
     config: Config,
     compiler: Option<Arc<dyn RoutineCompiler>>,
-    catalog: Arc<Catalog>,
+    databases: Arc<Databases>,
     started: Instant,
     workers: usize,
     /// With the ends of all logs.
@@ -331,7 +331,7 @@ impl Restart {
     fn begin(
         config: &Config,
         compiler: Option<Arc<dyn RoutineCompiler>>,
-        catalog: &Arc<Catalog>,
+        databases: &Arc<Databases>,
         opens: Attempt,
     ) -> std::result::Result<Restart, Failure> {
         let started = crate::sync::now();
@@ -361,21 +361,21 @@ impl Restart {
         let mut report = RecoveryReport::default();
         let begun = crate::sync::now();
         // Damage in the logs is reported first.
-        let loading = begin_checkpoint(config, &manifest, catalog, &mut report);
+        let loading = begin_checkpoint(config, &manifest, databases, &mut report);
         report.checkpoint_seconds = crate::sync::seconds_since(begun);
         let early = match &loading {
             Ok(Some(loading)) if !is_on_demand => Some(EarlyLoad::begin(loading, workers)?),
             _ => None,
         };
         let begun = crate::sync::now();
-        let summarised = is_on_demand.then_some(catalog);
+        let summarised = is_on_demand.then_some(databases);
         let (tails, said) = freeze_ends(config, &mut manifest, workers, summarised)?;
         report.tails = tails;
         report.cut_seconds = crate::sync::seconds_since(begun);
         Ok(Restart {
             config: config.clone(),
             compiler,
-            catalog: Arc::clone(catalog),
+            databases: Arc::clone(databases),
             started,
             workers,
             manifest,
@@ -439,11 +439,11 @@ impl Restart {
 
     /// Replays the logs once: completely, or what is selected.
     fn replay(&mut self, on_demand: Option<(&Arc<OnDemand>, &Arc<Selection>)>) -> Result<()> {
-        let Restart { config, compiler, catalog, manifest, report, started, workers, .. } = self;
+        let Restart { config, compiler, databases, manifest, report, started, workers, .. } = self;
         let bytes_total = bytes_total(manifest);
         for (place, incarnation) in manifest.to_replay().enumerate() {
             let mut installer =
-                installer(config, compiler.as_ref(), catalog, incarnation, report, bytes_total, *started);
+                installer(config, compiler.as_ref(), databases, incarnation, report, bytes_total, *started);
             if let Some((on_demand, selection)) = on_demand {
                 installer.on_demand = Some(Arc::clone(on_demand));
                 installer.selection = (!selection.is_everything()).then(|| Arc::clone(selection));
@@ -462,7 +462,7 @@ impl Restart {
 
     /// The report, when everything has been replayed.
     fn concluded_report(&mut self) -> RecoveryReport {
-        let tables = self.catalog.tables();
+        let tables = self.databases.tables();
         self.report.tables = tables.len();
         self.report.rows = tables.iter().map(|table| table.row_count()).sum();
         self.report.seconds = crate::sync::seconds_since(self.started);
@@ -477,7 +477,7 @@ impl Restart {
             let (config, manifest) = (self.config.clone(), self.manifest.clone());
             Box::new(move || give_back_space(&config, &manifest)) as Box<dyn FnOnce() + Send + Sync>
         });
-        let mut shared = OnDemand::new(&self.catalog, self.loading.as_ref(), self.started, extent, finally);
+        let mut shared = OnDemand::new(&self.databases, self.loading.as_ref(), self.started, extent, finally);
         shared.has_earlier_beginning = self.manifest.has_beginning_before_last_checkpoint();
         shared
     }
@@ -485,11 +485,11 @@ impl Restart {
     /// What the logs say of each table. Reads those of incarnations that had ended before the start.
     fn read_tail(&mut self) -> Result<Tail> {
         let mut tail = Tail::default();
-        let Restart { config, manifest, workers, catalog, said, .. } = self;
+        let Restart { config, manifest, workers, databases, said, .. } = self;
         for (place, incarnation) in manifest.to_replay().enumerate() {
             let said = match said.remove(&incarnation.number) {
                 Some(said) => said,
-                None => tail::read_ended(config, manifest, incarnation, *workers, catalog)?,
+                None => tail::read_ended(config, manifest, incarnation, *workers, databases)?,
             };
             tail.add(place, said);
         }
@@ -501,13 +501,13 @@ impl Restart {
         let tail = self.read_tail()?;
         let shared = Arc::new(self.on_demand());
         let (manifest, loaded) = (self.manifest.clone(), self.loaded());
-        let (catalog, compiler) = (Arc::clone(&self.catalog), self.compiler.clone());
+        let (databases, compiler) = (Arc::clone(&self.databases), self.compiler.clone());
         let compiler = compiler.as_deref();
-        let doubtful = tail.doubtful_calls(&catalog, compiler);
+        let doubtful = tail.doubtful_calls(&databases, compiler);
         let first = tail.need_of_catalog().or_else(|| tail.need_of_calls(&doubtful));
         let waits_for = first.map(|need| shared.opening_after(need)).transpose()?;
         if waits_for.is_none() {
-            let calls = tail.calls(&catalog, compiler);
+            let calls = tail.calls(&databases, compiler);
             shared.close_tables(tail.needs_of_tables(&calls))?;
             shared.plan_passes(&calls);
             // It may be that no start ever completes, and that each leaves its prepared segments. Those of
@@ -520,13 +520,13 @@ impl Restart {
             .map_err(|error| Error::io("could not start the thread of the restart", &error))?;
         let restarted = Restarted::going_on(&shared, thread);
         if let Some(opening) = waits_for {
-            let waited = wait_for_first(&shared, &tail, opening, doubtful, (&catalog, compiler));
+            let waited = wait_for_first(&shared, &tail, opening, doubtful, (&databases, compiler));
             waited.map_err(|error| match shared.has_load_failed() {
                 true => Failure::Checkpoint(error),
                 false => Failure::Other(error),
             })?;
         }
-        Ok(Restarting { catalog, manifest, loaded, restarted })
+        Ok(Restarting { databases, manifest, loaded, restarted })
     }
 
     fn do_the_rest(mut self, shared: &Arc<OnDemand>) {
@@ -563,7 +563,7 @@ fn wait_for_first(
     tail: &Tail,
     opening: Arc<Opening>,
     mut doubtful: Vec<Called>,
-    (catalog, compiler): (&Catalog, Option<&dyn RoutineCompiler>),
+    (databases, compiler): (&Databases, Option<&dyn RoutineCompiler>),
 ) -> Result<()> {
     let mut waits_for = Some(opening);
     while let Some(opening) = waits_for.take() {
@@ -571,11 +571,11 @@ fn wait_for_first(
             ticket.wait();
         }
         // Their routines may have been created by the changes of the catalog.
-        doubtful.retain(|called| !tail::is_there(*called, catalog, compiler));
+        doubtful.retain(|called| !tail::is_there(*called, databases, compiler));
         let need = tail.need_of_calls(&std::mem::take(&mut doubtful));
         waits_for = need.map(|need| shared.opening_after(need)).transpose()?;
     }
-    shared.close_tables(tail.needs_of_tables(&tail.calls(catalog, compiler)))
+    shared.close_tables(tail.needs_of_tables(&tail.calls(databases, compiler)))
 }
 
 /// Everything that counts of an incarnation that has ended.
@@ -587,11 +587,11 @@ fn whole_scope(incarnation: &Incarnation) -> Scope {
 fn begin_checkpoint(
     config: &Config,
     manifest: &Manifest,
-    catalog: &Arc<Catalog>,
+    databases: &Arc<Databases>,
     report: &mut RecoveryReport,
 ) -> Result<Option<Arc<Loading>>> {
     let Some(checkpoint) = manifest.last_checkpoint() else { return Ok(None) };
-    let loading = load::begin(config, manifest, checkpoint, catalog)?;
+    let loading = load::begin(config, manifest, checkpoint, databases)?;
     report.checkpoint = Some(checkpoint.number);
     report.checkpoint_rows = loading.loaded.rows();
     report.checkpoint_bytes = loading.bytes();
@@ -602,11 +602,11 @@ fn begin_checkpoint(
 fn load_checkpoint(
     config: &Config,
     manifest: &Manifest,
-    catalog: &Arc<Catalog>,
+    databases: &Arc<Databases>,
     report: &mut RecoveryReport,
 ) -> Result<()> {
     let begun = crate::sync::now();
-    if let Some(loading) = begin_checkpoint(config, manifest, catalog, report)? {
+    if let Some(loading) = begin_checkpoint(config, manifest, databases, report)? {
         let nobody: Arc<dyn Watching> = Arc::new(Nobody);
         loading.run(workers(config), &nobody)?;
         report.checkpoint_seconds = crate::sync::seconds_since(begun);
@@ -639,14 +639,14 @@ fn log_bytes(from: &LsnVector, end: &LsnVector) -> u64 {
 fn installer(
     config: &Config,
     compiler: Option<&Arc<dyn RoutineCompiler>>,
-    catalog: &Arc<Catalog>,
+    databases: &Arc<Databases>,
     incarnation: &Incarnation,
     report: &RecoveryReport,
     bytes_total: u64,
     started: Instant,
 ) -> Installer {
     Installer {
-        catalog: Arc::clone(catalog),
+        databases: Arc::clone(databases),
         compiler: compiler.cloned(),
         foundations: incarnation.foundations.clone(),
         replays_images: config.replay_images,
@@ -669,7 +669,7 @@ fn freeze_ends(
     config: &Config,
     manifest: &mut Manifest,
     workers: usize,
-    catalog: Option<&Arc<Catalog>>,
+    databases: Option<&Arc<Databases>>,
 ) -> Result<(Vec<LogTail>, Said)> {
     let (mut tails, mut said) = (Vec::new(), HashMap::new());
     for place in 0..manifest.incarnations.len() {
@@ -677,9 +677,9 @@ fn freeze_ends(
         if incarnation.end.is_some() {
             continue;
         }
-        let summaries = match catalog {
-            Some(catalog) if incarnation.logs > 0 => {
-                LogSummary::of_each(config, manifest, incarnation, catalog)?
+        let summaries = match databases {
+            Some(databases) if incarnation.logs > 0 => {
+                LogSummary::of_each(config, manifest, incarnation, databases)?
             }
             _ => Vec::new(),
         };
@@ -688,7 +688,7 @@ fn freeze_ends(
         // before.
         let concluded: Option<Vec<Last>> =
             summaries.into_iter().map(|summary| summary.conclude(&end)).collect();
-        said.extend(concluded.filter(|_| catalog.is_some()).map(|said| (incarnation.number, said)));
+        said.extend(concluded.filter(|_| databases.is_some()).map(|said| (incarnation.number, said)));
         manifest.incarnations[place].freeze(&end);
         tails.extend(found);
     }

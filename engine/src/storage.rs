@@ -10,15 +10,20 @@
 //!   `range_notes`: the ranges from which keys were removed since a checkpoint;
 //! * `secondary_index`: from other columns to the keys of rows; `unfinished_index`: an index that is being
 //!   built;
-//! * `table`: a table and its exchangeable state; `row_count`: how many rows it has; `stored_routine`: a
+//! * `table`: a table and its exchangeable state; `row_count`: how many rows it has; `row_pages`:
+//!   all rows, page by page; `stored_routine`: a
 //!   stored procedure or function; `stored_type`: an enum type;
-//! * `catalog`: the set of all of them, and schema changes; `compilations`: keeps it still while a statement
-//!   is compiled;
+//! * `catalog`: the set of all of them in a database, and schema changes; `compilations`: keeps it still
+//!   while a statement is compiled; `databases`: all catalogs; `common`: what they share; `contents`: a
+//!   catalog as the changes that create it;
 //! * `opening`: access that a running restart holds back; `bulk_load`: loads all rows of a table at once.
 
 pub(crate) mod bulk_load;
 pub mod catalog;
+pub(crate) mod common;
 pub(crate) mod compilations;
+pub(crate) mod contents;
+pub mod databases;
 mod hash_index;
 mod heap_bytes;
 pub(crate) mod history;
@@ -31,6 +36,7 @@ pub(crate) mod range_notes;
 pub mod record;
 pub mod row;
 mod row_count;
+pub(crate) mod row_pages;
 pub mod scan_batch;
 pub mod secondary_index;
 pub mod stored_routine;

@@ -8,16 +8,19 @@
 //! A thread that blocks polls for [`SPIN`] before it parks
 //! (docs/decisions/2026-11-22-spin-before-parking.md).
 
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use crate::sync::threads::{Thread, current, others_run, park};
+use crate::sync::threads::{Condvar, LongLock, Thread, current, others_run, park, spawn};
 
 /// The approximate cost of parking and being woken. Most locks of procedures are released sooner.
 const SPIN: Duration = Duration::from_micros(20);
@@ -43,9 +46,77 @@ pub fn ticket() -> (Ticket, Signal) {
     (Ticket(Arc::clone(&state)), Signal(state))
 }
 
+/// Tickets that fire at a time, the next one at the top, and the thread that fires them.
+#[derive(Default)]
+struct Alarms {
+    waiting: BinaryHeap<Alarm>,
+    is_running: bool,
+}
+
+struct Alarm {
+    at: Instant,
+    _signal: Signal,
+}
+
+impl PartialEq for Alarm {
+    fn eq(&self, other: &Alarm) -> bool {
+        self.at == other.at
+    }
+}
+
+impl Eq for Alarm {}
+
+impl PartialOrd for Alarm {
+    fn partial_cmp(&self, other: &Alarm) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Alarm {
+    /// The earlier one is the greater one.
+    fn cmp(&self, other: &Alarm) -> Ordering {
+        other.at.cmp(&self.at)
+    }
+}
+
+static ALARMS: LazyLock<(LongLock<Alarms>, Condvar)> = LazyLock::new(Default::default);
+
+/// A ticket that fires after this time. It fires at once if no thread can be started.
+pub fn after(delay: Duration) -> Ticket {
+    let (ticket, signal) = ticket();
+    let (alarms, is_new) = &*ALARMS;
+    let mut alarms = alarms.lock();
+    alarms.waiting.push(Alarm { at: Instant::now() + delay, _signal: signal });
+    if !alarms.is_running {
+        match spawn("hyades-alarms".to_owned(), ring_alarms) {
+            Ok(_) => alarms.is_running = true,
+            Err(error) => {
+                tracing::warn!(%error, "there is no thread for timers");
+                alarms.waiting.clear();
+            }
+        }
+    }
+    is_new.notify_one();
+    ticket
+}
+
+/// Fires tickets in their time, until there is none.
+fn ring_alarms() {
+    let (alarms, is_new) = &*ALARMS;
+    let mut alarms = alarms.lock();
+    while let Some(next) = alarms.waiting.peek().map(|alarm| alarm.at) {
+        if next <= Instant::now() {
+            drop(alarms.waiting.pop());
+        } else {
+            is_new.wait_until(&mut alarms, next);
+        }
+    }
+    alarms.is_running = false;
+}
+
 impl Ticket {
     pub fn is_ready(&self) -> bool {
-        self.0.fired.load(Ordering::Acquire)
+        self.0.fired.load(Acquire)
     }
 
     /// Blocks the calling thread until the ticket fires.
@@ -97,7 +168,7 @@ impl Signal {
 
 impl Drop for Signal {
     fn drop(&mut self) {
-        self.0.fired.store(true, Ordering::Release);
+        self.0.fired.store(true, Release);
         if let Some(waker) = self.0.waker.lock().take() {
             waker.wake();
         }
@@ -154,6 +225,16 @@ mod tests {
         }
         signal.fire();
         waiter.join().expect("the waiter returns");
+    }
+
+    #[test]
+    fn tickets_fire_in_their_time() {
+        let begun = Instant::now();
+        let (late, early) = (after(Duration::from_millis(40)), after(Duration::from_millis(10)));
+        early.wait();
+        assert!(begun.elapsed() >= Duration::from_millis(10));
+        late.wait();
+        assert!(begun.elapsed() >= Duration::from_millis(40));
     }
 
     #[test]

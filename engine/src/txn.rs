@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crossbeam_epoch::Guard;
-use hyades_types::definition::{IndexDefinition, SequenceId, SequenceState, TableId, TableName};
+use hyades_types::definition::{DatabaseId, IndexDefinition, SequenceId, SequenceState, TableId, TableName};
 
 use crate::config::Config;
 use crate::log::record::OperationsWriter;
@@ -612,10 +612,14 @@ pub enum Object<'a> {
     Schema(&'a str),
     /// The comments on the object of this id, and on its parts.
     Comments(u32),
-    /// All roles and rights.
+    /// All roles and rights, in all databases.
     Access,
-    /// What names mean. Transactions that are logged as commands rely on it.
+    /// What names mean, in all databases. Transactions that are logged as commands rely on it.
     Meaning,
+    /// The name of a database.
+    DatabaseName(&'a str),
+    /// A database with all that is in it. Transactions that change its catalog use it.
+    Database(DatabaseId),
     /// The index of this table that is built beside writers.
     IndexBuild(TableId),
 }
@@ -645,8 +649,8 @@ pub enum Waiting {
 /// What a change of the catalog needs of a transaction (`crate::catalog`). Objects are locked under every
 /// concurrency control.
 pub trait ObjectAccess: Access {
-    /// Locks an object until the end of the transaction.
-    fn lock_object(&mut self, object: Object<'_>, mode: ObjectMode) -> Flow<()>;
+    /// Locks an object of this database until the end of the transaction.
+    fn lock_object(&mut self, database: DatabaseId, object: Object<'_>, mode: ObjectMode) -> Flow<()>;
 
     /// Locks a table as LOCK TABLE does.
     fn lock_table(&mut self, table: &Arc<Table>, lock: TableLock, waiting: Waiting) -> Flow<()>;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::recovery::recover;
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 use hyades_engine::storage::free_dropped;
 use hyades_sim::disk::SimulatedDisk;
 use hyades_sim::hand_written::{Change, HandWritten};
@@ -30,17 +30,17 @@ fn rows_of_a_dropped_catalog_are_freed() {
     written.sync_all();
     let config = Config { recovery_workers: 1, ..written.config.clone() };
     let recovered = || {
-        let catalog = Arc::new(Catalog::new());
-        recover(&config, None, &catalog).expect("a sound log");
-        catalog
+        let databases = Arc::new(Databases::new());
+        recover(&config, None, &databases).expect("a sound log");
+        databases
     };
     // What the first recovery leaves for the next ones is not counted.
     drop(recovered());
     free_dropped();
     let before = total_bytes();
-    let catalog = recovered();
+    let databases = recovered();
     assert!(total_bytes() > before + 2 * SPARE_BYTES, "{} bytes more", total_bytes() - before);
-    drop(catalog);
+    drop(databases);
     free_dropped();
     assert!(total_bytes() < before + SPARE_BYTES, "{} bytes more", total_bytes() - before);
 }

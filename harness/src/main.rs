@@ -12,6 +12,7 @@ mod agree;
 mod backslash;
 mod bench;
 mod clients;
+mod copies;
 mod cost;
 mod crash;
 mod dump;
@@ -58,6 +59,8 @@ enum Command {
     Bench(bench::Options),
     /// Runs drivers, ORMs and migration tools against the real server.
     Clients(clients::Options),
+    /// Times CREATE DATABASE .. TEMPLATE on Hyades and on PostgreSQL.
+    Copies(copies::Options),
     /// Counts instructions and allocations of one call, and enforces ceilings on them.
     Cost(cost::Options),
     /// Runs psql's backslash commands on Hyades and on PostgreSQL and compares what they print.
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
         Command::Hostile(options) => hostile::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Clients(options) => clients::run(&options),
+        Command::Copies(options) => copies::run(&options),
         Command::Cost(options) => cost::run(&options),
         Command::Backslash(options) => backslash::run(&options),
         Command::Dump(options) => dump::run(&options),

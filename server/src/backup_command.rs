@@ -21,7 +21,7 @@ use hyades_engine::inspect::Inspection;
 use hyades_engine::log::manifest::Manifest;
 use hyades_engine::lsn::TransactionPlace;
 use hyades_engine::recovery::{check_indexes, recover, state_hash};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use tokio::signal::unix::{SignalKind, signal};
@@ -384,11 +384,11 @@ fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure>
     if is_backup {
         check_points(&spot, out)?;
     }
-    let catalog = Arc::new(Catalog::new());
-    let report = recover(&config, Some(hyades::routine_compiler()), &catalog)
+    let databases = Arc::new(Databases::new());
+    let report = recover(&config, Some(hyades::routine_compiler()), &databases)
         .map_err(|error| with_hint(&error, data))?
         .report;
-    let checked = check_indexes(&catalog)?;
+    let checked = check_indexes(&databases)?;
     if let Some(number) = report.checkpoint {
         let (rows, mib) = (report.checkpoint_rows, report.checkpoint_bytes as f64 / f64::from(1 << 20));
         writeln!(out, "checkpoint {number}: {rows} rows, {mib:.1} MiB, all checksums right")?;
@@ -405,12 +405,12 @@ fn check(arguments: &CheckArguments, out: &mut dyn Write) -> Result<(), Failure>
         checked.tables,
         checked.indexes,
         checked.entries,
-        state_hash(&catalog)?
+        state_hash(&databases)?
     )?;
     for tail in report.tails.iter().filter(|tail| tail.is_torn()) {
         writeln!(out, "{tail}")?;
     }
-    check_constraints(&config, catalog, out)
+    check_constraints(&config, databases, out)
 }
 
 /// Checks that a backup can be restored to every point that it advertises.
@@ -440,8 +440,8 @@ fn check_points(backup: &Spot, out: &mut dyn Write) -> Result<(), Failure> {
 /// Reports how fast checkpoint and logs are applied when no read waits for a disk.
 fn tell_apply_rate(config: &Config, out: &mut dyn Write) -> Result<(), Failure> {
     let apply = || {
-        let catalog = Arc::new(Catalog::new());
-        let recovered = recover(config, Some(hyades::routine_compiler()), &catalog);
+        let databases = Arc::new(Databases::new());
+        let recovered = recover(config, Some(hyades::routine_compiler()), &databases);
         recovered.map(|recovered| recovered.report).map_err(|error| with_hint(&error, &config.data_directory))
     };
     // The first pass brings the files into the page cache. What it has loaded is freed before the second one.
@@ -474,8 +474,8 @@ fn tell_apply_rate(config: &Config, out: &mut dyn Write) -> Result<(), Failure> 
 }
 
 /// Looks for rows that break a constraint.
-fn check_constraints(config: &Config, catalog: Arc<Catalog>, out: &mut dyn Write) -> Result<(), Failure> {
-    let database = Database::of_recovered(config, catalog)?;
+fn check_constraints(config: &Config, databases: Arc<Databases>, out: &mut dyn Write) -> Result<(), Failure> {
+    let database = Database::of_recovered(config, databases)?;
     let mut written = Ok(());
     let found = verify_constraints(&database, |sentence| {
         if written.is_ok() {

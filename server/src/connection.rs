@@ -243,6 +243,7 @@ impl<'a> Connection<'a> {
             role: Some(client.role),
             sessions_per_role: client.connections_per_role,
             database: startup.database,
+            enters_any_database: false,
             defaults: settings.to_vec(),
             parameters: startup.parameters,
         };

@@ -20,7 +20,7 @@ use hyades_engine::log::manifest::Incarnation;
 use hyades_engine::lsn::LsnVector;
 use hyades_engine::recovery::recover;
 use hyades_engine::recovery::salvage::{Salvage, SalvagedIncarnation, Verdict, salvage};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 
 use crate::log_command::Failure;
 use crate::log_command::dump_command::Printer;
@@ -76,11 +76,11 @@ fn recover_into(arguments: &RecoverArguments, out: &mut dyn Write) -> Result<(),
     if arguments.salvage {
         return salvage_into(&config, &target, &inspection.tolerating_damage(), out);
     }
-    let catalog = Arc::new(Catalog::new());
-    let report = recover(&config, Some(hyades::routine_compiler()), &catalog)
+    let databases = Arc::new(Databases::new());
+    let report = recover(&config, Some(hyades::routine_compiler()), &databases)
         .map_err(|error| with_hint(&error, &arguments.data))?
         .report;
-    create_copy(&target, &catalog)?;
+    create_copy(&target, &databases)?;
     writeln!(
         out,
         "recovered {} transactions: {} rows in {} tables, now in \"{}\"",
@@ -125,8 +125,8 @@ fn salvage_into(
     inspection: &Inspection,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let (catalog, salvage) = salvage(config, Some(hyades::routine_compiler()))?;
-    let copy = begin_copy(target, &catalog)?;
+    let (databases, salvage) = salvage(config, Some(hyades::routine_compiler()))?;
+    let copy = begin_copy(target, &databases)?;
     let dropped = match salvage.damages.is_empty() {
         true => None,
         false => Some(write_dropped(&salvage, inspection, &target.data_directory)?),

@@ -22,7 +22,7 @@ use hyades_engine::db::{Engine, Isolation, Logging, LoggingChoice, open};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::lsn::TransactionPlace;
 use hyades_engine::recovery::{recover, state_hash};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 use hyades_types::definition::{IndexKind, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::Value;
@@ -508,10 +508,10 @@ pub fn recover_and_check(
 
 /// The hash of the state that recovery alone finds, without beginning an incarnation.
 pub fn recovered_hash(disk: &SimulatedDisk, scenario: Scenario) -> std::result::Result<u64, String> {
-    let catalog = Arc::new(Catalog::new());
-    recover(&scenario.config(disk), test_compiler(), &catalog)
+    let databases = Arc::new(Databases::new());
+    recover(&scenario.config(disk), test_compiler(), &databases)
         .map_err(|error| format!("does not recover: {error}"))?;
-    state_hash(&catalog).map_err(|error| error.to_string())
+    state_hash(&databases).map_err(|error| error.to_string())
 }
 
 /// The script as it is known after a crash: lost transactions never come back (pitfall 15).

@@ -21,7 +21,7 @@ use hyades_engine::log::store::{LogIdentity, segment_path};
 use hyades_engine::protocol::list::log_shape;
 use hyades_engine::protocol::taurus::compress;
 use hyades_engine::recovery::{Recovered, recover};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 use hyades_engine::storage::table::{Table, TableState};
 use hyades_types::Result;
 use hyades_types::definition::{
@@ -102,9 +102,9 @@ pub fn encode_changes(changes: &[Change]) -> Vec<u8> {
 }
 
 /// The rows of the table. Empty if it does not exist.
-pub fn table_rows(catalog: &Catalog) -> Result<BTreeMap<i64, i64>> {
+pub fn table_rows(databases: &Databases) -> Result<BTreeMap<i64, i64>> {
     let mut rows = BTreeMap::new();
-    let Some(table) = catalog.by_id(TABLE) else { return Ok(rows) };
+    let Some(table) = databases.by_id(TABLE) else { return Ok(rows) };
     let guard = crossbeam_epoch::pin();
     let state = table.state(&guard);
     state.for_each_row(&guard, |row| {
@@ -121,7 +121,7 @@ pub fn table_rows(catalog: &Catalog) -> Result<BTreeMap<i64, i64>> {
 /// What [`HandWritten::recover`] found.
 pub struct Found {
     pub recovered: Recovered,
-    pub catalog: Arc<Catalog>,
+    pub databases: Arc<Databases>,
     pub rows: BTreeMap<i64, i64>,
 }
 
@@ -289,10 +289,10 @@ fn config(disk: &SimulatedDisk, protocol: ProtocolKind, logs: usize) -> Config {
 }
 
 fn find(config: &Config) -> Result<Found> {
-    let catalog = Arc::new(Catalog::new());
-    let recovered = recover(config, None, &catalog)?;
-    let rows = table_rows(&catalog)?;
-    Ok(Found { recovered, catalog, rows })
+    let databases = Arc::new(Databases::new());
+    let recovered = recover(config, None, &databases)?;
+    let rows = table_rows(&databases)?;
+    Ok(Found { recovered, databases, rows })
 }
 
 fn begin(

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use hyades_engine::config::{Config, RestartMode};
 use hyades_engine::db::{Engine, Interrupt, Logging, open};
 use hyades_engine::recovery::{recover, tables_hash};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, IndexKind};
 use hyades_types::error::{Error, sqlstate};
@@ -133,9 +133,9 @@ fn call_without_texts(engine: &dyn Engine) -> Result<(), Error> {
 
 /// The hash of the state that a complete restart makes of this disk.
 fn hash_of_complete(disk: &SimulatedDisk, scenario: Scenario) -> Outcome<u64> {
-    let catalog = Arc::new(Catalog::new());
-    recover(&scenario.config(disk), test_compiler(), &catalog).map_err(as_text)?;
-    tables_hash(&catalog.tables()).map_err(as_text)
+    let databases = Arc::new(Databases::new());
+    recover(&scenario.config(disk), test_compiler(), &databases).map_err(as_text)?;
+    tables_hash(&databases.tables()).map_err(as_text)
 }
 
 fn wait_until_complete(engine: &dyn Engine) -> Outcome {

@@ -28,7 +28,7 @@ use hyades_engine::config::{Config, RecoveryMode};
 use hyades_engine::db::{Engine, Isolation, open};
 use hyades_engine::disk::Disk;
 use hyades_engine::recovery::{recover, state_hash};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 use hyades_types::Error;
 use hyades_types::definition::IndexKind;
 use rand::rngs::StdRng;
@@ -358,10 +358,10 @@ impl Simulation {
     fn recovered(&mut self, disk: &SimulatedDisk, change: impl FnOnce(&mut Config)) -> Result<u64, String> {
         let mut config = self.config(disk);
         change(&mut config);
-        let catalog = Arc::new(Catalog::new());
+        let databases = Arc::new(Databases::new());
         self.totals.count("recoveries", 1);
-        recover(&config, test_compiler(), &catalog).map_err(named("does not recover"))?;
-        state_hash(&catalog).map_err(|error| format!("cannot be read: {error}"))
+        recover(&config, test_compiler(), &databases).map_err(named("does not recover"))?;
+        state_hash(&databases).map_err(|error| format!("cannot be read: {error}"))
     }
 
     /// Checks that calls and after-images, with one worker and with two, give one state.

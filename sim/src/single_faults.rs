@@ -28,7 +28,7 @@ use hyades_engine::log::set::LogSource;
 use hyades_engine::log::store::LogReader;
 use hyades_engine::recovery::salvage::salvage;
 use hyades_engine::recovery::{LogTail, recover, tables_hash};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use rand::rngs::StdRng;
@@ -173,10 +173,10 @@ impl Subject {
 
     /// The hash of the state that recovery finds, and the ends of the logs that were not closed.
     fn recover(&self, disk: &SimulatedDisk) -> Result<(u64, Vec<LogTail>), String> {
-        let catalog = Arc::new(Catalog::new());
-        let recovered = recover(&self.config(disk), test_compiler(), &catalog)
+        let databases = Arc::new(Databases::new());
+        let recovered = recover(&self.config(disk), test_compiler(), &databases)
             .map_err(|error| format!("refused: {error}"))?;
-        Ok((hash(&catalog.tables(), &catalog.routines())?, recovered.report.tails))
+        Ok((hash(&databases.tables(), &databases.routines())?, recovered.report.tails))
     }
 
     /// Collects the contents of the files, once the database is at rest.
@@ -396,14 +396,14 @@ impl Subject {
             return Err("the salvage writes to the damaged database".to_owned());
         }
         // If the manifest is missing or damaged, it is unknown what the logs are.
-        let Ok((catalog, _)) = salvaged else {
+        let Ok((databases, _)) = salvaged else {
             return match Manifest::load(damaged, Path::new(DATA)) {
                 Ok(Some(_)) => Err("the salvage fails, although the manifest is whole".to_owned()),
                 _ => Ok(()),
             };
         };
         let copy = SimulatedDisk::new(0);
-        let copied = create_copy(&self.config(&copy), &catalog)
+        let copied = create_copy(&self.config(&copy), &databases)
             .and_then(|()| open(self.config(&copy), test_compiler()));
         let engine = copied.map_err(|error| format!("the salvage cannot be copied: {error}"))?;
         let observed = Observed::read(&*engine).map_err(|error| format!("cannot be read: {error}"))?;

@@ -13,7 +13,7 @@ use hyades_engine::config::Config;
 use hyades_engine::db::{Engine, open};
 use hyades_engine::disk::Disk;
 use hyades_engine::recovery::{recover, state_hash};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 use hyades_sim::crash::{Calls, Checkpoints, DATA, Life, Observed, Scenario, script, take_checkpoint};
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::routines::test_compiler;
@@ -168,9 +168,9 @@ fn what_is_no_backup_is_refused_and_a_backup_is_not_opened() {
 /// The state of a backup that is read in place, as `hyades check` does it.
 fn state_of_backup(disk: &SimulatedDisk, scenario: Scenario) -> Result<u64, String> {
     let config = Config { data_directory: BACKUP.into(), reads_backups: true, ..scenario.config(disk) };
-    let catalog = Arc::new(Catalog::new());
-    recover(&config, test_compiler(), &catalog).map_err(|error| error.to_string())?;
-    state_hash(&catalog).map_err(|error| error.to_string())
+    let databases = Arc::new(Databases::new());
+    recover(&config, test_compiler(), &databases).map_err(|error| error.to_string())?;
+    state_hash(&databases).map_err(|error| error.to_string())
 }
 
 #[test]

@@ -14,7 +14,8 @@ use hyades_engine::db::{Engine, Logging, LoggingChoice, open};
 use hyades_engine::procedure::compiled_routine::{CatalogView, RoutineCompiler};
 use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::recovery::{recover, state_hash};
-use hyades_engine::storage::catalog::{Catalog, NewId};
+use hyades_engine::storage::catalog::NewId;
+use hyades_engine::storage::databases::Databases;
 use hyades_sim::client::{Client, big, blocking, create_tables};
 use hyades_sim::crash::{Calls, FIRST, Observed, Scenario, live, recovered_hash, script, within};
 use hyades_sim::disk::SimulatedDisk;
@@ -138,10 +139,10 @@ fn live_and_recovered_with(scenario: Scenario, seed: u64) -> std::result::Result
         let config = Config { recovery_workers, recovery_mode, replay_images, ..scenario.config(&disk) };
         // Without a compiler no call can be run.
         let compiler = if has_images && replay_images { None } else { test_compiler() };
-        let catalog = Arc::new(Catalog::new());
-        recover(&config, compiler, &catalog)
+        let databases = Arc::new(Databases::new());
+        recover(&config, compiler, &databases)
             .map_err(|error| format!("{recovery_workers} workers: {error}"))?;
-        hashes.push(state_hash(&catalog).map_err(|error| error.to_string())?);
+        hashes.push(state_hash(&databases).map_err(|error| error.to_string())?);
     }
     if hashes.iter().any(|hash| *hash != hashes[0]) {
         return Err(format!("different states: {hashes:?}"));
@@ -207,9 +208,9 @@ fn replaced_routines_replay_as_they_were() {
 struct Wrong(Option<&'static str>);
 
 impl RoutineCompiler for Wrong {
-    fn compile(&self, routine: &RoutineDefinition, catalog: &dyn CatalogView) -> Result<Procedure> {
+    fn compile(&self, routine: &RoutineDefinition, databases: &dyn CatalogView) -> Result<Procedure> {
         let body = self.0.unwrap_or("nothing that exists").to_owned();
-        TestCompiler.compile(&RoutineDefinition { body, ..routine.clone() }, catalog)
+        TestCompiler.compile(&RoutineDefinition { body, ..routine.clone() }, databases)
     }
 }
 
@@ -224,7 +225,7 @@ fn divergence_is_refused_with_routine_log_and_position() {
     engine.shutdown().expect("the disk works");
     drop(engine);
     let refused = |compiler: Option<Arc<dyn RoutineCompiler>>| {
-        let recovered = recover(&scenario.config(&disk), compiler, &Arc::new(Catalog::new()));
+        let recovered = recover(&scenario.config(&disk), compiler, &Arc::new(Databases::new()));
         recovered.map(drop).expect_err("it must not recover").to_string()
     };
     let signature = "procedure copy(bigint, bigint, bigint)";

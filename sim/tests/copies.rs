@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hyades_engine::db::{create_copy, open};
 use hyades_engine::inspect::{EntryBody, Inspection};
 use hyades_engine::recovery::{recover, state_hash};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 use hyades_sim::crash::{DATA, FIRST, Scenario, live, recovered_hash, script};
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::routines::test_compiler;
@@ -40,7 +40,7 @@ fn what_is_said_to_count_is_what_recovery_replays() {
         // It fails on the way, or not at all.
         let _ = live(&disk, scenario, &script(point), 0..FIRST, point);
         let disk = disk.after(PowerCut::Seeded(point));
-        let Ok(recovered) = recover(&scenario.config(&disk), test_compiler(), &Arc::new(Catalog::new()))
+        let Ok(recovered) = recover(&scenario.config(&disk), test_compiler(), &Arc::new(Databases::new()))
         else {
             continue;
         };
@@ -56,15 +56,15 @@ fn a_copy_that_was_cut_short_is_not_taken_for_the_whole() {
     let scenario = Scenario::taurus(2);
     let disk = SimulatedDisk::new(1);
     live(&disk, scenario, &script(1), 0..FIRST, 1).expect("lives");
-    let catalog = Arc::new(Catalog::new());
-    recover(&scenario.config(&disk.after(PowerCut::KeepUnsynced)), test_compiler(), &catalog)
+    let databases = Arc::new(Databases::new());
+    recover(&scenario.config(&disk.after(PowerCut::KeepUnsynced)), test_compiler(), &databases)
         .expect("is whole");
-    let whole = state_hash(&catalog).expect("readable");
+    let whole = state_hash(&databases).expect("readable");
     let mut opened = 0;
     for point in 0.. {
         let copy = SimulatedDisk::new(point);
         copy.crash_at(point);
-        let created = create_copy(&scenario.config(&copy), &catalog);
+        let created = create_copy(&scenario.config(&copy), &databases);
         let found = copy.after(PowerCut::Seeded(point));
         if found.content(&Path::new(DATA).join("manifest")).is_ok()
             && open(scenario.config(&found), test_compiler()).is_ok()

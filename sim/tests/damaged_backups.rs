@@ -12,7 +12,7 @@ use hyades_engine::config::Config;
 use hyades_engine::db::{Engine, open};
 use hyades_engine::disk::Disk;
 use hyades_engine::recovery::{recover, tables_hash};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 use hyades_sim::crash::{Calls, DATA, Life, Scenario, script, take_checkpoint};
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::routines::test_compiler;
@@ -51,12 +51,12 @@ fn restored(disk: &SimulatedDisk, scenario: Scenario, point: PointInTime) -> Res
     disk.take_away(Path::new(RESTORED));
     restore(Place::new(&shared, Path::new(BACKUP)), Place::new(&shared, Path::new(RESTORED)), point)
         .map_err(|error| error.to_string())?;
-    let catalog = Arc::new(Catalog::new());
+    let databases = Arc::new(Databases::new());
     let config = Config { data_directory: RESTORED.into(), ..scenario.config(disk) };
-    if let Err(error) = recover(&config, test_compiler(), &catalog) {
+    if let Err(error) = recover(&config, test_compiler(), &databases) {
         panic!("{scenario:?}, {point:?}: it is restored, and does not start: {error}");
     }
-    Ok(tables_hash(&catalog.tables()).expect("sound rows"))
+    Ok(tables_hash(&databases.tables()).expect("sound rows"))
 }
 
 struct Work {

@@ -12,7 +12,7 @@ use hyades_engine::disk::Disk;
 use hyades_engine::log::manifest::Manifest;
 use hyades_engine::lsn::{Lsn, TransactionPlace};
 use hyades_engine::recovery::{recover, tables_hash};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 use hyades_sim::crash::{
     Calls, Checkpoints, DATA, Laggard, Life, Observed, Scenario, script, take_checkpoint,
 };
@@ -50,9 +50,9 @@ fn config(disk: &SimulatedDisk, scenario: Scenario, into: &str) -> Config {
 /// The hash of the state after a restore to this point.
 fn restored_hash(disk: &SimulatedDisk, scenario: Scenario, into: &str, point: PointInTime) -> u64 {
     restored(disk, into, point).unwrap_or_else(|error| panic!("{scenario:?}, {point:?}: {error}"));
-    let catalog = Arc::new(Catalog::new());
-    recover(&config(disk, scenario, into), test_compiler(), &catalog).expect("recovers");
-    let hash = tables_hash(&catalog.tables()).expect("sound rows");
+    let databases = Arc::new(Databases::new());
+    recover(&config(disk, scenario, into), test_compiler(), &databases).expect("recovers");
+    let hash = tables_hash(&databases.tables()).expect("sound rows");
     disk.take_away(Path::new(into));
     hash
 }

@@ -10,7 +10,8 @@ use std::time::Duration;
 use hyades_engine::config::{Config, RecoveryMode};
 use hyades_engine::db::{Engine, Logging};
 use hyades_engine::recovery::{recover, state_hash};
-use hyades_engine::storage::catalog::{Catalog, NewId};
+use hyades_engine::storage::catalog::NewId;
+use hyades_engine::storage::databases::Databases;
 use hyades_sim::client::{Client, big, blocking, create_tables};
 use hyades_sim::crash::{Observed, Scenario, within};
 use hyades_sim::disk::SimulatedDisk;
@@ -98,12 +99,12 @@ fn replayed_alike(seed: u64) -> std::result::Result<(), String> {
     drop(engine);
     let hash = |recovery_workers, recovery_mode| {
         let config = Config { recovery_workers, recovery_mode, ..scenario.config(&disk) };
-        let catalog = Arc::new(Catalog::new());
-        recover(&config, test_compiler(), &catalog).map_err(as_text)?;
-        if catalog.tables().len() != tables {
-            return Err(format!("{} tables, not {tables}", catalog.tables().len()));
+        let databases = Arc::new(Databases::new());
+        recover(&config, test_compiler(), &databases).map_err(as_text)?;
+        if databases.tables().len() != tables {
+            return Err(format!("{} tables, not {tables}", databases.tables().len()));
         }
-        state_hash(&catalog).map_err(as_text)
+        state_hash(&databases).map_err(as_text)
     };
     let expected = hash(1, RecoveryMode::Serial)?;
     for round in 0..8 {

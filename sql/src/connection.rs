@@ -122,14 +122,33 @@ fn settled<T>(session: &mut Session, outcome: Result<T>) -> Result<T> {
 }
 
 impl Database {
-    /// A blocking connection.
+    /// A blocking connection to the database that there is from the beginning.
     ///
     /// # Errors
     /// As [`Database::session`].
     pub fn connect(&self) -> Result<Connection> {
+        self.connect_to("")
+    }
+
+    /// A blocking connection to the database of this name; an empty name is that of the first one.
+    ///
+    /// # Errors
+    /// 3D000 if it does not exist; as [`Database::session`].
+    pub fn connect_to(&self, database: &str) -> Result<Connection> {
         let options = SessionOptions {
             user: "hyades".to_owned(),
-            database: "hyades".to_owned(),
+            database: database.to_owned(),
+            ..SessionOptions::default()
+        };
+        Ok(Connection { session: self.session(options)? })
+    }
+
+    /// As [`Database::connect_to`], also to a database that lets no session in.
+    pub(crate) fn connect_to_any(&self, database: &str) -> Result<Connection> {
+        let options = SessionOptions {
+            user: "hyades".to_owned(),
+            database: database.to_owned(),
+            enters_any_database: true,
             ..SessionOptions::default()
         };
         Ok(Connection { session: self.session(options)? })

@@ -17,7 +17,7 @@
 //!   row).
 //! * Other kinds of objects: `views`, `sequences`, `drawing_defaults` (defaults that draw from them),
 //!   `routine_definition` (procedures and functions), `types`, `enum_types`, `domains`, `type_spelling`
-//!   (types in stored texts), `schemas`, `roles`.
+//!   (types in stored texts), `schemas`, `roles`, `databases`.
 //! * For all kinds: `comment_on`, `moves` (SET SCHEMA), `grants` (rights, OWNER TO), `ownership` (who may
 //!   change what), `dependents` and `object_drops` (what is dropped together), `pending_checks` (deferred
 //!   checks that refuse a change).
@@ -30,6 +30,7 @@ mod checks;
 mod column_changes;
 pub(crate) mod command;
 mod comment_on;
+pub(crate) mod databases;
 mod dependents;
 pub(crate) mod domains;
 mod drawing_defaults;
@@ -87,6 +88,7 @@ impl Compiler<'_> {
             Statement::DropSchema(drop) => self.drop_schema(drop),
             Statement::AlterSchema(alter) => self.alter_schema(alter),
             Statement::Access(command) => self.access(command)?,
+            Statement::Database(command) => self.database(command),
             Statement::Move(change) => self.moved(change)?,
             Statement::CreateSequence(create) => self.create_sequence(create)?,
             Statement::AlterSequence(alter) => self.alter_sequence(alter),
@@ -131,6 +133,7 @@ impl Viewpoint {
             SchemaCommand::CreateSchema { name, owner, if_not_exists, .. } => {
                 self.created_schema(name, owner.as_ref(), *if_not_exists, output)
             }
+            SchemaCommand::Database(command) => self.check_alone(command).map(|()| Vec::new()),
             // See `late_change`.
             SchemaCommand::DropSchema(_) | SchemaCommand::RenameSchema { .. } | SchemaCommand::Access(_) => {
                 Ok(Vec::new())

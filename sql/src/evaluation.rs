@@ -54,6 +54,7 @@ pub(crate) fn environment(user: &str, database: &str) -> Environment {
         deferred: Default::default(),
         notifications: RefCell::default(),
         advisory_locks: None,
+        sleeps: RefCell::default(),
         cursors: None,
         may_end_transactions: false,
         work_memory: Default::default(),

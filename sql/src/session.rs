@@ -14,7 +14,7 @@
 //!   (DDL), `copy_in`, `routine_compiler` (for the engine);
 //! * the transaction: `transaction` (the state machine), `deferred` (constraints checked at its end);
 //! * commands: `utility` (settings, EXPLAIN, PREPARE) with `analysis` (EXPLAIN ANALYZE), `cursor_commands`,
-//!   `lock_command`, `checkpoint_command`, `listen_commands`;
+//!   `lock_command`, `checkpoint_command`, `listen_commands`, `vacating` (a database without sessions);
 //! * who: `login`, `rights` (what a statement needs);
 //! * between sessions: `activity` and `show` (who does what), `listeners` (notifications), `advisory_locks`,
 //!   `statistics` and `database_statistics`.
@@ -59,6 +59,7 @@ mod state;
 pub mod statistics;
 mod transaction;
 mod utility;
+mod vacating;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -70,17 +71,20 @@ use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::compiled_routine::RoutineCompiler;
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::recovery::{RecoveryReport, RestartStatus};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 use hyades_engine::ticket::Ticket;
-use hyades_types::access::RoleId;
+use hyades_types::access::{RoleId, no_database};
 use hyades_types::cursors::SessionCursors;
+use hyades_types::definition::DatabaseId;
 use hyades_types::environment::{Environment, Gathered};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::guest::{self, Guest, Host, Sessions, StopRequest, Visit};
 use hyades_types::memory::{Account, Charge, Limits};
 use hyades_types::random::Random;
+use hyades_types::sequence::SequenceCatalog;
 use hyades_types::text::Reading;
 use hyades_types::value::{ArrayElement, SqlType, Value};
+use parking_lot::Mutex;
 
 pub use crate::answer::{Completion, CopyColumns, Notice, Output, Response, ResultColumn, TransactionStatus};
 use crate::evaluation;
@@ -90,13 +94,14 @@ use crate::statement::split;
 use crate::viewpoint::identity::Identity;
 use crate::viewpoint::meaning::Meaning;
 use crate::viewpoint::{SuperuserNames, Viewpoint};
-use activity::{Activities, Activity};
+use activity::{Activities, Activity, Full};
 pub use activity::{Controller, Encryption};
 use advisory_locks::{AdvisoryTable, SessionLocks};
 use cursors::OpenCursors;
 pub use listeners::Delivered;
 use listeners::{ListenChange, Listeners, Mailbox};
 pub use login::Login;
+use login::{FoundDatabase, closed};
 pub use prepared::Prepared;
 use prepared::{NamedStatement, StatementCache};
 use requests::SchemaRequests;
@@ -115,12 +120,19 @@ struct Shared {
     sessions: AtomicI32,
     transactions: AtomicI64,
     activities: Arc<Activities>,
-    advisory_locks: Arc<AdvisoryTable>,
-    listeners: Listeners,
+    /// By database.
+    neighbours: Mutex<HashMap<DatabaseId, Arc<Neighbours>>>,
     /// More names of the first superuser.
     superuser_names: Arc<SuperuserNames>,
     /// Whether there have been roles.
     has_had_roles: AtomicBool,
+}
+
+/// What the sessions in one database share.
+#[derive(Default)]
+struct Neighbours {
+    advisory_locks: Arc<AdvisoryTable>,
+    listeners: Listeners,
 }
 
 /// What a client says about itself when it connects.
@@ -133,7 +145,10 @@ pub struct SessionOptions {
     pub role: Option<RoleId>,
     /// How many sessions a role may have that has no limit of its own and is no superuser.
     pub sessions_per_role: Option<usize>,
+    /// Empty: the database that was there first.
     pub database: String,
+    /// For programs that look at everything: whether the database lets sessions in does not matter.
+    pub enters_any_database: bool,
     /// The operator's settings, applied before the client's, for every client.
     pub defaults: Vec<(String, String)>,
     /// Startup parameters (application_name, DateStyle, TimeZone ...), applied as by SET. Unknown ones are
@@ -150,6 +165,9 @@ pub fn routine_compiler() -> Arc<dyn RoutineCompiler> {
 /// One client's conversation with a database.
 pub struct Session {
     shared: Arc<Shared>,
+    neighbours: Arc<Neighbours>,
+    /// The database that the transaction keeps other sessions out of.
+    closed: Option<DatabaseId>,
     view: Viewpoint,
     state: State,
     activity: Arc<Activity>,
@@ -214,8 +232,8 @@ impl Database {
     ///
     /// # Errors
     /// A thread that cannot be started.
-    pub fn of_recovered(config: &Config, catalog: Arc<Catalog>) -> Result<Database> {
-        let engine = hyades_engine::db::open_recovered(config, catalog, Some(routine_compiler()))?;
+    pub fn of_recovered(config: &Config, databases: Arc<Databases>) -> Result<Database> {
+        let engine = hyades_engine::db::open_recovered(config, databases, Some(routine_compiler()))?;
         Ok(Database::with_engine(engine))
     }
 
@@ -228,8 +246,7 @@ impl Database {
                 sessions: AtomicI32::new(0),
                 transactions: AtomicI64::new(0),
                 activities: Arc::default(),
-                advisory_locks: Arc::default(),
-                listeners: Listeners::default(),
+                neighbours: Mutex::default(),
                 superuser_names: Arc::default(),
                 has_had_roles: AtomicBool::new(false),
             }),
@@ -262,20 +279,28 @@ impl Database {
     /// Adds a session to those that others see.
     fn register(
         &self,
-        options: &SessionOptions,
+        (options, found): (&SessionOptions, &FoundDatabase),
         process: i32,
         identity: &Identity,
         account: &Arc<Account>,
         stop: Arc<StopRequest>,
     ) -> Result<Arc<Activity>> {
-        let activity = Arc::new(Activity::new(&options.user, &options.database, process, stop));
+        let database = (found.id, options.database.as_str());
+        let activity = Arc::new(Activity::new(&options.user, database, process, stop));
         activity.is_role(identity.role());
         activity.pays(account);
-        let limit = identity.connection_limit(options.sessions_per_role);
-        if !self.shared.activities.add(process, &activity, limit) {
-            let message = format!("too many connections for role \"{}\"", options.user);
-            return Err(Error::input(sqlstate::TOO_MANY_CONNECTIONS, message));
-        }
+        let of_role = identity.connection_limit(options.sessions_per_role);
+        let of_database = found.connection_limit().filter(|_| !identity.is_superuser);
+        self.shared.activities.add(process, &activity, (of_role, of_database)).map_err(|full| {
+            let (word, name) = match full {
+                Full::Role => ("role", &options.user),
+                Full::Database => ("database", &options.database),
+                Full::Closed => return closed(&options.database),
+            };
+            let message = format!("too many connections for {word} \"{name}\"");
+            Error::input(sqlstate::TOO_MANY_CONNECTIONS, message)
+        })?;
+        self.check_lasts(found, process)?;
         Ok(activity)
     }
 
@@ -283,23 +308,27 @@ impl Database {
     ///
     /// # Errors
     /// As [`Database::session`].
-    pub fn session_with(&self, options: SessionOptions, account: Arc<Account>) -> Result<Session> {
-        let access = self.shared.engine.access();
-        let role = options.session_role(&access)?;
+    pub fn session_with(&self, mut options: SessionOptions, account: Arc<Account>) -> Result<Session> {
+        let found = self.database_of(&options)?;
+        options.database.clone_from(&found.definition.name);
+        let (access, role) = found.let_in(&options)?;
         let settings = options.settings()?;
         let process = self.shared.sessions.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let cursors = Arc::new(OpenCursors::new(&account));
-        let mut environment = self.environment(&options, &settings, process, &account);
+        let mut environment = self.environment(&options, &settings, (process, &account), &found);
         environment.cursors = Some(Arc::clone(&cursors) as Arc<dyn SessionCursors>);
         let stop = Arc::clone(&environment.stop);
-        let version = self.shared.engine.access_version();
+        let version = found.catalog.access_version();
         let identity = Identity::of(role, &options.user, access, version);
         options.check_parameters(identity.is_superuser)?;
+        let worker = self.shared.engine.worker_in(found.id).ok_or_else(|| no_database(&options.database))?;
         let guest = Box::new(Guest::new(Arc::clone(&stop)));
-        let activity = self.register(&options, process, &identity, &account, stop)?;
+        let activity = self.register((&options, &found), process, &identity, &account, stop)?;
         let view = Viewpoint {
             engine: Arc::clone(&self.shared.engine),
-            worker: self.shared.engine.worker(),
+            database: found.id,
+            catalog: found.catalog,
+            worker,
             settings,
             meaning: Meaning::default(),
             identity,
@@ -311,6 +340,8 @@ impl Database {
         };
         let mut session = Session {
             shared: Arc::clone(&self.shared),
+            neighbours: found.neighbours,
+            closed: None,
             view,
             state: State::Idle,
             activity,
@@ -353,16 +384,17 @@ impl Database {
         &self,
         options: &SessionOptions,
         settings: &Settings,
-        process: i32,
-        account: &Arc<Account>,
+        (process, account): (i32, &Arc<Account>),
+        found: &FoundDatabase,
     ) -> Environment {
         let mut environment = evaluation::environment(&options.user, &options.database);
         environment.time_zone = settings.time_zone().clone();
         environment.random = std::cell::RefCell::new(Random::unpredictable());
         environment.sessions = Some(Arc::clone(&self.shared.activities) as Arc<dyn Sessions>);
         environment.advisory_locks =
-            Some(Arc::new(SessionLocks::new(&self.shared.advisory_locks, process, account)));
-        environment.sequences.get_mut().catalog = Some(self.shared.engine.sequence_catalog());
+            Some(Arc::new(SessionLocks::new(&found.neighbours.advisory_locks, process, account)));
+        environment.sequences.get_mut().catalog =
+            Some(Arc::clone(&found.catalog) as Arc<dyn SequenceCatalog>);
         environment.work_memory.directory = self.shared.engine.temporary_directory();
         environment
     }
@@ -639,8 +671,9 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.reopen();
         self.shared.activities.remove(self.view.number);
-        self.shared.listeners.remove(self.view.number);
+        self.neighbours.listeners.remove(self.view.number);
         if self.view.worker.in_transaction() {
             // There may be much to undo, so it runs as a guest like any other work.
             self.as_guest(|session| session.view.worker.rollback());

@@ -10,7 +10,8 @@
 //!   parameters), `deep_text` (room on the stack);
 //! * parsers of our own, on `tokens`: `control` (small statements), `copy_syntax`, `cursor_syntax`,
 //!   `comment_syntax`, `index_syntax`, `routine_syntax`, `schema_syntax`, `sequence_syntax`,
-//!   `table_as_syntax`, `view_syntax`, `type_syntax`, `domain_syntax`, `role_syntax`;
+//!   `table_as_syntax`, `view_syntax`, `type_syntax`, `domain_syntax`, `role_syntax`,
+//!   `database_syntax`;
 //! * sqlparser: `query` (calls it, and respells its errors), with `dialect` and `keywords` (what it accepts);
 //! * tokens respelled for it: `plain_words` (removed), `operator_signs`, `nested_parentheses`, `array_suffix`
 //!   (`text ARRAY`), `element_target` (`SET a[1] =`), `conflict_syntax` (the index of ON CONFLICT), `locking`
@@ -28,6 +29,7 @@ pub(crate) mod conflict_syntax;
 pub(crate) mod control;
 pub(crate) mod copy_syntax;
 pub(crate) mod cursor_syntax;
+mod database_syntax;
 pub(crate) mod deep_text;
 pub(crate) mod dialect;
 mod domain_syntax;
@@ -67,12 +69,12 @@ use hyades_types::error::Result;
 pub(crate) use parsed::{
     AccessCommand, AlterSchema, AlterSequence, AlterType, Comment, Commented, CopyFormat, CopyHeader,
     CopyOptions, CopySource, CopyStatement, CreateIndex, CreateRoutine, CreateSchema, CreateSequence,
-    CreateTableAs, CreateTableLike, CreateType, CreateView, DeclareCursor, DomainAction, DropIndex,
-    DropRoutine, DropSchema, DropSequence, DropType, DropView, ExplainOptions, FetchCursor, ForceQuote,
-    Granted, GrantedOn, IndexKey, IndexedWritten, IsolationModes, LikeClause, LikeParts, ListenStatement,
-    Maintained, Move, Moved, MovedTo, OnCommit, Overriding, Owned, QualifiedName, RenameIndex, RoleName,
-    RoleOption, SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart, Statement, TypeAction,
-    WrittenCheck, WrittenDomain, WrittenParameter, WrittenReturns, WrittenType,
+    CreateTableAs, CreateTableLike, CreateType, CreateView, DatabaseCommand, DatabaseOptions, DeclareCursor,
+    DomainAction, DropIndex, DropRoutine, DropSchema, DropSequence, DropType, DropView, ExplainOptions,
+    FetchCursor, ForceQuote, Granted, GrantedOn, IndexKey, IndexedWritten, IsolationModes, LikeClause,
+    LikeParts, ListenStatement, Maintained, Move, Moved, MovedTo, OnCommit, Overriding, Owned, QualifiedName,
+    RenameIndex, RoleName, RoleOption, SchemaElement, SequenceOptions, SetValue, SettingScope, SqlPart,
+    Statement, TypeAction, WrittenCheck, WrittenDomain, WrittenParameter, WrittenReturns, WrittenType,
 };
 
 use lexer::TokenKind;
@@ -112,6 +114,7 @@ fn parse_whole(sql: &str) -> Result<Statement> {
                 schema_syntax::drop_schema,
                 type_syntax::drop_type,
                 role_syntax::drop,
+                database_syntax::drop_database,
             ],
         ),
         "alter" => first_of(
@@ -122,6 +125,7 @@ fn parse_whole(sql: &str) -> Result<Statement> {
                 index_syntax::alter,
                 type_syntax::alter,
                 role_syntax::alter,
+                database_syntax::alter,
             ],
         ),
         "do" => routine_syntax::anonymous_block(sql),
@@ -157,6 +161,11 @@ fn create(sql: &str, first: lexer::Token<'_>) -> Result<Statement> {
     }
     if ["role", "user", "group"].iter().any(|word| first.is_word(word))
         && let Some(create) = role_syntax::create(sql)?
+    {
+        return Ok(create);
+    }
+    if first.is_word("database")
+        && let Some(create) = database_syntax::create(sql)?
     {
         return Ok(create);
     }

@@ -17,10 +17,11 @@
 //! Constraints that are NOT VALID promise nothing about existing rows and are skipped.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    CheckConstraint, ForeignKey, IndexDefinition, Indexed, TableDefinition, TableName,
+    CheckConstraint, DatabaseId, ForeignKey, IndexDefinition, Indexed, TableDefinition, TableName,
 };
 use hyades_types::error::Result;
 use hyades_types::identifier::quoted_identifier;
@@ -41,33 +42,50 @@ pub struct VerifiedConstraints {
     pub violations: usize,
 }
 
-/// Looks for rows that break a constraint, and reports each of them as a sentence. Nothing may change
-/// meanwhile.
+/// Looks in all databases for rows that break a constraint, and reports each of them as a sentence. Nothing
+/// may change meanwhile.
 ///
 /// # Errors
 /// Those of opening a session. A constraint that cannot be evaluated is reported as a violation.
 pub fn verify_constraints(database: &Database, mut tell: impl FnMut(&str)) -> Result<VerifiedConstraints> {
-    let mut verifier =
-        Verifier { connection: database.connect()?, tell: &mut tell, found: VerifiedConstraints::default() };
-    let tables = database.engine().tables();
-    for table in &tables {
+    let mut found = VerifiedConstraints::default();
+    for (id, stored) in database.engine().databases().all() {
+        let name = &stored.definition.name;
+        let mut tell = |sentence: &str| match id {
+            DatabaseId::FIRST => tell(sentence),
+            _ => tell(&format!("database \"{name}\": {sentence}")),
+        };
+        let connection = database.connect_to_any(name)?;
+        let mut verifier = Verifier { connection, tell: &mut tell, found };
+        verifier.verify(&stored.catalog.tables());
+        found = verifier.found;
+    }
+    Ok(found)
+}
+
+impl Verifier<'_> {
+    /// Verifies the constraints of these tables, which are all that the database has.
+    fn verify(&mut self, tables: &[Arc<Table>]) {
+        tables.iter().for_each(|table| self.verify_table(table, tables));
+    }
+
+    fn verify_table(&mut self, table: &Table, tables: &[Arc<Table>]) {
         let definition = table.definition();
         if definition.view.is_some() {
-            continue;
+            return;
         }
         let about = About::new(&definition);
-        verifier.not_null(&about);
+        self.not_null(&about);
         for check in definition.checks.iter().filter(|check| !check.is_not_valid) {
-            verifier.check(&about, check);
+            self.check(&about, check);
         }
-        verifier.generated(&about);
-        verifier.unique(&about);
+        self.generated(&about);
+        self.unique(&about);
         for key in definition.foreign_keys.iter().filter(|key| !key.is_not_valid) {
             let parent = tables.iter().find(|parent| parent.id() == key.parent);
-            verifier.foreign_key(&about, key, parent.map(|parent| &**parent));
+            self.foreign_key(&about, key, parent.map(|parent| &**parent));
         }
     }
-    Ok(verifier.found)
 }
 
 /// The names of a table in sentences and in queries.

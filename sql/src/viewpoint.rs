@@ -15,6 +15,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use hyades_engine::db::{Engine, Worker};
+use hyades_engine::storage::catalog::Catalog;
+use hyades_types::definition::DatabaseId;
 use hyades_types::environment::{Environment, Severity};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::now_us;
@@ -33,6 +35,9 @@ pub(crate) type SuperuserNames = OnceLock<BTreeSet<String>>;
 /// What a session works with.
 pub(crate) struct Viewpoint {
     pub(crate) engine: Arc<dyn Engine>,
+    /// The number of the session's database, and its committed catalog.
+    pub(crate) database: DatabaseId,
+    pub(crate) catalog: Arc<Catalog>,
     pub(crate) worker: Box<dyn Worker>,
     pub(crate) settings: Settings,
     /// What names mean.

@@ -39,7 +39,7 @@ mod role;
 mod tests;
 
 pub use list::{Grant, Refused};
-pub use needed::{Caller, NeededRight, denied, not_owner};
+pub use needed::{Caller, NeededRight, denied, no_database, not_owner};
 pub use privileges::{ObjectKind, Privileges};
 pub use role::{Membership, Role, RoleId};
 
@@ -89,6 +89,11 @@ pub struct Access {
 }
 
 impl Access {
+    /// Has the same roles as another one, from here on.
+    pub fn take_roles(&mut self, of: &Access) {
+        self.roles = of.roles.clone();
+    }
+
     /// The roles that were created, by number.
     pub fn roles(&self) -> impl Iterator<Item = (RoleId, &Arc<Role>)> {
         self.roles.iter().map(|(id, role)| (*id, role))

@@ -7,8 +7,9 @@
 //! * `relation`: the names and numbers that all the others use, and kinds of indexes;
 //! * of tables: `check_constraint`, `reference` (actions, timing and comparisons of a foreign key),
 //!   `generation` (computed columns, also those that indexes on expressions need), `index_definition`;
-//! * other objects: `sequence_definition`, `view_definition`, `routine_definition`, `type_definition`;
-//! * `comment`: which object, or part of one, a comment is on.
+//! * other objects: `sequence_definition`, `view_definition`, `routine_definition`, `type_definition`,
+//!   `database_definition`;
+//! * `comment`: which object, or part of one, a comment is on; `renumbering`: a catalog's copy.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,10 +19,12 @@ use crate::value::SqlType;
 
 mod check_constraint;
 mod comment;
+mod database_definition;
 mod generation;
 mod index_definition;
 mod reference;
 pub(crate) mod relation;
+mod renumbering;
 mod routine_definition;
 mod sequence_definition;
 mod type_definition;
@@ -29,10 +32,12 @@ mod view_definition;
 
 pub use check_constraint::CheckConstraint;
 pub use comment::{CommentPart, CommentTarget};
+pub use database_definition::{DatabaseDefinition, DatabaseId};
 pub use generation::{Generation, IndexPredicate, Indexed};
 pub use index_definition::{IndexColumn, IndexDefinition};
 pub use reference::{Deferral, KeyAction, KeyComparison};
 pub use relation::{IndexKind, SchemaId, TableId, TableName};
+pub use renumbering::Renumbering;
 pub use routine_definition::{
     DeclaredParallel, DeclaredVolatility, ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind,
     RoutineParameter, RoutineTraits,
@@ -323,6 +328,20 @@ pub enum CatalogChange {
         object: u32,
         rights: Rights,
     },
+    /// CREATE or ALTER DATABASE: the whole new definition. A new database has only the schema `public`.
+    PutDatabase {
+        id: DatabaseId,
+        definition: DatabaseDefinition,
+    },
+    DropDatabase {
+        id: DatabaseId,
+    },
+    /// A change in the catalog of this database. Changes that are not in one belong to
+    /// [`DatabaseId::FIRST`], except those of roles and databases, which belong to all.
+    InDatabase {
+        database: DatabaseId,
+        change: Box<CatalogChange>,
+    },
 }
 
 /// The source of a column's values in the rows of an altered table.
@@ -336,6 +355,20 @@ pub enum ColumnSource {
 }
 
 impl CatalogChange {
+    /// The same change in the catalog of a database.
+    #[must_use]
+    pub fn in_database(self, database: DatabaseId) -> CatalogChange {
+        match self {
+            CatalogChange::PutRole { .. }
+            | CatalogChange::DropRole { .. }
+            | CatalogChange::PutDatabase { .. }
+            | CatalogChange::DropDatabase { .. }
+            | CatalogChange::InDatabase { .. } => self,
+            _ if database == DatabaseId::FIRST => self,
+            _ => CatalogChange::InDatabase { database, change: Box::new(self) },
+        }
+    }
+
     /// Whether it concerns objects that are private to a session, which are not logged.
     pub fn is_temporary(&self) -> bool {
         match self {
@@ -345,6 +378,7 @@ impl CatalogChange {
             | CatalogChange::DropSequence { id } => id.is_temporary(),
             CatalogChange::Comment { on, .. } => on.object >= SequenceId::FIRST_TEMPORARY,
             CatalogChange::PutRights { object, .. } => *object >= SequenceId::FIRST_TEMPORARY,
+            CatalogChange::InDatabase { change, .. } => change.is_temporary(),
             _ => self.changed_tables().first().is_some_and(|id| id.is_temporary()),
         }
     }
@@ -365,6 +399,7 @@ impl CatalogChange {
             | CatalogChange::AlterTable { id, .. }
             | CatalogChange::RenameTable { id, .. } => vec![*id],
             CatalogChange::AddForeignKey { id, foreign_key } => vec![*id, foreign_key.parent],
+            CatalogChange::InDatabase { change, .. } => change.changed_tables(),
             CatalogChange::CreateTable { .. }
             | CatalogChange::CreateSequence { .. }
             | CatalogChange::AlterSequence { .. }
@@ -380,6 +415,8 @@ impl CatalogChange {
             | CatalogChange::PutRole { .. }
             | CatalogChange::DropRole { .. }
             | CatalogChange::PutRights { .. }
+            | CatalogChange::PutDatabase { .. }
+            | CatalogChange::DropDatabase { .. }
             | CatalogChange::Comment { .. } => Vec::new(),
         }
     }

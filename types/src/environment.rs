@@ -13,6 +13,7 @@ use crate::guest::{Sessions, StopRequest};
 use crate::notifications::Notifications;
 use crate::random::Random;
 use crate::sequence::SessionSequences;
+use crate::sleeps::Sleeps;
 use crate::system_catalog::SystemCatalog;
 use crate::text::{Reading, TextForm};
 
@@ -53,6 +54,7 @@ pub struct Environment {
     /// What other sessions will be notified of when the transaction commits.
     pub notifications: RefCell<Notifications>,
     pub advisory_locks: Option<Arc<dyn AdvisoryLocks>>,
+    pub sleeps: RefCell<Sleeps>,
     /// For routines that open cursors.
     pub cursors: Option<Arc<dyn SessionCursors>>,
     /// Whether procedures may commit and roll back: the statement is a CALL and the only one of its
@@ -109,6 +111,7 @@ impl Default for Environment {
             deferred: DeferredChecks::default(),
             notifications: RefCell::default(),
             advisory_locks: None,
+            sleeps: RefCell::default(),
             cursors: None,
             may_end_transactions: false,
             work_memory: WorkMemory::default(),
@@ -129,6 +132,7 @@ impl Environment {
 
     /// Discards what it has gathered since.
     pub fn go_back(&mut self, mark: &Gathered) {
+        self.sleeps.take();
         self.deferred.go_back(&mark.deferred);
         self.notifications.get_mut().go_back(mark.notifications);
         if let Some(locks) = &self.advisory_locks {

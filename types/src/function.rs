@@ -23,7 +23,7 @@
 //! * arrays: `array`, `array_search`, `array_subscript`;
 //! * json: `json_access`, `json_build`, `json_change`;
 //! * what lies outside the arguments: `general` (the statement's environment), `sequence`, `session`
-//!   (advisory locks, notifications), `system` (queries to the catalog).
+//!   (advisory locks, notifications), `sleep`, `system` (queries to the catalog).
 
 mod array;
 mod array_search;
@@ -51,6 +51,7 @@ mod quantified_match;
 mod regular_expression;
 mod sequence;
 mod session;
+mod sleep;
 mod string;
 mod system;
 mod template;

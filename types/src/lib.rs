@@ -14,8 +14,8 @@
 //! * `identifier`: names as SQL writes them;
 //! * `environment`: what a computation may read of its surroundings; `guest`, `memory`: how much time and
 //!   memory it may take; `collect`: lists and texts that keep to that;
-//! * `advisory`, `cursors`, `deferred_checks`, `notifications`: what routines do in their session besides
-//!   computing, as interfaces and lists that the session implements or works off;
+//! * `advisory`, `cursors`, `deferred_checks`, `notifications`, `sleeps`: what routines do in their session
+//!   besides computing, as interfaces and lists that the session implements or works off;
 //! * `scalar`: the values that fit a machine word, for the interpreter; `key`: order-preserving bytes for
 //!   indexes;
 //! * `definition`: tables and routines; `sequence`: numbers that are given out once; `search_path`: how names
@@ -59,6 +59,7 @@ pub mod random;
 pub mod scalar;
 pub mod search_path;
 pub mod sequence;
+pub mod sleeps;
 pub mod system_catalog;
 pub mod system_type;
 pub mod text;

@@ -32,8 +32,14 @@ pub trait SystemCatalog: Debug + Send + Sync {
     /// 42704 and 22023 if one of them does not exist.
     fn has_privilege(&self, of: Privileged, arguments: &[Value]) -> Result<Value>;
 
-    /// The bytes of a relation, or of the database if no relation is given.
-    fn size(&self, size: Size, relation: Option<u32>) -> Value;
+    /// The bytes of a relation.
+    fn size(&self, size: Size, relation: u32) -> Value;
+
+    /// The bytes of a database, which is given by its name or its number. NULL for an unknown number.
+    ///
+    /// # Errors
+    /// 3D000 for an unknown name.
+    fn database_size(&self, database: &Value) -> Result<Value>;
 
     /// The result of a catalog function: NULL, as in PostgreSQL, for an object that does not exist.
     fn answer(&self, question: Question, arguments: &[Value]) -> Value;

@@ -7,13 +7,14 @@
 //! ended. For a table whose state an open transaction has replaced, the first of the replaced states counts.
 
 use crate::protocol::Protocol;
-use crate::storage::catalog::{Catalog, CommittedTables};
+use crate::storage::catalog::CommittedTables;
+use crate::storage::databases::Databases;
 use crate::txn::{Captured, Control};
 
 /// What is committed in a phase and before it.
 pub(crate) struct Committed {
     pub(crate) rows: Captured,
-    pub(crate) catalog: Catalog,
+    pub(crate) databases: Databases,
     /// With the states that were committed; those of temporary tables are left out.
     pub(crate) tables: CommittedTables,
 }
@@ -21,12 +22,12 @@ pub(crate) struct Committed {
 /// Ends a phase; `before` and `after` as for [`Control::capture`].
 pub(crate) fn capture<P: Protocol, C: Control<P>>(
     control: &C,
-    catalog: &Catalog,
+    databases: &Databases,
     before: &mut dyn FnMut(),
     after: &mut dyn FnMut(),
 ) -> Committed {
     let mut seen = None;
-    let rows = control.capture(before, &mut || seen = Some(catalog.committed()), after);
-    let (catalog, tables) = seen.unwrap_or_else(|| catalog.committed());
-    Committed { rows, catalog, tables }
+    let rows = control.capture(before, &mut || seen = Some(databases.committed()), after);
+    let (databases, tables) = seen.unwrap_or_else(|| databases.committed());
+    Committed { rows, databases, tables }
 }

@@ -2,17 +2,18 @@
 //!
 //! Files, one for each kind of object:
 //! * relations: `tables` (with views), `indexes`, `references` (foreign keys), `sequences`;
-//! * others: `routines`, `types`, `schemas`;
+//! * others: `routines`, `types`, `schemas`, `databases`;
 //! * what goes with objects: `access` (roles and rights), `comments`.
 //!
 //! Every change but TRUNCATE, and those of temporary relations, keeps away the transactions that are logged
 //! as commands: what the source of a routine means must be the same when they run and when they are replayed.
 //! Changes of the catalog do not keep each other away.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
-use hyades_types::definition::{CatalogChange, TableDefinition, TableId, TableName};
+use hyades_types::definition::{CatalogChange, DatabaseId, TableDefinition, TableId, TableName};
 use hyades_types::error::{Abort, Error, sqlstate};
 
 use super::effect::Effect;
@@ -26,6 +27,7 @@ use crate::txn::{
 
 mod access;
 mod comments;
+pub(super) mod databases;
 pub(super) mod indexes;
 mod references;
 mod routines;
@@ -61,6 +63,7 @@ pub(crate) fn apply<T: ObjectAccess>(
     let mut applying = Applying { overlay, transaction, change, before: None };
     if !matches!(change, CatalogChange::Truncate { .. }) && !change.is_temporary() {
         applying.lock(Object::Meaning, ObjectMode::Extend)?;
+        applying.use_database()?;
     }
     match change {
         CatalogChange::CreateTable { id, definition } => applying.create_table(*id, definition),
@@ -98,14 +101,17 @@ pub(crate) fn apply<T: ObjectAccess>(
         CatalogChange::RenameSchema { id, name } => applying.rename_schema(*id, name),
         CatalogChange::Comment { on, text } => applying.comment(on, text.as_deref()),
         CatalogChange::PutRole { .. } | CatalogChange::DropRole { .. } | CatalogChange::PutRights { .. } => {
-            applying.change_access()
+            applying.change_access(change, applying.overlay.database)
         }
+        CatalogChange::PutDatabase { id, definition } => applying.put_database(*id, definition),
+        CatalogChange::DropDatabase { id } => applying.drop_database(*id),
+        CatalogChange::InDatabase { database, change } => applying.change_other(*database, change),
     }
 }
 
 impl<T: ObjectAccess> Applying<'_, T> {
     fn lock(&mut self, object: Object<'_>, mode: ObjectMode) -> Flow<()> {
-        self.transaction.lock_object(object, mode)
+        self.transaction.lock_object(self.overlay.database, object, mode)
     }
 
     /// Locks a table against all others.
@@ -144,9 +150,13 @@ impl<T: ObjectAccess> Applying<'_, T> {
     }
 
     fn log(&mut self) -> Flow<()> {
-        let (change, is_shared) = (self.change, !self.change.is_temporary());
+        let is_shared = !self.change.is_temporary();
         self.overlay.is_shared |= is_shared;
-        let mut write = |payload: &mut OperationsWriter| payload.change_catalog(change);
+        let change = match self.overlay.database {
+            DatabaseId::FIRST => Cow::Borrowed(self.change),
+            database => Cow::Owned(self.change.clone().in_database(database)),
+        };
+        let mut write = |payload: &mut OperationsWriter| payload.change_catalog(&change);
         self.transaction.note_change(if is_shared { Some(&mut write) } else { None })?;
         Ok(())
     }

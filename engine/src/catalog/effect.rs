@@ -6,19 +6,22 @@
 //! | `UnfinishedIndex` | writers keep an index that is in no definition | it is taken out of the state | nothing |
 //! | `FinishedIndex` | nothing | nothing | the definition has the index |
 //! | created, renamed, dropped objects | look-ups find them, or no longer | what no other transaction can have seen is dropped | the committed catalog follows |
-//! | `Schema`, `Comment`, `Access` | look-ups go through the list | nothing | the same |
+//! | a created database | its catalog is filled, and no session finds it | its tables are dropped | it is among the databases |
+//! | `Schema`, `Comment`, `Access`, a database altered or dropped | look-ups go through the list | nothing | the same |
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crossbeam_epoch as epoch;
 use hyades_types::definition::{
-    CommentTarget, IndexDefinition, RoutineId, SchemaId, SequenceId, TableDefinition, TableName,
+    CommentTarget, DatabaseDefinition, DatabaseId, IndexDefinition, RoutineId, SchemaId, SequenceId,
+    TableDefinition, TableName,
 };
 use hyades_types::error::Result;
 use hyades_types::sequence::Sequence;
 
 use crate::storage::catalog::{AccessChange, Catalog, Comment};
+use crate::storage::databases::Databases;
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::{Table, TableState};
@@ -59,7 +62,11 @@ pub(super) enum Effect {
     Schema(SchemaId, String),
     DroppedSchema(SchemaId),
     Comment(CommentTarget, Option<Comment>),
-    Access(AccessChange),
+    /// Of roles, or of rights in this database.
+    Access(DatabaseId, AccessChange),
+    /// Created, with its catalog, or altered.
+    Database(DatabaseId, DatabaseDefinition, Option<Arc<Catalog>>),
+    DroppedDatabase(DatabaseId),
 }
 
 impl Effect {
@@ -107,14 +114,17 @@ impl Effect {
             | Effect::Schema(..)
             | Effect::DroppedSchema(_)
             | Effect::Comment(..)
-            | Effect::Access(_) => {}
+            | Effect::Access(..)
+            | Effect::Database(_, _, None)
+            | Effect::DroppedDatabase(_) => {}
+            Effect::Database(_, _, Some(catalog)) => drop_contents(&catalog, transaction),
         }
     }
 
     /// Publishes the change, in the order in which they were made. `mark` makes the transaction's mark.
     pub(super) fn publish<T: ObjectAccess>(
         self,
-        catalog: &Catalog,
+        (databases, catalog): (&Databases, &Catalog),
         transaction: &mut T,
         mark: &dyn Fn() -> Box<[AtomicU64]>,
     ) -> Result<()> {
@@ -157,10 +167,32 @@ impl Effect {
             Effect::Schema(id, name) => catalog.put_schema(id, &name)?,
             Effect::DroppedSchema(id) => catalog.remove_schema(id),
             Effect::Comment(on, comment) => catalog.put_comment(&on, comment.as_ref()),
-            Effect::Access(change) => catalog.change_access(&change),
+            Effect::Access(database, change) => databases.change_access(database, &change),
+            Effect::Database(id, definition, catalog) => {
+                // Draws must depend on this transaction.
+                for (new, sequence) in
+                    catalog.iter().flat_map(|new| new.sequences().into_iter().map(move |one| (new, one)))
+                {
+                    new.put_sequence(Arc::new(sequence.published(mark())))?;
+                }
+                databases.put(id, definition, catalog)?;
+            }
+            Effect::DroppedDatabase(id) => {
+                databases.remove(id).iter().for_each(|catalog| drop_contents(catalog, transaction));
+            }
         }
         Ok(())
     }
+}
+
+/// No session will look at this catalog again.
+fn drop_contents<T: ObjectAccess>(catalog: &Catalog, transaction: &mut T) {
+    for table in catalog.tables() {
+        if catalog.remove(table.id()).is_some() {
+            transaction.discard_rows(&table);
+        }
+    }
+    catalog.routines().iter().for_each(|routine| drop(catalog.remove_routine(routine.id)));
 }
 
 /// The state of a table as its definition says, of a version that no plan was made for.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use hyades_types::definition::{SequenceId, SequenceState};
+use hyades_types::definition::{DatabaseId, SequenceId, SequenceState};
 use hyades_types::memory::Keeper;
 use hyades_types::sequence::{Draw, note_draw};
 
@@ -11,11 +11,16 @@ use super::effect::Effect;
 use super::own::OwnObjects;
 use crate::mutant::{self, Mutant};
 use crate::storage::catalog::Catalog;
+use crate::storage::databases::Databases;
 use crate::storage::table::Table;
 use crate::txn::{ObjectAccess, Savepoint};
 
 /// The changes of the open transaction of a worker; what the worker's session has beside them.
 pub(crate) struct Overlay {
+    pub(super) databases: Arc<Databases>,
+    /// The database of the worker,
+    pub(super) database: DatabaseId,
+    /// and its committed catalog.
     pub(super) catalog: Arc<Catalog>,
     pub(super) changes: Vec<Change>,
     /// The objects that the changes have left, for look-ups.
@@ -38,8 +43,10 @@ pub(super) struct Change {
 }
 
 impl Overlay {
-    pub(crate) fn new(catalog: Arc<Catalog>) -> Overlay {
+    pub(crate) fn new(databases: Arc<Databases>, database: DatabaseId, catalog: Arc<Catalog>) -> Overlay {
         Overlay {
+            databases,
+            database,
             catalog,
             changes: Vec::new(),
             own: OwnObjects::default(),
@@ -48,6 +55,11 @@ impl Overlay {
             temporary_schema: None,
             keeper: None,
         }
+    }
+
+    /// The database of the worker.
+    pub(crate) fn database(&self) -> DatabaseId {
+        self.database
     }
 
     /// The committed catalog.
@@ -150,7 +162,7 @@ impl Overlay {
             self.changes.drain(..).map(|change| change.effect).partition(Effect::is_state);
         // States first: a table that has been dropped since leaves its own.
         for effect in states.into_iter().chain(names) {
-            if let Err(error) = effect.publish(&self.catalog, transaction, mark) {
+            if let Err(error) = effect.publish((&self.databases, &self.catalog), transaction, mark) {
                 tracing::error!(%error, "a change of the catalog could not be published");
             }
         }

@@ -148,7 +148,9 @@ impl OwnObjects {
             | Effect::Schema(..)
             | Effect::DroppedSchema(_)
             | Effect::Comment(..)
-            | Effect::Access(_) => {}
+            | Effect::Access(..)
+            | Effect::Database(..)
+            | Effect::DroppedDatabase(_) => {}
         }
     }
 }

@@ -3,16 +3,25 @@
 use std::sync::Arc;
 
 use hyades_types::access::Access;
-use hyades_types::definition::{RoutineId, SequenceId, TableId, TableName};
+use hyades_types::definition::{DatabaseDefinition, DatabaseId, RoutineId, SequenceId, TableId, TableName};
 use hyades_types::sequence::{OwnSequence, Sequence, SequenceCatalog};
 
 use super::effect::Effect;
 use super::overlay::Overlay;
-use crate::storage::catalog::{CatalogView, Comments, Schemas, hand_on_rights, put_comment};
+use crate::storage::catalog::{AccessChange, CatalogView, Comments, Schemas, hand_on_rights, put_comment};
 use crate::storage::compilations::Compilations;
+use crate::storage::databases::StoredDatabase;
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
+
+/// A database as a transaction sees it.
+pub struct SeenDatabase {
+    pub id: DatabaseId,
+    pub definition: Arc<DatabaseDefinition>,
+    /// The roles, and the rights in it.
+    pub access: Arc<Access>,
+}
 
 impl Overlay {
     pub(crate) fn tables(&self) -> Vec<Arc<Table>> {
@@ -75,10 +84,57 @@ impl Overlay {
                 | Effect::DroppedType(_)
                 | Effect::DroppedSchema(_)
                 | Effect::Comment(..)
-                | Effect::Access(_) => {}
+                | Effect::Access(..)
+                | Effect::Database(..)
+                | Effect::DroppedDatabase(_) => {}
             }
         }
         own
+    }
+
+    /// The roles, and the rights in a database of which this is committed.
+    fn access_in(&self, database: DatabaseId, mut access: Arc<Access>) -> Arc<Access> {
+        for change in &self.changes {
+            match &change.effect {
+                Effect::Access(_, change @ AccessChange::Role(..)) => {
+                    change.put(Arc::make_mut(&mut access));
+                }
+                Effect::Access(other, change) if *other == database => {
+                    change.put(Arc::make_mut(&mut access));
+                }
+                Effect::CreatedRoutine { routine, replaces: Some(replaced) } if database == self.database => {
+                    hand_on_rights(&mut access, replaced.0, routine.id.0);
+                }
+                _ => {}
+            }
+        }
+        access
+    }
+
+    /// The databases as the transaction sees them, each with its rights.
+    pub(crate) fn databases(&self) -> Vec<SeenDatabase> {
+        let mut seen = self.databases.all();
+        for change in &self.changes {
+            match &change.effect {
+                Effect::Database(id, definition, catalog) => {
+                    let definition = Arc::new(definition.clone());
+                    match seen.iter_mut().find(|(other, _)| other == id) {
+                        Some((_, stored)) => stored.definition = definition,
+                        None => seen.extend(
+                            catalog.clone().map(|catalog| (*id, StoredDatabase { definition, catalog })),
+                        ),
+                    }
+                }
+                Effect::DroppedDatabase(id) => seen.retain(|(other, _)| other != id),
+                _ => {}
+            }
+        }
+        let shown = seen.into_iter().map(|(id, StoredDatabase { definition, catalog })| SeenDatabase {
+            id,
+            definition,
+            access: self.access_in(id, catalog.access()),
+        });
+        shown.collect()
     }
 
     /// The names that views, indexes and constraints share with tables and sequences: whether one is taken.
@@ -158,17 +214,7 @@ impl CatalogView for Overlay {
     }
 
     fn access(&self) -> Arc<Access> {
-        let mut access = self.catalog.access();
-        for change in &self.changes {
-            match &change.effect {
-                Effect::Access(change) => change.put(Arc::make_mut(&mut access)),
-                Effect::CreatedRoutine { routine, replaces: Some(replaced) } => {
-                    hand_on_rights(&mut access, replaced.0, routine.id.0);
-                }
-                _ => {}
-            }
-        }
-        access
+        self.access_in(self.database, self.catalog.access())
     }
 
     fn catalog_version(&self) -> Option<u64> {

@@ -15,7 +15,7 @@ use super::pace::Urgency;
 use super::take::{Capture, Taken, Taker, is_shut_down};
 use crate::config::Config;
 use crate::log::Logs;
-use crate::storage::catalog::Catalog;
+use crate::storage::databases::Databases;
 use crate::sync::{Condvar, JoinHandle};
 use crate::ticket::{Signal, Ticket, ticket};
 
@@ -148,7 +148,7 @@ impl Checkpointer {
         logs: &Arc<Logs>,
         capture: Capture,
         loaded: Option<Loaded>,
-        (catalog, replay_speed): (Arc<Catalog>, Box<dyn FnOnce() -> ReplaySpeed + Send>),
+        (databases, replay_speed): (Arc<Databases>, Box<dyn FnOnce() -> ReplaySpeed + Send>),
     ) -> Result<Checkpointer> {
         let mut status = CheckpointStatus::default();
         if let Some(loaded) = &loaded {
@@ -167,7 +167,7 @@ impl Checkpointer {
         let taker = Taker::new(config, logs, capture, loaded, Arc::clone(&stop));
         let (working, config) = (Arc::clone(&shared), config.clone());
         let work = move || {
-            if working.wait_for_restart(&catalog) {
+            if working.wait_for_restart(&databases) {
                 working.count_ended();
                 let speed = replay_speed();
                 working.logs.note_work((speed.excess_seconds * UNITS_PER_SECOND) as u64);
@@ -268,9 +268,9 @@ impl Waiting {
 impl Shared {
     /// Waits until the restart is complete; false if it never will be, or the database is closed. Requests
     /// for a checkpoint wait meanwhile.
-    fn wait_for_restart(&self, catalog: &Catalog) -> bool {
+    fn wait_for_restart(&self, databases: &Databases) -> bool {
         loop {
-            let outcome = catalog.changes().look();
+            let outcome = databases.changes().look();
             let mut requests = self.requests.lock();
             match outcome {
                 _ if requests.is_stopping => return false,

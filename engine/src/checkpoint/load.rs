@@ -23,7 +23,7 @@ use super::schema;
 use crate::config::Config;
 use crate::log::manifest::{Checkpoint, Manifest};
 use crate::storage::bulk_load::{EntryPiece, TableLoad};
-use crate::storage::catalog::Catalog;
+use crate::storage::databases::Databases;
 use crate::storage::range_notes::RangeNotes;
 use crate::storage::table::Table;
 use crate::sync::{Condvar, JoinHandle};
@@ -137,20 +137,20 @@ pub(crate) fn begin(
     config: &Config,
     manifest: &Manifest,
     checkpoint: &Checkpoint,
-    catalog: &Arc<Catalog>,
+    databases: &Arc<Databases>,
 ) -> Result<Loading> {
     let directory = directory(&config.data_directory);
     let contents = Contents::load(config.disk.as_ref(), &directory, checkpoint)?;
     if contents.database != manifest.database().to_string() {
         return Err(Error::corrupt(format!("checkpoint {} belongs to another database", checkpoint.number)));
     }
-    schema::apply(&contents.schema, catalog)?;
-    catalog.reserve_ids_below(contents.next_id);
+    schema::apply(&contents.schema, databases)?;
+    databases.reserve_ids_below(contents.next_id);
     let mut tables = Vec::new();
     let mut indexes = Vec::new();
     let mut expected = 0;
     for loaded in &contents.tables {
-        let table = catalog.by_id(loaded.id).ok_or_else(|| {
+        let table = databases.by_id(loaded.id).ok_or_else(|| {
             let number = checkpoint.number;
             Error::corrupt(format!(
                 "checkpoint {number} has rows of table {}, which it does not have",

@@ -225,9 +225,9 @@ impl Taker {
         let mut operations = OperationsWriter::new();
         let definitions =
             captured.tables.iter().map(|(table, state)| (table.id(), (**state.definition()).clone()));
-        schema::write(&captured.catalog, definitions, &mut operations)?;
+        schema::write(&captured.databases, definitions, &mut operations)?;
         let database = self.logs.manifest().database().to_string();
-        Ok(Contents::new(database, number, captured.catalog.next_id(), operations.as_bytes()))
+        Ok(Contents::new(database, number, captured.databases.next_id(), operations.as_bytes()))
     }
 
     /// Walks through the tables, several at a time. Returns the lengths of the files that were written.

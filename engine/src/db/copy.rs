@@ -7,12 +7,11 @@
 //! Until the copy is complete, its manifest says so and it cannot be opened: a copy that was cut short is not
 //! taken for a whole one.
 
-use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use crossbeam_epoch as epoch;
+use crossbeam_epoch::Guard;
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::check;
@@ -23,8 +22,8 @@ use crate::log::manifest::{Manifest, lock_data_directory};
 use crate::log::record::{Commit, OperationsWriter};
 use crate::protocol::list::{WithProtocol, with_protocol};
 use crate::protocol::{Append, AppendProgress, CommitPayload, Protocol};
-use crate::storage::catalog::Catalog;
-use crate::storage::scan_batch::{ScanBatch, ScanDirection};
+use crate::storage::databases::Databases;
+use crate::storage::row_pages::RowPages;
 use crate::storage::table::Table;
 
 /// A transaction ends with the page of an index that reaches this many bytes.
@@ -35,8 +34,8 @@ const TRANSACTION_BYTES: usize = 256 << 10;
 ///
 /// # Errors
 /// The directory is not empty, the protocol keeps no logs, or the disk fails.
-pub fn create_copy(config: &Config, catalog: &Catalog) -> Result<()> {
-    begin_copy(config, catalog)?.finish()
+pub fn create_copy(config: &Config, databases: &Databases) -> Result<()> {
+    begin_copy(config, databases)?.finish()
 }
 
 /// A copy that holds everything but cannot be opened yet.
@@ -60,7 +59,7 @@ impl UnfinishedCopy {
 ///
 /// # Errors
 /// As [`create_copy`].
-pub fn begin_copy(config: &Config, catalog: &Catalog) -> Result<UnfinishedCopy> {
+pub fn begin_copy(config: &Config, databases: &Databases) -> Result<UnfinishedCopy> {
     check(config)?;
     let directory_lock = lock_data_directory(&config.disk, &config.data_directory)?;
     if Manifest::load(config.disk.as_ref(), &config.data_directory)?.is_some() {
@@ -70,7 +69,7 @@ pub fn begin_copy(config: &Config, catalog: &Catalog) -> Result<UnfinishedCopy> 
     }
     restrict(config.disk.as_ref(), &config.data_directory)?;
     let mut manifest = Manifest::create_for_copy();
-    with_protocol(config.protocol, Write { config, manifest: &mut manifest, catalog })?;
+    with_protocol(config.protocol, Write { config, manifest: &mut manifest, databases })?;
     Ok(UnfinishedCopy {
         disk: Arc::clone(&config.disk),
         data_directory: config.data_directory.clone(),
@@ -81,7 +80,7 @@ pub fn begin_copy(config: &Config, catalog: &Catalog) -> Result<UnfinishedCopy> 
 struct Write<'a> {
     config: &'a Config,
     manifest: &'a mut Manifest,
-    catalog: &'a Catalog,
+    databases: &'a Databases,
 }
 
 impl WithProtocol for Write<'_> {
@@ -92,12 +91,12 @@ impl WithProtocol for Write<'_> {
             let message = format!("a copy needs a protocol with logs, not {}", P::KIND.name());
             return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
         }
-        write(&P::start(self.config, self.manifest)?, self.catalog)
+        write(&P::start(self.config, self.manifest)?, self.databases)
     }
 }
 
 /// Appends everything and stops the protocol, so that it is durable.
-fn write<P: Protocol>(protocol: &P, catalog: &Catalog) -> Result<()> {
+fn write<P: Protocol>(protocol: &P, databases: &Databases) -> Result<()> {
     let mut writer = Writer {
         protocol,
         dependencies: protocol.new_dependencies(),
@@ -106,9 +105,9 @@ fn write<P: Protocol>(protocol: &P, catalog: &Catalog) -> Result<()> {
         progress: AppendProgress::default(),
         worker: 0,
     };
-    let tables = catalog.tables();
+    let tables = databases.tables();
     let definitions = tables.iter().map(|table| (table.id(), (*table.definition()).clone()));
-    schema::write(catalog, definitions, &mut writer.operations)?;
+    schema::write(databases, definitions, &mut writer.operations)?;
     writer.commit(true)?;
     for table in &tables {
         writer.copy_rows(table)?;
@@ -156,27 +155,19 @@ impl<P: Protocol> Writer<'_, P> {
     }
 
     fn copy_rows(&mut self, table: &Table) -> Result<()> {
-        let state = table.shared_state();
-        let mut batch = ScanBatch::new();
-        let mut last: Option<Vec<u8>> = None;
+        let mut pages = RowPages::of(table);
         loop {
-            let from = last.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-            {
-                let guard = epoch::pin();
-                let page = state.index().scan(from, ScanDirection::Forward, usize::MAX, &mut batch, &guard);
-                for (key, record) in page.iter() {
-                    if let Some(row) = record.row(&guard) {
-                        self.operations.put(table.id(), key, row);
-                    }
-                }
+            let operations = &mut self.operations;
+            let mut put = |key: &[u8], row: &[u8], _: &Guard| {
+                operations.put(table.id(), key, row);
+                Ok(())
+            };
+            if !pages.next(&mut put)? {
+                return Ok(());
             }
             if self.operations.len() >= TRANSACTION_BYTES {
                 self.commit(false)?;
             }
-            if batch.reaches_end() {
-                return Ok(());
-            }
-            last = batch.last_key().map(<[u8]>::to_vec);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hyades_types::access::Access;
 use hyades_types::definition::{
-    CatalogChange, IndexDefinition, RoutineId, TableDefinition, TableId, TableName,
+    CatalogChange, DatabaseId, IndexDefinition, RoutineId, TableDefinition, TableId, TableName,
 };
 use hyades_types::error::Result;
 use hyades_types::memory::Keeper;
@@ -13,6 +13,7 @@ use hyades_types::sequence::Sequence;
 use super::call::choose;
 use super::{DatabaseWorker, Flow, Logging, LoggingChoice, Schema, TableLock};
 use crate::catalog;
+use crate::catalog::SeenDatabase;
 use crate::procedure::ir::Procedure;
 use crate::protocol::Protocol;
 use crate::storage::catalog::{CatalogView, Comments, NewId, Schemas};
@@ -55,11 +56,25 @@ impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
 
     fn lock_access(&mut self) -> Flow<()> {
         self.log_as_data();
-        self.transaction.lock_object(Object::Access, ObjectMode::Change)
+        self.transaction.lock_object(self.overlay.database(), Object::Access, ObjectMode::Change)
     }
 
     fn lock_schema(&mut self, name: &str) -> Flow<()> {
-        self.transaction.lock_object(Object::Schema(name), ObjectMode::Change)
+        self.transaction.lock_object(self.overlay.database(), Object::Schema(name), ObjectMode::Change)
+    }
+
+    fn lock_database(&mut self, name: &str) -> Flow<()> {
+        self.log_as_data();
+        self.transaction.lock_object(self.overlay.database(), Object::DatabaseName(name), ObjectMode::Change)
+    }
+
+    fn copy_database(&mut self, from: DatabaseId, to: DatabaseId) -> Flow<()> {
+        self.log_as_data();
+        catalog::copy_database(&mut self.overlay, (from, to), &mut self.transaction)
+    }
+
+    fn databases(&self) -> Vec<SeenDatabase> {
+        self.overlay.databases()
     }
 
     fn table(&self, name: &TableName) -> Option<Arc<Table>> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crossbeam_epoch as epoch;
 
 use crate::log::Logs;
-use crate::storage::catalog::Catalog;
+use crate::storage::databases::Databases;
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 use crate::storage::table::Table;
 
@@ -39,7 +39,7 @@ pub struct EngineStatistics {
 }
 
 impl EngineStatistics {
-    pub(super) fn of(logs: Option<&Arc<Logs>>, catalog: &Catalog, versions: u64) -> EngineStatistics {
+    pub(super) fn of(logs: Option<&Arc<Logs>>, databases: &Databases, versions: u64) -> EngineStatistics {
         let of_log = |(log, logs): (usize, &Logs)| LogStatistics {
             appended: logs.reserved(log).0,
             durable: logs.watch().durable(log).0,
@@ -50,7 +50,7 @@ impl EngineStatistics {
         let all = logs.into_iter().flat_map(|logs| (0..logs.watch().logs()).map(move |log| (log, &**logs)));
         let mut statistics =
             EngineStatistics { logs: all.map(of_log).collect(), versions, ..EngineStatistics::default() };
-        for table in catalog.tables() {
+        for table in databases.tables() {
             let (rows, indexes) = table.estimated_bytes();
             statistics.tables += rows;
             statistics.indexes += indexes.iter().sum::<u64>();

@@ -5,18 +5,18 @@ use hyades_types::error::Result;
 
 use crate::log::record::{Commit, OperationsWriter};
 use crate::protocol::{Append, AppendProgress, CommitPayload, Protocol};
-use crate::storage::catalog::Catalog;
+use crate::storage::databases::Databases;
 
 /// Appends one transaction that says how far all sequences have come. It becomes durable when the protocol
 /// stops.
-pub(super) fn log_unlogged<P: Protocol>(protocol: &P, catalog: &Catalog) -> Result<()> {
+pub(super) fn log_unlogged<P: Protocol>(protocol: &P, databases: &Databases) -> Result<()> {
     if !P::WRITES_LOG {
         return Ok(());
     }
     let mut operations = OperationsWriter::new();
     let mut dependencies = protocol.new_dependencies();
     protocol.begin(&mut dependencies);
-    for sequence in catalog.sequences().into_iter().filter(|sequence| !sequence.id.is_temporary()) {
+    for sequence in databases.sequences().into_iter().filter(|sequence| !sequence.id.is_temporary()) {
         if let Some(state) = sequence.unlogged() {
             if P::LEAVES_MARKS && !sequence.mark.is_empty() {
                 protocol.follow(&sequence.mark, &mut dependencies);

@@ -8,9 +8,12 @@
 
 #![allow(unsafe_code)] // Rows are read in place and updated in place; see `storage::record`.
 
+use std::time::Duration;
+
 use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::environment::Environment;
 use hyades_types::error::{Abort, Error, Result};
+use hyades_types::function::now_us;
 use hyades_types::guest;
 use hyades_types::memory;
 use hyades_types::random::Random;
@@ -22,7 +25,7 @@ use super::found_ahead::Ahead;
 use super::frame::{Frame, RowSink};
 use super::ir::{Instruction, Label, Procedure, Register, Replayability, RowSlot};
 use crate::storage::row::RowLayout;
-use crate::ticket::{Ticket, ticket};
+use crate::ticket::{self, Ticket, ticket};
 use crate::txn::{Access, Flow, Interrupt, RowInPlace, Savepoint};
 
 /// Instructions between two pins, and between two checks for requests from outside. What is more expensive
@@ -172,7 +175,7 @@ impl<'r, T: Access> Run<'r, T> {
                     if let Some(random) = self.random_before.take() {
                         self.environment.random.replace(random);
                     }
-                    return Some(Err(Interrupt::Wait(self.advisory_ticket())));
+                    return Some(Err(Interrupt::Wait(self.ticket_of_function())));
                 }
                 Err(Interrupt::Failed(error)) => {
                     // A handler may undo what was written in place.
@@ -211,8 +214,11 @@ impl<'r, T: Access> Run<'r, T> {
         guest::pass(UNITS_PER_INSTRUCTION * (PIN_INTERVAL - self.budget + ENTRY));
     }
 
-    /// Fires when the awaited advisory lock is granted.
-    fn advisory_ticket(&self) -> Ticket {
+    /// Fires when a sleep is over, or the awaited advisory lock is granted.
+    fn ticket_of_function(&self) -> Ticket {
+        if let Some(left) = self.environment.sleeps.borrow_mut().begin_again(now_us()) {
+            return ticket::after(Duration::from_micros(left.cast_unsigned()));
+        }
         let (ticket, signal) = ticket();
         if let Some(locks) = &self.environment.advisory_locks {
             locks.when_granted(Box::new(move || signal.fire()));
@@ -226,6 +232,10 @@ impl<'r, T: Access> Run<'r, T> {
         let draws = matches!(procedure.replay, Replayability::Deterministic { uses_random: true, .. });
         self.random_before = None;
         self.rows_in_place.resize(usize::from(procedure.rows), None);
+        // The first instruction has waited, and its sleeps are its own.
+        let mut has_slept = !self.environment.sleeps.borrow().is_empty();
+        let mut is_watched = draws || has_slept;
+        let mut is_first = true;
         while let Some(instruction) = procedure.code.get(self.frame.next as usize) {
             self.budget -= 1;
             if self.budget == 0 {
@@ -233,8 +243,15 @@ impl<'r, T: Access> Run<'r, T> {
                 memory::check(0)?;
                 return Ok(Exit::Unpin);
             }
-            if draws {
-                self.random_before = Some(self.environment.random.borrow().clone());
+            if is_watched {
+                if has_slept && !is_first {
+                    self.environment.sleeps.take();
+                    (has_slept, is_watched) = (false, draws);
+                }
+                is_first = false;
+                if draws {
+                    self.random_before = Some(self.environment.random.borrow().clone());
+                }
             }
             match self.execute(&procedure, instruction)? {
                 Next::Following => self.frame.next += 1,

@@ -31,6 +31,7 @@ use crate::procedure::frame::{Frame, RowSink};
 use crate::procedure::interpret;
 use crate::procedure::ir::Procedure;
 use crate::storage::catalog::{Catalog, CatalogView};
+use crate::storage::databases::Databases;
 use crate::storage::stored_routine::Routine;
 use crate::txn::replay_access::ReplayAccess;
 use crate::txn::{Access, Interrupt};
@@ -49,7 +50,8 @@ struct Known {
     id: RoutineId,
     routine: Arc<Routine>,
     procedure: Arc<Procedure>,
-    /// The version of the catalog for which all this was found.
+    /// The catalog of its database, and the version of that for which all this was found.
+    catalog: Arc<Catalog>,
     catalog_version: u64,
     frame: Frame,
 }
@@ -84,12 +86,12 @@ impl RowSink for Nobody {
 impl CommandReplay {
     pub(super) fn replay(
         &mut self,
-        catalog: &Catalog,
+        databases: &Databases,
         program: Program<'_>,
         command: &Command<'_>,
         place: Place,
     ) -> Result<()> {
-        let mut known = self.take_known(catalog, program, command, place)?;
+        let mut known = self.take_known(databases, program, command, place)?;
         let replayed = self.run(&mut known, command, place);
         self.known.push(known);
         let last = self.known.len() - 1;
@@ -100,25 +102,25 @@ impl CommandReplay {
     /// Takes the called routine out of the list.
     fn take_known(
         &mut self,
-        catalog: &Catalog,
+        databases: &Databases,
         program: Program<'_>,
         command: &Command<'_>,
         place: Place,
     ) -> Result<Known> {
-        let catalog_version = catalog.version();
         let found = self.known.iter().position(|known| known.id == command.routine);
         let found = found.map(|found| self.known.swap_remove(found));
         if let Some(known) = found
-            && known.catalog_version == catalog_version
+            && known.catalog_version == known.catalog.version()
             && known.routine.version_hash() == command.version_hash
         {
             return Ok(known);
         }
         self.known.truncate(KNOWN_ROUTINES - 1);
-        let routine = find(catalog, command, program.written_with, place)?;
-        let procedure = compile(&routine, catalog, program.compiler, place)?;
+        let (catalog, routine) = find(databases, command, program.written_with, place)?;
+        let catalog_version = catalog.version();
+        let procedure = compile(&routine, &catalog, program.compiler, place)?;
         let frame = Frame::new(Arc::clone(&procedure));
-        Ok(Known { id: routine.id, routine, procedure, catalog_version, frame })
+        Ok(Known { id: routine.id, routine, procedure, catalog, catalog_version, frame })
     }
 
     fn run(&mut self, known: &mut Known, command: &Command<'_>, place: Place) -> Result<()> {
@@ -185,16 +187,21 @@ impl CommandReplay {
     }
 }
 
-/// The routine that ran, in the version that ran.
+/// The routine that ran, in the version that ran, and the catalog that it is in.
 fn find(
-    catalog: &Catalog,
+    databases: &Databases,
     command: &Command<'_>,
     written_with: &Foundations,
     place: Place,
-) -> Result<Arc<Routine>> {
-    let Some(routine) = catalog.routine(command.routine) else {
+) -> Result<(Arc<Catalog>, Arc<Routine>)> {
+    let catalog = databases.catalog_of_routine(command.routine);
+    let found = catalog.and_then(|catalog| {
+        let routine = catalog.routine(command.routine)?;
+        Some((catalog, routine))
+    });
+    let Some((catalog, routine)) = found else {
         let number = command.routine.0;
-        return Err(place.corrupt(&match catalog.former_routine(command.routine) {
+        return Err(place.corrupt(&match databases.former_routine(command.routine) {
             Some(name) => {
                 format!("it calls {name} (routine {number}), which has been dropped or replaced before")
             }
@@ -215,7 +222,7 @@ fn find(
         );
         return Err(Error::fatal(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
     }
-    Ok(routine)
+    Ok((catalog, routine))
 }
 
 fn compile(

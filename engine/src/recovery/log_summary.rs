@@ -31,7 +31,7 @@ use crate::log::record::{Command, Malformed, Operation, Operations};
 use crate::log::set::{Chunk, LogSet};
 use crate::lsn::{Lsn, LsnVector};
 use crate::protocol::{Counts, Cut, KeptFollows};
-use crate::storage::catalog::Catalog;
+use crate::storage::databases::Databases;
 
 /// When this many transactions wait to be judged, it is checked again how far the logs have been read.
 const JUDGED_TOGETHER: usize = 4096;
@@ -66,7 +66,7 @@ impl Bound {
 /// What happens with the states of sequences that count.
 enum Sequences {
     /// The catalog's sequences are raised.
-    Raised(Arc<Catalog>),
+    Raised(Arc<Databases>),
     Noted(Draws),
 }
 
@@ -104,7 +104,7 @@ impl LogSummary {
         config: &Config,
         manifest: &Manifest,
         incarnation: &Incarnation,
-        catalog: &Arc<Catalog>,
+        databases: &Arc<Databases>,
     ) -> Result<Vec<LogSummary>> {
         let digest = digest::find(config, manifest, incarnation);
         let from = manifest.replay_from(incarnation);
@@ -114,7 +114,7 @@ impl LogSummary {
                 Some(end) => Bound::Known(end),
                 None => Bound::Read(Arc::clone(&read)),
             };
-            let sequences = Sequences::Raised(Arc::clone(catalog));
+            let sequences = Sequences::Raised(Arc::clone(databases));
             let mut summary = LogSummary::new(manifest, incarnation, log, bound, sequences)?;
             if let Some(digest) = &digest {
                 summary.begin_with(&digest.logs[log], &digest.durable);
@@ -167,10 +167,10 @@ impl LogSummary {
         }
         self.walk.go_to(Lsn(known.position));
         self.last.clone_from(&known.last);
-        if let Sequences::Raised(catalog) = &self.sequences {
+        if let Sequences::Raised(databases) = &self.sequences {
             for (sequence, drawn) in &known.draws {
-                catalog.raise_sequence(*sequence, drawn.least);
-                catalog.raise_sequence(*sequence, drawn.greatest);
+                databases.raise_sequence(*sequence, drawn.least);
+                databases.raise_sequence(*sequence, drawn.greatest);
             }
         }
     }
@@ -408,7 +408,7 @@ fn keep(transaction: &Unjudged, last: &mut Last, sequences: &mut Sequences) {
     let end = transaction.end;
     for (sequence, state) in &transaction.states {
         match sequences {
-            Sequences::Raised(catalog) => catalog.raise_sequence(*sequence, *state),
+            Sequences::Raised(databases) => databases.raise_sequence(*sequence, *state),
             Sequences::Noted(draws) => {
                 draws.entry(*sequence).or_insert_with(|| Drawn::new(end, *state)).add(end, *state);
             }
@@ -426,7 +426,6 @@ mod tests {
     use std::sync::Arc;
 
     use hyades_types::definition::{CatalogChange, SequenceDefinition, SequenceId, SequenceState, TableName};
-    use hyades_types::sequence::SequenceCatalog;
     use hyades_types::value::SqlType;
 
     use crate::config::Config;
@@ -435,11 +434,11 @@ mod tests {
     use crate::lsn::{Lsn, LsnVector};
     use crate::protocol::{Follows, Positions};
     use crate::recovery::log_summary::{JUDGED_TOGETHER, LogSummary, MOST_UNJUDGED, Unjudged};
-    use crate::storage::catalog::Catalog;
+    use crate::storage::databases::Databases;
 
     const SEQUENCE: SequenceId = SequenceId(7);
 
-    fn catalog() -> Arc<Catalog> {
+    fn databases() -> Arc<Databases> {
         let definition = SequenceDefinition {
             name: TableName { schema: "public".to_owned(), name: "numbers".to_owned() },
             sql_type: SqlType::BigInt,
@@ -452,13 +451,13 @@ mod tests {
             owner: None,
             version: 0,
         };
-        let catalog = Catalog::new();
+        let databases = Databases::new();
         let create = CatalogChange::CreateSequence { id: SEQUENCE, definition };
-        catalog.apply(&create, &crossbeam_epoch::pin()).expect("nothing stands in its way");
-        Arc::new(catalog)
+        databases.apply(&create, &crossbeam_epoch::pin()).expect("nothing stands in its way");
+        Arc::new(databases)
     }
 
-    fn summaries(catalog: &Arc<Catalog>, end: Option<&[u64]>) -> [LogSummary; 2] {
+    fn summaries(databases: &Arc<Databases>, end: Option<&[u64]>) -> [LogSummary; 2] {
         let manifest = Manifest::create();
         let shape = LogShape { logs: 2, stripes: 1 };
         let config = Config { disk: Arc::new(MemoryDisk::default()), ..Config::new(PathBuf::from("data")) };
@@ -466,7 +465,8 @@ mod tests {
         if let Some(end) = end {
             incarnation.freeze(&LsnVector::from_slice(end));
         }
-        let summaries = LogSummary::of_each(&config, &manifest, &incarnation, catalog).expect("it is known");
+        let summaries =
+            LogSummary::of_each(&config, &manifest, &incarnation, databases).expect("it is known");
         summaries.try_into().unwrap_or_else(|_| panic!("there are two logs"))
     }
 
@@ -485,54 +485,54 @@ mod tests {
         summary.passed();
     }
 
-    fn value(catalog: &Catalog) -> i64 {
-        catalog.sequence(SEQUENCE).expect("it is there").state().value
+    fn value(databases: &Databases) -> i64 {
+        databases.sequences().pop().expect("it is there").state().value
     }
 
     #[test]
     fn sequences_are_raised_by_what_counts_alone() {
-        let catalog = catalog();
-        let [mut one, mut other] = summaries(&catalog, None);
+        let databases = databases();
+        let [mut one, mut other] = summaries(&databases, None);
         for (value, named) in [(10, &[][..]), (20, &[0, 64]), (30, &[0, 128]), (40, &[0, 136])] {
             one.judge_or_keep(set(value, named));
         }
-        assert_eq!((value(&catalog), one.unjudged.len()), (10, 3), "only what names nothing");
+        assert_eq!((value(&databases), one.unjudged.len()), (10, 3), "only what names nothing");
         read_to(&mut other, 64);
         one.judge();
-        assert_eq!((value(&catalog), one.unjudged.len()), (20, 2));
+        assert_eq!((value(&databases), one.unjudged.len()), (20, 2));
         // The other log ends at 128: a transaction that names a later position is a zombie.
         assert!(one.conclude(&LsnVector::from_slice(&[256, 128])).is_some());
-        assert_eq!(value(&catalog), 30);
+        assert_eq!(value(&databases), 30);
     }
 
     #[test]
     fn what_is_read_of_an_ended_log_makes_nothing_count() {
-        let catalog = catalog();
-        let [mut one, mut other] = summaries(&catalog, Some(&[256, 64]));
+        let databases = databases();
+        let [mut one, mut other] = summaries(&databases, Some(&[256, 64]));
         // There may be whole records after the end.
         read_to(&mut other, 128);
         one.judge_or_keep(set(20, &[0, 128]));
         one.judge_or_keep(set(10, &[0, 64]));
         let last = one.conclude(&LsnVector::from_slice(&[256, 64]));
-        assert_eq!((value(&catalog), last.map(|last| last.sequences)), (10, Some(8)));
+        assert_eq!((value(&databases), last.map(|last| last.sequences)), (10, Some(8)));
     }
 
     #[test]
     fn transactions_are_judged_before_they_are_too_many() {
-        let catalog = catalog();
-        let [mut one, mut other] = summaries(&catalog, None);
+        let databases = databases();
+        let [mut one, mut other] = summaries(&databases, None);
         for value in 1..=JUDGED_TOGETHER as i64 {
             one.judge_or_keep(set(value, &[0, 64]));
         }
         read_to(&mut other, 64);
         read_to(&mut one, 64);
-        assert_eq!((value(&catalog), one.unjudged.len()), (JUDGED_TOGETHER as i64, 0));
+        assert_eq!((value(&databases), one.unjudged.len()), (JUDGED_TOGETHER as i64, 0));
     }
 
     #[test]
     fn a_summary_of_too_many_is_given_up() {
-        let catalog = catalog();
-        let [mut one, _] = summaries(&catalog, None);
+        let databases = databases();
+        let [mut one, _] = summaries(&databases, None);
         for value in 1..=MOST_UNJUDGED as i64 + 1 {
             one.judge_or_keep(set(value, &[0, 64]));
         }

@@ -55,7 +55,7 @@ use super::tail::Need;
 use crate::checkpoint::load::{Loading, Watching};
 use crate::config::RecoveryProgress;
 use crate::mutant::{self, Mutant};
-use crate::storage::catalog::Catalog;
+use crate::storage::databases::Databases;
 use crate::storage::opening::Opening;
 use crate::storage::table::Table;
 use crate::sync::JoinHandle;
@@ -149,7 +149,7 @@ impl Reached {
 
 /// The state that both sides of a restart in the background share.
 pub(super) struct OnDemand {
-    pub(super) catalog: Arc<Catalog>,
+    pub(super) databases: Arc<Databases>,
     loading: Option<Arc<Loading>>,
     started: Instant,
     /// What the last pass reads, and each early pass that has begun.
@@ -201,7 +201,7 @@ pub(crate) struct Followers {
 
 impl OnDemand {
     pub(super) fn new(
-        catalog: &Arc<Catalog>,
+        databases: &Arc<Databases>,
         loading: Option<&Arc<Loading>>,
         started: Instant,
         (logs, bytes_to_replay): (usize, u64),
@@ -210,9 +210,9 @@ impl OnDemand {
         let completion = Opening::default();
         completion.close();
         // Closed before any work is done: the restart may be complete before transactions are let in.
-        catalog.changes().close();
+        databases.changes().close();
         OnDemand {
-            catalog: Arc::clone(catalog),
+            databases: Arc::clone(databases),
             loading: loading.cloned(),
             started,
             bytes_to_replay: AtomicU64::new(bytes_to_replay),
@@ -284,7 +284,7 @@ impl OnDemand {
             Some(loading) => loading.tables(),
             None => Vec::new(),
         };
-        for table in self.catalog.tables() {
+        for table in self.databases.tables() {
             let need = needs.remove(&table.id());
             let is_loaded = !unloaded.iter().any(|one| Arc::ptr_eq(one, &table));
             if !is_loaded || need.is_some() {
@@ -424,7 +424,7 @@ impl OnDemand {
         // Every need is at most the end of a log.
         debug_assert!(closed.is_empty());
         closed.iter().for_each(|one| one.table.opening().open());
-        self.catalog.changes().open();
+        self.databases.changes().open();
         self.completion.open();
     }
 
@@ -433,7 +433,7 @@ impl OnDemand {
     pub(super) fn end_without_lost_tables(&self) -> Option<Error> {
         let damage = self.reached.lock().damage.clone()?;
         self.outcome.write().failure = Some(damage.clone());
-        self.catalog.changes().fail(&damage);
+        self.databases.changes().fail(&damage);
         self.completion.fail(&damage);
         Some(damage)
     }
@@ -516,7 +516,7 @@ impl OnDemand {
         if let Some((_, opening)) = first {
             opening.fail(error);
         }
-        self.catalog.changes().fail(error);
+        self.databases.changes().fail(error);
         self.completion.fail(error);
     }
 }
@@ -572,8 +572,8 @@ impl Restarted {
     }
 
     /// The restart of a catalog that an earlier recovery has filled.
-    pub(crate) fn already(catalog: &Arc<Catalog>) -> Restarted {
-        let shared = OnDemand::new(catalog, None, crate::sync::now(), (0, 0), None);
+    pub(crate) fn already(databases: &Arc<Databases>) -> Restarted {
+        let shared = OnDemand::new(databases, None, crate::sync::now(), (0, 0), None);
         Restarted::complete(shared, RecoveryReport::default())
     }
 
@@ -655,7 +655,7 @@ impl Restarted {
             },
             open_seconds: outcome.open_seconds,
             first_commit_seconds: outcome.first_commit_seconds,
-            tables: shared.catalog.tables().len(),
+            tables: shared.databases.tables().len(),
             closed_tables,
             loaded_bytes,
             bytes_to_load,
@@ -691,34 +691,34 @@ mod tests {
 
     use super::{Need, OnDemand};
     use crate::recovery::RecoveryReport;
-    use crate::storage::catalog::Catalog;
+    use crate::storage::databases::Databases;
 
-    fn begun() -> (Arc<Catalog>, OnDemand) {
-        let catalog = Arc::new(Catalog::new());
-        let shared = OnDemand::new(&catalog, None, crate::sync::now(), (1, 100), None);
-        (catalog, shared)
+    fn begun() -> (Arc<Databases>, OnDemand) {
+        let databases = Arc::new(Databases::new());
+        let shared = OnDemand::new(&databases, None, crate::sync::now(), (1, 100), None);
+        (databases, shared)
     }
 
     #[test]
     fn the_catalog_is_open_when_all_was_replayed_before_tables_were_closed() {
-        let (catalog, shared) = begun();
-        assert!(catalog.changes().is_closed());
+        let (databases, shared) = begun();
+        assert!(databases.changes().is_closed());
         shared.begin_incarnation(1, &[]);
         shared.complete(RecoveryReport::default());
         let need = Need { incarnation: 0, positions: vec![100] };
         assert!(!shared.opening_after(need).unwrap().is_closed());
         shared.close_tables(HashMap::new()).unwrap();
-        assert!(!catalog.changes().is_closed());
+        assert!(!databases.changes().is_closed());
         assert!(shared.completion.wait().unwrap().is_none());
     }
 
     #[test]
     fn a_restart_that_failed_before_tables_were_closed_ends_all_waits() {
-        let (catalog, shared) = begun();
+        let (databases, shared) = begun();
         shared.fail(&Error::fatal(sqlstate::DATA_CORRUPTED, "broken"));
         let need = Need { incarnation: 0, positions: vec![100] };
         assert!(shared.opening_after(need).is_err());
         assert!(shared.close_tables(HashMap::new()).is_err());
-        assert!(catalog.changes().wait().is_err() && shared.completion.wait().is_err());
+        assert!(databases.changes().wait().is_err() && shared.completion.wait().is_err());
     }
 }

@@ -23,12 +23,12 @@ use super::schedule::{Piece, Replay};
 use crate::config::{OnRecoveryProgress, RecoveryProgress};
 use crate::log::record::{Command, Operation, Operations};
 use crate::procedure::compiled_routine::RoutineCompiler;
-use crate::storage::catalog::Catalog;
+use crate::storage::databases::Databases;
 use crate::storage::primary_index::Nearby;
 use crate::storage::table::{Table, TableState};
 
 pub(super) struct Installer {
-    pub(super) catalog: Arc<Catalog>,
+    pub(super) databases: Arc<Databases>,
     pub(super) compiler: Option<Arc<dyn RoutineCompiler>>,
     /// What the calls of the incarnation ran with.
     pub(super) foundations: Foundations,
@@ -52,17 +52,17 @@ pub(super) struct RecentTables(Vec<Arc<Table>>);
 const RECENT_TABLES: usize = 16;
 
 impl RecentTables {
-    fn find(&mut self, catalog: &Catalog, id: TableId) -> Option<&Table> {
+    fn find(&mut self, databases: &Databases, id: TableId) -> Option<&Table> {
         let mut place = match self.0.iter().position(|table| table.id() == id) {
             // Nothing may change a table after its drop: the catalog will say that it does not exist.
             Some(place) if self.0[place].is_dropped() => {
-                self.0[place] = catalog.by_id(id)?;
+                self.0[place] = databases.by_id(id)?;
                 place
             }
             Some(place) => place,
             None => {
                 self.0.truncate(RECENT_TABLES - 1);
-                self.0.push(catalog.by_id(id)?);
+                self.0.push(databases.by_id(id)?);
                 self.0.len() - 1
             }
         };
@@ -107,7 +107,7 @@ impl Group<'_, '_> {
 
 impl Installer {
     fn find<'t>(&self, tables: &'t mut RecentTables, table: TableId, place: Place) -> Result<&'t Table> {
-        tables.find(&self.catalog, table).ok_or_else(|| {
+        tables.find(&self.databases, table).ok_or_else(|| {
             let Place { log, end } = place;
             Error::corrupt(format!(
                 "log {log} changes table {}, which does not exist (in the record that ends at position {end})",
@@ -176,8 +176,8 @@ impl Installer {
             Operation::Delete { table, key } => {
                 self.find(tables, table, place)?.install(key, None, guard)?;
             }
-            Operation::Catalog(change) => self.catalog.apply(&change, guard)?,
-            Operation::Sequence { sequence, state } => self.catalog.raise_sequence(sequence, state),
+            Operation::Catalog(change) => self.databases.apply(&change, guard)?,
+            Operation::Sequence { sequence, state } => self.databases.raise_sequence(sequence, state),
             // It is the first operation (see `replay`).
             Operation::Command(command) if self.replays_images && command.has_images => {}
             Operation::Command(_) => return Err(place.corrupt("a call stands among changes")),
@@ -280,7 +280,7 @@ impl Replay for Installer {
                     return Ok(());
                 }
                 let program = Program { compiler: self.compiler.as_deref(), written_with: &self.foundations };
-                return scratch.commands.replay(&self.catalog, program, &command, place);
+                return scratch.commands.replay(&self.databases, program, &command, place);
             }
         }
         self.replay_changes(scratch, place, iter::once(operations))

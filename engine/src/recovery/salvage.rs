@@ -52,7 +52,7 @@ use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::protocol::Follows;
-use crate::storage::catalog::Catalog;
+use crate::storage::databases::Databases;
 
 pub use super::scope::Verdict;
 
@@ -134,7 +134,7 @@ pub struct Salvage {
 pub fn salvage(
     config: &Config,
     compiler: Option<Arc<dyn RoutineCompiler>>,
-) -> Result<(Arc<Catalog>, Salvage)> {
+) -> Result<(Arc<Databases>, Salvage)> {
     let loaded = Manifest::load(config.disk.as_ref(), &config.data_directory)?;
     let manifest = loaded.ok_or_else(|| {
         let name = config.data_directory.display();
@@ -143,7 +143,7 @@ pub fn salvage(
     let mut found: Vec<Damage> = Vec::new();
     loop {
         match attempt(config, compiler.as_ref(), &manifest, &found)? {
-            Attempt::Done(catalog, salvage) => return Ok((catalog, *salvage)),
+            Attempt::Done(databases, salvage) => return Ok((databases, *salvage)),
             Attempt::Failed(mut damage) => {
                 let are_here = |one: &&Damage| {
                     one.is_record && (one.incarnation, one.log) == (damage.incarnation, damage.log)
@@ -160,7 +160,7 @@ pub fn salvage(
 }
 
 enum Attempt {
-    Done(Arc<Catalog>, Box<Salvage>),
+    Done(Arc<Databases>, Box<Salvage>),
     /// This log record cannot be replayed, or its log cannot be replayed beyond this position.
     Failed(Damage),
 }
@@ -173,7 +173,7 @@ fn attempt(
     found: &[Damage],
 ) -> Result<Attempt> {
     let started = crate::sync::now();
-    let catalog = Arc::new(Catalog::new());
+    let databases = Arc::new(Databases::new());
     let mut salvage = Salvage {
         manifest: manifest.clone(),
         report: RecoveryReport::default(),
@@ -181,7 +181,7 @@ fn attempt(
         incarnations: Vec::new(),
     };
     let mut has_lost = false;
-    load_checkpoint(config, manifest, &catalog, &mut salvage.report)?;
+    load_checkpoint(config, manifest, &databases, &mut salvage.report)?;
     for incarnation in manifest.to_replay() {
         let number = incarnation.number;
         if has_lost {
@@ -198,7 +198,7 @@ fn attempt(
         let installer = installer(
             config,
             compiler,
-            &catalog,
+            &databases,
             incarnation,
             &salvage.report,
             bytes_total(manifest),
@@ -222,11 +222,11 @@ fn attempt(
         }
         salvage.incarnations.push(SalvagedIncarnation { number, scope: Some(scope) });
     }
-    let tables = catalog.tables();
+    let tables = databases.tables();
     salvage.report.tables = tables.len();
     salvage.report.rows = tables.iter().map(|table| table.row_count()).sum();
     salvage.report.seconds = crate::sync::now().duration_since(started).as_secs_f64();
-    Ok(Attempt::Done(catalog, Box::new(salvage)))
+    Ok(Attempt::Done(databases, Box::new(salvage)))
 }
 
 /// Replays as recovery does, and remembers which log record could not be replayed.

@@ -31,7 +31,8 @@ use crate::log::places::log_set;
 use crate::log::set::LogSet;
 use crate::lsn::{Lsn, LsnVector};
 use crate::procedure::compiled_routine::RoutineCompiler;
-use crate::storage::catalog::{Catalog, CatalogView};
+use crate::storage::catalog::CatalogView;
+use crate::storage::databases::Databases;
 
 /// How far an incarnation must have been replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,11 +100,11 @@ impl Tail {
     /// The calls that may not be replayed as they ran, given the catalog as it is.
     pub(super) fn doubtful_calls(
         &self,
-        catalog: &Catalog,
+        databases: &Databases,
         compiler: Option<&dyn RoutineCompiler>,
     ) -> Vec<Called> {
         let called = self.calls.keys().copied();
-        called.filter(|called| !is_there(*called, catalog, compiler)).collect()
+        called.filter(|called| !is_there(*called, databases, compiler)).collect()
     }
 
     /// What must be replayed until these calls have been.
@@ -117,13 +118,15 @@ impl Tail {
     /// The calls, and the tables that each of them may look at or write, once the catalog is recovered.
     pub(super) fn calls(
         &self,
-        catalog: &Catalog,
+        databases: &Databases,
         compiler: Option<&dyn RoutineCompiler>,
     ) -> Vec<(Called, Vec<TableId>)> {
-        let tables: Vec<TableId> = catalog.tables().iter().map(|table| table.id()).collect();
+        let tables: Vec<TableId> = databases.tables().iter().map(|table| table.id()).collect();
         let tables_of = |(id, _): Called| {
-            let routine = catalog.routine(id);
-            let procedure = routine.and_then(|routine| routine.procedure(compiler, catalog).ok());
+            let procedure = databases.catalog_of_routine(id).and_then(|catalog| {
+                let routine = catalog.routine(id)?;
+                routine.procedure(compiler, &*catalog).ok()
+            });
             // A routine that cannot be compiled any more, or is gone, may use any table.
             let is_used =
                 |table: &&TableId| procedure.as_ref().is_none_or(|procedure| procedure.uses_table(**table));
@@ -147,11 +150,14 @@ impl Tail {
 /// Whether the replay finds the routine as it ran (`command`).
 pub(super) fn is_there(
     (routine, version_hash): Called,
-    catalog: &Catalog,
+    databases: &Databases,
     compiler: Option<&dyn RoutineCompiler>,
 ) -> bool {
+    let Some(catalog) = databases.catalog_of_routine(routine).filter(|_| compiler.is_some()) else {
+        return false;
+    };
     let routine = catalog.routine(routine).filter(|routine| routine.version_hash() == version_hash);
-    compiler.is_some() && routine.is_some_and(|routine| routine.procedure(compiler, catalog).is_ok())
+    routine.is_some_and(|routine| routine.procedure(compiler, &*catalog).is_ok())
 }
 
 fn raise<K: Eq + Hash>(needs: &mut HashMap<K, Need>, key: K, need: Need) {
@@ -167,11 +173,11 @@ pub(super) fn read_ended(
     manifest: &Manifest,
     incarnation: &Incarnation,
     workers: usize,
-    catalog: &Arc<Catalog>,
+    databases: &Arc<Databases>,
 ) -> Result<Vec<Last>> {
     let end = incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs));
     let set = log_set(config, manifest, incarnation);
-    let summaries = LogSummary::of_each(config, manifest, incarnation, catalog)?.into_iter().map(Some);
+    let summaries = LogSummary::of_each(config, manifest, incarnation, databases)?.into_iter().map(Some);
     let summaries = Mutex::new(summaries.collect::<Vec<_>>());
     let read = move |log: usize| {
         let Some(summary) = summaries.lock()[log].take() else { return Ok(None) };
@@ -209,7 +215,8 @@ mod tests {
     use crate::procedure::compiled_routine::RoutineCompiler;
     use crate::procedure::ir::Procedure;
     use crate::recovery::tail::{Need, Tail, raise};
-    use crate::storage::catalog::{Catalog, CatalogView};
+    use crate::storage::catalog::CatalogView;
+    use crate::storage::databases::Databases;
 
     /// Compiles everything to nothing.
     struct Nothing;
@@ -233,23 +240,23 @@ mod tests {
             is_strict: false,
             traits: Default::default(),
         };
-        let (catalog, id) = (Catalog::new(), RoutineId(9));
+        let (databases, id) = (Databases::new(), RoutineId(9));
         let create = CatalogChange::CreateRoutine { id, definition, replaces: None };
-        catalog.apply(&create, &crossbeam_epoch::pin()).unwrap();
-        let version_hash = catalog.routine(id).unwrap().version_hash();
+        databases.apply(&create, &crossbeam_epoch::pin()).unwrap();
+        let version_hash = databases.routines()[0].version_hash();
         let (as_it_ran, other) = ((id, version_hash), (id, version_hash ^ 1));
         let gone = (RoutineId(10), version_hash);
         let mut tail = Tail::default();
         for (called, end) in [(as_it_ran, 30), (other, 20), (gone, 10)] {
             raise(&mut tail.calls, called, Need { incarnation: 0, positions: vec![end] });
         }
-        let mut doubtful = tail.doubtful_calls(&catalog, Some(&Nothing));
+        let mut doubtful = tail.doubtful_calls(&databases, Some(&Nothing));
         doubtful.sort_unstable();
         let mut expected = vec![other, gone];
         expected.sort_unstable();
         assert_eq!(doubtful, expected);
         assert_eq!(tail.need_of_calls(&doubtful), Some(Need { incarnation: 0, positions: vec![20] }));
         assert_eq!(tail.need_of_calls(&[]), None);
-        assert_eq!(tail.doubtful_calls(&catalog, None).len(), 3);
+        assert_eq!(tail.doubtful_calls(&databases, None).len(), 3);
     }
 }

@@ -11,19 +11,23 @@ use std::sync::Arc;
 use crossbeam_epoch as epoch;
 use hyades_types::error::{Error, Result};
 
-use crate::storage::catalog::{Catalog, for_each_record};
+use crate::storage::catalog::for_each_record;
+use crate::storage::databases::Databases;
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 use crate::storage::table::Table;
 
 /// A hash of all committed tables, keys, rows, sequences and routines. Nothing may change meanwhile. Only
 /// good for comparing within one version of this program.
-pub fn state_hash(catalog: &Catalog) -> Result<u64> {
-    let mut sum = tables_hash(&catalog.tables())?;
+pub fn state_hash(databases: &Databases) -> Result<u64> {
+    let mut sum = tables_hash(&databases.tables())?;
     let hashes = foldhash::quality::FixedState::default();
-    for routine in catalog.routines() {
+    for (id, stored) in databases.all() {
+        sum = sum.wrapping_add(hashes.hash_one(format!("{id:?} {:?}", stored.definition)));
+    }
+    for routine in databases.routines() {
         sum = sum.wrapping_add(hashes.hash_one(format!("{:?} {:?}", routine.id, routine.definition)));
     }
-    for sequence in catalog.sequences() {
+    for sequence in databases.sequences() {
         let shown = format!("{:?} {:?} {:?}", sequence.id, sequence.definition, sequence.state());
         sum = sum.wrapping_add(hashes.hash_one(shown));
     }
@@ -44,10 +48,10 @@ pub struct CheckedIndexes {
 ///
 /// # Errors
 /// The first index that is wrong, by name.
-pub fn check_indexes(catalog: &Catalog) -> Result<CheckedIndexes> {
+pub fn check_indexes(databases: &Databases) -> Result<CheckedIndexes> {
     let mut checked = CheckedIndexes::default();
     let guard = epoch::pin();
-    for table in catalog.tables() {
+    for table in databases.tables() {
         let state = table.shared_state();
         let mut entry = Vec::new();
         let mut rows = 0;

@@ -12,6 +12,8 @@
 //!
 //! Replay does all of it in one step by [`Catalog::apply`], through the same functions.
 //!
+//! Several databases, each with a catalog, are `storage::databases`.
+//!
 //! Files, each for changes of one kind of object:
 //! * tables that exist: `alteration` (ALTER TABLE), `indexes`, `references` (foreign keys), `replaced`
 //!   (states that open transactions have replaced);
@@ -29,7 +31,7 @@
 use std::collections::HashMap;
 use std::ops::{Bound, Deref, DerefMut};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_epoch::Guard;
 use hyades_types::access::Access;
@@ -42,6 +44,7 @@ use hyades_types::{memory, text};
 use jiff::tz::TimeZone;
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 
+use super::common::Common;
 use super::compilations::Compilations;
 use super::opening::Opening;
 use super::primary_index::PrimaryIndex;
@@ -70,9 +73,6 @@ pub use routines::duplicate_routine;
 pub use schemas::{Schemas, duplicate_schema};
 pub use types::duplicate_type;
 
-/// Ids below this one are reserved for system tables and functions.
-const FIRST_ID: u32 = 16_384;
-
 /// What a new number is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewId {
@@ -86,13 +86,10 @@ pub enum NewId {
 /// The committed tables, sequences and routines of one database, by name and by id.
 pub struct Catalog {
     tables: RwLock<Arc<Snapshot>>,
-    /// Shared by all kinds of objects, so that ids tell which object is older.
-    next_id: AtomicU32,
-    next_temporary: AtomicU32,
+    common: Arc<Common>,
     version: AtomicU64,
     schema_version: AtomicU64,
     access_version: AtomicU64,
-    changes: Opening,
     compilations: Compilations,
     /// See `replaced`.
     replaced: Mutex<HashMap<TableId, Arc<TableState>>>,
@@ -225,45 +222,33 @@ impl Default for Catalog {
 }
 
 impl Catalog {
-    /// No tables, and no schema but `public`.
+    /// No tables, and no schema but `public`, in an engine of its own.
     pub fn new() -> Catalog {
+        Catalog::sharing(Arc::default())
+    }
+
+    /// The catalog of a new database.
+    pub(super) fn sharing(common: Arc<Common>) -> Catalog {
         Catalog {
             tables: RwLock::default(),
-            next_id: AtomicU32::new(FIRST_ID),
-            next_temporary: AtomicU32::new(0),
+            common,
             version: AtomicU64::new(0),
             schema_version: AtomicU64::new(0),
             access_version: AtomicU64::new(0),
-            changes: Opening::default(),
             compilations: Compilations::default(),
             replaced: Mutex::default(),
         }
     }
 
-    /// All ids below this one have been given out.
-    pub(crate) fn next_id(&self) -> u32 {
-        self.next_id.load(Ordering::Relaxed)
-    }
-
-    /// Keeps ids below this one from being given out.
-    pub(crate) fn reserve_ids_below(&self, id: u32) {
-        self.next_id.fetch_max(id, Ordering::Relaxed);
-    }
-
     /// A copy of the current content, for a reader that looks at it later. Tables and sequences themselves go
     /// on changing.
-    pub(crate) fn frozen(&self) -> Catalog {
-        Catalog {
-            tables: RwLock::new(self.snapshot()),
-            next_id: AtomicU32::new(self.next_id.load(Ordering::Relaxed)),
-            ..Catalog::new()
-        }
+    fn frozen(&self, common: &Arc<Common>) -> Catalog {
+        Catalog { tables: RwLock::new(self.snapshot()), ..Catalog::sharing(Arc::clone(common)) }
     }
 
-    /// Closed to schema changes while a restart goes on: logged calls are still being run again, with the
-    /// routines and tables as they are.
+    /// Closed while a restart goes on.
     pub(crate) fn changes(&self) -> &Opening {
-        &self.changes
+        &self.common.changes
     }
 
     /// See invariant 3.
@@ -286,20 +271,18 @@ impl Catalog {
     /// A number never used before.
     pub fn new_id(&self, of: NewId) -> u32 {
         match of {
-            NewId::Object => self.next_id.fetch_add(1, Ordering::Relaxed),
-            NewId::TemporaryTable => TableId::FIRST_TEMPORARY + self.next_temporary() % TableId::TEMPORARIES,
+            NewId::Object => self.common.new_id(),
+            NewId::TemporaryTable => {
+                TableId::FIRST_TEMPORARY + self.common.new_temporary() % TableId::TEMPORARIES
+            }
             NewId::TemporarySequence => {
-                SequenceId::FIRST_TEMPORARY + self.next_temporary() % SequenceId::TEMPORARIES
+                SequenceId::FIRST_TEMPORARY + self.common.new_temporary() % SequenceId::TEMPORARIES
             }
         }
     }
 
-    fn next_temporary(&self) -> u32 {
-        self.next_temporary.fetch_add(1, Ordering::Relaxed)
-    }
-
     fn reserve_id(&self, id: u32) {
-        self.next_id.fetch_max(id.saturating_add(1), Ordering::Relaxed);
+        self.common.reserve_id(id);
     }
 
     /// Keeps ids up to this one from being given out; for ids read from logs and checkpoints.
@@ -472,16 +455,32 @@ impl Catalog {
             CatalogChange::CreateSchema { id, name } => self.apply_create_schema(*id, name),
             CatalogChange::DropSchema { id } => self.apply_drop_schema(*id),
             CatalogChange::RenameSchema { id, name } => self.apply_rename_schema(*id, name),
+            CatalogChange::CreateType { definition } => self.apply_create_type(definition),
+            CatalogChange::AlterType { definition } => self.apply_alter_type(definition, guard),
+            CatalogChange::DropType { id } => self.apply_drop_type(*id),
+            CatalogChange::Comment { .. }
+            | CatalogChange::PutRole { .. }
+            | CatalogChange::DropRole { .. }
+            | CatalogChange::PutRights { .. }
+            | CatalogChange::PutDatabase { .. }
+            | CatalogChange::DropDatabase { .. }
+            | CatalogChange::InDatabase { .. } => self.apply_beside_objects(change),
+        }
+    }
+
+    /// As [`Catalog::apply`], for changes that create, alter or drop no object of the database.
+    fn apply_beside_objects(&self, change: &CatalogChange) -> Result<()> {
+        match change {
             CatalogChange::Comment { on, text } => {
                 self.put_comment(on, text.as_deref().map(|text| Comment::new(text, None)).as_ref());
                 Ok(())
             }
-            CatalogChange::PutRole { .. }
-            | CatalogChange::DropRole { .. }
-            | CatalogChange::PutRights { .. } => self.apply_access_change(change),
-            CatalogChange::CreateType { definition } => self.apply_create_type(definition),
-            CatalogChange::AlterType { definition } => self.apply_alter_type(definition, guard),
-            CatalogChange::DropType { id } => self.apply_drop_type(*id),
+            CatalogChange::PutDatabase { .. }
+            | CatalogChange::DropDatabase { .. }
+            | CatalogChange::InDatabase { .. } => {
+                Err(Error::corrupt("a change of databases is in one of them".to_owned()))
+            }
+            _ => self.apply_access_change(change),
         }
     }
 
@@ -492,7 +491,7 @@ impl Catalog {
 }
 
 /// A user error is impossible when replaying a change that was once committed.
-fn corrupt(error: Error) -> Error {
+pub(super) fn corrupt(error: Error) -> Error {
     match error {
         Error::Input(input) => Error::corrupt(format!("a logged schema change fails: {}", input.message)),
         other => other,

@@ -10,7 +10,7 @@ use hyades_engine::log::record::command::{Captured, WriteSetHash, write_argument
 use hyades_engine::procedure::compiled_routine::{CatalogView, RoutineCompiler};
 use hyades_engine::procedure::ir::{Procedure, Replayability};
 use hyades_engine::recovery::recover;
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::definition::{
     CatalogChange, Returns, RoutineDefinition, RoutineId, RoutineKind, TableName,
@@ -87,7 +87,7 @@ fn replay_of(transactions: &[Vec<u8>], change: impl FnOnce(&mut Manifest)) -> Re
     change(&mut manifest);
     manifest.store(&written.disk, data)?;
     let sources = Arc::new(Sources::default());
-    recover(&written.config, Some(Arc::clone(&sources) as _), &Arc::new(Catalog::new()))?;
+    recover(&written.config, Some(Arc::clone(&sources) as _), &Arc::new(Databases::new()))?;
     Ok(sources.0.lock().clone())
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hyades_engine::config::{Config, RecoveryMode};
 use hyades_engine::recovery::{recover, state_hash};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 
 use super::*;
 
@@ -32,11 +32,11 @@ fn a_chain_through_two_logs_is_left_to_one_worker_and_the_state_is_the_same() {
     for (recovery_mode, was_serial) in
         [(RecoveryMode::Parallel, false), (RecoveryMode::Serial, true), (RecoveryMode::Auto, true)]
     {
-        let catalog = Arc::new(Catalog::new());
+        let databases = Arc::new(Databases::new());
         let config = Config { recovery_workers: 3, recovery_mode, ..written.config.clone() };
-        let report = recover(&config, None, &catalog).unwrap().report;
+        let report = recover(&config, None, &databases).unwrap().report;
         assert_eq!((report.was_serial, report.transactions), (was_serial, 70_001), "{recovery_mode:?}");
-        hashes.push(state_hash(&catalog).unwrap());
+        hashes.push(state_hash(&databases).unwrap());
     }
     assert!(hashes.iter().all(|hash| *hash == hashes[0]));
     let found = after_power_cut(&written).unwrap();

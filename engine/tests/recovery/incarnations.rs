@@ -57,15 +57,15 @@ fn recovering_twice_changes_nothing() {
     let first = HandWritten::recover(&disk).unwrap();
     let second = HandWritten::recover(&disk).unwrap();
     assert_eq!(bytes(&disk), before);
-    assert_eq!(state_hash(&first.catalog).unwrap(), state_hash(&second.catalog).unwrap());
+    assert_eq!(state_hash(&first.databases).unwrap(), state_hash(&second.databases).unwrap());
     assert_eq!(first.recovered.manifest, second.recovered.manifest);
     // Nor does a start that does no work.
     let mut hashes = Vec::new();
     for _ in 0..3 {
         let (_, found) = HandWritten::open(&disk, ProtocolKind::Taurus, 2).unwrap();
-        hashes.push(state_hash(&found.catalog).unwrap());
+        hashes.push(state_hash(&found.databases).unwrap());
     }
-    assert!(hashes.iter().all(|hash| *hash == state_hash(&first.catalog).unwrap()), "{hashes:?}");
+    assert!(hashes.iter().all(|hash| *hash == state_hash(&first.databases).unwrap()), "{hashes:?}");
 }
 
 #[test]
@@ -140,8 +140,8 @@ fn progress_is_reported_within_its_total() {
     config.on_recovery_progress = Some(std::sync::Arc::new(move |progress| {
         sink.lock().unwrap().push(progress.clone());
     }));
-    let catalog = std::sync::Arc::new(hyades_engine::storage::catalog::Catalog::new());
-    let recovered = hyades_engine::recovery::recover(&config, None, &catalog).unwrap();
+    let databases = std::sync::Arc::new(hyades_engine::storage::databases::Databases::new());
+    let recovered = hyades_engine::recovery::recover(&config, None, &databases).unwrap();
     let seen = seen.lock().unwrap();
     assert!(seen.iter().all(|progress| progress.bytes_done <= progress.bytes_total));
     let last = seen.last().expect("the end is always reported");

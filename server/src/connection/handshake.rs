@@ -349,10 +349,6 @@ impl Gate {
             Some(login) if !login.can_log_in => {
                 (sqlstate::INVALID_AUTHORIZATION, format!("role \"{user}\" is not permitted to log in"))
             }
-            Some(login) if !login.may_connect => (
-                sqlstate::INSUFFICIENT_PRIVILEGE,
-                format!("permission denied for database \"{}\"", startup.database),
-            ),
             Some(login) => return Ok(login),
             None => (sqlstate::INVALID_AUTHORIZATION, format!("role \"{user}\" does not exist")),
         };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use clap::Args;
 use hyades::Config;
 use hyades_engine::recovery::{recover, state_hash};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 use serde_json::json;
 
 use super::common::{Common, Failure};
@@ -36,10 +36,10 @@ pub(super) fn run(arguments: &VerifyArguments, out: &mut dyn Write) -> Result<()
     let mut config = Config::new(&arguments.common.data);
     config.recovery_workers = arguments.recovery_workers;
     config.replay_images = arguments.images;
-    let catalog = Arc::new(Catalog::new());
-    let report = recover(&config, Some(hyades::routine_compiler()), &catalog)?.report;
-    let hash = format!("{:016x}", state_hash(&catalog)?);
-    let tables = catalog.tables().len();
+    let databases = Arc::new(Databases::new());
+    let report = recover(&config, Some(hyades::routine_compiler()), &databases)?.report;
+    let hash = format!("{:016x}", state_hash(&databases)?);
+    let tables = databases.tables().len();
     if arguments.common.json {
         let report = json!({
             "state_hash": hash,

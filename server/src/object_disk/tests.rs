@@ -11,7 +11,7 @@ use hyades::{Config, Connection, Database};
 use hyades_engine::backup::{BackupReport, Place, PointInTime, back_up, restore};
 use hyades_engine::disk::MemoryDisk;
 use hyades_engine::recovery::{recover, state_hash};
-use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::Databases;
 use object_store::memory::InMemory;
 
 use super::*;
@@ -75,9 +75,9 @@ fn config(disk: &Arc<dyn Disk>, directory: &str) -> Config {
 fn restored(store: &Arc<InMemory>) -> u64 {
     let (from, into): (_, Arc<dyn Disk>) = (objects(store), Arc::new(MemoryDisk::default()));
     restore(backup_place(&from), Place::new(&into, Path::new("/new")), PointInTime::End).unwrap();
-    let catalog = Arc::new(Catalog::new());
-    recover(&config(&into, "/new"), Some(hyades::routine_compiler()), &catalog).unwrap();
-    state_hash(&catalog).unwrap()
+    let databases = Arc::new(Databases::new());
+    recover(&config(&into, "/new"), Some(hyades::routine_compiler()), &databases).unwrap();
+    state_hash(&databases).unwrap()
 }
 
 fn keys(store: &Arc<InMemory>, prefix: &str) -> Vec<String> {

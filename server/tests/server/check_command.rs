@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hyades::engine::db::create_copy;
 use hyades::engine::recovery::recover;
-use hyades::engine::storage::catalog::Catalog;
+use hyades::engine::storage::databases::Databases;
 use hyades::{Config, Database};
 
 use crate::process::{Directory, hyades};
@@ -37,15 +37,15 @@ fn rows_that_break_a_constraint_are_named_and_the_exit_code_says_so() {
     assert!(code == Some(0) && said.contains(" constraints hold"), "{code:?}: {said}");
 
     // A copy in which the column is declared NOT NULL without a check of its rows.
-    let catalog = Arc::new(Catalog::new());
-    recover(&Config::new(&data), Some(hyades::routine_compiler()), &catalog).unwrap();
-    let table = catalog.tables().into_iter().find(|table| table.definition().name.name == "t").unwrap();
+    let databases = Arc::new(Databases::new());
+    recover(&Config::new(&data), Some(hyades::routine_compiler()), &databases).unwrap();
+    let table = databases.tables().into_iter().find(|table| table.definition().name.name == "t").unwrap();
     let mut definition = (*table.definition()).clone();
     definition.columns[1].is_nullable = false;
     let state = table.shared_state().with_definition(definition);
     table.replace_state(Arc::new(state), &crossbeam_epoch::pin());
     let damaged = directory.path().join("damaged");
-    create_copy(&Config::new(&damaged), &catalog).unwrap();
+    create_copy(&Config::new(&damaged), &databases).unwrap();
     let (code, said) = check(&damaged);
     let sentence =
         "table \"public.t\": column \"a\" is NULL in the row with (id) = (3), although it is NOT NULL";

@@ -9,6 +9,7 @@ mod bench_command;
 mod check_command;
 mod checkpoints;
 mod cursors;
+mod databases;
 mod deep;
 mod drivers;
 mod foreign_keys;

@@ -126,7 +126,7 @@ impl Client {
 
     pub(crate) fn connect_as(server: &Server, user: &str) -> Client {
         let mut stream = server.connect();
-        stream.write_all(&startup(196_608, &[("user", user)])).unwrap();
+        stream.write_all(&startup(196_608, &[("user", user), ("database", "hyades")])).unwrap();
         let mut client = Client { stream, process_id: 0, secret: Vec::new(), greeting: Vec::new() };
         client.greeting = client.until_ready();
         let key = client.greeting.iter().find(|answer| answer.kind == b'K').unwrap();

@@ -9,7 +9,7 @@ use hyades_types::value::SqlType;
 
 use super::command::AlterAction;
 use super::filling::Filling;
-use crate::statement::{AccessCommand, DropSchema, SchemaElement};
+use crate::statement::{AccessCommand, DatabaseCommand, DropSchema, SchemaElement};
 
 /// A change that is determined only after schemas have been locked.
 pub(crate) enum LateChange {
@@ -20,6 +20,8 @@ pub(crate) enum LateChange {
     },
     /// A change of roles and rights, which are locked instead.
     Access(Arc<AccessCommand<Vec<SqlType>>>),
+    /// A change of databases, whose names are locked.
+    Database(Arc<DatabaseCommand>),
 }
 
 impl LateChange {
@@ -27,7 +29,7 @@ impl LateChange {
         match self {
             LateChange::Drop(drop) => drop.names.clone(),
             LateChange::Rename { name, to } => vec![name.clone(), to.clone()],
-            LateChange::Access(_) => Vec::new(),
+            LateChange::Access(_) | LateChange::Database(_) => Vec::new(),
         }
     }
 }

@@ -15,8 +15,8 @@ use crate::bind::types::Declared;
 use crate::emit::run_plan::Analysis;
 use crate::statement::deep_text::Written;
 use crate::statement::{
-    AccessCommand, AlterType, Commented, DropIndex, DropSchema, DropSequence, DropType, DropView, Moved,
-    OnCommit, QualifiedName, RenameIndex, RoleName, SchemaElement, SequenceOptions,
+    AccessCommand, AlterType, Commented, DatabaseCommand, DropIndex, DropSchema, DropSequence, DropType,
+    DropView, Moved, OnCommit, QualifiedName, RenameIndex, RoleName, SchemaElement, SequenceOptions,
 };
 
 /// A compiled statement that changes the catalog.
@@ -117,6 +117,7 @@ pub(crate) enum SchemaCommand {
     },
     /// Roles, rights, and OWNER TO.
     Access(Arc<AccessCommand<Vec<SqlType>>>),
+    Database(Arc<DatabaseCommand>),
     CreateSequence {
         name: TableName,
         if_not_exists: bool,

@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
+use hyades_engine::db::SeenDatabase;
 use hyades_types::access::{
-    DATABASE_OBJECT, Grant, ObjectKind, Privileges, Refused, Rights, RoleId, denied, not_owner,
+    Access, Grant, ObjectKind, Privileges, Refused, Rights, RoleId, denied, not_owner,
 };
 use hyades_types::definition::{CatalogChange, RoutineKind, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
@@ -85,6 +86,26 @@ pub(super) struct Object {
     pub(super) name: String,
     /// Its schema, if it is in one.
     pub(super) schema: Option<String>,
+    /// For a database: itself. Its rights are in its own catalog.
+    pub(super) database: Option<SeenDatabase>,
+}
+
+impl Object {
+    /// The catalog's rights among which those on the object are.
+    fn access<'a>(&'a self, viewpoint: &'a Viewpoint) -> &'a Arc<Access> {
+        self.database.as_ref().map_or(viewpoint.access(), |database| &database.access)
+    }
+
+    /// The change that gives the object these rights.
+    fn put(&self, viewpoint: &Viewpoint, rights: Rights) -> CatalogChange {
+        let change = CatalogChange::PutRights { object: self.id, rights };
+        match &self.database {
+            Some(database) if database.id != viewpoint.database => {
+                CatalogChange::InDatabase { database: database.id, change: Box::new(change) }
+            }
+            _ => change,
+        }
+    }
 }
 
 fn invalid_grant<T>(message: impl Into<String>) -> Result<T> {
@@ -161,7 +182,7 @@ impl Viewpoint {
             let wrong = (wanted_here - object.kind.all()).each().next().map_or("", |(_, word, _)| word);
             return invalid_grant(format!("invalid privilege type {wrong} for {}", object.word));
         }
-        let access = self.access();
+        let access = object.access(self);
         let mut rights = access.rights(object.id);
         let (grantor, grantable) = self.best_grantor(object, &rights, wanted_here);
         let given = wanted_here & grantable;
@@ -192,7 +213,7 @@ impl Viewpoint {
             };
             rights = changed.or_else(refusal)?;
         }
-        Ok(Some(CatalogChange::PutRights { object: object.id, rights }))
+        Ok(Some(object.put(self, rights)))
     }
 
     /// The role on whose behalf the session grants, and what it may grant as that role.
@@ -278,6 +299,7 @@ impl Viewpoint {
             word,
             name: full.name.clone(),
             schema: Some(full.schema.clone()),
+            database: None,
         };
         if let Some(table) = self.table(&full) {
             let word = if table.definition().view.is_some() { "view" } else { "table" };
@@ -306,20 +328,13 @@ impl Viewpoint {
 
     pub(super) fn schema_object(&self, name: &str) -> Result<Object> {
         let id = self.schemas().get(name).ok_or_else(|| no_schema(name))?;
-        Ok(Object { id: id.0, kind: ObjectKind::Schema, word: "schema", name: name.to_owned(), schema: None })
-    }
-
-    fn database_object(&self, name: &str) -> Result<Object> {
-        if name != self.environment.database {
-            let message = format!("database \"{name}\" does not exist");
-            return Err(Error::input(sqlstate::INVALID_CATALOG_NAME, message));
-        }
         Ok(Object {
-            id: DATABASE_OBJECT,
-            kind: ObjectKind::Database,
-            word: "database",
+            id: id.0,
+            kind: ObjectKind::Schema,
+            word: "schema",
             name: name.to_owned(),
             schema: None,
+            database: None,
         })
     }
 
@@ -332,6 +347,7 @@ impl Viewpoint {
             word: "type",
             name: stored.name().name.clone(),
             schema: Some(stored.name().schema.clone()),
+            database: None,
         })
     }
 
@@ -344,6 +360,7 @@ impl Viewpoint {
     ) -> Result<Vec<CatalogChange>> {
         let object = match owned {
             Owned::Schema(name) => self.schema_object(name)?,
+            Owned::Database(name) => self.database_object(name)?,
             Owned::Type(name) => self.type_object(name)?,
             Owned::Object { moved: Moved::Routine { kind, arguments }, name, .. } => {
                 Object { word: "function", ..self.routine_object(*kind, name, arguments.as_deref())? }
@@ -374,7 +391,7 @@ impl Viewpoint {
 
     /// Changes the owner of an object and of the sequences that belong to its columns.
     pub(super) fn changed_owner(&self, object: &Object, to: &RoleName) -> Result<Vec<CatalogChange>> {
-        let access = self.access();
+        let access = object.access(self);
         if !access.is_owner(self.role(), object.id) {
             return Err(not_owner(object.word, &object.name));
         }
@@ -393,12 +410,13 @@ impl Viewpoint {
             if object.kind == ObjectKind::Schema {
                 self.check_creates_schemas()?;
             }
+            if object.kind == ObjectKind::Database {
+                self.check_creates_databases("permission denied to change owner of database")?;
+            }
         }
-        let change = |object: u32| CatalogChange::PutRights {
-            object,
-            rights: access.with_owner(&access.rights(object), to),
-        };
-        let mut changes = vec![change(object.id)];
+        let handed_on = |id: u32| access.with_owner(&access.rights(id), to);
+        let change = |id: u32| CatalogChange::PutRights { object: id, rights: handed_on(id) };
+        let mut changes = vec![object.put(self, handed_on(object.id))];
         if object.kind == ObjectKind::Relation {
             let owned = self.owned_sequences(&[hyades_types::definition::TableId(object.id)]);
             changes.extend(owned.iter().map(|sequence| change(sequence.id.0)));
@@ -415,6 +433,7 @@ fn object_of_routine(routine: &hyades_engine::storage::stored_routine::Routine) 
         word: definition.kind.word(),
         name: definition.name.name.clone(),
         schema: Some(definition.name.schema.clone()),
+        database: None,
     }
 }
 

@@ -9,7 +9,7 @@ use hyades_types::access::{DATABASE_OBJECT, ObjectKind, Privileges, Rights, Role
 use hyades_types::definition::{
     CatalogChange, RoutineDefinition, RoutineKind, SequenceId, TableDefinition, TableName,
 };
-use hyades_types::error::Result;
+use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::{TEMPORARY, is_temporary};
 use hyades_types::value::SqlType;
 
@@ -264,6 +264,12 @@ impl Viewpoint {
         on: &Maintained,
         output: &mut dyn Output,
     ) -> Result<()> {
+        if let Maintained::Database(name) = on
+            && *name != self.environment.database
+        {
+            let message = "can only reindex the currently open database";
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        }
         if self.is_superuser() {
             return Ok(());
         }

@@ -8,7 +8,7 @@
 use hyades_engine::storage::catalog::NewId;
 use std::sync::Arc;
 
-use hyades_types::access::{Access, Membership, Rights, Role, RoleId};
+use hyades_types::access::{Access, DATABASE_OBJECT, Membership, Rights, Role, RoleId};
 use hyades_types::definition::CatalogChange;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
@@ -304,15 +304,35 @@ impl Viewpoint {
 
     /// Error 2BP01 if the role owns something or has been granted something.
     fn check_nothing_depends(&self, id: RoleId, name: &str) -> Result<()> {
-        let mut details = Vec::new();
-        for (object, rights) in self.access().objects() {
-            let Some(described) = self.dependent(object) else { continue };
+        let (mut details, mut elsewhere) = (Vec::new(), Vec::new());
+        let mut note = |rights: &Rights, described: &str| {
             if rights.owner == id {
                 details.push(format!("owner of {described}"));
             } else if is_named(rights, id) {
                 details.push(format!("privileges for {described}"));
             }
+        };
+        for (object, rights) in self.access().objects() {
+            let Some(described) = self.dependent(object) else { continue };
+            note(rights, &described);
         }
+        for database in self.worker.databases().iter().filter(|one| one.id != self.database) {
+            let name = identifier::quoted_identifier(&database.definition.name);
+            let mut count = 0;
+            for (object, rights) in database.access.objects() {
+                if object == DATABASE_OBJECT {
+                    note(rights, &format!("database {name}"));
+                } else if rights.owner == id || is_named(rights, id) {
+                    count += 1;
+                }
+            }
+            match count {
+                0 => {}
+                1 => elsewhere.push(format!("1 object in database {name}")),
+                several => elsewhere.push(format!("{several} objects in database {name}")),
+            }
+        }
+        details.append(&mut elsewhere);
         if details.is_empty() {
             return Ok(());
         }
@@ -322,7 +342,7 @@ impl Viewpoint {
 
     /// The description of an object for messages, or `None` if it no longer exists.
     fn dependent(&self, object: u32) -> Option<String> {
-        if object == hyades_types::access::DATABASE_OBJECT {
+        if object == DATABASE_OBJECT {
             return Some(format!("database {}", identifier::quoted_identifier(&self.environment.database)));
         }
         if let Some(table) = self.visible_tables().into_iter().find(|table| table.id().0 == object) {

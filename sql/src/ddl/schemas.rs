@@ -69,6 +69,7 @@ pub(crate) fn late_change(command: &SchemaCommand) -> Option<LateChange> {
             Some(LateChange::Rename { name: name.clone(), to: to.clone() })
         }
         SchemaCommand::Access(command) => Some(LateChange::Access(Arc::clone(command))),
+        SchemaCommand::Database(command) => Some(LateChange::Database(Arc::clone(command))),
         _ => None,
     }
 }
@@ -154,6 +155,8 @@ impl Viewpoint {
             LateChange::Drop(drop) => self.dropped_schemas(drop, output),
             LateChange::Rename { name, to } => self.renamed_schema(name, to),
             LateChange::Access(command) => self.access_changes(command, output),
+            // See `database_changes`.
+            LateChange::Database(_) => Ok(Vec::new()),
         }
     }
 

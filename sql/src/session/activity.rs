@@ -5,11 +5,12 @@
 //! statement itself only if it differs from the last one. Readers see these fields while they change, so a
 //! row may mix two moments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use hyades_types::access::{Caller, RoleId};
+use hyades_types::definition::DatabaseId;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::now_us;
 use hyades_types::guest::{Sessions, Stop, StopRequest};
@@ -19,7 +20,7 @@ use parking_lot::Mutex;
 
 use super::prepared::Prepared;
 use super::statistics::{Counters, Counts, SessionCounts};
-use crate::system::object_id::{DATABASE, OWNER};
+use crate::system::object_id::OWNER;
 use crate::system::row::{self, NamedRow};
 use crate::system::snapshot::{SessionRows, SessionTotals};
 
@@ -108,7 +109,7 @@ pub(super) struct Activity {
     user: String,
     /// The role that logged in.
     role: AtomicU32,
-    database: String,
+    database: (DatabaseId, String),
     started: i64,
     process: AtomicI32,
     pub(super) application: Mutex<String>,
@@ -127,11 +128,16 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    pub(super) fn new(user: &str, database: &str, process: i32, stop: Arc<StopRequest>) -> Activity {
+    pub(super) fn new(
+        user: &str,
+        (id, database): (DatabaseId, &str),
+        process: i32,
+        stop: Arc<StopRequest>,
+    ) -> Activity {
         Activity {
             user: user.to_owned(),
             role: AtomicU32::new(OWNER),
-            database: database.to_owned(),
+            database: (id, database.to_owned()),
             started: now_us(),
             process: AtomicI32::new(process),
             application: Mutex::default(),
@@ -237,8 +243,8 @@ impl Activity {
             if is(Doing::Idle) { 0 } else { self.transaction_start.load(Ordering::Relaxed) };
         let client = self.client.get();
         vec![
-            ("datid", row::oid(DATABASE)),
-            ("datname", text(&self.database)),
+            ("datid", row::oid(self.database.0.0)),
+            ("datname", text(&self.database.1)),
             ("pid", Value::Integer(self.process.load(Ordering::Relaxed))),
             ("usesysid", row::oid(self.role.load(Ordering::Relaxed))),
             ("usename", text(&self.user)),
@@ -273,12 +279,23 @@ impl Activity {
     }
 }
 
-/// The sessions of a database, oldest first.
+/// What already has as many sessions as it may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Full {
+    Role,
+    Database,
+    /// A session keeps others out of the database.
+    Closed,
+}
+
+/// All sessions, oldest first.
 #[derive(Default)]
 pub(super) struct Activities {
     sessions: Mutex<BTreeMap<i32, Arc<Activity>>>,
     /// The counts of the sessions that have ended.
-    before: Mutex<Counts>,
+    before: Mutex<BTreeMap<DatabaseId, Counts>>,
+    /// The databases that sessions want for themselves.
+    closed: Mutex<BTreeSet<DatabaseId>>,
 }
 
 impl std::fmt::Debug for Activities {
@@ -288,31 +305,64 @@ impl std::fmt::Debug for Activities {
 }
 
 impl Activities {
-    /// Returns false if the role already has as many sessions as it may have.
-    pub(super) fn add(&self, number: i32, activity: &Arc<Activity>, limit: Option<usize>) -> bool {
+    /// Adds a session, unless its role or its database already has as many as it may have. The limits are in
+    /// this order.
+    pub(super) fn add(
+        &self,
+        number: i32,
+        activity: &Arc<Activity>,
+        (of_role, of_database): (Option<usize>, Option<usize>),
+    ) -> std::result::Result<(), Full> {
         let mut sessions = self.sessions.lock();
         let role = activity.role.load(Ordering::Relaxed);
-        let same = || sessions.values().filter(|one| one.role.load(Ordering::Relaxed) == role).count();
-        let has_room = limit.is_none_or(|limit| same() < limit);
-        if has_room {
-            sessions.insert(number, Arc::clone(activity));
+        let same_role = |one: &&Arc<Activity>| one.role.load(Ordering::Relaxed) == role;
+        let same_database = |one: &&Arc<Activity>| one.database.0 == activity.database.0;
+        if self.closed.lock().contains(&activity.database.0) {
+            return Err(Full::Closed);
         }
-        has_room
+        if of_role.is_some_and(|limit| sessions.values().filter(same_role).count() >= limit) {
+            return Err(Full::Role);
+        }
+        if of_database.is_some_and(|limit| sessions.values().filter(same_database).count() >= limit) {
+            return Err(Full::Database);
+        }
+        sessions.insert(number, Arc::clone(activity));
+        Ok(())
+    }
+
+    /// Keeps sessions from beginning in a database. False if another session already does so.
+    pub(super) fn close(&self, database: DatabaseId) -> bool {
+        self.closed.lock().insert(database)
+    }
+
+    pub(super) fn reopen(&self, database: DatabaseId) {
+        self.closed.lock().remove(&database);
+    }
+
+    /// The other sessions in a database.
+    pub(super) fn others_in(&self, database: DatabaseId, own: i32) -> Vec<Arc<Activity>> {
+        let sessions = self.sessions.lock();
+        let others = sessions.iter().filter(|(number, one)| **number != own && one.database.0 == database);
+        others.map(|(_, one)| Arc::clone(one)).collect()
     }
 
     pub(super) fn remove(&self, number: i32) {
         let mut sessions = self.sessions.lock();
         if let Some(activity) = sessions.remove(&number) {
-            self.before.lock().add(&activity.counters);
+            self.before.lock().entry(activity.database.0).or_default().add(&activity.counters);
         }
     }
 
-    /// The number of sessions in each state, the counts of all of them, and the memory that they use.
-    pub(super) fn counted(&self) -> (SessionCounts, Counts, u64) {
-        let (mut now, mut bytes) = (SessionCounts::default(), 0);
+    /// The number of sessions in each state, the counts of all of them, and the memory that they use; in one
+    /// database or in all.
+    pub(super) fn counted(&self, database: Option<DatabaseId>) -> (SessionCounts, Counts, u64) {
+        let is_meant = |id: DatabaseId| database.is_none_or(|database| database == id);
+        let (mut now, mut counts, mut bytes) = (SessionCounts::default(), Counts::default(), 0);
         let sessions = self.sessions.lock();
-        let mut counts = *self.before.lock();
-        for activity in sessions.values() {
+        for (_, ended) in self.before.lock().iter().filter(|(id, _)| is_meant(**id)) {
+            counts.join(ended);
+        }
+        for activity in sessions.values().filter(|activity| is_meant(activity.database.0)) {
             activity.count_in(&mut now);
             counts.add(&activity.counters);
             bytes += activity.used_bytes();
@@ -345,23 +395,27 @@ pub(super) struct SessionsOfOthers {
 impl Sessions for SessionsOfOthers {
     fn stop(&self, process: i32, stop: Stop) -> Result<bool> {
         let Some(other) = self.activities.find(process) else { return Ok(false) };
-        let role = RoleId(other.role.load(Ordering::Relaxed));
-        let (verb, what, done) = match stop {
-            Stop::End => ("terminate", "process", "terminated"),
-            _ => ("cancel", "query", "canceled"),
-        };
-        let message = if self.caller.access.is_superuser(role) {
-            format!("must be a superuser to {verb} superuser {what}")
-        } else if !self.caller.access.has_privileges_of(self.caller.role, role) {
-            format!(
-                "must be a member of the role whose {what} is being {done} or member of pg_signal_backend"
-            )
-        } else {
-            other.stop(stop);
-            return Ok(true);
-        };
-        Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message))
+        check_may_stop(&self.caller, &other, stop)?;
+        other.stop(stop);
+        Ok(true)
     }
+}
+
+/// Error 42501 unless a role that is not a superuser may do this to another session.
+pub(super) fn check_may_stop(caller: &Caller, other: &Activity, stop: Stop) -> Result<()> {
+    let role = RoleId(other.role.load(Ordering::Relaxed));
+    let (verb, what, done) = match stop {
+        Stop::End => ("terminate", "process", "terminated"),
+        _ => ("cancel", "query", "canceled"),
+    };
+    let message = if caller.access.is_superuser(role) {
+        format!("must be a superuser to {verb} superuser {what}")
+    } else if !caller.access.has_privileges_of(caller.role, role) {
+        format!("must be a member of the role whose {what} is being {done} or member of pg_signal_backend")
+    } else {
+        return Ok(());
+    };
+    Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message))
 }
 
 impl SessionRows for Activities {
@@ -369,8 +423,8 @@ impl SessionRows for Activities {
         self.all().iter().map(|activity| activity.row()).collect()
     }
 
-    fn counts(&self) -> SessionTotals {
-        let (now, counts, bytes) = self.counted();
+    fn counts(&self, database: Option<DatabaseId>) -> SessionTotals {
+        let (now, counts, bytes) = self.counted(database);
         let idle = now.idle + now.idle_in_transaction + now.idle_in_failed_transaction;
         SessionTotals {
             sessions: now.active + now.waiting + idle,

@@ -8,7 +8,7 @@ use super::statistics::{Memory, Statistics};
 impl Database {
     /// The current statistics.
     pub fn statistics(&self) -> Statistics {
-        let (sessions, counts, session_bytes) = self.shared.activities.counted();
+        let (sessions, counts, session_bytes) = self.shared.activities.counted(None);
         let engine = self.engine().statistics();
         let logs = engine.logs;
         let memory = Memory {

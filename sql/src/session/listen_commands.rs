@@ -38,21 +38,21 @@ impl Session {
             return self.view.worker.commit();
         }
         Listeners::check(notifications.all())?;
-        let shared = std::sync::Arc::clone(&self.shared);
-        let _order = shared.listeners.one_at_a_time();
+        let neighbours = std::sync::Arc::clone(&self.neighbours);
+        let _order = neighbours.listeners.one_at_a_time();
         let durability = self.view.worker.commit()?;
         let changes = std::mem::take(&mut self.listen_changes);
         if !changes.is_empty() {
-            shared.listeners.change(self.view.number, (&self.mailbox, &self.activity), changes);
+            neighbours.listeners.change(self.view.number, (&self.mailbox, &self.activity), changes);
         }
         let notifications = self.view.environment.notifications.get_mut().take_all();
-        shared.listeners.deliver(self.process, notifications, &durability);
+        neighbours.listeners.deliver(self.process, notifications, &durability);
         Ok(durability)
     }
 
     /// The channels that the session listens on.
     pub(super) fn listening_channels(&self) -> Vec<String> {
-        self.shared.listeners.channels(self.view.number)
+        self.neighbours.listeners.channels(self.view.number)
     }
 
     /// DISCARD ALL.

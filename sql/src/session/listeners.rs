@@ -301,6 +301,7 @@ impl Listeners {
 
 #[cfg(test)]
 mod tests {
+    use hyades_types::definition::DatabaseId;
     use hyades_types::guest::StopRequest;
 
     use super::*;
@@ -311,7 +312,8 @@ mod tests {
 
     fn listening(listeners: &Listeners, number: i32, channel: &str) -> (Arc<Mailbox>, Arc<StopRequest>) {
         let (mailbox, stop) = (Arc::<Mailbox>::default(), Arc::<StopRequest>::default());
-        let activity = Arc::new(Activity::new("eve", "hyades", number, Arc::clone(&stop)));
+        let activity =
+            Arc::new(Activity::new("eve", (DatabaseId::FIRST, "hyades"), number, Arc::clone(&stop)));
         let changes = vec![ListenChange::Listen(channel.to_owned())];
         listeners.change(number, (&mailbox, &activity), changes);
         (mailbox, stop)
@@ -345,7 +347,7 @@ mod tests {
         let listeners = Listeners::default();
         let (mailbox, stop) = listening(&listeners, 1, "early");
         let (other, _) = listening(&listeners, 2, "late");
-        let activity = Arc::new(Activity::new("eve", "hyades", 1, stop));
+        let activity = Arc::new(Activity::new("eve", (DatabaseId::FIRST, "hyades"), 1, stop));
         let batch = || [sent("late", 1), sent("early", 2), sent("late", 3)].concat();
         listeners.deliver(7, batch(), &Durability::immediate());
         let change = |change: ListenChange| listeners.change(1, (&mailbox, &activity), vec![change]);

@@ -4,12 +4,16 @@
 //! those that the operator adds ([`Database::name_superusers`]). No role can be given one of these names, so
 //! a name that is the superuser's today is not a role's tomorrow, and the other way round.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hyades_types::access::{Access, DATABASE_OBJECT, ObjectKind, Privileges, RoleId};
+use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::databases::StoredDatabase;
+use hyades_types::access::{Access, DATABASE_OBJECT, ObjectKind, Privileges, RoleId, no_database};
+use hyades_types::definition::{DatabaseDefinition, DatabaseId};
 use hyades_types::error::{Error, Result, sqlstate};
 
-use super::{Database, Session, SessionOptions, Shared};
+use super::{Database, Neighbours, Session, SessionOptions, Shared};
 use crate::password::Verifier;
 use crate::settings::{Settings, is_for_superusers, not_allowed};
 use crate::viewpoint::is_first_superuser;
@@ -24,21 +28,50 @@ pub struct Login {
     pub verifier: Option<Verifier>,
     /// Whether VALID UNTIL has passed.
     pub is_expired: bool,
-    /// Whether it has the right to connect to the database.
-    pub may_connect: bool,
 }
 
 impl Login {
     /// The first superuser.
     pub fn of_first_superuser() -> Login {
-        Login {
-            role: RoleId::OWNER,
-            is_superuser: true,
-            can_log_in: true,
-            verifier: None,
-            is_expired: false,
-            may_connect: true,
+        Login { role: RoleId::OWNER, is_superuser: true, can_log_in: true, verifier: None, is_expired: false }
+    }
+}
+
+/// Error 55006 for a database that a command needs for itself.
+pub(super) fn closed(name: &str) -> Error {
+    let message = format!("database \"{name}\" is being changed, copied or dropped");
+    Error::input(sqlstate::OBJECT_IN_USE, message)
+}
+
+/// The database of a session that begins.
+pub(super) struct FoundDatabase {
+    pub(super) id: DatabaseId,
+    pub(super) definition: Arc<DatabaseDefinition>,
+    pub(super) catalog: Arc<Catalog>,
+    /// What it shares with the other sessions there.
+    pub(super) neighbours: Arc<Neighbours>,
+}
+
+impl FoundDatabase {
+    /// The role as which a session begins here, and the rights.
+    ///
+    /// # Errors
+    /// 42501 if the role may not connect.
+    pub(super) fn let_in(&self, options: &SessionOptions) -> Result<(Arc<Access>, RoleId)> {
+        let access = self.catalog.access();
+        let role = options.session_role(&access)?;
+        let privileges = access.privileges(role, DATABASE_OBJECT, ObjectKind::Database);
+        if privileges.contains(Privileges::CONNECT) {
+            return Ok((access, role));
         }
+        let message = format!("permission denied for database \"{}\"", self.definition.name);
+        Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message)
+            .with_detail("User does not have CONNECT privilege."))
+    }
+
+    /// How many sessions there may be; `None` for any number.
+    pub(super) fn connection_limit(&self) -> Option<usize> {
+        usize::try_from(self.definition.connection_limit).ok()
     }
 }
 
@@ -53,7 +86,7 @@ impl Database {
     /// Gives the first superuser these names, too, for as long as the database is open; only the first call
     /// has an effect. Returns the names that belong to roles: they stay theirs.
     pub fn name_superusers(&self, names: impl IntoIterator<Item = String>) -> Vec<String> {
-        let access = self.engine().access();
+        let access = self.engine().databases().first().access();
         let (taken, free): (Vec<String>, Vec<String>) =
             names.into_iter().partition(|name| access.role_named(name).is_some());
         // The names that were given first stay.
@@ -61,9 +94,9 @@ impl Database {
         taken
     }
 
-    /// The role with this name.
+    /// The role with this name. Whether it may connect to a database is found out when a session begins.
     pub fn login(&self, user: &str) -> Option<Login> {
-        let access = self.engine().access();
+        let access = self.engine().databases().first().access();
         let Some((id, role)) = access.role_named(user) else {
             return self.shared.is_first_superuser(user).then(Login::of_first_superuser);
         };
@@ -74,16 +107,49 @@ impl Database {
             can_log_in: role.can_log_in,
             verifier: role.verifier.as_ref().and_then(|verifier| verifier.parse().ok()),
             is_expired: role.valid_until.is_some_and(is_over),
-            may_connect: access
-                .privileges(id, DATABASE_OBJECT, ObjectKind::Database)
-                .contains(Privileges::CONNECT),
         })
+    }
+
+    /// The database that a session wants to begin in.
+    ///
+    /// # Errors
+    /// 3D000 if it does not exist; 55000 if it lets no session in.
+    pub(super) fn database_of(&self, options: &SessionOptions) -> Result<FoundDatabase> {
+        let name = options.database.as_str();
+        let databases = self.engine().databases();
+        let found = match name {
+            "" => databases.get(DatabaseId::FIRST).map(|stored| (DatabaseId::FIRST, stored)),
+            name => databases.named(name),
+        };
+        let (id, StoredDatabase { definition, catalog }) = found.ok_or_else(|| no_database(name))?;
+        if !definition.allows_connections && !options.enters_any_database {
+            let message = format!("database \"{name}\" is not currently accepting connections");
+            return Err(Error::input(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+        }
+        Ok(FoundDatabase { id, definition, catalog, neighbours: self.neighbours(id) })
+    }
+
+    /// Error 3D000 if the database of a session that is already seen by others has been dropped.
+    pub(super) fn check_lasts(&self, found: &FoundDatabase, session: i32) -> Result<()> {
+        if self.engine().databases().get(found.id).is_some() {
+            return Ok(());
+        }
+        self.shared.activities.remove(session);
+        Err(no_database(&found.definition.name))
+    }
+
+    /// What the sessions in a database share.
+    fn neighbours(&self, database: DatabaseId) -> Arc<Neighbours> {
+        let mut all = self.shared.neighbours.lock();
+        // Of databases that were dropped, or are empty, nothing is kept.
+        all.retain(|_, neighbours| Arc::strong_count(neighbours) > 1);
+        Arc::clone(all.entry(database).or_default())
     }
 
     /// Whether roles were created. Once this has been found so, it stays so for as long as the database is
     /// open, even if they are dropped.
     pub fn has_had_roles(&self) -> bool {
-        let has_roles = self.engine().access().has_roles();
+        let has_roles = self.engine().databases().first().access().has_roles();
         self.shared.has_had_roles.fetch_or(has_roles, Ordering::Relaxed) || has_roles
     }
 }

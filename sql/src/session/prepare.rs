@@ -174,7 +174,7 @@ impl Session {
     }
 
     pub(super) fn about_to_compile(&self) -> BeforeCompiling {
-        BeforeCompiling { memory: memory::spent(), catalog_version: self.view.engine.catalog_version() }
+        BeforeCompiling { memory: memory::spent(), catalog_version: self.view.catalog.version() }
     }
 
     /// A cached statement, if its text still means the same.
@@ -183,7 +183,7 @@ impl Session {
         self.settle_names();
         let prepared = self.cache.get(sql, declared)?;
         let (plan, is_meant) = prepared.plan_under(self.view.stamp());
-        let is_newest = prepared.catalog_version == self.view.engine.catalog_version();
+        let is_newest = prepared.catalog_version == self.view.catalog.version();
         (is_newest && is_meant && is_fresh(&plan)).then(|| Arc::clone(prepared))
     }
 

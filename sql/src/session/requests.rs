@@ -18,6 +18,7 @@ use super::state::State;
 use super::{Output, Session};
 use crate::compile::action::Action;
 use crate::ddl::command::SchemaCommand;
+use crate::ddl::databases::is_alone;
 use crate::statement::tokens::Tokens;
 
 /// The first words of statements that change the schema.
@@ -46,6 +47,12 @@ fn may_change_schema(text: &str) -> bool {
 
 /// Commands that end their transaction cannot run in the middle of one.
 fn refuse_concurrent(command: &SchemaCommand) -> Result<()> {
+    if let SchemaCommand::Database(command) = command
+        && let Some(name) = is_alone(command)
+    {
+        let message = format!("{name} cannot be executed from a function");
+        return Err(Error::input(sqlstate::ACTIVE_SQL_TRANSACTION, message));
+    }
     let what = match command {
         SchemaCommand::CreateIndex(wanted) if wanted.is_concurrent => "CREATE INDEX",
         SchemaCommand::DropIndex(drop) if drop.is_concurrent => "DROP INDEX",

@@ -21,7 +21,7 @@ impl Session {
     /// Brings the session's identity up to date.
     #[inline]
     pub(super) fn settle_identity(&mut self) {
-        let seen = (self.view.engine.access_version(), self.view.own_changes());
+        let seen = (self.view.catalog.access_version(), self.view.own_changes());
         if self.view.identity.seen != seen {
             self.view.identity.seen = seen;
             self.refresh_identity();

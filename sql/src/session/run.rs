@@ -264,6 +264,8 @@ impl Session {
             path: Arc::clone(&self.view.meaning.path),
             schemas: self.view.schemas(),
             engine: Arc::clone(&self.view.engine),
+            databases: self.view.worker.databases(),
+            own_database: self.view.database,
             user: self.view.first_owner().to_owned(),
             access: Arc::clone(self.view.access()),
             role: self.view.role(),
@@ -381,7 +383,7 @@ impl Session {
 
     /// The advisory locks of all sessions.
     fn shown_locks(&self) -> Result<Vec<ShownLock>> {
-        let shown = self.shared.advisory_locks.shown()?.into_iter();
+        let shown = self.neighbours.advisory_locks.shown()?.into_iter();
         let shown =
             shown.map(|lock| ShownLock { session: self.shared.activities.process(lock.session), ..lock });
         Ok(shown.collect())

@@ -6,7 +6,7 @@ use std::time::Instant;
 use hyades_engine::db::{CheckpointRequest, Savepoint};
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, TableDefinition};
+use hyades_types::definition::{CatalogChange, DatabaseId, TableDefinition};
 
 use super::cursors::KeptRows;
 use super::prepared::Prepared;
@@ -51,6 +51,8 @@ pub(super) struct SchemaRun {
     pub(super) alteration: Option<Box<AlterationRun>>,
     /// Determines the changes after locks have been taken.
     pub(super) late: Option<LateChange>,
+    /// For commands about databases.
+    pub(super) databases: DatabaseProgress,
     /// For CREATE SCHEMA: what is created in it afterwards.
     pub(super) inside: Option<Box<Inside>>,
     /// The table of an index that is built or dropped beside writers, with its definition when the
@@ -59,6 +61,17 @@ pub(super) struct SchemaRun {
     /// Whether the table is locked, for an index that is dropped.
     pub(super) has_table: bool,
     pub(super) savepoint: Savepoint,
+}
+
+/// How far a command about databases has come.
+#[derive(Default)]
+pub(super) struct DatabaseProgress {
+    /// How many of the names that it is about are locked.
+    pub(super) locked: usize,
+    /// Since when it has waited for a database to be without sessions, by the system's clock.
+    pub(super) vacating: Option<i64>,
+    /// For CREATE DATABASE: the database that is to be copied, and the copy.
+    pub(super) copied: Option<(DatabaseId, DatabaseId)>,
 }
 
 /// A CALL in progress.

@@ -9,16 +9,17 @@ use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, TableId};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 
-use super::running::{AlterationRun, QueryRun, Running, SchemaRun};
+use super::running::{AlterationRun, DatabaseProgress, QueryRun, Running, SchemaRun};
 use super::{Completion, Output, Prepared, Session};
 use crate::compile::action::{Action, Plan};
 use crate::ddl::alteration_steps::{Alteration, Inside, LateChange};
 use crate::ddl::command::SchemaCommand;
+use crate::ddl::databases::{self, DatabaseChanges};
 use crate::ddl::schemas::late_change;
 use crate::emit::run_plan::Analysis;
 use crate::emit::{shifted, unsupported};
-use crate::statement::SchemaElement;
 use crate::statement::deep_text::with_deep_stack;
+use crate::statement::{DatabaseCommand, SchemaElement};
 
 impl Session {
     pub(super) fn start_schema(
@@ -42,6 +43,7 @@ impl Session {
             done: 0,
             alteration,
             late,
+            databases: DatabaseProgress::default(),
             inside,
             beside: None,
             has_table: false,
@@ -152,6 +154,16 @@ impl Session {
             }
             return Ok(true);
         }
+        if let Some(LateChange::Database(command)) = &run.late {
+            let command = Arc::clone(command);
+            self.begin_database_change(&command, run, output)?;
+            return Ok(true);
+        }
+        if let Some((from, to)) = run.databases.copied {
+            self.view.worker.copy_database(from, to)?;
+            run.databases.copied = None;
+            return Ok(true);
+        }
         if let Some(late) = &run.late {
             if matches!(late, LateChange::Access(_)) {
                 self.view.worker.lock_access()?;
@@ -180,6 +192,25 @@ impl Session {
             true => Ok(false),
             false => Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))),
         }
+    }
+
+    /// Determines what a command about databases changes.
+    fn begin_database_change(
+        &mut self,
+        command: &DatabaseCommand,
+        run: &mut SchemaRun,
+        output: &mut dyn Output,
+    ) -> Flow<()> {
+        for name in databases::names(command).iter().skip(run.databases.locked) {
+            self.view.worker.lock_database(name)?;
+            run.databases.locked += 1;
+        }
+        let DatabaseChanges { changes, vacated, copied } = self.view.database_changes(command, output)?;
+        if let Some(vacated) = vacated {
+            self.vacate(&vacated, &mut run.databases.vacating)?;
+        }
+        (run.changes, run.done, run.databases.copied, run.late) = (changes, 0, copied, None);
+        Ok(())
     }
 
     /// Starts the statement again.

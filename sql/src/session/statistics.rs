@@ -45,6 +45,14 @@ pub struct Counts {
 }
 
 impl Counts {
+    pub(super) fn join(&mut self, other: &Counts) {
+        self.commits += other.commits;
+        self.rollbacks += other.rollbacks;
+        self.statements += other.statements;
+        self.waits += other.waits;
+        self.deadlocks += other.deadlocks;
+    }
+
     pub(super) fn add(&mut self, of: &Counters) {
         self.commits += of.commits.get();
         self.rollbacks += of.rollbacks.get();

@@ -144,6 +144,7 @@ impl Session {
             counters.rollbacks.count()
         }
         self.view.settle_own_changes();
+        self.reopen();
         self.savepoints.clear();
         self.checking = None;
         self.view.environment.deferred.clear();

@@ -117,6 +117,7 @@ pub(crate) enum Statement {
     DropSequence(DropSequence),
     Comment(Box<Comment>),
     Access(Box<AccessCommand<Vec<WrittenParameter>>>),
+    Database(Box<DatabaseCommand>),
     CreateType(CreateType),
     AlterType(AlterType),
     DropType(DropType),
@@ -697,4 +698,24 @@ impl LikeParts {
             comments: is_included,
         }
     }
+}
+
+/// CREATE, ALTER and DROP DATABASE.
+#[derive(Clone, Debug)]
+pub(crate) enum DatabaseCommand {
+    Create { name: String, options: DatabaseOptions },
+    Alter { name: String, options: DatabaseOptions },
+    Rename { name: String, to: String },
+    Own { name: String, to: RoleName },
+    Drop { name: String, if_exists: bool, is_forced: bool },
+}
+
+/// Of CREATE and ALTER DATABASE. `None` keeps what is there.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DatabaseOptions {
+    pub(crate) owner: Option<RoleName>,
+    pub(crate) template: Option<String>,
+    pub(crate) is_template: Option<bool>,
+    pub(crate) allows_connections: Option<bool>,
+    pub(crate) connection_limit: Option<i32>,
 }

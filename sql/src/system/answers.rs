@@ -42,8 +42,12 @@ impl SystemCatalog for System {
         self.find_object(system_type, text)
     }
 
-    fn size(&self, size: Size, relation: Option<u32>) -> Value {
-        relation.map_or_else(|| self.database_bytes(), |relation| self.size_of(size, relation))
+    fn size(&self, size: Size, relation: u32) -> Value {
+        self.size_of(size, relation)
+    }
+
+    fn database_size(&self, database: &Value) -> Result<Value> {
+        self.database_bytes(database)
     }
 
     fn has_privilege(&self, of: Privileged, arguments: &[Value]) -> Result<Value> {
@@ -108,7 +112,7 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_sequences" => views::sequences,
         "pg_settings" => views::settings,
         "pg_stat_activity" => views::activity,
-        "pg_stat_database" => sizes::database,
+        "pg_stat_database" => sizes::databases,
         "hyades_checkpoint" => sizes::checkpoint,
         "hyades_logs" => sizes::logs,
         "hyades_memory" => sizes::memory,

@@ -1,6 +1,7 @@
 //! Objects that exist once or from the start: the database, schemas, languages.
 
-use hyades_types::access::ObjectKind;
+use hyades_engine::db::SeenDatabase;
+use hyades_types::access::{DATABASE_OBJECT, ObjectKind};
 use hyades_types::interval::Interval;
 use hyades_types::value::Value;
 
@@ -80,20 +81,25 @@ pub(super) fn collations(_system: &System) -> Vec<NamedRow> {
 
 /// `pg_database`
 pub(super) fn databases(system: &System) -> Vec<NamedRow> {
-    vec![vec![
-        ("oid", oid(object_id::DATABASE)),
-        ("datname", text(&system.facts.database)),
-        ("datdba", oid(system.owner_of(object_id::DATABASE))),
-        ("encoding", int4(UTF8)),
-        ("datlocprovider", text("c")),
-        ("datallowconn", truth(true)),
-        ("datconnlimit", int4(-1)),
-        ("dattablespace", oid(PG_DEFAULT)),
-        // Texts are ordered by their bytes.
-        ("datcollate", text("C")),
-        ("datctype", text("C")),
-        ("datacl", system.access_list(object_id::DATABASE, ObjectKind::Database)),
-    ]]
+    let row = |database: &SeenDatabase| {
+        let SeenDatabase { id, definition, access } = database;
+        vec![
+            ("oid", oid(id.0)),
+            ("datname", text(&definition.name)),
+            ("datdba", oid(access.owner(DATABASE_OBJECT).0)),
+            ("encoding", int4(UTF8)),
+            ("datlocprovider", text("c")),
+            ("datistemplate", truth(definition.is_template)),
+            ("datallowconn", truth(definition.allows_connections)),
+            ("datconnlimit", Value::Integer(definition.connection_limit)),
+            ("dattablespace", oid(PG_DEFAULT)),
+            // Texts are ordered by their bytes.
+            ("datcollate", text("C")),
+            ("datctype", text("C")),
+            ("datacl", system.shown_list(access, DATABASE_OBJECT)),
+        ]
+    };
+    system.facts.databases.iter().map(row).collect()
 }
 
 /// `pg_extension`

@@ -24,9 +24,6 @@ pub(super) const INFORMATION_SCHEMA: u32 = 13_207;
 /// The role that owns whatever has no other owner.
 pub(crate) const OWNER: u32 = 10;
 
-/// The database. PostgreSQL gives this number to `postgres`.
-pub(crate) const DATABASE: u32 = 5;
-
 /// Access methods.
 pub(super) const HEAP: u32 = 2;
 pub(super) const BTREE: u32 = 403;

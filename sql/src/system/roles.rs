@@ -1,6 +1,9 @@
 //! Roles, memberships, owners and access lists.
 
-use hyades_types::access::{AccessItem, ObjectKind, Privileges, Role, RoleId};
+use hyades_engine::db::SeenDatabase;
+use hyades_types::access::{
+    Access, AccessItem, DATABASE_OBJECT, ObjectKind, Privileges, Role, RoleId, no_database,
+};
 use hyades_types::definition::SequenceId;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::system_catalog::Privileged;
@@ -156,11 +159,21 @@ impl System {
         }
     }
 
+    /// The database with this number.
+    pub(super) fn database(&self, number: u32) -> Option<&SeenDatabase> {
+        self.facts.databases.iter().find(|database| database.id.0 == number)
+    }
+
     /// The access list of an object, if it is not the default.
     pub(super) fn access_list(&self, object: u32, _kind: ObjectKind) -> Value {
-        let items = self.facts.access.rights(object).items;
+        self.shown_list(&self.facts.access, object)
+    }
+
+    /// The same in the catalog with these rights.
+    pub(super) fn shown_list(&self, access: &Access, object: u32) -> Value {
+        let items = access.rights(object).items;
         or_null(items, |items| {
-            let shown = |item: &AccessItem| text(self.facts.access.shown_item(item, &self.facts.user));
+            let shown = |item: &AccessItem| text(access.shown_item(item, &self.facts.user));
             let element = ArrayElement::System(SystemType::AclItem);
             Value::array(element, items.iter().map(shown).collect())
         })
@@ -181,7 +194,7 @@ impl System {
             Privileged::Schema => {
                 self.schemas.iter().find(|(own, _)| *own == number).map(|(own, _)| (*own, ObjectKind::Schema))
             }
-            Privileged::Database => (number == object_id::DATABASE).then_some((number, ObjectKind::Database)),
+            Privileged::Database => Some((DATABASE_OBJECT, ObjectKind::Database)),
             Privileged::Type => Some((number, ObjectKind::Type)),
             Privileged::Role => None,
         }
@@ -221,11 +234,21 @@ impl System {
         }
         let Some(number) = self.number_asked_about(of, object)? else { return Ok(Value::Null) };
         let Some((id, kind)) = self.privileged(of, number) else { return Ok(Value::Null) };
-        let held = self.held(role, id, kind);
+        let access = match of {
+            Privileged::Database => match self.database(number) {
+                Some(database) => &database.access,
+                None => return Ok(Value::Null),
+            },
+            _ => &self.facts.access,
+        };
+        let held = match of {
+            Privileged::Database => access.privileges(role, id, kind),
+            _ => self.held(role, id, kind),
+        };
         let grantable = match visibility::is_of_catalog(id) {
             true if !self.facts.access.is_superuser(role) => Privileges::NONE,
             true => kind.all(),
-            false => self.facts.access.grantable(role, id, kind),
+            false => access.grantable(role, id, kind),
         };
         let mut has = id >= SequenceId::FIRST_TEMPORARY;
         for (wanted, with_option) in words.split(',').map(asked_privilege) {
@@ -257,7 +280,7 @@ impl System {
     }
 
     /// The number of an object that is given by name or number.
-    fn number_asked_about(&self, of: Privileged, object: &Value) -> Result<Option<u32>> {
+    pub(super) fn number_asked_about(&self, of: Privileged, object: &Value) -> Result<Option<u32>> {
         let name = match object {
             Value::Oid(oid) => return Ok(Some(*oid)),
             Value::Reference(reference) => return Ok(Some(reference.oid)),
@@ -269,12 +292,10 @@ impl System {
             Privileged::Routine => SystemType::RegProcedure,
             Privileged::Schema => SystemType::RegNamespace,
             Privileged::Type => SystemType::RegType,
-            Privileged::Database if name.as_str() == self.facts.database => {
-                return Ok(Some(object_id::DATABASE));
-            }
             Privileged::Database => {
-                let message = format!("database \"{name}\" does not exist");
-                return Err(Error::input(sqlstate::INVALID_CATALOG_NAME, message));
+                let named = |one: &&SeenDatabase| one.definition.name == name.as_str();
+                let found = self.facts.databases.iter().find(named);
+                return Ok(Some(found.ok_or_else(|| no_database(name))?.id.0));
             }
             Privileged::Role => return Ok(None),
         };

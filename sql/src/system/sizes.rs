@@ -1,27 +1,33 @@
 //! The use of memory, the progress of logs and of the restart, and the counts of sessions. Bytes of rows
 //! and indexes are estimates (`hyades_engine::db::EngineStatistics`).
 
+use hyades_engine::db::SeenDatabase;
 use hyades_engine::storage::table::Table;
+use hyades_types::access::{DATABASE_OBJECT, ObjectKind, Privileges, denied};
+use hyades_types::definition::DatabaseId;
+use hyades_types::error::Result;
 use hyades_types::memory;
-use hyades_types::system_catalog::Size;
+use hyades_types::system_catalog::{Privileged, Size};
 use hyades_types::value::Value;
 
 use super::class::ClassKind;
-use super::object_id::DATABASE;
 use super::row::{NamedRow, int4, int8, oid, or_null, text, truth};
 use super::snapshot::System;
 
-/// `pg_stat_database`, with its single database.
-pub(super) fn database(system: &System) -> Vec<NamedRow> {
-    let counts = system.facts.sessions.counts();
-    vec![vec![
-        ("datid", oid(DATABASE)),
-        ("datname", text(&system.facts.database)),
-        ("numbackends", int4(counts.sessions)),
-        ("xact_commit", int8(counts.commits)),
-        ("xact_rollback", int8(counts.rollbacks)),
-        ("deadlocks", int8(counts.deadlocks)),
-    ]]
+/// `pg_stat_database`
+pub(super) fn databases(system: &System) -> Vec<NamedRow> {
+    let row = |database: &SeenDatabase| {
+        let counts = system.facts.sessions.counts(Some(database.id));
+        vec![
+            ("datid", oid(database.id.0)),
+            ("datname", text(&database.definition.name)),
+            ("numbackends", int4(counts.sessions)),
+            ("xact_commit", int8(counts.commits)),
+            ("xact_rollback", int8(counts.rollbacks)),
+            ("deadlocks", int8(counts.deadlocks)),
+        ]
+    };
+    system.facts.databases.iter().map(row).collect()
 }
 
 /// `hyades_logs`
@@ -100,7 +106,7 @@ pub(super) fn memory(system: &System) -> Vec<NamedRow> {
     let engine = system.facts.engine.statistics();
     let buffers = engine.logs.iter().map(|log| log.buffer).sum();
     rows.push(row("versions", Value::Null, engine.versions));
-    rows.push(row("sessions", Value::Null, system.facts.sessions.counts().bytes));
+    rows.push(row("sessions", Value::Null, system.facts.sessions.counts(None).bytes));
     rows.push(row("logs", Value::Null, buffers));
     rows.push(row("total", Value::Null, memory::total_bytes() as u64));
     rows.push(row("limit", Value::Null, system.facts.engine.memory_limits().server_bytes as u64));
@@ -140,11 +146,28 @@ impl System {
     }
 
     /// `pg_database_size`
-    pub(super) fn database_bytes(&self) -> Value {
-        let bytes = counted(self).map(|(table, _)| {
+    pub(super) fn database_bytes(&self, database: &Value) -> Result<Value> {
+        let Some(number) = self.number_asked_about(Privileged::Database, database)? else {
+            return Ok(Value::Null);
+        };
+        if let Some(database) = self.database(number)
+            && !database
+                .access
+                .privileges(self.facts.role, DATABASE_OBJECT, ObjectKind::Database)
+                .contains(Privileges::CONNECT)
+        {
+            return Err(denied("database", &database.definition.name));
+        }
+        let bytes_of = |table: &Table| {
             let (own, indexes) = table.estimated_bytes();
             own + indexes.iter().sum::<u64>()
-        });
-        int8(bytes.sum::<u64>())
+        };
+        let databases = self.facts.engine.databases();
+        let bytes: u64 = match databases.catalog(DatabaseId(number)) {
+            _ if number == self.facts.own_database.0 => counted(self).map(|(table, _)| bytes_of(table)).sum(),
+            Some(catalog) => catalog.tables().iter().map(|table| bytes_of(table)).sum(),
+            None => return Ok(Value::Null),
+        };
+        Ok(int8(bytes))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use hyades_engine::db::Engine;
+use hyades_engine::db::{Engine, SeenDatabase};
 use hyades_engine::procedure::compiled_routine::Schemas;
 use hyades_engine::storage::catalog::Comments;
 use hyades_engine::storage::stored_routine::Routine;
@@ -12,7 +12,7 @@ use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::access::{Access, RoleId};
 use hyades_types::advisory::AdvisoryKey;
-use hyades_types::definition::TableDefinition;
+use hyades_types::definition::{DatabaseId, TableDefinition};
 use hyades_types::search_path::SearchPath;
 use hyades_types::sequence::Sequence;
 use hyades_types::value::SqlType;
@@ -36,8 +36,8 @@ pub(crate) struct SessionTotals {
 pub(crate) trait SessionRows: Send + Sync {
     /// The rows of `pg_stat_activity`.
     fn rows(&self) -> Vec<NamedRow>;
-    /// Totals of what all of them have done and use.
-    fn counts(&self) -> SessionTotals;
+    /// Totals of what those in one database, or all, have done and use.
+    fn counts(&self, database: Option<DatabaseId>) -> SessionTotals;
     /// The rows of `pg_stat_ssl`.
     fn encryption_rows(&self) -> Vec<NamedRow>;
 }
@@ -92,6 +92,10 @@ pub(crate) struct Facts {
     /// The current role.
     pub(crate) role: RoleId,
     pub(crate) database: String,
+    /// All databases.
+    pub(crate) databases: Vec<SeenDatabase>,
+    /// The number of the session's one.
+    pub(crate) own_database: DatabaseId,
 }
 
 /// The catalog as one statement sees it.

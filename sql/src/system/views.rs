@@ -5,7 +5,6 @@ use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 
 use super::class::{ClassKind, indexes_of};
-use super::object_id;
 use super::row::{NamedRow, int8, oid, or_null, text, texts, truth};
 use super::snapshot::{ShownCursor, ShownLock, ShownStatement, System};
 
@@ -113,7 +112,7 @@ pub(super) fn locks(system: &System) -> Vec<NamedRow> {
     let row = |shown: &ShownLock| {
         vec![
             ("locktype", text("advisory")),
-            ("database", oid(object_id::DATABASE)),
+            ("database", oid(system.facts.own_database.0)),
             ("classid", oid(shown.key.class)),
             ("objid", oid(shown.key.object)),
             ("objsubid", Value::SmallInt(if shown.key.is_pair { 2 } else { 1 })),

@@ -7,7 +7,7 @@
 //! Reference: the conditions with `pg_has_role` and `has_table_privilege` in PostgreSQL's
 //! information_schema.sql.
 
-use hyades_types::access::{ObjectKind, Privileges, RoleId, denied};
+use hyades_types::access::{DATABASE_OBJECT, ObjectKind, Privileges, RoleId, denied};
 use hyades_types::definition::{SchemaId, SequenceId};
 use hyades_types::error::Result;
 
@@ -111,5 +111,5 @@ impl System {
 /// Whether an object exists from the start, and its rights are fixed.
 pub(super) fn is_of_catalog(object: u32) -> bool {
     const FIRST_MADE: u32 = 16_384;
-    object < FIRST_MADE && object != object_id::DATABASE && object != SchemaId::PUBLIC.0
+    object < FIRST_MADE && object != DATABASE_OBJECT && object != SchemaId::PUBLIC.0
 }

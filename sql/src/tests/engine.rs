@@ -4,14 +4,13 @@
 //! A single session never waits by itself. [`Trouble`] makes a worker wait every second time, which must
 //! not show in the answers to a client.
 
-use hyades_engine::storage::catalog::NewId;
 use std::path::Path;
 use std::sync::Arc;
 
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{
     CheckpointRequest, CheckpointStatus, Engine, EngineStatistics, Flow, Interrupt, Isolation, Logging,
-    LoggingChoice, Savepoint, Schema, TableLock, Waiting, Work, Worker, open,
+    LoggingChoice, Savepoint, Schema, SeenDatabase, TableLock, Waiting, Work, Worker, open,
 };
 use hyades_engine::local_arc::LocalArc;
 use hyades_engine::log::durable::Durability;
@@ -20,17 +19,20 @@ use hyades_engine::procedure::compiled_routine::CatalogView;
 use hyades_engine::procedure::frame::{Frame, Request, RowSink};
 use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::recovery::{RecoveryReport, RestartStatus};
+use hyades_engine::storage::catalog::NewId;
+use hyades_engine::storage::databases::Databases;
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_engine::ticket::{Ticket, ticket};
 use hyades_sim::disk::SimulatedDisk;
-use hyades_types::access::Access;
-use hyades_types::definition::{CatalogChange, IndexDefinition, RoutineId, TableDefinition, TableName};
+use hyades_types::definition::{
+    CatalogChange, DatabaseId, IndexDefinition, RoutineId, TableDefinition, TableName,
+};
 use hyades_types::environment::Environment;
 use hyades_types::error::{Abort, Error, Result};
 use hyades_types::memory::{Keeper, Limits};
-use hyades_types::sequence::{Sequence, SequenceCatalog};
+use hyades_types::sequence::Sequence;
 use hyades_types::value::Value;
 
 /// The trouble to inject.
@@ -70,46 +72,21 @@ impl TestEngine {
         };
         TestEngine { trouble, inner: open(config, Some(crate::routine_compiler())).expect("an empty disk") }
     }
+
+    fn troubled(&self, inner: Box<dyn Worker>) -> Box<dyn Worker> {
+        Box::new(TestWorker { trouble: self.trouble, calls: 0, was_stale: false, is_past_end: false, inner })
+    }
 }
 
 impl Engine for TestEngine {
     fn worker(&self) -> Box<dyn Worker> {
-        Box::new(TestWorker {
-            trouble: self.trouble,
-            calls: 0,
-            was_stale: false,
-            is_past_end: false,
-            inner: self.inner.worker(),
-        })
+        self.troubled(self.inner.worker())
     }
-    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
-        self.inner.table(name)
+    fn worker_in(&self, database: DatabaseId) -> Option<Box<dyn Worker>> {
+        Some(self.troubled(self.inner.worker_in(database)?))
     }
-    fn tables(&self) -> Vec<Arc<Table>> {
-        self.inner.tables()
-    }
-    fn routines(&self) -> Vec<Arc<Routine>> {
-        self.inner.routines()
-    }
-    fn sequence_catalog(&self) -> Arc<dyn SequenceCatalog> {
-        self.inner.sequence_catalog()
-    }
-    fn sequences(&self) -> Vec<Arc<Sequence>> {
-        self.inner.sequences()
-    }
-    fn catalog_version(&self) -> u64 {
-        self.inner.catalog_version()
-    }
-    fn schema_version(&self) -> u64 {
-        self.inner.schema_version()
-    }
-
-    fn access(&self) -> Arc<Access> {
-        self.inner.access()
-    }
-
-    fn access_version(&self) -> u64 {
-        self.inner.access_version()
+    fn databases(&self) -> &Arc<Databases> {
+        self.inner.databases()
     }
     fn shutdown(&self) -> Result<()> {
         self.inner.shutdown()
@@ -254,6 +231,20 @@ impl Schema for TestWorker {
     fn lock_table(&mut self, table: &Arc<Table>, lock: TableLock, waiting: Waiting) -> Flow<()> {
         self.wait()?;
         self.inner.lock_table(table, lock, waiting)
+    }
+
+    fn lock_database(&mut self, name: &str) -> Flow<()> {
+        self.wait()?;
+        self.inner.lock_database(name)
+    }
+
+    fn copy_database(&mut self, from: DatabaseId, to: DatabaseId) -> Flow<()> {
+        self.wait()?;
+        self.inner.copy_database(from, to)
+    }
+
+    fn databases(&self) -> Vec<SeenDatabase> {
+        self.inner.databases()
     }
 
     fn is_changed_by_others(&self, table: &Table) -> bool {

@@ -84,7 +84,7 @@ impl Viewpoint {
     /// Brings the meaning of names up to date.
     #[inline]
     pub(crate) fn settle_names(&mut self) {
-        let schemas = (self.engine.schema_version(), self.meaning.own_changes);
+        let schemas = (self.catalog.schema_version(), self.meaning.own_changes);
         if self.meaning.schemas != schemas {
             self.meaning.schemas = schemas;
             self.refresh_path();
@@ -100,7 +100,7 @@ impl Viewpoint {
 
     #[cold]
     fn settle_old_snapshot(&mut self, time: Option<u64>) {
-        let old = time.map(|time| (time, self.engine.catalog_version(), self.meaning.stamp));
+        let old = time.map(|time| (time, self.catalog.version(), self.meaning.stamp));
         if self.meaning.old_snapshot.map(|(known, _)| known) != old {
             self.meaning.old_snapshot = old.map(|old| (old, next_stamp()));
         }
@@ -122,7 +122,7 @@ impl Viewpoint {
 
     #[cold]
     fn settle_open_names(&mut self) {
-        let seen = (self.engine.catalog_version(), self.meaning.own_changes);
+        let seen = (self.catalog.version(), self.meaning.own_changes);
         if std::mem::replace(&mut self.meaning.seen, seen) != seen {
             self.meaning.stamp = next_stamp();
         }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use hyades_engine::db::{Engine, Worker};
+use hyades_engine::db::Worker;
 use hyades_engine::procedure::compiled_routine::{Compilation, Schemas};
 use hyades_engine::procedure::ir::Procedure;
+use hyades_engine::storage::catalog::Catalog;
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
@@ -20,7 +21,7 @@ use crate::statement::deep_text::with_deep_stack;
 
 /// The tables as the session's transaction sees them.
 pub(crate) struct VisibleTables<'a> {
-    engine: &'a dyn Engine,
+    catalog: &'a Catalog,
     worker: &'a dyn Worker,
     /// Where to note a table that another transaction has changed.
     unsettled: Option<&'a Mutex<Option<Arc<Table>>>>,
@@ -31,7 +32,7 @@ pub(crate) struct VisibleTables<'a> {
 impl Tables for VisibleTables<'_> {
     fn table(&self, name: &TableName) -> Option<Arc<Table>> {
         let in_transaction = self.worker.in_transaction();
-        let found = if in_transaction { self.worker.table(name) } else { self.engine.table(name) };
+        let found = if in_transaction { self.worker.table(name) } else { self.catalog.by_name(name) };
         if let (Some(table), Some(unsettled)) = (&found, self.unsettled)
             && self.worker.is_changed_by_others(table)
         {
@@ -73,7 +74,7 @@ impl Tables for VisibleTables<'_> {
     }
 
     fn by_id(&self, id: TableId) -> Option<Arc<Table>> {
-        let tables = if self.worker.in_transaction() { self.worker.tables() } else { self.engine.tables() };
+        let tables = if self.worker.in_transaction() { self.worker.tables() } else { self.catalog.tables() };
         tables.into_iter().find(|table| table.id() == id)
     }
 }
@@ -86,8 +87,8 @@ pub(crate) struct FoundIndex {
 
 impl Viewpoint {
     fn visible(&self) -> VisibleTables<'_> {
-        let (engine, worker) = (self.engine.as_ref(), self.worker.as_ref());
-        VisibleTables { engine, worker, unsettled: None, _compilation: None }
+        let (catalog, worker) = (self.catalog.as_ref(), self.worker.as_ref());
+        VisibleTables { catalog, worker, unsettled: None, _compilation: None }
     }
 
     pub(crate) fn compiling(&self) -> VisibleTables<'_> {
@@ -107,7 +108,7 @@ impl Viewpoint {
     pub(crate) fn visible_tables(&self) -> Vec<Arc<Table>> {
         match self.worker.in_transaction() {
             true => self.worker.tables(),
-            false => self.engine.tables(),
+            false => self.catalog.tables(),
         }
     }
 

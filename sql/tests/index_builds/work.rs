@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyades::engine::config::{ProtocolKind, RecoveryMode};
 use hyades::engine::recovery::{recover, state_hash};
-use hyades::engine::storage::catalog::Catalog;
+use hyades::engine::storage::databases::Databases;
 use hyades::types::error::sqlstate;
 use hyades::{Config, Connection, Database, Result, Value};
 use hyades_sim::disk::SimulatedDisk;
@@ -135,13 +135,13 @@ fn build(connection: &mut Connection) -> Outcome<()> {
 
 /// The hash of the state that a start would find, after a check of its indexes.
 fn recovered(disk: &SimulatedDisk, config: Config) -> Outcome<u64> {
-    let catalog = Arc::new(Catalog::new());
-    recover(&Config { disk: Arc::new(disk.clone()), ..config }, Some(hyades::routine_compiler()), &catalog)
+    let databases = Arc::new(Databases::new());
+    recover(&Config { disk: Arc::new(disk.clone()), ..config }, Some(hyades::routine_compiler()), &databases)
         .map_err(|error| format!("the database does not open again: {error}"))?;
-    for table in catalog.tables() {
+    for table in databases.tables() {
         table.shared_state().check_indexes()?;
     }
-    state_hash(&catalog).map_err(|error| error.to_string())
+    state_hash(&databases).map_err(|error| error.to_string())
 }
 
 fn as_text<T>(result: Result<T>) -> Outcome<T> {

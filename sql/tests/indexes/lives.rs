@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use hyades::engine::config::ProtocolKind;
 use hyades::engine::recovery::{recover, state_hash};
-use hyades::engine::storage::catalog::Catalog;
+use hyades::engine::storage::databases::Databases;
 use hyades::types::error::sqlstate;
 use hyades::{Config, Connection, Database, Result, Value};
 use hyades_sim::disk::SimulatedDisk;
@@ -96,13 +96,13 @@ fn agrees(connection: &mut Connection) -> std::result::Result<(), String> {
 
 /// The hash of the state that a start would find, after a check of its indexes.
 fn recovered(disk: &SimulatedDisk, config: Config) -> std::result::Result<u64, String> {
-    let catalog = Arc::new(Catalog::new());
-    recover(&Config { disk: Arc::new(disk.clone()), ..config }, Some(hyades::routine_compiler()), &catalog)
+    let databases = Arc::new(Databases::new());
+    recover(&Config { disk: Arc::new(disk.clone()), ..config }, Some(hyades::routine_compiler()), &databases)
         .map_err(|error| format!("the database does not open again: {error}"))?;
-    for table in catalog.tables() {
+    for table in databases.tables() {
         table.shared_state().check_indexes()?;
     }
-    state_hash(&catalog).map_err(|error| error.to_string())
+    state_hash(&databases).map_err(|error| error.to_string())
 }
 
 /// Loses power at this disk operation after the setup, or when all is done. Returns what is wrong.

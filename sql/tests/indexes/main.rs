@@ -11,7 +11,7 @@ use hyades::Database;
 use hyades::engine::config::ProtocolKind;
 use hyades::engine::db::create_copy;
 use hyades::engine::recovery::{recover, state_hash};
-use hyades::engine::storage::catalog::Catalog;
+use hyades::engine::storage::databases::Databases;
 use hyades_sim::disk::SimulatedDisk;
 
 use lives::{config, lose_power};
@@ -97,16 +97,16 @@ fn indexes_that_come_and_go_are_replayed() {
     }
     disk.crash_now();
     let found = disk.after_power_cut(1);
-    let catalog = Arc::new(Catalog::new());
-    recover(&config(&found, ProtocolKind::Taurus), None, &catalog).expect("it recovers");
-    for table in catalog.tables() {
+    let databases = Arc::new(Databases::new());
+    recover(&config(&found, ProtocolKind::Taurus), None, &databases).expect("it recovers");
+    for table in databases.tables() {
         table.shared_state().check_indexes().unwrap_or_else(|wrong| panic!("{wrong}"));
     }
     let copied = SimulatedDisk::new(2);
-    create_copy(&config(&copied, ProtocolKind::Serial), &catalog).expect("a copy");
-    let copy = Arc::new(Catalog::new());
+    create_copy(&config(&copied, ProtocolKind::Serial), &databases).expect("a copy");
+    let copy = Arc::new(Databases::new());
     recover(&config(&copied, ProtocolKind::Serial), None, &copy).expect("the copy opens");
-    assert_eq!(state_hash(&copy).expect("a hash"), state_hash(&catalog).expect("a hash"));
+    assert_eq!(state_hash(&copy).expect("a hash"), state_hash(&databases).expect("a hash"));
     for table in copy.tables() {
         table.shared_state().check_indexes().unwrap_or_else(|wrong| panic!("{wrong}"));
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyades::engine::recovery::recover;
-use hyades::engine::storage::catalog::Catalog;
+use hyades::engine::storage::databases::Databases;
 use hyades::{Config, Connection, Database, Value};
 use hyades_sim::disk::SimulatedDisk;
 
@@ -166,7 +166,8 @@ fn numbers_that_no_row_may_hold_fail_their_statement() {
 fn a_routine_knows_who_calls_it() {
     let disk = SimulatedDisk::new(3);
     let database = Database::open(config(&disk)).expect("an empty disk");
-    let mut connection = database.connect().expect("a connection");
+    database.connect().expect("a connection").execute("create database shop", &[]).expect("a new database");
+    let mut connection = database.connect_to("shop").expect("a connection");
     let create = "create procedure who(k int) language plpgsql as $$
         declare u text := current_user;
         begin
@@ -193,9 +194,9 @@ fn a_routine_knows_who_calls_it() {
     assert_eq!(
         before,
         [
-            "1|hyades|hyades|hyades|public",
-            "2|hyades|hyades|hyades|none",
-            "3|hyades|hyades|hyades|xhyades",
+            "1|hyades|hyades|shop|public",
+            "2|hyades|hyades|shop|none",
+            "3|hyades|hyades|shop|xhyades",
             "10|carol|carol|shop|not hyades",
             "11|carol|carol|shop|none",
             "12|carol|carol|shop|xcarol",
@@ -204,7 +205,7 @@ fn a_routine_knows_who_calls_it() {
     );
     disk.crash_now();
     let database = Database::open(config(&disk.after_power_cut(3))).expect("it can be opened");
-    assert_eq!(rows(&mut database.connect().expect("a connection"), question), before);
+    assert_eq!(rows(&mut database.connect_to("shop").expect("a connection"), question), before);
 }
 
 #[test]
@@ -216,7 +217,7 @@ fn a_literal_of_a_routine_is_read_in_the_caller_s_time_zone() {
     let create = format!("create procedure p(k int) language plpgsql as $$ begin {body} end $$");
     connection.execute(&create, &[]).expect("a new procedure");
     for (number, zone) in ["UTC", "Europe/Berlin", "Asia/Tokyo"].into_iter().enumerate() {
-        let mut client = Client::new(&database, "u", "d", zone);
+        let mut client = Client::new(&database, "u", "hyades", zone);
         client.run(&format!("call p({})", 10 * number)).unwrap_or_else(|error| panic!("{error}"));
     }
     let found = rows(&mut connection, "select id, at from l order by id");
@@ -243,7 +244,7 @@ fn a_call_that_continues_after_an_error_from_outside_is_logged_as_data() {
         disk.crash_now();
         let found = disk.after_power_cut(4);
         // A recovery without a compiler can recover only what was logged as data.
-        let recovered = recover(&config(&found), None, &Arc::new(Catalog::new()));
+        let recovered = recover(&config(&found), None, &Arc::new(Databases::new()));
         assert_eq!(recovered.is_err(), is_command, "{state}");
         let database = Database::open(config(&found)).expect("it can be opened");
         assert_eq!(
@@ -275,7 +276,7 @@ fn a_call_that_computes_for_long_is_logged_as_data() {
         disk.crash_now();
         let found = disk.after_power_cut(6);
         // A recovery without a compiler can recover only what was logged as data.
-        let recovered = recover(&config(&found), None, &Arc::new(Catalog::new()));
+        let recovered = recover(&config(&found), None, &Arc::new(Databases::new()));
         assert_eq!(recovered.is_err(), is_command, "{turns} turns, {stored} rows");
         let database = Database::open(config(&found)).expect("it can be opened");
         let found = rows(&mut database.connect().expect("a connection"), "select count(*) from l");

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use hyades::engine::db::{Flow, Interrupt};
 use hyades::engine::recovery::{recover, tables_hash};
-use hyades::engine::storage::catalog::Catalog;
+use hyades::engine::storage::databases::Databases;
 use hyades::session::{Notice, Output, Session, SessionOptions};
 use hyades::types::function::LooksAt;
 use hyades::{Config, Database, Error, Result, Value};
@@ -169,11 +169,11 @@ fn call(client: &mut Client, program: &Program, tally: &mut Tally) -> std::resul
 
 /// The hash of the tables that a start would find.
 fn recovered(disk: &SimulatedDisk, replay_images: bool) -> std::result::Result<u64, String> {
-    let catalog = Arc::new(Catalog::new());
+    let databases = Arc::new(Databases::new());
     let config = Config { replay_images, ..config(disk) };
-    recover(&config, Some(hyades::routine_compiler()), &catalog)
+    recover(&config, Some(hyades::routine_compiler()), &databases)
         .map_err(|error| format!("the database does not open again: {error}"))?;
-    tables_hash(&catalog.tables()).map_err(|error| error.to_string())
+    tables_hash(&databases.tables()).map_err(|error| error.to_string())
 }
 
 /// See the module head.
@@ -187,9 +187,9 @@ fn attempt(
     let database = Database::open(Config { command_images: has_images, ..config(&disk) })
         .map_err(|error| error.to_string())?;
     let mut clients = [
-        Client::new(&database, "alice", "north", "Europe/Berlin"),
-        Client::new(&database, "bob", "south", "Asia/Kolkata"),
-        Client::new(&database, "carol", "west", "America/New_York"),
+        Client::new(&database, "alice", "hyades", "Europe/Berlin"),
+        Client::new(&database, "bob", "hyades", "Asia/Kolkata"),
+        Client::new(&database, "carol", "hyades", "America/New_York"),
     ];
     for sql in tables() {
         clients[0].run(&sql).map_err(|error| format!("{error}: {sql}"))?;

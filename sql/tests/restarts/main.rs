@@ -2,6 +2,7 @@
 
 mod altered_tables;
 mod cursors;
+mod databases;
 mod domains;
 mod enum_types;
 mod harness;

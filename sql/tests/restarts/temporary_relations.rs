@@ -98,7 +98,7 @@ fn sessions_have_their_own() {
     assert_eq!(database.engine().tables().len(), 2);
     drop(one);
     assert_eq!(database.engine().tables().len(), 1);
-    assert_eq!(database.engine().sequences().len(), 0);
+    assert_eq!(database.engine().databases().sequences().len(), 0);
     assert_eq!(number(&mut other, "select count(*) from t"), 1);
 }
 

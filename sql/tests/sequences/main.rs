@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hyades::engine::config::ProtocolKind;
 use hyades::engine::db::create_copy;
 use hyades::engine::recovery::{recover, state_hash};
-use hyades::engine::storage::catalog::Catalog;
+use hyades::engine::storage::databases::Databases;
 use hyades::{Connection, Database};
 use hyades_sim::disk::SimulatedDisk;
 
@@ -160,13 +160,13 @@ fn a_copy_goes_on_where_the_original_stood() {
     drop(connection);
     database.shutdown().expect("a clean stop");
     drop(database);
-    let catalog = Arc::new(Catalog::new());
-    recover(&original, Some(hyades::routine_compiler()), &catalog).expect("it can be recovered");
+    let databases = Arc::new(Databases::new());
+    recover(&original, Some(hyades::routine_compiler()), &databases).expect("it can be recovered");
     let copy = hyades::Config { data_directory: "/copy".into(), ..original };
-    create_copy(&copy, &catalog).expect("a copy");
-    let copied = Arc::new(Catalog::new());
+    create_copy(&copy, &databases).expect("a copy");
+    let copied = Arc::new(Databases::new());
     recover(&copy, Some(hyades::routine_compiler()), &copied).expect("it can be recovered");
-    assert_eq!(state_hash(&copied).unwrap(), state_hash(&catalog).unwrap());
+    assert_eq!(state_hash(&copied).unwrap(), state_hash(&databases).unwrap());
     let database = Database::open(copy).expect("the copy opens");
     let mut connection = database.connect().expect("a connection");
     assert_eq!(number(&mut connection, "insert into t default values returning id").unwrap(), 11);

@@ -29,6 +29,11 @@ pub fn not_owner(word: &str, name: &str) -> Error {
     Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, format!("must be owner of {word} {name}"))
 }
 
+/// `database "x" does not exist`.
+pub fn no_database(name: &str) -> Error {
+    Error::input(sqlstate::INVALID_CATALOG_NAME, format!("database \"{name}\" does not exist"))
+}
+
 /// The caller, and the rights of all roles.
 #[derive(Clone, Debug)]
 pub struct Caller {

@@ -18,8 +18,8 @@ use super::type_patterns::*;
 use super::{
     LooksAt, Signature, array, array_search, array_subscript, bytes, concat, date_reading, degrees, format,
     general, hash, interval, json_access, json_build, json_change, make_time, math, overlay,
-    pattern_matching, quantified_match, regular_expression, sequence, session, string, system, template,
-    time, whole_number,
+    pattern_matching, quantified_match, regular_expression, sequence, session, sleep, string, system,
+    template, time, whole_number,
 };
 
 catalog_functions! {
@@ -690,6 +690,10 @@ catalog_functions! {
     AdvisoryUnlock: strict, SESSIONS, session { "pg_advisory_unlock" => (INT8) -> BOOL, (INT4, INT4) -> BOOL; }
     AdvisoryUnlockShared: strict, SESSIONS, session { "pg_advisory_unlock_shared" => (INT8) -> BOOL, (INT4, INT4) -> BOOL; }
     AdvisoryUnlockAll: strict, SESSIONS, session { "pg_advisory_unlock_all" => () -> TEXT; }
+    // The result is an empty text, as above.
+    Sleep: strict, SESSIONS, sleep { "pg_sleep" => (FLOAT8) -> TEXT; }
+    SleepFor: strict, SESSIONS, sleep { "pg_sleep_for" => (INTERVAL) -> TEXT; }
+    SleepUntil: strict, SESSIONS, sleep { "pg_sleep_until" => (TIMESTAMPTZ) -> TEXT; }
     /// `pg_notify`
     Notify: sees_null, SESSIONS, session { "pg_notify" => (TEXT, TEXT) -> TEXT; }
 

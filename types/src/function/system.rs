@@ -58,13 +58,8 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             Ok(catalog.answer(Question::ViewDefinition, &arguments))
         }
         (_, arguments) => match &environment.catalog {
-            Some(catalog) if size_of(function).is_some() => {
-                let relation = match arguments.first() {
-                    _ if function == Function::DatabaseSize => None,
-                    Some(Value::Reference(relation)) => Some(relation.oid),
-                    _ => return Err(mismatch(function, arguments)),
-                };
-                Ok(size_of(function).map_or(Value::Null, |size| catalog.size(size, relation)))
+            Some(catalog) if function == Function::DatabaseSize || size_of(function).is_some() => {
+                size(function, arguments, catalog.as_ref())
             }
             Some(catalog) if privileged_by(function).is_some() => match privileged_by(function) {
                 Some(of) => catalog.has_privilege(of, arguments),
@@ -151,12 +146,20 @@ fn no_setting(arguments: &[Value]) -> Error {
     Error::input(sqlstate::UNDEFINED_OBJECT, message)
 }
 
+fn size(function: Function, arguments: &[Value], catalog: &dyn SystemCatalog) -> Result<Value> {
+    match (size_of(function), arguments) {
+        (None, [database]) => catalog.database_size(database),
+        (Some(size), [Value::Reference(relation), ..]) => Ok(catalog.size(size, relation.oid)),
+        _ => Err(mismatch(function, arguments)),
+    }
+}
+
 /// The kind of size that a function returns.
 fn size_of(function: Function) -> Option<Size> {
     Some(match function {
         Function::RelationSize => Size::Own,
         Function::IndexesSize => Size::Indexes,
-        Function::WholeSize | Function::DatabaseSize => Size::Whole,
+        Function::WholeSize => Size::Whole,
         _ => return None,
     })
 }

@@ -160,6 +160,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "procedures",
             "agree",
             "clients",
+            "copies",
             "objects",
             "dump",
             "backslash",

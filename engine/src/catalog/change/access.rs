@@ -6,7 +6,7 @@
 //! `Extend`: the object is not visible to others yet, and its owner stays.
 
 use hyades_types::access::RoleId;
-use hyades_types::definition::CatalogChange;
+use hyades_types::definition::{CatalogChange, DatabaseId};
 
 use super::{Applying, stale};
 use crate::catalog::effect::Effect;
@@ -14,9 +14,9 @@ use crate::storage::catalog::{AccessChange, CatalogView};
 use crate::txn::{Flow, Object, ObjectAccess, ObjectMode};
 
 impl<T: ObjectAccess> Applying<'_, T> {
-    pub(super) fn change_access(&mut self) -> Flow<()> {
+    pub(super) fn change_access(&mut self, change: &CatalogChange, database: DatabaseId) -> Flow<()> {
         self.lock(Object::Access, ObjectMode::Extend)?;
-        if let CatalogChange::PutRights { rights, .. } = self.change
+        if let CatalogChange::PutRights { rights, .. } = change
             && rights.owner != RoleId::OWNER
             && rights.owner != RoleId::DATABASE_OWNER
             && self.overlay.access().role(rights.owner).is_none()
@@ -24,8 +24,8 @@ impl<T: ObjectAccess> Applying<'_, T> {
             return Err(stale());
         }
         self.note()?;
-        if let Some(change) = AccessChange::of(self.change) {
-            self.push(Effect::Access(change));
+        if let Some(change) = AccessChange::of(change) {
+            self.push(Effect::Access(database, change));
         }
         Ok(())
     }

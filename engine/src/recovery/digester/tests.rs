@@ -22,7 +22,7 @@ use crate::recovery::digest::{self, Digest};
 use crate::recovery::last_positions::Last;
 use crate::recovery::log_summary::LogSummary;
 use crate::recovery::tail;
-use crate::storage::catalog::Catalog;
+use crate::storage::databases::Databases;
 
 const LOGS: usize = 2;
 
@@ -151,8 +151,8 @@ impl Subject {
 
     /// Summaries that begin with the digest, if there is one, read up to the end; where they began.
     fn read(&self, manifest: &Manifest) -> (Vec<u64>, Vec<Last>) {
-        let catalog = Arc::new(Catalog::new());
-        let summaries = LogSummary::of_each(&self.config, manifest, running(manifest), &catalog);
+        let databases = Arc::new(Databases::new());
+        let summaries = LogSummary::of_each(&self.config, manifest, running(manifest), &databases);
         let summaries = summaries.expect("the protocol is known");
         let begun = summaries.iter().map(|summary| summary.position().0).collect();
         let place = manifest.incarnations.len() - 1;
@@ -229,8 +229,8 @@ fn digest_of_logs_that_have_ended_is_used() {
     subject.running.shutdown().expect("nothing failed");
     let manifest = subject.manifest();
     let read = || {
-        let catalog = Arc::new(Catalog::new());
-        tail::read_ended(&subject.config, &manifest, running(&manifest), 1, &catalog).expect("it is there")
+        let databases = Arc::new(Databases::new());
+        tail::read_ended(&subject.config, &manifest, running(&manifest), 1, &databases).expect("it is there")
     };
     assert!(subject.find(&manifest).is_some());
     let said = read();
@@ -404,8 +404,8 @@ fn digest_bounds_the_ends_of_the_logs() {
         let last = bytes.iter().rposition(|byte| *byte != 0).expect("something is there");
         bytes[last / 4096 * 4096..].fill(0);
     });
-    let catalog = Arc::new(Catalog::new());
-    let summaries = LogSummary::of_each(&subject.config, &manifest, running(&manifest), &catalog);
+    let databases = Arc::new(Databases::new());
+    let summaries = LogSummary::of_each(&subject.config, &manifest, running(&manifest), &databases);
     let found = cut::find_end(&subject.config, &manifest, 0, 1, summaries.expect("it is known"));
     let error = found.err().expect("something is lost").to_string();
     assert!(error.contains("although it was durable up to") || error.contains("was durable"), "{error}");

@@ -15,23 +15,23 @@ use super::{Installer, Scratch, divide};
 use crate::config::RecoveryProgress;
 use crate::log::record::OperationsWriter;
 use crate::storage::bulk_load::tests::indexed;
-use crate::storage::catalog::Catalog;
+use crate::storage::databases::Databases;
 use crate::storage::table::Table;
 use crate::storage::table::tests::{definition, row};
 
 const TABLES: [u32; 2] = [1, 2];
 
 fn installer() -> Installer {
-    let catalog = Arc::new(Catalog::new());
+    let databases = Arc::new(Databases::new());
     for (id, mut definition) in
         TABLES.into_iter().zip([indexed(IndexKind::Ordered, &[0]), definition(&[0], IndexKind::Hash)])
     {
         definition.name.name = format!("t{id}");
         let create = CatalogChange::CreateTable { id: TableId(id), definition };
-        catalog.apply(&create, &pin()).expect("nothing is wrong");
+        databases.apply(&create, &pin()).expect("nothing is wrong");
     }
     Installer {
-        catalog,
+        databases,
         compiler: None,
         foundations: Foundations::default(),
         replays_images: false,
@@ -69,7 +69,7 @@ fn encode(changes: &[Change]) -> Vec<u8> {
 }
 
 fn table(installer: &Installer, id: u32) -> Arc<Table> {
-    installer.catalog.by_id(TableId(id)).expect("nothing is wrong")
+    installer.databases.by_id(TableId(id)).expect("nothing is wrong")
 }
 
 /// Texts of a few lengths, so that some rows stay where they are, with their entries or without.
@@ -86,8 +86,8 @@ fn random_changes(installer: &Installer, seed: u64, count: usize) -> Vec<Change>
 }
 
 fn hash(installer: &Installer) -> u64 {
-    check_indexes(&installer.catalog).expect("nothing is wrong");
-    tables_hash(&installer.catalog.tables()).expect("nothing is wrong")
+    check_indexes(&installer.databases).expect("nothing is wrong");
+    tables_hash(&installer.databases.tables()).expect("nothing is wrong")
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn groups_and_pieces_leave_what_single_rows_do() {
         for round in 0..4 {
             let changes = random_changes(&single, seed * 10 + round, 300);
             for Change { table, key, row } in &changes {
-                let table = single.catalog.by_id(*table).expect("nothing is wrong");
+                let table = single.databases.by_id(*table).expect("nothing is wrong");
                 table.install(key, row.as_deref(), &pin()).expect("nothing is wrong");
             }
             let operations = encode(&changes);
@@ -145,10 +145,10 @@ fn a_row_that_keeps_its_length_stays_where_it_is() {
     // Now the row has other index entries.
     replay("two");
     assert_ne!(place(), first);
-    check_indexes(&installer.catalog).expect("nothing is wrong");
+    check_indexes(&installer.databases).expect("nothing is wrong");
     replay("three");
     assert_eq!(table.row_count(), 1);
-    check_indexes(&installer.catalog).expect("nothing is wrong");
+    check_indexes(&installer.databases).expect("nothing is wrong");
 }
 
 #[test]

@@ -66,6 +66,14 @@ impl Catalog {
         self.access_version.fetch_add(1, Ordering::AcqRel);
     }
 
+    /// Gives a new catalog the roles of the others.
+    pub(in crate::storage) fn take_roles(&self, of: &Access) {
+        let mut snapshot = self.change_names();
+        let snapshot = Arc::make_mut(&mut snapshot);
+        Arc::make_mut(&mut snapshot.access).take_roles(of);
+        self.access_version.fetch_add(1, Ordering::AcqRel);
+    }
+
     pub(super) fn apply_access_change(&self, change: &CatalogChange) -> Result<()> {
         if let CatalogChange::DropRole { id } = change
             && self.access().role(*id).is_none()

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crossbeam_epoch as epoch;
 
 use super::Catalog;
+use crate::storage::common::Common;
 use crate::storage::table::{Table, TableState};
 
 /// Tables with the states that are committed.
@@ -45,8 +46,8 @@ impl Catalog {
 
     /// The committed catalog, with the committed states of the tables that outlive a session. No transaction
     /// that has changed the catalog commits meanwhile.
-    pub(crate) fn committed(&self) -> (Catalog, CommittedTables) {
-        let catalog = self.frozen();
+    pub(in crate::storage) fn committed(&self, common: &Arc<Common>) -> (Catalog, CommittedTables) {
+        let catalog = self.frozen(common);
         let states = self.replaced.lock();
         let committed = |table: Arc<Table>| {
             let state = states.get(&table.id()).map_or_else(|| table.shared_state(), Arc::clone);

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crossbeam_epoch as epoch;
-use hyades_types::definition::{CatalogChange, IndexDefinition, TableDefinition, TableId, TableName};
+use hyades_types::definition::{
+    CatalogChange, DatabaseId, IndexDefinition, TableDefinition, TableId, TableName,
+};
 use hyades_types::error::{Abort, Error, sqlstate};
 
 use super::index_tests::{
@@ -352,7 +354,7 @@ fn who_waits_for_the_whole_table_does_not_write_by_his_old_plan() {
         let mut builder = Builder::new(&shared, &table, index(900, false));
         let name = TableName { name: builder.index.name.clone(), ..builder.planned.name.clone() };
         other.begin();
-        done(other.lock_object(Object::Relation(&name), ObjectMode::Change));
+        done(other.lock_object(DatabaseId::FIRST, Object::Relation(&name), ObjectMode::Change));
         assert!(waits(builder.step()));
         let savepoint = old.savepoint();
         let lock = |old: &mut Worker| old.lock_table(&table, TableLock::AccessExclusive, Waiting::InQueue);

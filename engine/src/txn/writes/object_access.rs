@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crossbeam_epoch::Guard;
-use hyades_types::definition::{IndexDefinition, SequenceId, SequenceState};
+use hyades_types::definition::{DatabaseId, IndexDefinition, SequenceId, SequenceState};
 use hyades_types::error::Result;
 
 use super::resource::{Resource, TABLE_STRIPES};
@@ -44,20 +44,22 @@ impl<P: Protocol, R: Reading<P>> Body<P, R> {
 }
 
 impl<P: Protocol, R: Reading<P>> ObjectAccess for Body<P, R> {
-    fn lock_object(&mut self, object: Object<'_>, mode: ObjectMode) -> Flow<()> {
+    fn lock_object(&mut self, database: DatabaseId, object: Object<'_>, mode: ObjectMode) -> Flow<()> {
         let mode = match mode {
             ObjectMode::Use => LockMode::Read,
             ObjectMode::Extend => LockMode::IntentWrite,
             ObjectMode::Change => LockMode::Write,
         };
         let resource = match object {
-            Object::Relation(name) => Resource::name(name),
-            Object::RoutineName(name) => Resource::routine_name(name),
-            Object::TypeName(name) => Resource::type_name(name),
+            Object::Relation(name) => Resource::name(database, name),
+            Object::RoutineName(name) => Resource::routine_name(database, name),
+            Object::TypeName(name) => Resource::type_name(database, name),
             Object::Type(id) => Resource::type_itself(id),
-            Object::Schema(name) => Resource::schema(name),
-            Object::Comments(id) => Resource::comments(id),
+            Object::Schema(name) => Resource::schema(database, name),
+            Object::Comments(id) => Resource::comments(database, id),
             Object::Access => Resource::access(),
+            Object::DatabaseName(name) => Resource::database_name(name),
+            Object::Database(id) => Resource::database(id),
             Object::IndexBuild(table) => Resource::index_build(table),
             Object::Meaning => return self.lock_meaning(mode),
         };

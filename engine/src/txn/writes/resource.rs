@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::FixedState;
-use hyades_types::definition::{TableId, TableName};
+use hyades_types::definition::{DatabaseId, TableId, TableName};
 
 pub(super) use crate::txn::lock_table::Resource;
 
@@ -28,6 +28,8 @@ enum Kind {
     Comments = 13,
     Access = 14,
     IndexBuild = 15,
+    DatabaseName = 16,
+    Database = 17,
 }
 
 fn hash(kind: Kind, table: TableId, bytes: &[u8]) -> Resource {
@@ -76,13 +78,13 @@ impl Resource {
     }
 
     /// Held by transactions that make something in a schema, and by those that drop or rename it.
-    pub(super) fn schema(name: &str) -> Resource {
-        hash(Kind::Schema, TableId(0), name.as_bytes())
+    pub(super) fn schema(database: DatabaseId, name: &str) -> Resource {
+        hash(Kind::Schema, TableId(database.0), name.as_bytes())
     }
 
     /// Held by transactions that comment on the object of this id, or on a part of it.
-    pub(super) fn comments(object: u32) -> Resource {
-        hash(Kind::Comments, TableId(object), &[])
+    pub(super) fn comments(database: DatabaseId, object: u32) -> Resource {
+        hash(Kind::Comments, TableId(object), &database.0.to_le_bytes())
     }
 
     /// Held by transactions that make something owned by a role, and by those that change roles and rights.
@@ -90,17 +92,27 @@ impl Resource {
         hash(Kind::Access, TableId(0), &[])
     }
 
+    /// Held by transactions that make, change, drop or copy a database of this name.
+    pub(super) fn database_name(name: &str) -> Resource {
+        hash(Kind::DatabaseName, TableId(0), name.as_bytes())
+    }
+
+    /// Held by transactions that change the catalog of a database, and by those that copy or drop it.
+    pub(super) fn database(id: DatabaseId) -> Resource {
+        hash(Kind::Database, TableId(id.0), &[])
+    }
+
     /// Held by the transaction that builds an index of a table beside writers.
     pub(super) fn index_build(table: TableId) -> Resource {
         hash(Kind::IndexBuild, table, &[])
     }
 
-    pub(super) fn name(name: &TableName) -> Resource {
-        named(Kind::Name, name)
+    pub(super) fn name(database: DatabaseId, name: &TableName) -> Resource {
+        named(Kind::Name, database, name)
     }
 
-    pub(super) fn type_name(name: &TableName) -> Resource {
-        named(Kind::TypeName, name)
+    pub(super) fn type_name(database: DatabaseId, name: &TableName) -> Resource {
+        named(Kind::TypeName, database, name)
     }
 
     /// Held by transactions that make something of this type, and by those that change it.
@@ -108,14 +120,14 @@ impl Resource {
         hash(Kind::Type, TableId(id), &[])
     }
 
-    pub(super) fn routine_name(name: &TableName) -> Resource {
-        named(Kind::RoutineName, name)
+    pub(super) fn routine_name(database: DatabaseId, name: &TableName) -> Resource {
+        named(Kind::RoutineName, database, name)
     }
 }
 
-fn named(kind: Kind, name: &TableName) -> Resource {
+fn named(kind: Kind, database: DatabaseId, name: &TableName) -> Resource {
     let mut bytes = name.schema.clone().into_bytes();
     bytes.push(0);
     bytes.extend_from_slice(name.name.as_bytes());
-    hash(kind, TableId(0), &bytes)
+    hash(kind, TableId(database.0), &bytes)
 }

@@ -75,6 +75,7 @@ pub(crate) struct Granted<A> {
 pub(crate) enum Owned<A> {
     Object { moved: Moved<A>, name: QualifiedName, if_exists: bool },
     Schema(String),
+    Database(String),
     Type(QualifiedName),
 }
 

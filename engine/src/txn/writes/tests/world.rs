@@ -4,7 +4,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use hyades_types::definition::{CatalogChange, IndexDefinition, TableDefinition, TableId};
+use hyades_types::definition::{CatalogChange, DatabaseId, IndexDefinition, TableDefinition, TableId};
 
 use super::super::Body;
 use crate::catalog::{self, Overlay};
@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::protocol::AppendProgress;
 use crate::protocol::none::NoLog;
 use crate::storage::catalog::{Catalog, NewId};
+use crate::storage::databases::Databases;
 use crate::storage::table::Table;
 use crate::txn::two_phase_locking::{Locking, TwoPhaseLocking};
 use crate::txn::{CommitStep, Control, Ending, Flow, Publisher, Savepoint, Transaction};
@@ -20,17 +21,20 @@ use crate::txn::{CommitStep, Control, Ending, Flow, Publisher, Savepoint, Transa
 #[derive(Clone)]
 pub(in crate::txn::writes) struct World {
     pub(in crate::txn::writes) shared: Arc<TwoPhaseLocking<NoLog>>,
+    databases: Arc<Databases>,
     pub(in crate::txn::writes) catalog: Arc<Catalog>,
 }
 
 impl World {
     pub(in crate::txn::writes) fn new(config: &Config) -> World {
         let shared = Arc::new(TwoPhaseLocking::new(Arc::new(NoLog), config));
-        World { shared, catalog: Arc::new(Catalog::new()) }
+        let databases = Arc::new(Databases::new());
+        World { shared, catalog: Arc::clone(databases.first()), databases }
     }
 
     pub(in crate::txn::writes) fn transaction(&self) -> Worker {
-        let overlay = Overlay::new(Arc::clone(&self.catalog));
+        let (databases, catalog) = (Arc::clone(&self.databases), Arc::clone(&self.catalog));
+        let overlay = Overlay::new(databases, DatabaseId::FIRST, catalog);
         Worker { transaction: self.shared.transaction(), overlay }
     }
 }
