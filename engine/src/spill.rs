@@ -12,6 +12,7 @@
 //! Failures belong to the statement: 53100 for lack of space, 53400 beyond `temp_file_limit`, 58030 for all
 //! others. They depend on what else is running, so no handler of a routine may catch them.
 
+pub mod numbered_rows;
 mod spilled_value;
 
 use std::fs::File;

@@ -3,9 +3,8 @@
 //! ```text
 //!   rows in memory | blocks on disk | tail in memory
 //! ```
-//! A spool holds `work_mem` in memory. Rows beyond that gather in the tail, which becomes a block of the file
-//! when it is long enough. Rows are read one after the other, and may be read from several places in turn
-//! while more are written, so the blocks read last stay decoded.
+//! A spool holds `work_mem` in memory. Rows beyond that are [`NumberedRows`]. Rows are read one after the
+//! other, and may be read from several places in turn while more are written.
 
 use std::collections::HashSet;
 
@@ -15,11 +14,10 @@ use hyades_types::value::Value;
 
 use super::ir::{LaterRows, Procedure, StageRows};
 use crate::local_arc::LocalArc;
-use crate::spill::{Block, Row, SpillFile, held_bytes};
+use crate::spill::numbered_rows::NumberedRows;
+use crate::spill::{Row, held_bytes};
 
-/// Estimated size in bytes at which a tail becomes a block.
-const TAIL_BYTES: usize = 256 << 10;
-/// Blocks that stay decoded.
+/// Blocks of a spool that stay decoded.
 const DECODED_BLOCKS: usize = 2;
 
 /// Rows kept for later. See the module documentation.
@@ -28,7 +26,7 @@ pub(crate) struct Spool {
     rows: Vec<Row>,
     /// Estimated bytes of these rows.
     held: usize,
-    beyond: Option<Box<Beyond>>,
+    beyond: Option<Box<NumberedRows>>,
     /// Rows that follow all others and are not made yet.
     later: Option<LaterRows>,
     /// The number of the row that [`Spool::take_next`] takes.
@@ -39,19 +37,6 @@ pub(crate) struct Spool {
     pub(crate) written: HashSet<Vec<u8>>,
     /// The procedure that has emitted its rows, where that is not known beforehand.
     pub(crate) source: Option<LocalArc<Procedure>>,
-}
-
-/// The part of a spool that is not in its initial memory: blocks and tail.
-struct Beyond {
-    file: SpillFile,
-    /// Each with the number of its first row.
-    blocks: Vec<(usize, Block)>,
-    tail: Vec<Row>,
-    tail_bytes: usize,
-    /// The number of the tail's first row.
-    tail_start: usize,
-    /// Rows of the blocks that were read last, each with the block's place. The latest block is last.
-    decoded: Vec<(usize, Vec<Row>)>,
 }
 
 impl Spool {
@@ -81,14 +66,8 @@ impl Spool {
         self.held = self.held.saturating_add(held_bytes(&row));
         self.rows.push(row);
         if self.held > work.bytes {
-            self.beyond = Some(Box::new(Beyond {
-                file: SpillFile::create(work)?,
-                blocks: Vec::new(),
-                tail: Vec::new(),
-                tail_bytes: 0,
-                tail_start: self.rows.len(),
-                decoded: Vec::new(),
-            }));
+            let beyond = NumberedRows::beginning_at(self.rows.len(), DECODED_BLOCKS, work)?;
+            self.beyond = Some(Box::new(beyond));
         }
         Ok(())
     }
@@ -115,7 +94,7 @@ impl Spool {
 
     /// The number of rows, without those that are not made yet.
     pub(crate) fn len(&self) -> usize {
-        self.beyond.as_ref().map_or(self.rows.len(), |beyond| beyond.tail_start + beyond.tail.len())
+        self.beyond.as_ref().map_or(self.rows.len(), |beyond| beyond.end())
     }
 
     /// The next row. The values may be taken.
@@ -161,43 +140,6 @@ impl Spool {
             Some(beyond) => Ok(beyond.read(number)?.map(Vec::as_slice)),
             None => Ok(None),
         }
-    }
-}
-
-impl Beyond {
-    fn push(&mut self, row: Row, work: &WorkMemory) -> Result<()> {
-        self.tail_bytes += held_bytes(&row);
-        self.tail.push(row);
-        if self.tail_bytes >= TAIL_BYTES.min(work.bytes) {
-            let block = self.file.write_block(&self.tail)?;
-            self.blocks.push((self.tail_start, block));
-            self.tail_start += self.tail.len();
-            self.tail.clear();
-            self.tail_bytes = 0;
-        }
-        Ok(())
-    }
-
-    /// The row with this number, which is not one of those in memory.
-    fn read(&mut self, number: usize) -> Result<Option<&Row>> {
-        if number >= self.tail_start {
-            return Ok(self.tail.get(number - self.tail_start));
-        }
-        let place = self.blocks.partition_point(|(first, _)| *first <= number) - 1;
-        let (first, block) = self.blocks[place];
-        match self.decoded.iter().position(|(known, _)| *known == place) {
-            Some(at) => {
-                let last = self.decoded.len() - 1;
-                self.decoded.swap(at, last);
-            }
-            None => {
-                if self.decoded.len() == DECODED_BLOCKS {
-                    self.decoded.remove(0);
-                }
-                self.decoded.push((place, self.file.read_block(block)?));
-            }
-        }
-        Ok(self.decoded.last().and_then(|(_, rows)| rows.get(number - first)))
     }
 }
 
