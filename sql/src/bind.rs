@@ -15,6 +15,7 @@
 //!   `defaults` (of parameters), `missing` (functions that Hyades lacks);
 //! * aggregates: `aggregate` (which they are), `aggregate_level` (whose they are), `aggregation` (as the
 //!   executor computes them), `ordered_set`;
+//! * windows: `window_call`, `window_definition`, `windowing` (as the executor computes them);
 //! * clauses of a query: `select`, `select_list`, `from_clause`, `join`, `full_join`, `derived` and
 //!   `recursive` (queries in FROM and WITH), `group_by`, `row_locks`;
 //! * names: `scope` (what FROM makes visible), `column`, `similar_columns` (hints), `visible_variables` and
@@ -74,6 +75,9 @@ pub(crate) mod variable;
 pub(crate) mod view;
 pub(crate) mod view_target;
 pub(crate) mod visible_variables;
+mod window_call;
+mod window_definition;
+pub(crate) mod windowing;
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -105,6 +109,7 @@ use scope::Scope;
 use session_function::SessionCall;
 use tree::{CommonTable, Subquery, Surroundings};
 use types::NamedTypes;
+use windowing::{WINDOW_PLACEHOLDER, WindowCalls};
 
 /// The tables a statement can see.
 pub(crate) trait Tables {
@@ -294,6 +299,8 @@ pub(crate) struct Binder<'a> {
     named: Named,
     /// In a select list: its set-returning functions.
     set_calls: Option<set_call::SetCalls>,
+    /// The window functions of the current query, from its select list on.
+    windows: Option<WindowCalls>,
     pub(crate) session_calls: Vec<SessionCall>,
     /// Where columns were named, so that an error can point at one that is not grouped.
     pub(crate) column_places: Vec<(RowSlot, u16, Place)>,
@@ -371,7 +378,7 @@ impl<'a> Binder<'a> {
         if parameter_types.len() < usize::from(parameters) {
             parameter_types.resize(usize::from(parameters), None);
         }
-        if parameter_types.len() >= usize::from(AGGREGATE_PLACEHOLDER) / 2 {
+        if parameter_types.len() >= usize::from(WINDOW_PLACEHOLDER) / 2 {
             return Err(Error::input(
                 sqlstate::PROGRAM_LIMIT_EXCEEDED,
                 format!("a statement cannot have {} parameters", parameter_types.len()),
@@ -387,6 +394,7 @@ impl<'a> Binder<'a> {
             aggregate_mode: AggregateMode::Forbidden("in this context"),
             named: Named::default(),
             set_calls: None,
+            windows: None,
             session_calls: Vec::new(),
             column_places: Vec::new(),
             slots: Rc::new(Slots { registers: Cell::new(registers), ..Slots::default() }),
@@ -425,7 +433,7 @@ impl<'a> Binder<'a> {
         let register = self.slots.registers.get();
         self.slots.registers.set(register + 1);
         match u16::try_from(register) {
-            Ok(register) if register < AGGREGATE_PLACEHOLDER => Ok(register),
+            Ok(register) if register < WINDOW_PLACEHOLDER => Ok(register),
             _ => {
                 Err(Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, "the statement needs too many registers"))
             }

@@ -6,8 +6,9 @@
 //! * the assembler: `code` (instructions, labels, slots), `row_sink` (where rows go), `output` (descriptions
 //!   of results), `optimize` (what shortens the finished procedure), `run_plan` (the result);
 //! * queries: `select` (SELECT), `loops` (nested loops over FROM), `outer_join`, `lasting_join` (join tables
-//!   of subqueries), `subquery`, `recursion`, `grouping` (GROUP BY), `stages` (what the executor does after
-//!   the procedure), `locking` (FOR UPDATE and the like), `explained`, `explained_rows` (for EXPLAIN);
+//!   of subqueries), `subquery`, `recursion`, `grouping` (GROUP BY), `windows` (window functions), `stages`
+//!   (what the executor does after the procedure), `locking` (FOR UPDATE and the like), `explained`,
+//!   `explained_rows` (for EXPLAIN);
 //! * changes: `insert`, `arbiter` (the index of ON CONFLICT), `change` and `collected_change` (UPDATE and
 //!   DELETE), `current_of` (WHERE CURRENT OF), `changing_with` (changes in WITH);
 //! * what a change of a row carries: `generated` (generated columns), `check` (CHECK), `domain`,
@@ -43,6 +44,7 @@ pub(crate) mod run_plan;
 pub(crate) mod select;
 pub(crate) mod stages;
 mod subquery;
+mod windows;
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The stages that procedures feed with rows and read rows from: grouping, DISTINCT, sorting, LIMIT.
+//! The stages that procedures feed with rows and read rows from: grouping, window functions, DISTINCT,
+//! sorting, LIMIT.
 //!
 //! Rows are fed one by one ([`StageRun::feed`]) and come out after the last one ([`StageRun::finish`]). The
 //! state survives waits of the procedure. Stages receive computed values: the procedure evaluates, so
@@ -14,6 +15,7 @@
 //!   like); `row_keys`: which rows count as equal;
 //! * aggregates of a group: `accumulator` (their state), `moments` (of statistics), `ordered_set`
 //!   (percentiles, the mode);
+//! * `window`: window functions;
 //! * `array_of`: ARRAY of a subquery.
 
 mod accumulator;
@@ -26,6 +28,7 @@ mod ordered_set;
 mod row_keys;
 mod sorter;
 mod staged_row;
+mod window;
 
 use std::sync::Arc;
 

@@ -5,7 +5,8 @@
 //! * `access`: how each table is read, with `implication` (whether one condition follows from others) and
 //!   `index_expressions` (the values that indexes compute in the conditions of a statement);
 //! * `judged_size`: for which sizes of tables a plan was made;
-//! * `stage`: what the executor does with the rows that a procedure finds.
+//! * `stage`: what the executor does with the rows that a procedure finds; `window_stage`: the same for
+//!   window functions.
 
 pub(crate) mod access;
 pub(crate) mod implication;
@@ -14,3 +15,4 @@ pub(crate) mod judged_size;
 pub(crate) mod level;
 pub(crate) mod order;
 pub(crate) mod stage;
+pub(crate) mod window_stage;

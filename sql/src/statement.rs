@@ -17,7 +17,7 @@
 //!   (`text ARRAY`), `element_target` (`SET a[1] =`), `conflict_syntax` (the index of ON CONFLICT), `locking`
 //!   (FOR UPDATE and the like), `using_alias` (`USING (id) AS j`), `substring_syntax`, `reference_syntax`
 //!   (SET NULL of some columns), `alteration_syntax` (identity, ALTER CONSTRAINT), `like_syntax` (LIKE in
-//!   CREATE TABLE);
+//!   CREATE TABLE), `window_syntax` (frames);
 //! * errors: `places` (where in the text), `foreign` (clauses of other databases), `missing` (clauses that
 //!   Hyades lacks), `way_round` (what to use instead);
 //! * `kept_names`: names respelled in texts that the catalog keeps.
@@ -63,6 +63,7 @@ pub(crate) mod type_syntax;
 pub(crate) mod using_alias;
 mod view_syntax;
 pub(crate) mod way_round;
+pub(crate) mod window_syntax;
 
 use hyades_types::error::Result;
 

@@ -15,7 +15,8 @@ use super::json_expression::json_aggregate;
 use super::{AGGREGATE_PLACEHOLDER, Binder, Bound, Class, Place};
 use crate::expr;
 
-fn kind_of(name: &str) -> Option<AggregateKind> {
+/// The aggregate of this name.
+pub(super) fn aggregate_kind(name: &str) -> Option<AggregateKind> {
     Some(match name {
         "count" => AggregateKind::Count,
         "sum" => AggregateKind::Sum,
@@ -47,6 +48,10 @@ fn kind_of(name: &str) -> Option<AggregateKind> {
         "percentile_cont" => AggregateKind::OrderedSet(OrderedSet::PercentileContinuous),
         "percentile_disc" => AggregateKind::OrderedSet(OrderedSet::PercentileDiscrete),
         "mode" => AggregateKind::OrderedSet(OrderedSet::Mode),
+        "rank" => AggregateKind::OrderedSet(OrderedSet::Rank),
+        "dense_rank" => AggregateKind::OrderedSet(OrderedSet::DenseRank),
+        "percent_rank" => AggregateKind::OrderedSet(OrderedSet::PercentRank),
+        "cume_dist" => AggregateKind::OrderedSet(OrderedSet::CumeDist),
         // The element type becomes known with the argument.
         "array_agg" => AggregateKind::ArrayAgg(ArrayElement::Text),
         _ if json_aggregate(name).is_some() => AggregateKind::ArrayAgg(ArrayElement::Text),
@@ -56,7 +61,7 @@ fn kind_of(name: &str) -> Option<AggregateKind> {
 
 /// Whether calls of this name are aggregates.
 pub(super) fn is_aggregate_name(name: &str) -> bool {
-    kind_of(name).is_some()
+    aggregate_kind(name).is_some()
 }
 
 /// The type in which the argument is computed, and the type of the result.
@@ -127,10 +132,9 @@ impl Binder<'_> {
         if let Some(bound) = self.try_grouping_call(name, call, place)? {
             return Ok(Some(bound));
         }
-        let Some(kind) = kind_of(name) else {
+        let Some(kind) = aggregate_kind(name) else {
             if call.filter.is_some() {
-                let message = format!("FILTER specified, but {name} is not an aggregate function");
-                return self.fail(sqlstate::WRONG_OBJECT_TYPE, message, place);
+                return self.no_filter(name, place);
             }
             return Ok(None);
         };
@@ -141,6 +145,12 @@ impl Binder<'_> {
             Ok(aggregate)
         })?;
         Ok(Some(self.json_result(name, bound, item.as_ref(), place)))
+    }
+
+    /// 42809 for FILTER of another function.
+    pub(super) fn no_filter<T>(&self, name: &str, place: Place) -> Result<T> {
+        let message = format!("FILTER specified, but {name} is not an aggregate function");
+        self.fail(sqlstate::WRONG_OBJECT_TYPE, message, place)
     }
 
     /// The expression that stands for the result of the aggregate, which is computed once however often it is
@@ -168,9 +178,6 @@ impl Binder<'_> {
         call: &Function,
         place: Place,
     ) -> Result<Aggregate> {
-        if call.over.is_some() {
-            return self.unsupported("window functions are", place);
-        }
         let FunctionArguments::List(list) = &call.args else {
             return self.fail(
                 sqlstate::UNDEFINED_FUNCTION,
@@ -178,8 +185,14 @@ impl Binder<'_> {
                 place,
             );
         };
-        if let AggregateKind::OrderedSet(_) = kind {
-            return self.ordered_set(name, kind, call, list, place);
+        if let AggregateKind::OrderedSet(set) = kind {
+            if !call.within_group.is_empty() {
+                return self.ordered_set(name, set, call, list, place);
+            }
+            if list.args.is_empty() && set.is_hypothetical() {
+                return self.needs_window(name, place);
+            }
+            return self.without_group(name, set, list, place);
         }
         if !call.within_group.is_empty() {
             let message = format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP");
@@ -187,13 +200,7 @@ impl Binder<'_> {
         }
         let filter = self.aggregate_filter(call)?;
         let is_distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
-        let mut aggregate = match json_aggregate(name) {
-            Some(_) => {
-                let item = self.json_item(name, list, place)?;
-                self.aggregate_of(name, kind, item, place)?
-            }
-            None => self.aggregate_arguments(name, kind, list, place)?,
-        };
+        let mut aggregate = self.plain_aggregate(name, kind, list, place)?;
         aggregate.is_distinct = is_distinct;
         aggregate.filter = filter;
         for clause in &list.clauses {
@@ -221,6 +228,23 @@ impl Binder<'_> {
             return self.fail(sqlstate::INVALID_COLUMN_REFERENCE, message, place.unwrap_or(Place::Unknown));
         }
         Ok(aggregate)
+    }
+
+    /// An aggregate with its arguments, whatever else is written in its call.
+    pub(super) fn plain_aggregate(
+        &mut self,
+        name: &str,
+        kind: AggregateKind,
+        list: &FunctionArgumentList,
+        place: Place,
+    ) -> Result<Aggregate> {
+        match json_aggregate(name) {
+            Some(_) => {
+                let item = self.json_item(name, list, place)?;
+                self.aggregate_of(name, kind, item, place)
+            }
+            None => self.aggregate_arguments(name, kind, list, place),
+        }
     }
 
     fn aggregate_arguments(
@@ -291,10 +315,17 @@ impl Binder<'_> {
         self.without_aggregates("in FILTER", |binder| binder.condition_of(filter, "FILTER")).map(Some)
     }
 
+    /// A key of ORDER BY in an aggregate or in a window.
     pub(super) fn aggregate_order(&mut self, key: &OrderByExpr) -> Result<AggregateOrder> {
+        let order = self.unchecked_order(key)?;
+        self.check_order(order.sql_type, Place::of_expr(&key.expr))?;
+        Ok(order)
+    }
+
+    /// The same, whose type may have no order.
+    pub(super) fn unchecked_order(&mut self, key: &OrderByExpr) -> Result<AggregateOrder> {
         let bound = self.expression(&key.expr)?;
         let (expr, sql_type) = self.known_or_text(bound)?;
-        self.check_order(sql_type, Place::of_expr(&key.expr))?;
         let is_descending = key.options.asc == Some(false);
         let nulls_first = key.options.nulls_first.unwrap_or(is_descending);
         Ok(AggregateOrder { expr, sql_type, is_descending, nulls_first })

@@ -76,15 +76,30 @@ pub(crate) enum OrderedSet {
     PercentileContinuous,
     PercentileDiscrete,
     Mode,
+    Rank,
+    DenseRank,
+    PercentRank,
+    CumeDist,
+}
+
+impl OrderedSet {
+    /// Whether it is about the row that its direct arguments make, as if that were one of the group.
+    pub(crate) fn is_hypothetical(self) -> bool {
+        matches!(
+            self,
+            OrderedSet::Rank | OrderedSet::DenseRank | OrderedSet::PercentRank | OrderedSet::CumeDist
+        )
+    }
 }
 
 impl AggregateKind {
     /// Whether it treats NULL like any other value.
     pub(crate) fn takes_null(self) -> bool {
-        matches!(
-            self,
-            AggregateKind::CountRows | AggregateKind::ArrayAgg(_) | AggregateKind::ArrayOfArrays(_)
-        )
+        match self {
+            AggregateKind::CountRows | AggregateKind::ArrayAgg(_) | AggregateKind::ArrayOfArrays(_) => true,
+            AggregateKind::OrderedSet(set) => set.is_hypothetical(),
+            _ => false,
+        }
     }
 
     /// Whether it keeps every value.

@@ -7,8 +7,11 @@
 //! path is: this is the form in which definitions are kept, and they mean the same for every user.
 //! `system::shown_text` leaves out what a reader's path makes unnecessary.
 //!
-//! Files: this one (a query and its clauses), `from_items` (FROM), `expressions`, `calls` (functions and
-//! constructs like them).
+//! This file prints a query and its clauses.
+//!
+//! Files:
+//! * `from_items`: FROM; `shown_windows`: OVER and WINDOW;
+//! * `expressions`; `calls`: functions and constructs like them.
 //!
 //! Invariant: what is printed, parsed and printed again is the same text. The code that stores a definition
 //! checks this.
@@ -19,6 +22,7 @@
 mod calls;
 pub(crate) mod expressions;
 mod from_items;
+mod shown_windows;
 
 use std::collections::BTreeSet;
 
@@ -168,8 +172,10 @@ impl<'b, 'a> Deparser<'b, 'a> {
                 self.binder.from(&select.from)?;
                 self.push_level(self.binder.scope.clone());
                 self.with(query, &mut out)?;
-                let targets = self.select(select, &mut out, (names, has_names))?;
-                self.order(query, &mut out, Some(&targets))?;
+                self.within_windows(&select.named_window, |deparser| {
+                    let targets = deparser.select(select, &mut out, (names, has_names))?;
+                    deparser.order(query, &mut out, Some(&targets))
+                })?;
             }
             SetExpr::Query(inner) if clause_around(query).is_none() => {
                 self.result_names = names;
@@ -263,6 +269,7 @@ impl<'b, 'a> Deparser<'b, 'a> {
             let condition = self.condition(having)?;
             out.push_str(&condition.text);
         }
+        self.window_clause(&select.named_window, out)?;
         Ok(targets)
     }
 

@@ -20,6 +20,7 @@ use super::tree::{
     BoundCommonTable, BoundDistinct, BoundQuery, Branch, CommonTable, DerivedTable, Item, JoinGroup,
     OutputColumn, QueryBody, SelfReference, Source, Subquery, SubqueryKind,
 };
+use super::windowing::Windowing;
 use super::{Binder, Bound, Class, Place};
 use crate::statement::names::fold;
 
@@ -309,6 +310,7 @@ impl Binder<'_> {
             distinct: BoundDistinct::No,
             limits,
             aggregates: Vec::new(),
+            windowing: Windowing::default(),
         })
     }
 

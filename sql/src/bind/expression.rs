@@ -3,7 +3,7 @@
 use hyades_engine::procedure::deep::LEVELS;
 use hyades_engine::procedure::evaluate::MAXIMUM_DEPTH;
 use hyades_engine::procedure::ir::{Deep, Expr};
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::guest;
 use hyades_types::memory;
@@ -619,32 +619,13 @@ impl Binder<'_> {
 
     /// An expression of this type that may not read any column: LIMIT, arguments of a function in FROM.
     pub(crate) fn columnless(&mut self, expr: &ast::Expr, to: SqlType, clause: &str) -> Result<Expr> {
-        let scope = std::mem::take(&mut self.scope);
-        let mode = std::mem::replace(
-            &mut self.aggregate_mode,
-            super::aggregation::AggregateMode::Forbidden("in this context"),
-        );
-        let bound = self.expression(expr);
-        self.scope = scope;
-        self.aggregate_mode = mode;
-        let bound = match bound {
-            Err(Error::Input(input)) if input.state == sqlstate::UNDEFINED_COLUMN => {
-                let message = format!("argument of {clause} must not contain variables");
-                let error = Error::input(sqlstate::INVALID_COLUMN_REFERENCE, message);
-                return Err(input.position.into_iter().fold(error, Error::with_position));
-            }
-            other => other?,
+        let forbidden = match clause {
+            "LIMIT" | "FETCH FIRST" => "in LIMIT",
+            "OFFSET" => "in OFFSET",
+            _ => "in this context",
         };
-        let from = bound.type_name();
-        let place = bound.place;
-        match self.try_coerce(bound, to, super::coerce::Context::Assignment)? {
-            Some(expr) => Ok(expr),
-            None => {
-                let message =
-                    format!("argument of {clause} must be type {}, not type {from}", to.base_name());
-                self.fail(sqlstate::DATATYPE_MISMATCH, message, place)
-            }
-        }
+        let bound = self.without_aggregates(forbidden, |binder| binder.without_columns(expr, clause))?;
+        self.columnless_as(bound, to, clause)
     }
 }
 

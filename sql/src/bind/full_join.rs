@@ -11,6 +11,7 @@ use hyades_types::error::Result;
 use super::scope::{Relation, RelationKind, Scope, Visibility};
 use super::tree::{BoundDistinct, BoundQuery, Branch, Item, JoinGroup, JoinMember, Limits, OutputColumn};
 use super::tree::{DerivedTable, QueryBody, Source};
+use super::windowing::Windowing;
 use super::{Binder, Place};
 use crate::expr;
 
@@ -58,6 +59,7 @@ impl Binder<'_> {
             distinct: BoundDistinct::No,
             limits: Limits::default(),
             aggregates: Vec::new(),
+            windowing: Windowing::default(),
         };
         let branch = Branch { body: QueryBody::Select(Box::new(query)), scope };
         let query = self.keep_rows(branch, before);

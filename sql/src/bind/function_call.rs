@@ -7,12 +7,14 @@ use hyades_types::interval::MAXIMUM_PRECISION;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{Function, FunctionArguments};
 
+use super::aggregate::is_aggregate_name;
 use super::bound::no_parameter_type;
 use super::coerce::{Category, category, is_implicit, is_preferred};
 use super::defaults::with_defaults;
 use super::missing::is_missing;
 use super::routine_call::Arguments;
 use super::sequence_call::without_regclass;
+use super::window_call::is_window_function;
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
 use crate::statement::cursor_syntax::is_current_of;
@@ -101,6 +103,9 @@ impl Binder<'_> {
             [schema, name] => {
                 let parts = [fold(schema), fold(name)];
                 let full = parts.join(".");
+                if call.over.is_some() {
+                    return self.no_window_function(&full, place);
+                }
                 // The information schema's own, whose schema all roles may use.
                 if !lookup(&full).is_empty() {
                     let arguments = self.arguments(&call.args, &full, place)?;
@@ -121,14 +126,17 @@ impl Binder<'_> {
         if let (FunctionArguments::Subquery(query), "array") = (&call.args, name.as_str()) {
             return self.array_subquery(query, place);
         }
+        if let Some(over) = &call.over {
+            return self.window_call(&name, call, over, place);
+        }
+        if is_window_function(&name) && !is_aggregate_name(&name) {
+            return self.needs_window(&name, place);
+        }
         if let Some(set) = self.try_set_call(call, place)? {
             return Ok(set);
         }
         if let Some(aggregate) = self.try_aggregate(&name, call, place)? {
             return Ok(aggregate);
-        }
-        if call.over.is_some() {
-            return self.unsupported("window functions are", place);
         }
         let plain = without_regclass(&name, &call.args);
         let arguments = self.arguments(plain.as_ref().unwrap_or(&call.args), &name, place)?;

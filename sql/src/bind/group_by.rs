@@ -171,6 +171,8 @@ impl Binder<'_> {
             let message = "aggregate functions are not allowed in GROUP BY";
             return self.fail(sqlstate::GROUPING_ERROR, message, place);
         }
+        let output = outputs.iter().find(|output| output.expr == key.0);
+        self.refuse_window_result(&key.0, "in GROUP BY", output.map_or(place, |output| output.place))?;
         self.check_equality(key.1, place)?;
         Ok(key)
     }

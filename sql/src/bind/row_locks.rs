@@ -79,7 +79,12 @@ impl Binder<'_> {
     }
 
     /// Refuses the clauses under which the rows of the result are not read one by one.
-    pub(crate) fn check_locking(&self, query: &Query, select: &Select, has_aggregates: bool) -> Result<()> {
+    pub(crate) fn check_locking(
+        &self,
+        query: &Query,
+        select: &Select,
+        (has_aggregates, has_windows): (bool, bool),
+    ) -> Result<()> {
         let Some(clause) = query.locks.first() else { return Ok(()) };
         let is_grouped = match &select.group_by {
             GroupByExpr::Expressions(expressions, _) => !expressions.is_empty(),
@@ -93,6 +98,8 @@ impl Binder<'_> {
             "HAVING clause"
         } else if has_aggregates {
             "aggregate functions"
+        } else if has_windows {
+            "window functions"
         } else {
             return Ok(());
         };

@@ -8,6 +8,7 @@ use sqlparser::ast::{self, LimitClause, OrderByExpr, OrderByKind, Query, Select,
 use super::aggregation::AggregateMode;
 use super::tree::OutputColumn;
 use super::tree::{BoundDistinct, BoundQuery, Limits, OrderKey, OrderTarget};
+use super::windowing::{WindowCalls, WindowMode, Windowing};
 use super::{Binder, Place};
 use crate::statement::names::fold;
 
@@ -20,9 +21,9 @@ impl Binder<'_> {
         }
         let bound = match query.body.as_ref() {
             SetExpr::Select(select) => {
-                let around = self.set_calls.take();
+                let around = (self.set_calls.take(), self.windows.take());
                 let bound = self.bind_select(query, select);
-                self.set_calls = around;
+                (self.set_calls, self.windows) = around;
                 bound
             }
             SetExpr::Query(inner) if clause_around(query).is_none() => self.bind_query(inner),
@@ -33,7 +34,9 @@ impl Binder<'_> {
     }
 
     fn bind_select(&mut self, query: &Query, select: &Select) -> Result<BoundQuery> {
-        self.refuse_rare(select)?;
+        if select.into.is_some() {
+            return self.unsupported("SELECT INTO is", Place::Unknown);
+        }
         let mut from = self.from(&select.from)?;
         self.lock_items(query, &mut from)?;
         if let Some(selection) = &select.selection {
@@ -42,6 +45,7 @@ impl Binder<'_> {
             crate::expr::conjuncts(condition, &mut from.conditions);
         }
         self.aggregate_mode = AggregateMode::Allowed;
+        self.windows = Some(WindowCalls::of(&select.named_window));
         self.set_calls = Some(self.set_calls_of(&select.projection));
         let outputs = self.outputs(&select.projection)?;
         if let Some(calls) = &mut self.set_calls {
@@ -51,15 +55,21 @@ impl Binder<'_> {
         let set_calls = self.set_calls.take();
         self.aggregate_mode = AggregateMode::Allowed;
         let having_start = self.column_places.len();
+        self.set_window_mode(WindowMode::Forbidden("in HAVING"));
         let having = match &select.having {
             Some(having) => Some(self.condition_of(having, "HAVING")?),
             None => None,
         };
+        self.set_window_mode(WindowMode::Allowed);
         let having_places = (having_start, self.column_places.len());
         self.set_calls = set_calls;
         let order = self.order(query, &outputs)?;
         let distinct = self.distinct_clause(select, &outputs)?;
         let set_calls = self.set_calls.take().filter(|calls| !calls.is_empty());
+        let windowing = match self.windows.take() {
+            Some(calls) => self.windowing(calls)?,
+            None => Windowing::default(),
+        };
         self.aggregate_mode = AggregateMode::Forbidden("in LIMIT");
         let limits = self.limits(query)?;
         let mut aggregates = std::mem::take(&mut self.aggregates);
@@ -67,10 +77,13 @@ impl Binder<'_> {
         let is_grouped = group.is_some() || having.is_some() || !aggregates.is_empty();
         let keys = group.as_ref().map(|group| group.keys.as_slice()).unwrap_or_default();
         let sets = match set_calls {
-            Some(calls) => self.place_set_calls(calls, &mut from, is_grouped.then_some(keys), &outputs)?,
+            Some(calls) => {
+                let keys = (is_grouped || !windowing.is_empty()).then_some(keys);
+                self.place_set_calls(calls, &mut from, keys, &outputs)?
+            }
             None => Vec::new(),
         };
-        self.check_locking(query, select, !aggregates.is_empty())?;
+        self.check_locking(query, select, (!aggregates.is_empty(), !windowing.is_empty()))?;
         Ok(BoundQuery {
             from,
             outputs,
@@ -82,17 +95,8 @@ impl Binder<'_> {
             distinct,
             limits,
             aggregates,
+            windowing,
         })
-    }
-
-    fn refuse_rare(&self, select: &Select) -> Result<()> {
-        if select.into.is_some() {
-            return self.unsupported("SELECT INTO is", Place::Unknown);
-        }
-        if !select.named_window.is_empty() {
-            return self.unsupported("window functions are", Place::Unknown);
-        }
-        Ok(())
     }
 
     pub(super) fn output_number(

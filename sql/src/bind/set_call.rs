@@ -116,7 +116,7 @@ fn arguments_of(call: &ast::Function) -> impl Iterator<Item = &Ast> {
 
 impl Binder<'_> {
     /// Whether this calls a set-returning function.
-    fn is_set_call(&self, call: &ast::Function) -> bool {
+    pub(super) fn is_set_call(&self, call: &ast::Function) -> bool {
         let Ok(idents) = parts(&call.name) else { return false };
         let names: Vec<String> = idents.into_iter().map(fold).collect();
         match names.as_slice() {
@@ -211,14 +211,18 @@ impl Binder<'_> {
                     return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
                 }
                 AggregateMode::Forbidden(clause) => clause,
+                AggregateMode::Allowed if self.is_in_window() => {
+                    return self.unsupported("set-returning functions in a window are", place);
+                }
                 AggregateMode::Allowed => "in HAVING",
                 AggregateMode::Nested => "in this context",
             };
             let message = format!("set-returning functions are not allowed {clause}");
             return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
         };
-        if self.aggregate_mode == AggregateMode::Nested {
-            let message = "aggregate function calls cannot contain set-returning function calls";
+        if self.aggregate_mode == AggregateMode::Nested || self.is_in_window_call() {
+            let caller = if self.aggregate_mode == AggregateMode::Nested { "aggregate" } else { "window" };
+            let message = format!("{caller} function calls cannot contain set-returning function calls");
             let error = Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message).with_hint(HINT);
             return Err(self.place(error, place));
         }

@@ -17,6 +17,7 @@ use super::expression::{boolean, row_items};
 use super::operator::comparison_type;
 use super::scope::Scope;
 use super::tree::{BoundQuery, Branch, QueryBody, RowTest, Subquery, SubqueryKind, Surroundings};
+use super::windowing::WindowCalls;
 use super::{Binder, Bound, Class, Place};
 
 /// A nested query, and what it reads of the current one: the expression there, and the register here.
@@ -33,6 +34,7 @@ pub(super) struct Around {
     mode: AggregateMode,
     hints: Vec<(SqlType, String)>,
     named: Named,
+    windows: Option<WindowCalls>,
 }
 
 impl Binder<'_> {
@@ -246,6 +248,7 @@ impl Binder<'_> {
             mode,
             hints: std::mem::take(&mut self.output_hints),
             named: std::mem::take(&mut self.named),
+            windows: self.windows.take(),
         }
     }
 
@@ -255,6 +258,7 @@ impl Binder<'_> {
         self.output_hints = around.hints;
         self.aggregate_mode = around.mode;
         self.aggregates = around.aggregates;
+        self.windows = around.windows;
         let named = std::mem::replace(&mut self.named, around.named);
         // What was named of the nested query itself does not concern the others.
         self.named.add(named, self.level());

@@ -12,6 +12,7 @@ use hyades_types::value::{ArrayElement, SqlType};
 use super::aggregation::{Aggregate, AggregateMode};
 use super::bound::Place;
 use super::scope::Scope;
+use super::windowing::Windowing;
 use crate::expr::{self, Computed};
 use sqlparser::ast;
 use sqlparser::ast::SetOperator;
@@ -262,12 +263,14 @@ pub(crate) struct BoundQuery {
     pub(crate) group: Option<GroupBy>,
     pub(crate) having: Option<Expr>,
     pub(crate) having_places: (usize, usize),
-    /// Set-returning functions of its select list that are called for each group.
+    /// Set-returning functions of its select list that are called for each group, or for each row with the
+    /// results of window functions.
     pub(crate) sets: Vec<Item>,
     pub(crate) order: Vec<OrderKey>,
     pub(crate) distinct: BoundDistinct,
     pub(crate) limits: Limits,
     pub(crate) aggregates: Vec<Aggregate>,
+    pub(crate) windowing: Windowing,
 }
 
 /// GROUP BY.

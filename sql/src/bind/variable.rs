@@ -6,6 +6,7 @@ use hyades_types::value::SqlType;
 
 use super::aggregation::{Aggregate, AggregateMode};
 use super::scope::Scope;
+use super::windowing::WindowCalls;
 use super::{Binder, Bound, Captured, Place};
 use crate::bind::visible_variables::Found;
 
@@ -15,6 +16,7 @@ pub(crate) struct Saved<'a> {
     scope: Scope,
     aggregates: Vec<Aggregate>,
     aggregate_mode: AggregateMode,
+    windows: Option<WindowCalls>,
     column_places: Vec<(RowSlot, u16, Place)>,
     captured: Option<Captured>,
 }
@@ -27,6 +29,7 @@ impl<'a> Binder<'a> {
             scope: std::mem::take(&mut self.scope),
             aggregates: std::mem::take(&mut self.aggregates),
             aggregate_mode: std::mem::replace(&mut self.aggregate_mode, forbidden),
+            windows: self.windows.take(),
             column_places: std::mem::take(&mut self.column_places),
             captured: self.captured.take(),
         }
@@ -37,6 +40,7 @@ impl<'a> Binder<'a> {
         self.scope = saved.scope;
         self.aggregates = saved.aggregates;
         self.aggregate_mode = saved.aggregate_mode;
+        self.windows = saved.windows;
         self.column_places = saved.column_places;
         self.captured = saved.captured;
     }

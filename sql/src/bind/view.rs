@@ -66,6 +66,7 @@ fn is_simple(query: &BoundQuery, in_outer_join: bool) -> bool {
     let only_picks = query.group.is_none()
         && query.having.is_none()
         && query.aggregates.is_empty()
+        && query.windowing.is_empty()
         && query.order.is_empty()
         && matches!(query.distinct, BoundDistinct::No)
         && query.limits.limit.is_none()

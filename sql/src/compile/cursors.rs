@@ -15,6 +15,7 @@ use crate::emit::{Compiler, shifted};
 use crate::statement::deep_text::with_stack_for;
 use crate::statement::locking::{name_of, unpack};
 use crate::statement::names::{fold, parts};
+use crate::statement::window_syntax::has_window_call;
 use crate::statement::{DeclareCursor, QualifiedName, Statement, cursor_syntax, query, split};
 
 impl Compiler<'_> {
@@ -80,7 +81,7 @@ impl Compiler<'_> {
             GroupByExpr::All(_) => true,
             GroupByExpr::Expressions(expressions, _) => !expressions.is_empty(),
         };
-        if is_grouped || select.having.is_some() || select.distinct.is_some() {
+        if is_grouped || select.having.is_some() || select.distinct.is_some() || has_window_call(query) {
             return None;
         }
         let [from] = select.from.as_slice() else { return None };

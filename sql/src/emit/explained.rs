@@ -1,17 +1,22 @@
 //! Describes compiled loops and changes for EXPLAIN.
 
-use hyades_engine::procedure::ir::{Direction, Expr};
+use hyades_engine::procedure::ir::{Direction, Expr, Register};
 use hyades_engine::procedure::listing::{conditions, shown};
 use hyades_types::error::Result;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::Value;
 
 use super::select::BoundSelect;
+use super::windows::passes_of;
 use super::{Compiler, Purpose};
+use crate::bind::AGGREGATE_PLACEHOLDER;
+use crate::bind::select::is_aggregate;
 use crate::bind::tree::Source;
 use crate::bind::tree::{BoundDistinct, OrderTarget};
+use crate::bind::windowing::WINDOW_PLACEHOLDER;
 use crate::explain::counted::{Counted, LoopName};
 use crate::explain::{Names, PlanNode};
+use crate::expr;
 use crate::plan::access::{Access, Kept};
 use crate::plan::level::{Level, Step, first_level, only_level};
 
@@ -198,12 +203,16 @@ impl Compiler<'_> {
             let grouped = Counted::Grouped(bound.number);
             node = PlanNode::new(title).with("Group Key", keys).over(node).counted(began, grouped);
         }
+        if !bound.windowing.is_empty() {
+            node = self.explain_windows(bound, node).counted(began, answered);
+        }
         if !bound.sets.is_empty() {
             node = PlanNode::new("ProjectSet").over(node);
         }
         let is_sorted_by_all = bound.is_sorted_by_all();
         if matches!(bound.distinct, BoundDistinct::Rows) && !is_sorted_by_all {
-            let keys: Vec<String> = bound.outputs.iter().map(|output| shown(&output.expr, &names)).collect();
+            let keys: Vec<String> =
+                bound.outputs.iter().map(|output| self.shown_result(bound, &output.expr)).collect();
             node = PlanNode::new("HashAggregate").with("Group Key", Some(keys.join(", "))).over(node);
         }
         if !bound.order.is_empty() && !is_direct {
@@ -215,19 +224,7 @@ impl Compiler<'_> {
                         OrderTarget::Output(at) => &bound.outputs[*at].expr,
                         OrderTarget::Expression(expr) => expr,
                     };
-                    let key = match &order.target {
-                        OrderTarget::Output(at) if crate::bind::select::is_aggregate(expr) => {
-                            bound.outputs[*at].name.clone()
-                        }
-                        _ => shown(expr, &names),
-                    };
-                    let direction = if order.is_descending { " DESC" } else { "" };
-                    let nulls = match (order.is_descending, order.nulls_first) {
-                        (false, true) => " NULLS FIRST",
-                        (true, false) => " NULLS LAST",
-                        _ => "",
-                    };
-                    format!("{key}{direction}{nulls}")
+                    self.shown_key(bound, expr, (order.is_descending, order.nulls_first))
                 })
                 .collect();
             let keys = Some(keys.join(", "));
@@ -241,6 +238,67 @@ impl Compiler<'_> {
         }
         if bound.limits.limit.is_some() || bound.limits.offset.is_some() {
             node = PlanNode::new("Limit").over(node).counted(began, answered);
+        }
+        node
+    }
+
+    /// A key of a sort.
+    fn shown_key(
+        &self,
+        bound: &BoundSelect,
+        expr: &Expr,
+        (is_descending, nulls_first): (bool, bool),
+    ) -> String {
+        let output = bound.outputs.iter().find(|output| output.expr == *expr);
+        let key = match output {
+            Some(output) if is_aggregate(expr) => output.name.clone(),
+            _ => self.shown_result(bound, expr),
+        };
+        let direction = if is_descending { " DESC" } else { "" };
+        let nulls = match (is_descending, nulls_first) {
+            (false, true) => " NULLS FIRST",
+            (true, false) => " NULLS LAST",
+            _ => "",
+        };
+        format!("{key}{direction}{nulls}")
+    }
+
+    /// An expression that may contain results of window functions and of aggregates.
+    fn shown_result(&self, bound: &BoundSelect, expr: &Expr) -> String {
+        let mut text = shown(expr, &self.names());
+        for (number, call) in bound.windowing.calls.iter().enumerate() {
+            let result = Expr::Register(WINDOW_PLACEHOLDER.saturating_add(number as Register));
+            if expr::any(expr, &|part| *part == result) {
+                let arguments: Vec<String> =
+                    call.arguments.iter().map(|argument| self.shown_result(bound, argument)).collect();
+                let named = format!("({}({}) OVER (?))", call.name, arguments.join(", "));
+                text = text.replace(&shown(&result, &self.names()), &named);
+            }
+        }
+        for output in bound.outputs.iter().filter(|output| is_aggregate(&output.expr)) {
+            text = text.replace(&shown(&output.expr, &self.names()), &output.name);
+        }
+        for number in 0..bound.aggregates.len() {
+            let result = Expr::Register(AGGREGATE_PLACEHOLDER.saturating_add(number as Register));
+            text = text.replace(&shown(&result, &self.names()), "?");
+        }
+        text
+    }
+
+    /// The sorts and the windows over a node.
+    fn explain_windows(&self, bound: &BoundSelect, mut node: PlanNode) -> PlanNode {
+        for pass in passes_of(bound) {
+            if pass.needs_sort {
+                let keys = pass
+                    .keys
+                    .iter()
+                    .map(|key| self.shown_key(bound, &key.expr, (key.is_descending, key.nulls_first)));
+                let keys = keys.collect::<Vec<String>>().join(", ");
+                node = PlanNode::new("Sort").with("Sort Key", Some(keys)).over(node);
+            }
+            for _ in pass.windows {
+                node = PlanNode::new("WindowAgg").over(node);
+            }
         }
         node
     }

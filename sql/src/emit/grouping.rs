@@ -57,6 +57,7 @@ impl Compiler<'_> {
         for level in &mut bound.sets {
             level.source.arguments_mut().into_iter().for_each(&replace_keys);
         }
+        bound.windowing.expressions_mut().for_each(&replace_keys);
         let sets: Vec<Register> =
             bound.sets.iter().flat_map(|level| level.source.registers().iter().copied()).collect();
         for output in &bound.outputs {
@@ -69,6 +70,9 @@ impl Compiler<'_> {
             if let OrderTarget::Expression(expr) = &order.target {
                 self.refuse_ungrouped(expr, order.column_places, &sets)?;
             }
+        }
+        for (expr, places) in bound.windowing.expressions() {
+            self.refuse_ungrouped(expr, places, &sets)?;
         }
         for argument in bound.sets.iter().flat_map(|level| level.source.arguments()) {
             self.refuse_ungrouped(argument, (0, self.binder.column_places.len()), &sets)?;
@@ -98,17 +102,20 @@ impl Compiler<'_> {
             }
             for (number, defined) in definition.columns.iter().enumerate() {
                 let expr = column(u16::try_from(number).unwrap_or(u16::MAX));
-                let is_used =
-                    bound.outputs.iter().any(|output| expr::any(&output.expr, &|part| *part == expr))
-                        || bound.having.iter().any(|having| expr::any(having, &|part| *part == expr))
-                        || bound.order.iter().any(|order| match &order.target {
-                            OrderTarget::Expression(order) => expr::any(order, &|part| *part == expr),
-                            OrderTarget::Output(_) => false,
-                        })
-                        || bound.sets.iter().any(|level| {
-                            let mut arguments = level.source.arguments().into_iter();
-                            arguments.any(|argument| expr::any(argument, &|part| *part == expr))
-                        });
+                let is_used = bound
+                    .outputs
+                    .iter()
+                    .any(|output| expr::any(&output.expr, &|part| *part == expr))
+                    || bound.having.iter().any(|having| expr::any(having, &|part| *part == expr))
+                    || bound.order.iter().any(|order| match &order.target {
+                        OrderTarget::Expression(order) => expr::any(order, &|part| *part == expr),
+                        OrderTarget::Output(_) => false,
+                    })
+                    || bound.windowing.expressions().any(|(part, _)| expr::any(part, &|part| *part == expr))
+                    || bound.sets.iter().any(|level| {
+                        let mut arguments = level.source.arguments().into_iter();
+                        arguments.any(|argument| expr::any(argument, &|part| *part == expr))
+                    });
                 if is_used && !is_key(keys, &expr) {
                     keys.push((expr, defined.sql_type));
                     sets.iter_mut().for_each(|set| set.push(keys.len() - 1));

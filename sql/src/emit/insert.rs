@@ -508,7 +508,7 @@ impl Compiler<'_> {
             output.sql_type = column.sql_type;
         }
         let reads_target = self.binder.tables_read[before..].contains(&target.table.id());
-        let is_simple = !bound.is_grouped()
+        let is_simple = bound.is_plain()
             && matches!(bound.distinct, BoundDistinct::No)
             && bound.order.is_empty()
             && bound.limits.limit.is_none()

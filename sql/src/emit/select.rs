@@ -18,6 +18,7 @@ use crate::bind::select::clause_around;
 use crate::bind::tree::OutputColumn;
 use crate::bind::tree::Source;
 use crate::bind::tree::{BoundDistinct, BoundQuery, GroupBy, JoinMember, Limits, OrderKey, OrderTarget};
+use crate::bind::windowing::Windowing;
 use crate::explain::PlanNode;
 use crate::explain::counted::Counted;
 use crate::plan::access::{self, Access, OrderColumn};
@@ -34,12 +35,13 @@ pub(crate) struct BoundSelect {
     pub(crate) group: Option<GroupBy>,
     pub(crate) having: Option<Expr>,
     pub(crate) having_places: (usize, usize),
-    /// Loops inside the one over the groups.
+    /// Loops inside the one over the groups, or over the rows with the results of window functions.
     pub(crate) sets: Vec<Level>,
     pub(crate) order: Vec<OrderKey>,
     pub(crate) distinct: BoundDistinct,
     pub(crate) limits: Limits,
     pub(crate) aggregates: Vec<Aggregate>,
+    pub(crate) windowing: Windowing,
     /// Identifies it among the SELECTs of its statement.
     pub(crate) number: u16,
 }
@@ -48,6 +50,11 @@ impl BoundSelect {
     /// Whether rows must be grouped.
     pub(crate) fn is_grouped(&self) -> bool {
         !self.aggregates.is_empty() || self.group.is_some() || self.having.is_some()
+    }
+
+    /// Whether the columns of the result are computed from the rows of FROM directly.
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.is_grouped() && self.windowing.is_empty()
     }
 }
 
@@ -98,6 +105,7 @@ impl Compiler<'_> {
             distinct: bound.distinct,
             limits: bound.limits,
             aggregates: bound.aggregates,
+            windowing: bound.windowing,
             number: self.selects,
         };
         self.selects += 1;
@@ -107,8 +115,7 @@ impl Compiler<'_> {
 
     /// Compiles a planned SELECT whose rows are the result.
     pub(crate) fn select_run(&mut self, mut bound: BoundSelect) -> Result<super::run_plan::RunPlan> {
-        let is_grouped = bound.is_grouped();
-        let is_plain = !is_grouped && matches!(bound.distinct, BoundDistinct::No);
+        let is_plain = bound.is_plain() && matches!(bound.distinct, BoundDistinct::No);
         if is_plain && (bound.order.is_empty() || use_scan_order(&mut bound)) {
             return self.direct_select(bound);
         }
@@ -280,6 +287,7 @@ fn early_stop(bound: &BoundQuery) -> Option<EarlyStop> {
     let is_plain = bound.aggregates.is_empty()
         && bound.group.is_none()
         && bound.having.is_none()
+        && bound.windowing.is_empty()
         && matches!(bound.distinct, BoundDistinct::No);
     let limit = bound.limits.limit.as_ref().filter(|_| is_plain)?;
     let limit = match limit {

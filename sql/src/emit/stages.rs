@@ -1,8 +1,9 @@
-//! SELECTs that the executor finishes: grouping, DISTINCT, sorting.
+//! SELECTs that the executor finishes: grouping, window functions, DISTINCT, sorting.
 //!
 //! Stages (`executor`) take computed values and return rows. With grouping they receive the keys and the
 //! arguments of the aggregates (`grouping`), and return a row for each group, from which the procedure
-//! computes the columns of the result. A sort receives these, and the other values to sort by.
+//! computes the columns of the result. Window functions (`windows`) come after it. A sort receives the
+//! columns of the result, and the other values to sort by.
 
 use std::sync::Arc;
 
@@ -92,17 +93,14 @@ impl Compiler<'_> {
         let end = self.code.label();
         let (limit, offset) = self.limit_counters(&bound.limits, end)?;
         if sort.is_empty() && distinct == Distinct::No {
-            self.groups(&bound, &keys, answer.exprs, &mut |compiler, values, next| {
+            self.computed_rows(&bound, &keys, answer.exprs, &mut |compiler, values, next| {
                 compiler.emit_limited(values, bound.number, (limit, offset), next, end)
             })?;
         } else {
             let sorting = Sorting { distinct, chars: answer.chars(), sort, limit, offset, width };
             let spool = self.through(Arc::new(sorting), &mut |compiler| {
-                if is_grouped {
-                    let feed = &mut |compiler: &mut Compiler<'_>, values, _| compiler.emit(values);
-                    return compiler.groups(&bound, &keys, std::mem::take(&mut answer.exprs), feed);
-                }
-                compiler.rows(&bound, &mut |compiler, _| compiler.emit(answer.exprs.clone()))
+                let feed = &mut |compiler: &mut Compiler<'_>, values, _| compiler.emit(values);
+                compiler.computed_rows(&bound, &keys, std::mem::take(&mut answer.exprs), feed)
             })?;
             self.emit_spooled(spool, width, bound.number)?;
         }
@@ -110,6 +108,37 @@ impl Compiler<'_> {
         let types = bound.outputs.iter().map(|output| output.sql_type).collect();
         let procedure = self.finish_code("select", types)?;
         Ok(self.direct_run(procedure, Tag::Select, explain))
+    }
+
+    /// Passes `body` these values of each row, after grouping and window functions if there are any.
+    fn computed_rows(
+        &mut self,
+        bound: &BoundSelect,
+        keys: &[(Expr, SqlType)],
+        values: Vec<Expr>,
+        body: &mut SpooledBody<'_>,
+    ) -> Result<()> {
+        if bound.windowing.is_empty() {
+            return self.grouped_rows(bound, keys, values, body);
+        }
+        let mut feed = |compiler: &mut Compiler<'_>, values: Vec<Expr>| {
+            compiler.grouped_rows(bound, keys, values, &mut |compiler, values, _| compiler.emit(values))
+        };
+        self.windows(bound, values, &mut feed, body)
+    }
+
+    /// The same after grouping.
+    fn grouped_rows(
+        &mut self,
+        bound: &BoundSelect,
+        keys: &[(Expr, SqlType)],
+        values: Vec<Expr>,
+        body: &mut SpooledBody<'_>,
+    ) -> Result<()> {
+        if bound.is_grouped() {
+            return self.groups(bound, keys, values, body);
+        }
+        self.rows(bound, &mut |compiler, next| body(compiler, values.clone(), next))
     }
 
     /// Emits the rows of a spool. Rows of a result are emitted as they are.
@@ -170,7 +199,8 @@ impl Compiler<'_> {
             compiler.check(&having, next);
             compiler.count(Counted::Grouped(bound.number))?;
             let values: Vec<Expr> = values.iter().map(result).collect();
-            let mut sets = bound.sets.clone();
+            // With window functions, they are called for the rows with their results.
+            let mut sets = if bound.windowing.is_empty() { bound.sets.clone() } else { Vec::new() };
             for level in &mut sets {
                 level.source.arguments_mut().into_iter().for_each(|argument| *argument = result(argument));
             }
@@ -180,7 +210,7 @@ impl Compiler<'_> {
     }
 
     /// Feeds a stage with the emitted rows. Returns the spool with its output.
-    fn through(
+    pub(super) fn through(
         &mut self,
         meaning: Arc<dyn Stage>,
         feed: &mut dyn FnMut(&mut Compiler<'_>) -> Result<()>,

@@ -14,14 +14,14 @@ use hyades_types::value::{BigDecimal, Numeric, Value};
 use crate::bind::aggregation::Statistic;
 
 /// The sums over single numbers, or over pairs of them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Moments {
     Float(FloatSums),
     Exact { count: i64, sum: BigDecimal, squares: BigDecimal, is_special: bool },
 }
 
 /// In pairs the first number is y, the second x. Single numbers are x.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct FloatSums {
     count: f64,
     x: f64,

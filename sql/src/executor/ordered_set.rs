@@ -1,6 +1,9 @@
-//! Aggregates WITHIN GROUP: percentiles and the mode. They receive their values in order.
+//! Aggregates WITHIN GROUP: percentiles, the mode, and the rank of a hypothetical row. They receive their
+//! values in order.
 //!
 //! Reference: PostgreSQL 15's `orderedsetaggs.c`.
+
+use std::cmp::Ordering;
 
 use hyades_types::collect;
 use hyades_types::compare;
@@ -9,10 +12,64 @@ use hyades_types::memory;
 use hyades_types::text;
 use hyades_types::value::Value;
 
+use super::sorter::compare_rows;
 use crate::bind::aggregation::OrderedSet;
+use crate::plan::stage::SortKey;
+
+/// How the rows of a group, which come in order, compare with a hypothetical one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hypothetical {
+    /// Compare the first values of a row, its keys, with the others.
+    keys: Vec<SortKey>,
+    /// The keys of the last row, for the dense rank.
+    last: Vec<Value>,
+    rows: i64,
+    before: i64,
+    /// Rows before it that differ from the row in front of them.
+    distinct_before: i64,
+    equal: i64,
+}
+
+impl Hypothetical {
+    pub(super) fn new(order: &[SortKey]) -> Hypothetical {
+        let keys = order.iter().enumerate().map(|(at, key)| SortKey { value: at, ..*key });
+        Hypothetical { keys: keys.collect(), ..Hypothetical::default() }
+    }
+
+    pub(super) fn add(&mut self, kind: OrderedSet, arguments: &[Value]) -> Result<()> {
+        let (row, hypothetical) = arguments.split_at(self.keys.len().min(arguments.len()));
+        self.rows += 1;
+        match compare_rows(row, hypothetical, &self.keys) {
+            Ordering::Less => self.before += 1,
+            Ordering::Equal => self.equal += 1,
+            Ordering::Greater => {}
+        }
+        if kind == OrderedSet::DenseRank && self.before == self.rows {
+            let is_new = self.before == 1 || compare_rows(row, &self.last, &self.keys).is_ne();
+            self.distinct_before += i64::from(is_new);
+            self.last = collect::try_list(row.iter().map(collect::values::copy))?;
+        }
+        Ok(())
+    }
+
+    // A count of rows in memory is far below 2^52.
+    #[allow(clippy::cast_precision_loss)]
+    pub(super) fn result(&self, kind: OrderedSet) -> Value {
+        match kind {
+            OrderedSet::Rank => Value::BigInt(self.before + 1),
+            OrderedSet::DenseRank => Value::BigInt(self.distinct_before + 1),
+            OrderedSet::PercentRank if self.rows == 0 => Value::Double(0.0),
+            OrderedSet::PercentRank => Value::Double(self.before as f64 / self.rows as f64),
+            OrderedSet::CumeDist => {
+                Value::Double((self.before + self.equal + 1) as f64 / (self.rows + 1) as f64)
+            }
+            _ => Value::Null,
+        }
+    }
+}
 
 /// The values in order, and the requested fraction.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Ordered {
     values: Vec<Value>,
     fraction: Value,

@@ -230,7 +230,8 @@ impl Merge {
     }
 }
 
-fn order(left: &Value, right: &Value, key: &SortKey) -> Ordering {
+/// The order of two values by this key.
+pub(super) fn order(left: &Value, right: &Value, key: &SortKey) -> Ordering {
     let nulls = if key.nulls_first { Ordering::Less } else { Ordering::Greater };
     match (left.is_null(), right.is_null()) {
         (true, true) => Ordering::Equal,
@@ -248,7 +249,8 @@ fn order(left: &Value, right: &Value, key: &SortKey) -> Ordering {
     }
 }
 
-fn compare_rows(left: &[Value], right: &[Value], keys: &[SortKey]) -> Ordering {
+/// The order of two rows by these keys.
+pub(super) fn compare_rows(left: &[Value], right: &[Value], keys: &[SortKey]) -> Ordering {
     guest::pass(2);
     keys.iter()
         .map(|key| {

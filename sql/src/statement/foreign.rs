@@ -12,10 +12,11 @@ use sqlparser::ast::{
     AlterTable, AlterTableOperation, ColumnDef, ColumnOption, CreateTable, Cte, Delete, Expr, Fetch,
     ForeignKeyConstraint, FromTable, Function, FunctionArgumentClause, FunctionArgumentList,
     FunctionArguments, HiveDistributionStyle, IndexColumn, Insert, Join, JoinConstraint, JoinOperator,
-    KeyOrIndexDisplay, LimitClause, OnInsert, OrderBy, OrderByExpr, OrderByKind, OrderByOptions,
-    PrimaryKeyConstraint, Query, Select, SelectFlavor, SetExpr, SetQuantifier, Statement, TableAlias,
-    TableConstraint, TableFactor, TableFunctionArgs, TableWithJoins, Truncate, TypedString, UniqueConstraint,
-    Update, UpdateTableFromKind, Values, Visit, Visitor, With,
+    KeyOrIndexDisplay, LimitClause, NamedWindowDefinition, NamedWindowExpr, OnInsert, OrderBy, OrderByExpr,
+    OrderByKind, OrderByOptions, PrimaryKeyConstraint, Query, Select, SelectFlavor, SetExpr, SetQuantifier,
+    Statement, TableAlias, TableConstraint, TableFactor, TableFunctionArgs, TableWithJoins, Truncate,
+    TypedString, UniqueConstraint, Update, UpdateTableFromKind, Values, Visit, Visitor, WindowSpec,
+    WindowType, With,
 };
 use sqlparser::ast::{CastKind, CreateTableLikeKind, CreateTableOptions, ExtractSyntax, SqlOption};
 
@@ -222,6 +223,9 @@ impl Foreign<'_> {
         if !matches!(call.parameters, FunctionArguments::None) {
             return self.refused(") (");
         }
+        if let Some(WindowType::WindowSpec(window)) = &call.over {
+            self.window(window)?;
+        }
         let FunctionArguments::List(list) = &call.args else { return PASSED };
         let FunctionArgumentList { duplicate_treatment: _, args: _, clauses } = list;
         clauses.iter().try_for_each(|clause| match clause {
@@ -234,6 +238,11 @@ impl Foreign<'_> {
             FunctionArgumentClause::JsonNullClause(_) => self.refused("null on"),
             FunctionArgumentClause::JsonReturningClause(_) => self.refused("returning"),
         })
+    }
+
+    fn window(&self, window: &WindowSpec) -> Checked {
+        let WindowSpec { window_name: _, partition_by: _, order_by, window_frame: _ } = window;
+        order_by.iter().try_for_each(|key| self.ordered(key))
     }
 
     fn insert(&self, insert: &Insert) -> Checked {
@@ -485,17 +494,20 @@ impl Visitor for Foreign<'_> {
     fn pre_visit_select(&mut self, select: &Select) -> Checked {
         only!(self, select, Select {
             select_token optimizer_hints distinct projection into from selection group_by having named_window
-            flavor
+            window_before_qualify flavor
         } {
             select_modifiers "select _" top "top _" top_before_distinct "top _" exclude "exclude"
             lateral_views "lateral view" prewhere "prewhere" connect_by "connect" cluster_by "cluster"
-            distribute_by "distribute" sort_by "sort" qualify "qualify" window_before_qualify "qualify"
-            value_table_mode "as"
+            distribute_by "distribute" sort_by "sort" qualify "qualify" value_table_mode "as"
         });
         match select.flavor {
             SelectFlavor::Standard => {}
             SelectFlavor::FromFirst | SelectFlavor::FromFirstNoSelect => return self.refused("from"),
         }
+        select.named_window.iter().try_for_each(|NamedWindowDefinition(_, window)| match window {
+            NamedWindowExpr::WindowSpec(window) => self.window(window),
+            NamedWindowExpr::NamedWindow(_) => self.refused("window"),
+        })?;
         self.joins(&select.from)
     }
 

@@ -30,6 +30,7 @@ use super::split::{check_memory, too_deep};
 use super::substring_syntax;
 use super::table_as_syntax;
 use super::using_alias;
+use super::window_syntax;
 use super::{alteration_syntax, sequence_syntax};
 
 /// How deep parentheses and subqueries may nest, as in PostgreSQL. The few forms that sqlparser tries again
@@ -156,6 +157,7 @@ fn with_parser<T: Visit>(
     let mut tokens = cursor_syntax::pack(reference_syntax::pack(tokens));
     // The parser would skip them again with each lookahead.
     tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
+    let tokens = window_syntax::pack(sql, tokens)?;
     if nested_parentheses::depth(&tokens) > RECURSION_LIMIT {
         return Err(too_deep());
     }

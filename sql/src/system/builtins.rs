@@ -185,6 +185,8 @@ impl BuiltIn {
         // The inputs of an ordered-set aggregate are its own, and those that it orders.
         match DIRECT_ARGUMENTS.get(&self.oid).and_then(|count| shown.split_at_checked(*count)) {
             Some((direct, ordered)) => {
+                // Any number of arguments are both.
+                let ordered = if ordered.is_empty() { direct } else { ordered };
                 format!("{} ORDER BY {}", direct.join(", "), ordered.join(", ")).trim_start().to_owned()
             }
             None => shown.join(", "),

@@ -74,7 +74,8 @@ fn functions_that_are_listed_can_be_called() {
             list => list.split(',').map(|one| uses.null(one)).collect(),
         };
         let head = if words[11] == "t" { "select * from" } else { "select" };
-        uses.compile(&format!("{head} pg_catalog.\"{}\"({})", words[1], values.join(", ")));
+        let window = if words[8] == "w" { " over ()" } else { "" };
+        uses.compile(&format!("{head} pg_catalog.\"{}\"({}){window}", words[1], values.join(", ")));
     }
     uses.check();
 }

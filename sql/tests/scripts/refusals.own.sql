@@ -1,7 +1,6 @@
 create table t (a int primary key, b int);
 create table u (a xml);
 create table u (a time with time zone);
-select row_number() over () from t;
 (select * from t) for update skip locked;
 select count(*) from t for update;
 select a from t for update;

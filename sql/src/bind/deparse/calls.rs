@@ -10,8 +10,8 @@ use sqlparser::ast::{
     FunctionArguments, ObjectName, Subscript, TrimWhereField,
 };
 
-use super::super::aggregate::is_aggregate_name;
-use super::super::aggregation::AggregateMode;
+use super::super::aggregate::{aggregate_kind, is_aggregate_name};
+use super::super::aggregation::{AggregateKind, AggregateMode};
 use super::super::array_expression::pattern_symbol;
 use super::super::coerce::{Category, category};
 use super::super::expression::row_items;
@@ -333,8 +333,8 @@ impl Deparser<'_, '_> {
         let idents: Vec<String> = parts(&call.name)?.into_iter().map(fold).collect();
         let is_system = idents.len() == 1 || idents.first().is_some_and(|schema| schema == "pg_catalog");
         let name = idents.last().cloned().unwrap_or_default();
-        if call.over.is_some() {
-            return self.binder.unsupported("window functions in a definition are", Place::of(&call.name));
+        if let Some(over) = &call.over {
+            return self.window_function(&name, call, over);
         }
         let arguments = match &call.args {
             FunctionArguments::None => {
@@ -405,7 +405,7 @@ impl Deparser<'_, '_> {
         Ok(Some((shown, found.is_before_routines)))
     }
 
-    fn plain_arguments<'n>(&self, arguments: &'n [FunctionArg]) -> Result<Vec<&'n Ast>> {
+    pub(super) fn plain_arguments<'n>(&self, arguments: &'n [FunctionArg]) -> Result<Vec<&'n Ast>> {
         let plain: Option<Vec<&Ast>> = arguments
             .iter()
             .map(|argument| match argument {
@@ -463,7 +463,7 @@ impl Deparser<'_, '_> {
         Ok(format!("{}({})", quoted(&own), shown.collect::<Result<Vec<String>>>()?.join(", ")))
     }
 
-    fn aggregate(
+    pub(super) fn aggregate(
         &mut self,
         name: &str,
         call: &ast::Function,
@@ -475,6 +475,8 @@ impl Deparser<'_, '_> {
         let mut shown = Vec::new();
         if is_star {
             shown.push("*".to_owned());
+        } else if is_hypothetical(name) {
+            shown = self.hypothetical_row(&self.plain_arguments(&list.args)?, &call.within_group)?;
         } else if !call.within_group.is_empty() {
             for argument in self.plain_arguments(&list.args)? {
                 shown.push(self.fraction(argument)?);
@@ -503,9 +505,14 @@ impl Deparser<'_, '_> {
             out.push_str(&format!(" ORDER BY {}", order.join(", ")));
         }
         out.push(')');
-        if let Some(key) = call.within_group.first() {
-            let key = self.group_key(name, key)?;
-            out.push_str(&format!(" WITHIN GROUP (ORDER BY {key})"));
+        if !call.within_group.is_empty() {
+            let mut keys = Vec::with_capacity(call.within_group.len());
+            for (at, key) in call.within_group.iter().enumerate() {
+                let value = self.plain_arguments(&list.args)?.get(at).copied();
+                let value = value.filter(|_| is_hypothetical(name));
+                keys.push(self.group_key(name, key, value)?);
+            }
+            out.push_str(&format!(" WITHIN GROUP (ORDER BY {})", keys.join(", ")));
         }
         if let Some(filter) = &call.filter {
             let filter = self.condition(filter)?;
@@ -513,6 +520,18 @@ impl Deparser<'_, '_> {
         }
         Ok(Shown::simple(out))
     }
+
+    /// The direct arguments of rank and the like, in the types of the keys.
+    fn hypothetical_row(&mut self, values: &[&Ast], keys: &[ast::OrderByExpr]) -> Result<Vec<String>> {
+        let mut shown = Vec::with_capacity(values.len());
+        for (value, key) in values.iter().zip(keys) {
+            let bound = [self.bound(&key.expr)?, self.bound(value)?];
+            let common = self.binder.common_type(&bound, "WITHIN GROUP")?;
+            shown.push(self.expression_as(value, common)?.text);
+        }
+        Ok(shown)
+    }
+
     /// The fraction of an aggregate WITHIN GROUP, or an array of them.
     fn fraction(&mut self, argument: &Ast) -> Result<String> {
         let is_array = self.bound(argument)?.known_type().and_then(SqlType::element).is_some();
@@ -523,15 +542,28 @@ impl Deparser<'_, '_> {
         Ok(self.expression_as(argument, to)?.text)
     }
 
-    /// The key by which an aggregate WITHIN GROUP sorts.
-    fn group_key(&mut self, name: &str, key: &ast::OrderByExpr) -> Result<String> {
-        let own = self.bound(&key.expr)?.known_type().unwrap_or(SqlType::Text);
-        let is_converted = name == "percentile_cont" && own.is_numeric() && own != SqlType::DoublePrecision;
-        let text = match is_converted {
-            true => format!("({})", self.expression_as(&key.expr, SqlType::DoublePrecision)?.text),
-            false => self.sort_key(&key.expr, None, false)?,
+    /// The key by which an aggregate WITHIN GROUP sorts, and the value in its place in the hypothetical row.
+    fn group_key(&mut self, name: &str, key: &ast::OrderByExpr, value: Option<&Ast>) -> Result<String> {
+        let bound = self.bound(&key.expr)?;
+        let own = bound.known_type().unwrap_or(SqlType::Text);
+        let wanted = match value {
+            Some(value) => {
+                let value = self.bound(value)?;
+                self.binder.common_type(&[bound, value], "WITHIN GROUP")?
+            }
+            None if name == "percentile_cont" && own.is_numeric() => SqlType::DoublePrecision,
+            None => own,
+        };
+        let text = match own.is_same_base(wanted) {
+            false => format!("({})", self.expression_as(&key.expr, wanted)?.text),
+            true => self.sort_key(&key.expr, None, false)?,
         };
         let words = order_words(key.options.asc == Some(false), key.options.nulls_first);
         Ok(format!("{text}{words}"))
     }
+}
+
+/// Whether it is rank or the like, which takes a row that its direct arguments make.
+fn is_hypothetical(name: &str) -> bool {
+    matches!(aggregate_kind(name), Some(AggregateKind::OrderedSet(set)) if set.is_hypothetical())
 }
