@@ -10,7 +10,7 @@
 //!
 //! Files:
 //! * `staged_row`: a row on its way between stages;
-//! * `sorter`: ORDER BY, in memory and in runs on disk;
+//! * `sorter`: ORDER BY, in memory and in runs on disk; `packed_keys`: its keys in few bits;
 //! * `folding`: rows with equal keys become one, for `aggregate` (GROUP BY) and `combination` (UNION and the
 //!   like); `row_keys`: which rows count as equal;
 //! * aggregates of a group: `accumulator` (their state), `moments` (of statistics), `ordered_set`
@@ -25,6 +25,7 @@ mod combination;
 mod folding;
 mod moments;
 mod ordered_set;
+mod packed_keys;
 mod row_keys;
 mod sorter;
 mod staged_row;

@@ -16,17 +16,16 @@ use hyades_types::compare;
 use hyades_types::environment::WorkMemory;
 use hyades_types::error::Result;
 use hyades_types::guest;
-use hyades_types::key::trim_blanks;
 use hyades_types::memory;
-use hyades_types::scalar::Scalar;
 use hyades_types::value::Value;
 
+use super::packed_keys::PackedKeys;
 use super::staged_row::{Row, held_bytes};
 use crate::plan::stage::SortKey;
 
 /// Bytes of text that are compared in about ten nanoseconds.
 const BYTES_PER_UNIT: usize = 64;
-/// The cost of sorting a row into its run where key prefixes decide.
+/// The cost of sorting a row into its run where packed keys decide.
 const UNITS_PER_SORTED_ROW: usize = 3;
 /// Rows sorted between checks of whether the statement is to stop.
 pub(super) const RUN_ROWS: usize = 512;
@@ -35,8 +34,8 @@ pub(super) const RUN_ROWS: usize = 512;
 /// the last search.
 const LOOKING_FACTOR: usize = 4;
 
-/// Number of places that sorting needs for each row: its source, its destination, and what a run borrows.
-const SORTING_PLACES: usize = 2;
+/// What sorting needs for each row: two entries, and its place in the result.
+const SORTING_BYTES: usize = 2 * size_of::<Entry>() + size_of::<Row>();
 
 /// Takes rows and returns them in order.
 pub(super) struct Sorter {
@@ -132,7 +131,7 @@ impl Sorter {
             self.rows = Vec::new();
         }
         let Some((mut file, mut runs)) = self.runs.take() else {
-            memory::check(SORTING_PLACES * self.rows.len() * size_of::<Keyed<Row>>())?;
+            memory::check(self.rows.len().saturating_mul(SORTING_BYTES))?;
             self.sort()?;
             return Ok(Sorted::InMemory(self.rows.into_iter()));
         };
@@ -264,45 +263,12 @@ pub(super) fn compare_rows(left: &[Value], right: &[Value], keys: &[SortKey]) ->
         .unwrap_or(Ordering::Equal)
 }
 
-/// A row with the prefix of its first key, which decides most comparisons (PostgreSQL's abbreviated keys).
-struct Keyed<R> {
-    beginning: u64,
-    row: R,
-}
-
-impl<R: AsRef<[Value]>> Keyed<R> {
-    fn new(row: R, keys: &[SortKey]) -> Keyed<R> {
-        let beginning = keys.first().map_or(0, |key| beginning(&row.as_ref()[key.value], key));
-        Keyed { beginning, row }
-    }
-
-    fn order(&self, other: &Keyed<R>, keys: &[SortKey]) -> Ordering {
-        let beginnings = self.beginning.cmp(&other.beginning);
-        beginnings.then_with(|| compare_rows(self.row.as_ref(), other.row.as_ref(), keys))
-    }
-}
-
-/// A number that is smaller only if the value comes first. Values that it cannot distinguish have the same
-/// number.
-fn beginning(value: &Value, key: &SortKey) -> u64 {
-    if value.is_null() {
-        return if key.nulls_first { 0 } else { u64::MAX };
-    }
-    let number = match (Scalar::of(value), value.as_str()) {
-        (Some(scalar), _) => scalar.number as u64 ^ (1 << 63),
-        (None, Some(text)) => {
-            let text = text.as_bytes();
-            let text = if key.is_char { trim_blanks(text) } else { text };
-            let mut bytes = [0; 8];
-            let length = text.len().min(bytes.len());
-            bytes[..length].copy_from_slice(&text[..length]);
-            u64::from_be_bytes(bytes)
-        }
-        (None, None) => 0,
-    };
-    let number = if key.is_descending { !number } else { number };
-    // Between the two numbers that stand for NULL.
-    1 + (number >> 1)
+/// The packed keys of a row, and its place in the input.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    high: u64,
+    low: u64,
+    at: usize,
 }
 
 /// Sorts stably: short runs first, which are then merged in pairs. A sort of the standard library could not
@@ -311,42 +277,78 @@ pub(super) fn sort<R: AsRef<[Value]>>(rows: &mut Vec<R>, keys: &[SortKey]) -> Re
     if keys.is_empty() || rows.len() < 2 {
         return Ok(());
     }
-    let mut keyed: Vec<Keyed<R>> =
-        std::mem::take(rows).into_iter().map(|row| Keyed::new(row, keys)).collect();
-    for run in keyed.chunks_mut(RUN_ROWS) {
-        run.sort_by(|left, right| left.order(right, keys));
-        guest::spend_for(run.len() * UNITS_PER_SORTED_ROW)?;
-    }
-    let mut width = RUN_ROWS;
-    while width < keyed.len() {
-        let mut merged = Vec::with_capacity(keyed.len());
-        let mut rest = keyed.into_iter();
-        while rest.len() > 0 {
-            let left: Vec<Keyed<R>> = rest.by_ref().take(width).collect();
-            let right: Vec<Keyed<R>> = rest.by_ref().take(width).collect();
-            merge(left, right, keys, &mut merged)?;
+    let mut packed = PackedKeys::of(rows, keys);
+    let bits = |packed: &PackedKeys| {
+        let rows = rows.iter().enumerate();
+        let entry = |(at, row): (usize, &R)| {
+            let bits = packed.pack(row.as_ref())?;
+            Some(Entry { high: (bits >> u64::BITS) as u64, low: bits as u64, at })
+        };
+        rows.map(entry).collect::<Option<Vec<Entry>>>()
+    };
+    let mut entries = match bits(&packed) {
+        Some(entries) => entries,
+        None => {
+            packed = PackedKeys::default();
+            bits(&packed).unwrap_or_default()
         }
-        keyed = merged;
-        width *= 2;
+    };
+    let rest = packed.undecided(keys);
+    if rest.is_empty() {
+        sort_entries(&mut entries, &Entry::cmp)?;
+    } else {
+        let by_rows = |left: &Entry, right: &Entry| {
+            let bits = (left.high, left.low).cmp(&(right.high, right.low));
+            bits.then_with(|| compare_rows(rows[left.at].as_ref(), rows[right.at].as_ref(), rest))
+                .then(left.at.cmp(&right.at))
+        };
+        sort_entries(&mut entries, &by_rows)?;
     }
-    *rows = keyed.into_iter().map(|keyed| keyed.row).collect();
+    let mut places: Vec<Option<R>> = std::mem::take(rows).into_iter().map(Some).collect();
+    rows.extend(entries.iter().filter_map(|entry| places[entry.at].take()));
     Ok(())
 }
 
-fn merge<R: AsRef<[Value]>>(
-    left: Vec<Keyed<R>>,
-    right: Vec<Keyed<R>>,
-    keys: &[SortKey],
-    merged: &mut Vec<Keyed<R>>,
-) -> Result<()> {
-    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
-    while let (Some(first), Some(second)) = (left.peek(), right.peek()) {
-        guest::spend(1)?;
-        let is_left_first = first.order(second, keys).is_le();
-        merged.extend(if is_left_first { left.next() } else { right.next() });
+/// Sorts entries, no two of which are equal.
+fn sort_entries(entries: &mut Vec<Entry>, order: &impl Fn(&Entry, &Entry) -> Ordering) -> Result<()> {
+    for run in entries.chunks_mut(RUN_ROWS) {
+        run.sort_unstable_by(order);
+        guest::spend_for(run.len() * UNITS_PER_SORTED_ROW)?;
     }
-    merged.extend(left);
-    merged.extend(right);
+    let mut width = RUN_ROWS;
+    let mut merged = Vec::with_capacity(if width < entries.len() { entries.len() } else { 0 });
+    while width < entries.len() {
+        for both in entries.chunks(2 * width) {
+            let (left, right) = both.split_at(width.min(both.len()));
+            merge(left, right, order, &mut merged)?;
+        }
+        std::mem::swap(entries, &mut merged);
+        merged.clear();
+        width *= 2;
+    }
+    Ok(())
+}
+
+fn merge(
+    mut left: &[Entry],
+    mut right: &[Entry],
+    order: &impl Fn(&Entry, &Entry) -> Ordering,
+    merged: &mut Vec<Entry>,
+) -> Result<()> {
+    while let ([first, after_first @ ..], [second, after_second @ ..]) = (left, right) {
+        let is_left_first = order(first, second).is_lt();
+        merged.push(if is_left_first { *first } else { *second });
+        if is_left_first {
+            left = after_first;
+        } else {
+            right = after_second;
+        }
+        if merged.len().is_multiple_of(RUN_ROWS) {
+            guest::spend_for(RUN_ROWS)?;
+        }
+    }
+    merged.extend_from_slice(left);
+    merged.extend_from_slice(right);
     Ok(())
 }
 
