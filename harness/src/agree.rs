@@ -14,6 +14,7 @@ mod expression;
 mod fragment;
 mod query;
 mod schema;
+mod window;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

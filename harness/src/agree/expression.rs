@@ -79,6 +79,10 @@ impl Generator<'_> {
             let aggregate = self.aggregate(of, depth);
             return Fragment::choice(aggregate, vec![leaf, format!("null::{}", of.name()).into()]);
         }
+        if self.may_use_windows() && self.random.random_bool(0.2) {
+            let call = self.window_call(of, depth);
+            return Fragment::choice(call, vec![leaf, format!("null::{}", of.name()).into()]);
+        }
         if self.random.random_bool(0.1)
             && let Some(aggregate) = self.outer_aggregate(of, 1)
         {

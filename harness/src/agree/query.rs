@@ -1,5 +1,5 @@
 //! Random queries and changes over given tables: joins of every kind, correlated subqueries, set operations,
-//! grouping, WITH.
+//! grouping, window functions, WITH.
 //!
 //! Every query is made for a list of wanted types, so that it can be used wherever rows of those types can. A
 //! stack of scopes holds the columns that an expression may name: those of the innermost FROM first, then
@@ -26,6 +26,10 @@ struct Scope {
     /// The names of GROUP BY, if there is grouping and the expression is evaluated after it.
     groups: Option<Vec<Column>>,
     inside_aggregate: bool,
+    /// Whether window functions may be called.
+    windows: bool,
+    /// Whether one has been called whose result depends on the order of rows.
+    is_ordered: bool,
 }
 
 /// Makes statements over some tables.
@@ -189,6 +193,30 @@ impl<'a> Generator<'a> {
         Some(aggregate)
     }
 
+    /// Whether a window function may be called.
+    pub(super) fn may_use_windows(&self) -> bool {
+        self.scopes.last().is_some_and(|scope| scope.windows && !scope.inside_aggregate)
+    }
+
+    /// Allows window functions, or not. Returns what was set before.
+    pub(super) fn set_windows(&mut self, are_allowed: bool) -> bool {
+        let windows = self.scopes.last_mut().map(|scope| &mut scope.windows);
+        windows.is_some_and(|windows| std::mem::replace(windows, are_allowed))
+    }
+
+    /// Notes that the result of a window function depends on the order of rows. Returns whether that is so
+    /// for an earlier one.
+    pub(super) fn note_ordered(&mut self) -> bool {
+        let is_ordered = self.scopes.last_mut().map(|scope| &mut scope.is_ordered);
+        is_ordered.is_some_and(|is_ordered| std::mem::replace(is_ordered, true))
+    }
+
+    /// The columns of the rows over which windows are: those of FROM, or the keys of the groups.
+    pub(super) fn own_columns(&self) -> Vec<Column> {
+        let own = self.scopes.last().map(|scope| scope.groups.as_ref().unwrap_or(&scope.columns));
+        own.cloned().unwrap_or_default()
+    }
+
     pub(super) fn begin_aggregate(&mut self) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.inside_aggregate = true;
@@ -249,6 +277,14 @@ impl<'a> Generator<'a> {
         Fragment::fill("values {}", vec![Fragment::join(rows, ", ")])
     }
 
+    /// The columns of a SELECT.
+    fn select_list(&mut self, wanted: &[Type]) -> Vec<Fragment> {
+        self.set_windows(true);
+        let list = wanted.iter().map(|of| self.typed(*of)).collect();
+        self.set_windows(false);
+        list
+    }
+
     /// An expression that certainly has the type, whatever type its operands lead to.
     fn typed(&mut self, of: Type) -> Fragment {
         let depth = self.expression_depth();
@@ -259,7 +295,7 @@ impl<'a> Generator<'a> {
     fn plain(&mut self, wanted: &[Type]) -> Fragment {
         let (from, columns) = self.items();
         self.within(columns, |generator| {
-            let list = wanted.iter().map(|of| generator.typed(*of)).collect();
+            let list = generator.select_list(wanted);
             let distinct =
                 if generator.random.random_bool(0.15) { "distinct ".into() } else { Fragment::default() };
             let condition = generator.where_clause();
@@ -278,7 +314,7 @@ impl<'a> Generator<'a> {
                 scope.groups = Some(groups.clone());
             }
             // Without GROUP BY an aggregate is needed to make it a single group.
-            let mut list: Vec<Fragment> = wanted.iter().map(|of| generator.typed(*of)).collect();
+            let mut list = generator.select_list(wanted);
             let names: Vec<&str> = groups.iter().map(|column| column.name.as_str()).collect();
             let clause = if names.is_empty() {
                 let of = wanted.first().copied().unwrap_or(Type::BigInt);

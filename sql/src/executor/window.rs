@@ -38,6 +38,10 @@ use frame_bounds::FrameBounds;
 use window_functions::CallRun;
 use window_rows::{Peers, Rows, WindowRows};
 
+/// How many passes may ask each other for rows: each takes some of the stack. More than that meet at a sort,
+/// though it has no keys.
+const LONGEST_CHAIN: usize = 16;
+
 /// The stage in progress: it collects the rows.
 struct WindowRun {
     stage: Arc<WindowStage>,
@@ -88,18 +92,24 @@ impl StageRun for WindowRun {
     fn finish(self: Box<Self>) -> Result<StageRows> {
         let WindowRun { stage, sorter, offsets, time_zone, work, .. } = *self;
         let sorted = sorter.finish()?;
-        let mut is_in_memory = matches!(sorted, Sorted::InMemory(_));
+        let mut is_spilled = matches!(sorted, Sorted::Spilled(..));
         let mut rows: Rows = Box::new(sorted);
+        let mut chained = 0;
         for (number, offsets) in offsets.into_iter().enumerate() {
             let sort = &stage.passes[number].sort;
-            if number > 0 && !sort.is_empty() {
+            chained += 1;
+            if number > 0 && (!sort.is_empty() || chained > LONGEST_CHAIN) {
+                chained = 1;
                 let mut sorter = Sorter::new(sort.clone().into(), None, false, work.clone());
                 rows.try_for_each(|row| sorter.push(row?))?;
                 let sorted = sorter.finish()?;
-                is_in_memory = matches!(sorted, Sorted::InMemory(_));
+                is_spilled = matches!(sorted, Sorted::Spilled(..));
                 rows = Box::new(sorted);
             }
-            rows = Box::new(PassRun::new(&stage, number, offsets, rows, (&time_zone, &work)));
+            // What a sort holds in memory may stay there.
+            let work = if is_spilled { work.clone() } else { WorkMemory::default() };
+            let rows_of_pass = WindowRows::new(rows, &stage.passes[number], work);
+            rows = Box::new(PassRun::new(&stage, number, offsets, rows_of_pass, &time_zone));
         }
         let (carried, fed) = (stage.carried, stage.fed);
         let answers = rows.map(move |row| {
@@ -107,9 +117,6 @@ impl StageRun for WindowRun {
             row.drain(carried..fed);
             Ok(row)
         });
-        if is_in_memory {
-            return Ok(StageRows::InMemory(answers.collect::<Result<Vec<Row>>>()?));
-        }
         Ok(StageRows::Later(Box::new(answers)))
     }
 }
@@ -142,8 +149,8 @@ impl PassRun {
         stage: &Arc<WindowStage>,
         number: usize,
         offsets: Vec<[Value; 2]>,
-        rows: Rows,
-        (time_zone, work): (&TimeZone, &WorkMemory),
+        rows: WindowRows,
+        time_zone: &TimeZone,
     ) -> PassRun {
         let pass = &stage.passes[number];
         let windows = pass.windows.iter().zip(offsets).map(|(window, offsets)| FramedRun {
@@ -153,7 +160,7 @@ impl PassRun {
         });
         PassRun {
             windows: windows.collect(),
-            rows: WindowRows::new(rows, pass, work.clone()),
+            rows,
             peers: Peers::default(),
             stage: Arc::clone(stage),
             number,
@@ -183,8 +190,7 @@ impl PassRun {
         if !self.advance()? {
             return Ok(None);
         }
-        let stage = Arc::clone(&self.stage);
-        let pass: &WindowPass = &stage.passes[self.number];
+        let pass: &WindowPass = &self.stage.passes[self.number];
         let current = self.current;
         let mut needed = current + 1;
         for (run, window) in self.windows.iter_mut().zip(&pass.windows) {

@@ -100,6 +100,16 @@ fn a_long_list_of_joins_is_planned_in_time() {
 }
 
 #[test]
+fn many_windows_do_not_exhaust_the_stack() {
+    // Each window sorts by one key less, so none but the first needs a sort of its own.
+    let keys = |count: usize| (0..count).map(|at| format!("c{at}")).collect::<Vec<_>>().join(", ");
+    let windows = (0..300).rev().map(|count| format!("count(*) over (order by {})", keys(count + 1)));
+    let columns = (0..300).map(|at| format!("1 as c{at}")).collect::<Vec<_>>().join(", ");
+    let sum = windows.collect::<Vec<_>>().join(" + ");
+    assert_eq!(value_of(&format!("select {sum} from (select {columns}) t")), Value::BigInt(300));
+}
+
+#[test]
 fn a_long_script_is_split_in_time() {
     let start = Instant::now();
     let statements = session().split(&"select 'ä';".repeat(200_000)).expect("statements");

@@ -426,6 +426,21 @@ fn queries_over_many_rows_look_at_the_clock() {
             "select count(*) from big a where exists (select from big b where b.n = a.n and b.v = a.v || 'x' and a.n < 2)",
         ),
         work("an array of many", 10, "select cardinality(array_agg(v)) from big"),
+        work(
+            "a window over all rows",
+            20,
+            "select sum(r) from (select rank() over (order by v, id desc) r from big) x",
+        ),
+        work(
+            "a frame that moves",
+            50,
+            "select max(m) from (select max(v) over (order by id rows between 50 preceding and 50 following) m from big) x",
+        ),
+        work(
+            "a frame without rows",
+            20,
+            "select count(*) from (select sum(n) over (order by n range between 5 following and 4 following) from (select id, 1 n from big) y) x",
+        ),
         work("a text of many", 10, "select length(string_agg(v, ',')) from big"),
         work("unnest", 10, "select count(*) from unnest(array_fill(1, array[50000]))"),
     ]);

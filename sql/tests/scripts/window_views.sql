@@ -44,8 +44,12 @@ select pg_get_viewdef('v7'::regclass, true);
 select * from v7 order by 1;
 create view v8 as select name, sum(salary) over (partition by dept order by since) from pay window w as (partition by dept order by since);
 select pg_get_viewdef('v8'::regclass);
+create view v9 as select i, min(i) over (order by i range between '1 day' preceding and '10 days' following) as least
+  from generate_series('2024-01-01'::timestamp, '2024-01-03', '12 hours') i;
+select pg_get_viewdef('v9'::regclass);
+select * from v9 order by 1;
 insert into v1 (name) values ('x');
 update v8 set name = 'x';
 select name, n from v1 where n = 1 order by 1;
-drop view v1, v2, v3, v4, v5, v6, v7, v8;
+drop view v1, v2, v3, v4, v5, v6, v7, v8, v9;
 drop table pay;

@@ -456,9 +456,15 @@ impl Deparser<'_, '_> {
             }
             _ => None,
         };
-        let shown = plain.into_iter().map(|argument| match common {
-            Some(common) => Ok(self.expression_as(argument, common)?.text),
-            None => Ok(self.expression(argument)?.text),
+        let first = bound.first().and_then(Bound::known_type);
+        let is_of_times = matches!(first, Some(SqlType::Timestamp(_) | SqlType::TimestampTz(_)));
+        let shown = plain.into_iter().enumerate().map(|(at, argument)| match (common, first) {
+            (Some(common), _) => Ok(self.expression_as(argument, common)?.text),
+            (None, Some(first)) if is_of_times && own == "generate_series" => {
+                let to = if at == 2 { SqlType::INTERVAL } else { first.without_modifier() };
+                Ok(self.expression_as(argument, to)?.text)
+            }
+            (None, _) => Ok(self.expression(argument)?.text),
         });
         Ok(format!("{}({})", quoted(&own), shown.collect::<Result<Vec<String>>>()?.join(", ")))
     }

@@ -35,7 +35,7 @@ pub(super) struct WindowRows {
     rows: VecDeque<Row>,
     /// The number of the first one of these.
     first: usize,
-    /// Estimated bytes of these.
+    /// Estimated bytes of these, if the memory has a limit.
     held: usize,
     /// All rows that are kept, once they have exceeded the memory.
     beyond: Option<NumberedRows>,
@@ -87,12 +87,16 @@ impl WindowRows {
         Ok(true)
     }
 
+    fn bytes_of(&self, row: &Row) -> usize {
+        if self.work.bytes == usize::MAX { 0 } else { held_bytes(row) }
+    }
+
     fn keep(&mut self, row: Row) -> Result<()> {
         self.count += 1;
         if let Some(beyond) = &mut self.beyond {
             return beyond.push(row, &self.work);
         }
-        self.held = self.held.saturating_add(held_bytes(&row));
+        self.held = self.held.saturating_add(self.bytes_of(&row));
         memory::check_growth::<Row>(self.rows.capacity(), self.rows.len() + 1)?;
         self.rows.push_back(row);
         if self.held > self.work.bytes {
@@ -170,7 +174,7 @@ impl WindowRows {
         while self.first < needed.min(self.count)
             && let Some(row) = self.rows.pop_front()
         {
-            self.held = self.held.saturating_sub(held_bytes(&row));
+            self.held = self.held.saturating_sub(self.bytes_of(&row));
             if self.first == number {
                 taken = Some(row);
             }
