@@ -26,6 +26,7 @@ use hyades_types::guest;
 use hyades_types::memory;
 use hyades_types::value::Value;
 
+use crate::storage::prefetch::prefetch;
 use spilled_value::Coder;
 
 /// A row.
@@ -261,6 +262,12 @@ pub fn held_bytes(row: &[Value]) -> usize {
         value => value.heap_bytes(),
     };
     ROW_BYTES + size_of_val(row) + row.iter().map(beside).sum::<usize>()
+}
+
+/// Prefetches values that will be read soon, such as those of a row.
+#[inline]
+pub fn prefetch_all<T>(values: &[T]) {
+    prefetch(values.as_ptr(), size_of_val(values));
 }
 
 /// Whether less is left of a disk than the logs should have.

@@ -70,6 +70,8 @@ pub(crate) enum Sink {
     Converted(Vec<SqlType>, Vec<SqlType>),
     Discard(Register),
     Spool(SpoolSlot),
+    /// The same, where these rows are all that it will ever have.
+    Filled(SpoolSlot),
     Stage(StageIndex),
     /// To the rows of a recursive query.
     Recursive(Recursion),
@@ -252,7 +254,7 @@ impl Compiler<'_> {
                 }
                 self.code.push(Instruction::Emit { values: converted });
             }
-            Sink::Spool(spool) => self.code.push(Instruction::Spool { spool, values }),
+            Sink::Spool(spool) | Sink::Filled(spool) => self.code.push(Instruction::Spool { spool, values }),
             Sink::Stage(stage) => self.code.push(Instruction::FeedStage { stage, values }),
             Sink::Side(stage, is_second) => {
                 let mut values = values;

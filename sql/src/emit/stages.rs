@@ -93,12 +93,15 @@ impl Compiler<'_> {
         let end = self.code.label();
         let (limit, offset) = self.limit_counters(&bound.limits, end)?;
         if sort.is_empty() && distinct == Distinct::No {
-            self.computed_rows(&bound, &keys, answer.exprs, &mut |compiler, values, next| {
-                compiler.emit_limited(values, bound.number, (limit, offset), next, end)
-            })?;
+            let is_whole = limit.is_none() && offset.is_none();
+            if !is_whole || !self.whole_windows(&bound, &keys, &answer.exprs)? {
+                self.computed_rows(&bound, &keys, answer.exprs, &mut |compiler, values, next| {
+                    compiler.emit_limited(values, bound.number, (limit, offset), next, end)
+                })?;
+            }
         } else {
             let sorting = Sorting { distinct, chars: answer.chars(), sort, limit, offset, width };
-            let spool = self.through(Arc::new(sorting), &mut |compiler| {
+            let spool = self.through(Arc::new(sorting), None, &mut |compiler| {
                 let feed = &mut |compiler: &mut Compiler<'_>, values, _| compiler.emit(values);
                 compiler.computed_rows(&bound, &keys, std::mem::take(&mut answer.exprs), feed)
             })?;
@@ -125,6 +128,22 @@ impl Compiler<'_> {
             compiler.grouped_rows(bound, keys, values, &mut |compiler, values, _| compiler.emit(values))
         };
         self.windows(bound, values, &mut feed, body)
+    }
+
+    /// Emits these values of each row, if the window functions can put its rows where they belong. Returns
+    /// false if nothing was done.
+    fn whole_windows(
+        &mut self,
+        bound: &BoundSelect,
+        keys: &[(Expr, SqlType)],
+        values: &[Expr],
+    ) -> Result<bool> {
+        if bound.windowing.is_empty() {
+            return Ok(false);
+        }
+        self.whole_window_rows(bound, values, &mut |compiler, fed| {
+            compiler.grouped_rows(bound, keys, fed, &mut |compiler, values, _| compiler.emit(values))
+        })
     }
 
     /// The same after grouping.
@@ -184,7 +203,7 @@ impl Compiler<'_> {
             calls: layout.calls,
         };
         let width = keys.len() + grouping.calls.len();
-        let spool = self.through(Arc::new(grouping), &mut |compiler| {
+        let spool = self.through(Arc::new(grouping), None, &mut |compiler| {
             compiler.rows(bound, &mut |compiler, _| {
                 for (register, filter) in &layout.filters {
                     compiler.code.evaluate(*register, filter.clone());
@@ -209,10 +228,11 @@ impl Compiler<'_> {
         })
     }
 
-    /// Feeds a stage with the emitted rows. Returns the spool with its output.
+    /// Feeds a stage with the emitted rows. Returns the spool with its output: a new one, or the given one.
     pub(super) fn through(
         &mut self,
         meaning: Arc<dyn Stage>,
+        into: Option<SpoolSlot>,
         feed: &mut dyn FnMut(&mut Compiler<'_>) -> Result<()>,
     ) -> Result<SpoolSlot> {
         let stage = self.code.new_stage()?;
@@ -222,8 +242,14 @@ impl Compiler<'_> {
         let fed = feed(self);
         self.sink = outer;
         fed?;
-        let spool = self.code.new_spool()?;
-        self.code.push(Instruction::OpenSpool { spool });
+        let spool = match into {
+            Some(spool) => spool,
+            None => {
+                let spool = self.code.new_spool()?;
+                self.code.push(Instruction::OpenSpool { spool });
+                spool
+            }
+        };
         self.code.push(Instruction::FinishStage { stage, spool });
         Ok(spool)
     }

@@ -127,7 +127,10 @@ impl Compiler<'_> {
             self.code.push(Instruction::ReadCatalog { relation, spool });
             return Ok((result, spool));
         }
-        self.sink = Sink::Spool(spool);
+        self.sink = match &branch.body {
+            QueryBody::Select(_) => Sink::Filled(spool),
+            _ => Sink::Spool(spool),
+        };
         self.branch(branch)?;
         Ok((result, spool))
     }

@@ -11,9 +11,10 @@ use hyades_types::error::{Result, SqlState, sqlstate};
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 
-use super::Compiler;
+use super::row_sink::Sink;
 use super::select::BoundSelect;
 use super::stages::SpooledBody;
+use super::{Compiler, Purpose};
 use crate::bind::AGGREGATE_PLACEHOLDER;
 use crate::bind::aggregation::AggregateOrder;
 use crate::bind::tree::{BoundDistinct, OrderTarget};
@@ -33,6 +34,26 @@ type Key<'w> = (&'w Expr, bool, bool);
 
 fn key_of(key: &AggregateOrder) -> Key<'_> {
     (&key.expr, key.is_descending, key.nulls_first)
+}
+
+/// Emits these values for each row.
+type Feed<'f> = dyn FnMut(&mut Compiler<'_>, Vec<Expr>) -> Result<()> + 'f;
+
+/// A stage, the values with which it is fed, and the place of each call's result after these.
+struct LaidOut {
+    stage: WindowStage,
+    fed: Vec<Expr>,
+    results: Vec<usize>,
+}
+
+/// The number of the call for whose result this stands.
+fn result_number(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Register(register) if is_window_result(expr) => {
+            Some(usize::from(register - WINDOW_PLACEHOLDER))
+        }
+        _ => None,
+    }
 }
 
 /// The values with which a stage is fed, each once.
@@ -163,31 +184,18 @@ impl Compiler<'_> {
         &mut self,
         bound: &BoundSelect,
         values: Vec<Expr>,
-        feed: &mut dyn FnMut(&mut Compiler<'_>, Vec<Expr>) -> Result<()>,
+        feed: &mut Feed<'_>,
         body: &mut SpooledBody<'_>,
     ) -> Result<()> {
-        let mut fed = Fed::default();
-        let of_sets = bound.sets.iter().flat_map(|level| level.source.arguments());
-        // Set-returning functions have no rows yet.
-        let unknown: Vec<Register> =
-            bound.sets.iter().flat_map(|level| level.source.registers()).copied().collect();
-        for value in values.iter().chain(of_sets) {
-            self.add_columns(value, &unknown, &mut fed);
-        }
-        let carried = fed.exprs.clone();
-        let mut results = vec![0; bound.windowing.calls.len()];
-        let stage = self.window_stage(bound, carried.len(), &mut fed, &mut results)?;
-        let exprs = fed.exprs;
-        let spool = self.through(Arc::new(stage), &mut |compiler| feed(compiler, exprs.clone()))?;
+        let LaidOut { stage, fed, results } = self.laid_out(bound, &values)?;
+        let carried = &fed[..stage.carried];
         let width = carried.len() + results.len();
+        let spool = self.through(Arc::new(stage), None, &mut |compiler| feed(compiler, fed.clone()))?;
         self.for_spooled(spool, width, &mut |compiler, row, next| {
             let settled = |mut expr: Expr| {
                 expr::replace(&mut expr, &mut |part| {
-                    if is_window_result(part)
-                        && let Expr::Register(register) = part
-                    {
-                        let number = results.get(usize::from(register - WINDOW_PLACEHOLDER))?;
-                        return row.get(carried.len() + number).cloned();
+                    if let Some(number) = result_number(part) {
+                        return row.get(carried.len() + results.get(number)?).cloned();
                     }
                     let at = carried.iter().position(|carried| carried == part)?;
                     row.get(at).cloned()
@@ -206,16 +214,69 @@ impl Compiler<'_> {
         })
     }
 
-    /// Adds the columns of FROM, keys of groups and results of aggregates that an expression reads, apart
-    /// from those that are unknown.
-    fn add_columns(&self, expr: &Expr, unknown: &[Register], fed: &mut Fed) {
-        let is_column = match expr {
+    /// Emits these values of each row as the stage outputs them, if they are columns and results as they are
+    /// and go where rows can be put whole. Returns false if nothing was done.
+    pub(super) fn whole_window_rows(
+        &mut self,
+        bound: &BoundSelect,
+        values: &[Expr],
+        feed: &mut Feed<'_>,
+    ) -> Result<bool> {
+        let into = match (&self.sink, self.purpose) {
+            (_, Purpose::Analyze) => return Ok(false),
+            (Sink::Answer, Purpose::Run | Purpose::Explain) => None,
+            (Sink::Filled(spool), _) => Some(*spool),
+            _ => return Ok(false),
+        };
+        let is_column = |value: &Expr| result_number(value).is_some() || self.is_column(value, &[]);
+        let is_new = |(at, value): (usize, &Expr)| !values[..at].contains(value);
+        let is_whole = bound.sets.is_empty() && values.iter().all(is_column);
+        if !is_whole || !values.iter().enumerate().all(is_new) {
+            return Ok(false);
+        }
+        let LaidOut { mut stage, fed, results } = self.laid_out(bound, values)?;
+        let place_of = |value: &Expr| match result_number(value) {
+            Some(number) => results.get(number).map(|at| stage.fed + at),
+            None => fed.iter().position(|fed| fed == value),
+        };
+        let output = values.iter().filter_map(place_of).collect::<Vec<usize>>();
+        let in_order = (0..stage.carried).chain(stage.fed..stage.fed + results.len());
+        stage.output = if output.iter().copied().eq(in_order) { None } else { Some(output) };
+        let width = u16::try_from(values.len()).unwrap_or(u16::MAX);
+        let spool = self.through(Arc::new(stage), into, &mut |compiler| feed(compiler, fed.clone()))?;
+        if into.is_none() {
+            self.code.push(Instruction::EmitSpooled { spool, width });
+        }
+        Ok(true)
+    }
+
+    fn laid_out(&mut self, bound: &BoundSelect, values: &[Expr]) -> Result<LaidOut> {
+        let mut fed = Fed::default();
+        let of_sets = bound.sets.iter().flat_map(|level| level.source.arguments());
+        // Set-returning functions have no rows yet.
+        let unknown: Vec<Register> =
+            bound.sets.iter().flat_map(|level| level.source.registers()).copied().collect();
+        for value in values.iter().chain(of_sets) {
+            self.add_columns(value, &unknown, &mut fed);
+        }
+        let mut results = vec![0; bound.windowing.calls.len()];
+        let stage = self.window_stage(bound, fed.exprs.len(), &mut fed, &mut results)?;
+        Ok(LaidOut { stage, fed: fed.exprs, results })
+    }
+
+    /// Whether it is a column of FROM, the key of a group or the result of an aggregate, and not unknown.
+    fn is_column(&self, expr: &Expr, unknown: &[Register]) -> bool {
+        match expr {
             Expr::Column { .. } => true,
             Expr::Register(register) if unknown.contains(register) => false,
             Expr::Register(register) => *register >= AGGREGATE_PLACEHOLDER || self.binder.scope.reads(expr),
             _ => false,
-        };
-        if is_column {
+        }
+    }
+
+    /// Adds the columns that an expression reads.
+    fn add_columns(&self, expr: &Expr, unknown: &[Register], fed: &mut Fed) {
+        if self.is_column(expr, unknown) {
             fed.place_of(expr);
         }
         expr.for_each_part(&mut |part| self.add_columns(part, unknown, fed));
@@ -250,7 +311,7 @@ impl Compiler<'_> {
             }
             passes.push(WindowPass { sort, partition, order, windows: staged });
         }
-        Ok(WindowStage { fed: fed.exprs.len(), carried, passes })
+        Ok(WindowStage { fed: fed.exprs.len(), carried, output: None, passes })
     }
 
     /// Evaluates the offsets of a frame into registers.

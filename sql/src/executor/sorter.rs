@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::vec;
 
-use hyades_engine::spill::{SpillFile, TAPES_AT_ONCE, Tape, TapeReader};
+use hyades_engine::spill::{SpillFile, TAPES_AT_ONCE, Tape, TapeReader, prefetch_all};
 use hyades_types::compare;
 use hyades_types::environment::WorkMemory;
 use hyades_types::error::Result;
@@ -34,8 +34,10 @@ pub(super) const RUN_ROWS: usize = 512;
 /// the last search.
 const LOOKING_FACTOR: usize = 4;
 
-/// What sorting needs for each row: two entries, and its place in the result.
-const SORTING_BYTES: usize = 2 * size_of::<Entry>() + size_of::<Row>();
+/// What sorting needs for each row: two entries.
+const SORTING_BYTES: usize = 2 * size_of::<Entry>();
+/// How many rows ahead of the one that is read are prefetched: sorted rows lie in memory in any order.
+const ROWS_AHEAD: usize = 8;
 
 /// Takes rows and returns them in order.
 pub(super) struct Sorter {
@@ -155,7 +157,12 @@ impl Iterator for Sorted {
 
     fn next(&mut self) -> Option<Result<Row>> {
         match self {
-            Sorted::InMemory(rows) => rows.next().map(Ok),
+            Sorted::InMemory(rows) => {
+                if let Some(row) = rows.as_slice().get(ROWS_AHEAD) {
+                    prefetch_all(row);
+                }
+                rows.next().map(Ok)
+            }
             Sorted::Spilled(file, merge) => merge.next(file).transpose(),
         }
     }
@@ -305,7 +312,14 @@ pub(super) fn sort<R: AsRef<[Value]>>(rows: &mut Vec<R>, keys: &[SortKey]) -> Re
         sort_entries(&mut entries, &by_rows)?;
     }
     let mut places: Vec<Option<R>> = std::mem::take(rows).into_iter().map(Some).collect();
-    rows.extend(entries.iter().filter_map(|entry| places[entry.at].take()));
+    memory::check(places.len().saturating_mul(size_of::<R>()))?;
+    rows.reserve_exact(places.len());
+    for (number, entry) in entries.iter().enumerate() {
+        if let Some(ahead) = entries.get(number + ROWS_AHEAD) {
+            prefetch_all(std::slice::from_ref(&places[ahead.at]));
+        }
+        rows.extend(places[entry.at].take());
+    }
     Ok(())
 }
 

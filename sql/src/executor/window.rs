@@ -111,10 +111,12 @@ impl StageRun for WindowRun {
             let rows_of_pass = WindowRows::new(rows, &stage.passes[number], work);
             rows = Box::new(PassRun::new(&stage, number, offsets, rows_of_pass, &time_zone));
         }
-        let (carried, fed) = (stage.carried, stage.fed);
         let answers = rows.map(move |row| {
             let mut row = row?;
-            row.drain(carried..fed);
+            match &stage.output {
+                None => drop(row.drain(stage.carried..stage.fed)),
+                Some(output) => row = output.iter().map(|at| std::mem::take(&mut row[*at])).collect(),
+            }
             Ok(row)
         });
         Ok(StageRows::Later(Box::new(answers)))

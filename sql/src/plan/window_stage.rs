@@ -11,13 +11,17 @@ use hyades_engine::procedure::ir::Register;
 use super::stage::{AggregateCall, SortKey};
 use crate::bind::windowing::{Exclusion, FrameUnit, WindowFunction};
 
-/// All window functions of a query. A row that is output has the carried values first, and then the results.
+/// All window functions of a query.
 #[derive(Debug)]
 pub(crate) struct WindowStage {
     /// How many values a row has when it is fed.
     pub(crate) fed: usize,
-    /// This many first values of a row are output. The others serve only for the computation.
+    /// This many first values of a row are output, followed by the results. The others serve only for the
+    /// computation.
     pub(crate) carried: usize,
+    /// If it is not that: which values are output, counting all values of a row and then the results. Each at
+    /// most once.
+    pub(crate) output: Option<Vec<usize>>,
     pub(crate) passes: Vec<WindowPass>,
 }
 

@@ -62,6 +62,7 @@ fn results(frame: StagedFrame, registers: &[Value], work: usize) -> Vec<Row> {
     let stage = WindowStage {
         fed: 3,
         carried: 3,
+        output: None,
         passes: vec![WindowPass {
             sort: [partition.clone(), order.clone()].concat(),
             partition,
