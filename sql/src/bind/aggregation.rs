@@ -125,6 +125,16 @@ pub(crate) struct Aggregate {
     pub(crate) result: SqlType,
 }
 
+impl Aggregate {
+    /// The direct arguments of an aggregate WITHIN GROUP, which follow its keys.
+    pub(crate) fn direct_arguments(&self) -> &[Expr] {
+        match self.kind {
+            AggregateKind::OrderedSet(_) => self.arguments.get(self.order.len()..).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+}
+
 /// A key of ORDER BY in an aggregate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct AggregateOrder {

@@ -63,6 +63,9 @@ impl Compiler<'_> {
         for output in &bound.outputs {
             self.refuse_ungrouped(&output.expr, output.column_places, &sets)?;
         }
+        for direct in bound.aggregates.iter().flat_map(Aggregate::direct_arguments) {
+            self.check_direct_argument(direct, has_sets, &replace_keys)?;
+        }
         if let Some(having) = &bound.having {
             self.refuse_ungrouped(having, bound.having_places, &sets)?;
         }
@@ -78,6 +81,24 @@ impl Compiler<'_> {
             self.refuse_ungrouped(argument, (0, self.binder.column_places.len()), &sets)?;
         }
         Ok(keys)
+    }
+
+    /// A direct argument of an aggregate WITHIN GROUP has one value for each group. It is computed from the
+    /// rows of the group, in which the keys that a grouping set leaves out have their values still.
+    fn check_direct_argument(
+        &self,
+        direct: &Expr,
+        has_sets: bool,
+        replace_keys: &dyn Fn(&mut Expr),
+    ) -> Result<()> {
+        let mut replaced = direct.clone();
+        replace_keys(&mut replaced);
+        self.refuse_ungrouped(&replaced, (0, self.binder.column_places.len()), &[])?;
+        if has_sets && replaced != *direct {
+            let what = "keys of grouping sets among the direct arguments of an aggregate are";
+            return self.binder.unsupported(what, Place::Unknown);
+        }
+        Ok(())
     }
 
     /// A query that groups by a primary key may name the table's other columns: they become keys too. With

@@ -36,6 +36,8 @@ const LOOKING_FACTOR: usize = 4;
 
 /// What sorting needs for each row: two entries.
 const SORTING_BYTES: usize = 2 * size_of::<Entry>();
+/// So many rows are sorted as they are: packing their keys would cost more than it saves.
+const FEW_ROWS: usize = 16;
 /// How many rows ahead of the one that is read are prefetched: sorted rows lie in memory in any order.
 const ROWS_AHEAD: usize = 8;
 
@@ -283,6 +285,10 @@ struct Entry {
 pub(super) fn sort<R: AsRef<[Value]>>(rows: &mut Vec<R>, keys: &[SortKey]) -> Result<()> {
     if keys.is_empty() || rows.len() < 2 {
         return Ok(());
+    }
+    if rows.len() <= FEW_ROWS {
+        rows.sort_by(|left, right| compare_rows(left.as_ref(), right.as_ref(), keys));
+        return guest::spend_for(rows.len() * UNITS_PER_SORTED_ROW);
     }
     let mut packed = PackedKeys::of(rows, keys);
     let bits = |packed: &PackedKeys| {

@@ -13,3 +13,4 @@ create index on t (a) where rank() over () > 1;
 insert into t select x, x % 3, x % 7 from generate_series(1, 50) x;
 explain (analyze, timing off, summary off) select rank() over (partition by b order by c desc) from t;
 drop table t;
+select rank(a) within group (order by b) from (values (1, 2)) t(a, b) group by rollup (a);
