@@ -132,7 +132,7 @@ impl Environment {
 
     /// Discards what it has gathered since.
     pub fn go_back(&mut self, mark: &Gathered) {
-        self.sleeps.take();
+        *self.sleeps.get_mut() = Sleeps::default();
         self.deferred.go_back(&mark.deferred);
         self.notifications.get_mut().go_back(mark.notifications);
         if let Some(locks) = &self.advisory_locks {

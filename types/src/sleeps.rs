@@ -25,8 +25,9 @@ impl Sleeps {
     }
 
     /// Whether anything is left of an instruction that has waited.
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        *self == Sleeps::default()
+        self.until.is_none() && self.ended == 0 && self.met == 0
     }
 
     /// Whether the next call has ended; `until` is asked when it begins.

@@ -71,6 +71,7 @@ fn run_pinned<T: Access>(
     undo: Undo<'_, T>,
 ) -> Option<Flow<()>> {
     let guard = epoch::pin();
+    let has_slept = !environment.sleeps.get_mut().is_empty();
     let mut run = Run {
         transaction,
         frame,
@@ -81,6 +82,7 @@ fn run_pinned<T: Access>(
         rows_in_place: SmallVec::new(),
         ahead: None,
         random_before: None,
+        has_slept,
         budget: PIN_INTERVAL,
     };
     let outcome = run.resume();
@@ -111,6 +113,8 @@ pub(super) struct Run<'r, T: Access> {
     /// The state of `random()` before the instruction, in a call that may be logged as a command: an
     /// instruction that waits runs again, and must then draw the same numbers.
     random_before: Option<Random>,
+    /// Whether the next instruction has waited for a sleep: its sleeps are its own.
+    has_slept: bool,
     /// Instructions until the next pin, at least 1. It belongs to the run, not to an activation: a loop may
     /// leave its activation as often as it likes.
     budget: u32,
@@ -232,9 +236,7 @@ impl<'r, T: Access> Run<'r, T> {
         let draws = matches!(procedure.replay, Replayability::Deterministic { uses_random: true, .. });
         self.random_before = None;
         self.rows_in_place.resize(usize::from(procedure.rows), None);
-        // The first instruction has waited, and its sleeps are its own.
-        let mut has_slept = !self.environment.sleeps.borrow().is_empty();
-        let mut is_watched = draws || has_slept;
+        let mut is_watched = draws || self.has_slept;
         let mut is_first = true;
         while let Some(instruction) = procedure.code.get(self.frame.next as usize) {
             self.budget -= 1;
@@ -244,9 +246,9 @@ impl<'r, T: Access> Run<'r, T> {
                 return Ok(Exit::Unpin);
             }
             if is_watched {
-                if has_slept && !is_first {
+                if self.has_slept && !is_first {
                     self.environment.sleeps.take();
-                    (has_slept, is_watched) = (false, draws);
+                    (self.has_slept, is_watched) = (false, draws);
                 }
                 is_first = false;
                 if draws {
