@@ -166,8 +166,8 @@ pub fn routine_compiler() -> Arc<dyn RoutineCompiler> {
 pub struct Session {
     shared: Arc<Shared>,
     neighbours: Arc<Neighbours>,
-    /// The database that the transaction keeps other sessions out of.
-    closed: Option<DatabaseId>,
+    /// The databases that the transaction keeps other sessions out of.
+    closed: Vec<DatabaseId>,
     view: Viewpoint,
     state: State,
     activity: Arc<Activity>,
@@ -341,7 +341,7 @@ impl Database {
         let mut session = Session {
             shared: Arc::clone(&self.shared),
             neighbours: found.neighbours,
-            closed: None,
+            closed: Vec::new(),
             view,
             state: State::Idle,
             activity,

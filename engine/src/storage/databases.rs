@@ -184,20 +184,19 @@ impl Databases {
         let is_initial = |id: &DatabaseId, definition: &DatabaseDefinition| {
             first.iter().any(|(other, initial)| other == id && initial == definition)
         };
-        let renamed = |id: &DatabaseId| first.iter().any(|(other, _)| other == id);
-        let mut put: Vec<(DatabaseId, DatabaseDefinition)> = (known.iter())
+        let was_there = |id: &DatabaseId| first.iter().any(|(other, _)| other == id);
+        let put: Vec<(DatabaseId, DatabaseDefinition)> = (known.iter())
             .filter(|(id, stored)| !is_initial(id, &stored.definition))
             .map(|(id, stored)| (*id, DatabaseDefinition::clone(&stored.definition)))
             .collect();
         // Two initial ones may have exchanged their names, and a new one may have the name of an initial one.
-        for (id, definition) in put.iter().filter(|(id, _)| renamed(id)) {
+        for (id, definition) in put.iter().filter(|(id, _)| was_there(id)) {
             let name = format!("{}\0", definition.name);
             let definition = DatabaseDefinition { name, ..definition.clone() };
             changes.push(CatalogChange::PutDatabase { id: *id, definition });
         }
-        put.drain(..).for_each(|(id, definition)| {
-            changes.push(CatalogChange::PutDatabase { id, definition });
-        });
+        let put = put.into_iter().map(|(id, definition)| CatalogChange::PutDatabase { id, definition });
+        changes.extend(put);
         changes
     }
 

@@ -32,11 +32,12 @@ impl Session {
     /// 55006 after a while.
     pub(super) fn vacate(&mut self, vacated: &Vacated, since: &mut Option<i64>) -> Flow<()> {
         let is_own = vacated.id == self.view.database;
-        if !is_own && self.closed.is_none() && self.shared.activities.close(vacated.id) {
-            self.closed = Some(vacated.id);
+        let is_closed = self.closed.contains(&vacated.id);
+        if !is_own && !is_closed && self.shared.activities.close(vacated.id) {
+            self.closed.push(vacated.id);
         }
         // Another session may just be about to reopen it.
-        let is_alone = is_own || self.closed.is_some();
+        let is_alone = is_own || self.closed.contains(&vacated.id);
         let others = self.shared.activities.others_in(vacated.id, self.view.number);
         if is_alone && others.is_empty() {
             return Ok(());
@@ -55,9 +56,9 @@ impl Session {
         Err(in_use(vacated, others.len().max(1)).into())
     }
 
-    /// The transaction has ended: sessions may begin again in the database that it had for itself.
+    /// The transaction has ended: sessions may begin again in the databases that it had for itself.
     pub(super) fn reopen(&mut self) {
-        if let Some(database) = self.closed.take() {
+        while let Some(database) = self.closed.pop() {
             self.shared.activities.reopen(database);
         }
     }

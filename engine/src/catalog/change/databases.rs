@@ -1,7 +1,7 @@
 //! Databases: created, changed, dropped, and filled while they are created.
 //!
 //! The name of a database is locked, and through it the database. A new database gets its catalog at once,
-//! which is filled by changes that name the database. No session finds it before the commit.
+//! which is filled before it is published. No session finds it before the commit.
 //!
 //! A copy has the same names, other numbers, and the rows that are committed in the original when its tables
 //! are locked: one state of it. It is logged as data, so a restart needs no original.
@@ -86,22 +86,17 @@ impl<T: ObjectAccess> Applying<'_, T> {
         Ok(())
     }
 
-    /// A change in another database: one that the transaction has made, or of rights.
+    /// A change in another database, which can only be one of rights.
     pub(super) fn change_other(&mut self, database: DatabaseId, change: &CatalogChange) -> Flow<()> {
-        if let CatalogChange::PutRights { .. } = change {
-            self.lock(Object::Database(database), ObjectMode::Use)?;
-            if !self.overlay.databases().iter().any(|known| known.id == database) {
-                return Err(stale());
-            }
-            return self.change_access(change, database);
-        }
-        let Some(catalog) = self.made_by_the_transaction(database) else {
+        let CatalogChange::PutRights { .. } = change else {
             let message = "a database is changed from within another one";
             return Err(Error::input(sqlstate::INTERNAL_ERROR, message).into());
         };
-        self.begin();
-        catalog.apply(change, &epoch::pin())?;
-        self.log()
+        self.lock(Object::Database(database), ObjectMode::Use)?;
+        if !self.overlay.databases().iter().any(|known| known.id == database) {
+            return Err(stale());
+        }
+        self.change_access(change, database)
     }
 
     /// Fills a database that the transaction has made with what another one holds.
